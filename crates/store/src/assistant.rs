@@ -1,7 +1,7 @@
 //! Users, calendars, events, plans and notifications: rows, and the verbs that move them.
 //!
-//! A change of an event and what it means for the notifications planned for it are one transaction. A notification
-//! goes from planned to sending under a lease; every later change repeats the state and the attempt it starts from.
+//! A change of an event and the changes of its planned notifications are one transaction. A notification goes from
+//! planned to sending under a lease; every later change repeats the state and the attempt it starts from.
 
 pub mod audit;
 mod bulk_insert;
@@ -15,7 +15,7 @@ pub mod plans;
 pub mod rules;
 pub mod users;
 
-/// Every statement of this folder, for the test that has both engines read them.
+/// Every statement of this folder, for the test that prepares them on both engines.
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&[&str]] = &[
     audit::STATEMENTS,

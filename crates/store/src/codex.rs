@@ -1,4 +1,4 @@
-//! Threads of Codex, their turns and their items; turns that were handed out as tasks.
+//! Threads of Codex with their turns and items; handles of turns that run as tasks.
 
 mod append;
 mod orphaned_turns;
@@ -10,23 +10,23 @@ pub use append::record;
 pub use orphaned_turns::{OrphanedTurn, end_orphaned, heartbeat, without_heartbeat};
 pub use read::{Query, items, thread, threads};
 
-/// A thread that begins, or that a new process took up.
+/// A thread that begins, or that a new process resumed.
 #[derive(Clone, Debug)]
 pub struct NewThread {
-    /// Codex's own.
+    /// The id that Codex gave the thread.
     pub id: String,
     pub backend: String,
     pub version: String,
     pub cwd: String,
     pub model: String,
     pub title: String,
-    /// JSON of the room's own: what it was started with.
+    /// JSON of the domain: the settings that the thread was started with.
     pub settings: String,
     pub at: Millis,
 }
 
 row! {
-    /// One row of `codex_threads`, and how its last turn ended.
+    /// One row of `codex_threads`, and the end of its last turn.
     Thread {
         id: String,
         backend: String,
@@ -38,7 +38,7 @@ row! {
         tokens: i64,
         created_at: Millis,
         updated_at: Millis,
-        /// `completed`, `interrupted` or `failed`; nothing while it runs, or where nobody saw its end.
+        /// `completed`, `interrupted` or `failed`; `None` while the turn runs, or when its end was not seen.
         last_end: Option<String>,
         last_failure: Option<String>,
     }
@@ -68,7 +68,7 @@ row! {
     }
 }
 
-/// What is to be kept. What belongs to a thread that is not there is left out.
+/// A change to record. A turn or an item of an unknown thread is left out.
 #[derive(Clone, Debug)]
 pub enum Change {
     Thread(NewThread),
@@ -82,14 +82,14 @@ pub enum Change {
         turn: String,
         end: String,
         failure: Option<String>,
-        /// Of the whole thread so far.
+        /// The tokens of the whole thread so far.
         tokens: i64,
         at: Millis,
     },
     Item(NewItem),
 }
 
-/// Every statement of this folder, for the test that has both engines read them.
+/// Every statement of this folder, for the test that prepares them on both engines.
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&[&str]] =
     &[orphaned_turns::STATEMENTS, turn_handles::STATEMENTS, read::STATEMENTS, append::STATEMENTS];

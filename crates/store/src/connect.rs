@@ -18,19 +18,19 @@ use adjutant_base::config::Database;
 
 /// Connections that read at the same time; SQLite has a thread for each.
 const READERS: u32 = 4;
-/// How long a verb waits for a connection before it says that there is none.
+/// How long a verb waits for a connection before it fails.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a file that another process holds is tried, and how often: as long as `busy_timeout` in [`PRAGMAS`].
+/// How long to retry a file that another process holds, and how often: as long as `busy_timeout` in [`PRAGMAS`].
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// A reader that nobody needed for so long ends, and its memory is free.
+/// How long a reader may be idle before it is closed and its memory freed.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Said to every SQLite connection. FULL makes a commit wait for the disk; in WAL mode readers never wait for the
-/// writer; another process that holds the file is waited for.
+/// Settings of every SQLite connection. FULL makes a commit wait for the disk; in WAL mode readers never wait for
+/// the writer; `busy_timeout` waits for another process that holds the file.
 const PRAGMAS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000";
 
-/// Said to every PostgreSQL connection: a hub that froze in the middle of a transaction does not stop the others.
+/// Settings of every PostgreSQL connection: a hub that froze in the middle of a transaction does not block the others.
 const POSTGRES_SETTINGS: &str = "SET idle_in_transaction_session_timeout = '10s'";
 
 /// Connects, brings the tables up to date, and starts the writer.
@@ -46,13 +46,13 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
         .map_err(|error| Error::Unreachable(Arc::new(error)))?
         .disable_statement_logging();
 
-    // A pool tries for as long as it is patient; a wrong address or a damaged file is better known at once.
+    // A pool retries until its timeout; a wrong address or a damaged file should fail at once.
     match database {
         Database::Memory => {}
         Database::File(_) => try_file(&options).await?,
         Database::Postgres(_) => drop(options.connect().await.map_err(unopened)?),
     }
-    // A file does not go away between two questions, so a connection to it is not tried before each.
+    // A file does not disappear between two queries, so its connections need no test before each.
     let tried = engine == Engine::Postgres;
     let pool = AnyPoolOptions::new().acquire_timeout(CONNECTION_TIMEOUT).test_before_acquire(tried);
     let pool = pool.after_connect(move |connection, _| {
@@ -63,7 +63,7 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
             }
         })
     });
-    // The one connection is never let go: with it, a database in memory would go too.
+    // The single connection is never closed, because a database in memory ends with it.
     let single = pool.clone().max_connections(1).min_connections(1).idle_timeout(None).max_lifetime(None);
     let writers =
         single.connect_with(options.clone()).await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
@@ -80,8 +80,8 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
     Ok(Opened { readers, writer: Writer::start(writers, engine) })
 }
 
-/// Opens the file once. Whoever finds it held waits as [`PRAGMAS`] say, but for those who make a new one at the same
-/// moment: SQLite turns all but one of them away at once.
+/// Opens the file once. `busy_timeout` in [`PRAGMAS`] does not cover processes that create one file at the same
+/// moment: SQLite rejects all but one of them at once, so this retries.
 async fn try_file(options: &AnyConnectOptions) -> Result<(), Error> {
     let end = Instant::now() + LOCK_TIMEOUT;
     loop {
@@ -93,10 +93,10 @@ async fn try_file(options: &AnyConnectOptions) -> Result<(), Error> {
     }
 }
 
-/// Says why a database cannot be opened. SQLite's result codes stand at <https://www.sqlite.org/rescode.html>.
+/// Converts an error of opening a database. SQLite's result codes: <https://www.sqlite.org/rescode.html>.
 pub(super) fn unopened(error: sqlx::Error) -> Error {
     let told = error.as_database_error().and_then(|error| error.try_downcast_ref::<SqliteError>());
-    // The lower byte is the primary code, whatever the extended one says besides.
+    // The lower byte of an extended code is the primary code.
     match told.and_then(|told| told.code()?.parse::<u32>().ok()).map(|code| code & 0xff) {
         Some(5 | 6) => Error::Held(Arc::new(error)),
         Some(11 | 26) => Error::Damaged(Arc::new(error)),
@@ -104,7 +104,7 @@ pub(super) fn unopened(error: sqlx::Error) -> Error {
     }
 }
 
-/// Makes the file for its owner alone, for SQLite would make it for everybody; its companions take its mode.
+/// Creates the file for its owner alone, because SQLite would let everybody read it; the WAL files take its mode.
 fn sqlite_url(file: &Path) -> Result<String, Error> {
     let made = || -> io::Result<()> {
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -117,7 +117,7 @@ fn sqlite_url(file: &Path) -> Result<String, Error> {
     sqlite_address(file)
 }
 
-/// Returns the address of an SQLite file, whatever its path holds.
+/// Returns the URL of an SQLite file, with the path's special characters escaped.
 pub(super) fn sqlite_address(file: &Path) -> Result<String, Error> {
     let path = file.to_str().ok_or_else(|| Error::File(Arc::new(io::ErrorKind::InvalidFilename.into())))?;
     Ok(format!("sqlite:{}", path.replace('%', "%25").replace('?', "%3F").replace('#', "%23")))

@@ -1,4 +1,4 @@
-//! The check of a database for damage, without a change of it.
+//! The check of a database for damage; changes nothing.
 
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions as _, Connection as _, Row as _};
@@ -6,11 +6,11 @@ use sqlx::{AnyConnection, ConnectOptions as _, Connection as _, Row as _};
 use super::{Error, connect, migrations};
 use adjutant_base::config::Database;
 
-/// Faults of one kind that are returned; the first is enough to act on.
+/// Faults of one kind that are returned at most; the first is enough to act on.
 const MAX_FAULTS: usize = 5;
 
-/// Returns what is wrong with the rows, in the engine's words; nothing when they are sound, `None` when there is no
-/// database yet. Opens it for reading alone.
+/// Returns the faults of the rows in the engine's words, or an empty list for a sound database; `None` when the
+/// database does not exist yet. Opens it read-only.
 pub async fn faults(database: &Database) -> Result<Option<Vec<String>>, Error> {
     sqlx::any::install_default_drivers();
     let url = match database {

@@ -1,7 +1,8 @@
 //! The store: the only module that speaks SQL. SQLite by default, PostgreSQL where several hubs share one.
 //!
 //! One SQL text serves both: TEXT and BIGINT columns only, booleans are 0 and 1, instants are epoch milliseconds.
-//! What a verb acknowledges is on disk first. The store names no room: rooms map its rows to their own values.
+//! A verb acknowledges a change only once it is on disk. The store knows no domain: domains map its rows to their
+//! own types.
 
 pub mod assistant;
 pub mod codex;
@@ -42,16 +43,16 @@ struct Opened {
     writer: Writer,
 }
 
-/// Why a verb did nothing. The words are for anybody; what the log must know is the source.
+/// The reason why a verb changed nothing. Anybody may read the message; the details for the log are in the source.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// A task with this id is there already.
+    /// A task with this id exists already.
     #[error("task `{id}` is in the store already")]
     Exists { id: String },
-    /// So many tasks wait already that one more is refused.
+    /// The queue is full: the limit of waiting tasks is reached.
     #[error("{waiting} tasks are waiting already, which is the limit{}", if *.own { " for one caller" } else { "" })]
     QueueFull { waiting: u32, own: bool },
-    /// A row that the room which wrote it cannot read.
+    /// A row that its own domain cannot read.
     #[error("{what} `{id}` cannot be read back")]
     Broken { what: &'static str, id: String },
     #[error("the database's file cannot be made or opened")]
@@ -64,7 +65,7 @@ pub enum Error {
     Damaged(#[source] Arc<sqlx::Error>),
     #[error("the database was written by a newer adjutant; start that one, or choose another database")]
     Newer,
-    /// A database of a build before the first release, whose tables had other names.
+    /// A database of a build before the first release: its tables had other names.
     #[error(
         "the database was made by a build before the first release, whose tables cannot be converted; move its file \
          away and start again, or choose another database"
@@ -85,29 +86,28 @@ impl From<sqlx::Error> for Error {
 }
 
 impl Store {
-    /// Returns a handle; touches nothing yet.
+    /// Returns a handle; the database is opened later.
     pub fn new(database: Database) -> Self {
         Self(Arc::new(Inner { database, opened: OnceCell::new() }))
     }
 
-    /// Connects and brings the tables up to date, so that a wrong place is known at the start.
+    /// Connects and brings the tables up to date, so that a wrong address is reported at the start.
     #[cfg(test)]
     pub(crate) async fn open(&self) -> Result<(), Error> {
         self.opened().await.map(drop)
     }
 
-    /// Tells whether other hubs may use the same database at the same time.
+    /// Returns whether other hubs may use the same database at the same time.
     pub fn is_shared(&self) -> bool {
         matches!(self.0.database, Database::Postgres(_))
     }
 
-    /// Returns a number that is another one after each change that this process made; nothing where other processes
-    /// may change rows too.
+    /// Returns a number that grows with each change by this process; `None` when other processes may change rows too.
     pub fn written(&self) -> Option<u64> {
         (!self.is_shared()).then(|| self.0.opened.get().map_or(0, |opened| opened.writer.done()))
     }
 
-    /// Carries out what was accepted, then ends the connections. Verbs after it fail with [`Error::Closed`].
+    /// Carries out the accepted verbs, then closes the connections. Later verbs fail with [`Error::Closed`].
     pub async fn close(&self) {
         if let Some(opened) = self.0.opened.get() {
             opened.writer.close().await;
@@ -119,8 +119,8 @@ impl Store {
         self.0.opened.get_or_try_init(|| connect::open(&self.0.database)).await
     }
 
-    /// Carries out a verb that changes rows, together with others that come at the same time. When this returns, the
-    /// change is on disk; when the caller goes away before it began, it is left out.
+    /// Carries out a verb that changes rows, in one transaction with others that arrive at the same time. When this
+    /// returns, the change is on disk. A verb is skipped if its caller goes away before it begins.
     async fn write<A, T>(&self, arguments: A, verb: writer::Verb<A, T>) -> Result<T, Error>
     where
         A: Send + Sync + 'static,
@@ -129,7 +129,7 @@ impl Store {
         self.opened().await?.writer.write(arguments, verb).await
     }
 
-    /// Returns a connection that reads what was acknowledged.
+    /// Returns a connection that reads every acknowledged change.
     async fn read(&self) -> Result<sqlx::pool::PoolConnection<Any>, Error> {
         self.opened().await?.readers.acquire().await.map_err(|error| match error {
             sqlx::Error::PoolClosed => Error::Closed,
@@ -140,7 +140,7 @@ impl Store {
 
 /// Makes a [`writer::Verb`] of a closure's text: arguments by reference in, a result out, both boxed for the writer.
 ///
-/// It is a function pointer and no closure, because a verb may be run again after its transaction was undone.
+/// A verb is a function pointer, not a closure, because it may run again after its transaction was rolled back.
 macro_rules! verb {
     (|$connection:ident, $arguments:tt: &$type:ty| -> $result:ty $body:block) => {{
         fn verb<'a>(
@@ -191,8 +191,8 @@ macro_rules! text_column {
 }
 use text_column;
 
-/// Returns the pattern for `LIKE … ESCAPE '!'` that finds `text` as it is in what was put in lower case, and nothing for
-/// no text. Beyond ASCII it is found as written, for engines differ there.
+/// Returns the pattern for `LIKE … ESCAPE '!'` that finds `text` literally in a column in lower case; empty for an
+/// empty text. Letters beyond ASCII must match in case too, because the engines lower them differently.
 fn pattern(text: &str) -> String {
     if text.is_empty() {
         return String::new();

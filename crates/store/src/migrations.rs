@@ -1,7 +1,7 @@
 //! The schema's history: files that are added, never edited, and recorded in the database with their checksums.
 //!
 //! sqlx's own migrator applies them on either engine: it takes an advisory lock on PostgreSQL, runs each file in a
-//! transaction, and rejects a database whose record differs from these files.
+//! transaction, and rejects a database when its record differs from these files.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ const FIRST: &str = "schema";
 /// Every migration, oldest first.
 const FILES: &[(i64, &str, &str)] = &[(1, FIRST, include_str!("../migrations/0001_schema.sql"))];
 
-/// The name of the migration with which a database began; no row if the database is new.
+/// The name of a database's first migration; no row if the database is new.
 const BEGINNING: &str = "SELECT description FROM _sqlx_migrations WHERE version = 1";
 
 const NEWEST: &str = "SELECT MAX(version) FROM _sqlx_migrations";
 
-/// Fails if the tables are those of a build before the first release, or of a newer one. Reads only.
+/// Fails if the tables are those of a build before the first release, or of a newer version. Reads only.
 pub(super) async fn check(connection: &mut AnyConnection) -> Result<(), Error> {
     // Without the table of migrations the database is new.
     let beginning: Result<Option<String>, _> =
@@ -38,8 +38,8 @@ pub(super) async fn check(connection: &mut AnyConnection) -> Result<(), Error> {
 pub(super) async fn run(connection: &mut AnyConnection) -> Result<(), Error> {
     check(connection).await?;
     let mut done = once(connection).await;
-    // SQLite has no lock for it: the process that lost the race for one file finds its tables made, and continues with
-    // the next.
+    // SQLite has no lock for migrations: the process that lost the race for one file finds its tables there, and
+    // continues with the next file.
     for _ in FILES {
         if !matches!(done, Err(MigrateError::ExecuteMigration(..) | MigrateError::Execute(_))) {
             break;

@@ -1,7 +1,7 @@
 //! Questions for the user: rows, their states, and the verbs that move them.
 //!
 //! pending → held → decided, held → pending while the answer may be taken back, pending → decided. Every change
-//! repeats the state it starts from in its `WHERE`, so of those who would decide a question exactly one does.
+//! repeats the state it starts from in its `WHERE`, so exactly one of several decisions of a question counts.
 
 /// Starts a statement that reads whole questions, in the order of [`Question`]'s `FromRow`.
 macro_rules! select_questions {
@@ -73,20 +73,20 @@ row! {
         seen_ms: Millis,
         snoozed_until: Option<Millis>,
         held_until: Option<Millis>,
-        /// JSON of the room's own.
+        /// JSON of the domain.
         outcome: Option<String>,
         message: String,
-        /// JSON of the room's own.
+        /// JSON of the domain.
         form: String,
         deliveries: i64,
-        /// Those of them whose client has not gone.
+        /// The deliveries with a connected client.
         present: i64,
-        /// Those of them that did not fall silent either.
+        /// The deliveries with a connected client that is not silent.
         heard: i64,
     }
 }
 
-/// Every statement of this folder, for the test that has both engines read them.
+/// Every statement of this folder, for the test that prepares them on both engines.
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&[&str]] = &[
     insert::STATEMENTS,

@@ -1,7 +1,7 @@
 //! Delegated tasks: rows, their states, and the verbs that move them.
 //!
-//! queued → running → succeeded, failed, cancelled or lost; queued → cancelled. There is no way back: every change
-//! repeats the state it starts from, and where a hub holds the task the fence of its lease, in its `WHERE`.
+//! queued → running → succeeded, failed, cancelled or lost; queued → cancelled; never back. Every change repeats in
+//! its `WHERE` the state it starts from, and the fence of the lease when a hub holds the task.
 
 /// Starts a statement that reads whole tasks, in the order of [`Task`]'s `FromRow`; `$text` is the task's text or a
 /// part of it.
@@ -40,7 +40,7 @@ use adjutant_base::named_enum;
 
 use super::{Millis, row, text_column};
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum State {
     Queued,
@@ -60,27 +60,27 @@ named_enum! {
 }
 text_column!(State);
 
-/// A task that somebody asks for.
+/// A task to enqueue.
 #[derive(Clone, Debug)]
 pub struct NewTask {
-    /// Unique, chosen by the caller of the store; no meaning is read from it.
+    /// Unique and opaque, chosen by the caller of the store.
     pub id: String,
-    /// Who asks: the key of fairness and of ownership.
+    /// The key of the caller, for fairness and ownership.
     pub caller: String,
     pub agent: String,
-    /// The runner it waits for; limits are counted by it.
+    /// The runner that the task waits for; limits count per runner.
     pub runner: String,
     pub text: String,
     pub workdir: String,
     /// Higher goes first, among the tasks of one caller.
     pub priority: i64,
-    /// The task whose agent asked for this one, if one did.
+    /// The parent task, if its agent delegated this one.
     pub parent: Option<String>,
-    /// The first task of the tree; the task itself where there is no parent.
+    /// The first task of the tree; the task itself without a parent.
     pub root: String,
     /// 0 for a task of a client, one more for each delegation below it.
     pub depth: i64,
-    /// JSON of the room's own: timeout, schema, checks, isolation, permission.
+    /// JSON of the domain: timeout, schema, checks, isolation, permission.
     pub options: String,
     pub created_at: Millis,
 }
@@ -93,7 +93,7 @@ row! {
         seq: i64,
         caller: String,
         agent: String,
-        /// The runner it waits for, then the one it runs on.
+        /// The runner that the task waits for, then the one it runs on.
         runner: String,
         text: String,
         workdir: String,
@@ -105,16 +105,16 @@ row! {
         state: State,
         /// 0 while queued; 1 from the claim on, one more for each runner after the first.
         attempt: i64,
-        /// Grows with each claim and take-over; a verb with an older one is refused.
+        /// Grows with each claim and take-over; a verb with an older fence changes nothing.
         fence: i64,
-        /// The hub that holds or held it.
+        /// The hub that holds or held the task.
         hub: Option<String>,
         lease_until: Option<Millis>,
-        /// The folder of its run, for the hub that takes it up again and for who removes it.
+        /// The folder of its run, for the hub that resumes the run or removes the folder.
         spool: Option<String>,
-        /// When somebody asked to cancel it while it ran.
+        /// The time of the request to cancel the running task.
         cancel_requested_at: Option<Millis>,
-        /// The class of its failure, as the room names it.
+        /// The class of its failure, as the domain names it.
         failure: Option<String>,
         created_at: Millis,
         started_at: Option<Millis>,
@@ -123,25 +123,25 @@ row! {
 }
 
 impl Task {
-    /// Returns the lease with which the hub that claimed this row speaks for it.
+    /// Returns the lease of the hub that claimed this row.
     pub fn lease(&self) -> Lease {
         Lease { task: self.id.clone(), fence: self.fence }
     }
 }
 
-/// The right to speak for a running task, until another hub takes it over.
+/// The right to change a running task, until another hub takes it over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub task: String,
     pub fence: i64,
 }
 
-/// Something that happened in a task's run.
+/// A new event of a task's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
     pub at: Millis,
     pub kind: String,
-    /// JSON of the room's own.
+    /// JSON of the domain.
     pub data: String,
 }
 
@@ -186,7 +186,7 @@ impl State {
     }
 }
 
-/// Every statement of this folder, for the test that has both engines read them.
+/// Every statement of this folder, for the test that prepares them on both engines.
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&[&str]] = &[
     claim::STATEMENTS,

@@ -1,4 +1,4 @@
-//! What the store promises, told on every engine.
+//! The guarantees of the store, tested on every engine.
 
 mod assistant;
 mod codex;
@@ -138,7 +138,7 @@ async fn a_fault_of_one_verb_costs_nobody_else() {
     let bad = |n: usize| {
         let store = store.clone();
         async move {
-            // A row that another one needs: the statement fails, and what came before it in the verb is undone.
+            // The row refers to a missing row: the statement fails, and the verb's earlier statement is rolled back.
             store
                 .write(n, |connection, n| {
                     Box::pin(async move {

@@ -3,18 +3,18 @@
 use super::{Error, Millis, Store, pattern, row};
 
 row! {
-    /// One thing that happened.
+    /// One entry of the timeline.
     Entry {
         happened_at: Millis,
-        /// Among those of one instant, the key of pages.
+        /// Orders the entries of one instant; with the instant, the key of pages.
         place: String,
         /// The toolset's name, as in `config.toml`.
         toolset: String,
-        /// What it was, in the words of the toolset's rows.
+        /// The kind of entry, in the words of the toolset's rows.
         kind: String,
-        /// The task, question, notification, thread or subject that it was about.
+        /// The id of the task, question, notification, thread or audit entry.
         id: String,
-        /// An agent, a client, a user or whoever acted; may be empty.
+        /// The actor: an agent, a client, a user or a model; may be empty.
         who: String,
         /// The beginning of its text.
         text: String,
@@ -24,16 +24,16 @@ row! {
 /// Which entries are asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Stands in the text, in who or what it was, in any case (beyond ASCII, as written); empty means all.
+    /// Found in the text, the actor, the kind or the id, in any case (beyond ASCII, as written); empty means all.
     pub text: String,
     /// One toolset; empty means all.
     pub toolset: String,
-    /// Only what is older than this instant and place.
+    /// Only entries older than this instant and place.
     pub before: Option<(Millis, String)>,
 }
 
-/// The entries of one kind: when, which, how named, of whom, and where they stand. Each part is cut by itself, so that
-/// no more rows are put in order than can be shown.
+/// Selects the entries of one kind, from columns of that kind's table. Each part has its own limit, so that no more
+/// rows are sorted than a page can show.
 macro_rules! part {
     ($toolset:literal, $mark:literal, $at:literal, $kind:literal, $id:literal, $who:literal, $text:literal, $from:literal) => {
         concat!(

@@ -1,7 +1,7 @@
-//! The one writer: verbs that come at the same time share a transaction, and so one wait for the disk.
+//! The single writer: verbs that arrive at the same time share one transaction, and so one wait for the disk.
 //!
-//! Each caller is answered after the commit. When a verb of a batch fails, the batch is undone and each of its verbs
-//! is carried out alone, so that nobody pays for somebody else's fault.
+//! Each caller is answered after the commit. When a verb of a batch fails, the batch is rolled back and each of its
+//! verbs is carried out alone, so that one caller's error does not fail the others.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,18 +14,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::Error;
 
-/// Verbs in one transaction at most: the longest that one of them waits for the others.
+/// Verbs in one transaction at most; bounds how long one verb waits for the others.
 const BATCH_SIZE: usize = 128;
-/// Verbs that wait; one more makes its caller wait.
+/// Verbs in the queue at most; the caller of the next one waits for a place.
 const MAX_QUEUED: usize = 1024;
-/// How often a verb is carried out that lost against another hub, before its caller is told.
+/// How often a verb is tried that lost a race against another hub, before its caller gets the error.
 const MAX_TRIES: usize = 5;
 
-/// Hubs that share a PostgreSQL write one after the other, as processes that share an SQLite file do: no deadlock, no
-/// number given twice, and a batch is short. The number means nothing but this lock.
+/// Makes hubs that share a PostgreSQL write one after the other, as processes that share an SQLite file do. This rules
+/// out deadlocks and duplicate numbers; batches are short. The number identifies this lock alone.
 const BEGIN_ALONE: &str = "BEGIN; SELECT pg_advisory_xact_lock(7437)";
 
-/// A change of rows, which may be carried out more than once if it was undone.
+/// A change of rows; it may run again if it was rolled back.
 pub(super) type Verb<A, T> =
     for<'a> fn(&'a mut AnyConnection, &'a A) -> BoxFuture<'a, Result<T, sqlx::Error>>;
 
@@ -37,18 +37,18 @@ struct Job {
     answer: oneshot::Sender<Result<(), Error>>,
 }
 
-/// Which SQL the database speaks, where that is not the same.
+/// The database engine, for the few statements that differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
     Sqlite,
     Postgres,
 }
 
-/// The way to the task that writes, and its owner.
+/// The handle of the writing task, and its owner.
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: mpsc::Sender<Job>,
-    /// Verbs that were answered since the start, whatever became of them.
+    /// Verbs that were answered since the start, failed ones too.
     done: AtomicU64,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -63,7 +63,7 @@ impl Writer {
         Self { jobs, done: AtomicU64::new(0), stop, task: Mutex::new(Some(task)) }
     }
 
-    /// Carries out `verb` and returns what it gave, once that is on disk.
+    /// Carries out `verb` and returns its result, once the change is on disk.
     pub(super) async fn write<A, T>(&self, arguments: A, verb: Verb<A, T>) -> Result<T, Error>
     where
         A: Send + Sync + 'static,
@@ -92,7 +92,7 @@ impl Writer {
         self.done.load(Ordering::Acquire)
     }
 
-    /// Takes no more verbs, carries out those that wait, and ends.
+    /// Accepts no more verbs, carries out those in the queue, and ends.
     pub(super) async fn close(&self) {
         self.stop.cancel();
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -110,18 +110,18 @@ async fn run(pool: AnyPool, engine: Engine, mut queue: mpsc::Receiver<Job>, stop
             () = stop.cancelled(), if !queue.is_closed() => queue.close(),
             taken = queue.recv_many(&mut batch, BATCH_SIZE) => if taken == 0 { break },
         }
-        // Who went away before its verb began does not want it any more.
+        // A verb is skipped when its caller has gone before it began.
         batch.retain(|job| !job.answer.is_closed());
         if batch.is_empty() {
             continue;
         }
-        // Nobody waits again for a database that somebody just waited for in vain.
+        // When the database was unreachable for one verb, the rest of the batch fails without another wait.
         let mut unreachable = None;
         if batch.len() > 1 {
             match carry_out(&pool, engine, batch.iter().map(|job| &job.step)).await {
                 Ok(()) => {
                     for job in batch.drain(..) {
-                        // Who asked may be gone; the change stays.
+                        // The caller may be gone; the change stays.
                         drop(job.answer.send(Ok(())));
                     }
                 }
@@ -143,7 +143,7 @@ async fn run(pool: AnyPool, engine: Engine, mut queue: mpsc::Receiver<Job>, stop
     pool.close().await;
 }
 
-/// Carries out one verb by itself, again when another hub was in its way.
+/// Carries out one verb alone, and retries it when another hub was in its way.
 async fn alone(pool: &AnyPool, engine: Engine, step: &Step) -> Result<(), Error> {
     let mut tries = 1;
     loop {
@@ -157,7 +157,7 @@ async fn alone(pool: &AnyPool, engine: Engine, step: &Step) -> Result<(), Error>
 /// Carries out steps in one transaction, all or none.
 async fn carry_out(pool: &AnyPool, engine: Engine, steps: impl Iterator<Item = &Step>) -> Result<(), Error> {
     let mut connection = pool.acquire().await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
-    // The write lock is taken first: a reader that becomes a writer cannot wait for another process.
+    // The write lock is taken first, because SQLite cannot wait for another process when a reader becomes a writer.
     let mut transaction = match engine {
         Engine::Sqlite => connection.begin_with("BEGIN IMMEDIATE").await?,
         Engine::Postgres => connection.begin_with(BEGIN_ALONE).await?,
@@ -168,7 +168,7 @@ async fn carry_out(pool: &AnyPool, engine: Engine, steps: impl Iterator<Item = &
     Ok(transaction.commit().await?)
 }
 
-/// Tells whether the same verb may well succeed now: a deadlock, a serialization failure, a file that another process held.
+/// Returns whether a retry may succeed: after a deadlock, a serialization failure, a file that another process held.
 fn is_passing(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     matches!(code.as_deref(), Some("40001" | "40P01" | "5" | "261" | "517"))

@@ -5,14 +5,14 @@ use sqlx::AnyConnection;
 use crate::{Error, Millis, Store, row};
 
 row! {
-    /// One act.
+    /// One entry of the audit log.
     AuditRow {
         id: String,
         at: Millis,
-        /// A person, a client by its name, or the hub itself.
+        /// A user, a client by its name, or the hub itself.
         actor: String,
         action: String,
-        /// The id of what it was done to.
+        /// The id of the changed row.
         subject: String,
         detail: String,
     }
@@ -25,13 +25,13 @@ const APPEND: &str = "\
 const OF: &str = "\
     SELECT id, at, actor, action, subject, detail FROM audit WHERE subject = $1 ORDER BY at DESC, id LIMIT $2";
 
-/// Writes a line within the transaction of the act.
+/// Appends an entry within the transaction of the action.
 pub(super) async fn append(connection: &mut AnyConnection, row: &AuditRow) -> Result<(), sqlx::Error> {
     let query = sqlx::query(APPEND).bind(&row.id).bind(row.at).bind(&row.actor).bind(&row.action);
     query.bind(&row.subject).bind(&row.detail).execute(connection).await.map(drop)
 }
 
-/// Returns the latest acts on a subject, newest first.
+/// Returns the latest entries of a subject, newest first.
 #[cfg_attr(not(test), expect(dead_code, reason = "the tests read what the timeline shows"))]
 pub(crate) async fn of(store: &Store, subject: &str, limit: u32) -> Result<Vec<AuditRow>, Error> {
     let mut connection = store.read().await?;

@@ -1,14 +1,14 @@
-//! One statement for several rows: each statement is a trip to another thread or another machine and back, and very
-//! many rows come at once when a calendar is read or a crowd is planned for.
+//! One statement for several rows. Each statement costs a round trip to another thread or machine, and reading a
+//! calendar or planning for many users inserts very many rows at once.
 
 use sqlx::AssertSqlSafe;
 
-/// Rows of one statement at most; of the widest they bind 896 values, and either engine takes thirty times as many.
+/// Rows of one statement at most. The widest binds 896 values so; both engines allow more than thirty times as many.
 pub(super) const ROWS: usize = 64;
 
-/// Returns the text that takes `rows` groups of values, made of a text that takes one: `VALUES ($1, …)` or `IN ($1)`.
+/// Returns `one` with its group of values, `VALUES ($1, …)` or `IN ($1)`, repeated for `rows` rows.
 pub(super) fn of(one: &'static str, rows: usize) -> AssertSqlSafe<String> {
-    // Both parts are our own words, with nothing of anybody's between them.
+    // Safe: both parts come from constants, without any input.
     let Some((head, rest)) = one.split_once("VALUES (").or_else(|| one.split_once("IN (")) else {
         return AssertSqlSafe(one.to_owned());
     };

@@ -25,7 +25,7 @@ macro_rules! select_calendars {
 const LIST: &str = select_calendars!("WHERE user_id = $1 ORDER BY name, id");
 const FIND: &str = select_calendars!("WHERE user_id = $1 AND source = $2 AND place = $3");
 
-/// The same place of the same user is the same calendar, whatever id the row has.
+/// Rows with the same user, source and place are the same calendar, even under different ids.
 const PUT: &str = "\
     INSERT INTO calendars (id, user_id, name, source, place, etag, sync_token, read_at) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
@@ -38,7 +38,7 @@ pub async fn list(store: &Store, user: &str) -> Result<Vec<CalendarRow>, Error> 
     Ok(sqlx::query_as(LIST).bind(user).fetch_all(&mut *connection).await?)
 }
 
-/// Adds a calendar, or notes what its server said; returns the row as it is then.
+/// Adds a calendar, or records its name and sync state; returns the row in the store.
 pub async fn put(store: &Store, calendar: CalendarRow) -> Result<CalendarRow, Error> {
     let verb = verb!(|connection, row: &CalendarRow| -> Result<CalendarRow, sqlx::Error> {
         let query = sqlx::query(PUT).bind(&row.id).bind(&row.user_id).bind(&row.name).bind(&row.source);

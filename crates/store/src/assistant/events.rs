@@ -9,7 +9,7 @@ pub use upsert::{Changed, EventChange, EventRow, keep, put, remove};
 use crate::{Millis, row};
 
 row! {
-    /// What questions need of an event's row: a column that nobody asks for costs every row of a long list.
+    /// The columns of an event that queries need; any other column would slow down every row of a long list.
     EventView {
         id: String,
         user_id: String,
@@ -25,7 +25,7 @@ row! {
 }
 
 row! {
-    /// One time that an event happens.
+    /// One occurrence of an event.
     OccurrenceRow {
         event_id: String,
         occurrence: String,

@@ -7,7 +7,7 @@ const SECRET: &str = "SELECT secret FROM feeds WHERE user_id = $1";
 
 const OWNER: &str = "SELECT user_id FROM feeds WHERE digest = $1";
 
-/// Where a user has one already, the new one takes its place.
+/// A new secret replaces the user's previous one.
 const PUT: &str = "\
     INSERT INTO feeds (user_id, secret, digest, made_at) VALUES ($1, $2, $3, $4) \
     ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret, digest = excluded.digest, \
@@ -25,19 +25,19 @@ pub struct NewFeed {
     pub audit: AuditRow,
 }
 
-/// Returns the secret of a user's feed, where there is one.
+/// Returns the secret of a user's feed, if there is one.
 pub async fn secret(store: &Store, user: &str) -> Result<Option<String>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(SECRET).bind(user).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns whose feed has a secret of this digest.
+/// Returns the user of the feed with this digest of its secret.
 pub async fn owner(store: &Store, digest: &str) -> Result<Option<String>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(OWNER).bind(digest).fetch_optional(&mut *connection).await?)
 }
 
-/// Gives a user's feed a secret; an older one is good for nothing from then on.
+/// Gives a user's feed a secret; the previous one is invalid from then on.
 pub async fn put(store: &Store, feed: NewFeed) -> Result<(), Error> {
     let verb = verb!(|connection, feed: &NewFeed| -> Result<(), sqlx::Error> {
         let query = sqlx::query(PUT).bind(&feed.user).bind(&feed.secret).bind(&feed.digest);
@@ -47,7 +47,7 @@ pub async fn put(store: &Store, feed: NewFeed) -> Result<(), Error> {
     store.write(feed, verb).await
 }
 
-/// Ends a user's feed; `false` where there was none.
+/// Removes a user's feed; `false` if there was none.
 pub async fn remove(store: &Store, user: String, audit: AuditRow) -> Result<bool, Error> {
     let verb = verb!(|connection, (user, audit): &(String, AuditRow)| -> Result<bool, sqlx::Error> {
         let gone = sqlx::query(REMOVE).bind(user).execute(&mut *connection).await?.rows_affected() > 0;

@@ -49,7 +49,7 @@ const OF_OCCURRENCE: &str =
     select_notifications!("WHERE n.event_id = $1 AND n.occurrence = $2 ORDER BY n.due_at, n.id");
 const OF_EVENT: &str = select_notifications!("WHERE n.event_id = $1 ORDER BY n.due_at, n.id LIMIT $2");
 
-/// Two texts, for either has its index.
+/// Two statements, because each needs a different index.
 const LIST: &str = select_notifications!(
     "WHERE n.due_at >= $1 AND n.due_at < $2 AND ($3 = '' OR n.status = $3) ORDER BY n.due_at, n.id LIMIT $4"
 );
@@ -58,13 +58,13 @@ const LIST_OF: &str = select_notifications!(
      ORDER BY n.due_at, n.id LIMIT $4"
 );
 
-/// What was planned or sent for the occurrences that a user has within a window.
+/// Notifications of a user's occurrences within a window.
 const HISTORY: &str = select_notifications!(
     "JOIN occurrences o ON o.event_id = n.event_id AND o.occurrence = n.occurrence \
      WHERE o.user_id = $1 AND o.starts_at >= $2 AND o.starts_at < $3 ORDER BY n.due_at, n.id"
 );
 
-/// What is planned for a user from some time on, each with the start of what it is about.
+/// Planned notifications of a user from an instant on, each with the start of its occurrence.
 const UPCOMING: &str = "\
     SELECT n.id, n.plan_id, n.user_id, n.event_id, n.occurrence, n.channel, n.due_at, n.urgency, n.status, n.try_at, \
         n.attempts, n.lease_owner, n.lease_until, n.sent_at, n.acknowledged_at, n.error, n.details, n.updated_at, \
@@ -86,7 +86,7 @@ const WITHDRAW_ALL: &str = "\
     UPDATE notifications SET status = 'cancelled', error = $2, updated_at = $3 \
     WHERE event_id = $1 AND status = 'planned'";
 
-/// Which notifications a list shows.
+/// The filter of a list of notifications.
 #[derive(Clone, Debug)]
 pub struct NotificationFilter {
     pub user: Option<String>,
@@ -102,7 +102,7 @@ pub async fn get(store: &Store, id: &str) -> Result<Option<NotificationRow>, Err
     Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns at most `limit` notifications by the time they are due.
+/// Returns at most `limit` notifications in the order of their due times.
 pub async fn list(
     store: &Store,
     filter: &NotificationFilter,
@@ -119,7 +119,7 @@ pub async fn list(
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
-/// Returns what was planned or sent for what a user has from `from` to before `until`.
+/// Returns the notifications of a user's occurrences that start from `from` to before `until`.
 pub async fn history(
     store: &Store,
     user: &str,
@@ -130,8 +130,8 @@ pub async fn history(
     Ok(sqlx::query_as(HISTORY).bind(user).bind(from).bind(until).fetch_all(&mut *connection).await?)
 }
 
-/// Returns at most `limit` notifications that are planned for a user from `from` on, by the time they are due, each with
-/// the start of what it is about.
+/// Returns at most `limit` planned notifications of a user from `from` on, in the order of their due times, each with
+/// the start of its occurrence.
 pub async fn upcoming(
     store: &Store,
     user: &str,
@@ -185,12 +185,12 @@ pub(super) async fn insert_all(
     Ok(())
 }
 
-/// Lets a newer plan have a notification that stays as it is.
+/// Moves an unchanged notification to a newer plan.
 pub(super) async fn adopt(connection: &mut AnyConnection, id: &str, plan: &str) -> Result<(), sqlx::Error> {
     sqlx::query(ADOPT).bind(id).bind(plan).execute(connection).await.map(drop)
 }
 
-/// Takes back one notification that is planned still.
+/// Gives a notification a final status, if it is still planned.
 pub(super) async fn withdraw(
     connection: &mut AnyConnection,
     id: &str,
@@ -200,7 +200,7 @@ pub(super) async fn withdraw(
     sqlx::query(WITHDRAW).bind(id).bind(status).bind(at).execute(connection).await.map(drop)
 }
 
-/// Takes back what is planned for an event, and says why.
+/// Cancels the planned notifications of an event with a reason.
 pub(super) async fn withdraw_all(
     connection: &mut AnyConnection,
     event: &str,

@@ -1,11 +1,11 @@
-//! The outbox of due notifications: leased, with the attempt on disk before the send, and its outcome after it.
+//! The outbox of due notifications: leased, with the attempt on disk before the send, and its outcome afterwards.
 
 use super::audit::{self, AuditRow};
 use super::notifications::{self, NotificationRow, select_notifications};
 use crate::{Error, Millis, Store, row, verb};
 
 row! {
-    /// One try.
+    /// One attempt to send a notification.
     AttemptRow {
         notification_id: String,
         attempt: i64,
@@ -19,7 +19,7 @@ row! {
 const DUE: &str =
     select_notifications!("WHERE n.status = 'planned' AND n.try_at <= $1 ORDER BY n.try_at, n.id LIMIT $2");
 
-/// The condition stands here again: of two hubs one wins.
+/// Repeats the condition, so that one of two hubs wins.
 const LEASE: &str = "\
     UPDATE notifications SET status = 'sending', lease_owner = $2, lease_until = $3, attempts = attempts + 1, \
         updated_at = $4 WHERE id = $1 AND status = 'planned'";
@@ -36,10 +36,10 @@ const RECORD_RESULT: &str = "\
     UPDATE notifications SET status = $3, try_at = $4, sent_at = $5, error = $6, lease_owner = NULL, \
         lease_until = NULL, updated_at = $7 WHERE id = $1 AND attempts = $2 AND status IN ('sending', 'unknown')";
 
-/// Sendings whose hub is gone.
+/// Notifications in sending with an expired lease.
 const EXPIRED: &str = select_notifications!("WHERE n.status = 'sending' AND n.lease_until < $1 LIMIT $2");
 
-/// Never tried since long before, or held until now.
+/// Overdue notifications that were never tried, or were held until now.
 const MISSED: &str = select_notifications!(
     "WHERE n.status = 'planned' AND n.try_at <= $1 AND (n.attempts = 0 AND n.try_at < $2 \
        OR EXISTS (SELECT 1 FROM attempts a \
@@ -50,8 +50,8 @@ const MISSED: &str = select_notifications!(
 const MERGED: &str =
     select_notifications!("WHERE n.status = 'merged' AND n.error = $1 ORDER BY n.due_at, n.id");
 
-/// Urgent, sent or not to be sent this way, and not yet the origin of a next step. A notification that failed five times
-/// escalates while it is retried.
+/// Urgent notifications that were sent or failed for good, without a next step yet. A notification that failed five
+/// times escalates while it is retried.
 const UNACKNOWLEDGED: &str = select_notifications!(
     "WHERE n.urgency = 'urgent' AND n.acknowledged_at IS NULL \
      AND (n.status IN ('sent', 'simulated', 'failed', 'dead') OR n.status = 'planned' AND 5 <= \
@@ -68,13 +68,13 @@ const NEXT: &str = "SELECT MIN(try_at) FROM notifications WHERE status = 'planne
 const MERGE: &str = "\
     UPDATE notifications SET status = 'merged', error = $2, updated_at = $3 WHERE id = $1 AND status = 'planned'";
 
-/// A person's word: from where a notification stands to another state.
+/// Moves a notification to another state by a user's decision, if it is in the expected one.
 const MOVE: &str = "\
     UPDATE notifications SET status = $3, try_at = $4, error = $5, updated_at = $4 WHERE id = $1 AND status = $2";
 
 const ACKNOWLEDGE: &str = "UPDATE notifications SET acknowledged_at = $2, updated_at = $2 WHERE id = $1 AND acknowledged_at IS NULL";
 
-/// What was told about the same occurrence counts as acknowledged too, and what would escalate is taken back.
+/// Acknowledges the other sent notifications of the same occurrence too, so that none of them escalates.
 const ACKNOWLEDGE_OTHERS: &str = "\
     UPDATE notifications SET acknowledged_at = $2, updated_at = $2 \
     WHERE acknowledged_at IS NULL AND status IN ('sent', 'simulated', 'unknown') \
@@ -87,16 +87,16 @@ const ATTEMPTS: &str = "\
     SELECT notification_id, attempt, started_at, ended_at, outcome, detail FROM attempts \
     WHERE notification_id = $1 ORDER BY attempt";
 
-/// How a try ended.
+/// The result of an attempt.
 #[derive(Clone, Debug)]
 pub struct AttemptResult {
     pub id: String,
-    /// The attempt that this is about: a later one is left alone.
+    /// The number of the attempt: a later one is left alone.
     pub attempt: i64,
-    /// Of the attempt: sent, simulated, failed or unknown.
+    /// The outcome of the attempt: sent, simulated, failed or unknown.
     pub outcome: String,
     pub detail: String,
-    /// Of the notification from now on.
+    /// The status of the notification from now on.
     pub status: String,
     pub try_at: Millis,
     pub sent_at: Option<Millis>,
@@ -104,8 +104,8 @@ pub struct AttemptResult {
     pub at: Millis,
 }
 
-/// Takes at most `limit` of what is due, under a lease, with an attempt that is on disk before anything is sent.
-/// Sorted by the time to try; the rows are as they are then.
+/// Leases at most `limit` due notifications, each with an attempt that is on disk before anything is sent. Returns
+/// the updated rows in the order of `try_at`.
 pub async fn lease(
     store: &Store,
     owner: String,
@@ -135,7 +135,7 @@ pub async fn lease(
     store.write((owner, now, until, limit), verb).await
 }
 
-/// Records how a try ended; `false` where the notification is another's by now.
+/// Records the result of an attempt; `false` if the notification has changed since.
 pub async fn record_attempt(store: &Store, result: AttemptResult) -> Result<bool, Error> {
     let verb = verb!(|connection, done: &AttemptResult| -> Result<bool, sqlx::Error> {
         let query = sqlx::query(END).bind(&done.id).bind(done.attempt).bind(done.at);
@@ -147,19 +147,20 @@ pub async fn record_attempt(store: &Store, result: AttemptResult) -> Result<bool
     store.write(result, verb).await
 }
 
-/// Returns sendings whose lease ran out before `now`: their hub is gone, and nobody knows how far it came.
+/// Returns notifications in sending with a lease that expired before `now`: their hub has gone, and may or may not
+/// have sent them.
 pub async fn expired_sendings(store: &Store, now: Millis, limit: u32) -> Result<Vec<NotificationRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(EXPIRED).bind(now).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
 }
 
-/// Returns when the next notification is to be tried.
+/// Returns the time at which the next notification is to be tried.
 pub async fn next(store: &Store) -> Result<Option<Millis>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(NEXT).fetch_one(&mut *connection).await?)
 }
 
-/// Returns what is planned and was not told in its time: due before `before` and never tried, or held until now.
+/// Returns planned notifications that missed their time: due before `before` and never tried, or held until now.
 pub async fn missed(
     store: &Store,
     now: Millis,
@@ -171,14 +172,14 @@ pub async fn missed(
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
-/// Returns what a notification tells with its own.
+/// Returns the notifications that were merged into `carrier`.
 pub async fn merged_into(store: &Store, carrier: &str) -> Result<Vec<NotificationRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(MERGED).bind(carrier).fetch_all(&mut *connection).await?)
 }
 
-/// Returns at most `limit` of what is urgent, was told or has failed, and waits for its acknowledgement, by the time of
-/// its last change: what stands behind that time and id.
+/// Returns at most `limit` urgent notifications that were sent or failed and are not acknowledged, in the order of
+/// their last change, after the given time and id.
 pub async fn unacknowledged(
     store: &Store,
     behind: &(Millis, String),
@@ -201,7 +202,7 @@ pub async fn escalate(store: &Store, next: NotificationRow) -> Result<(), Error>
     store.write(next, verb).await
 }
 
-/// Lets missed notifications be told by another one, whose id stands in their `error`.
+/// Merges missed notifications into the notification `into`; their `error` holds its id.
 pub async fn merge(store: &Store, ids: Vec<String>, into: String, at: Millis) -> Result<(), Error> {
     let verb =
         verb!(|connection, (ids, into, at): &(Vec<String>, String, Millis)| -> Result<(), sqlx::Error> {
@@ -213,11 +214,11 @@ pub async fn merge(store: &Store, ids: Vec<String>, into: String, at: Millis) ->
     store.write((ids, into, at), verb).await
 }
 
-/// A person's word about a notification.
+/// A user's decision about a notification.
 #[derive(Clone, Debug)]
 pub struct Resolution {
     pub id: String,
-    /// Where it must stand now.
+    /// The status that it must have now.
     pub from: String,
     pub to: String,
     pub error: Option<String>,
@@ -225,7 +226,7 @@ pub struct Resolution {
     pub audit: AuditRow,
 }
 
-/// Moves a notification by a person's word; `false` where it does not stand there any more.
+/// Moves a notification by a user's decision; `false` if its status has changed from `from` before.
 pub async fn resolve(store: &Store, resolution: Resolution) -> Result<bool, Error> {
     let verb = verb!(|connection, word: &Resolution| -> Result<bool, sqlx::Error> {
         let query = sqlx::query(MOVE).bind(&word.id).bind(&word.from).bind(&word.to).bind(word.at);
@@ -238,8 +239,8 @@ pub async fn resolve(store: &Store, resolution: Resolution) -> Result<bool, Erro
     store.write(resolution, verb).await
 }
 
-/// Notes that somebody saw a notification, and with it what else was told about the same occurrence. `false` where
-/// it was noted before.
+/// Acknowledges a notification, and with it the other sent ones of the same occurrence. `false` if it was
+/// acknowledged before.
 pub async fn acknowledge(store: &Store, id: String, at: Millis, audit: AuditRow) -> Result<bool, Error> {
     let verb =
         verb!(|connection, (id, at, audit): &(String, Millis, AuditRow)| -> Result<bool, sqlx::Error> {
@@ -254,13 +255,13 @@ pub async fn acknowledge(store: &Store, id: String, at: Millis, audit: AuditRow)
     store.write((id, at, audit), verb).await
 }
 
-/// Returns how often a send was begun, the present one among them; one that was held was not.
+/// Returns the number of attempts, with the present one and without held ones.
 pub async fn attempt_count(store: &Store, id: &str) -> Result<i64, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(COUNT_ATTEMPTS).bind(id).fetch_one(&mut *connection).await?)
 }
 
-/// Returns the attempts of a notification, those that were held among them.
+/// Returns the attempts of a notification, held ones too.
 pub async fn attempts(store: &Store, id: &str) -> Result<Vec<AttemptRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(ATTEMPTS).bind(id).fetch_all(&mut *connection).await?)

@@ -1,8 +1,8 @@
 //! Many rows as one text.
 //!
-//! SQLite answers from a thread of its own, which hands its rows over one by one: where the kernel puts it on another
-//! core, each of them wakes who waits for it, and a list of hundreds of rows takes twice as long. So the engine itself
-//! joins the rows of such a list, each with its columns in a row: a text behind its length in bytes, a number as it is.
+//! SQLite runs on a separate thread, which passes rows on one by one. If the kernel puts that thread on another core,
+//! each row wakes the reader, and a list of hundreds of rows takes twice as long. So the engine itself joins the rows
+//! of such a list, column after column: the length of a text in bytes and then the text, a number as it is.
 
 use crate::Error;
 
@@ -15,11 +15,11 @@ macro_rules! packed {
 
 pub(super) use packed;
 
-/// What is left to read of packed rows.
+/// The unread rest of packed rows.
 pub(super) struct PackedRowReader<'a>(&'a str);
 
 impl<'a> PackedRowReader<'a> {
-    /// Reads row after row; `row` reads its columns in the order in which they were packed.
+    /// Reads all rows; `row` reads the columns of one in the order in which they were packed.
     pub(super) fn rows<T>(packed: &'a str, row: impl Fn(&mut Self) -> Option<T>) -> Result<Vec<T>, Error> {
         let mut left = Self(packed);
         let mut rows = Vec::new();

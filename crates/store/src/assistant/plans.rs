@@ -1,4 +1,4 @@
-//! Plans, applied as a difference: what was sent is never touched.
+//! Plans, applied as a difference: a notification that was sent is never changed.
 
 use std::collections::HashSet;
 
@@ -23,21 +23,21 @@ row! {
     }
 }
 
-/// A plan and what it plans.
+/// A plan with its notifications.
 #[derive(Clone, Debug)]
 pub struct NewPlan {
     pub plan: PlanRow,
     pub notifications: Vec<NotificationRow>,
 }
 
-/// What applying a plan changed.
+/// The changes made by applying a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// Notifications that are planned now and were not before.
+    /// Notifications that the plan added.
     pub planned: u64,
-    /// Notifications that stay as they were.
+    /// Notifications that the plan left unchanged.
     pub kept: u64,
-    /// Notifications that were planned before and are not any more.
+    /// Notifications that the plan superseded.
     pub superseded: u64,
 }
 
@@ -51,7 +51,7 @@ macro_rules! select_plans {
     };
 }
 
-/// Binds the columns of [`INSERT`], to whatever kind of query.
+/// Binds the columns of [`INSERT`] to a query of any type.
 macro_rules! bind_plan {
     ($query:ident, $plan:expr) => {{
         let plan = &$plan;
@@ -64,7 +64,7 @@ macro_rules! bind_plan {
 const CURRENT: &str =
     select_plans!("WHERE p.event_id = $1 AND p.occurrence = $2 AND p.superseded_at IS NULL");
 
-/// The plans that stand for what a user has within a window.
+/// The current plans of a user's occurrences within a window.
 const KEYS: &str = "\
     SELECT p.event_id, p.occurrence, p.plan_key, p.source FROM plans p \
     JOIN occurrences o ON o.event_id = p.event_id AND o.occurrence = p.occurrence \
@@ -80,13 +80,13 @@ const INSERT: &str = "\
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
     ON CONFLICT (event_id, occurrence) WHERE superseded_at IS NULL DO NOTHING RETURNING id";
 
-/// The events that are there still; a plan for another has nothing to be about.
+/// Finds the events that still exist; a plan for any other event is left out.
 const EVENTS: &str = "SELECT id FROM events WHERE id IN ($1)";
 
-/// What something was planned for before.
+/// Finds the occurrences that have notifications already.
 const PLANNED: &str = "SELECT DISTINCT event_id, occurrence FROM notifications WHERE event_id IN ($1)";
 
-/// Applies plans in one transaction and says what each changed. A plan for an event that is gone changes nothing.
+/// Applies plans in one transaction and returns the changes of each. A plan for a deleted event changes nothing.
 pub async fn apply(store: &Store, plans: Vec<NewPlan>) -> Result<Vec<Applied>, Error> {
     let verb = verb!(|connection, plans: &Vec<NewPlan>| -> Result<Vec<Applied>, sqlx::Error> {
         let mut added = HashSet::new();
@@ -106,8 +106,8 @@ pub async fn apply(store: &Store, plans: Vec<NewPlan>) -> Result<Vec<Applied>, E
     store.write(plans, verb).await
 }
 
-/// Adds plans that are the first for what they are about, with all that they plan, and returns their ids. Others, and
-/// one whose event is gone, are left out.
+/// Adds plans that are the first for their occurrences, with their notifications, and returns their ids. Leaves out
+/// other plans, and plans for deleted events.
 async fn add(connection: &mut AnyConnection, plans: &[NewPlan]) -> Result<Vec<String>, sqlx::Error> {
     let mut query = sqlx::query_scalar(bulk_insert::of(EVENTS, plans.len()));
     for new in plans {
@@ -153,7 +153,7 @@ pub(super) async fn apply_one(connection: &mut AnyConnection, new: &NewPlan) -> 
     let mut applied = Applied::default();
     let mut kept = Vec::new();
     for wanted in &new.notifications {
-        // What went out, or is going out, by the same way for the same minute is not told again.
+        // A notification that was sent or is being sent on the same channel for the same minute is not sent again.
         let same = old.iter().find(|row| {
             row.channel == wanted.channel
                 && row.due_at / 60_000 == wanted.due_at / 60_000
@@ -182,7 +182,7 @@ pub(super) async fn apply_one(connection: &mut AnyConnection, new: &NewPlan) -> 
     Ok(applied)
 }
 
-/// Ends the plans of an event, within a transaction, and returns the occurrences they were for.
+/// Supersedes the plans of an event within a transaction, and returns their occurrences.
 pub(super) async fn supersede_all(
     connection: &mut AnyConnection,
     event: &str,
@@ -196,13 +196,13 @@ pub(super) async fn supersede_all(
     Ok(occurrences)
 }
 
-/// Returns the plan that stands for an occurrence.
+/// Returns the current plan of an occurrence.
 pub async fn current(store: &Store, event: &str, occurrence: &str) -> Result<Option<PlanRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(CURRENT).bind(event).bind(occurrence).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns event, occurrence, key and source of the plans that stand for what a user has from `from` to before `until`.
+/// Returns event, occurrence, key and source of the current plans of a user's occurrences, `from` to before `until`.
 pub async fn keys(
     store: &Store,
     user: &str,
@@ -213,7 +213,7 @@ pub async fn keys(
     Ok(sqlx::query_as(KEYS).bind(user).bind(from).bind(until).fetch_all(&mut *connection).await?)
 }
 
-/// Returns the occurrences of an event that a plan stands for.
+/// Returns the occurrences of an event that have a current plan.
 pub async fn planned_occurrences(store: &Store, event: &str) -> Result<Vec<String>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(OF_EVENT).bind(event).fetch_all(&mut *connection).await?)

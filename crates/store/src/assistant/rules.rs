@@ -25,7 +25,7 @@ const PUT: &str = "\
 
 const REMOVE: &str = "DELETE FROM rules WHERE user_id = $1 AND id = $2";
 
-/// A rule changes plans as a preference does.
+/// A change of a rule makes plans outdated, as a change of the preferences does.
 const REVISE: &str = "UPDATE users SET revision = revision + 1 WHERE id = $1";
 
 /// Returns a user's rules, highest priority first.
@@ -34,7 +34,7 @@ pub async fn list(store: &Store, user: &str) -> Result<Vec<RuleRow>, Error> {
     Ok(sqlx::query_as(LIST).bind(user).fetch_all(&mut *connection).await?)
 }
 
-/// Adds a rule, or changes the one with this id.
+/// Adds a rule, or updates the one with this id.
 pub async fn put(store: &Store, rule: RuleRow) -> Result<(), Error> {
     let verb = verb!(|connection, rule: &RuleRow| -> Result<(), sqlx::Error> {
         let query = sqlx::query(PUT).bind(&rule.id).bind(&rule.user_id).bind(&rule.kind);
@@ -45,7 +45,7 @@ pub async fn put(store: &Store, rule: RuleRow) -> Result<(), Error> {
     store.write(rule, verb).await
 }
 
-/// Removes a rule; `false` where there was none.
+/// Removes a rule; `false` if there was none.
 pub async fn remove(store: &Store, user: String, id: String) -> Result<bool, Error> {
     let verb = verb!(|connection, (user, id): &(String, String)| -> Result<bool, sqlx::Error> {
         let gone = sqlx::query(REMOVE).bind(user).bind(id).execute(&mut *connection).await?;

@@ -31,7 +31,7 @@ const GET: &str = select_users!("WHERE id = $1");
 const LIST: &str = select_users!("WHERE id > $1 ORDER BY id LIMIT $2");
 const TAKEN: &str = "SELECT COUNT(*) FROM users WHERE email = $1 AND id <> $2";
 
-/// The revision grows by itself, so that no plan outlives the preferences it was made for.
+/// Each update increments the revision, so that no plan outlives the preferences it was made for.
 const PUT: &str = "\
     INSERT INTO users (id, name, email, phone, preferences, revision, created_at, updated_at) \
     VALUES ($1, $2, $3, $4, $5, 1, $6, $6) \
@@ -46,14 +46,14 @@ pub async fn get(store: &Store, id: &str) -> Result<Option<UserRow>, Error> {
     Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns at most `limit` users, by id, behind `after`.
+/// Returns at most `limit` users with ids after `after`, by id.
 pub async fn list(store: &Store, after: &str, limit: u32) -> Result<Vec<UserRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(LIST).bind(after).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
 }
 
-/// Adds a user, or changes the one with this id; of the row, the revision and the creation are the store's own.
-/// `false`, and nothing changed, where another user has the mail address.
+/// Adds a user, or updates the one with this id; the store itself sets the revision and the time of creation.
+/// Returns `false` and changes nothing if another user has the mail address.
 pub async fn put(store: &Store, user: UserRow, audit: AuditRow) -> Result<bool, Error> {
     let verb = verb!(|connection, (user, audit): &(UserRow, AuditRow)| -> Result<bool, sqlx::Error> {
         let taken: i64 =
@@ -69,7 +69,7 @@ pub async fn put(store: &Store, user: UserRow, audit: AuditRow) -> Result<bool, 
     store.write((user, audit), verb).await
 }
 
-/// Removes a user with all that is theirs; `false` where there was none.
+/// Removes a user with all their rows; `false` if there was none.
 pub async fn remove(store: &Store, id: String, audit: AuditRow) -> Result<bool, Error> {
     let verb = verb!(|connection, (id, audit): &(String, AuditRow)| -> Result<bool, sqlx::Error> {
         let gone = sqlx::query(REMOVE).bind(id).execute(&mut *connection).await?.rows_affected() > 0;

@@ -1,17 +1,17 @@
-//! Writes of a session: threads, turns and items.
+//! Inserts of threads, turns and items.
 
 use sqlx::AnyConnection;
 
 use super::{Change, NewItem, NewThread};
 use crate::{Error, Store, verb};
 
-/// A thread that is taken up keeps its beginning: title, age and what it was started with.
+/// A resumed thread keeps its title, its age and the settings that it was started with.
 const THREAD: &str = "\
     INSERT INTO codex_threads (id, backend, version, cwd, model, title, settings, tokens, created_at, updated_at) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8) \
     ON CONFLICT (id) DO UPDATE SET backend = excluded.backend, version = excluded.version, updated_at = excluded.updated_at";
 
-/// The names of turns may begin anew when a new process takes the thread up.
+/// Names of turns may start over when a new process resumes the thread.
 const TURN: &str = "\
     INSERT INTO codex_turns (thread, turn, started_at) \
     SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT) \
@@ -31,7 +31,7 @@ const ITEM: &str = "\
     WHERE EXISTS (SELECT 1 FROM codex_threads WHERE id = $1) \
     ON CONFLICT (thread, id) DO UPDATE SET text = excluded.text, body = excluded.body, kind = excluded.kind";
 
-/// Keeps what happened, in order.
+/// Records changes in order.
 pub async fn record(store: &Store, changes: Vec<Change>) -> Result<(), Error> {
     let verb = verb!(|connection, changes: &Vec<Change>| -> Result<(), sqlx::Error> {
         for change in changes {
@@ -66,7 +66,7 @@ async fn begin(connection: &mut AnyConnection, new: &NewThread) -> Result<(), sq
     query.execute(connection).await.map(drop)
 }
 
-/// Appends an item, or changes the one with its name.
+/// Appends an item, or updates the one with the same id.
 pub(super) async fn add(connection: &mut AnyConnection, new: &NewItem) -> Result<(), sqlx::Error> {
     let query = sqlx::query(ITEM)
         .bind(&new.thread)

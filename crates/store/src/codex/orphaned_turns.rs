@@ -1,4 +1,4 @@
-//! Heartbeats of running turns, and the end of turns whose hub has gone.
+//! Heartbeats of running turns, and the end of turns after their hub has gone.
 
 use super::{NewItem, append};
 use crate::{Error, Millis, Store, verb};
@@ -11,26 +11,26 @@ const RUNS: &str = "UPDATE codex_turns SET heartbeat_at = $2 WHERE thread = $1 A
 
 const IS_OPEN: &str = "UPDATE codex_handles SET updated_at = $2 WHERE id = $1 AND ended IS NULL";
 
-/// Another hub may have found it too, or its own may have ended it after all.
+/// Ends only an open turn: another hub may have found it too, or its own hub may have ended it after all.
 const CUT: &str = "\
     UPDATE codex_turns SET ended = 'interrupted', failure = $3, ended_at = $4 \
     WHERE thread = $1 AND turn = $2 AND ended IS NULL";
 
-/// How a turn ends that no hub has any more.
+/// The end of a turn that lost its hub.
 #[derive(Clone, Debug)]
 pub struct OrphanedTurn {
     pub failure: String,
-    /// What its transcript says of it; names the thread and the turn.
+    /// The item for its transcript; names the thread and the turn.
     pub item: NewItem,
 }
 
-/// Returns the thread and the name of each open turn of which no hub has spoken since `since`, the oldest first.
+/// Returns the thread and the name of each open turn without a heartbeat since `since`, oldest first.
 pub async fn without_heartbeat(store: &Store, since: Millis) -> Result<Vec<(String, String)>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(SILENT).bind(since).fetch_all(&mut *connection).await?)
 }
 
-/// Says that this hub still runs a turn in each of these threads, and has these turns that were handed out.
+/// Records that this hub still runs a turn in each of these threads, and still has these handles.
 pub async fn heartbeat(
     store: &Store,
     threads: Vec<String>,
@@ -49,7 +49,7 @@ pub async fn heartbeat(
     store.write((names, at), verb).await
 }
 
-/// Ends turns and appends what is said of it; one that has an end keeps it.
+/// Ends turns and appends an item to each transcript; a turn that has ended already is left alone.
 pub async fn end_orphaned(store: &Store, turns: Vec<OrphanedTurn>) -> Result<(), Error> {
     let verb = verb!(|connection, turns: &Vec<OrphanedTurn>| -> Result<(), sqlx::Error> {
         for OrphanedTurn { failure, item } in turns {

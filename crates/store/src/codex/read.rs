@@ -3,7 +3,7 @@
 use super::{Item, Thread};
 use crate::{Error, Store, pattern};
 
-/// Selects threads with how their last turn ended.
+/// Selects threads with the end of their last turn.
 macro_rules! select_threads {
     ($rest:literal) => {
         concat!(
@@ -30,10 +30,10 @@ const ITEMS: &str = "\
     SELECT seq, id, turn, kind, body, at FROM codex_items \
     WHERE thread = $1 AND seq < $2 AND ($3 = '' OR LOWER(text) LIKE $3 ESCAPE '!') ORDER BY seq DESC LIMIT $4";
 
-/// Which threads or items a list shows.
+/// The filter of a list of threads or items.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// Stands somewhere in it, in any case (beyond ASCII, as written); empty means all.
+    /// Found in its text, in any case (beyond ASCII, as written); empty means all.
     pub text: String,
     pub limit: u32,
 }
@@ -44,7 +44,7 @@ pub async fn thread(store: &Store, id: &str) -> Result<Option<Thread>, Error> {
     Ok(sqlx::query_as(ONE).bind(id).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns threads, the last used first, behind the one of `before` (its `updated_at` and id) where that is given.
+/// Returns threads, last used first, older than `before` (`updated_at` and id) if it is given.
 pub async fn threads(
     store: &Store,
     query: &Query,
@@ -57,7 +57,7 @@ pub async fn threads(
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
-/// Returns items of a thread, the newest first, older than the one numbered `before` where that is given.
+/// Returns items of a thread, newest first, older than the item numbered `before` if it is given.
 pub async fn items(
     store: &Store,
     thread: &str,

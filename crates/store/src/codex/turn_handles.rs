@@ -1,8 +1,8 @@
-//! Handles of turns, for callers that ask again after a restart of the hub.
+//! Handles of turns, for callers that poll again after a restart of the hub.
 
 use crate::{Error, Millis, Store, row, verb};
 
-/// Rows that are kept; of more, the oldest go.
+/// Rows that are kept; the oldest are deleted first.
 const RETAINED: i64 = 2048;
 
 const ADD: &str = "\
@@ -12,7 +12,7 @@ const FORGET: &str = "\
     DELETE FROM codex_handles WHERE id IN \
         (SELECT id FROM codex_handles ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $1)";
 
-/// An end is never taken back.
+/// An end is never overwritten.
 const END: &str = "\
     UPDATE codex_handles SET ended = $2, answer = $3, failure = $4, updated_at = $5 WHERE id = $1 AND ended IS NULL";
 
@@ -28,14 +28,14 @@ row! {
         thread: String,
         created_at: Millis,
         updated_at: Millis,
-        /// `completed`, `interrupted`, `failed`, `withdrawn` or `lost`; nothing while it is open.
+        /// `completed`, `interrupted`, `failed`, `withdrawn` or `lost`; `None` while it is open.
         ended: Option<String>,
         answer: Option<String>,
         failure: Option<String>,
     }
 }
 
-/// Keeps a turn that begins; what it says of an end is left out.
+/// Inserts the handle of a new turn; its `ended`, `answer` and `failure` are ignored.
 pub async fn add(store: &Store, handle: Handle) -> Result<(), Error> {
     let verb = verb!(|connection, handle: &Handle| -> Result<(), sqlx::Error> {
         let query = sqlx::query(ADD).bind(&handle.id).bind(&handle.owner).bind(&handle.thread);
@@ -45,7 +45,7 @@ pub async fn add(store: &Store, handle: Handle) -> Result<(), Error> {
     store.write(handle, verb).await
 }
 
-/// Keeps how a turn ended, unless an end stands there already.
+/// Records the end of a turn, unless one is recorded already.
 pub async fn end(store: &Store, handle: Handle) -> Result<(), Error> {
     let verb = verb!(|connection, handle: &Handle| -> Result<(), sqlx::Error> {
         let query = sqlx::query(END).bind(&handle.id).bind(&handle.ended).bind(&handle.answer);
@@ -54,7 +54,7 @@ pub async fn end(store: &Store, handle: Handle) -> Result<(), Error> {
     store.write(handle, verb).await
 }
 
-/// Returns the turn of this name, if it is `owner`'s.
+/// Returns the handle of this id if it belongs to `owner`.
 pub async fn find(store: &Store, owner: &str, id: &str) -> Result<Option<Handle>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(ONE).bind(id).bind(owner).fetch_optional(&mut *connection).await?)

@@ -1,4 +1,4 @@
-//! The audit log of a question, in order, never changed.
+//! The audit log of a question, append-only.
 
 use sqlx::AnyConnection;
 
@@ -31,8 +31,8 @@ pub(super) async fn append(
     sqlx::query(APPEND).bind(question).bind(now).bind(kind).bind(who).execute(connection).await.map(drop)
 }
 
-/// Carries out a statement that returns the changed questions and appends an event if there are any. Returns whether
-/// there were any.
+/// Runs a statement that returns the changed questions, and appends an event if there are any. Returns whether there
+/// were any.
 pub(super) async fn append_if_changed(
     connection: &mut AnyConnection,
     changed: sqlx::query::QueryScalar<'_, sqlx::Any, String, sqlx::any::AnyArguments>,
@@ -45,7 +45,7 @@ pub(super) async fn append_if_changed(
     Ok(!changed.is_empty())
 }
 
-/// Appends an event that changes nothing else.
+/// Appends an event without any other change.
 pub async fn append_event(
     store: &Store,
     question: &str,

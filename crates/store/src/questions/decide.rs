@@ -1,4 +1,4 @@
-//! The decision of a question, and its undoing.
+//! The decision of a question, and its undo.
 
 use sqlx::AnyConnection;
 
@@ -41,15 +41,15 @@ pub struct Decision {
     pub kind: String,
     /// JSON of the domain.
     pub outcome: String,
-    /// The event of the audit, and through what.
+    /// The kind and the actor of the audit event.
     pub event: String,
     pub who: String,
     pub now: Millis,
-    /// Until when it may be taken back; `None` makes it final at once.
+    /// The end of the time for undo; `None` makes the decision final at once.
     pub held_until: Option<Millis>,
 }
 
-/// Decides a pending question; false, and no change, when it is not pending.
+/// Decides a pending question; false when it is not pending.
 pub async fn decide(store: &Store, decision: Decision) -> Result<bool, Error> {
     store.write(decision, |connection, decision| Box::pin(decided(connection, decision))).await
 }
@@ -72,7 +72,7 @@ async fn decided(connection: &mut AnyConnection, decision: &Decision) -> Result<
     Ok(true)
 }
 
-/// Makes a held outcome final once its time to be taken back is over.
+/// Makes a held outcome final once its time for undo is over.
 pub async fn make_final(store: &Store, id: &str, now: Millis) -> Result<bool, Error> {
     let verb = verb!(|connection, (id, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
         let changed = sqlx::query_scalar(MAKE_FINAL).bind(id).bind(*now);
@@ -81,7 +81,7 @@ pub async fn make_final(store: &Store, id: &str, now: Millis) -> Result<bool, Er
     store.write((id.to_owned(), now), verb).await
 }
 
-/// Makes a held question pending again; false when it is not held, or no longer.
+/// Makes a held question pending again; false when it is not held.
 pub async fn undo(store: &Store, id: &str, who: &str, now: Millis) -> Result<bool, Error> {
     let verb = verb!(|connection, (id, who, now): &(String, String, Millis)| -> Result<bool, sqlx::Error> {
         let changed = sqlx::query_scalar(UNDO).bind(id).bind(*now);
@@ -90,8 +90,8 @@ pub async fn undo(store: &Store, id: &str, who: &str, now: Millis) -> Result<boo
     store.write((id.to_owned(), who.to_owned(), now), verb).await
 }
 
-/// Takes an asker off a question; the last one takes the question with it, ended with `outcome`. False when it was
-/// not pending.
+/// Removes an asker from a question; with its last asker the question ends with `outcome`. False when it was not
+/// pending.
 pub async fn withdraw(
     store: &Store,
     id: &str,
@@ -129,7 +129,7 @@ fn cancelled(id: &str, outcome: &str, kind: &str, now: Millis) -> Decision {
     }
 }
 
-/// Ends a pending question with `outcome` if each of its clients has been gone since before `before`.
+/// Ends a pending question with `outcome` if all its clients disconnected before `before`.
 pub async fn end_abandoned(
     store: &Store,
     id: &str,

@@ -8,10 +8,10 @@ use crate::{Error, Millis, Store, verb};
 /// An outcome for a stream: the number of its event, the id of the request as JSON, and the question.
 type Numbered = (i64, String, Question);
 
-/// The state of a delivery: its session, since when its client is disconnected and silent, and the end of its lease.
+/// The state of a delivery: its session, when its client disconnected and fell silent, and the end of its lease.
 type Presence = (String, Option<Millis>, Option<Millis>, Option<Millis>);
 
-/// Outcomes that one look at a stream hands out.
+/// Outcomes that one query of a stream returns at most.
 const BATCH_SIZE: i64 = 100;
 
 const IS_ASKER: &str = "SELECT COUNT(*) FROM question_deliveries WHERE question = $1 AND asker = $2";
@@ -23,7 +23,7 @@ const UNDELIVERED: &str = select_questions!(
      ORDER BY q.seq LIMIT $2"
 );
 
-/// Those who did not get the outcome of a question, or of any.
+/// The askers with an undelivered outcome of one question, or of any.
 const ASKERS: &str = "\
     SELECT DISTINCT d.asker, d.stream FROM question_deliveries d JOIN questions q ON q.id = d.question \
     WHERE ($1 = '' OR d.question = $1) AND d.delivered_at IS NULL AND q.state = 'decided'";
@@ -36,7 +36,7 @@ const MARK_WAITING: &str = "\
     UPDATE question_deliveries SET session = $3, lease_until = $4, disconnected_at = NULL, silent_at = NULL \
     WHERE question = $1 AND asker = $2 AND stream = '' AND delivered_at IS NULL";
 
-/// One that has gone is past being expected.
+/// A disconnected asker gets no lease.
 const START_LEASE: &str = "\
     UPDATE question_deliveries SET lease_until = $4 \
     WHERE question = $1 AND asker = $2 AND stream = $3 AND delivered_at IS NULL AND disconnected_at IS NULL";
@@ -86,7 +86,7 @@ const DISCONNECT_ALL: &str = "\
     UPDATE question_deliveries SET disconnected_at = $1 \
     WHERE session <> '' AND stream = '' AND delivered_at IS NULL AND disconnected_at IS NULL";
 
-/// Of what can be leased alone, nobody may have said until when: a hub that was killed did not.
+/// Deliveries without a session rely on a lease, but a hub that was killed has not set its end.
 const LEASE_ALL: &str = "\
     UPDATE question_deliveries SET lease_until = $1 \
     WHERE (session = '' OR stream <> '') AND delivered_at IS NULL AND disconnected_at IS NULL AND lease_until IS NULL";
@@ -102,7 +102,7 @@ const ASKED_BY: &str = "\
     SELECT id, asker FROM questions \
     WHERE state = 'pending' AND SUBSTR(asker, 1, LENGTH(CAST($1 AS TEXT))) = CAST($1 AS TEXT)";
 
-/// The delivery to a session that ended in a place; keys of sessions there begin with the place and `#`.
+/// The delivery to an ended session of a place; keys of its sessions begin with the place and `#`.
 const ENDED: &str = "\
     SELECT asker FROM question_deliveries \
     WHERE question = $1 AND stream = '' AND delivered_at IS NULL AND disconnected_at IS NOT NULL \
@@ -126,7 +126,7 @@ pub(super) async fn pass(
     Ok(())
 }
 
-/// Passes a question to `asker`, in `session`, if an asker whose session ended in the same place did not get the outcome.
+/// Passes a question to `asker`, in `session`, if it is undelivered and its asker's session in the same place ended.
 pub async fn adopt(
     store: &Store,
     question: &str,
@@ -155,7 +155,7 @@ pub async fn adopt(
     store.write((here, place.to_owned()), verb).await
 }
 
-/// Tells whether an asker is among those who get a question's outcome.
+/// Returns whether the outcome of a question is for this asker too.
 pub async fn is_asker(store: &Store, question: &str, asker: &str) -> Result<bool, Error> {
     let mut connection = store.read().await?;
     let count = sqlx::query_scalar(IS_ASKER).bind(question).bind(asker);
@@ -163,33 +163,34 @@ pub async fn is_asker(store: &Store, question: &str, asker: &str) -> Result<bool
     Ok(count > 0)
 }
 
-/// Returns decided questions whose outcome `asker` has not got, oldest first, at most `limit`; of tools' calls only.
+/// Returns decided questions with an outcome that `asker` has not received, oldest first, at most `limit`. Counts
+/// tool calls only.
 pub async fn undelivered(store: &Store, asker: &str, limit: u32) -> Result<Vec<Question>, Error> {
     let mut connection = store.read().await?;
     let query = sqlx::query_as(UNDELIVERED).bind(asker).bind(i64::from(limit));
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
-/// Returns who did not get the outcome of a decided question yet, with the stream that it goes to; of all questions
-/// where `question` is empty.
+/// Returns the askers that have not received the outcome of a decided question, each with its stream; of all questions
+/// if `question` is empty.
 pub async fn askers(store: &Store, question: &str) -> Result<Vec<(String, String)>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(ASKERS).bind(question).fetch_all(&mut *connection).await?)
 }
 
-/// An asker that waits, or waits again.
+/// An asker that waits for an outcome.
 #[derive(Clone, Debug)]
 pub struct WaitingAsker {
     pub question: String,
     pub asker: String,
     pub session: String,
     pub now: Millis,
-    /// For how long it may be silent from now on; `None` for as long as its call or its connection lasts.
+    /// How long the asker may be silent from now on; `None` while its call or its connection lasts.
     pub lease: Option<Millis>,
 }
 
-/// Notes that an asker waits again; true if that is news. A lease is written anew once half of it is over: a task is
-/// polled every few seconds.
+/// Records that an asker waits again; true if that is a change. A lease is renewed only once half of it is over,
+/// because a task is polled every few seconds.
 pub async fn mark_waiting(store: &Store, here: WaitingAsker) -> Result<bool, Error> {
     let verb = verb!(|connection, here: &WaitingAsker| -> Result<bool, sqlx::Error> {
         let stands = sqlx::query_as(PRESENCE).bind(&here.question).bind(&here.asker);
@@ -216,7 +217,7 @@ pub async fn mark_waiting(store: &Store, here: WaitingAsker) -> Result<bool, Err
     store.write(here, verb).await
 }
 
-/// Notes that the call or the stream of an asker that nobody can see ended, and until when it is expected back.
+/// Records that the call or the stream of an asker without a session ended, and when it is expected back.
 pub async fn start_lease(
     store: &Store,
     question: &str,
@@ -234,7 +235,7 @@ pub async fn start_lease(
     store.write(lease, verb).await
 }
 
-/// Notes that those who asked a question and were expected until now have not been heard of; false when there are none.
+/// Marks the askers of a question as silent when their lease is over; false when there are none.
 pub async fn mark_silent(store: &Store, question: &str, now: Millis) -> Result<bool, Error> {
     let verb = verb!(|connection, (question, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
         let changed = sqlx::query_scalar(MARK_SILENT).bind(question).bind(*now);
@@ -243,7 +244,7 @@ pub async fn mark_silent(store: &Store, question: &str, now: Millis) -> Result<b
     store.write((question.to_owned(), now), verb).await
 }
 
-/// Notes that an asker waits no more.
+/// Records that an asker no longer waits.
 pub async fn abandon(store: &Store, question: &str, asker: &str, now: Millis) -> Result<(), Error> {
     let verb =
         verb!(|connection, (question, asker, now): &(String, String, Millis)| -> Result<(), sqlx::Error> {
@@ -252,7 +253,7 @@ pub async fn abandon(store: &Store, question: &str, asker: &str, now: Millis) ->
     store.write((question.to_owned(), asker.to_owned(), now), verb).await
 }
 
-/// Notes that the outcome reached `asker`. False when it did before, or there is none.
+/// Records that the outcome reached `asker`. False when it was delivered before, or there is none.
 pub async fn mark_delivered(store: &Store, question: &str, asker: &str, now: Millis) -> Result<bool, Error> {
     let verb =
         verb!(|connection, (question, asker, now): &(String, String, Millis)| -> Result<bool, sqlx::Error> {
@@ -262,8 +263,8 @@ pub async fn mark_delivered(store: &Store, question: &str, asker: &str, now: Mil
     store.write((question.to_owned(), asker.to_owned(), now), verb).await
 }
 
-/// Returns the events of a stream: with `after`, all after that one, also those that were sent before; without,
-/// those that were not sent yet. What fell due since gets the next numbers.
+/// Returns the events of a stream: with `after`, all later events, sent ones too; without, the unsent ones. Events
+/// that are newly due get the next numbers.
 pub async fn due_events(store: &Store, stream: &str, after: Option<i64>) -> Result<Vec<Numbered>, Error> {
     let verb = verb!(|connection,
                       (stream, after): &(String, Option<i64>)|
@@ -282,7 +283,7 @@ pub async fn due_events(store: &Store, stream: &str, after: Option<i64>) -> Resu
     store.write((stream.to_owned(), after), verb).await
 }
 
-/// Notes that an event of a stream was written.
+/// Records that an event of a stream was sent.
 pub async fn mark_sent(store: &Store, stream: &str, event: i64, now: Millis) -> Result<bool, Error> {
     let verb =
         verb!(|connection, (stream, event, now): &(String, i64, Millis)| -> Result<bool, sqlx::Error> {
@@ -296,7 +297,7 @@ pub async fn mark_sent(store: &Store, stream: &str, event: i64, now: Millis) -> 
     store.write((stream.to_owned(), event, now), verb).await
 }
 
-/// Notes that a session's client has gone; returns how many outcomes it will not hear.
+/// Records that a session's client has disconnected; returns the number of its undelivered outcomes.
 pub async fn session_closed(store: &Store, session: &str, now: Millis) -> Result<u64, Error> {
     let verb = verb!(|connection, (session, now): &(String, Millis)| -> Result<u64, sqlx::Error> {
         let done = sqlx::query(CLOSE_SESSION).bind(session).bind(*now).execute(connection).await?;
@@ -305,7 +306,7 @@ pub async fn session_closed(store: &Store, session: &str, now: Millis) -> Result
     store.write((session.to_owned(), now), verb).await
 }
 
-/// Notes that the client of a session is back; returns how many outcomes it waits for again.
+/// Records that the client of a session is back; returns the number of outcomes that it waits for again.
 pub async fn session_resumed(store: &Store, session: &str) -> Result<u64, Error> {
     let verb = verb!(|connection, session: &String| -> Result<u64, sqlx::Error> {
         Ok(sqlx::query(RESUME_SESSION).bind(session).execute(connection).await?.rows_affected())
@@ -313,19 +314,19 @@ pub async fn session_resumed(store: &Store, session: &str) -> Result<u64, Error>
     store.write(session.to_owned(), verb).await
 }
 
-/// Returns the questions of a session whose outcome is undelivered, with the key of the asker of each.
+/// Returns the questions of a session with an undelivered outcome, each with the key of its asker.
 pub async fn questions_of_session(store: &Store, session: &str) -> Result<Vec<(String, String)>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(QUESTIONS_OF_SESSION).bind(session).fetch_all(&mut *connection).await?)
 }
 
-/// Returns the pending questions of all askers whose keys begin with `prefix`, with the keys.
+/// Returns the pending questions of all askers with keys that begin with `prefix`, each with the key.
 pub async fn asked_by(store: &Store, prefix: &str) -> Result<Vec<(String, String)>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(ASKED_BY).bind(prefix).fetch_all(&mut *connection).await?)
 }
 
-/// Notes that every session, and every call, has ended, as at the start of the only hub. Who has no session is
+/// Records that every session and call has ended, as at the start of the only hub. An asker without a session is
 /// expected until `leased`.
 pub async fn disconnect_all(store: &Store, now: Millis, leased: Millis) -> Result<(), Error> {
     let verb = verb!(|connection, (now, leased): &(Millis, Millis)| -> Result<(), sqlx::Error> {

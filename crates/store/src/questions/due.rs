@@ -1,4 +1,4 @@
-//! Questions that are due for a change by time, and the time of the next one.
+//! Questions that are due for a change by time, and the next due time.
 
 use super::Question;
 use crate::{Error, Millis, Store};
@@ -8,7 +8,7 @@ const HELD: &str =
 
 const SNOOZED: &str = "SELECT id FROM questions WHERE state = 'pending' AND snoozed_until <= $1 ORDER BY snoozed_until LIMIT $2";
 
-/// A default needs to have been seen, for as long as its asker said.
+/// A default counts only after the question was seen for as long as its asker demanded.
 const DEFAULTS: &str = select_questions!(
     "WHERE q.state = 'pending' AND q.default_after IS NOT NULL AND q.seen_at IS NOT NULL \
        AND q.seen_ms >= q.default_after \
@@ -45,21 +45,21 @@ const NEXT: &str = "\
 /// The due questions, by the change.
 #[derive(Clone, Debug, Default)]
 pub struct Due {
-    /// Outcomes that can no longer be taken back.
+    /// Questions with an outcome that can no longer be undone.
     pub held: Vec<String>,
     /// Questions that were snoozed until now.
     pub snoozed: Vec<String>,
     pub defaults: Vec<Question>,
-    /// Questions past their deadline, and how long they were seen.
+    /// Questions past their deadline, with the time that they were seen for.
     pub timed_out: Vec<(String, Millis)>,
-    /// Questions all of whose clients are gone for good, and how long they were seen.
+    /// Questions without any client left, with the time that they were seen for.
     pub gone: Vec<(String, Millis)>,
-    /// Questions of which a client was expected to ask again by now.
+    /// Questions with a client that should have polled by now.
     pub silent: Vec<String>,
 }
 
 impl Due {
-    /// Tells whether there may be more than `limit` of something.
+    /// Returns whether any list reached `limit`, so that more may be due.
     pub fn is_full(&self, limit: u32) -> bool {
         let most = [
             &self.held.len(),
@@ -73,7 +73,8 @@ impl Due {
     }
 }
 
-/// Returns what is due at `now`, at most `limit` of each; clients that left before `gone_before` are gone for good.
+/// Returns the questions due at `now`, at most `limit` per change. A client that disconnected before `gone_before`
+/// counts as gone.
 pub async fn due_now(store: &Store, now: Millis, gone_before: Millis, limit: u32) -> Result<Due, Error> {
     let mut connection = store.read().await?;
     let limit = i64::from(limit);
@@ -87,7 +88,7 @@ pub async fn due_now(store: &Store, now: Millis, gone_before: Millis, limit: u32
     })
 }
 
-/// Returns when the next thing falls due, apart from defaults, which a look at the question brings.
+/// Returns the next due time, without defaults: a view of the question makes those due.
 pub async fn next_due(store: &Store, now: Millis, grace: Millis) -> Result<Option<Millis>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(NEXT).bind(now).bind(grace).fetch_one(&mut *connection).await?)

@@ -1,4 +1,4 @@
-//! The insert of a question, or of another asker of a pending one.
+//! The insert of a question, or of a further asker of a pending question.
 
 use sqlx::AnyConnection;
 
@@ -6,7 +6,7 @@ use super::audit;
 use super::deliveries::pass;
 use crate::{Error, Millis, Store, verb};
 
-/// An identical question that is open or undelivered: of this asker, or of one whose session has ended.
+/// An identical question that is open or undelivered: from this asker, or from an asker with an ended session.
 const SAME: &str = "\
     SELECT q.id, d.asker FROM questions q JOIN question_deliveries d ON d.question = q.id \
     WHERE q.fingerprint = $1 \
@@ -32,25 +32,25 @@ const INSERT: &str = "\
 
 const BODY: &str = "INSERT INTO question_bodies (question, message, form) VALUES ($1, $2, $3)";
 
-/// An asker that comes back is there again, under its new session, for as long as its call lasts.
+/// An asker that returns is connected again, under its new session, for as long as its call lasts.
 const DELIVERY: &str = "\
     INSERT INTO question_deliveries (question, asker, stream, request, session, asked_at) \
     VALUES ($1, $2, $3, $4, $5, $6) \
     ON CONFLICT (question, asker, stream, request) DO UPDATE \
     SET session = excluded.session, disconnected_at = NULL, delivered_at = NULL, lease_until = NULL, silent_at = NULL";
 
-/// A question that somebody asks.
+/// A question to insert.
 #[derive(Clone, Debug)]
 pub struct NewQuestion {
-    /// Unique, chosen by the caller of the store; no meaning is read from it.
+    /// Unique and opaque, chosen by the caller of the store.
     pub id: String,
     pub fingerprint: String,
     pub asker: String,
-    /// Whether the identical question of a session that ended passes to this asker.
+    /// True if an identical question of an ended session passes to this asker.
     pub continues: bool,
     pub client: String,
     pub session: String,
-    /// Where the outcome goes; both empty for a tool's call.
+    /// The stream and the request that get the outcome; both empty for a tool call.
     pub stream: String,
     pub request: String,
     pub workspace: String,
@@ -63,12 +63,12 @@ pub struct NewQuestion {
     pub default_after: Option<Millis>,
 }
 
-/// How many questions may wait.
+/// The limits of pending questions.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub each_asker: u32,
     pub total: u32,
-    /// Nothing new comes in: only what is there is joined.
+    /// True if a new question is rejected, and only an existing one can be joined.
     pub attach_only: bool,
 }
 
@@ -81,7 +81,7 @@ pub enum Asked {
     Joined {
         id: String,
     },
-    /// It is new, and nothing new comes in.
+    /// The question is new, and new ones are rejected.
     Closed,
     Full {
         pending: u32,
@@ -91,7 +91,7 @@ pub enum Asked {
     SameRequest,
 }
 
-/// Enters a question, which is on disk then. No text may hold a NUL character, which PostgreSQL does not take.
+/// Inserts a question, which is on disk then. No text may contain a NUL character, because PostgreSQL rejects it.
 pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Asked, Error> {
     let verb = verb!(|connection, (new, limits): &(NewQuestion, Limits)| -> Result<Asked, sqlx::Error> {
         let same = sqlx::query_as(SAME).bind(&new.fingerprint).bind(&new.asker).bind(&new.stream);

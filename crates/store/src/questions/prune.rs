@@ -9,8 +9,8 @@ const PRUNE: &str = "\
     DELETE FROM questions WHERE state = 'decided' AND id IN ( \
         SELECT q.id FROM questions q WHERE q.state = 'decided' AND q.decided_at < $1 ORDER BY q.seq LIMIT $2)";
 
-/// Removes questions that were decided before `since`, 200 at most, oldest first; returns how many went. Ask again until
-/// there are none.
+/// Deletes questions that were decided before `since`, oldest first, at most 200, and returns their number. Call it
+/// again until it returns 0.
 pub async fn prune(store: &Store, since: Millis) -> Result<u64, Error> {
     let verb = verb!(|connection, since: &Millis| -> Result<u64, sqlx::Error> {
         Ok(sqlx::query(PRUNE).bind(*since).bind(BATCH_SIZE).execute(connection).await?.rows_affected())

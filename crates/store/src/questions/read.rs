@@ -9,7 +9,7 @@ const PENDING: &str = select_questions!("WHERE q.state = 'pending' AND q.seq > $
 
 const COUNT_PENDING: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending'";
 
-/// How many pending questions are as old as this one or older.
+/// The number of pending questions that are as old as this one or older.
 const PLACE: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending' AND seq <= $1";
 
 /// The next question that is not snoozed: the next younger one, and after the youngest the oldest.
@@ -47,21 +47,21 @@ pub async fn pending(store: &Store, after: Option<i64>, limit: u32) -> Result<Ve
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
-/// Returns how many questions are pending.
+/// Returns the number of pending questions.
 pub async fn count_pending(store: &Store) -> Result<u64, Error> {
     let mut connection = store.read().await?;
     let count: i64 = sqlx::query_scalar(COUNT_PENDING).fetch_one(&mut *connection).await?;
     Ok(count.cast_unsigned())
 }
 
-/// Returns the place of a pending question in the queue, 1 for the oldest.
+/// Returns the position of a pending question in the queue, 1 for the oldest.
 pub async fn position(store: &Store, seq: i64) -> Result<u64, Error> {
     let mut connection = store.read().await?;
     let count: i64 = sqlx::query_scalar(PLACE).bind(seq).fetch_one(&mut *connection).await?;
     Ok(count.cast_unsigned())
 }
 
-/// Returns the pending question to turn to after the one of this `seq`, if there is another.
+/// Returns the pending question to show after the one of this `seq`, if there is any.
 pub async fn next(store: &Store, seq: i64, now: Millis) -> Result<Option<String>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_scalar(NEXT).bind(seq).bind(now).fetch_optional(&mut *connection).await?)
@@ -81,7 +81,7 @@ pub async fn history(
     Ok(query.bind(i64::from(limit)).fetch_all(&mut *connection).await?)
 }
 
-/// Returns how many decided questions there are of `kind` with `text`.
+/// Returns the number of decided questions of `kind` that contain `text`.
 pub async fn count_history(store: &Store, text: &str, kind: &str) -> Result<u64, Error> {
     let mut connection = store.read().await?;
     let count = sqlx::query_scalar(COUNT_HISTORY).bind(kind).bind(pattern(text));

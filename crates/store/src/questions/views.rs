@@ -1,18 +1,18 @@
-//! Views of a question, and its snoozing.
+//! Views and snoozing of a question.
 
 use super::audit;
 use crate::{Error, Millis, Store, verb};
 
 const SEEN_AT: &str = "SELECT seen_at FROM questions WHERE id = $1 AND state = 'pending'";
 
-/// Only time between two looks that follow each other closely was seen.
+/// Adds the time between two views only if they follow each other closely.
 const SEEN: &str = "\
     UPDATE questions SET \
         seen_ms = seen_ms + CASE WHEN seen_until <= $2 AND $2 - seen_until <= $3 THEN $2 - seen_until ELSE 0 END, \
         seen_until = $2, seen_at = COALESCE(seen_at, $2) \
     WHERE id = $1 AND state = 'pending'";
 
-/// The deadline moves by as much as the question is put off anew.
+/// Moves the deadline by the additional time of the snooze.
 const SNOOZE: &str = "\
     UPDATE questions SET \
         deadline = deadline + $3 - CASE WHEN snoozed_until > $2 THEN snoozed_until ELSE $2 END, snoozed_until = $3 \
@@ -22,18 +22,18 @@ const SNOOZE: &str = "\
 const END_SNOOZE: &str = "\
     UPDATE questions SET snoozed_until = NULL WHERE id = $1 AND state = 'pending' AND snoozed_until <= $2";
 
-/// A presenter shows a question.
+/// A view of a question on a channel.
 #[derive(Clone, Debug)]
 pub struct View {
     pub id: String,
     pub now: Millis,
-    /// Longest time since the look before that counts as seen.
+    /// The longest time since the previous view that counts as seen.
     pub gap: Millis,
-    /// The presenter, for the audit.
+    /// The channel, for the audit.
     pub who: String,
 }
 
-/// Notes a look at a pending question; true for the first one.
+/// Records a view of a pending question; true for the first one.
 pub async fn mark_seen(store: &Store, view: View) -> Result<bool, Error> {
     let verb = verb!(|connection, view: &View| -> Result<bool, sqlx::Error> {
         let before = sqlx::query_scalar(SEEN_AT).bind(&view.id);
@@ -49,7 +49,7 @@ pub async fn mark_seen(store: &Store, view: View) -> Result<bool, Error> {
     store.write(view, verb).await
 }
 
-/// Puts a pending question off; false when it is not pending.
+/// Snoozes a pending question; false when it is not pending.
 pub async fn snooze(store: &Store, id: &str, who: &str, now: Millis, until: Millis) -> Result<bool, Error> {
     let verb = verb!(|connection,
                       (id, who, now, until): &(String, String, Millis, Millis)|
@@ -60,7 +60,7 @@ pub async fn snooze(store: &Store, id: &str, who: &str, now: Millis, until: Mill
     store.write((id.to_owned(), who.to_owned(), now, until), verb).await
 }
 
-/// Brings a question back that was snoozed until now.
+/// Ends the snooze of a question when its time is over.
 pub async fn end_snooze(store: &Store, id: &str, now: Millis) -> Result<bool, Error> {
     let verb = verb!(|connection, (id, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
         let done = sqlx::query(END_SNOOZE).bind(id).bind(*now).execute(connection).await?;

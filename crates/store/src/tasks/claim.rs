@@ -3,11 +3,11 @@
 use super::Task;
 use crate::{Error, Millis, Store, verb};
 
-/// Runners that one claim can name.
+/// Runners that one claim can name at most.
 const RUNNERS: usize = 16;
 
-/// The head of each lane is a seek in an index; the lanes' turns make callers equal. The inner question may be
-/// answered alike for two hubs at once; the outer condition lets one of them win.
+/// The head of each lane is a seek in an index; the lanes' turns make callers equal. The inner query may return the
+/// same task to two hubs at once; the outer condition lets one of them win.
 const CLAIM: &str = "\
     UPDATE tasks SET state = 'running', attempt = 1, fence = fence + 1, hub = $1, lease_until = $2, started_at = $3 \
     WHERE state = 'queued' AND id = ( \
@@ -30,32 +30,32 @@ const TURN: &str = "\
 
 const ROW: &str = select_tasks!("i.text", "WHERE t.id = $1");
 
-/// How many tasks a hub runs at once on a runner.
+/// The number of tasks that a hub runs at once on a runner.
 #[derive(Clone, Debug)]
 pub struct Slots {
     pub runner: String,
-    /// 0 while the runner is to be left alone.
+    /// 0 while the runner is paused.
     pub slots: u32,
 }
 
-/// What a hub can take now.
+/// The tasks that a hub can take now.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// The process that claims; a new name for each start, so that its predecessor's tasks are told apart.
+    /// The claiming process; each start has a new name, so that tasks of the process before it are recognized.
     pub hub: String,
     pub now: Millis,
     pub lease_until: Millis,
-    /// Tasks this hub runs at once.
+    /// Tasks that this hub runs at once.
     pub total: u32,
-    /// The runners this hub has; tasks that wait for another one are left to other hubs. The first 16 count.
+    /// The runners of this hub; tasks for other runners are left to other hubs. The first 16 count.
     pub runners: Vec<Slots>,
-    /// Tasks taken in one go at most.
+    /// Tasks to claim in one call at most.
     pub at_most: u32,
 }
 
-/// Takes the next tasks that the limits allow: callers in turn, and of each caller by priority, then by age. They
-/// are running then, with a lease of this hub. Empty when there is none. To be awaited to its end: what is taken for
-/// a caller that went away in between stays with this hub.
+/// Claims the next tasks that the limits allow: callers in turn, and each caller's tasks by priority, then by age.
+/// They are running then, with a lease of this hub. Await it to its end: a dropped call may have claimed tasks,
+/// which stay with this hub.
 pub async fn claim(store: &Store, claim: Claim) -> Result<Vec<Task>, Error> {
     let verb = verb!(|connection, claim: &Claim| -> Result<Vec<Task>, sqlx::Error> {
         let mut tasks = Vec::new();

@@ -5,7 +5,7 @@ use sqlx::AnyConnection;
 use super::{NewTask, State, Task};
 use crate::{Error, Store, verb};
 
-/// The limits stand in the statement itself, so that two callers cannot pass one together.
+/// The statement itself checks the limits, so that two callers cannot exceed one together.
 const INSERT: &str = "\
     INSERT INTO tasks (id, seq, caller, agent, runner, workdir, priority, parent, root, depth, state, attempt, fence, \
                        created_at) \
@@ -19,7 +19,7 @@ const INSERT: &str = "\
 
 const INPUT: &str = "INSERT INTO task_inputs (task, text, options) VALUES ($1, $2, $3)";
 
-/// A caller that is new here joins at the end of the round, one that is known keeps its turn.
+/// A new caller joins at the end of the round; a known caller keeps its turn.
 const LANE: &str = "\
     INSERT INTO task_lanes (caller, runner, turn) \
     SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), \
@@ -31,15 +31,15 @@ const EXISTS: &str = "SELECT COUNT(*) FROM tasks WHERE id = $1";
 
 const WAITING_OF: &str = "SELECT COUNT(*) FROM tasks WHERE state = 'queued' AND caller = $1";
 
-/// How many tasks may wait.
+/// The number of tasks that may wait.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimits {
     pub each_caller: u32,
     pub total: u32,
 }
 
-/// Enters a task as queued and returns its row, which is on disk then. No text may hold a NUL character, which
-/// PostgreSQL does not take.
+/// Inserts a task as queued and returns its row, which is on disk then. No text may contain a NUL character, because
+/// PostgreSQL rejects it.
 pub async fn enqueue(store: &Store, new: NewTask, limits: QueueLimits) -> Result<Task, Error> {
     let verb = verb!(|connection,
                       (new, limits): &(NewTask, QueueLimits)|

@@ -1,9 +1,9 @@
-//! Events of a task's run: appended, never changed.
+//! Events of a task's run, append-only.
 
 use super::{Lease, NewEvent, TaskEvent};
 use crate::{Error, Store, verb};
 
-/// Events kept of one task; the rest of a run that says more is in its spool.
+/// Events kept of one task; the rest of a longer run is in its spool only.
 const EACH_TASK: i64 = 10_000;
 
 const APPEND: &str = "\
@@ -23,8 +23,8 @@ const AFTER: &str = "\
 const BEFORE: &str = "\
     SELECT seq, at, kind, data FROM task_events WHERE task = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3";
 
-/// Appends events and returns the last `seq` of the task; None when the lease is gone. Past 10,000 of a task they
-/// are not kept.
+/// Appends events and returns the last `seq` of the task; `None` when the lease is lost. Events past 10,000 of a task
+/// are dropped.
 pub async fn append_events(
     store: &Store,
     lease: &Lease,

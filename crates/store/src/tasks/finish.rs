@@ -18,19 +18,19 @@ const ASK: &str = "\
 
 const STATE: &str = "SELECT state FROM tasks WHERE id = $1";
 
-/// What became of a wish to cancel.
+/// The result of a request to cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancelled {
-    /// It was waiting; it has ended, cancelled.
+    /// The task was waiting, and is cancelled now.
     Waiting,
-    /// It runs; whoever holds it learns of the wish with the next `extend`.
+    /// The task runs; its hub learns of the request with the next `extend`.
     Asked,
-    /// It had ended already, or does not exist.
+    /// The task had ended already, or does not exist.
     Not(Option<State>),
 }
 
-/// Ends a running task with its outcome, JSON of the room's own, which waits for its asker from now on. False when
-/// the lease is gone: then another hub's word stands.
+/// Ends a running task with its outcome, JSON of the domain, which is undelivered from now on. False when the lease
+/// is lost: then another hub decides how the task ends.
 pub async fn finish(
     store: &Store,
     lease: &Lease,
@@ -71,7 +71,7 @@ struct End {
     now: Millis,
 }
 
-/// Cancels a waiting task with `outcome`, or notes the wish for a running one.
+/// Cancels a waiting task with `outcome`, or records the request for a running task.
 pub async fn cancel(store: &Store, task: &str, outcome: &str, now: Millis) -> Result<Cancelled, Error> {
     let verb = verb!(|connection,
                       (task, outcome, now): &(String, String, Millis)|

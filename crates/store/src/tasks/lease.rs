@@ -1,4 +1,4 @@
-//! Leases of running tasks: renewed by their hub, or taken over from a hub that has gone.
+//! Leases of running tasks: renewed by their hub, or taken over from a hub that has ended.
 
 use super::{Lease, Task};
 use crate::{Error, Millis, Store, verb};
@@ -23,8 +23,8 @@ const TAKE_OVER: &str = "\
 
 const ROW: &str = select_tasks!("i.text", "WHERE t.id = $1");
 
-/// Keeps a task until `lease_until`, and notes the folder of its run once it is known. None when the lease is no
-/// longer this hub's; then its run must end. Else tells whether somebody asked to cancel it.
+/// Extends the lease of a task to `lease_until`, and records the folder of its run once it is known. `None` when
+/// this hub has lost the lease; then its run must end. Otherwise returns whether the task is to be cancelled.
 pub async fn extend(
     store: &Store,
     lease: &Lease,
@@ -46,7 +46,7 @@ pub async fn extend(
     store.write((lease.clone(), lease_until, spool.unwrap_or_default().to_owned()), verb).await
 }
 
-/// Notes that a running task goes on with another runner, as its next attempt. False when the lease is gone.
+/// Records that a running task continues on another runner, as its next attempt. False when the lease is lost.
 pub async fn move_to_runner(store: &Store, lease: &Lease, runner: &str) -> Result<bool, Error> {
     let verb = verb!(|connection, (lease, runner): &(Lease, String)| -> Result<bool, sqlx::Error> {
         let query = sqlx::query(MOVE).bind(&lease.task).bind(lease.fence).bind(runner);
@@ -55,14 +55,14 @@ pub async fn move_to_runner(store: &Store, lease: &Lease, runner: &str) -> Resul
     store.write((lease.clone(), runner.to_owned()), verb).await
 }
 
-/// Returns the running tasks of other hubs than `hub` whose lease ended before `now`, oldest first. A hub that knows
-/// its predecessor is gone passes `Millis::MAX`.
+/// Returns running tasks of other hubs than `hub` with a lease that ended before `now`, oldest first. A hub that
+/// knows that the process before it has ended passes `Millis::MAX`.
 pub async fn expired_leases(store: &Store, hub: &str, now: Millis) -> Result<Vec<Task>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(DEAD).bind(hub).bind(now).fetch_all(&mut *connection).await?)
 }
 
-/// Takes a running task over with a new fence. None when another hub was faster, or the task has ended.
+/// Takes a running task over with a new fence. `None` when another hub was faster, or the task has ended.
 pub async fn take_over(
     store: &Store,
     old: &Lease,

@@ -18,14 +18,14 @@ pub async fn outcome(store: &Store, task: &str) -> Result<Option<String>, Error>
     Ok(sqlx::query_scalar(OUTCOME).bind(task).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns the ended tasks of a caller whose outcome nobody has fetched, oldest first, at most `limit`.
+/// Returns the ended tasks of a caller with an undelivered outcome, oldest first, at most `limit`.
 pub async fn undelivered(store: &Store, caller: &str, limit: u32) -> Result<Vec<Task>, Error> {
     let mut connection = store.read().await?;
     let query = sqlx::query_as(UNDELIVERED).bind(caller).bind(i64::from(limit));
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
-/// Notes that the outcome reached its asker. False when there is none or it did before.
+/// Records that the outcome reached the caller. False when there is none, or when it was delivered before.
 pub async fn mark_delivered(store: &Store, task: &str, now: Millis) -> Result<bool, Error> {
     let verb = verb!(|connection, (task, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
         let query = sqlx::query(DELIVERED).bind(task).bind(now);

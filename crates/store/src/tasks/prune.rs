@@ -2,10 +2,10 @@
 
 use crate::{Error, Millis, Store, verb};
 
-/// Tasks that go in one transaction, so that nobody waits long behind them.
+/// Tasks that are deleted in one transaction, so that other writers do not wait for long.
 const BATCH_SIZE: i64 = 200;
 
-/// Events and outcomes go with their task.
+/// Events and outcomes are deleted with their task.
 const PRUNE: &str = "\
     DELETE FROM tasks WHERE ended_at IS NOT NULL AND id IN ( \
         SELECT t.id FROM tasks t JOIN task_results r ON r.task = t.id \
@@ -14,32 +14,33 @@ const PRUNE: &str = "\
         ORDER BY t.seq LIMIT $4) \
     RETURNING id, COALESCE(spool, '')";
 
-/// Lanes of callers that nothing waits for, and that a thousand others went before.
+/// Deletes the lanes of callers without a waiting task, once a thousand turns of other callers have passed.
 const LANES: &str = "\
     DELETE FROM task_lanes WHERE turn < (SELECT MAX(l.turn) FROM task_lanes l) - 1000 AND NOT EXISTS ( \
         SELECT 1 FROM tasks q \
         WHERE q.state = 'queued' AND q.caller = task_lanes.caller AND q.runner = task_lanes.runner)";
 
-/// What stays.
+/// The ended tasks to keep.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep {
-    /// Ended tasks whose outcome was fetched before this instant go.
+    /// Tasks with an outcome that was delivered before this instant are deleted.
     pub delivered_since: Millis,
-    /// Tasks that ended before this instant go, even if nobody fetched their outcome.
+    /// Tasks that ended before this instant are deleted, even with an undelivered outcome.
     pub ended_since: Millis,
-    /// Of ended tasks the youngest stay, so many at most.
+    /// At most so many ended tasks are kept, the newest.
     pub count: u32,
 }
 
-/// A task that is gone.
+/// A deleted task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pruned {
     pub id: String,
-    /// The folder of its run, which is the caller's to remove.
+    /// The folder of its run, which the caller must remove.
     pub spool: Option<String>,
 }
 
-/// Removes ended tasks that `keep` does not keep, 200 at most, oldest first, and says which. Ask again until there are none.
+/// Deletes ended tasks that `keep` does not keep, oldest first, at most 200, and returns them. Call it again until it
+/// returns none.
 pub async fn prune(store: &Store, keep: Keep) -> Result<Vec<Pruned>, Error> {
     let verb = verb!(|connection, keep: &Keep| -> Result<Vec<Pruned>, sqlx::Error> {
         let gone: Vec<(String, String)> = sqlx::query_as(PRUNE)

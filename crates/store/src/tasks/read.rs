@@ -23,7 +23,7 @@ const COUNT: &str = "\
       AND ($4 = '' OR LOWER(i.text) LIKE $4 ESCAPE '!' OR LOWER(t.agent) LIKE $4 ESCAPE '!' OR LOWER(COALESCE( \
            (SELECT r.outcome FROM task_results r WHERE r.task = t.id), '')) LIKE $4 ESCAPE '!')";
 
-/// Callers take turns: the first tasks of all of them come before the second ones.
+/// Callers take turns: the first tasks of all callers come before their second tasks.
 const POSITION: &str = "\
     SELECT place FROM ( \
         SELECT id, ROW_NUMBER() OVER (ORDER BY round, turn, priority DESC, seq) AS place FROM ( \
@@ -36,19 +36,19 @@ const POSITION: &str = "\
 
 const IDS: &str = "SELECT id FROM tasks WHERE ($1 = '' OR caller = $1) AND id LIKE $2 ESCAPE '!' ORDER BY seq DESC LIMIT $3";
 
-/// Which tasks a list shows; the default is all.
+/// The filter of a list of tasks; the default is all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub caller: Option<String>,
     pub root: Option<String>,
     /// Any of these; empty means all.
     pub states: Vec<State>,
-    /// Stands somewhere in the task's text, its agent's name or its outcome, in any case (beyond ASCII, as written).
+    /// Found in the task's text, its agent's name or its outcome, in any case (beyond ASCII, as written).
     pub text: Option<String>,
 }
 
 impl Filter {
-    /// Returns the states as `,queued,running,`, and nothing for all.
+    /// Returns the states as `,queued,running,`; empty for all.
     fn states(&self) -> String {
         self.states.iter().fold(String::new(), |names, state| {
             let start = if names.is_empty() { "," } else { &names };
@@ -63,8 +63,8 @@ pub async fn get(store: &Store, task: &str) -> Result<Option<Task>, Error> {
     Ok(sqlx::query_as(GET).bind(task).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns at most `limit` tasks, newest first, older than the `seq` of `before` where that is given; of their texts
-/// the first 400 characters.
+/// Returns at most `limit` tasks, newest first, older than the `seq` of `before` if it is given, each with the first
+/// 400 characters of its text.
 pub async fn list(
     store: &Store,
     filter: &Filter,
@@ -82,7 +82,7 @@ pub async fn list(
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
-/// Returns how many tasks pass the filter.
+/// Returns the number of tasks that pass the filter.
 pub async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> {
     let mut connection = store.read().await?;
     let count: i64 = sqlx::query_scalar(COUNT)
@@ -95,7 +95,7 @@ pub async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> {
     Ok(count.cast_unsigned())
 }
 
-/// Returns at most `limit` ids that begin with `start`, the newest tasks' first; of one caller where one is given.
+/// Returns at most `limit` ids that begin with `start`, newest task first; of one caller if it is given.
 pub async fn ids(store: &Store, caller: Option<&str>, start: &str, limit: u32) -> Result<Vec<String>, Error> {
     let mut connection = store.read().await?;
     let plain = start.replace('!', "!!").replace('%', "!%").replace('_', "!_");
@@ -106,7 +106,7 @@ pub async fn ids(store: &Store, caller: Option<&str>, start: &str, limit: u32) -
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
-/// Returns the place of a waiting task, 1 for the one that is claimed next, as if no runner were full.
+/// Returns the position of a waiting task, 1 for the next to be claimed, as if no runner were full.
 pub async fn position(store: &Store, task: &str) -> Result<Option<u64>, Error> {
     let mut connection = store.read().await?;
     let place: Option<i64> = sqlx::query_scalar(POSITION).bind(task).fetch_optional(&mut *connection).await?;

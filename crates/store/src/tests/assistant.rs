@@ -1,4 +1,4 @@
-//! One story of users, events, plans and the outbox, told on SQLite in a file, in memory, and on PostgreSQL.
+//! One story of users, events, plans and the outbox, on SQLite in a file, in memory, and on PostgreSQL.
 
 use std::time::Instant;
 
@@ -62,7 +62,7 @@ fn change(uid: &str, digest: &str, starts_at: i64) -> EventChange {
         calendar_id: "cal".to_owned(),
         uid: uid.to_owned(),
         recurrence_id: String::new(),
-        // Looks as if it were packed, and has more bytes than characters.
+        // The title looks like a packed row, and has more bytes than characters.
         title: format!("12 Réview ☕ 3 of {uid} "),
         status: "confirmed".to_owned(),
         starts_at,
@@ -143,7 +143,7 @@ fn settled(id: &str, attempt: i64, status: &str) -> AttemptResult {
     }
 }
 
-/// Events one and two, as a list shows them.
+/// Lists events one and two.
 async fn window_story(store: &Store) {
     let window = |until, limit| Window { user: Some("ann".to_owned()), from: 0, until, limit };
     let found = events::window(store, &window(10_000_000, 10)).await.unwrap();
@@ -162,7 +162,7 @@ async fn window_story(store: &Store) {
     assert_eq!(events::window(store, &of_none).await.unwrap(), []);
 }
 
-/// A series of Ann's comes and goes.
+/// Adds and cancels a series of Ann.
 async fn series_story(store: &Store) {
     let mut weekly = change("weekly", "d1", 1_000_000);
     weekly.event.recurs = 1;
@@ -314,7 +314,7 @@ async fn the_assistants_story_holds_on_postgresql() {
     story(&postgres.store("assistant").await).await;
 }
 
-/// Whatever is asked while somebody waits is a seek in an index: nothing is read from one end to the other.
+/// Every query that a caller waits for is a seek in an index, never a scan of a table.
 #[tokio::test]
 async fn no_question_reads_a_whole_table() {
     let store = Store::new(Database::Memory);
@@ -324,14 +324,14 @@ async fn no_question_reads_a_whole_table() {
         let steps = sqlx::query(AssertSqlSafe(explained)).fetch_all(&mut *connection).await.unwrap();
         for step in steps {
             let step: String = step.get(3);
-            // The first one by an index is no scan, though it is called so; nor is what another question found.
+            // The first row of an index and the rows of a subquery are called scans, but read no table.
             let allowed = sql.contains("MIN(") || step == "SCAN found";
             assert!(allowed || !step.starts_with("SCAN"), "{step}\n{sql}");
         }
     }
 }
 
-/// Says on stderr how long questions take over 100,000 events.
+/// Prints on stderr how long queries take over 100,000 events.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_window_over_many_events_is_read_in_a_moment() {
     const EVENTS: i64 = 100_000;
@@ -354,7 +354,7 @@ async fn a_window_over_many_events_is_read_in_a_moment() {
         took.push(started.elapsed());
     }
     took.sort();
-    // What was before a window costs it nothing: one event late in the calendar is read as soon as an early one.
+    // Events before a window cost nothing: an event late in the calendar is read as fast as an early one.
     let (mut early, mut late) = (Vec::new(), Vec::new());
     for n in 1..100_i64 {
         for (from, took) in [(n * 60_000, &mut early), ((EVENTS - n) * 60_000, &mut late)] {

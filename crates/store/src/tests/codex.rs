@@ -1,4 +1,4 @@
-//! The story of Codex threads, told on SQLite and PostgreSQL: begun, gone on in, taken up again, searched, paged.
+//! The story of Codex threads on SQLite and PostgreSQL: started, continued, resumed, searched, paged.
 
 use super::file_store;
 use super::postgres::Postgres;
@@ -61,7 +61,7 @@ async fn tell(store: &Store) {
         ended("a", "0", "completed", 24, 1_040),
         thread("b", "Another", 2_000),
         began("b", "0", 2_010),
-        // Nobody knows this one.
+        // This thread is unknown.
         item("nobody", "i1", "lost", 2_020),
         began("nobody", "0", 2_020),
     ];
@@ -72,7 +72,7 @@ async fn tell(store: &Store) {
     assert!(codex::thread(store, "nobody").await.unwrap().is_none());
     assert_eq!(names(store, "", None, 10).await, ["b", "a"]);
 
-    // A new process takes it up: what it began with stays, names of turns begin anew, items are told again.
+    // A new process resumes it: its title and age stay, names of turns start over, items are recorded again.
     let changes = vec![
         thread("a", "Go on", 3_000),
         began("a", "0", 3_010),
@@ -87,7 +87,7 @@ async fn tell(store: &Store) {
     let items: Vec<_> = items.iter().map(|item| (item.seq, item.id.as_str(), item.body.as_str())).collect();
     assert_eq!(items, [(2, "i2", "{\"text\":\"100% done\"}"), (1, "i1", "{\"text\":\"The Low tide\"}")]);
 
-    // Searches take no sign for a pattern; pages go on behind the last one.
+    // Searches treat no character as a pattern; a page continues after the last thread of the page before.
     assert_eq!(names(store, "low TIDE", None, 10).await, ["a"]);
     assert_eq!(names(store, "100%", None, 10).await, ["a", "b"]);
     assert_eq!(names(store, "100%_s", None, 10).await, ["a", "b"]);
@@ -99,7 +99,7 @@ async fn tell(store: &Store) {
     assert_eq!(codex::items(store, "a", &query("50%", 10), None).await.unwrap(), []);
 }
 
-/// Turns whose hub went away are ended once, with a word at the place where they break off.
+/// Orphaned turns are ended once, with an item at the place where they break off.
 async fn cut_off(store: &Store) {
     let changes = vec![
         thread("a", "One", 1_000),
@@ -125,12 +125,12 @@ async fn cut_off(store: &Store) {
     let a = codex::thread(store, "a").await.unwrap().unwrap();
     let end = (a.last_end.as_deref(), a.last_failure.as_deref(), a.updated_at);
     assert_eq!(end, (Some("interrupted"), Some("its hub ended"), 1_000));
-    // Another hub that found it too says nothing more.
+    // A second hub that found the turn too adds nothing.
     let again = NewItem { id: "again".to_owned(), ..cut.item.clone() };
     codex::end_orphaned(store, vec![codex::OrphanedTurn { item: again, ..cut }]).await.unwrap();
     let items = codex::items(store, "a", &query("", 10), None).await.unwrap();
     assert_eq!(items.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(), ["cut", "i1"]);
-    // A turn that begins anew under its name counts from its own beginning.
+    // A turn that starts over under an old name counts from its new start.
     codex::record(store, vec![began("b", "1", 4_000)]).await.unwrap();
     assert_eq!(silent(4_000).await, [""; 0]);
 }
@@ -146,7 +146,7 @@ async fn left_turns_in_postgresql() {
     cut_off(&postgres.store("left_turns").await).await;
 }
 
-/// Turns that were handed out: found by their owner alone, ended once, and the oldest forgotten.
+/// Handles of turns: found by their owner alone, ended once, and the oldest deleted.
 async fn hand_out(store: &Store) {
     let handle = |id: &str, at| Handle {
         id: id.to_owned(),

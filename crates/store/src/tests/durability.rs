@@ -1,4 +1,4 @@
-//! What was acknowledged is there after SIGKILL.
+//! Every acknowledged change survives SIGKILL.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -11,7 +11,7 @@ use adjutant_base::config::Database;
 
 const CHILD: &str = "ADJUTANT_TEST_STORE";
 
-/// Enters and ends tasks without end, and says so of each one that the store acknowledged.
+/// Enqueues and ends tasks in an endless loop, and prints each one that the store acknowledged.
 async fn work(file: &Path) {
     let store = Store::new(Database::File(file.to_owned()));
     let say = |what: &str, id: &str| {

@@ -1,4 +1,4 @@
-//! Any sequence of verbs keeps the machine's rules.
+//! Any sequence of verbs keeps the rules of the state machine.
 
 use std::collections::HashMap;
 
@@ -41,17 +41,17 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What is known from the answers alone.
+/// The state that follows from the answers alone.
 #[derive(Default)]
 struct World {
     entered: Vec<String>,
-    /// Every lease that was ever given, old ones too.
+    /// Every lease so far, old ones too.
     leases: Vec<Lease>,
     seen: HashMap<String, Task>,
 }
 
 impl World {
-    /// Returns a lease that was given once, and whether it still holds.
+    /// Returns a lease of this run, and whether it is still valid.
     fn lease(&self, index: usize) -> Option<(Lease, bool)> {
         let lease = self.leases.get(index.checked_rem(self.leases.len())?)?;
         let row = &self.seen[&lease.task];
@@ -122,7 +122,7 @@ impl World {
         }
     }
 
-    /// Reads every row and holds it against what it was.
+    /// Reads every row and compares it with its previous state.
     async fn look(&mut self, store: &Store) {
         let rows = tasks::list(store, &Filter::default(), None, 1_000).await.unwrap();
         assert_eq!(rows.len(), self.entered.len(), "every accepted task has a row");
@@ -144,7 +144,7 @@ impl World {
         }
     }
 
-    /// Lets hubs take and end everything.
+    /// Lets hubs take over, claim and end every task.
     async fn settle(&mut self, store: &Store) {
         let lost = tasks::expired_leases(store, "hub-new", i64::MAX).await.unwrap();
         for task in lost {

@@ -18,7 +18,7 @@ impl Postgres {
         self.another_hub(name)
     }
 
-    /// Returns one more store in a database that is there.
+    /// Returns a further store in an existing database.
     pub(super) fn another_hub(&self, name: &str) -> Store {
         Store::new(Database::Postgres(self.url(name)))
     }

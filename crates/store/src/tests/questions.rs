@@ -1,4 +1,4 @@
-//! The story of questions on SQLite and PostgreSQL: of several decisions of a question exactly one counts.
+//! The story of questions on SQLite and PostgreSQL: exactly one of several decisions of a question counts.
 
 use super::file_store;
 use super::postgres::Postgres;
@@ -60,7 +60,7 @@ async fn tell(hubs: &[Store]) {
     assert_eq!(full, Asked::Full { pending: 1, own: true });
     let closed = Limits { attach_only: true, ..ROOMY };
     assert_eq!(questions::ask(first, question("b", "ann"), closed).await.unwrap(), Asked::Closed);
-    // The question of a session that ended passes to the next one of its place.
+    // The question of an ended session passes to the next session of its place.
     assert_eq!(questions::session_closed(first, "session of ann", 1_000).await.unwrap(), 1);
     let joined = questions::ask(last, same.clone(), ROOMY).await.unwrap();
     assert_eq!(joined, Asked::Joined { id: "a".to_owned() });
@@ -75,7 +75,7 @@ async fn tell(hubs: &[Store]) {
     assert!(!questions::end_snooze(last, "a", 4_999).await.unwrap());
     assert!(questions::end_snooze(last, "a", 5_000).await.unwrap());
 
-    // Many want to decide at the same moment, on every hub.
+    // Many decisions at the same moment, on every hub.
     let racing = (0..24).map(|n: usize| {
         let hub = hubs[n % hubs.len()].clone();
         async move { questions::decide(&hub, decision("a", &n.to_string(), Some(3_000))).await.unwrap() }
@@ -122,7 +122,7 @@ async fn tell(hubs: &[Store]) {
     assert_eq!(kinds, ["asked", "client_gone"]);
 }
 
-/// Two requests of one stream, and their events.
+/// Asks two questions on one stream and reads their events.
 async fn streams(first: &Store, last: &Store) {
     for id in ["s1", "s2"] {
         let new = NewQuestion { stream: "s".to_owned(), request: format!("\"{id}\""), ..question(id, "sue") };

@@ -1,4 +1,4 @@
-//! One story of tasks, told on SQLite in a file, SQLite in memory and PostgreSQL; and several hubs on one database.
+//! One story of tasks on SQLite in a file, SQLite in memory and PostgreSQL; and several hubs on one database.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -40,7 +40,7 @@ async fn waiting(store: &Store) {
     let full = tasks::enqueue(store, new_task("d1", "dan"), all).await;
     assert!(matches!(full, Err(Error::QueueFull { waiting: 5, own: false })), "{full:?}");
 
-    // Nobody has had a turn yet, so the first of each caller come first, the most urgent of them before.
+    // No caller has had a turn yet, so the first task of each caller comes first, the most urgent one ahead.
     let mut places = Vec::new();
     for id in ["c1", "a2", "b1", "a1", "a3"] {
         places.push(tasks::position(store, id).await.unwrap().unwrap());
@@ -101,7 +101,7 @@ async fn runs(store: &Store, task: &Task) {
 }
 
 async fn ends(store: &Store, c1: &Task, a2: &Task) {
-    // Another hub takes over what the first one left; whoever is late is told so by every verb.
+    // A second hub takes over the tasks of the first; every verb rejects the leases of the first hub then.
     assert_eq!(ids(&tasks::expired_leases(store, "hub-1", i64::MAX).await.unwrap()), [""; 0]);
     assert_eq!(ids(&tasks::expired_leases(store, "hub-2", 3_000).await.unwrap()), [""; 0]);
     assert_eq!(ids(&tasks::expired_leases(store, "hub-2", 3_001).await.unwrap()), ["a2", "a3", "b1"]);
@@ -223,7 +223,7 @@ async fn a_new_file_that_many_open_at_the_same_moment() {
     }
 }
 
-/// Hubs enter and claim at the same time: each task is won once, and none is left.
+/// Hubs enqueue and claim at the same time: each task is claimed once, and none is left.
 async fn contend(hubs: &[Store]) {
     const EACH: usize = 60;
     let opened = futures::future::join_all(hubs.iter().map(Store::open)).await;
@@ -237,7 +237,7 @@ async fn contend(hubs: &[Store]) {
 
     let wanted = hubs.len() * EACH;
     let mut won: Vec<String> = Vec::new();
-    // A claim that lost each race comes back empty, so the hubs ask again until nothing waits.
+    // A claim that lost each race returns nothing, so the hubs claim again until no task waits.
     while tasks::count(&hubs[0], &Filter { states: vec![State::Queued], ..Filter::default() }).await.unwrap()
         > 0
     {
@@ -252,7 +252,7 @@ async fn contend(hubs: &[Store]) {
     assert_eq!(won.iter().collect::<BTreeSet<_>>().len(), wanted);
 }
 
-/// Says on stderr how many tasks a second go through an SQLite file, each verb waiting for the disk.
+/// Prints on stderr how many tasks a second go through an SQLite file when each verb waits for the disk.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_thousand_tasks_go_through_a_file() {
     const TASKS: u32 = 2_000;

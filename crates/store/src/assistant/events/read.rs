@@ -23,7 +23,7 @@ pub(super) const SERIES: &str = select_events!(
     "",
     "events e WHERE e.recurs = 1 AND e.status <> 'cancelled' AND e.id > $1 ORDER BY e.id LIMIT $2"
 );
-/// An event that is gone from its calendar has no digest.
+/// An event that was removed from its calendar has no digest.
 pub(super) const SOURCES: &str = select_events!(
     ", s.source",
     "events e JOIN event_sources s ON s.event_id = e.id \
@@ -41,7 +41,7 @@ pub(super) const OCCURRENCES: &str = "\
     SELECT event_id, occurrence, user_id, starts_at, ends_at, adjusted FROM occurrences \
     WHERE event_id = $1 AND starts_at >= $2 AND starts_at < $3 ORDER BY starts_at LIMIT $4";
 
-/// The rows come as one text, for they may be hundreds; in the order that [`Happening::unpack`] reads them.
+/// Selects all rows as one text, because they may be hundreds; columns in the order of [`Happening::unpack`].
 macro_rules! select_happenings {
     ($which:literal) => {
         concat!(
@@ -60,21 +60,21 @@ macro_rules! select_happenings {
     };
 }
 
-/// Two texts, for either has its index.
+/// Two statements, because each needs a different index.
 pub(super) const WINDOW: &str = select_happenings!("");
 pub(super) const WINDOW_OF: &str = select_happenings!(" AND o.user_id = $4");
 
-/// Which occurrences a list shows.
+/// The filter of a list of occurrences.
 #[derive(Clone, Debug)]
 pub struct Window {
     pub user: Option<String>,
     pub from: Millis,
-    /// The first instant behind the window.
+    /// The first instant after the window.
     pub until: Millis,
     pub limit: u32,
 }
 
-/// An event and one time that it happens.
+/// An event with one of its occurrences.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Happening {
     pub event: EventView,
@@ -112,14 +112,14 @@ pub async fn get(store: &Store, id: &str) -> Result<Option<EventView>, Error> {
     Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns at most `limit` series by id, behind `after`; one that was called off does not go on.
+/// Returns at most `limit` series with ids after `after`, by id, without cancelled ones.
 pub async fn series(store: &Store, after: &str, limit: u32) -> Result<Vec<EventView>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(SERIES).bind(after).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
 }
 
-/// Returns at most `limit` events of a user by their first start, behind `after`, each with the component that it came
-/// as; those that are gone from their calendar are left out.
+/// Returns at most `limit` events of a user after `after`, by their first start, each with its original component.
+/// Leaves out events that were removed from their calendar.
 pub async fn sources(
     store: &Store,
     user: &str,
@@ -134,30 +134,30 @@ pub async fn sources(
 }
 
 row! {
-    /// What a calendar has of an event.
+    /// The version of an event in a calendar.
     VersionRow {
         id: String,
         uid: String,
         recurrence_id: String,
         digest: String,
-        /// The server's name of the version; empty where there is none.
+        /// The server's name of the version; may be empty.
         etag: String,
     }
 }
 
-/// Returns what a calendar has, by uid.
+/// Returns the events of a calendar with their versions, by uid.
 pub async fn versions(store: &Store, calendar: &str) -> Result<Vec<VersionRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(VERSIONS).bind(calendar).fetch_all(&mut *connection).await?)
 }
 
-/// Returns one time that an event happens.
+/// Returns one occurrence of an event.
 pub async fn occurrence(store: &Store, event: &str, key: &str) -> Result<Option<OccurrenceRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(OCCURRENCE).bind(event).bind(key).fetch_optional(&mut *connection).await?)
 }
 
-/// Returns when an event happens from `from` to before `until`, at most `limit` times.
+/// Returns at most `limit` occurrences of an event that start from `from` to before `until`.
 pub async fn occurrences(
     store: &Store,
     event: &str,
@@ -170,7 +170,7 @@ pub async fn occurrences(
     Ok(query.fetch_all(&mut *connection).await?)
 }
 
-/// Returns what starts in a window, by start.
+/// Returns the occurrences that start in a window, by start.
 pub async fn window(store: &Store, window: &Window) -> Result<Vec<Happening>, Error> {
     let mut connection = store.read().await?;
     let text = if window.user.is_some() { WINDOW_OF } else { WINDOW };

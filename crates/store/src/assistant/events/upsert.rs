@@ -11,7 +11,7 @@ use crate::assistant::plans::{self, NewPlan};
 use crate::assistant::{audit, bulk_insert, notifications};
 use crate::{Error, Millis, Store, verb};
 
-/// Binds the columns of [`INSERT`], to whatever kind of query.
+/// Binds the columns of [`INSERT`] to a query of any type.
 macro_rules! bind_event {
     ($query:ident, $event:expr) => {{
         let event = &$event;
@@ -50,14 +50,14 @@ pub(super) const OCCURRENCE: &str = "\
 pub(super) const CANCEL: &str = "\
     UPDATE events SET status = 'cancelled', digest = '', updated_at = $2 WHERE id = $1 AND digest <> ''";
 
-/// An event, a series, or a changed occurrence of a series, as it stands in its row.
+/// The row of an event, a series, or a changed occurrence of a series.
 #[derive(Clone, Debug)]
 pub struct EventRow {
     pub id: String,
     pub user_id: String,
     pub calendar_id: String,
     pub uid: String,
-    /// Empty but for a changed occurrence.
+    /// Empty except for a changed occurrence.
     pub recurrence_id: String,
     pub title: String,
     pub status: String,
@@ -72,35 +72,35 @@ pub struct EventRow {
     pub updated_at: Millis,
 }
 
-/// An event as it is to be from now on.
+/// An event to insert or update.
 #[derive(Clone, Debug)]
 pub struct EventChange {
-    /// The id counts for an event that is new.
+    /// The id is used only if the event is new.
     pub event: EventRow,
-    /// Whether the calendar did not have it a moment ago, so that it is likely to be new.
+    /// True if the calendar lacked the event a moment ago, so that it is likely to be new.
     pub fresh: bool,
-    /// The component as it came; empty where there is none.
+    /// The original component; may be empty.
     pub source: String,
     pub occurrences: Vec<OccurrenceRow>,
-    /// The digest of the version that these plans replace the plans of; where the event is another one by now, they
-    /// are left out, and what was planned is taken back all the same.
+    /// The digest of the version that these plans were made from. If the stored event has a different digest by now,
+    /// they are left out; the previous notifications are cancelled all the same.
     pub planned_from: String,
     pub plans: Vec<NewPlan>,
 }
 
-/// What became of an event that came in.
+/// The result of putting an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changed {
     Added,
-    /// It is as it was.
+    /// The event is unchanged.
     Same,
-    /// It is another one, and so many notifications were taken back.
+    /// The event has changed, and so many notifications were cancelled.
     Updated {
         withdrawn: u64,
     },
 }
 
-/// Takes events in, in one transaction, and says what became of each.
+/// Inserts or updates events in one transaction, and returns the result of each.
 pub async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<Changed>, Error> {
     let verb = verb!(|connection, changes: &Vec<EventChange>| -> Result<Vec<Changed>, sqlx::Error> {
         let fresh: Vec<&EventChange> = changes.iter().filter(|change| change.fresh).collect();
@@ -110,7 +110,7 @@ pub async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<Changed
         }
         let mut became = Vec::with_capacity(changes.len());
         for change in changes {
-            // The same name may stand there twice, or be somebody else's of this moment; then its id is not ours.
+            // The list may name an event twice, or another call may have added it; then its row has a different id.
             became.push(if added.remove(change.event.id.as_str()) {
                 Changed::Added
             } else {
@@ -122,7 +122,7 @@ pub async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<Changed
     store.write(changes, verb).await
 }
 
-/// Adds events that are new, and notes which of them were.
+/// Adds the events that are new, and collects their ids in `added`.
 async fn add(
     connection: &mut AnyConnection,
     changes: &[&EventChange],
@@ -156,7 +156,7 @@ async fn put_one(connection: &mut AnyConnection, change: &EventChange) -> Result
         return Ok(Changed::Added);
     };
     if digest == event.digest && etag == event.etag.as_deref().unwrap_or_default() {
-        // The horizon may have moved on since.
+        // The horizon may have moved since.
         happen(connection, &occurrences_of(change, &id)).await?;
         return Ok(Changed::Same);
     }
@@ -182,7 +182,7 @@ async fn put_one(connection: &mut AnyConnection, change: &EventChange) -> Result
     Ok(Changed::Updated { withdrawn })
 }
 
-/// The occurrences of a change under the id that the event has already.
+/// Returns the occurrences of a change under the event's existing id.
 fn occurrences_of(change: &EventChange, id: &str) -> Vec<OccurrenceRow> {
     let rows = change.occurrences.iter();
     rows.map(|row| OccurrenceRow { event_id: id.to_owned(), ..row.clone() }).collect()
@@ -203,7 +203,7 @@ async fn happen<R: Borrow<OccurrenceRow>>(
     Ok(())
 }
 
-/// Adds occurrences of a series as the horizon moves on.
+/// Adds occurrences of a series when the horizon moves.
 pub async fn keep(store: &Store, occurrences: Vec<OccurrenceRow>) -> Result<(), Error> {
     fn verb<'a>(
         connection: &'a mut AnyConnection,
@@ -214,8 +214,8 @@ pub async fn keep(store: &Store, occurrences: Vec<OccurrenceRow>) -> Result<(), 
     store.write((occurrences,), verb).await
 }
 
-/// Cancels events that are not in their calendar any more, with what was planned for them. Each comes with its line
-/// of the audit. Says how many notifications were taken back.
+/// Cancels events that were removed from their calendar, with their planned notifications. Each event comes with its
+/// audit entry. Returns the number of cancelled notifications.
 pub async fn remove(store: &Store, events: Vec<(String, audit::AuditRow)>, at: Millis) -> Result<u64, Error> {
     let verb = verb!(|connection,
                       (events, at): &(Vec<(String, audit::AuditRow)>, Millis)|
