@@ -183,8 +183,8 @@ pub enum Roots {
 }
 
 impl Config {
-    /// Combines command line, `config.toml` and defaults. Reads that one file, and searches for the workspace if `roots`
-    /// asks for it.
+    /// Combines command line, `config.toml` and defaults. Reads that one file, and searches for the workspace if
+    /// `roots` asks for it.
     pub fn load(overrides: Overrides, roots: Roots) -> Result<Self, Error> {
         let mut sources = SettingSources { home: env::home_variable(), ..SettingSources::default() };
         sources.flags.extend(overrides.home.is_some().then_some(("home", "--home")));
@@ -330,7 +330,7 @@ pub fn version(home: &Path) -> Option<(SystemTime, u64)> {
     Some((found.modified().ok()?, found.len()))
 }
 
-/// Whether `home` is the default home.
+/// Returns whether `home` is the default home.
 pub fn is_default_home(home: &Path) -> bool {
     env::user_home().is_some_and(|user_home| user_home.join(".adjutant") == home)
 }

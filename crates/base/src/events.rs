@@ -30,7 +30,8 @@ pub enum Event {
     AgentsChanged,
     /// A task was delegated, made progress, or ended; sent at most a few times a second.
     TasksChanged,
-    /// A question was asked, seen first, snoozed, answered, withdrawn or ended; or the availability of the user changed.
+    /// A question was asked, seen first, snoozed, answered, withdrawn or ended; or the availability of the user
+    /// changed.
     QuestionsChanged,
     /// The status of a repository that a question is about changed.
     FolderSeen,

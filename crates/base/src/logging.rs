@@ -45,7 +45,7 @@ pub fn start(format: Format, filter: Option<&str>, default: LevelFilter) -> Resu
     Ok(())
 }
 
-/// Whether the environment has a log filter.
+/// Returns whether the environment has a log filter.
 pub fn is_configured() -> bool {
     env::log_filter().is_some()
 }

@@ -1,6 +1,7 @@
 //! Catalogues of files that are scanned, read and watched, for prompts and agents.
 //!
-//! [`FileCatalogue`] finds the files below its roots, keeps what a [`FileFormat`] made of them, and notices changes on disk.
+//! [`FileCatalogue`] finds the files below its roots, keeps what a [`FileFormat`] made of them, and notices changes on
+//! disk.
 
 pub mod atomic_write;
 mod cache;
@@ -21,18 +22,18 @@ pub use cache::replaced_watchers;
 pub use scan::{Found, Scan};
 pub use severity::Severity;
 
-/// Where something came from.
+/// The origin of an item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     /// The root's label.
     pub root: String,
-    /// The path below the root, with `/`, as shown to people and clients.
+    /// The path below the root, with `/`, as shown to users and clients.
     pub relative: String,
-    /// The file itself; `None` when compiled in. Never shown to an MCP client.
+    /// The file itself; `None` for a bundled file. Never shown to an MCP client.
     pub file: Option<PathBuf>,
 }
 
-/// A file that is not served, or served with a fault, and why.
+/// The problem of a file that is not served, or is served with a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub source: Source,
@@ -40,82 +41,82 @@ pub struct Problem {
     pub message: String,
 }
 
-/// What is made of the files: prompts, or agents.
+/// The format of the files: prompts or agents.
 pub trait FileFormat: Debug + Send + Sync + 'static {
-    /// What one file becomes; cheap to clone.
+    /// The item that is parsed from one file; cheap to clone.
     type Item: Clone + Debug + Send;
-    /// What all files become together.
+    /// The catalogue of all items.
     type Catalogue: Debug + Send + Sync;
-    /// What the files are called together, for the names of threads.
+    /// The plural noun for the items, for the names of threads.
     const PLURAL: &'static str;
-    /// Path below the root and content of what is compiled in, in the order of their names.
+    /// Path below the root and content of the bundled files, in the order of their names.
     const BUNDLED: &'static [(&'static str, &'static str)];
 
-    /// Tells by a file's name, which need not be UTF-8, whether it is to be read below the root of this number.
+    /// Returns whether a file of this name, which need not be UTF-8, is read below the root of this number.
     fn is_meant(&self, root: usize, name: &[u8]) -> bool;
 
-    /// Makes something of a file's text. The error says why the file is not served, as a sentence fragment.
+    /// Parses the text of a file. The error is the reason why the file is not served, as a sentence fragment.
     fn read(&self, root: usize, source: Source, text: &str, digest: String) -> Result<Self::Item, String>;
 
-    /// Joins what the roots hold, which stand in the order of precedence.
+    /// Merges the scans of the roots, which are in the order of precedence.
     fn catalogue(&self, roots: &[Root], scans: &[&Scan<Self::Item>], generation: u64) -> Self::Catalogue;
 
-    /// Returns the generation that a catalogue was made with.
+    /// Returns the generation of a catalogue.
     fn generation(catalogue: &Self::Catalogue) -> u64;
 }
 
-/// Roots that are read when somebody asks, and again when something changed.
+/// A catalogue of roots that are read on request, and again after a change.
 #[derive(Debug)]
 pub struct FileCatalogue<K: FileFormat> {
     keeper: Arc<CatalogueCache<K>>,
 }
 
 impl<K: FileFormat> FileCatalogue<K> {
-    /// Does no I/O: the files are read when they are first asked for.
+    /// Creates a catalogue without any I/O: the first request reads the files.
     pub fn new(kind: K, roots: Vec<Root>, limits: Limits) -> Self {
         Self { keeper: Arc::new(CatalogueCache::new(kind, roots, limits)) }
     }
 
-    /// Returns the catalogue if it is known to be fresh; never blocks. `None` means [`Self::load`] is due.
+    /// Returns the catalogue if it is known to be fresh; never blocks. `None` means that [`Self::load`] is due.
     pub fn ready(&self) -> Option<Arc<K::Catalogue>> {
         self.keeper.ready()
     }
 
-    /// Returns a fresh catalogue, reading what is new or changed. Blocks on the disk.
+    /// Returns a fresh catalogue, and reads new and changed files for it. Blocks on the disk.
     pub fn load(&self) -> Arc<K::Catalogue> {
         self.keeper.load()
     }
 
-    /// Returns a receiver of the catalogue's generation, which grows when somebody reads something new.
+    /// Returns a receiver of the catalogue's generation, which grows when a scan finds a change.
     pub fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
         self.keeper.changes()
     }
 
-    /// Starts watching the folders, if nobody did yet: changes are read without anybody asking.
+    /// Starts the watcher of the folders, unless it runs already: it reads changes without a request.
     pub fn watch(&self) {
         self.keeper.watch();
     }
 }
 
-/// What the tests of a room look at beside its face.
+/// Access for the tests of a domain.
 #[cfg(any(test, feature = "testing"))]
 impl<K: FileFormat> FileCatalogue<K> {
-    /// Whether what happens below any root is told.
+    /// Returns whether the watcher reports changes below every root.
     pub fn all_covered(&self) -> bool {
         self.keeper.all_covered()
     }
 
-    /// Lets the system's notifier hang at its next event.
+    /// Makes the system's notifier hang at its next event.
     pub fn hang_watcher(&self) {
         self.keeper.hang_watcher();
     }
 
-    /// Stops watching before it begins, as where the system refuses it.
+    /// Disables the watcher before its start, as on a system that refuses watches.
     pub fn disable_watching(&self) {
         self.keeper.disable_watching();
     }
 
-    /// Returns what tells how long the keeper lives.
+    /// Returns a weak reference to the cache, which shows whether the cache still exists.
     pub fn weak(&self) -> std::sync::Weak<impl Sized + use<K>> {
         Arc::downgrade(&self.keeper)
     }
@@ -142,15 +143,15 @@ pub fn open_regular(file: &Path) -> Result<std::fs::File, String> {
         if found.is_file() { Ok(()) } else { Err("it is not a regular file".to_owned()) }
     };
     is_regular(std::fs::metadata(file).map_err(unreadable)?)?;
-    // Files of the kernel such as /proc/kmsg are regular, and block without this.
+    // The flag is needed for files of the kernel such as /proc/kmsg, which are regular and block.
     let flags = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits().cast_signed();
     let open = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(file).map_err(unreadable)?;
-    // Another file may have taken the path in between.
+    // Another file may have replaced the checked one meanwhile.
     is_regular(open.metadata().map_err(unreadable)?)?;
     Ok(open)
 }
 
-/// Returns true if `file` is a link, or lies behind one, that leads out of `root`.
+/// Returns whether `file`, with its links resolved, is outside of `root`; true if it cannot be resolved.
 pub fn leaves(root: &Path, file: &Path) -> bool {
     match (root.canonicalize(), file.canonicalize()) {
         (Ok(root), Ok(file)) => !file.starts_with(root),

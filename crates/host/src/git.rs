@@ -1,5 +1,5 @@
-//! What git says of a folder. Nothing is written into the repository but a worktree that is asked for, and nothing
-//! of its configuration starts a process: no hooks, no file watchers, no external diffs.
+//! Git in the repository around a folder. Nothing is written into the repository except a requested worktree, and its
+//! configuration starts no process: no hooks, no file watchers, no external diffs.
 
 mod status;
 
@@ -13,13 +13,13 @@ pub use status::Facts;
 
 use crate::process::{self, CommandOutput};
 
-/// How long one command may take; a snapshot of a huge tree is left out of the receipt rather than waited for.
+/// Timeout of one command. A snapshot of a huge tree that takes longer is left out of the run report.
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Bytes of an answer that is a list.
+/// Maximum bytes of a listing.
 const LISTING: u64 = 4 * 1024 * 1024;
 
-/// Files listed in a difference; the others are counted.
+/// Maximum files listed in a difference; the others are counted.
 const FILES: usize = 500;
 
 /// The repository around a folder.
@@ -29,7 +29,7 @@ pub struct Repository {
     pub top: PathBuf,
     /// The folder below `top`, empty for `top` itself.
     pub below: PathBuf,
-    /// Where the objects are.
+    /// The folder of the objects.
     objects: PathBuf,
     /// The index of this working tree.
     index: PathBuf,
@@ -37,7 +37,7 @@ pub struct Repository {
     pub head: Option<String>,
 }
 
-/// A working tree as it was at one moment: the commit, and a tree of what really lay there.
+/// A working tree at one moment: the commit, and a tree of the files that were really there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     pub head: Option<String>,
@@ -53,7 +53,7 @@ pub struct Changed {
     pub deletions: Option<u64>,
 }
 
-/// What changed between two snapshots.
+/// The changes between two snapshots.
 #[derive(Clone, Debug, Default)]
 pub struct Difference {
     pub files: Vec<Changed>,
@@ -66,14 +66,14 @@ pub struct Difference {
 /// Runs git on one repository.
 #[derive(Clone, Debug)]
 pub struct Git {
-    /// The hub's `PATH`, `HOME` and language, nothing else of its environment.
+    /// The whole environment of git: the given `PATH`, fixed settings, and `scratch` as the home.
     env: Vec<(OsString, OsString)>,
-    /// Objects of snapshots go here, so that the repository stays as it is.
+    /// The folder of the snapshots' objects, so that the repository stays unchanged.
     scratch: PathBuf,
 }
 
 impl Git {
-    /// Makes a runner of git whose own files are below `scratch`, which exists.
+    /// Creates a `Git` with its files below `scratch`, which exists.
     pub fn new(scratch: &Path, path: Option<OsString>) -> Self {
         let set = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
         let mut env = vec![
@@ -90,7 +90,7 @@ impl Git {
 
     /// Returns the repository around `folder`; the error is a sentence fragment.
     pub async fn find(&self, folder: &Path) -> Result<Repository, String> {
-        // Most folders without a repository are known without asking git.
+        // Most folders without a repository are found without running git.
         if !folder.ancestors().any(|above| above.join(".git").exists()) {
             return Err("no folder above it has a `.git`".to_owned());
         }
@@ -126,10 +126,10 @@ impl Git {
         Some(text(&answer.stdout).ok()?.trim().to_owned())
     }
 
-    /// Notes the working tree of `repository` as it is now, with what is not committed and not ignored.
+    /// Takes a snapshot of the working tree of `repository`, with files that are neither committed nor ignored.
     pub async fn snapshot(&self, repository: &Repository) -> Result<Snapshot, String> {
         let index = self.scratch.join("index");
-        // The repository's own index knows which files did not change, so that only the others are read.
+        // A copy of the repository's index shows which files did not change, so that git reads only the others.
         match tokio::fs::copy(&repository.index, &index).await {
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -144,7 +144,7 @@ impl Git {
         Ok(Snapshot { head: self.head(&repository.top).await, tree })
     }
 
-    /// Says what changed from `before` to `after`.
+    /// Returns the changes from `before` to `after`.
     pub async fn difference(
         &self,
         repository: &Repository,
@@ -167,7 +167,7 @@ impl Git {
         Ok(numbers(&answer.stdout))
     }
 
-    /// Returns the change as `git apply` takes it, or `None` when it has more than `most` bytes.
+    /// Returns the changes as a patch for `git apply`; `None` if it has more than `most` bytes or is not UTF-8.
     pub async fn patch(
         &self,
         repository: &Repository,
@@ -192,11 +192,11 @@ impl Git {
             after,
         ];
         let answer = self.ask(&repository.top, &arguments, &env, most as u64).await?;
-        // A file that is not UTF-8 and that git does not take for binary: a damaged patch is worse than none.
+        // Git may take a file for text that is not UTF-8. A damaged patch is worse than none.
         Ok((!answer.cut).then(|| String::from_utf8(answer.stdout).ok()).flatten())
     }
 
-    /// Makes a worktree of `repository` at its HEAD in `place`, which must not exist.
+    /// Creates a worktree of `repository` at its HEAD in `place`, which must not exist.
     pub async fn add_worktree(
         &self,
         repository: &Repository,
@@ -217,20 +217,20 @@ impl Git {
         self.ask(&repository.top, &arguments, &[], LISTING).await.map(drop)
     }
 
-    /// Removes a worktree with all that is in it.
+    /// Removes a worktree with all files in it.
     pub async fn remove_worktree(&self, repository: &Repository, place: &Path) -> Result<(), String> {
         let arguments: [&OsStr; 5] =
             ["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), "--force".as_ref(), place.as_ref()];
         self.ask(&repository.top, &arguments, &[], LISTING).await.map(drop)
     }
 
-    /// Unlocks a worktree that stays.
+    /// Unlocks a worktree that is kept.
     pub async fn release_worktree(&self, repository: &Repository, place: &Path) {
         let arguments: [&OsStr; 3] = ["worktree".as_ref(), "unlock".as_ref(), place.as_ref()];
         let _ = self.ask(&repository.top, &arguments, &[], LISTING).await;
     }
 
-    /// The variables that send new objects and the index to our own folder.
+    /// Returns the variables that move new objects and the index to the scratch folder.
     fn aside(&self, repository: &Repository, index: &Path) -> Vec<(OsString, OsString)> {
         vec![
             ("GIT_INDEX_FILE".into(), index.into()),
@@ -284,13 +284,13 @@ impl Git {
     }
 }
 
-/// The variable that keeps git from reading attributes, which can name filters, which are programs.
+/// Returns the variable that keeps git from reading attributes, because attributes can start programs as filters.
 fn no_attributes() -> (OsString, OsString) {
     let empty_tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
     ("GIT_ATTR_SOURCE".into(), empty_tree.into())
 }
 
-/// Reads what `--numstat -z` writes.
+/// Parses the output of `--numstat -z`.
 fn numbers(listing: &[u8]) -> Difference {
     let mut difference = Difference::default();
     for line in listing.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {

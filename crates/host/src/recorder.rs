@@ -1,9 +1,9 @@
-//! The recorder: every byte of a connection, in both directions, as it was.
+//! The recorder of connections: every byte in both directions, unchanged.
 //!
-//! A [`Tape`] takes bytes where they are read and written, and never waits: a thread of its own cuts them into lines
-//! ([`chunker`]), gives each a number, and writes them ([`writer`], [`segments`]). What cannot be kept is counted and left
-//! out; a full disk is logged once and breaks nothing. [`reader`] finds recordings and reads them again, [`redact`] takes
-//! secrets out of what leaves the machine, [`replay`] plays one side of a recording.
+//! A [`Tape`] records bytes where they are read and written, and never waits: a separate thread splits them into lines
+//! ([`chunker`]), numbers the lines, and writes them ([`writer`], [`segments`]). Bytes that cannot be kept are counted
+//! and left out; a full disk is logged once and breaks nothing. [`reader`] finds and reads recordings, [`redact`]
+//! removes secrets from text that leaves the machine, [`replay`] plays one side of a recording.
 
 mod chunker;
 pub mod format;
@@ -27,54 +27,54 @@ use format::{Direction, FORMAT, Header};
 pub use tee::RecordedStream;
 use writer::{Job, What, Writer};
 
-/// Bytes that wait for the disk; past this they are counted and left out.
+/// Maximum bytes that wait for the disk; more are counted and left out.
 const BACKLOG: usize = 64 << 20;
-/// What an entry weighs beside its bytes.
+/// Bytes that count for an entry in addition to its content.
 const OVERHEAD: usize = 128;
-/// How long the end of a process waits for the disk.
+/// Timeout of the last writes at the end of a process.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// Makes tapes. Cheap to clone; all clones share one thread, which starts with the first tape.
+/// Creates the tapes of recordings. Cheap to clone; all clones share one thread, which starts with the first tape.
 #[derive(Clone, Debug)]
 pub struct Recorder(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     config: LogConfig,
-    /// `None` when the thread could not be started.
+    /// `None` if the thread could not be started.
     writer: OnceLock<Option<Sender<Job>>>,
     waiting: Arc<AtomicUsize>,
     tapes: AtomicU64,
 }
 
-/// What a recording is of, for its header.
+/// The subject of a recording, for its header.
 #[derive(Clone, Debug)]
 pub struct Subject {
     pub edge: Edge,
-    /// In a few words, such as `codex app-server 0.169.0`.
+    /// A short description, such as `codex app-server 0.169.0`.
     pub about: String,
-    /// The command line of the other side, where this program started it.
+    /// The command line of the other side, if this program started it.
     pub command: Vec<String>,
 }
 
 impl Recorder {
-    /// Does no I/O.
+    /// Creates a recorder without any I/O.
     pub fn new(config: LogConfig) -> Self {
         let writer = OnceLock::new();
         Self(Arc::new(Inner { config, writer, waiting: Arc::default(), tapes: AtomicU64::new(0) }))
     }
 
-    /// Tells whether an edge is recorded.
+    /// Returns whether connections of this kind are recorded.
     pub fn records(&self, edge: Edge) -> bool {
         self.0.config.folder.is_some() && self.0.config.record.contains(&edge)
     }
 
-    /// Returns a tape for a new session at an edge; a silent one where that edge is not recorded.
+    /// Returns a tape for a new connection of this kind; a silent tape if the kind is not recorded.
     pub fn tape(&self, edge: Edge, about: &str) -> Tape {
         self.tape_of(Subject { edge, about: about.to_owned(), command: Vec::new() })
     }
 
-    /// The same, of a command that this program starts.
+    /// Like [`Self::tape`], for a command that this program starts.
     pub fn tape_of(&self, subject: Subject) -> Tape {
         if !self.records(subject.edge) {
             return Tape::silent();
@@ -82,12 +82,12 @@ impl Recorder {
         self.begin(subject, None)
     }
 
-    /// Records into a file that does not exist yet, whatever the configuration says.
+    /// Records into a file that does not exist yet, regardless of the configuration.
     pub fn tape_into(&self, subject: Subject, file: PathBuf) -> Tape {
         self.begin(subject, Some(file))
     }
 
-    /// Waits until what was recorded so far is written, for a moment at most: a disk that hangs keeps nobody.
+    /// Waits until all bytes recorded so far are written, for a few seconds at most, because a disk may hang.
     pub fn flush(&self) {
         if let Some(Some(writer)) = self.0.writer.get() {
             let (done, written) = sync_channel(1);
@@ -132,7 +132,7 @@ impl Recorder {
         let start = || {
             let (jobs, queue) = channel();
             let writer = Writer::new(self.0.config.clone(), self.0.waiting.clone());
-            // It ends with the last sender, or with the process.
+            // The thread ends with the last sender, or with the process.
             let started =
                 std::thread::Builder::new().name("recorder".to_owned()).spawn(move || writer.run(&queue));
             started.inspect_err(|error| tracing::warn!(%error, "nothing is recorded")).ok().map(|_| jobs)
@@ -141,11 +141,11 @@ impl Recorder {
     }
 }
 
-/// What takes the bytes of one session. Cheap to clone; the recording ends with the last clone.
+/// The recording of one connection. Cheap to clone; the recording ends with the last clone.
 #[derive(Clone, Debug, Default)]
 pub struct Tape {
     reel: Option<Arc<Reel>>,
-    /// The request of HTTP whose bytes it takes.
+    /// The number of the HTTP request that the bytes belong to; 0 for none.
     call: u64,
 }
 
@@ -155,52 +155,53 @@ struct Reel {
     began: Instant,
     writer: Sender<Job>,
     waiting: Arc<AtomicUsize>,
-    /// Requests of HTTP so far.
+    /// Number of HTTP requests so far.
     calls: AtomicU64,
-    /// Bytes of each direction that were left out since the last that were taken.
+    /// Bytes of each direction that were left out since the last recorded ones.
     missed: [AtomicU64; Direction::COUNT],
-    /// Held while a line is written and put on the tape, so that no answer to it can be there first.
+    /// Held while a line is written and recorded, so that no answer to it is recorded first.
     order: Mutex<()>,
 }
 
 impl Tape {
-    /// A tape that takes nothing.
+    /// Returns a tape that records nothing.
     pub fn silent() -> Self {
         Self::default()
     }
 
-    /// Returns the same tape for the next request of HTTP: what it takes is known by that request's number.
+    /// Returns the same tape for the next HTTP request; its bytes carry the number of that request.
     pub fn next_call(&self) -> Self {
         let number = |reel: &Arc<Reel>| reel.calls.fetch_add(1, Ordering::Relaxed) + 1;
         Self { call: self.reel.as_ref().map_or(0, number), reel: self.reel.clone() }
     }
 
-    /// Takes bytes as they pass; where lines end in them does not matter.
+    /// Records bytes as they pass; they may begin or end within a line.
     pub fn bytes(&self, direction: Direction, bytes: &[u8]) {
         self.take(direction, bytes, What::Bytes);
     }
 
-    /// Takes one message, which may have line ends within it.
+    /// Records one message, which may contain line ends.
     pub fn whole(&self, direction: Direction, bytes: &[u8]) {
         self.take(direction, bytes, What::Whole);
     }
 
-    /// Notes that nothing more will come in a direction.
+    /// Records the end of a direction.
     pub fn end(&self, direction: Direction) {
         self.send(direction, What::End);
     }
 
-    /// Notes something that a reader wants to know, such as the name of a thread.
+    /// Records a note for readers, such as the name of a thread.
     pub fn note(&self, text: &str) {
         self.take(Direction::Note, text.as_bytes(), What::Whole);
     }
 
-    /// Notes how the server's process ended.
+    /// Records the exit code of the server's process.
     pub fn exited(&self, code: i32) {
         self.send(Direction::Note, What::Exit(code));
     }
 
-    /// Keeps the tape for a writer that does not wait: what is read meanwhile is recorded after what it wrote.
+    /// Locks the order of lines during a write, so that bytes that are read meanwhile are recorded after the written
+    /// ones.
     fn in_order(&self) -> Option<MutexGuard<'_, ()>> {
         self.reel.as_ref().map(|reel| reel.order.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -221,7 +222,7 @@ impl Tape {
         let since = reel.began.elapsed();
         reel.waiting.fetch_add(what.weight() + OVERHEAD, Ordering::Relaxed);
         let at = SystemTime::now();
-        // The thread ends only with the process.
+        // Sending cannot fail, because the thread ends only with the process.
         let (tape, source) = (reel.number, (self.call, direction));
         let _ = reel.writer.send(Job::Take { tape, at, since, source, missed, what });
     }

@@ -1,6 +1,6 @@
 //! The hub as a service of the user's session: the files of systemd and launchd.
 //!
-//! Text alone: the files are written and the managers are called by the command line.
+//! This module only creates text. The CLI writes the files and calls the managers.
 
 mod launchd;
 mod systemd;
@@ -9,33 +9,33 @@ use std::path::{Path, PathBuf};
 
 use adjutant_base::config::env;
 
-/// Who starts services here.
+/// The service manager of this system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     /// systemd's instance for the user.
     Systemd,
-    /// macOS.
+    /// launchd of macOS.
     Launchd,
 }
 
-/// The first line of every file; one without it is somebody's own.
+/// The first line of every file; a file without it was not written by this program.
 pub const MARK: &str = "Written by `adjutant service install`";
 
-/// How the hub is told to serve: a log as in a terminal, but no banner, for that holds a link which logs in.
+/// Options of `serve`: a log as in a terminal, but no banner, because the banner has a link that logs in.
 const OPTIONS: [&str; 4] = ["--quiet", "--log-level", "info", "--any-port"];
 
-/// What the hub is started with.
+/// The settings of the service.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The program, as an absolute path.
     pub program: PathBuf,
-    /// The home, where it is not the usual one.
+    /// The home, if it is not the default.
     pub home: Option<PathBuf>,
     /// The hub's socket, if it has one: the manager listens on it, and the first client starts the hub.
     pub socket: Option<PathBuf>,
-    /// The `PATH` of the person's terminal: a manager's own is too short to find runners on it.
+    /// The `PATH` of the user's terminal, because a manager's `PATH` is too short to find runners.
     pub path: Option<String>,
-    /// Where the log goes, for a manager without a journal.
+    /// The log file, for a manager without a journal.
     pub log: PathBuf,
 }
 
@@ -46,14 +46,14 @@ pub struct File {
     pub text: String,
 }
 
-/// How a file on the disk stands to the one that would be written.
+/// The state of a file on disk, compared with the one that would be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Missing,
     Current,
     /// Written by another version, for another place, or with another `PATH`.
     Outdated,
-    /// Not written by us.
+    /// Not written by this program.
     Foreign,
 }
 
@@ -70,7 +70,7 @@ impl State {
 }
 
 impl File {
-    /// Compares it with what is on the disk.
+    /// Compares the file with the one on disk.
     pub fn state(&self) -> State {
         match std::fs::read_to_string(&self.path) {
             Err(_) if !self.path.exists() => State::Missing,
@@ -82,7 +82,7 @@ impl File {
 }
 
 impl Manager {
-    /// The one of this system.
+    /// Returns the manager of this system.
     pub fn current() -> Self {
         if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
     }
@@ -95,7 +95,7 @@ impl Manager {
         }
     }
 
-    /// Returns the files that it reads, and where. `None` when there is no home folder to put them into.
+    /// Returns the files that the manager reads, with their paths; `None` without a home folder for them.
     pub fn files(self, setup: &Setup) -> Option<Vec<File>> {
         match self {
             Self::Systemd => Some(systemd::files(&env::configurations()?.join("systemd/user"), setup)),
@@ -105,7 +105,7 @@ impl Manager {
         }
     }
 
-    /// Returns the commands that take the files up, each with its arguments; with `start` the hub runs at once.
+    /// Returns the commands that enable the service, each with its arguments; with `start` the hub runs at once.
     pub fn enable_commands(self, files: &[File], start: bool) -> Vec<Vec<String>> {
         match self {
             Self::Systemd => systemd::enable_commands(files, start),
@@ -113,7 +113,7 @@ impl Manager {
         }
     }
 
-    /// Returns the commands that end the service and forget it, to be run before the files go.
+    /// Returns the commands that stop and disable the service, to be run before the files are removed.
     pub fn disable_commands(self, files: &[File]) -> Vec<Vec<String>> {
         match self {
             Self::Systemd => systemd::disable_commands(files),
@@ -121,7 +121,7 @@ impl Manager {
         }
     }
 
-    /// Returns the command that ends well when the service runs.
+    /// Returns the command that succeeds if the service runs.
     pub fn status_command(self) -> Vec<String> {
         let words: &[&str] = match self {
             Self::Systemd => &["systemctl", "--user", "is-active", "--quiet", systemd::SERVICE],
@@ -130,7 +130,7 @@ impl Manager {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
-    /// Says where the log is.
+    /// Returns the log file, or the command that shows the log.
     pub fn log(self, setup: &Setup) -> String {
         match self {
             Self::Systemd => format!("journalctl --user --unit {}", systemd::SERVICE),

@@ -1,4 +1,4 @@
-//! Settings of agents: the folders in order of precedence, and the programs whose files they hold.
+//! Settings of agents: the folders in order of precedence, and the programs that their files belong to.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use super::folders::{Limits, MAX_DEPTH, Root};
 use super::table::{Notation, Plain, to_toml};
 
 crate::named_enum! {
-    /// A program whose agent definitions can be read.
+    /// A program with agent definitions that can be read.
     Program {
         /// This program: the YAML of the contract.
         Adjutant = "adjutant",
@@ -71,7 +71,7 @@ pub struct AgentRoot {
     pub root: Root,
     /// The program that the files belong to.
     pub program: Program,
-    /// Whether it came with a project. Its agents run only after the user has trusted them.
+    /// Set if it came with a project. Its agents run only after the user has trusted them.
     pub needs_trust: bool,
 }
 

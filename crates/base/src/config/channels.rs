@@ -53,8 +53,8 @@ impl NtfyConfig {
         Self::KEYS.iter().zip(values).map(|((key, about), value)| Row::new("ntfy", key, value, about))
     }
 
-    /// Returns the reason why the section is invalid, as a sentence fragment. Text of questions must not travel in clear
-    /// text.
+    /// Returns the reason why the section is invalid, as a sentence fragment. Text of questions must not travel in
+    /// clear text.
     pub(super) fn invalid_reason(&self) -> Option<String> {
         let loopback_servers = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
         let loopback = loopback_servers.iter().any(|start| {

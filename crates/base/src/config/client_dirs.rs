@@ -9,9 +9,9 @@ use super::env;
 pub struct ClientFolders {
     /// `$CLAUDE_CONFIG_DIR`, else `~/.claude`: the folder of `settings.json`.
     pub claude: PathBuf,
-    /// `.claude.json`, where the servers stand: in `$CLAUDE_CONFIG_DIR` when that is set, else beside `~/.claude`.
+    /// `.claude.json`, the file with the MCP servers: in `$CLAUDE_CONFIG_DIR` if it is set, else in the home.
     pub claude_state: PathBuf,
-    /// Of the desktop application.
+    /// The folder of the Claude desktop application.
     pub claude_desktop: PathBuf,
     /// `$CODEX_HOME`, else `~/.codex`.
     pub codex: PathBuf,
@@ -24,7 +24,7 @@ pub struct ClientFolders {
     pub opencode: PathBuf,
     /// `$OPENCODE_CONFIG`: one file that wins over those of the folder.
     pub opencode_file: Option<PathBuf>,
-    /// The `User` folders of VS Code and its siblings, the usual one first.
+    /// The `User` folders of VS Code and its variants, the default first.
     pub vscode: [PathBuf; 3],
     pub zed: PathBuf,
 }

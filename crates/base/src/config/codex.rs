@@ -11,7 +11,7 @@ use super::table::{Plain, Seconds};
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
-    /// `app-server` if the installed version has it in the form that is known here, else `mcp-server`.
+    /// `app-server` if the installed version has it in the form that this program supports, else `mcp-server`.
     #[default]
     Auto,
     AppServer,
@@ -34,7 +34,7 @@ super::table::settings! {
         max_sessions: usize = 32, max_sessions as Plain;
     }
     others {
-        /// Working folder of threads whose prompt names none.
+        /// Working folder of a thread if its prompt names none.
         folder: Option<PathBuf> = None;
         /// Folder of the runs. `None`: below the system's folder for temporary files.
         spool: Option<PathBuf> = None;

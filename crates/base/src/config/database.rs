@@ -7,25 +7,25 @@ use super::env;
 use super::error::Error;
 use super::table::Notation;
 
-/// Where rows are kept.
+/// The database that holds the rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Database {
-    /// In this process alone, and gone with it: for servers that run without a hub.
+    /// In the memory of this process, for servers that run without a hub.
     #[default]
     Memory,
-    /// An SQLite file, made with mode 0600 when it is not there, its folder with 0700.
+    /// An SQLite file. A missing file is created with mode 0600, its folder with 0700.
     File(PathBuf),
     /// `postgres://USER@HOST/NAME`, for several hubs that share one store.
     Postgres(String),
 }
 
 impl Database {
-    /// Reads what stands on the command line; a relative file is below the current folder.
+    /// Parses the value of the command line; a relative file is below the current folder.
     pub fn named(text: &str) -> Result<Self, Error> {
         Self::parse(text, &std::env::current_dir().unwrap_or_default())
     }
 
-    /// Returns the text that [`Database::named`] reads as this place from any folder.
+    /// Returns the text that [`Database::named`] parses as this database in any folder.
     pub fn url(&self) -> OsString {
         match self {
             Self::Memory => "sqlite::memory:".into(),
@@ -34,7 +34,7 @@ impl Database {
         }
     }
 
-    /// Reads `sqlite:FILE`, `sqlite::memory:`, or a `postgres://` URL; a relative file is below `folder`. The text in
+    /// Parses `sqlite:FILE`, `sqlite::memory:`, or a `postgres://` URL; a relative file is below `folder`. The text in
     /// the error holds no password.
     pub(super) fn parse(text: &str, folder: &Path) -> Result<Self, Error> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {

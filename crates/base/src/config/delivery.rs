@@ -7,8 +7,8 @@ use super::error::Error;
 use super::table::{Notation, Plain, SECRET};
 
 super::table::settings! {
-    /// The settings of notifications by mail and phone call. What is not configured is carried out up to the send and
-    /// recorded as simulated.
+    /// The settings of notifications by mail and phone call. Without a mail server or a provider, a notification is
+    /// prepared, not sent, and recorded as simulated.
     #[derive(Clone, Debug)]
     pub struct Delivery, file File, section "notifications" {
         /// Mail server, or folder that mails are written to.
@@ -21,7 +21,7 @@ super::table::settings! {
         speech: Vec<String> = Vec::new(), speech as Plain;
     }
     others {
-        /// Where sound files are put; `None` for a process without a home.
+        /// The folder of sound files; `None` for a process without a home.
         spool: Option<PathBuf> = None;
     }
 }
@@ -72,8 +72,8 @@ impl Notation<Option<Phone>> for PhoneTable {
 /// The destination of mails.
 #[derive(Clone)]
 pub enum Mail {
-    /// `smtps://`, `smtp://` (STARTTLS is required except on this machine) or `smtp+insecure://`, with user and password
-    /// where the server wants them.
+    /// `smtps://`, `smtp://` (STARTTLS is required except on this machine) or `smtp+insecure://`, with user and
+    /// password where the server wants them.
     Server(String),
     /// A folder that gets one `.eml` file for each mail.
     Folder(PathBuf),

@@ -65,7 +65,7 @@ mod tests {
     use crate::config::toolsets::Client;
     use crate::config::{File, Overrides, Roots};
 
-    /// The keys that a section takes, as its reader names them when it meets one that it does not know.
+    /// Returns the keys of a section, from the parser's error for an unknown key.
     fn known(section: &str) -> Vec<String> {
         let text =
             if section.is_empty() { "nothing = 1".to_owned() } else { format!("[{section}]\nnothing = 1") };
@@ -91,7 +91,7 @@ mod tests {
             .collect();
         let mut missing = Vec::new();
         for top in known("") {
-            // A table whose keys are names that people choose.
+            // The keys of `[clients]` are names that users choose.
             if top == "clients" || listed.contains(&top) {
                 continue;
             }
@@ -130,7 +130,7 @@ mod tests {
                 write!(page, "\n## {title}\n\n| key | default | meaning |\n|---|---|---|\n").unwrap();
                 section = Some(of.to_owned());
             }
-            // As in a home: the folder of this test is shown as the folder of a user is.
+            // The folder of this test is replaced by the default home of a user.
             let value = setting.value.replace(&env::abbreviate(&config.home), "~/.adjutant");
             let value = value
                 .replace(&format!("{}/", env::abbreviate(folder.path())), "~/")

@@ -62,7 +62,7 @@ pub(super) fn non_empty(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Whether the user asked for output without colours (<https://no-color.org>).
+/// Returns whether the user asked for output without colours (<https://no-color.org>).
 pub fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }

@@ -1,8 +1,8 @@
-//! The reasons for which a configuration is rejected.
+//! The errors of a configuration.
 
 use std::path::{Path, PathBuf};
 
-/// The reason for which there is no configuration.
+/// The reason why a configuration is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("no home folder: neither --home nor ADJUTANT_HOME nor HOME is an absolute path")]

@@ -9,7 +9,7 @@ pub struct Root {
     pub label: String,
     /// `None` for files that are compiled in.
     pub folder: Option<PathBuf>,
-    /// Whether a missing folder is not a problem.
+    /// Set if a missing folder is not a problem.
     pub may_be_absent: bool,
 }
 

@@ -51,7 +51,7 @@ super::table::settings! {
         session_idle: Duration = Duration::from_mins(30), session_idle_seconds as Seconds;
     }
     others {
-        /// Whether the address is the default, so that another port may be used.
+        /// Set if the address is the default, so that another port may be used.
         default_address: bool = true;
     }
 }

@@ -46,7 +46,7 @@ super::table::settings! {
         keep_for: Duration = Duration::from_hours(14 * 24), keep_days as Days;
     }
     others {
-        /// Where recordings are kept; `None` records nothing, for a process without a home.
+        /// The folder of recordings; `None` for a process without a home, which records nothing.
         folder: Option<PathBuf> = None;
     }
 }

@@ -6,23 +6,23 @@ use serde_json::Value;
 
 use super::env;
 
-/// What is known of a login.
+/// The state of a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Account {
     /// This variable holds a key.
     Variable(&'static str),
     /// A file holds a login.
     File,
-    /// There is no trace of one; how it is made.
+    /// No login was found; the value says how to log in.
     Missing(&'static str),
-    /// It keeps it where only it looks, or needs none.
+    /// The program keeps its login where only it can read it, or needs none.
     Unknown,
 }
 
-/// Largest file that is read for it.
+/// Maximum bytes of a file that is searched for a login.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Returns what is known of the login of the CLI `name`.
+/// Returns the state of the login of the CLI `name`.
 pub fn account(name: &str) -> Account {
     let home = env::user_home().unwrap_or_default();
     let folder = |variable: &str, usual: &str| env::path(variable).unwrap_or_else(|| home.join(usual));
@@ -51,7 +51,7 @@ pub fn account(name: &str) -> Account {
             None,
             "start `gemini` and choose how",
         ),
-        // It runs with free models and with any provider of its configuration.
+        // opencode runs with free models and with any provider of its configuration.
         _ => return Account::Unknown,
     };
     if let Some(variable) = variables.iter().find(|name| env::non_empty(name).is_some()) {
@@ -59,17 +59,17 @@ pub fn account(name: &str) -> Account {
     }
     match holds(&file, member) {
         true => Account::File,
-        // There the system's own store of secrets has it, which asks the person before it tells.
+        // On macOS the login is in the keychain, which asks the user before it shows a secret.
         false if cfg!(target_os = "macos") => Account::Unknown,
         false => Account::Missing(how),
     }
 }
 
-/// Tells whether a JSON file holds an object with something in it, or in its `member`.
+/// Returns whether a JSON file, or its `member`, holds an object or a list with a value.
 fn holds(file: &Path, member: Option<&str>) -> bool {
     let small = std::fs::metadata(file).is_ok_and(|found| found.is_file() && found.len() <= MAX_BYTES);
     let Some(text) = small.then(|| std::fs::read_to_string(file).ok()).flatten() else { return false };
-    // Copilot writes a comment above its file.
+    // Copilot writes a comment at the top of its file.
     let text: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let Ok(value) = serde_json::from_str::<Value>(&text) else { return false };
     let value = member.map_or(&value, |member| &value[member]);

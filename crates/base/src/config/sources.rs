@@ -41,7 +41,7 @@ impl SettingSources {
         }
     }
 
-    /// Returns the keys whose values in the file differ from those at the start and take effect at the next start. Switches
+    /// Returns the keys that the file sets differently since the start and that take effect at the next start. Switches
     /// of toolsets and keys with a flag are left out.
     pub(super) fn pending_restart(&self, now: &BTreeMap<String, String>) -> Vec<String> {
         let has_flag = |key: &str| self.flags.iter().any(|(set, _)| *set == key);

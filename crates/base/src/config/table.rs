@@ -50,7 +50,7 @@ pub(super) fn to_toml(value: &impl Serialize) -> String {
     toml::Value::try_from(value).map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// A value whose written form is its serde form.
+/// A value that the file spells in its serde form.
 pub(super) struct Plain;
 
 impl<T: Serialize + DeserializeOwned> Notation<T> for Plain {
@@ -213,7 +213,7 @@ macro_rules! settings {
     };
 }
 
-/// A table of `config.toml` whose keys have no effective value of their own.
+/// A table of `config.toml` without effective values for its keys.
 pub(super) trait Table {
     /// The keys with their sentences, in the order of the reference.
     const KEYS: &'static [(&'static str, &'static str)];

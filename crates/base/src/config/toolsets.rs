@@ -1,8 +1,8 @@
 //! Settings of toolsets: switches for all clients, and for clients by their name.
 //!
-//! `[toolsets]` switches a toolset off for all. `[clients.NAME]` narrows the toolsets of clients whose own name begins with
-//! NAME. A client chooses its name itself, so this spares a model the tools that it does not need, and is not a security
-//! boundary.
+//! `[toolsets]` switches a toolset off for all. `[clients.NAME]` narrows the toolsets of clients with a name that
+//! begins with NAME. A client chooses its name itself, so this spares a model the tools that it does not need, and is
+//! not a security boundary.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,8 @@ impl ToolsetsConfig {
         all.chain(narrowed).collect()
     }
 
-    /// Whether a client named `client` has `toolset`. A client without a name has every toolset that is not off.
+    /// Returns whether a client named `client` has `toolset`. A client without a name has every toolset that is not
+    /// off.
     pub fn has(&self, toolset: Toolset, client: &str) -> bool {
         let client = client.to_ascii_lowercase();
         let matching = self.clients.iter().filter(|(name, _)| client.starts_with(name.as_str()));
@@ -70,7 +71,7 @@ pub(super) fn read(toolsets: &File, clients: impl IntoIterator<Item = (String, C
     ToolsetsConfig { off: off.collect(), clients: clients.collect() }
 }
 
-/// Whether a change of this key takes effect at once and not at the next start.
+/// Returns whether a change of this key takes effect at once and not at the next start.
 pub(super) fn takes_effect_at_once(key: &str) -> bool {
     key.starts_with("toolsets.") || key.starts_with("clients.")
 }

@@ -1,14 +1,14 @@
 //! Escapes of characters that are invisible, or that reorder or control the text around them.
 //!
-//! Text of agents, files and other programs is untrusted. Everything that shows such text to the user calls this module,
-//! so that pages and terminals show all of it (Trojan Source, CVE-2021-42574; tag characters that spell a second text;
-//! escape sequences that draw over the screen).
+//! Text of agents, files and other programs is untrusted. Everything that shows such text to the user calls this
+//! module, so that pages and terminals show all of it (Trojan Source, CVE-2021-42574; tag characters that spell a
+//! second text; escape sequences that draw over the screen).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character is escaped: controls, formats, and characters that Unicode lets a font ignore. Line feed and
-/// tab are ordinary text, and so is the selector that makes a sign an emoji.
+/// Returns whether a character is escaped: controls, formats, and characters that Unicode lets a font ignore. Line feed
+/// and tab are ordinary text, and so is the selector that makes a sign an emoji.
 pub fn is_invisible(character: char) -> bool {
     match character {
         '\n' | '\t' => false,

@@ -1,8 +1,7 @@
 //! The optional YAML block between `---` lines at the top of a prompt file.
 //!
-//! Two of a hundred real files hold YAML that is not valid (`description: foo: bar`,
-//! `argument-hint: [a] [b]`). They are read line by line instead, with a warning; what is built to
-//! exhaust a parser is refused.
+//! Two of a hundred real files hold YAML that is not valid (`description: foo: bar`, `argument-hint: [a] [b]`). They
+//! are read line by line instead, with a warning. A file that is built to exhaust a parser is refused.
 
 use serde_json::{Map, Value};
 
@@ -11,20 +10,20 @@ use crate::text::yaml::Refused;
 /// Bytes of front matter; real ones have a few hundred.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// A prompt file taken apart.
+/// The front matter and the body of a prompt file.
 #[derive(Debug, Default)]
 pub struct Parsed<'a> {
-    /// The text between the `---` lines, as it stands in the file.
+    /// The text between the `---` lines, unchanged.
     pub front_matter: Option<&'a str>,
-    /// What it says, in the order of the file.
+    /// The keys with their values, in the order of the file.
     pub values: Map<String, Value>,
     /// Set if the front matter is not valid YAML and was read line by line: the parser's reason.
     pub invalid: Option<String>,
-    /// What follows, trimmed.
+    /// The text after the front matter, trimmed.
     pub body: &'a str,
 }
 
-/// Takes a prompt file apart. A byte-order mark and CR LF line ends are accepted.
+/// Splits a prompt file into front matter and body. A byte-order mark and CR LF line ends are accepted.
 ///
 /// The error says why the file is refused: front matter that is not closed, too large, or too complex.
 pub fn parse(text: &str) -> Result<Parsed<'_>, String> {
@@ -51,7 +50,7 @@ pub fn parse(text: &str) -> Result<Parsed<'_>, String> {
     Ok(Parsed { front_matter: Some(front_matter), values, invalid, body: body.trim() })
 }
 
-/// Returns what follows an opening `---` line.
+/// Returns the text after an opening `---` line.
 fn opened(text: &str) -> Option<&str> {
     let (first, rest) = text.split_once('\n')?;
     (first.trim_end() == "---").then_some(rest)

@@ -1,6 +1,6 @@
-//! Enums whose variants have the same name in rows, in JSON and on the command line.
+//! Enums with one name per variant in rows, in JSON and on the command line.
 
-/// Defines an enum whose variants have names, with `ALL`, `name`, `from_name`, and serde by name.
+/// Defines an enum with named variants, with `ALL`, `name`, `from_name`, and serde by name.
 #[macro_export]
 macro_rules! named_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $variant_name:literal),* $(,)? }) => {

@@ -12,7 +12,7 @@ pub fn random_id<const LENGTH: usize>() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect())
 }
 
-/// Whether `text` can be a random id of this length.
+/// Returns whether `text` can be a random id of this length.
 pub fn is_random_id(text: &str, length: usize) -> bool {
     text.len() == length && text.bytes().all(|byte| LETTERS.contains(&byte))
 }

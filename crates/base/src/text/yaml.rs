@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Why a text is not read.
+/// The reason why a text is refused.
 #[derive(Debug)]
 pub enum Refused {
-    /// It is built to exhaust a parser, or might as well be.
+    /// The text exceeds the bounds; it may be built to exhaust a parser.
     TooComplex,
-    /// The parser's reason.
+    /// The text is not valid YAML; the parser's reason.
     Invalid(String),
 }
 
-/// Reads one document of keys with values, within bounds; an empty one has none.
+/// Reads one document of keys with values, within bounds; an empty document has none.
 pub fn read(text: &str) -> Result<Map<String, Value>, Refused> {
     match read_as::<Value>(text)? {
         Value::Object(values) => Ok(values),
@@ -23,7 +23,7 @@ pub fn read(text: &str) -> Result<Map<String, Value>, Refused> {
     }
 }
 
-/// Reads one document as a type of its own, within the same bounds; a reason names the line and the key.
+/// Reads one document as a `T`, within the same bounds. The reason names the line and the key.
 pub fn read_as<T: DeserializeOwned>(text: &str) -> Result<T, Refused> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -69,7 +69,7 @@ pub fn scalar(text: &str) -> String {
     if plain { text.to_owned() } else { quoted(text) }
 }
 
-/// Returns a text as one YAML scalar in quotes, which can stand anywhere.
+/// Returns a text as one YAML scalar in quotes, which is valid in every position.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
@@ -87,15 +87,15 @@ pub fn quoted(text: &str) -> String {
     quoted
 }
 
-/// Returns a text of one or more lines as the value of a key at the left margin: as a block that a person can edit
-/// where that gives exactly this text back, else as [`scalar`].
+/// Returns a text of one or more lines as the value of a key at the left margin: as a block that a user can edit if it
+/// parses to exactly this text, else as [`scalar`].
 pub fn block(text: &str) -> String {
     let can_stand = |c: char| !is_awkward(c) || matches!(c, '\n' | '\t');
     let ends_in_text = text.chars().next_back().is_some_and(|c| !c.is_whitespace());
     if !text.contains('\n') || !ends_in_text || !text.chars().all(can_stand) {
         return scalar(text);
     }
-    // The digit says how far the block is indented, so that blanks at its beginning are the text's.
+    // The digit is the indentation of the block, so that a parser keeps the blanks at its beginning.
     let mut block = String::from(if text.starts_with([' ', '\t', '\n']) { "|2-" } else { "|-" });
     for line in text.split('\n') {
         block.push('\n');
@@ -107,7 +107,7 @@ pub fn block(text: &str) -> String {
     block
 }
 
-/// Whether a character cannot stand in YAML as it is, or may be taken for the end of a line.
+/// Returns whether a character must be escaped in YAML: it is not allowed there, or may be taken for a line end.
 fn is_awkward(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }

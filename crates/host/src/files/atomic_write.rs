@@ -4,14 +4,14 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// What writing a text to a path means for what is there.
+/// The effect of writing a text on the file at its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing is there.
+    /// The file does not exist yet.
     New,
-    /// The same bytes are there already.
+    /// The file has the same bytes already.
     Same,
-    /// Something else is there.
+    /// The file has other bytes.
     Different,
 }
 
@@ -30,20 +30,20 @@ pub fn compare(path: &Path, text: &str) -> Result<Change, String> {
     }
 }
 
-/// Writes `text` to `path` and makes the folders above it. A reader sees the old file or the new one, whole. The
+/// Writes `text` to `path` and creates the folders above it. A reader sees the whole old file or the whole new one. The
 /// error is a sentence fragment.
 pub fn put(path: &Path, text: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // Not a `.md` name, so that nobody who watches the folder takes it for a prompt.
+    // The name does not end in `.md`, so that a watcher of the folder does not read it as a prompt.
     let fresh = folder.join(format!(".{name}.{}.new", std::process::id()));
     let written = fs::File::create_new(&fresh)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| fs::rename(&fresh, path));
     written.map_err(|error| {
-        // The first error is the one to tell.
+        // The first error is returned, and an error of the cleanup is ignored.
         let _ = fs::remove_file(&fresh);
         failed(error)
     })

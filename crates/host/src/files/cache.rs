@@ -1,7 +1,7 @@
 //! The cache of a catalogue, with the check of its freshness.
 //!
-//! A root whose folders are all watched is read again when something happened below it, or when another folder
-//! stands in its place; any other root whenever somebody asks and the last look is [`FRESH`] ago.
+//! A fully watched root is scanned again after a change below it, or after another folder replaced it. Any other root
+//! is scanned on each request, unless its last scan is younger than [`FRESH`].
 
 mod watcher;
 
@@ -19,26 +19,26 @@ use adjutant_base::config::folders::{Limits, Root};
 use watcher::Watch;
 pub use watcher::replaced_watchers;
 
-/// How long an answer may rest on what was seen on disk without looking again.
+/// Maximum age of a scan that is used without a new scan.
 const FRESH: Duration = Duration::from_millis(400);
-/// Where files change all the time, reading may take at most half of it: the next reading waits as long as the
-/// last one took, up to this.
+/// Maximum pause between two scans while files change all the time. The pause is as long as the last scan, so that
+/// scans take at most half of the time.
 const MAX_PAUSE: Duration = Duration::from_millis(200);
 
-/// The roots, what was last seen below them, and the catalogue made of it.
+/// The roots, their last scans, and the catalogue of these scans.
 #[derive(Debug)]
 pub(super) struct CatalogueCache<K: FileFormat> {
     kind: K,
     roots: Vec<Root>,
     limits: Limits,
-    /// One per root: something happened below it since it was read.
+    /// One flag per root, set by a change below it since its last scan.
     stale: Vec<AtomicBool>,
     published: Mutex<Option<Published<K::Catalogue>>>,
-    /// One per root. Held while the disk is read, so that one reader works and the others wait for it.
+    /// The last scan of each root. Locked during a scan, so that one reader scans and the others wait for it.
     seen: Mutex<Vec<Seen<K::Item>>>,
     generation: channel::Sender<u64>,
     watch: OnceLock<Watch>,
-    /// The notifier hangs at its next event.
+    /// Makes the notifier hang at its next event.
     #[cfg(any(test, feature = "testing"))]
     hangs: AtomicBool,
 }
@@ -47,15 +47,15 @@ pub(super) struct CatalogueCache<K: FileFormat> {
 struct Published<C> {
     catalogue: Arc<C>,
     checked: Instant,
-    /// How long the check took.
+    /// Duration of the check.
     took: Duration,
 }
 
-/// What was last seen below one root.
+/// The last scan of one root.
 #[derive(Debug)]
 struct Seen<T> {
     scan: Scan<T>,
-    /// All of the scan's folders are watched, and were before it began or will be read again.
+    /// Set if all folders of the scan are watched. A root that was not watched before its scan is scanned again.
     covered: bool,
 }
 
@@ -67,7 +67,7 @@ impl<T> Default for Seen<T> {
 
 impl<K: FileFormat> CatalogueCache<K> {
     pub(super) fn new(kind: K, mut roots: Vec<Root>, limits: Limits) -> Self {
-        // What is told of changes has absolute paths, and the working folder of the process may change.
+        // The watcher reports absolute paths, and the working folder of the process may change.
         for folder in roots.iter_mut().filter_map(|root| root.folder.as_mut()) {
             if let Ok(absolute) = std::path::absolute(&*folder) {
                 *folder = absolute;
@@ -96,7 +96,7 @@ impl<K: FileFormat> CatalogueCache<K> {
         (published.checked.elapsed() < lasts).then(|| published.catalogue.clone())
     }
 
-    /// Returns how long the catalogue still counts as fresh.
+    /// Returns the time for which the catalogue still counts as fresh.
     fn freshness_left(&self) -> Duration {
         let published = lock(&self.published);
         let age = published.as_ref().map_or(FRESH, |published| published.checked.elapsed());
@@ -115,7 +115,7 @@ impl<K: FileFormat> CatalogueCache<K> {
         let mut changed = false;
         let mut moved = false;
         for ((root, seen), stale) in self.roots.iter().enumerate().zip(seen.iter_mut()).zip(&self.stale) {
-            // Cleared before the disk is read, so that what happens meanwhile counts.
+            // Cleared before the scan, so that a change during the scan counts.
             let stale = stale.swap(false, Ordering::AcqRel);
             let Some(scan) = self.look(root, seen, stale, first) else { continue };
             changed |= !scan.same(&seen.scan);
@@ -126,7 +126,7 @@ impl<K: FileFormat> CatalogueCache<K> {
             seen.scan = scan;
         }
         let catalogue = self.publish(&seen, changed, began);
-        // Without listeners nothing else finds out that the watcher hangs.
+        // Without subscribers, only this call finds a watcher that hangs.
         if moved || (self.watch.get().is_some() && self.generation.receiver_count() == 0) {
             self.watch();
         }
@@ -156,7 +156,7 @@ impl<K: FileFormat> CatalogueCache<K> {
             let generation = last.map_or(0, |last| K::generation(&last)) + 1;
             let scans: Vec<_> = seen.iter().map(|seen| &seen.scan).collect();
             let catalogue = self.kind.catalogue(&self.roots, &scans, generation);
-            // The first reading is no change: nobody has seen anything else.
+            // The first scan is not a change, because nothing was published before it.
             self.generation.send_if_modified(|last| std::mem::replace(last, generation) != 0);
             Arc::new(catalogue)
         };
@@ -164,7 +164,7 @@ impl<K: FileFormat> CatalogueCache<K> {
         catalogue
     }
 
-    /// Notes that something happened at `paths`. A path that is below no root counts for all of them: roots may
+    /// Marks the roots of changed `paths` as stale. Without a root above them, all roots are stale, because a root may
     /// be named by a relative path or a link.
     fn happened(&self, paths: &[PathBuf]) {
         let mut known = false;
@@ -179,7 +179,7 @@ impl<K: FileFormat> CatalogueCache<K> {
         }
     }
 
-    /// Looks at one root; `None` means that nothing can have changed.
+    /// Scans one root; `None` means that nothing can have changed.
     fn look(
         &self,
         (number, root): (usize, &Root),
@@ -203,24 +203,25 @@ impl<K: FileFormat> Drop for CatalogueCache<K> {
     }
 }
 
-/// A folder above the root that was moved tells nobody who watches the root.
+/// Returns whether the scanned folder is still the root. A watch of the root does not report a move of a folder above
+/// it.
 fn in_place<T>(folder: &Path, scan: &Scan<T>) -> bool {
     scan::identity(folder).as_ref() == scan.folders.get(folder)
 }
 
-/// A panic elsewhere cannot leave these half-written: values are replaced whole.
+/// Locks a mutex, also after a panic elsewhere: values are replaced whole, and never half-written.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(any(test, feature = "testing"))]
 impl<K: FileFormat> CatalogueCache<K> {
-    /// Lets the system's notifier hang at its next event.
+    /// Makes the system's notifier hang at its next event.
     pub(super) fn hang_watcher(&self) {
         self.hangs.store(true, Ordering::Relaxed);
     }
 
-    /// Stops watching before it begins, as where the system refuses it.
+    /// Disables the watcher before its start, as on a system that refuses watches.
     pub(super) fn disable_watching(&self) {
         assert!(self.watch.set(Watch::disabled()).is_ok(), "watching began already");
     }

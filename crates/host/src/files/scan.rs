@@ -1,8 +1,8 @@
 //! The scan of a root's files. The only place that opens the files of prompts and agents.
 //!
-//! The walk goes from folder handle to folder handle and never follows a link, so a folder that is swapped for
-//! a link meanwhile leads nowhere else. Only regular files are opened, and without blocking: a FIFO, a device or
-//! a socket is named as a problem.
+//! The scan goes from folder handle to folder handle and never follows a link, so a link that replaces a folder
+//! meanwhile cannot lead elsewhere. Only regular files are opened, and without blocking: a FIFO, a device or a socket
+//! is reported as a problem.
 
 mod resolve_beneath;
 
@@ -23,12 +23,12 @@ use adjutant_base::config::folders::{Limits, Root};
 use adjutant_base::text::hex;
 use resolve_beneath::Target;
 
-/// A file whose last change is younger than this when it is read may change again without a new time stamp,
-/// since clocks of file systems tick: it is read again next time. In nanoseconds; Linux ticks every 1 to 10 ms.
+/// Maximum age, in nanoseconds, of a change after which the next scan reads the file again. Within one tick of the file
+/// system's clock (1 to 10 ms on Linux), a file can change again without a new time stamp.
 const YOUNG: i128 = 50_000_000;
-/// The same where the file system counts in whole seconds (some in two).
+/// The same for a file system that counts in whole seconds (some in two).
 const YOUNG_IN_SECONDS: i128 = 2_500_000_000;
-/// Entries of any kind that are looked at, per file that is allowed.
+/// Maximum entries of any kind that are checked, per allowed file.
 const ENTRIES_PER_FILE: usize = 8;
 
 const OPEN_FILE: OFlags = OFlags::RDONLY
@@ -38,17 +38,17 @@ const OPEN_FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY);
 const OPEN_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// What makes two folders the same: device and inode.
+/// The identity of a folder: device and inode.
 pub(super) type Identity = (u64, u64);
 
-/// What one root held at one moment.
+/// The content of one root at one moment.
 #[derive(Debug)]
 pub struct Scan<T> {
-    /// By path below the root.
+    /// The files, by path below the root.
     pub entries: BTreeMap<String, Entry<T>>,
-    /// Faults that are not of one file.
+    /// Problems that are not of one file.
     pub problems: Vec<Problem>,
-    /// Every folder that was read, the root first, and what it was.
+    /// Every scanned folder with its identity, the root first.
     pub(super) folders: BTreeMap<PathBuf, Identity>,
 }
 
@@ -65,12 +65,12 @@ pub struct Entry<T> {
     pub found: Found<T>,
 }
 
-/// What a file turned out to be.
+/// The result of reading a file.
 #[derive(Clone, Debug)]
 pub enum Found<T> {
-    /// What was made of the bytes with this digest.
+    /// The item, and the digest of the file's bytes.
     Read(T, [u8; 32]),
-    /// Why the file is not served.
+    /// The reason why the file is not served.
     Fault(String),
 }
 
@@ -84,7 +84,7 @@ impl<T> Found<T> {
     }
 }
 
-/// What changes when a file changes.
+/// The metadata that changes when a file changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     identity: Identity,
@@ -95,7 +95,7 @@ struct Stamp {
 }
 
 impl<T: Clone> Scan<T> {
-    /// Tells whether both hold the same files and problems.
+    /// Returns whether both hold the same files and problems.
     pub(super) fn same(&self, other: &Self) -> bool {
         self.problems == other.problems
             && self.entries.len() == other.entries.len()
@@ -104,7 +104,7 @@ impl<T: Clone> Scan<T> {
             })
     }
 
-    /// Reads what is compiled in.
+    /// Reads the bundled files.
     pub(super) fn bundled<K: FileFormat<Item = T>>(kind: &K, root: usize, label: &str) -> Self {
         let read = |(relative, text): &(&str, &str)| {
             let source = Source { root: label.to_owned(), relative: (*relative).to_owned(), file: None };
@@ -114,7 +114,7 @@ impl<T: Clone> Scan<T> {
         Self { entries: K::BUNDLED.iter().map(read).collect(), ..Self::default() }
     }
 
-    /// Reads what is new or changed below a folder since `before`. Blocks on the disk.
+    /// Scans a folder, and reads its files that are new or changed since `before`. Blocks on the disk.
     pub(super) fn read<K: FileFormat<Item = T>>(
         kind: &K,
         (number, root): (usize, &Root),
@@ -129,7 +129,7 @@ impl<T: Clone> Scan<T> {
     }
 }
 
-/// Returns what the folder at a path is now; `None` if there is none, or it cannot be reached.
+/// Returns the identity of the folder at a path; `None` if it does not exist or cannot be reached.
 pub(super) fn identity(folder: &Path) -> Option<Identity> {
     rustix::fs::stat(folder).ok().map(|stat| identity_of(&stat))
 }
@@ -169,7 +169,7 @@ impl Stamp {
 
 struct Walk<'a, K: FileFormat> {
     kind: &'a K,
-    /// Which of the roots this is.
+    /// The number of the root.
     number: usize,
     root: &'a Root,
     folder: &'a Path,
@@ -257,8 +257,8 @@ impl<K: FileFormat> Walk<'_, K> {
         Ok(names)
     }
 
-    /// A link is served if it names a file below the same root; folders are not followed, since their files are
-    /// served under their own names.
+    /// Serves a link to a file below the same root. Links to folders are not followed, because their files are served
+    /// under their own names.
     fn link(&mut self, top: &OwnedFd, relative: &str) {
         let last = relative.rsplit('/').next().unwrap_or(relative);
         let is_meant = self.kind.is_meant(self.number, last.as_bytes());
@@ -273,7 +273,7 @@ impl<K: FileFormat> Walk<'_, K> {
             }
             _ if !is_meant => {}
             Ok(Target::File(handle, stat)) => {
-                // The target may lie in a hidden folder, which is not walked; changes there count all the same.
+                // The target may be in a hidden folder, which is not scanned; changes there count too.
                 let within = self.folder.join(target.parent().unwrap_or(Path::new("")));
                 if let Some(identity) = identity(&within) {
                     self.scan.folders.entry(within).or_insert(identity);
@@ -300,7 +300,7 @@ impl<K: FileFormat> Walk<'_, K> {
         let (stamp, found) = match open().and_then(|handle| Ok((rustix::fs::fstat(&handle)?, handle))) {
             Err(Errno::NOENT) => return,
             Err(error) => (None, Found::Fault(format!("the file {}", reason(error)))),
-            // A young file's stamp is not kept: it could change once more within the clock's tick.
+            // The stamp of a young file is not kept, because the file can change again within the clock's tick.
             Ok((stat, handle)) => {
                 (Some(stamp_of(&stat)).filter(|stamp| !stamp.is_young()), self.read(relative, handle, &stat))
             }
@@ -332,7 +332,7 @@ impl<K: FileFormat> Walk<'_, K> {
         }
     }
 
-    /// The same bytes under the same name are the same thing: they are not parsed again.
+    /// Parses a file, unless the last scan parsed the same bytes under the same name.
     fn understood(&self, relative: &str, bytes: &[u8]) -> Found<K::Item> {
         match self.before.entries.get(relative).map(|known| &known.found) {
             Some(Found::Read(item, digest)) if *digest == digest_of(bytes) => {
@@ -385,7 +385,7 @@ fn digest_of(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
-/// Says what went wrong, as it reads behind "the file" or "the folder"; without a path.
+/// Returns the reason of an error without a path, to follow "the file" or "the folder".
 fn reason(error: Errno) -> String {
     match error {
         Errno::ACCESS | Errno::PERM => "cannot be read: permission denied".to_owned(),

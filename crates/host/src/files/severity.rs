@@ -1,6 +1,6 @@
 //! The severity of a lint's finding, the same for prompts and agents.
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Worth knowing.
@@ -12,7 +12,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The word for people, which is also SARIF's `level`.
+    /// Returns the word for users, which is also SARIF's `level`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -21,7 +21,7 @@ impl Severity {
         }
     }
 
-    /// Says how many files were checked and what was found, in one line; `found` counts the findings of a severity.
+    /// Returns one line with the numbers of checked files and of findings; `found` counts the findings of a severity.
     pub fn tally(files: usize, found: impl Fn(Self) -> usize) -> String {
         let [errors, warnings, notes] = [Self::Error, Self::Warning, Self::Note]
             .map(|severity| counted(found(severity), severity.name()));

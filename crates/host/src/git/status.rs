@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 
 use super::{Difference, Git, no_attributes, numbers, text};
 
-/// How long a look may take: a person waits for it, and what cannot be seen by then is left out.
+/// Timeout of a status, because a user waits for it. A status that takes longer is left out.
 const GLANCE: Duration = Duration::from_secs(2);
 
-/// Bytes of git's listings. A tree with more changes than fit is told as such.
+/// Maximum bytes of a listing. A tree with more changes has [`Facts::more`] set.
 const MAX_OUTPUT_BYTES: u64 = 1024 * 1024;
 
-/// Names of changed files that are kept.
+/// Maximum names of changed files.
 const NAMED: usize = 20;
 
-/// The state of a working tree, as git says and nobody else.
+/// The state of a working tree, from git alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// The branch; `None` where HEAD is detached.
+    /// The branch; `None` if HEAD is detached.
     pub branch: Option<String>,
     /// The commit, abbreviated; `None` before the first one.
     pub commit: Option<String>,
-    /// Files that differ from the commit, new ones included, folders of new files counted once.
+    /// Number of files that differ from the commit, new ones included; a folder of new files counts once.
     pub dirty: usize,
-    /// There are more than were read.
+    /// Set if there are more than were read.
     pub more: bool,
-    /// The first of them, with git's two letters for what happened to each.
+    /// The first of these files, each with git's two letters for its status.
     pub files: Vec<(String, String)>,
     /// Lines that differ from the commit in files that git knows.
     pub insertions: u64,
@@ -35,7 +35,7 @@ pub struct Facts {
 }
 
 impl Git {
-    /// Looks at the working tree around `folder`. The error is a sentence fragment.
+    /// Returns the state of the working tree around `folder`. The error is a sentence fragment.
     pub async fn facts(&self, folder: &Path) -> Result<Facts, String> {
         tokio::time::timeout(GLANCE, self.look(folder))
             .await
@@ -77,7 +77,7 @@ impl Git {
     }
 }
 
-/// Reads what `git status --porcelain=v2 --branch -z` writes; git's manual has the form.
+/// Parses the output of `git status --porcelain=v2 --branch -z`; git's manual defines the format.
 fn read_status(listing: &str) -> Facts {
     let mut facts = Facts::default();
     for entry in listing.split('\0') {

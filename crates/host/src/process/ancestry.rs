@@ -6,35 +6,34 @@ use rustix::process::{Pid, getpid};
 use super::MARK;
 use super::descendants::{children, read_process};
 
-/// Generations that are read; deeper than any real tree.
+/// Maximum generations that are read; deeper than any real tree.
 const MAX_GENERATIONS: usize = 1_000;
 
-/// A process in a line of ancestors, as the kernel describes it.
+/// A process in a line of ancestors, with data of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ancestor {
     pub pid: u32,
-    /// The parent's number; 0 for one outside of the container that we run in.
+    /// The parent's number; 0 for a process outside of the hub's container.
     pub parent: u32,
-    /// Clock ticks since boot; with the number it names a process for ever.
+    /// Start time in clock ticks since boot; unique together with the process number.
     pub started: u64,
-    /// The number of the first process of its session; 0 for one outside of the container that we run in.
+    /// The number of the first process of its session; 0 for a process outside of the hub's container.
     pub session: u32,
     pub group: u32,
     /// The number of its controlling terminal; 0 without one.
     pub terminal: i32,
-    /// The user who started it, also where the program runs with the rights of another user.
+    /// The user who started the process, even if it runs with the rights of another user.
     pub user: u32,
 }
 
 impl Ancestor {
-    /// Whether it leads its session, as a terminal's shell and a daemon do.
+    /// Returns whether the process leads its session, as a terminal's shell or a background process does.
     pub fn leads_session(&self) -> bool {
         self.session == self.pid
     }
 }
 
-/// Returns a process, its parent, and so on. Empty when there is no such process; `None` where the system has no table
-/// of processes.
+/// Returns a process, its parent, and so on. Empty without such a process; `None` on a system without a process table.
 pub fn ancestry(pid: u32) -> Option<Vec<Ancestor>> {
     read_process(getpid())?;
     let mut line = Vec::new();
@@ -48,10 +47,10 @@ pub fn ancestry(pid: u32) -> Option<Vec<Ancestor>> {
     Some(line)
 }
 
-/// Reads one process; `None` when there is none of that number.
+/// Reads one process; `None` without a process of that number.
 pub fn ancestor(pid: u32) -> Option<Ancestor> {
     let process = read_process(Pid::from_raw(i32::try_from(pid).ok()?)?)?;
-    // Not the owner of the folder: that is root for every process that does not want to be dumped.
+    // The owner of the folder is not used, because it is root for every process that forbids core dumps.
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     Some(Ancestor {
@@ -65,12 +64,12 @@ pub fn ancestor(pid: u32) -> Option<Ancestor> {
     })
 }
 
-/// Returns when the oldest child of this process was started, in clock ticks since boot.
+/// Returns the start time of this process's oldest child, in clock ticks since boot.
 pub fn oldest_child() -> Option<u64> {
     children(getpid())?.into_iter().filter_map(read_process).map(|child| child.start).min()
 }
 
-/// Whether a process runs the same program as this one.
+/// Returns whether a process runs the same program as this one.
 pub fn is_this_program(pid: u32) -> bool {
     let program = |pid: &str| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
     program(&pid.to_string()).is_some_and(|path| Some(path) == program("self"))
@@ -81,7 +80,7 @@ pub fn program(pid: u32) -> Option<String> {
     Some(std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned())
 }
 
-/// Whether a process belongs to a run of any hub, by the mark in its environment.
+/// Returns whether a process belongs to a run of any hub, by the mark in its environment.
 pub fn is_marked(pid: u32) -> bool {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let is_mark =

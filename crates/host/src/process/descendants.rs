@@ -1,7 +1,7 @@
 //! The processes below a supervisor.
 //!
-//! A supervisor is a child subreaper: all descendants of its runner stay below it, in any session or group. That none is
-//! left is not read from a list, which may be outdated: the kernel reports that this process has no children.
+//! A supervisor is a child subreaper: all descendants of its runner stay below it, in any session or group. That none
+//! is left is not read from a list, which may be outdated: the kernel reports that this process has no children.
 
 mod procfs;
 
@@ -19,7 +19,7 @@ pub(super) fn become_subreaper() {
     let _ = rustix::process::set_child_subreaper(Some(getpid()));
 }
 
-/// Whether this process has no children, after dead ones are reaped.
+/// Returns whether this process has no children, after dead ones are reaped.
 pub(super) fn has_no_children() -> bool {
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -37,8 +37,8 @@ pub(super) fn signal_descendants(signal: Signal) -> usize {
     living.len()
 }
 
-/// Sends `signal` to each of these processes that is still the same one. SIGKILL is sent to their groups first, because the
-/// kernel kills a group at once, so that no member can start a process in between.
+/// Sends `signal` to each of these processes that is still the same one. SIGKILL is sent to their groups first, because
+/// the kernel kills a group at once, so that no member can start a process in between.
 pub(super) fn signal_all(processes: &[Process], signal: Signal) {
     if signal == Signal::KILL {
         // From the process table, because the system calls fail for a group from outside of this container, which is 0.

@@ -28,7 +28,7 @@ const MAX_FOLDERS: usize = 20_000;
 pub struct Orphan {
     /// Its spool folder.
     pub folder: PathBuf,
-    /// Whether the supervisor is alive. If a hub is connected to it as well, the run is not an orphan.
+    /// Set if the supervisor is alive. If a hub is connected to it as well, the run is not an orphan.
     pub is_supervised: bool,
     /// Number of living processes of a run without a supervisor.
     pub processes: u32,
@@ -49,12 +49,12 @@ pub fn orphans(spool: &Path) -> Vec<Orphan> {
     runs(spool).into_iter().filter_map(orphan).collect()
 }
 
-/// Whether a run below `spool` has a living supervisor. Reads no process table. Blocks on the disk.
+/// Returns whether a run below `spool` has a living supervisor. Reads no process table. Blocks on the disk.
 pub fn has_runs(spool: &Path) -> bool {
     runs(spool).iter().any(|folder| supervisor_of(folder).is_some())
 }
 
-/// Kills the processes of a run whose supervisor was killed. Returns how many of them survive.
+/// Kills the processes of a run after its supervisor was killed. Returns how many of them survive.
 pub fn end_orphans(folder: &Path) -> u32 {
     finish_orphan(folder).processes_left
 }

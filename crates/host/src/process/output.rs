@@ -15,7 +15,7 @@ pub struct CommandOutput {
     /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
-    /// Whether stdout was cut at the limit.
+    /// Set if stdout was cut at the limit.
     pub cut: bool,
     /// The beginning of stderr.
     pub stderr: Vec<u8>,
@@ -24,8 +24,8 @@ pub struct CommandOutput {
 /// Maximum bytes of stderr; the rest is left out.
 const MAX_STDERR_BYTES: u64 = 4096;
 
-/// Runs `argv` in `folder` with exactly the variables `env` and without input. Returns at most `limit` bytes of its stdout.
-/// It is killed after `timeout`, or when the future is dropped. The error is a sentence fragment.
+/// Runs `argv` in `folder` with exactly the variables `env` and without input. Returns at most `limit` bytes of its
+/// stdout. It is killed after `timeout`, or when the future is dropped. The error is a sentence fragment.
 pub async fn output(
     argv: &[OsString],
     folder: &Path,

@@ -1,10 +1,10 @@
 //! The protocol between the hub and a supervisor: one JSON value a line.
 //!
-//! The hub writes a [`SpawnRequest`] as the first line of the supervisor's stdin, then the bytes for the runner's stdin,
-//! and leaves the pipe open: the pipe ends with the hub. Further lines are [`Request`]s.
-//! The supervisor writes [`Event`]s to its stdout: `refused`, or `started`, `line`s and one `ended`. The socket
-//! `control` in the spool folder of a run with `on_hub_exit: keep` has the same protocol: [`Request`]s in, events out,
-//! and `attach` requests all lines from the first one on.
+//! The hub writes a [`SpawnRequest`] as the first line of the supervisor's stdin, then the bytes for the runner's
+//! stdin, and leaves the pipe open: the pipe ends with the hub. Further lines are [`Request`]s. The supervisor writes
+//! [`Event`]s to its stdout: `refused`, or `started`, `line`s and one `ended`. The socket `control` in the spool folder
+//! of a run with `on_hub_exit: keep` has the same protocol: [`Request`]s in, events out, and `attach` requests all
+//! lines from the first one on.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -116,7 +116,7 @@ pub(super) enum Event {
 pub(super) struct Record {
     pub(super) supervisor: i32,
     pub(super) runner: i32,
-    /// When the runner started, in the kernel's ticks since boot.
+    /// Start time of the runner, in the kernel's ticks since boot.
     pub(super) runner_start: u64,
     pub(super) mark: String,
 }
@@ -126,8 +126,8 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// OsText of the operating system in JSON: what is not UTF-8 becomes `\0` and two hex digits a byte. A zero byte
-/// itself can stand in no argument, variable or path.
+/// Text of the operating system in JSON. A byte that is not UTF-8 becomes `\0` and two hex digits, because no argument,
+/// variable or path contains a zero byte.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub(super) struct OsText(pub(super) OsString);

@@ -25,8 +25,8 @@ pub enum Resumed {
     Ended(Outcome),
 }
 
-/// Resumes the run of this spool folder after its hub ended: attaches to it, or reads its outcome. A run whose
-/// supervisor was killed is ended and reported as [`Cause::Lost`](super::Cause::Lost).
+/// Resumes the run of this spool folder after its hub ended: attaches to it, or reads its outcome. If its supervisor
+/// was killed, the run is ended and reported as [`Cause::Lost`](super::Cause::Lost).
 pub async fn resume(spool: &Path) -> Result<Resumed, Error> {
     let folder = spool.to_owned();
     let failed = |error: &dyn std::fmt::Display| Error::Spool(format!("cannot be read: {error}"));
@@ -77,8 +77,8 @@ fn run_state(spool: &Path) -> Result<RunState, Error> {
     }
 }
 
-/// Connects to the supervisor's socket. Its path may be too long for a socket, so it is opened relative to its folder if
-/// the system has paths of open files.
+/// Connects to the supervisor's socket. Its path may be too long for a socket, so it is opened relative to its folder
+/// if the system has paths of open files.
 fn connect(spool: &Path) -> io::Result<UnixStream> {
     use std::os::fd::AsRawFd;
 

@@ -9,8 +9,8 @@ use std::process::{Child, Output, Stdio};
 
 use super::child;
 
-/// Starts this program again with `arguments` in `folder`, to outlive this process. Its stderr is `log`, and its stdout a
-/// pipe to this process until it closes it. It makes a new session when it starts.
+/// Starts this program again with `arguments` in `folder`, to outlive this process. Its stderr is `log`, and its stdout
+/// a pipe to this process until it closes it. It makes a new session when it starts.
 pub fn spawn_detached_self(arguments: &[OsString], folder: &Path, log: File) -> io::Result<Child> {
     child(program_path()?)
         .args(arguments)

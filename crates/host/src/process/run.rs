@@ -11,14 +11,14 @@ use super::spool::Spooled;
 /// Default time between the request to stop and SIGKILL.
 pub const GRACE: Duration = Duration::from_millis(1500);
 
-/// The command of a run. The supervisor adds the variable [`super::MARK`] to `env`, which identifies the processes of the
-/// run after a crash.
+/// The command of a run. The supervisor adds the variable [`super::MARK`] to `env`, which identifies the processes of
+/// the run after a crash.
 #[derive(Clone, Debug)]
 pub struct Command {
     /// The program, a path or a name on the `PATH` of `env`, and its arguments.
     pub argv: Vec<OsString>,
-    /// An absolute folder. It is identified when [`super::start`] is called: a link that is swapped afterwards makes the
-    /// start fail.
+    /// An absolute folder. It is identified when [`super::start`] is called: a link that is swapped afterwards makes
+    /// the start fail.
     pub workdir: PathBuf,
     /// The whole environment; nothing is inherited.
     pub env: Vec<(OsString, OsString)>,
@@ -32,11 +32,11 @@ pub struct Command {
     pub spool: PathBuf,
     /// Bytes kept on disk of each stream, half of them from its head.
     pub cap: u64,
-    /// What happens to the run when this process ends.
+    /// The effect on the run when this process ends.
     pub on_hub_exit: OnHubExit,
 }
 
-/// The limits of a run; `None` is no limit.
+/// The limits of a run; `None` disables a limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timeouts {
     /// For the whole run.
@@ -47,7 +47,7 @@ pub struct Timeouts {
     pub first_output: Option<Duration>,
 }
 
-/// What happens to a run when the hub ends.
+/// The effect on a run when the hub ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnHubExit {
@@ -94,7 +94,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome of a run whose end was not observed, with the output in its spool.
+    /// Returns the outcome of a run with an unobserved end, with the output in its spool.
     pub(super) fn unobserved(spool: &Path) -> Self {
         Self {
             exit: Exit::Unknown,

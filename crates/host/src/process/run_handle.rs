@@ -167,8 +167,8 @@ pub(super) async fn send_request(
     output.write_all(&line).await
 }
 
-/// Reads the next event. Cancel-safe, because `bytes` keeps a partial line. `None` at the end and for a line that is not
-/// an event.
+/// Reads the next event. Cancel-safe, because `bytes` keeps a partial line. `None` at the end and for a line that is
+/// not an event.
 async fn next_event(input: &mut (impl AsyncBufRead + Unpin), bytes: &mut Vec<u8>) -> Option<Event> {
     input.read_until(b'\n', bytes).await.ok()?;
     serde_json::from_slice(&std::mem::take(bytes)).ok()
@@ -179,8 +179,8 @@ pub async fn start(command: Command) -> Result<Running, Error> {
     start_known(command, |_| {}).await
 }
 
-/// Like [`start`]; `on_supervisor` is called with the supervisor's process before the command starts, so that every request
-/// of the command can be attributed to the run.
+/// Like [`start`]; `on_supervisor` is called with the supervisor's process before the command starts, so that every
+/// request of the command can be attributed to the run.
 pub async fn start_known(command: Command, on_supervisor: impl FnOnce(u32)) -> Result<Running, Error> {
     supervise(command, None, on_supervisor).await
 }

@@ -1,8 +1,8 @@
 //! Output of a run on disk.
 //!
-//! The first half of the cap is the head, a file named after the stream. The rest goes to segments of a quarter of the cap
-//! each, `NAME.OFFSET`, of which the last two are kept: the tail has between a quarter and a half of the cap. Every file
-//! is a plain part of the stream, which users can read, also after a crash.
+//! The first half of the cap is the head, a file named after the stream. The rest goes to segments of a quarter of the
+//! cap each, `NAME.OFFSET`, of which the last two are kept: the tail has between a quarter and a half of the cap. Every
+//! file is a plain part of the stream, which users can read, also after a crash.
 
 mod segments;
 mod writer;

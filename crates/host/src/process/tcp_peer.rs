@@ -9,11 +9,11 @@ use rustix::process::Pid;
 
 use super::descendants::{all, descendants};
 
-/// The ends of a connection: ours, and the other one.
+/// The two ends of a connection: that of this process, and the remote one.
 type Ends = (SocketAddr, SocketAddr);
 
-/// Returns a process at or below one of `roots` that holds the other end of the connection between `local`, which is the
-/// end of this process, and `remote`. `None` for another process, or another machine.
+/// Returns a process at or below one of `roots` that holds the other end of the connection between `local`, which is
+/// the end of this process, and `remote`. `None` for another process, or another machine.
 pub fn peer_below(roots: &[u32], local: SocketAddr, remote: SocketAddr) -> Option<u32> {
     let roots = roots.iter().filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?));
     let below: Vec<Pid> = roots.flat_map(descendants).map(|process| process.pid).collect();

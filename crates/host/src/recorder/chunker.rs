@@ -1,14 +1,15 @@
-//! Lines of a byte stream; a line that is too long is passed on in pieces.
+//! Lines of a byte stream; a line that is too long is split into pieces.
 
-/// Bytes of one piece.
+/// Maximum bytes of one piece.
 const PIECE: usize = 1 << 20;
 
-/// Cuts one direction of a recording into lines.
+/// Splits one direction of a recording into lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Takes bytes, and gives each line without its end to `line`; a piece of a longer one with `more`.
+    /// Passes each line of `bytes` to `line`, without its end. A piece that is not the last of its line is passed with
+    /// `true`.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut line: impl FnMut(&[u8], bool)) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             if self.0.is_empty() {
@@ -27,12 +28,12 @@ impl Lines {
         }
     }
 
-    /// Tells whether nothing came after the last line end.
+    /// Returns whether no bytes follow the last line end.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Gives away what came after the last line end.
+    /// Passes the bytes after the last line end to `line`.
     pub(super) fn rest(&mut self, mut line: impl FnMut(&[u8], bool)) {
         let rest = std::mem::take(&mut self.0);
         if !rest.is_empty() {
@@ -41,7 +42,7 @@ impl Lines {
     }
 }
 
-/// Gives a whole line to `line`, in pieces where it is longer than one.
+/// Passes a whole line to `line`, in pieces if it is too long for one.
 pub(super) fn pieces(mut bytes: &[u8], line: &mut impl FnMut(&[u8], bool)) {
     while bytes.len() > PIECE {
         let end = boundary(bytes);
@@ -51,7 +52,7 @@ pub(super) fn pieces(mut bytes: &[u8], line: &mut impl FnMut(&[u8], bool)) {
     line(bytes, false);
 }
 
-/// Where the first piece ends: not within a character, where the text is UTF-8.
+/// Returns the end of the first piece, which is never within a character of UTF-8 text.
 fn boundary(bytes: &[u8]) -> usize {
     let is_start = |at: &usize| bytes[*at] & 0xc0 != 0x80;
     (PIECE - 3..=PIECE).rev().find(is_start).unwrap_or(PIECE)
@@ -63,7 +64,7 @@ mod tests {
 
     use super::{Lines, PIECE};
 
-    /// What the recorder would write down, put together again.
+    /// Returns the recorded pieces, joined again.
     fn written(chunks: &[&[u8]]) -> Vec<u8> {
         let mut all = Vec::new();
         let mut lines = Lines::default();
@@ -94,7 +95,7 @@ mod tests {
         assert_eq!(written(&[text.as_bytes()]), text.as_bytes());
         let mut pieces = Vec::new();
         Lines::default().push(&text.as_bytes()[1..], |line, more| pieces.push((line.to_vec(), more)));
-        // The first begins within a character; the cuts do not.
+        // The first piece begins within a character; the others do not.
         assert!(pieces[1..].iter().all(|(piece, _)| std::str::from_utf8(piece).is_ok()));
         assert_eq!(pieces.iter().map(|(_, more)| *more).collect::<Vec<_>>(), [true, false, false]);
     }

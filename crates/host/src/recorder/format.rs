@@ -1,6 +1,6 @@
 //! The format of a recording: a JSON line with its origin, then a JSON line for each line that passed.
 //!
-//! The format is a promise: a recording that is sent to somebody else is read there by another version.
+//! The format is stable, because a recording may be read on another machine by another version.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use adjutant_base::text::hex;
 /// The number of the format, in every header.
 pub const FORMAT: u32 = 1;
 
-/// Which way a line went. Who sends requests first is the client.
+/// The direction of a line. The client is the side that sends the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -21,17 +21,17 @@ pub enum Direction {
     C2s,
     /// From the server to the client.
     S2c,
-    /// What the server wrote to stderr.
+    /// The stderr of the server.
     Err,
-    /// Nobody's line: what the recorder itself has to say.
+    /// A note of the recorder itself.
     Note,
 }
 
 impl Direction {
-    /// How many there are.
+    /// Number of directions.
     pub(super) const COUNT: usize = 4;
 
-    /// The word in the file and on the command line.
+    /// Returns the word in the file and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::C2s => "c2s",
@@ -47,7 +47,7 @@ impl Direction {
 pub struct Header {
     /// [`FORMAT`].
     pub recording: u32,
-    /// The version that recorded it.
+    /// The version of this program that recorded it.
     pub adjutant: String,
     #[serde(rename = "connection")]
     pub edge: Edge,
@@ -60,55 +60,55 @@ pub struct Header {
     pub pid: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// Counts the files of one recording from 0; those between the first and the last two are gone.
+    /// Number of this file in its recording, from 0. Files between the first and the last two are removed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub part: u32,
-    /// Lines in which secrets were replaced, in an export.
+    /// Number of lines with replaced secrets, in an export.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted: Option<usize>,
 }
 
-/// A line that passed, or something else that happened.
+/// A recorded line, or another event of the connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry<'a> {
-    /// Counts from 1 in a recording; the order in which they passed here.
+    /// Number in the recording, from 1, in the order in which the lines passed.
     pub seq: u64,
-    /// When its end passed, in milliseconds since 1970.
+    /// Time at which its end passed, in milliseconds since 1970.
     pub at: i64,
-    /// The same on a clock that nobody sets, in microseconds since the recording began.
+    /// The same on a monotonic clock, in microseconds since the start of the recording.
     pub us: u64,
     pub dir: Direction,
-    /// Over HTTP, the request that it belongs to, counted from 1 in a recording.
+    /// The HTTP request that the line belongs to, counted from 1; 0 for none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub call: u64,
     /// The line without its end.
     #[serde(default, skip_serializing_if = "Option::is_none", borrow)]
     pub line: Option<Cow<'a, str>>,
-    /// The line in hexadecimal digits, where it is no UTF-8.
+    /// The line in hexadecimal digits, if it is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hex: Option<String>,
-    /// No line end came after it: the next entry of this direction goes on with it, or nothing came at all.
+    /// Set if no line end followed: the next entry of this direction continues the line, or the direction ended.
     #[serde(default, skip_serializing_if = "is_false")]
     pub more: bool,
-    /// Nothing will come in this direction any more.
+    /// Set at the end of this direction.
     #[serde(default, skip_serializing_if = "is_false")]
     pub end: bool,
-    /// So many bytes passed before this that could not be kept.
+    /// Number of bytes that passed before this entry and could not be kept.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missed: u64,
-    /// How the server's process ended, as a shell would say it.
+    /// Exit code of the server's process, as in a shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
 }
 
 impl<'a> Entry<'a> {
-    /// An entry without a line.
+    /// Creates an entry without a line.
     pub fn new(seq: u64, at: i64, us: u64, dir: Direction) -> Self {
         let (call, missed) = (0, 0);
         Self { seq, at, us, dir, call, line: None, hex: None, more: false, end: false, missed, exit: None }
     }
 
-    /// The same with the bytes of a line.
+    /// Adds the bytes of a line.
     pub(crate) fn with_bytes(self, bytes: &'a [u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self { line: Some(text.into()), ..self },
@@ -116,7 +116,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The bytes of its line, as they passed; `None` where it has none.
+    /// Returns the bytes of the line, as they passed; `None` without a line.
     pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
         match (&self.line, &self.hex) {
             (Some(line), _) => Some(Cow::Borrowed(line.as_bytes())),
@@ -125,7 +125,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// What it says as JSON: the line, or the data of an event of an event stream.
+    /// Returns the JSON message: the line, or the data of an event in an event stream.
     pub fn message(&self) -> Option<Value> {
         let line = self.line.as_deref()?.trim();
         let json = line.strip_prefix("data:").unwrap_or(line).trim_start();
@@ -133,7 +133,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Decodes hexadecimal digits; a pair that is not one is left out.
+/// Decodes hexadecimal digits; invalid pairs are left out.
 fn from_hex(hex: &str) -> Vec<u8> {
     let pairs = hex.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok());
     pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()

@@ -1,25 +1,25 @@
-//! The head of a request or an answer of HTTP, as a recording has it: a note of one line.
+//! The head of an HTTP request or response in a recording: a note of one line.
 
 use std::fmt;
 
-/// What names a session; in a recording it has another name.
+/// The header with a session's id; recordings hold another name in its place.
 pub const SESSION: &str = "mcp-session-id";
 
-/// The headers that are recorded: those that the protocol is spoken by. No other one is looked at.
+/// The headers that are recorded, because MCP uses them. All others are ignored.
 pub const HEADERS: [&str; 7] =
     ["accept", "content-type", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", SESSION];
 
-/// A head.
+/// The head of an HTTP request or response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// A method, or `HTTP` and a status.
     pub start: String,
-    /// Of [`HEADERS`], in that order.
+    /// The headers that are in [`HEADERS`], in that order.
     pub headers: Vec<(&'static str, String)>,
 }
 
 impl Head {
-    /// Reads a note. A value may have in it what stands between two headers.
+    /// Parses a note. The value of a header may contain the separator of headers.
     pub(super) fn parse(note: &str) -> Option<Self> {
         let mut parts = note.split("; ");
         let start = parts.next()?.to_owned();
@@ -42,17 +42,17 @@ impl Head {
         Some(head)
     }
 
-    /// The status of an answer.
+    /// Returns the status of a response.
     pub fn status(&self) -> Option<u16> {
         self.start.strip_prefix("HTTP ")?.split(' ').next()?.parse().ok()
     }
 
-    /// The value of a header, the first where there are several.
+    /// Returns the value of a header, the first if there are several.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether it is of an answer that comes event by event.
+    /// Returns whether the response is an event stream.
     pub fn is_stream(&self) -> bool {
         self.get("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"))
     }

@@ -1,4 +1,4 @@
-//! Recordings, found by their names and read again.
+//! The search for recordings, and their readers.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use super::format::{Entry, FORMAT, Header};
 pub use super::segments::{Found, create, list};
 
-/// Bytes of a recording's beginning in which a session's own name is looked for.
+/// Bytes at the beginning of a recording that are searched for an id, such as a thread's.
 const HEAD: u64 = 1 << 20;
 
-/// Why there is nothing to read.
+/// The reason why a recording cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("there is no recording `{0}`")]
@@ -27,8 +27,8 @@ pub enum Error {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Finds a recording: by its file, its name or a part of it, or by what its session is called by others, as a thread's
-/// id is; without any, the last one.
+/// Finds a recording by its file, by its name or a part of it, or by an id at its beginning, such as a thread's.
+/// Without `wanted`, finds the last recording.
 pub fn find(folder: &Path, wanted: Option<&str>) -> Result<Found, Error> {
     if let Some(file) = wanted.map(Path::new).filter(|file| file.is_file()) {
         let about = file.metadata().map_err(|source| Error::Io { path: file.to_owned(), source })?;
@@ -52,7 +52,7 @@ pub fn find(folder: &Path, wanted: Option<&str>) -> Result<Found, Error> {
     }
 }
 
-/// Tells whether the beginning of a recording holds a text.
+/// Returns whether the beginning of a recording contains a text.
 fn mentions(found: &Found, wanted: &str) -> bool {
     let head = || {
         let mut bytes = Vec::new();
@@ -62,7 +62,7 @@ fn mentions(found: &Found, wanted: &str) -> bool {
     !wanted.is_empty() && head().is_some_and(|head| memchr::memmem::find(&head, wanted.as_bytes()).is_some())
 }
 
-/// Reads what a recording is of.
+/// Reads the header of a recording.
 pub fn header(found: &Found) -> Result<Header, Error> {
     let path = found.files.first().cloned().unwrap_or_default();
     let mut line = Vec::new();
@@ -76,7 +76,7 @@ pub fn header(found: &Found) -> Result<Header, Error> {
     }
 }
 
-/// Gives the entries of a recording to `take`, in their order, until it says stop.
+/// Passes the entries of a recording to `take`, in their order, until it returns `false`.
 pub fn entries(found: &Found, mut take: impl FnMut(Entry<'_>) -> bool) -> Result<(), Error> {
     header(found)?;
     for path in &found.files {
@@ -92,28 +92,28 @@ pub fn entries(found: &Found, mut take: impl FnMut(Entry<'_>) -> bool) -> Result
 #[derive(Debug)]
 pub struct TailReader {
     path: PathBuf,
-    /// Up to where it was read.
+    /// The position up to which the file was read.
     at: u64,
 }
 
 impl TailReader {
-    /// From its beginning.
+    /// Creates a reader from the beginning of a file.
     pub fn of(path: PathBuf) -> Self {
         Self { path, at: 0 }
     }
 
-    /// From what it has now.
+    /// Creates a reader from the current end of a file.
     pub fn from_end(path: PathBuf) -> Self {
         let at = path.metadata().map_or(0, |found| found.len());
         Self { path, at }
     }
 
-    /// Gives what was added since the last call to `take`, until that says stop; tells whether it did not. The last
-    /// line may be half written; it is left for the next call.
+    /// Passes the entries since the last call to `take`, until it returns `false`. Returns whether it never did. A
+    /// half-written last line is left for the next call.
     pub fn read(&mut self, mut take: impl FnMut(Entry<'_>) -> bool) -> Result<bool, Error> {
         let failed = |source| Error::Io { path: self.path.clone(), source };
         let mut file = match File::open(&self.path) {
-            // It was in the middle of a recording, and that has gone on.
+            // The recording has continued, and this file in its middle was removed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
             file => file.map_err(failed)?,
         };
@@ -127,7 +127,7 @@ impl TailReader {
                 return Ok(true);
             }
             self.at += line.len() as u64;
-            // The header, or a line of a version that knows more.
+            // This is the header, or a line of a newer version.
             let Ok(entry) = serde_json::from_slice::<Entry<'_>>(&line) else { continue };
             if !take(entry) {
                 return Ok(false);

@@ -1,8 +1,7 @@
-//! The redaction of secrets in what leaves the machine.
+//! The redaction of secrets in text that leaves the machine.
 //!
-//! What counts as one stands here and in docs/recorder.md, and nowhere else: members of JSON by their names, the
-//! variables of an environment, and tokens by their looks, wherever in a text. It finds what looks like a secret; it
-//! cannot know one that looks like a word.
+//! Only this file and docs/recorder.md define secrets: members of JSON by their names, variables of an environment, and
+//! tokens by their form anywhere in a text. A secret that looks like a word is not found.
 
 use std::borrow::Cow;
 
@@ -10,12 +9,12 @@ use serde_json::Value;
 
 use super::format::Entry;
 
-/// What stands in the place of a secret.
+/// The replacement of a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
 
-/// Members whose value is a secret, in small letters without `-` and `_`; as the whole name.
+/// Whole names of members with a secret value, in lower case without `-` and `_`.
 const NAMES: &[&str] = &["auth", "credential", "credentials", "passwd", "pwd", "bearer", "jwt", "pat"];
-/// The same, as the end of the name: `x-api-key`, `OPENAI_API_KEY`, `refreshToken`.
+/// Ends of such names: `x-api-key`, `OPENAI_API_KEY`, `refreshToken`.
 const ENDINGS: &[&str] = &[
     "authorization",
     "cookie",
@@ -31,15 +30,15 @@ const ENDINGS: &[&str] = &[
     "secretkey",
     "token",
 ];
-/// Names that end like one and are none: the protocol's own.
+/// Names of MCP that have such an end and are not secret.
 const HARMLESS: &[&str] = &["progresstoken", "canceltoken", "tasktoken", "pagetoken", "nextpagetoken"];
 /// Members that hold an environment.
 const ENVIRONMENTS: &[&str] = &["env", "environment", "environmentvariables"];
-/// Variables whose value is shown; of any other one it is not.
+/// Variables with a value that is shown. All other values are replaced.
 const VARIABLES: &[&str] = &[
     "HOME", "LANG", "LC_ALL", "LOGNAME", "NO_COLOR", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
 ];
-/// How a token begins, and how many characters it has at least.
+/// Prefixes of tokens, with the minimum length of the token.
 const TOKENS: &[(&str, usize)] = &[
     ("sk-", 20),
     ("sk_live_", 20),
@@ -69,7 +68,7 @@ const TOKENS: &[(&str, usize)] = &[
 const KEY_BEGINS: &str = "-----BEGIN ";
 const KEY_ENDS: &str = "PRIVATE KEY-----";
 
-/// Replaces the secrets of an entry; tells whether there were any.
+/// Replaces the secrets of an entry. Returns whether there were any.
 pub fn entry(entry: &mut Entry<'_>) -> bool {
     let Some(line) = &entry.line else { return false };
     let Some(clean) = line_of(line) else { return false };
@@ -77,7 +76,7 @@ pub fn entry(entry: &mut Entry<'_>) -> bool {
     true
 }
 
-/// Returns a line without its secrets; `None` where there are none, so that the rest stays as it was, byte by byte.
+/// Returns a line with its secrets replaced; `None` without secrets, so that the line stays unchanged byte by byte.
 fn line_of(line: &str) -> Option<String> {
     let json = line.strip_prefix("data:").map_or(line, str::trim_start);
     let prefix = &line[..line.len() - json.len()];
@@ -90,7 +89,7 @@ fn line_of(line: &str) -> Option<String> {
     }
 }
 
-/// Replaces what is secret in a value.
+/// Replaces the secrets in a value. Returns whether there were any.
 fn within(value: &mut Value) -> bool {
     match value {
         Value::String(string) => {
@@ -117,7 +116,7 @@ fn within(value: &mut Value) -> bool {
     }
 }
 
-/// Tells whether a member's value is a secret by the member's name.
+/// Returns whether a member of this name has a secret value.
 fn is_secret(name: &str) -> bool {
     let bare: String = name.chars().filter(|c| !matches!(c, '-' | '_')).collect();
     let bare = bare.to_ascii_lowercase();
@@ -125,7 +124,7 @@ fn is_secret(name: &str) -> bool {
         && (NAMES.contains(&bare.as_str()) || ENDINGS.iter().any(|ending| bare.ends_with(ending)))
 }
 
-/// Hides a secret: a string, or all strings of a list. What else has the name is searched: a schema has a member for
+/// Replaces a secret: a string, or all strings of a list. Other values are searched, because a schema has a member for
 /// each argument.
 fn hide(value: &mut Value) -> bool {
     match value {
@@ -139,7 +138,7 @@ fn hide(value: &mut Value) -> bool {
     }
 }
 
-/// Hides the values of variables: an object, or a list of `NAME=VALUE` or of names and values.
+/// Replaces the values of variables: in an object, or in a list of `NAME=VALUE` or of names and values.
 fn environment(value: &mut Value) -> bool {
     match value {
         Value::Object(variables) => variables.iter_mut().fold(false, |found, (name, value)| {
@@ -170,7 +169,7 @@ fn environment(value: &mut Value) -> bool {
 /// Replaces the tokens of a text.
 pub fn text(text: &str) -> Cow<'_, str> {
     let mut clean = String::new();
-    // Up to where it was taken over.
+    // The position up to which the text was copied.
     let mut kept = 0;
     let mut at = 0;
     while at < text.len() {
@@ -189,7 +188,7 @@ pub fn text(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Looks at what begins at `at`: how long it is, and which part of it is a secret.
+/// Returns the length of the word at `at`, and the part of it that is a secret.
 fn token(text: &str, at: usize) -> (usize, Option<std::ops::Range<usize>>) {
     let rest = &text[at..];
     if rest.starts_with(KEY_BEGINS)
@@ -249,7 +248,7 @@ fn is_of_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '/' | '=' | '~')
 }
 
-/// Where in a word a token begins: at its start, or behind `=` or `/`.
+/// Returns the start of a token in a word: the start of the word, or a position after `=` or `/`.
 fn begins(word: &str) -> Option<usize> {
     let starts = std::iter::once(0).chain(word.match_indices(['=', '/']).map(|(at, _)| at + 1));
     let is_token = |at: &usize| {

@@ -1,8 +1,8 @@
-//! The replay of one side of a recording to a program that has the other side.
+//! The replay of one side of a recording to a program on the other side.
 //!
-//! A player without I/O: lines of the other side go in with [`Player::hear`], lines of ours come out of
-//! [`Player::due`] once everything has come that they answered. What the other side says is held against what it said
-//! then; ids and what is new with each run are taken over into what is played.
+//! The player does no I/O: [`Player::hear`] takes lines of the other side, and [`Player::due`] returns lines to send
+//! after the lines that they depend on have arrived. Lines of the other side are compared with the recording. Ids and
+//! other values that are new in each run are adopted into the played lines.
 
 mod diff;
 mod script;
@@ -19,67 +19,68 @@ use diff::{Difference, IdMapping};
 pub use script::{Call, Over, answer_line};
 use script::{Script, Step, Tie};
 
-/// Characters of a message in a finding.
+/// Maximum characters of a message in a finding.
 const SHOWN: usize = 160;
 
-/// Which side is played.
+/// The side that is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Server,
     Client,
 }
 
-/// Plays one side.
+/// Plays one side of a recording.
 #[derive(Debug)]
 pub struct Player {
     role: Role,
     steps: Vec<Step>,
-    /// The requests of HTTP, by their numbers.
+    /// The HTTP requests, by their numbers.
     pub calls: BTreeMap<u64, Call>,
-    /// Before this one all is played, or has come.
+    /// The first step that is neither played nor received.
     first: usize,
-    /// The other side's ids by those in the recording.
+    /// The other side's ids in this run, by those in the recording.
     ids: HashMap<String, Value>,
     learned: IdMapping,
     findings: Vec<Finding>,
-    /// How the server ended, where it did so before its client.
+    /// Exit code of the server, if it ended before its client.
     pub exit: Option<i32>,
 }
 
-/// What was not as it was recorded.
+/// A difference from the recording.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// A line came with another value.
+    /// A received line has another value.
     Differs { seq: u64, what: String, difference: Difference },
-    /// A line came that nobody sent then.
+    /// A received line is not in the recording.
     Unexpected { what: String },
-    /// A line never came.
+    /// A recorded line was not received.
     Missing { seq: u64, what: String },
 }
 
-/// A line to send, and how long after the one before it came then.
+/// A line to send, with its delay after the line before it in the recording.
 #[derive(Debug)]
 pub struct Due {
     pub bytes: Vec<u8>,
-    /// Microseconds.
+    /// Delay in microseconds.
     pub after: u64,
-    /// The request of HTTP that it belongs to, or is; whether it is the head of its answer; what stands before it in an
-    /// event stream.
+    /// The HTTP request that the line belongs to, or is; 0 for none.
     pub call: u64,
+    /// Set for the head of the response.
     pub is_head: bool,
+    /// The lines before it in an event stream.
     pub lead: Vec<u8>,
 }
 
-/// What a line of the other side is in the recording.
+/// The result of matching a received line with the recording.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// The request of HTTP that it belongs to, or is; 0 otherwise.
+    /// The line is in the recording. `call` is its HTTP request; 0 for none.
     Known { call: u64 },
-    /// Nobody said it then. Who asked is told so.
+    /// The line is not in the recording. A request gets an error as its answer.
     Unknown { answer: Option<Vec<u8>> },
 }
 
-/// What a message is to the one who has to match it.
+/// The kind of a message, for matching.
 #[derive(Debug, PartialEq)]
 enum Kind<'a> {
     Request(&'a str, &'a Value),
@@ -96,12 +97,12 @@ impl Player {
         Ok(Self { role, steps, calls, first: 0, ids: HashMap::new(), learned, findings: Vec::new(), exit })
     }
 
-    /// Returns the next line of ours, when all that it rests on has come.
+    /// Returns the next line to send, if all lines that it depends on have arrived.
     pub fn due(&mut self) -> Option<Due> {
         let next = self.next()?;
         let at = match self.gate(next) {
             None => next,
-            // Somebody who asks in another order is answered in that order.
+            // A side that asks in another order gets its answers in that order.
             Some(gate) if self.steps[gate].is_request() || self.steps[next].is_head => {
                 self.asked_for(next)?
             }
@@ -115,12 +116,12 @@ impl Player {
         Some(Due { bytes, after, call: *call, is_head: *is_head, lead: std::mem::take(lead) })
     }
 
-    /// Says what the next line of ours waits for.
+    /// Returns the name of the line that the next line to send waits for.
     pub fn waits_for(&self) -> Option<String> {
         self.gate(self.next()?).map(|gate| self.steps[gate].what())
     }
 
-    /// Gives up what the next line of ours waits for.
+    /// Stops waiting for the line that the next line to send depends on.
     pub fn give_up(&mut self) {
         if let Some(gate) = self.next().and_then(|next| self.gate(next)) {
             self.miss(gate);
@@ -128,12 +129,12 @@ impl Player {
         }
     }
 
-    /// Tells whether all of ours is played and all of theirs has come that is a request or an answer.
+    /// Returns whether all lines are played, and all requests and answers of the other side have arrived.
     pub fn is_done(&self) -> bool {
         self.steps[self.first..].iter().all(|step| step.done || (!step.mine && step.tie.is_none()))
     }
 
-    /// Takes the end of an answer of HTTP: what has not come of it never will.
+    /// Takes the end of an HTTP response: its outstanding lines count as missing.
     pub fn ended(&mut self, call: u64) {
         let open = |step: &Step| step.call == call && !step.mine && !step.done;
         while let Some(at) = self.steps.iter().position(open) {
@@ -142,12 +143,12 @@ impl Player {
         self.advance();
     }
 
-    /// Tells whether more of ours is to come in a request of HTTP.
+    /// Returns whether an HTTP request has more lines to send.
     pub fn goes_on(&self, call: u64) -> bool {
         self.steps[self.first..].iter().any(|step| step.mine && !step.done && step.call == call)
     }
 
-    /// Holds the head of a client's request against the one that it was then, but for what its HTTP library says.
+    /// Compares the head of a client's request with the recorded one, except the headers of its HTTP library.
     pub fn asked_with(&mut self, call: u64, head: &Head) {
         let told = |head: &Head| -> Value {
             let named = HEADERS.into_iter().filter(|name| !matches!(*name, "accept" | "content-type"));
@@ -167,7 +168,7 @@ impl Player {
         self.steps.iter().find(|step| step.call == call).map_or(0, |step| step.seq)
     }
 
-    /// Takes a line of the other side.
+    /// Matches a line of the other side with the recording.
     pub fn hear(&mut self, line: &[u8]) -> Heard {
         let actual = message(line);
         let Some(at) = self.find(line, actual.as_ref()) else {
@@ -201,7 +202,7 @@ impl Player {
         Heard::Known { call }
     }
 
-    /// Returns what was not as it was then, up to now: a line each, and a last one that counts them.
+    /// Returns the differences so far, one a line, and a last line with their number.
     pub fn report(&self) -> Vec<String> {
         let open = self.steps.iter().filter(|step| !step.done);
         let open = open.map(|step| {
@@ -230,12 +231,12 @@ impl Player {
         }
     }
 
-    /// The next line of ours.
+    /// Returns the next step to send.
     fn next(&self) -> Option<usize> {
         (self.first..self.steps.len()).find(|at| self.steps[*at].mine && !self.steps[*at].done)
     }
 
-    /// An answer of ours further on whose request has come.
+    /// Returns a later answer to send, if its request has arrived.
     fn asked_for(&self, after: usize) -> Option<usize> {
         let asked = |at: &usize| self.steps[*at].answers.is_some_and(|request| self.steps[request].done);
         (after + 1..self.steps.len())
@@ -243,22 +244,23 @@ impl Player {
             .find(|at| self.gate(*at).is_none() && asked(at))
     }
 
-    /// Returns the step that one of ours has to wait for.
+    /// Returns the step that a step to send has to wait for.
     fn gate(&self, at: usize) -> Option<usize> {
         let theirs = |before: &usize| !self.steps[*before].mine && !self.steps[*before].done;
         let mut before = (self.first..at).filter(theirs);
         match (self.role, self.steps[at].answers) {
-            // A client that did not wait for one answer before it asked more must not be waited for with the others.
+            // An answer waits only for its request, because a client may ask more before it has the answer.
             (Role::Server, Some(request)) => Some(request).filter(theirs),
-            // What a server says of itself belongs to the call that is open longest, and comes behind the answers to
-            // what it asked.
+            // A message that the server starts belongs to the oldest open call, and follows the answers to the server's
+            // requests.
             (Role::Server, None) => before.find(|before| match self.steps[*before].tie {
                 _ if self.steps[at].call > 0 && self.steps[*before].call == self.steps[at].call => true,
                 Some(Tie::Response) => true,
                 Some(Tie::Request { answered }) => answered.is_none_or(|answered| answered > at),
                 None => false,
             }),
-            // A client has seen all answers, and what came last before it spoke, as the end of a turn.
+            // A client waits for all requests and answers, and for the last line before its own, such as the end of a
+            // turn.
             (Role::Client, _) => {
                 let last = (self.first..at).rev().find(|before| !self.steps[*before].mine);
                 before.find(|before| self.steps[*before].tie.is_some() || Some(*before) == last)
@@ -266,7 +268,7 @@ impl Player {
         }
     }
 
-    /// Finds what a line of theirs was then.
+    /// Finds the recorded step of a received line.
     fn find(&self, line: &[u8], actual: Option<&Value>) -> Option<usize> {
         let open =
             || (self.first..self.steps.len()).filter(|at| !self.steps[*at].mine && !self.steps[*at].done);
@@ -286,7 +288,7 @@ impl Player {
             self.steps[*at].message.as_ref().and_then(|recorded| recorded.get("params")) == params
         };
         match actual.map(kind) {
-            // Two of one method at once may come in another order.
+            // Concurrent requests of one method may arrive in another order.
             Some(Kind::Request(..)) => {
                 open().filter(of_its_kind).find(same).or_else(|| open().find(of_its_kind))
             }
@@ -294,7 +296,7 @@ impl Player {
         }
     }
 
-    /// A line of ours with the ids of this run; byte by byte as it was where there is nothing to change.
+    /// Returns a line to send with the ids of this run; unchanged byte by byte if it holds none.
     fn spoken(&self, at: usize) -> Vec<u8> {
         let step = &self.steps[at];
         let Some(recorded) = &step.message else { return step.bytes.clone() };
@@ -329,7 +331,7 @@ fn kind(message: &Value) -> Kind<'_> {
     }
 }
 
-/// What a message is called in a finding.
+/// Returns the name of a message in a finding.
 fn name(message: &Value) -> String {
     match kind(message) {
         Kind::Request(method, _) | Kind::Notification(method) => method.to_owned(),

@@ -1,7 +1,7 @@
 //! The files of recordings: a head, the last two segments, and the limits of all.
 //!
-//! `NAME.jsonl` takes half of what one recording may have. What comes after goes to `NAME.1.jsonl` and so on, a quarter
-//! each, of which the last two are kept. Every file can be read alone.
+//! `NAME.jsonl` takes half of the limit of one recording. Later lines go to `NAME.1.jsonl` and so on, a quarter each;
+//! the last two of these files are kept. Every file can be read alone.
 
 use std::collections::HashMap;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -13,20 +13,20 @@ use std::time::{Duration, Instant, SystemTime};
 use super::format::Header;
 use adjutant_base::config::log::LogConfig;
 
-/// After a failure nothing is tried for so long: a full disk would be asked thousands of times a second.
+/// Time without writes after a failure, because a full disk would be tried thousands of times a second.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 const EXTENSION: &str = ".jsonl";
 
-/// The files of one recording, as they are written.
+/// The writer of one recording's files.
 #[derive(Debug)]
 pub(super) struct Parts {
-    /// Of the head.
+    /// The path of the head.
     path: PathBuf,
     header: Header,
-    /// Bytes of all that is kept.
+    /// Maximum bytes of all files together.
     largest: u64,
     file: Option<File>,
-    /// Bytes in the current file; only whole entries are left there.
+    /// Bytes of the current file, which holds only whole entries.
     written: u64,
     /// Bytes that could not be written.
     lost: u64,
@@ -35,13 +35,13 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Does no I/O: the first entry makes the file.
+    /// Creates a writer without any I/O: the first entry creates the file.
     pub(super) fn new(path: PathBuf, header: Header, largest: u64) -> Self {
         Self { path, header, largest, file: None, written: 0, lost: 0, not_before: None, told: false }
     }
 
-    /// Appends whole entries. Returns how many bytes were lost before them, once it works again; what cannot be
-    /// written is counted and dropped.
+    /// Appends whole entries. Entries that cannot be written are counted and dropped; the next successful call returns
+    /// the number of lost bytes.
     pub(super) fn write(&mut self, entries: &[u8]) -> Option<u64> {
         if self.not_before.is_some_and(|until| Instant::now() < until) {
             self.lost += entries.len() as u64;
@@ -63,7 +63,7 @@ impl Parts {
         }
     }
 
-    /// Fails with the bytes that found no room: the whole entries before them are kept.
+    /// Fails with the number of bytes that were not written; the whole entries before them are kept.
     fn append(&mut self, entries: &[u8]) -> Result<(), (io::Error, u64)> {
         let all_lost = |error| (error, entries.len() as u64);
         let limit = if self.header.part == 0 { self.largest / 2 } else { self.largest / 4 };
@@ -72,7 +72,7 @@ impl Parts {
             (self.file, self.written) = (None, 0);
             if self.header.part > 2 {
                 let old = part(&self.path, self.header.part - 2);
-                // Somebody may have cleared it away.
+                // A user may have removed it.
                 let _ = std::fs::remove_file(old);
             }
         }
@@ -90,7 +90,7 @@ impl Parts {
             self.written += bytes.len() as u64;
             return Ok(());
         };
-        // Half an entry would hide the next one.
+        // Half an entry would make the next one unreadable.
         let added = file.metadata().map_or(0, |about| about.len().saturating_sub(self.written));
         let added = usize::try_from(added).unwrap_or(usize::MAX).min(bytes.len());
         let whole = bytes[..added].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -100,7 +100,7 @@ impl Parts {
     }
 }
 
-/// Makes a file that only its owner may read, where there is none: what is recorded is as secret as what was said.
+/// Creates a new file that only its owner may read, because a recording is as secret as its connection.
 pub fn create(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -116,14 +116,14 @@ fn part(head: &Path, number: u32) -> PathBuf {
 #[derive(Clone, Debug)]
 pub struct Found {
     pub name: String,
-    /// In their order.
+    /// The files in their order.
     pub files: Vec<PathBuf>,
     pub bytes: u64,
-    /// When something was added to it.
+    /// Time of the last write.
     pub modified: SystemTime,
 }
 
-/// Returns the recordings in a folder, the last used first; none where there is no folder.
+/// Returns the recordings in a folder, the last written first; an empty list without the folder.
 pub fn list(folder: &Path) -> io::Result<Vec<Found>> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -134,7 +134,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<Found>> {
         let file = entry.file_name().to_string_lossy().into_owned();
         let Some(stem) = file.strip_suffix(EXTENSION) else { continue };
         let (name, number) = stem.split_once('.').unwrap_or((stem, "0"));
-        // It may have gone in between.
+        // The file may have been removed meanwhile.
         let (Ok(number), Ok(about)) = (number.parse(), entry.metadata()) else { continue };
         if about.is_file() {
             let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
@@ -156,7 +156,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<Found>> {
     Ok(found)
 }
 
-/// Removes what is too old or too much, but nothing of the last minute: that may still be written.
+/// Removes recordings over the limits, except those of the last minute, which may still be written.
 pub(super) fn prune(folder: &Path, config: &LogConfig, now: SystemTime) {
     let Ok(found) = list(folder) else { return };
     let mut bytes = 0;
@@ -166,7 +166,7 @@ pub(super) fn prune(folder: &Path, config: &LogConfig, now: SystemTime) {
         let too_much = bytes > config.keep_bytes || place >= config.keep_count;
         if age > config.keep_for || (too_much && age > Duration::from_mins(1)) {
             for file in &recording.files {
-                // Another process may do the same at this moment.
+                // Another process may remove it at the same time.
                 let _ = std::fs::remove_file(file);
             }
         }

@@ -1,4 +1,4 @@
-//! A stream whose bytes are recorded as they pass.
+//! A stream that records the bytes that pass through it.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::Tape;
 use super::format::Direction;
 
-/// A reader or a writer; what the other side got or gave is on the tape, and nothing else is.
+/// A reader or a writer. Records exactly the bytes that the other side received or sent.
 #[derive(Debug)]
 pub struct RecordedStream<S> {
     stream: S,

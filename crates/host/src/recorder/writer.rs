@@ -14,16 +14,16 @@ use super::format::{Direction, Entry, Header};
 use super::segments::{Parts, prune};
 use adjutant_base::config::log::LogConfig;
 
-/// Bytes that are gathered before they are written, where more follow at once.
+/// Bytes that are gathered before a write, if more follow at once.
 const GATHER: usize = 256 << 10;
 
-/// The request of HTTP, 0 for none, and the direction that bytes belong to.
+/// The HTTP request, 0 for none, and the direction that bytes belong to.
 pub(super) type Source = (u64, Direction);
 
-/// What the thread is asked.
+/// A request to the writer's thread.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// A recording begins; in `file`, or in the folder of all.
+    /// Begins a recording in `file`, or in the folder of recordings.
     Open {
         tape: u64,
         header: Box<Header>,
@@ -40,22 +40,22 @@ pub(super) enum Job {
     Close {
         tape: u64,
     },
-    /// Answers when all before it is written.
+    /// Answers after all earlier requests are written.
     Flush(SyncSender<()>),
 }
 
-/// What is to be recorded.
+/// An event to be recorded.
 #[derive(Debug)]
 pub(super) enum What {
     Bytes(Vec<u8>),
-    /// One message, whatever is in it.
+    /// One message, which may contain line ends.
     Whole(Vec<u8>),
     End,
     Exit(i32),
 }
 
 impl What {
-    /// Its bytes.
+    /// Returns the number of its bytes.
     pub(super) fn weight(&self) -> usize {
         match self {
             Self::Bytes(bytes) | Self::Whole(bytes) => bytes.len(),
@@ -64,7 +64,7 @@ impl What {
     }
 }
 
-/// The recordings that are open.
+/// The writer of all open recordings.
 pub(super) struct Writer {
     config: LogConfig,
     waiting: Arc<AtomicUsize>,
@@ -73,23 +73,23 @@ pub(super) struct Writer {
 
 struct Open {
     parts: Parts,
-    /// What came after the last line end of each source, where something did.
+    /// The bytes after the last line end of each source that has any.
     lines: BTreeMap<Source, Lines>,
     seq: u64,
     /// Entries that are not written yet.
     out: Vec<u8>,
-    /// The last instant of each clock.
+    /// The last time on each clock.
     at: i64,
     us: u64,
 }
 
 impl Writer {
-    /// `waiting` counts the bytes that were handed over and not taken yet.
+    /// Creates a writer. `waiting` counts the bytes in its queue.
     pub(super) fn new(config: LogConfig, waiting: Arc<AtomicUsize>) -> Self {
         Self { config, waiting, open: HashMap::new() }
     }
 
-    /// Writes until nobody can ask any more.
+    /// Writes until all senders are dropped.
     pub(super) fn run(mut self, jobs: &Receiver<Job>) {
         while let Ok(job) = jobs.recv() {
             self.job(job);
@@ -162,7 +162,7 @@ impl Open {
         }
     }
 
-    /// Notes what came after the last line end of each source.
+    /// Records the bytes after the last line end of each source.
     fn rest(&mut self) {
         for (source, mut lines) in std::mem::take(&mut self.lines) {
             lines.rest(|line, more| self.line(source, line, more));
@@ -182,7 +182,7 @@ impl Open {
 
     fn put(&mut self, entry: &Entry<'_>) {
         self.seq += 1;
-        // Writing JSON into a vector fails for no value that is made here.
+        // Writing an entry as JSON into a vector cannot fail.
         let _ = serde_json::to_writer(&mut self.out, entry);
         self.out.push(b'\n');
         if self.out.len() > GATHER {
@@ -195,7 +195,7 @@ impl Open {
             return;
         }
         if let Some(lost) = self.parts.write(&self.out) {
-            // They were given numbers; what is missing shows.
+            // The lost entries had numbers, so the gap in the numbers shows the loss.
             let entry = Entry { missed: lost, ..Entry::new(self.seq + 1, self.at, self.us, Direction::Note) };
             self.out.clear();
             self.put(&entry);

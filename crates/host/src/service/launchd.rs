@@ -68,14 +68,14 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Returns the commands that load it. A service of launchd that is loaded runs, so without `start` it waits for the
-/// next login.
+/// Returns the commands that load the service. launchd runs a loaded service at once, so without `start` it is loaded
+/// at the next login.
 pub(super) fn enable_commands(files: &[File], start: bool) -> Vec<Vec<String>> {
     let load = |file: &File| command(&["load", "-w"], file);
     if start { files.iter().map(load).collect() } else { Vec::new() }
 }
 
-/// Returns the commands that unload it.
+/// Returns the commands that unload the service.
 pub(super) fn disable_commands(files: &[File]) -> Vec<Vec<String>> {
     files.iter().map(|file| command(&["unload", "-w"], file)).collect()
 }

@@ -61,29 +61,29 @@ fn socket(path: &Path) -> String {
          \n\
          [Install]\n\
          WantedBy=sockets.target\n",
-        // This value is taken whole, blanks too; only what begins with a percent sign is replaced in it.
+        // systemd takes this value whole, with blanks, and replaces only specifiers, which begin with a percent sign.
         path = text(path).replace('%', "%%"),
     )
 }
 
-/// Writes a word of a command line, in which variables and specifiers are replaced.
+/// Returns a word of a command line, in which systemd replaces variables and specifiers.
 fn word(text: &str) -> String {
     quoted(&text.replace('$', "$$"))
 }
 
-/// Writes a value in quotes.
+/// Returns a value in quotes.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%"))
 }
 
-/// Returns the commands that take the units up.
+/// Returns the commands that enable the units.
 pub(super) fn enable_commands(files: &[File], start: bool) -> Vec<Vec<String>> {
     let mut commands = vec![command(&["daemon-reload"], &[]), command(&["enable"], files)];
     commands.extend(start.then(|| command(&["start"], files)));
     commands
 }
 
-/// Returns the commands that end the units.
+/// Returns the commands that stop and disable the units.
 pub(super) fn disable_commands(files: &[File]) -> Vec<Vec<String>> {
     vec![command(&["disable", "--now"], files)]
 }

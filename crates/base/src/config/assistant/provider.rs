@@ -23,43 +23,43 @@ pub enum Adviser {
     Runner,
     /// The model of the client that plans, by a second call of the same tool.
     Client,
-    /// The same model, by a request of ours while the call waits; for clients that declared it.
+    /// The same model, by an MCP sampling request during the call; only for clients that declared sampling.
     Sampling,
 }
 
 /// A server that speaks `OpenAI`'s chat completions.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// Without a slash at its end; `/chat/completions` follows.
+    /// The URL before `/chat/completions`, without a slash at its end.
     pub base_url: String,
     pub model: String,
     pub key: Key,
-    /// For one answer.
+    /// The timeout of one answer.
     pub timeout: Duration,
 }
 
-/// Where a key stands. It is read when it is needed, so a new one needs no restart, and no value here holds it.
+/// The place of an API key. Each use reads the key again, so that a new key needs no restart. No value here holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// The server wants none.
+    /// The server requires no key.
     None,
     /// A variable of the environment.
     Variable(String),
-    /// A file that holds nothing else.
+    /// A file that holds only the key.
     File(PathBuf),
 }
 
-/// Which of the coding-agent CLIs is asked.
+/// The runner that is asked for proposals.
 #[derive(Clone, Debug)]
 pub struct Runner {
-    /// As the runner configuration names it; nobody leaves it to the priorities.
+    /// The name in the runner configuration; `None` selects a runner by priority.
     pub name: Option<String>,
     pub model: Option<String>,
-    /// For one answer.
+    /// The timeout of one answer.
     pub timeout: Duration,
 }
 
-/// Why there is no key; names where it should be and nothing of what is there.
+/// The reason why a key cannot be read. It names the place of the key, never its content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyFault {
     #[error("the variable {0}, which should hold its key, is not set")]
@@ -77,7 +77,7 @@ impl Default for Runner {
 }
 
 impl Key {
-    /// Reads the key; `None` where there is none to be sent. Blocks on the disk for a small file.
+    /// Reads the key; `None` if the server requires no key. Blocks on the disk for a small file.
     pub fn read(&self) -> Result<Option<String>, KeyFault> {
         let text = match self {
             Self::None => return Ok(None),
@@ -194,7 +194,7 @@ impl EndpointFile {
     }
 }
 
-/// Whether a host, with or without a port, is this machine.
+/// Returns whether a host, with or without a port, is this machine.
 fn is_loopback(authority: &str) -> bool {
     let host = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),

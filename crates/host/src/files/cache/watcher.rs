@@ -1,8 +1,7 @@
-//! The watcher of the folders that were read, on a thread of its own that ends with its cache.
+//! The watcher of the scanned folders, on a thread that ends with its cache.
 //!
-//! Each folder is watched by itself, not its tree: hidden folders (think `.git`) cost nothing, and what is
-//! watched is exactly what was read. Where watching fails (limits of the system, odd file systems), the
-//! keeper looks again by the clock.
+//! Each folder is watched without its tree, so that hidden folders such as `.git` cost nothing: exactly the scanned
+//! folders are watched. If watching fails (limits of the system, unusual file systems), the cache scans at intervals.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,21 +17,21 @@ use super::{CatalogueCache, lock};
 use crate::files::FileFormat;
 use crate::files::scan::Identity;
 
-/// Those who are told of changes are told when nothing happened for this long,
+/// Time without further changes before they are read.
 const QUIET_TIME: Duration = Duration::from_millis(100);
-/// or after this, if it goes on.
+/// Maximum wait for such a time, if changes continue.
 const MAX_SETTLE_TIME: Duration = Duration::from_millis(300);
-/// With listeners, and everything watched, how often it is checked that the roots still stand where they did.
+/// Interval of the check that no root was moved, if there are subscribers and everything is watched.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// How long the notifier may take for one call; a slower one is replaced.
+/// Timeout of one call of the notifier; a slower notifier is replaced.
 const WATCHER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Paths of moved and removed things that are kept for the thread; past that it watches everything anew.
+/// Maximum paths of moved and removed files that are kept for the thread; with more, it renews all watches.
 const MAX_LOST: usize = 256;
 
 type Folders = BTreeMap<PathBuf, Identity>;
-/// What was moved or removed: a watch on it, or on what is below it, is gone or follows it elsewhere.
+/// Moved and removed paths. A watch at or below such a path has ended, or follows the folder to its new place.
 type Lost = Arc<Mutex<Vec<PathBuf>>>;
 
 /// The handle of the watching thread.
@@ -48,9 +47,9 @@ enum Order {
 }
 
 impl Watch {
-    /// Starts the thread. If the system has none left, the keeper goes on by the clock alone.
+    /// Starts the thread. If the system has no thread left, the cache only scans at intervals.
     pub(super) fn start<K: FileFormat>(keeper: &Arc<CatalogueCache<K>>, plural: &str) -> Self {
-        // One place is enough: an order that waits stands for all that come behind it.
+        // One place is enough, because a queued order includes all later ones.
         let (orders, inbox) = sync_channel(1);
         let keeper = Arc::downgrade(keeper);
         let sender = orders.clone();
@@ -61,18 +60,18 @@ impl Watch {
         Self { orders }
     }
 
-    /// A watch that sees nothing, as where the system refuses one.
+    /// Returns a watch without events, as on a system that refuses watches.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn disabled() -> Self {
         Self { orders: sync_channel(1).0 }
     }
 
-    /// Asks the thread to look at what was read, and to watch it.
+    /// Requests watches of the folders of the last scans.
     pub(super) fn look(&self) {
         let _ = self.orders.try_send(Order::Look);
     }
 
-    /// Ends the thread. It may also find out by itself, from its keeper being gone.
+    /// Ends the thread. The thread also ends when it finds its cache dropped.
     pub(super) fn stop(&self) {
         let _ = self.orders.try_send(Order::Stop);
     }
@@ -107,15 +106,15 @@ fn run<K: FileFormat>(keeper: &Weak<CatalogueCache<K>>, inbox: &Receiver<Order>,
     }
 }
 
-/// The watchers of this process that were replaced because they did not answer.
+/// Number of watchers of this process that were replaced because they did not answer.
 static REPLACED: AtomicU64 = AtomicU64::new(0);
 
-/// Returns how many watchers of this process were replaced because they did not answer.
+/// Returns the number of watchers of this process that were replaced because they did not answer.
 pub fn replaced_watchers() -> u64 {
     REPLACED.load(Ordering::Relaxed)
 }
 
-/// The system's notifier on a thread of its own: a call that never returns blocks that thread alone.
+/// The system's notifier on a separate thread: a call that never returns blocks only that thread.
 struct Notifier {
     calls: SyncSender<Call>,
     results: Receiver<bool>,
@@ -125,11 +124,11 @@ struct Notifier {
 enum Call {
     Watch(PathBuf),
     Unwatch(PathBuf),
-    /// Does nothing, on the thread of the system's notifier.
+    /// Checks that the notifier's thread answers.
     Ping,
 }
 
-/// The notifier did not answer within [`WATCHER_TIMEOUT`].
+/// The error of a notifier that did not answer within [`WATCHER_TIMEOUT`].
 struct Unresponsive;
 
 impl Notifier {
@@ -151,12 +150,12 @@ impl Notifier {
                 }
             }
         };
-        // Without a thread, as without a notifier, nothing is watched.
+        // Nothing is watched without a thread, as without a notifier.
         let _ = std::thread::Builder::new().name("notifier".to_owned()).spawn(serve);
         Self { calls, results, lost }
     }
 
-    /// Returns true if the call succeeded; false also where the system has no notifier.
+    /// Returns whether the call succeeded; `false` also on a system without a notifier.
     fn call(&self, call: Call) -> Result<bool, Unresponsive> {
         if self.calls.send(call).is_err() {
             return Ok(false);
@@ -211,7 +210,7 @@ fn is_moving(kind: EventKind) -> bool {
     matches!(kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)))
 }
 
-/// Takes the watches back that moved and removed folders may have broken.
+/// Removes the watches that moved and removed folders may have broken.
 fn forget<K: FileFormat>(
     keeper: &CatalogueCache<K>,
     notifier: &Notifier,
@@ -226,7 +225,7 @@ fn forget<K: FileFormat>(
     Ok(())
 }
 
-/// Takes back the watches of some folders; returns true if there were any.
+/// Removes the watches of some folders. Returns whether there were any.
 fn unwatch(
     notifier: &Notifier,
     watched: &mut Folders,
@@ -243,7 +242,7 @@ fn unwatch(
     Ok(any)
 }
 
-/// Waits until it is time to look again; `false` means the end.
+/// Waits for the next check of the folders; `false` means the end.
 fn next<K: FileFormat>(keeper: &Weak<CatalogueCache<K>>, inbox: &Receiver<Order>) -> bool {
     let wait = match keeper.upgrade() {
         None => return false,
@@ -274,8 +273,8 @@ fn settle(inbox: &Receiver<Order>) -> bool {
     }
 }
 
-/// Watches exactly the folders that were read last. A root that is newly covered counts as stale: something may
-/// have happened between reading and watching.
+/// Watches exactly the folders of the last scans. A newly covered root counts as stale, because files may have changed
+/// between scan and watch.
 fn cover<K: FileFormat>(
     keeper: &CatalogueCache<K>,
     notifier: &Notifier,
@@ -285,7 +284,7 @@ fn cover<K: FileFormat>(
         return Ok(());
     }
     let wanted: Folders = lock(&keeper.seen).iter().flat_map(|seen| seen.scan.folders.clone()).collect();
-    // First the removed ones: a folder that was moved keeps its watch under the old name.
+    // Old watches are removed first, because a moved folder keeps its watch under the old name.
     unwatch(notifier, watched, |folder, identity| wanted.get(folder) != Some(identity))?;
     for (folder, identity) in &wanted {
         if !watched.contains_key(folder) && notifier.call(Call::Watch(folder.clone()))? {
@@ -297,7 +296,7 @@ fn cover<K: FileFormat>(
 }
 
 impl<K: FileFormat> CatalogueCache<K> {
-    /// Whether what happens below any root is told.
+    /// Returns whether the watcher reports changes below every root.
     pub(in crate::files) fn all_covered(&self) -> bool {
         let seen = lock(&self.seen);
         seen.len() == self.roots.len()

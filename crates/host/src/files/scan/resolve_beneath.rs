@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::{OPEN_FILE, OPEN_FOLDER};
 
-/// Why a link is not served.
+/// The reason why a link is not served.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
     #[error("it is a link that leaves its root")]
@@ -24,12 +24,12 @@ impl Fault {
     }
 }
 
-/// What a link leads to.
+/// The target of a link.
 pub(super) enum Target {
     /// An open regular file.
     File(OwnedFd, Stat),
     Folder,
-    /// Something that is not even opened, since opening a device can have effects.
+    /// Anything else, which is not opened because opening a device can have effects.
     Other,
 }
 

@@ -25,12 +25,12 @@ pub(in crate::process) struct Process {
 }
 
 impl Process {
-    /// Whether both are the same process, and not two with the same id.
+    /// Returns whether both are the same process, and not two with the same id.
     pub(in crate::process) fn same(&self, other: &Self) -> bool {
         self.pid == other.pid && self.start == other.start
     }
 
-    /// Whether it runs and is not a zombie.
+    /// Returns whether it runs and is not a zombie.
     pub(in crate::process) fn is_alive(&self) -> bool {
         !matches!(self.state, 'Z' | 'X' | 'x')
     }
@@ -118,7 +118,7 @@ fn descendants_by_parent(root: Pid) -> Vec<Process> {
     found
 }
 
-/// Whether a process was started with this variable in its environment.
+/// Returns whether a process was started with this variable in its environment.
 pub(in crate::process) fn carries(pid: Pid, variable: &str) -> bool {
     fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
         environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())

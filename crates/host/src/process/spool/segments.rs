@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 /// A file with a piece of a stream.
 pub(super) struct Segment {
     path: PathBuf,
-    /// Where in the stream it begins.
+    /// The offset in the stream at which it begins.
     pub(super) start: u64,
     pub(super) length: u64,
 }
 
 impl Segment {
-    /// Appends at most `limit` bytes from `offset` on; a file that is gone appends nothing.
+    /// Appends at most `limit` bytes from `offset` on; a removed file appends nothing.
     pub(super) fn read(&self, offset: u64, limit: usize, bytes: &mut Vec<u8>) {
         if let Ok(mut file) = File::open(&self.path)
             && file.seek(SeekFrom::Start(offset)).is_ok()
@@ -23,7 +23,7 @@ impl Segment {
     }
 }
 
-/// Names the file that holds the stream's bytes from `start` on.
+/// Returns the path of the file that holds the stream's bytes from `start` on.
 pub(super) fn name(head: &Path, start: u64) -> PathBuf {
     if start == 0 { head.to_owned() } else { PathBuf::from(format!("{}.{start}", head.display())) }
 }

@@ -8,17 +8,17 @@ use std::path::PathBuf;
 
 use super::{Spooled, segments};
 
-/// The smallest cap; below it a head and a tail make no sense.
+/// Minimum cap; a smaller one has no useful head and tail.
 const SMALLEST: u64 = 4096;
 
 /// The writer of one stream.
 pub(in crate::process) struct Spool {
     head: PathBuf,
     cap: u64,
-    /// The head first, then at most two of the tail.
+    /// The head, then at most two segments of the tail.
     open: VecDeque<Open>,
     seen: u64,
-    /// Writing failed, for lack of space perhaps: the rest is counted only, for the runner must not wait.
+    /// Set after a failed write, perhaps on a full disk: the rest is only counted, because the runner must not wait.
     broken: bool,
 }
 
@@ -28,18 +28,18 @@ struct Open {
     length: u64,
 }
 
-/// What stands at an offset of the stream.
+/// The content at an offset of the stream.
 pub(in crate::process) enum Piece {
-    /// So many bytes were read.
+    /// Number of bytes that were read.
     Bytes(usize),
-    /// Nothing is left up to this offset.
+    /// The stream was dropped up to this offset.
     Gap(u64),
-    /// The stream ends here so far.
+    /// The current end of the stream.
     End,
 }
 
 impl Spool {
-    /// Makes the file of the stream's head.
+    /// Creates the file of the stream's head.
     pub(in crate::process) fn create(head: PathBuf, cap: u64) -> io::Result<Self> {
         let mut spool = Self { head, cap: cap.max(SMALLEST), open: VecDeque::new(), seen: 0, broken: false };
         spool.begin()?;
@@ -58,12 +58,12 @@ impl Spool {
         Ok(())
     }
 
-    /// Bytes the stream has had so far.
+    /// Returns the number of bytes of the stream so far.
     pub(in crate::process) fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// Appends to the stream. Failures are remembered, not returned: nobody could do anything about them.
+    /// Appends to the stream. Failures are remembered, not returned, because the caller cannot handle them.
     pub(in crate::process) fn write(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && !self.broken {
             let size = if self.open.len() == 1 { self.cap / 2 } else { self.cap / 4 };
@@ -85,7 +85,7 @@ impl Spool {
         self.seen += bytes.len() as u64;
     }
 
-    /// Reads what stands at `offset`.
+    /// Reads the stream at `offset`.
     pub(in crate::process) fn read(&self, offset: u64, buffer: &mut [u8]) -> Piece {
         if offset >= self.seen {
             return Piece::End;
@@ -106,7 +106,7 @@ impl Spool {
         Piece::Gap(self.seen)
     }
 
-    /// What is on disk now.
+    /// Returns the files of the stream.
     pub(in crate::process) fn spooled(&self) -> Spooled {
         let kept = self.open.iter().map(|open| open.length).sum();
         Spooled { path: self.head.clone(), seen: self.seen, kept }

@@ -235,13 +235,13 @@ impl Run {
     }
 
     fn signal_runner(&self, signal: Signal) {
-        // Before the process has made its group there is no group. It was not reaped, so its id is not reused.
+        // The group may not exist yet. The process was not reaped, so its id is not reused.
         if self.exit.is_none() && kill_process_group(self.leader, signal).is_err() {
             let _ = kill_process(self.leader, signal);
         }
     }
 
-    /// Whether the leader has ended. It is not reaped, so that its id is not reused before the end of the run.
+    /// Returns whether the leader has ended. It is not reaped, so that its id is not reused before the end of the run.
     fn leader_has_ended(&mut self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         self.exit = match waitid(WaitId::Pid(self.leader), options) {

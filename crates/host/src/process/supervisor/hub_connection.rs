@@ -18,7 +18,7 @@ const MAX_REQUEST_BYTES: usize = 4 << 10;
 
 /// One connection.
 pub(super) struct HubConnection {
-    /// Whether the end of this connection is the end of the hub.
+    /// Set if the end of this connection is the end of the hub.
     pub(super) lifeline: bool,
     /// `None` after its end.
     pub(super) reader: Option<OwnedFd>,
@@ -109,13 +109,13 @@ impl HubConnection {
         }
     }
 
-    /// Whether output is queued.
+    /// Returns whether output is queued.
     pub(super) fn has_output(&self) -> bool {
         self.writer.is_some() && !self.output.is_empty()
     }
 
-    /// Writes queued output without blocking, and queues more lines from the spool. `last` means that the stream has ended.
-    /// Returns whether anything was written.
+    /// Writes queued output without blocking, and queues more lines from the spool. `last` means that the stream has
+    /// ended. Returns whether anything was written.
     pub(super) fn pump(&mut self, spool: &Spool, last: bool) -> bool {
         let mut progressed = false;
         loop {
@@ -158,7 +158,7 @@ impl HubConnection {
         progressed
     }
 
-    /// Tells whether there is nothing more to be said here.
+    /// Returns whether all events were sent, or the hub has closed the connection.
     pub(super) fn is_finished(&self) -> bool {
         self.writer.is_none() || (self.sent_end && self.output.is_empty())
     }
@@ -180,7 +180,7 @@ impl HubConnection {
                 true
             }
             Piece::Gap(until) => {
-                // What follows a gap begins in the middle of a line; the line before it has no end.
+                // The stream after a gap begins in the middle of a line; the line before the gap has no end.
                 if !lines.line.is_empty() {
                     self.send(&lines.finish());
                 }

@@ -5,40 +5,40 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// A number from here on is an instant or made of one, and so is its counterpart.
+/// Numbers from here on are instants, or are derived from one. Two such numbers count as equal.
 const INSTANT: f64 = 1e9;
-/// Characters of a name that somebody made up, at least.
+/// Minimum characters of a generated name.
 const OPAQUE: usize = 16;
-/// Characters of a value that is shown.
+/// Maximum characters of a shown value.
 const SHOWN: usize = 120;
 
-/// A value that is not what it was.
+/// A value that differs from the recorded one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The members on the way to it, with dots.
+    /// The path of the value: names of members, joined by dots.
     path: String,
-    /// As JSON; `None` where there was none.
+    /// The value as JSON; `None` if it is absent.
     recorded: Option<String>,
     actual: Option<String>,
 }
 
-/// What other names things have in this run.
+/// The names of this run, by those in the recording.
 #[derive(Debug, Default)]
 pub(super) struct IdMapping {
     names: BTreeMap<String, String>,
     taken: HashSet<String>,
-    /// Tokens of progress may be numbers, which say nothing elsewhere.
+    /// Progress tokens, kept apart because a number has another meaning elsewhere.
     tokens: HashMap<String, Value>,
     ignored: HashSet<String>,
 }
 
 impl IdMapping {
-    /// Does not compare members with these names.
+    /// Creates a mapping that ignores members with these names.
     pub(super) fn ignoring(names: &[String]) -> Self {
         Self { ignored: names.iter().cloned().collect(), ..Self::default() }
     }
 
-    /// Returns what differs, and learns the names that are new. `ids` are the other side's by those of the recording.
+    /// Returns the differences, and learns new names. `ids` are the other side's ids by those in the recording.
     pub(super) fn compare(
         &mut self,
         recorded: &Value,
@@ -50,7 +50,7 @@ impl IdMapping {
         found
     }
 
-    /// Puts the names of this run into a message of the recording; tells whether there were any.
+    /// Puts the names of this run into a recorded message. Returns whether the message changed.
     pub(super) fn apply(&self, message: &mut Value, ids: &HashMap<String, Value>) -> bool {
         match message {
             Value::String(text) => {
@@ -128,7 +128,7 @@ impl IdMapping {
         }
     }
 
-    /// Whether two values only differ as two runs do.
+    /// Returns whether two values differ only because they are of different runs.
     fn is_same(&mut self, then: &Value, now: &Value) -> bool {
         match (then, now) {
             (Value::Number(then), Value::Number(now)) => {
@@ -149,7 +149,7 @@ impl IdMapping {
         }
     }
 
-    /// A text with all names of the recording replaced.
+    /// Returns a text with all names of the recording replaced.
     fn renamed(&self, text: &str) -> String {
         if let Some(now) = self.names.get(text) {
             return now.clone();
@@ -159,14 +159,14 @@ impl IdMapping {
     }
 }
 
-/// Whether a text is a name that was made up for a run: long, of one word, with digits.
+/// Returns whether a text is a name that was generated for a run: long, one word, with digits.
 fn is_opaque(text: &str) -> bool {
     text.len() >= OPAQUE
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
         && text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a text begins as an instant of RFC 3339 does.
+/// Returns whether a text begins with an instant in RFC 3339.
 fn is_instant(text: &str) -> bool {
     let shape = b"dddd-dd-ddTdd:dd:dd";
     text.len() >= shape.len()

@@ -1,7 +1,7 @@
 //! A recording as a script: the lines of both sides in order, with their dependencies.
 //!
-//! Over HTTP a request without a body, and the head of each answer, is a line of its own: a request and an answer by the
-//! id `HTTP` and the number of the call.
+//! Over HTTP, a request without a body and the head of each response are lines as well: a request and an answer with
+//! the id `HTTP` and the number of the call.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,15 +14,15 @@ use crate::recorder::reader;
 use crate::recorder::reader::Found;
 use adjutant_base::config::log::Edge;
 
-/// How what was recorded is played.
+/// The transport of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// Line by line; of a recording of HTTP, the messages alone.
+    /// Line by line; of a recording of HTTP, only the messages.
     Lines,
     Http,
 }
 
-/// A request of HTTP, and the head of its answer.
+/// An HTTP request, and the head of its response.
 #[derive(Debug)]
 pub struct Call {
     pub asked: Head,
@@ -32,9 +32,9 @@ pub struct Call {
 #[derive(Debug, Default)]
 pub(super) struct Script {
     pub(super) steps: Vec<Step>,
-    /// By their numbers.
+    /// The HTTP requests, by their numbers.
     pub(super) calls: BTreeMap<u64, Call>,
-    /// How the server ended, where it did so before its client.
+    /// Exit code of the server, if it ended before its client.
     pub(super) exit: Option<i32>,
 }
 
@@ -44,20 +44,21 @@ pub(super) struct Step {
     pub(super) seq: u64,
     pub(super) us: u64,
     pub(super) mine: bool,
-    /// The request of HTTP that it belongs to, 0 for none, and whether it is the head of its answer.
+    /// The HTTP request that the line belongs to; 0 for none.
     pub(super) call: u64,
+    /// Set for the head of the response.
     pub(super) is_head: bool,
-    /// What stands before it in an event stream.
+    /// The lines before it in an event stream.
     pub(super) lead: Vec<u8>,
     pub(super) bytes: Vec<u8>,
     pub(super) message: Option<Value>,
     pub(super) tie: Option<Tie>,
-    /// The request that it answers.
+    /// The step of the request that it answers.
     pub(super) answers: Option<usize>,
     pub(super) done: bool,
 }
 
-/// What a line has to do with others.
+/// The role of a line in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tie {
     Request { answered: Option<usize> },
@@ -80,7 +81,7 @@ impl Script {
             }
             let Some(mine) = mine(role, entry.dir) else { return true };
             let Some(bytes) = entry.bytes() else { return true };
-            // In recordings of before, calls have no numbers: what comes belongs to the one that was noted last.
+            // Calls have no numbers in older recordings: a line belongs to the call of the last note.
             let call = if http && entry.call == 0 { last } else { entry.call };
             let key = (call, entry.dir.as_str());
             let at = if let Some(at) = open.remove(&key) {
@@ -113,7 +114,7 @@ impl Script {
         Ok(script)
     }
 
-    /// Takes a note about a request of HTTP or its answer; returns the number of the call.
+    /// Reads a note about an HTTP request or its response. Returns the number of the call.
     fn note(&mut self, entry: &Entry<'_>, last: u64, role: Role, over: Over) -> u64 {
         let Some(head) = entry.line.as_deref().and_then(Head::parse) else { return last };
         let asks = head.status().is_none();
@@ -145,7 +146,7 @@ impl Script {
         answered.is_some_and(Head::is_stream)
     }
 
-    /// Reads the messages, and finds which answer belongs to which request: the last with its id from the other side.
+    /// Parses the messages, and matches each answer with its request: the last one with its id from the other side.
     fn tie(&mut self) {
         let steps = &mut self.steps;
         let mut open: HashMap<(bool, String), usize> = HashMap::new();
@@ -199,14 +200,14 @@ impl Step {
     }
 }
 
-/// The head of an answer as a line: its status, and whether and how it says what a client goes by.
+/// Returns the head of a response as a line: its status, its content type, and whether it opens a session.
 pub fn answer_line(call: u64, status: u16, head: &Head) -> Value {
     let mut result = Map::from_iter([("status".to_owned(), status.into())]);
     if let Some(kind) = head.get("content-type") {
         result.insert("content-type".to_owned(), kind.into());
     }
     if head.get(SESSION).is_some() {
-        // Its name is another one each time.
+        // The session's id is new in each run.
         result.insert("opens a session".to_owned(), true.into());
     }
     json!({"id": id(call), "result": result})
@@ -216,7 +217,7 @@ fn id(call: u64) -> String {
     format!("HTTP {call}")
 }
 
-/// Whether a line is of the side that is played; `None` for what is of neither.
+/// Returns whether a line is of the played side; `None` for a line of neither side.
 fn mine(role: Role, direction: Direction) -> Option<bool> {
     match direction {
         Direction::C2s => Some(role == Role::Client),

@@ -7,7 +7,7 @@ use crate::recorder::reader::Found;
 
 const HEADER: &str =
     r#"{"recording":1,"adjutant":"0","connection":"tap","session":"s","about":"","started":"","pid":1}"#;
-/// A client that asks, is asked, and asks again once a turn is over.
+/// A client that asks, is asked, and asks again after the end of a turn.
 const SCRIPT: &[(&str, &str)] = &[
     ("c2s", r#"{"id":1,"method":"initialize","params":{"clientInfo":{"name":"c","version":"1"}}}"#),
     ("s2c", r#"{"id":1,"result":{"ok":true}}"#),
@@ -49,10 +49,10 @@ fn found(player: &Player) -> Vec<String> {
 fn a_server_answers_as_it_did_with_the_ids_of_now() {
     let mut server = player(Role::Server, &[]);
     assert_eq!(said(&mut server), [""; 0]);
-    // As it was, but for the id.
+    // As recorded, except for the id.
     server.hear(br#"{"id":"a","method":"initialize","params":{"clientInfo":{"name":"c","version":"1"}}}"#);
     assert_eq!(said(&mut server), [r#"{"id":"a","result":{"ok":true}}"#]);
-    // `initialized` never comes, which nothing waits for; the token is another one.
+    // `initialized` never comes, and nothing waits for it. The progress token is not the recorded one.
     server.hear(br#"{"id":"b","method":"start","params":{"_meta":{"progressToken":"t"}}}"#);
     let told = said(&mut server);
     assert_eq!(told[1], r#"{"method":"progress","params":{"progressToken":"t"}}"#);

@@ -30,7 +30,7 @@ enum Source {
 }
 
 impl Run {
-    /// Sleeps until something happens, at most for `timeout`, and takes what came.
+    /// Waits for events, at most for `timeout`, and handles them.
     pub(super) fn poll(&mut self, timeout: Duration) {
         let ready = {
             let mut sources = Vec::new();
@@ -72,7 +72,7 @@ impl Run {
         };
         for source in ready {
             match source {
-                // The next step looks after the leader, and every pump after the room.
+                // The next step checks the leader, and every pump writes to the connections.
                 Source::Leader | Source::Writable => {}
                 Source::Input => self.input.write(),
                 Source::Output(at) => {
@@ -90,7 +90,7 @@ impl Run {
         }
     }
 
-    /// Takes the requests of all links.
+    /// Handles the requests of all connections.
     pub(super) fn read_requests(&mut self) {
         let now = Instant::now();
         let mut requests = Vec::new();
@@ -114,7 +114,7 @@ impl Run {
         self.connections.retain(|connection| connection.reader.is_some() || connection.writer.is_some());
     }
 
-    /// Reads what is left in the pipes. Who still holds their other end is none of ours.
+    /// Reads the rest of the pipes. A process that still holds the other end is not part of the run.
     pub(super) fn drain(&mut self) {
         self.input.pipe = None;
         let start = Instant::now();
@@ -130,7 +130,7 @@ impl Run {
         }
     }
 
-    /// Sends the rest of the lines and the end to whoever reads.
+    /// Sends the rest of the lines and the end to all connections.
     pub(super) fn flush_and_finish(&mut self, end: &Event) {
         let mut moved_at = Instant::now();
         loop {
