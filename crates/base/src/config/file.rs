@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::Error;
 
-/// The largest `config.toml` in bytes; nobody writes a larger one by hand.
+/// Maximum bytes of `config.toml`, more than any file that is written by hand.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Returns the path and the text of `config.toml` in `home`; nothing where there is none.

@@ -23,8 +23,8 @@ pub fn peer_below(roots: &[u32], local: SocketAddr, remote: SocketAddr) -> Optio
     holders(below, &[(local, remote)]).next()
 }
 
-/// Returns the processes that hold the other ends of these connections, each with our end first. Those that cannot be
-/// seen, or run on another machine, are left out.
+/// Returns the processes that hold the other ends of these connections, each given with this process's end first.
+/// Processes that are hidden, or run on another machine, are left out.
 pub fn peers(connections: &[Ends]) -> Vec<u32> {
     holders(all().into_iter().map(|process| process.pid), connections).collect()
 }
@@ -35,7 +35,7 @@ fn holders(candidates: impl IntoIterator<Item = Pid>, connections: &[Ends]) -> i
     candidates.filter_map(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
 }
 
-/// Returns what the folder of a process calls the sockets at the other ends of these connections.
+/// Returns the names that a process's folder in `/proc` gives to the sockets at the other ends of these connections.
 fn sockets_of(connections: &[Ends]) -> HashSet<PathBuf> {
     let here = |(local, remote): &&Ends| local.ip().to_canonical().is_loopback() || local.ip() == remote.ip();
     let wanted: HashSet<_> =
@@ -54,8 +54,8 @@ fn sockets_of(connections: &[Ends]) -> HashSet<PathBuf> {
     sockets
 }
 
-/// Returns how many bytes that were sent from `local`, which is ours, the other end `remote` has not acknowledged.
-/// `None` when the connection was broken. A system that does not list its connections acknowledges everything.
+/// Returns the number of bytes that this process sent from `local` and that `remote` has not acknowledged. `None` if
+/// the connection was broken; 0 on a system that does not list its connections.
 pub fn unacknowledged_bytes(local: SocketAddr, remote: SocketAddr) -> Option<u64> {
     /// The state of an end that closed first, in order.
     const TIME_WAIT: &str = "06";
@@ -67,7 +67,8 @@ pub fn unacknowledged_bytes(local: SocketAddr, remote: SocketAddr) -> Option<u64
     if let Some(queue) = tables.iter().find_map(|table| find(table, local, remote, queue)) {
         return Some(queue);
     }
-    // Our end is closed. A reset leaves nothing at the other end either; another machine's end is not listed here.
+    // This process's end is closed. After a reset the other end is not listed either; an end on another machine never
+    // is.
     let listed = remote.ip().to_canonical().is_loopback() || local.ip() == remote.ip();
     let closed = |row: &[&str]| (*row.get(3)? == TIME_WAIT).then_some(());
     let in_order = !listed || tables.iter().any(|table| find(table, remote, local, closed).is_some());
