@@ -23,11 +23,11 @@ pub struct Conversation<'a> {
     pub turns: &'a [String],
     /// The name of a JSON Schema for the answer, and the schema, which the server is asked to enforce.
     pub schema: (&'a str, &'a Value),
-    /// For the whole answer.
+    /// Timeout of the whole answer.
     pub timeout: Duration,
 }
 
-/// The reason why there is no answer. It repeats no text of the server or the model, and not the key.
+/// A failed completion. The error never repeats text of the server or the model, nor the key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
@@ -63,7 +63,7 @@ pub async fn complete(endpoint: &Endpoint, conversation: Conversation<'_>) -> Re
         "json_schema": {"name": name, "strict": true, "schema": without_lengths(schema)},
     });
     match ask(endpoint, key.as_ref(), conversation, Some(format)).await {
-        // A server without support for schemas answers so. Then the prompt alone describes the format.
+        // A server without support for schemas answers with these. Then the prompt alone describes the format.
         Err(Error::Status(400 | 422)) => ask(endpoint, key.as_ref(), conversation, None).await,
         answered => answered,
     }
@@ -127,7 +127,7 @@ fn message_of(body: &[u8]) -> Result<String, Error> {
     let message = completion.choices.into_iter().next().ok_or(Error::NotACompletion)?.message;
     let text = match message.content {
         Value::String(text) => text,
-        // A text in parts.
+        // The text comes in parts.
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
         Value::Null if message.refusal.is_some() => return Err(Error::Declined),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {

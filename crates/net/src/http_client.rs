@@ -34,7 +34,7 @@ pub struct HttpRequest<'a> {
     pub body: String,
     /// Maximum bytes of the response's body.
     pub max_bytes: usize,
-    /// For the whole exchange, from connecting to the last byte.
+    /// Timeout of the whole exchange, from connecting to the last byte.
     pub timeout: Duration,
 }
 
@@ -71,7 +71,7 @@ pub struct HttpResponse {
 }
 
 impl HttpResponse {
-    /// Whether the status is one of success.
+    /// Returns whether the status is 2xx.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -82,7 +82,7 @@ impl HttpResponse {
     }
 }
 
-/// The reason why there is no response. Of the address only `host` is named, because the rest may hold a secret.
+/// A failed request. The error names only the `host` of the address, because the rest may hold a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("the address must start with http:// or https://")]
@@ -113,7 +113,7 @@ pub async fn send(request: HttpRequest<'_>) -> Result<HttpResponse, Error> {
     Ok(response)
 }
 
-/// A response whose body is still to be read.
+/// A response with an unread body.
 pub struct StreamingResponse {
     pub status: u16,
     /// Headers with text values, by their names in lower case.

@@ -1,4 +1,4 @@
-//! Asking a question: validated, stored, and joined with an identical one.
+//! Asking a question: it is validated, then stored or joined with an identical question.
 
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,13 @@ use super::question::{AskResult, Asker, Draft, Ticket};
 use super::{rows, validate};
 use adjutant_store::questions;
 
-/// How long a question that is asked again waits for an outcome on its way to the same asker.
+/// How long a repeated question waits for an outcome that is on its way to the same asker.
 const MAX_DELIVERY: Duration = Duration::from_secs(5);
 
 impl Questions {
-    /// Enters a question: when this returns it is on disk and shown. An identical question of the same asker that is
-    /// open is joined, and so is one whose outcome is undelivered; a delivered outcome is never used again. The
-    /// identical question of a session that ended in the same place passes to this asker.
+    /// Asks a question, which is on disk and shown when this returns. Joins an identical question of the same asker
+    /// that is open or has an undelivered outcome; a delivered outcome is never used again. An identical question of
+    /// an ended session in the same place passes to this asker.
     pub async fn ask(&self, asker: Asker, draft: Draft) -> Result<AskResult, Error> {
         let draft = validate::check(draft, &self.settings)?;
         let now = self.clock.now();
@@ -66,7 +66,7 @@ impl Questions {
         Ok(AskResult { ticket: question.ticket, merged, state: question.state })
     }
 
-    /// Enters a question in the store. An outcome that is on its way arrives first, because it is not undelivered then.
+    /// Inserts a question in the store, after an outcome that is on its way has arrived: then it is not undelivered.
     async fn enter(
         &self,
         new: &questions::NewQuestion,
@@ -83,7 +83,7 @@ impl Questions {
                 return Ok(entered);
             }
             if self.claims.has(id) {
-                // A closed counter means nothing here: the claim is looked at again.
+                // The claim is checked again, also after the counter was closed.
                 let _ = tokio::time::timeout(left, changes.changed()).await;
             }
         }

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use adjutant_base::text::timefmt;
 use adjutant_store::Millis;
 
-/// Whether the user takes questions, as the user has set it.
+/// The availability that the user has set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Availability {
     #[default]
     Here,
-    /// Until that instant, or until it is changed.
+    /// Lasts until that instant, or without one until the user changes it.
     DoNotDisturb {
         until: Option<Millis>,
     },
@@ -29,7 +29,7 @@ impl Availability {
         }
     }
 
-    /// Returns when it ends by itself.
+    /// Returns the instant at which it ends by itself.
     pub fn until(self) -> Option<Millis> {
         match self {
             Self::Here => None,
@@ -46,7 +46,7 @@ impl Availability {
         }
     }
 
-    /// Says it in a sentence fragment.
+    /// Returns it as a sentence fragment.
     pub fn sentence(self) -> String {
         let what = match self {
             Self::Here => "the user is here",

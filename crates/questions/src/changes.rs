@@ -9,12 +9,12 @@ use tokio::sync::watch;
 /// How often a waiter reads the store without a notification, for changes by other hubs on a shared store.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Counters of the changes of each question and each stream that somebody waits for, by its id.
+/// Counters of changes of the questions and streams that have a waiter, by id.
 #[derive(Debug, Default)]
 pub(super) struct ChangeCounters(Mutex<HashMap<String, watch::Sender<u64>>>);
 
 impl ChangeCounters {
-    /// Wakes all that wait for this question or stream.
+    /// Wakes every waiter of this question or stream.
     pub(super) fn notify(&self, id: &str) {
         let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = counters.get(id) {

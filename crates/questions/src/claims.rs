@@ -1,4 +1,4 @@
-//! Claims of outcomes that are on their way to an asker, so that no other call gives the same outcome out meanwhile.
+//! Claims of outcomes that are on their way to an asker, so that no other call delivers the same outcome meanwhile.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

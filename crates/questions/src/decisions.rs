@@ -11,7 +11,7 @@ use adjutant_store::questions;
 use adjutant_store::questions::Decision;
 
 impl Questions {
-    /// Answers a pending question. The outcome is on disk when this returns; it becomes final, and reaches who asked,
+    /// Answers a pending question. The outcome is on disk when this returns. It becomes final and reaches the askers
     /// when the undo window of the settings is over (see [`State::Held`]). A denial is final at once.
     pub async fn answer(
         &self,
@@ -112,25 +112,25 @@ impl Questions {
             at: self.clock.now(),
             seen_ms: question.seen_ms,
         };
-        // Nothing may happen after a denial, so it is final at once.
+        // A denial is final at once, because no action follows it that an undo could prevent.
         let undo = if kind == OutcomeKind::Declined { 0 } else { rows::millis(self.settings.undo) };
         self.decide(ticket, outcome, undo).await
     }
 
-    /// Writes a user's decision, held for `undo` milliseconds, if nobody decided before.
+    /// Writes a user's decision, held for `undo` milliseconds, if the question is undecided.
     async fn decide(&self, ticket: &Ticket, outcome: Outcome, undo: Millis) -> Result<Outcome, Error> {
         let held = (undo > 0).then(|| outcome.at.saturating_add(undo));
         if !self.settle(ticket.as_str(), &outcome, held).await? {
             return match self.get(ticket).await?.state {
                 State::Held { outcome, .. } | State::Decided(outcome) => Err(decided(&outcome)),
-                // It was taken back between the two reads, so the user may answer again.
+                // It was undone between the two reads, so the user may answer again.
                 State::Pending => Err(Error::Final),
             };
         }
         Ok(outcome)
     }
 
-    /// Writes an outcome where the question is pending still; false where it is not.
+    /// Writes an outcome if the question is still pending; returns false if it is not.
     pub(super) async fn settle(
         &self,
         id: &str,
@@ -158,7 +158,7 @@ impl Questions {
         Ok(done)
     }
 
-    /// Takes an answer back within its undo window; the question is pending again.
+    /// Undoes an answer within its undo window; the question is pending again.
     pub async fn take_back(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
         let now = self.clock.now();
         if questions::undo(&self.store, ticket.as_str(), channel.as_str(), now).await? {
@@ -172,7 +172,7 @@ impl Questions {
         }
     }
 
-    /// Puts the question off for 1 to 60 minutes; its deadline moves by as much. Returns when it comes back.
+    /// Snoozes the question for 1 to 60 minutes; its deadline moves by as much. Returns the end of the snooze.
     pub async fn snooze(&self, ticket: &Ticket, minutes: u32, channel: Channel) -> Result<Millis, Error> {
         if !(1..=60).contains(&minutes) {
             return Err(Error::Snooze);
@@ -188,7 +188,7 @@ impl Questions {
         Ok(until)
     }
 
-    /// Withdraws what `asker` (by its key) asked; the question goes when nobody else waits for it.
+    /// Withdraws `asker` (by its key) from the question, which is cancelled if it has no other asker.
     pub async fn cancel(&self, asker: &str, ticket: &Ticket) -> Result<State, Error> {
         let question = self.get_as(asker, ticket).await?;
         let now = self.clock.now();
@@ -238,14 +238,14 @@ impl Questions {
     }
 }
 
-/// Whether an answer chooses an option that denies.
+/// Returns whether an answer chooses an option that denies.
 fn denies(question: &Question, answer: &Answer) -> bool {
     answer.0.iter().any(|(_, given)| {
         matches!(given, FieldValue::Choices(chosen) if chosen.iter().any(|value| question.denials.contains(value)))
     })
 }
 
-/// An end that nobody chose.
+/// Returns an outcome without a decision.
 pub(super) fn nobody(kind: OutcomeKind, at: Millis, seen_ms: Millis) -> Outcome {
     Outcome {
         kind,

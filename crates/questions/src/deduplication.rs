@@ -1,4 +1,4 @@
-//! The fingerprint that identical questions share: the same client in the same workspace, the same words.
+//! The fingerprint of identical questions: the same client in the same workspace, the same words.
 
 use sha2::{Digest as _, Sha256};
 
@@ -8,7 +8,7 @@ use adjutant_base::text::hex;
 
 /// Returns the fingerprint of a question. White space counts once, and not at all at the ends; case counts.
 pub(super) fn fingerprint(asker: &Asker, draft: &Draft) -> String {
-    // A session that lost its process finds its question by the place and the words.
+    // A new session finds the question of an ended one by the place and the words.
     let place = if asker.place.is_empty() { &asker.key } else { &asker.place };
     let form = rows::fields(&draft.fields);
     let parts = [

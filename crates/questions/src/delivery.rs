@@ -12,7 +12,7 @@ use adjutant_base::events::Event;
 use adjutant_store::questions;
 
 impl Questions {
-    /// Notes that `asker` is back at a question that it asked before, in its present session. One that has none is
+    /// Records that `asker` waits again for its question, in its present session. An asker without a session is
     /// expected again within `lease`; `None` lasts as long as its call.
     pub async fn mark_waiting(
         &self,
@@ -36,8 +36,8 @@ impl Questions {
         Ok(())
     }
 
-    /// Notes that an asker whose end nobody can see has ended its call, or has no stream open, and is expected again
-    /// within `lease`. When it stays silent the person is shown that; the question stays.
+    /// Records that an asker without a session has ended its call, or has no open stream, and is expected again within
+    /// `lease`. If it stays silent, the user is shown that and the question stays.
     pub async fn start_lease(&self, asker: &Asker, ticket: &Ticket, lease: Duration) {
         let until = self.clock.now().saturating_add(rows::millis(lease));
         match questions::start_lease(&self.store, ticket.as_str(), &asker.key, &asker.route.stream, until)
@@ -50,8 +50,8 @@ impl Questions {
         }
     }
 
-    /// Notes that `asker` (by its key) took back the call that waited. The question stays for a grace, as after
-    /// [`Self::session_closed`]: clients take calls back because of their own clocks, and come again.
+    /// Records that `asker` (by its key) cancelled the waiting call. The question stays for a grace period, as after
+    /// [`Self::session_closed`], because clients cancel calls on a timeout and call again.
     pub async fn abandon(&self, asker: &str, ticket: &Ticket) {
         match questions::abandon(&self.store, ticket.as_str(), asker, self.clock.now()).await {
             Ok(()) => {
@@ -62,7 +62,7 @@ impl Questions {
         }
     }
 
-    /// Remembers who has an outcome to fetch.
+    /// Remembers the askers of a decided question, which have an outcome to fetch.
     pub(super) async fn record_decided(&self, id: &str) -> Result<(), Error> {
         for (asker, stream) in questions::askers(&self.store, id).await? {
             if stream.is_empty() {
@@ -79,8 +79,8 @@ impl Questions {
         self.undelivered_askers.lock().unwrap_or_else(PoisonError::into_inner).insert(asker.to_owned());
     }
 
-    /// Notes that a client's session has ended. Its questions stay for the grace of the settings, so that it may come
-    /// back and ask again; then they end as [`ClientGone`](super::outcome::OutcomeKind::ClientGone).
+    /// Records that a client's session has ended. Its questions stay for the grace of the settings, so that the client
+    /// may ask again; then they end as [`ClientGone`](super::outcome::OutcomeKind::ClientGone).
     pub async fn session_closed(&self, session: &str) {
         if session.is_empty() {
             return;
@@ -108,11 +108,11 @@ impl Questions {
         if let Err(error) = withdrawn.await {
             tracing::warn!(%error, "what a script asked could not be withdrawn");
         }
-        // An answer that the script did not get is found by the next one with the same words.
+        // An undelivered answer is found by the next script that asks in the same words.
         self.session_closed(session).await;
     }
 
-    /// Withdraws the open questions of all askers whose keys begin with `prefix`: their sessions have ended.
+    /// Withdraws the open questions of all askers with keys that begin with `prefix`: their sessions have ended.
     pub async fn withdraw_asked_by(&self, prefix: &str) {
         let withdrawn = async {
             for (ticket, asker) in questions::asked_by(&self.store, prefix).await? {
@@ -127,7 +127,7 @@ impl Questions {
         }
     }
 
-    /// Notes that a client is there again, under the name that its session had when it went.
+    /// Records that a client is back under the name of its earlier session.
     pub async fn session_resumed(&self, session: &str) {
         match questions::session_resumed(&self.store, session).await {
             Ok(0) => {}
@@ -136,10 +136,10 @@ impl Questions {
         }
     }
 
-    /// Returns decided questions whose outcome `asker` (by its key) did not get and nobody waits for now, oldest
-    /// first; of a tool's calls only.
+    /// Returns decided questions with an outcome that `asker` (by its key) has not received and no call waits for,
+    /// oldest first; of tool calls only.
     pub async fn undelivered(&self, asker: &str, limit: u32) -> Result<Vec<Question>, Error> {
-        // Forgotten before the look, so that what is decided meanwhile is remembered again.
+        // Removed before the query, so that a decision made meanwhile enters the asker again.
         let late = self.undelivered_askers.lock().unwrap_or_else(PoisonError::into_inner).remove(asker);
         if !late && !self.store.is_shared() {
             return Ok(Vec::new());
@@ -155,8 +155,8 @@ impl Questions {
             .collect())
     }
 
-    /// Claims decided questions whose outcome `asker` (by its key) did not get and that `wanted` takes: nobody waits
-    /// for one of them now, and none of them is on its way already. Returns also whether there was nothing at all.
+    /// Claims decided questions that `wanted` accepts and with an outcome that `asker` (by its key) has not received,
+    /// that no call waits for, and that is not on its way. Also returns whether there was nothing at all.
     pub async fn claim_undelivered(
         self: &Arc<Self>,
         asker: &str,
@@ -179,7 +179,7 @@ impl Questions {
         Ok((fresh.map(claim).collect(), none))
     }
 
-    /// Notes that the relay of `session` passed an outcome on to its client, also to an earlier hub.
+    /// Records that the relay of `session` passed an outcome on to its client, also an outcome of an earlier hub.
     pub async fn mark_acknowledged(&self, session: &str, ticket: &Ticket) {
         let askers = questions::questions_of_session(&self.store, session).await.unwrap_or_else(|error| {
             tracing::warn!(%error, %ticket, "a delivered outcome could not be looked up");
@@ -190,7 +190,7 @@ impl Questions {
         }
     }
 
-    /// Notes that the outcome reached `asker`. False when it had before.
+    /// Records that the outcome reached `asker`. False when it was delivered before.
     pub async fn mark_delivered(&self, asker: &str, ticket: &Ticket) -> bool {
         match questions::mark_delivered(&self.store, ticket.as_str(), asker, self.clock.now()).await {
             Ok(first) => first,
@@ -201,8 +201,8 @@ impl Questions {
         }
     }
 
-    /// Returns the deliveries of an event stream in their order. With `after`, all after that event, also those that
-    /// were sent before; without, those that were not.
+    /// Returns the deliveries of an event stream in order: with `after`, all after that event, sent ones too; without,
+    /// the unsent ones.
     pub async fn stream_deliveries(&self, stream: &str, after: Option<i64>) -> Result<Vec<Delivery>, Error> {
         let due = questions::due_events(&self.store, stream, after).await?;
         due.into_iter()
@@ -210,7 +210,7 @@ impl Questions {
             .collect()
     }
 
-    /// Notes that an event of a stream was written to its client.
+    /// Records that an event of a stream was sent to its client.
     pub async fn mark_sent(&self, stream: &str, event: i64) {
         if let Err(error) = questions::mark_sent(&self.store, stream, event, self.clock.now()).await {
             tracing::warn!(%error, "an event that was written could not be noted as written");

@@ -9,7 +9,7 @@ use adjutant_store as store;
 /// An error, displayed as a sentence fragment for the user or the model. It names only values that they gave.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A fault of the question itself; `path` leads to it within the question.
+    /// The question itself is invalid; `path` leads to the fault within the question.
     #[error("{message}")]
     Invalid { message: String, path: Vec<String>, validator: &'static str, expected: Value },
     #[error("{pending} questions wait already, which is the limit{}; wait for an answer first", if *.own { " for one client" } else { "" })]
@@ -19,7 +19,7 @@ pub enum Error {
     SameRequest { request: String },
     #[error("{}; do not ask again now, go on without an answer or finish", .0.sentence())]
     NotNow(Availability),
-    /// There is none for this viewer.
+    /// The question does not exist for this viewer.
     #[error("unknown question `{ticket}`")]
     Unknown { ticket: String },
     #[error("the question was {} before{}", .kind.as_str(), place(*.through))]
@@ -48,7 +48,7 @@ pub enum Error {
     Passphrase(String),
     #[error("the system gives no random numbers")]
     Random,
-    /// What the log must know is the source.
+    /// The source has the details for the log.
     #[error("the hub's store does not answer; nothing was kept")]
     Store(#[from] store::Error),
 }

@@ -49,7 +49,7 @@ pub use question::{
     Field, Filter, Format, Input, Level, Page, Question, Queue, Route, Ticket,
 };
 
-/// All questions of a hub, shared by those who ask and those who answer.
+/// All questions of a hub, shared by askers and channels.
 #[derive(Debug)]
 pub struct Questions {
     settings: QuestionsConfig,
@@ -57,13 +57,13 @@ pub struct Questions {
     events: Events,
     clock: Clock,
     passphrase: Arc<Passphrase>,
-    /// Wakes the timers, when something may be due earlier than they know.
+    /// Wakes the timers when something may be due earlier.
     wake: Notify,
     waiters: ChangeCounters,
     /// Keys of askers that may have an undelivered outcome. It is kept in memory because every call of every tool asks
     /// for undelivered outcomes, and reading the store each time would cost too much.
     undelivered_askers: Mutex<HashSet<String>>,
-    /// Outcomes that were given out and have not reached their asker yet.
+    /// Outcomes on their way to an asker.
     claims: Claims,
     /// Held while undelivered outcomes are claimed, so that two calls do not claim the same.
     claiming: tokio::sync::Mutex<()>,

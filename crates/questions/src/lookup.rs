@@ -14,8 +14,8 @@ impl Questions {
         self.question(ticket.as_str()).await
     }
 
-    /// Returns a question if `asker` is among those who get the outcome, or becomes it: a session that ended in the same
-    /// place asked, and the outcome did not reach it.
+    /// Returns a question if `asker` is one of its askers, or becomes one: then a session that ended in the same place
+    /// asked it, and the outcome is undelivered.
     pub async fn resume(&self, asker: &Asker, ticket: &Ticket) -> Result<Question, Error> {
         match self.get_as(&asker.key, ticket).await {
             Err(Error::Unknown { .. }) if !asker.place.is_empty() => {}
@@ -26,7 +26,7 @@ impl Questions {
         self.get_as(&asker.key, ticket).await
     }
 
-    /// Returns a question if `asker` (by its key) is among those who get the outcome.
+    /// Returns a question if `asker` (by its key) is one of its askers.
     pub async fn get_as(&self, asker: &str, ticket: &Ticket) -> Result<Question, Error> {
         if !questions::is_asker(&self.store, ticket.as_str(), asker).await? {
             return Err(Error::Unknown { ticket: ticket.to_string() });
@@ -47,12 +47,12 @@ impl Questions {
         page(found, total, limit)
     }
 
-    /// Returns how many questions are pending.
+    /// Returns the number of pending questions.
     pub async fn count_pending(&self) -> Result<u64, Error> {
         Ok(questions::count_pending(&self.store).await?)
     }
 
-    /// Returns the queue as it is seen from the question with this `seq`.
+    /// Returns the queue as seen from the question with this `seq`.
     pub async fn queue(&self, seq: i64) -> Result<Queue, Error> {
         let next = questions::next(&self.store, seq, self.clock.now()).await?;
         Ok(Queue {
@@ -71,7 +71,7 @@ impl Questions {
         page(found, total, limit)
     }
 
-    /// Returns what happened to a question, in order: the audit.
+    /// Returns the audit log of a question, in order.
     pub async fn audit(&self, ticket: &Ticket) -> Result<Vec<AuditEntry>, Error> {
         let events = questions::events(&self.store, ticket.as_str()).await?;
         Ok(events

@@ -1,8 +1,8 @@
 //! The clock of questions: milliseconds since 1970 that never jump.
 //!
-//! Deadlines are kept as instants, but a wall clock that somebody sets would let every question fall due at once, or
-//! none. So the wall clock is read once, at the start, and from there on the steps are those of the monotonic clock,
-//! which does not run while the machine sleeps, because the user cannot answer then.
+//! Deadlines are stored as instants, so a change of the wall clock could make every question due at once, or none.
+//! Therefore the wall clock is read once, at the start; from then on the monotonic clock counts. It stops while the
+//! machine sleeps, because the user cannot answer then.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -34,7 +34,7 @@ impl Clock {
         self.start.saturating_add(passed)
     }
 
-    /// Lets time pass at once.
+    /// Moves the clock forward.
     #[cfg(test)]
     pub(super) fn skip(&self, millis: Millis) {
         self.skipped.fetch_add(millis, std::sync::atomic::Ordering::SeqCst);

@@ -9,7 +9,7 @@ use adjutant_store::Millis;
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
     Pending,
-    /// Decided, and the decision may still be taken back until then; nobody else may decide meanwhile.
+    /// Decided, and the decision can be undone until then; no other decision is accepted meanwhile.
     Held {
         until: Millis,
         outcome: Outcome,
@@ -44,7 +44,7 @@ impl OutcomeKind {
     pub const ALL: [Self; 6] =
         [Self::Answered, Self::Declined, Self::Dismissed, Self::TimedOut, Self::Cancelled, Self::ClientGone];
 
-    /// Returns the word that agents and rows read.
+    /// Returns its name for agents and rows.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Answered => "answered",
@@ -56,7 +56,7 @@ impl OutcomeKind {
         }
     }
 
-    /// Reads that word.
+    /// Parses that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
@@ -67,9 +67,9 @@ impl OutcomeKind {
 #[serde(rename_all = "snake_case")]
 pub enum DecidedBy {
     User,
-    /// The default that the asker named, after the question was seen for as long as the asker said.
+    /// The asker's default, after the question was seen for as long as the asker demanded.
     Default,
-    /// Nobody: time was over, or the asker gave up.
+    /// No decision: the deadline passed, or the asker gave up.
     Nobody,
 }
 
@@ -137,11 +137,11 @@ pub struct Outcome {
     pub answer: Option<Answer>,
     /// A note that the user added.
     pub note: Option<String>,
-    /// The user wants the question asked in another way, as the note says.
+    /// The user wants the question asked differently, as the note says.
     pub ask_differently: bool,
     pub by: DecidedBy,
     pub through: Channel,
     pub at: Millis,
-    /// For how long channels had shown it by then.
+    /// How long channels had shown the question by then.
     pub seen_ms: Millis,
 }

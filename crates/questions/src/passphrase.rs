@@ -16,11 +16,11 @@ use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use super::error::Error;
 use adjutant_store::Millis;
 
-/// Wrong passphrases that cost nothing but themselves; each one after doubles a pause, up to the longest.
+/// Wrong passphrases without a pause; each further one doubles the pause, up to the maximum.
 const FREE_TRIES: u32 = 3;
 const MAX_PAUSE: Millis = 15 * 60 * 1000;
 
-/// Bytes of a verifier file at most.
+/// Maximum bytes of a verifier file.
 const MAX_FILE_BYTES: u64 = 4096;
 
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Passphrase {
         let verifier = self.read()?.ok_or(Error::NoPassphrase)?;
         let hash = PasswordHash::new(&verifier)
             .map_err(|error| Error::Passphrase(format!("the verifier is damaged ({error})")))?;
-        // Guesses that come at the same time take turns here, or each would see a count of nothing.
+        // Concurrent guesses take turns here, or each would see a count of zero.
         let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         if now < wrong.locked_until {
             let seconds = u64::try_from((wrong.locked_until - now).saturating_add(999) / 1000).unwrap_or(0);
@@ -67,7 +67,7 @@ impl Passphrase {
         Err(Error::WrongPassphrase)
     }
 
-    /// Keeps a new passphrase; where there is one, `current` must be it.
+    /// Sets a new passphrase; `current` must be the old one, if there is one.
     pub(super) fn set(&self, current: Option<&str>, new: &str, now: Millis) -> Result<(), Error> {
         if !(8..=1024).contains(&new.chars().count()) {
             return Err(Error::WeakPassphrase);

@@ -1,4 +1,4 @@
-//! Records of where a question was shown: the first sight, the time on screens, notifications and forms of clients.
+//! Records of where a question was shown: the first view, the time on screens, notifications and forms of clients.
 
 use super::Questions;
 use super::error::Error;
@@ -10,7 +10,7 @@ use adjutant_store::questions;
 const SEEN_GAP: adjutant_store::Millis = 15_000;
 
 impl Questions {
-    /// Notes that a channel shows the question at this moment. Call it when the question appears and every few
+    /// Records that a channel shows the question at this moment. Call it when the question appears and every few
     /// seconds while it stays visible: the time between two calls counts as seen if it is at most [`SEEN_GAP`].
     pub async fn mark_seen(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
         let now = self.clock.now();
@@ -20,13 +20,13 @@ impl Questions {
         if first {
             self.notify_changed(ticket.as_str());
         }
-        // The default may be due by this very look.
+        // This view may make the default due.
         self.wake.notify_one();
         Ok(())
     }
 
-    /// Notes that a channel rings for a question; false when it did before, also before a restart, and the question was
-    /// not put off since.
+    /// Records that a channel rings for a question; false when it rang before, also before a restart, and the question
+    /// was not snoozed since.
     pub async fn claim_ring(&self, ticket: &Ticket, channel: Channel) -> Result<bool, Error> {
         let who = channel.as_str();
         let happened = self.audit(ticket).await?;
@@ -39,7 +39,7 @@ impl Questions {
         Ok(true)
     }
 
-    /// Notes that a form in the client itself ended without an answer, for the audit.
+    /// Records that a form in the client itself ended without an answer, for the audit.
     pub async fn record_elicitation_failure(
         &self,
         ticket: &Ticket,

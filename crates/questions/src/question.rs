@@ -18,12 +18,12 @@ pub struct Ticket(String);
 const LENGTH: usize = 20;
 
 impl Ticket {
-    /// Makes a new one from the system's randomness.
+    /// Makes a random ticket.
     pub fn new() -> std::io::Result<Self> {
         Ok(Self(format!("q{}", random_id::<LENGTH>()?)))
     }
 
-    /// Takes what somebody wrote; `None` when no question can have that name.
+    /// Parses a typed ticket; `None` for a text that cannot be a ticket.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_lowercase();
         is_random_id(text.strip_prefix('q')?, LENGTH).then_some(Self(text))
@@ -46,26 +46,26 @@ impl fmt::Display for Ticket {
 pub struct Asker {
     /// The owner of questions, one agent session; not empty.
     pub key: String,
-    /// The client and the workspace that the session is in. A later session of the same place continues with the
-    /// questions of one that ended. Empty where only the asker itself comes back.
+    /// The client and the workspace of the session. A later session of the same place continues the questions of an
+    /// ended one. Empty if only the asker itself can come back.
     pub place: String,
-    /// What the client calls itself, for people; empty where it did not say.
+    /// The client's display name; may be empty.
     pub client: String,
-    /// The connection or session, so that its end is noticed; empty where there is none.
+    /// The connection or session, so that its end is noticed; may be empty.
     pub session: String,
-    /// Where the answer goes, when it is not a tool's answer.
+    /// The route of the answer, unless it is the result of a tool call.
     pub route: Route,
 }
 
 impl Asker {
-    /// Whether nobody can see this one's end: it has no session, or reads a stream that may open later.
+    /// Returns whether the asker's end cannot be observed: it has no session, or reads a stream that may open later.
     pub fn is_unseen(&self) -> bool {
         self.session.is_empty()
     }
 }
 
-/// Where an answer goes that is a response of its own: an event stream, and the request's id as JSON. Both empty for
-/// a tool's call.
+/// The route of an answer that is a separate response: an event stream, and the request's id as JSON. Both empty for
+/// a tool call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Route {
     pub stream: String,
@@ -92,13 +92,13 @@ impl Level {
     }
 }
 
-/// What a client wants to know; checked by [`crate::Questions::ask`].
+/// A question as a client asks it; validated by [`crate::Questions::ask`].
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     pub title: String,
     /// Markdown; shown without raw HTML and without remote images.
     pub message: String,
-    /// The workspace it is about, as the agent named it; empty where it did not.
+    /// The workspace that the question concerns, as the agent named it; may be empty.
     pub workspace: String,
     /// At least one.
     pub fields: Vec<Field>,
@@ -110,7 +110,7 @@ pub struct Draft {
     pub denials: Vec<String>,
 }
 
-/// The answer that silence gives, once the question was seen for so long.
+/// The answer that counts when the user has seen the question for so long and not answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DefaultAnswer {
     pub answer: Answer,
@@ -118,25 +118,25 @@ pub struct DefaultAnswer {
     pub after: Duration,
 }
 
-/// One thing to fill in.
+/// One field of the form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Field {
     /// The member of the answer; unique in its question.
     pub name: String,
     /// The text for the user; empty if title and message are enough.
     pub label: String,
-    /// More about it; may be empty.
+    /// A description; may be empty.
     pub description: String,
     pub required: bool,
     pub input: Input,
 }
 
-/// What a field takes.
+/// The type of a field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Input {
-    /// Between `min` and `max` of the options; with `max` 1 one excludes the others. `other` lets the person write
-    /// instead. `list` is an answer that its asker reads as a list, though it may hold one value at most.
+    /// Between `min` and `max` of the options; with `max` 1 one excludes the others. `other` lets the user write a text
+    /// instead. `list` makes the answer a list, even with one value at most.
     Choice {
         options: Vec<Choice>,
         min: usize,
@@ -164,7 +164,7 @@ pub enum Input {
     YesNo,
 }
 
-/// What a text has to be, of the formats that MCP's elicitation has for texts.
+/// The format of a text, one of MCP elicitation's formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
@@ -173,7 +173,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the name that it has in a schema.
+    /// Returns its name in a schema.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Email => "email",
@@ -181,7 +181,7 @@ impl Format {
         }
     }
 
-    /// Says in a sentence fragment what is asked for.
+    /// Returns the expected format as a sentence fragment.
     pub fn wanted(self) -> &'static str {
         match self {
             Self::Email => "a mail address like ann@example.org",
@@ -189,7 +189,7 @@ impl Format {
         }
     }
 
-    /// Whether a text has the form. Only slips of the pen are rejected, because the hub cannot know which addresses exist.
+    /// Returns whether a text has the format. Only typing errors are rejected: the hub cannot know if an address exists.
     pub(super) fn takes(self, text: &str) -> bool {
         let (front, back) = match self {
             Self::Email => text.rsplit_once('@').unwrap_or_default(),
@@ -214,11 +214,11 @@ pub struct Choice {
     pub value: String,
 }
 
-/// What [`crate::Questions::ask`] gives: durable before it returns.
+/// The result of [`crate::Questions::ask`], durable before it returns.
 #[derive(Clone, Debug)]
 pub struct AskResult {
     pub ticket: Ticket,
-    /// Whether it joined a question, or an answer, that was there.
+    /// True if it joined an existing question or answer.
     pub merged: bool,
     pub state: State,
 }
@@ -229,9 +229,9 @@ pub struct Question {
     pub ticket: Ticket,
     /// Grows with every question: the key of pages.
     pub seq: i64,
-    /// What the client that asked first calls itself.
+    /// The display name of the client that asked first.
     pub client: String,
-    /// As the agent named it; may be empty, or no folder at all.
+    /// As the agent named it; may be empty, and need not be a folder.
     pub workspace: String,
     pub title: String,
     /// Markdown as the agent wrote it, control characters included.
@@ -243,11 +243,11 @@ pub struct Question {
     pub denials: Vec<String>,
     pub asked_at: Millis,
     pub deadline: Millis,
-    /// When a channel showed it first, and for how long channels showed it.
+    /// The time when a channel first showed it, and how long channels showed it.
     pub seen_at: Option<Millis>,
     pub seen_ms: Millis,
     pub snoozed_until: Option<Millis>,
-    /// How many requests get the outcome.
+    /// The number of requests that get the outcome.
     pub deliveries: u32,
     pub presence: AskerPresence,
     pub state: State,
@@ -282,46 +282,46 @@ impl AskerPresence {
 #[derive(Clone, Debug)]
 pub struct Page {
     pub questions: Vec<Question>,
-    /// How many there are on all pages.
+    /// The number of questions on all pages.
     pub total: u64,
     /// The key of the next page; `None` on the last.
     pub next: Option<i64>,
 }
 
-/// The queue as it is seen from one question.
+/// The queue as seen from one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// The place of this one among those that wait, 1 for the oldest; means nothing once it is decided.
+    /// The position among the pending questions, 1 for the oldest; meaningless once the question is decided.
     pub place: u64,
-    /// How many wait.
+    /// The number of pending questions.
     pub total: u64,
-    /// The one to turn to next, if there is another that is not put off.
+    /// The next question that is not snoozed, if there is any.
     pub next: Option<Ticket>,
 }
 
-/// Which of the decided questions; the default is all.
+/// The filter of decided questions; the default is all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Stands in the title, message, workspace, client or outcome, in any case (beyond ASCII, as written).
+    /// Found in the title, message, workspace, client or outcome, in any case (beyond ASCII, as written).
     pub text: Option<String>,
     pub kind: Option<super::outcome::OutcomeKind>,
 }
 
-/// A form or a link in the client itself that brought no answer.
+/// A form or a link in the client itself that ended without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElicitationFailure {
-    /// The user closed it, or the client did not draw it: the question is not shown there again.
+    /// The user closed it, or the client did not show it: the question is not shown there again.
     Closed,
-    /// It was sent without an answer that fits.
+    /// It was sent without a valid answer.
     Unfit,
-    /// The client says that the user opens the page of the question, which may be answered there.
+    /// The client reports that the user opens the question's page, which can take the answer.
     Followed,
-    /// The forms of the client's revision cannot say what is asked.
+    /// The forms of the client's revision cannot express the question.
     NoForm,
 }
 
 impl ElicitationFailure {
-    /// Returns its event in [`AuditEntry::kind`].
+    /// Returns its name in [`AuditEntry::kind`].
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Closed => "form_closed",

@@ -40,7 +40,7 @@ pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Reads a row. One that cannot be read is a fault of the store.
+/// Converts a row. An unreadable row is an error of the store.
 pub(super) fn question(row: questions::Question) -> Result<Question, Error> {
     let broken = || Error::Store(store::Error::Broken { what: "question", id: row.id.clone() });
     let form: Form = serde_json::from_str(&row.form).map_err(|_| broken())?;

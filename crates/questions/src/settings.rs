@@ -1,4 +1,4 @@
-//! Values that outlive the hub: the user's availability, the approval passphrase and the secrets of the hub.
+//! Persistent values: the user's availability, the approval passphrase and the secrets of the hub.
 
 use super::Questions;
 use super::availability::Availability;
@@ -9,31 +9,31 @@ use adjutant_base::text::hex;
 use adjutant_store::questions;
 
 impl Questions {
-    /// Returns whether the user takes questions now.
+    /// Returns the user's availability now.
     pub async fn availability(&self) -> Result<Availability, Error> {
         let text = questions::setting(&self.store, "availability").await?;
         let set: Availability = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         Ok(set.at(self.clock.now()))
     }
 
-    /// Sets whether the user takes questions.
+    /// Sets the user's availability.
     pub async fn set_availability(&self, availability: Availability) -> Result<(), Error> {
         questions::set_setting(&self.store, "availability", &rows::json(&availability)).await?;
         self.events.send(Event::QuestionsChanged);
         Ok(())
     }
 
-    /// Sets the approval passphrase, or changes it if `current` is the old one. Takes a moment of one core.
+    /// Sets the approval passphrase, or changes it if `current` is the old one. Keeps one core busy for a moment.
     pub async fn set_passphrase(&self, current: Option<String>, new: String) -> Result<(), Error> {
         let (passphrase, now) = (self.passphrase.clone(), self.clock.now());
         let set = tokio::task::spawn_blocking(move || passphrase.set(current.as_deref(), &new, now)).await;
         set.map_err(|_| Error::Passphrase("it was not kept".to_owned()))?
     }
 
-    /// Checks a passphrase. Takes a moment of one core, and a pause after wrong ones.
+    /// Checks a passphrase. Keeps one core busy for a moment, and requires a pause after wrong ones.
     pub async fn check_passphrase(&self, given: String) -> Result<(), Error> {
         let (passphrase, now) = (self.passphrase.clone(), self.clock.now());
-        // argon2 takes a core for a moment, which the event loop has no time for.
+        // argon2 keeps a core busy for a moment, which would block the event loop.
         let checked = tokio::task::spawn_blocking(move || passphrase.check(&given, now)).await;
         checked.map_err(|_| Error::Passphrase("it was not checked".to_owned()))?
     }

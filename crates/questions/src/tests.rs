@@ -90,7 +90,7 @@ async fn the_first_answer_wins_and_reaches_who_asked_once() {
         ),
         "{late:?}"
     );
-    // It is undelivered: it is given out once, or joined by asking again.
+    // The outcome is undelivered: it is delivered once, or joined by asking again.
     let key = asker("codex").key;
     assert_eq!(questions.undelivered(&key, 9).await.unwrap().len(), 1);
     let again = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
@@ -132,7 +132,7 @@ async fn sessions_of_one_client_share_no_question_and_a_lost_one_is_continued_in
         assert!(matches!(questions.get_as(&other.key, &first).await, Err(Error::Unknown { .. })));
     }
     assert_eq!(questions.undelivered(&three.key, 9).await.unwrap().len(), 1);
-    // By its ticket too, and what was delivered is used no more.
+    // The ticket resumes it too, and a delivered outcome is not used again.
     questions.session_closed(&three.session).await;
     assert_eq!(questions.resume(&session("codex:/a", "5"), &first).await.unwrap().ticket, first);
     assert!(questions.mark_delivered("codex:/a#5", &first).await);
@@ -152,10 +152,10 @@ async fn an_outcome_on_its_way_is_given_out_once() {
     assert_eq!(claimed.len(), 1);
     let (again, none_left) = questions.claim_undelivered(&key, 9, all).await.unwrap();
     assert!(again.is_empty() && !none_left);
-    // It did not arrive, and the next call carries it.
+    // The outcome did not arrive, so the next call carries it.
     drop(claimed.pop());
     let (claimed, _) = questions.claim_undelivered(&key, 9, all).await.unwrap();
-    // Asked again meanwhile, the same is a new question once the outcome has arrived.
+    // The same question, asked again meanwhile, is a new one once the outcome has arrived.
     let arrives = async {
         tokio::task::yield_now().await;
         for (_, claim) in claimed {
@@ -227,7 +227,7 @@ async fn silence_decides_only_what_was_seen_for_long_enough() {
         questions.run_due().await.unwrap();
         assert_eq!(questions.get(&read).await.unwrap().state, State::Pending);
     }
-    // Between two looks an hour apart nobody was there.
+    // The hour between two views does not count as seen.
     questions.clock.skip(60 * MINUTE);
     questions.mark_seen(&read, Channel::Browser).await.unwrap();
     questions.run_due().await.unwrap();
@@ -382,7 +382,7 @@ async fn what_is_too_much_or_means_nothing_is_refused_with_its_place() {
     }
 }
 
-/// An act on one of three questions.
+/// An action on one of three questions.
 #[derive(Clone, Debug)]
 enum Act {
     Ask(u8, u8),
@@ -394,7 +394,7 @@ enum Act {
     Cancel(u8, u8),
     Gone(u8),
     Fetch(u8),
-    /// So many seconds go by.
+    /// So many seconds pass.
     Wait(u16),
 }
 
@@ -414,7 +414,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// The questions, and what is known of them from outside.
+/// The questions, and the state that a caller knows.
 struct World {
     questions: Arc<Questions>,
     tickets: HashMap<u8, Ticket>,
@@ -433,7 +433,7 @@ impl World {
                     timeout: Some(Duration::from_mins(30)),
                     ..yes_or_no(&format!("Question {question}"))
                 };
-                // Both clients are sessions in one place, so each continues what the other left.
+                // Both clients are sessions in one place, so each continues the questions of the other.
                 let who = Asker { place: "codex".to_owned(), ..who(client) };
                 let ticket = questions.ask(who, draft).await.unwrap().ticket;
                 self.tickets.insert(question, ticket);
@@ -474,7 +474,7 @@ impl World {
                         assert_eq!(questions.snooze(&ticket, 5, Channel::Browser).await.is_ok(), pending);
                     }
                     Act::Seen(_) => questions.mark_seen(&ticket, Channel::Browser).await.unwrap(),
-                    // Who never asked it may not.
+                    // A client that did not ask the question cannot cancel it.
                     Act::Cancel(_, client) => drop(questions.cancel(&who(client).key, &ticket).await),
                     _ => {}
                 }
@@ -482,7 +482,7 @@ impl World {
         }
     }
 
-    /// Holds every question against what it was.
+    /// Compares every question with its previous state.
     async fn check_invariants(&mut self) {
         let pending = self.questions.pending(None, 99).await.unwrap();
         for question in &pending.questions {
@@ -518,7 +518,7 @@ proptest! {
                 world.act(act).await;
                 world.check_invariants().await;
             }
-            // In the end everything has one.
+            // In the end every question has an outcome.
             for _ in 0..200 {
                 world.act(Act::Wait(900)).await;
             }

@@ -63,14 +63,14 @@ impl Questions {
         Ok(questions::disconnect_all(&self.store, now, leased).await?)
     }
 
-    /// Removes what was decided longer ago than the settings keep it.
+    /// Deletes questions that were decided longer ago than the settings keep them.
     pub(super) async fn prune(&self) -> Result<(), Error> {
         let since = self.clock.now().saturating_sub(rows::millis(self.settings.keep));
         while questions::prune(&self.store, since).await? > 0 {}
         Ok(())
     }
 
-    /// Does what is due now; returns how long nothing else is.
+    /// Handles the questions that are due now; returns the time until the next one.
     pub(super) async fn run_due(&self) -> Result<Duration, Error> {
         let now = self.clock.now();
         let grace = rows::millis(self.settings.disconnect_grace);

@@ -1,5 +1,5 @@
-//! Validation of questions and answers: form and sizes. Nothing is truncated, because a user who reads less than was
-//! written would answer another question.
+//! Validation of questions and answers: form and sizes. Nothing is truncated, because a user who reads only a part
+//! would answer a different question.
 
 use serde_json::Value;
 
@@ -164,7 +164,7 @@ impl Answer {
     }
 }
 
-/// Says why a value does not fit its field.
+/// Returns the reason when a value does not fit its field.
 fn fits(field: &Field, given: &FieldValue, largest: usize) -> Result<(), String> {
     let short = |text: &str| {
         if text.contains('\0') {

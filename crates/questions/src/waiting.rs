@@ -1,4 +1,4 @@
-//! Waiting for an outcome, and notifying those who wait.
+//! Waiting for an outcome, and notifying the waiters.
 
 use std::time::Duration;
 

@@ -49,7 +49,7 @@ struct StreamEvent {
 }
 
 impl Ntfy {
-    /// Does not connect yet.
+    /// Makes the channel without connecting.
     pub fn new(config: NtfyConfig) -> Result<Self, Error> {
         static TLS: Once = Once::new();
         TLS.call_once(|| {
@@ -62,7 +62,7 @@ impl Ntfy {
         Ok(Self { config: Arc::new(config), client })
     }
 
-    /// Whether bodies may be sent to the server.
+    /// Returns whether the configuration allows bodies to be sent.
     pub fn takes_bodies(&self) -> bool {
         self.config.body
     }
@@ -72,7 +72,7 @@ impl Ntfy {
         self.config.body && escape_invisible::escape(body).len() <= MAX_BODY_BYTES
     }
 
-    /// Whether buttons can be answered.
+    /// Returns whether pressed buttons can be received.
     pub fn takes_actions(&self) -> bool {
         self.config.reply_topic.is_some()
     }

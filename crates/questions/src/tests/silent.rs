@@ -1,4 +1,4 @@
-//! Clients whose disconnect cannot be observed.
+//! Clients without an observable disconnect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ async fn a_client_that_nobody_can_see_is_shown_as_silent_and_still_finds_its_ans
     questions.mark_waiting(&unseen, &asked.ticket, Some(lease)).await.unwrap();
     assert_eq!(after(4).await, AskerPresence::Connected, "each look begins a new lease");
     assert_eq!(after(2).await, AskerPresence::Silent);
-    // Asked again, somebody waits.
+    // After the question is asked again, a caller waits.
     assert!(questions.ask(unseen.clone(), yes_or_no("Deploy")).await.unwrap().merged);
     assert_eq!(after(0).await, AskerPresence::Connected);
     questions.start_lease(&unseen, &asked.ticket, lease).await;
