@@ -1,10 +1,10 @@
 //! Authentication: a bearer token for `/mcp`, a login cookie for the console.
 //!
-//! They rest on different secrets, so that a program which has a token cannot make a login. The tokens are the file
-//! `token` in the home and those of `adjutant tokens`; they ask, and never answer. A cookie is a random number with a
-//! keyed hash of it. Its key is the file `login-key`, which no agent is ever given, so the hub keeps no list of
-//! logins and a login survives a restart. A new `login-key` or a new `token` ends every login. The files are read again
-//! when they change.
+//! They use different secrets, so that a program with a token cannot make a login. The tokens are the file `token` in
+//! the home and those of `adjutant tokens`; they allow asking, never answering. A cookie is a random number with a
+//! keyed hash of it. Its key is the file `login-key`, which is never given to an agent. So the hub keeps no list of
+//! logins, and a login survives a restart. A new `login-key` or a new `token` ends every login. The files are read
+//! again when they change.
 //!
 //! Browsers do not separate cookies by port: a program that runs a web server on this host's loopback could be sent the
 //! cookie. On a machine of one user such a program can read the files anyway; on a shared machine, switch HTTP off.
@@ -43,7 +43,7 @@ pub(crate) struct Authenticator {
 pub(crate) struct TokenName(pub(crate) String);
 
 impl Authenticator {
-    /// Reads the files in `home`, making those that are missing. The error is about a file and may name its path.
+    /// Reads the files in `home`, and makes missing ones. The error is about a file and may name its path.
     pub(crate) fn open(home: &Path) -> io::Result<Self> {
         let token = Arc::new(WatchedFile::new(home.join("token"), secret_file::read_or_make));
         token.get()?;
@@ -89,7 +89,7 @@ impl Authenticator {
             .any(|(name, value)| name == COOKIE_NAME && self.logins.recognize(value))
     }
 
-    /// Redeems a one-time link and returns the cookie for it. `secure` where a TLS proxy is in front.
+    /// Redeems a one-time link and returns the cookie for it. `secure` is for a TLS proxy in front.
     pub(crate) fn log_in(&self, nonce: &str, secure: bool) -> Option<HeaderValue> {
         let cookie = self.logins.redeem(nonce)?;
         let age = login::COOKIE_LIFE.as_secs();

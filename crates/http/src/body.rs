@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 /// How long a body may take to arrive.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why there is no body.
+/// A rejected or incomplete body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     TooLarge { limit: usize },
@@ -40,7 +40,7 @@ impl Fault {
     }
 }
 
-/// Reads a whole body of at most `limit` bytes. A length that is announced over the limit is refused unread.
+/// Reads a whole body of at most `limit` bytes. An announced length over the limit is rejected unread.
 pub(crate) async fn read(headers: &HeaderMap, body: Incoming, limit: usize) -> Result<Bytes, Fault> {
     if headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
         return Err(Fault::Encoded);

@@ -1,7 +1,7 @@
-//! A handler that answers a panic with an internal error.
+//! A handler wrapper that answers a panic with an internal error.
 //!
-//! rmcp runs every request in a task of its own: one that panics would leave its client waiting for ever. On a stream
-//! our own service catches it; rmcp's HTTP service takes handlers only, so here the handler is wrapped instead.
+//! rmcp runs every request in a separate task: after a panic its client would wait for ever. On a stream our service
+//! catches the panic; rmcp's HTTP service accepts handlers only, so here the handler is wrapped instead.
 #![expect(deprecated, reason = "the handshake revisions still have the methods that the newest one drops")]
 
 use std::borrow::Cow;
@@ -24,7 +24,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use adjutant_mcp::error;
 
-/// Answers as the handler inside does, and with an internal error where that one panics.
+/// Answers as the inner handler does, and with an internal error when that panics.
 #[derive(Debug)]
 pub(crate) struct CatchPanic<H>(pub(crate) H);
 

@@ -1,4 +1,4 @@
-//! Delivery of responses: what a response holds counts as delivered once the other end has its bytes.
+//! Delivery of responses: the content of a response counts as delivered once the client has its bytes.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use tokio::time::{Instant, sleep};
 use adjutant_agents::TcpConnection;
 use adjutant_host::process;
 
-/// How long the other end may take to acknowledge a response whose last byte was sent.
+/// How long the client may take to acknowledge a response after its last byte was sent.
 const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The first pause before a look at the connection, and the longest: the last bytes may still be on their way to the
+/// The first and the longest pause before the connection is checked: the last bytes may still be on their way to the
 /// socket, and the kernel delays acknowledgements by up to 40 ms.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(200));
 
@@ -28,17 +28,17 @@ pub(crate) struct Delivery {
     ends: Option<Ends>,
 }
 
-/// The ends of a delivery, of which one runs.
+/// The two ends of a delivery; exactly one runs.
 struct Ends {
     received: BoxFuture<'static, ()>,
     lost: Box<dyn FnOnce() + Send>,
-    /// Whether the response holds something that has to arrive. Otherwise the connection is not looked at.
+    /// Returns whether the response has an outcome that must arrive. Otherwise the connection is not checked.
     has_outcome: Box<dyn Fn() -> bool + Send>,
 }
 
 impl Delivery {
     /// Creates the delivery of the response to a request with these extensions: either `received` runs, or `lost`.
-    /// Only where `has_outcome` says so, the other end's acknowledgement is waited for.
+    /// Waits for the client's acknowledgement only if `has_outcome` returns true.
     pub(crate) fn new(
         extensions: &Extensions,
         has_outcome: impl Fn() -> bool + Send + 'static,
@@ -54,7 +54,7 @@ impl Delivery {
         response.map(|body| Body::new(FollowedBody { body, delivery: Some(self) }))
     }
 
-    /// Notes that all bytes were handed to the connection.
+    /// Records that all bytes were handed to the connection.
     fn sent(mut self) {
         let connection = self.connection.take();
         let Some(Ends { received, lost, has_outcome }) = self.ends.take() else { return };
@@ -76,7 +76,7 @@ impl Drop for Delivery {
     }
 }
 
-/// Waits until the other end of a connection has all bytes; false when the connection was broken before.
+/// Waits until the peer of a connection has all bytes; false when the connection broke before.
 pub(crate) async fn is_acknowledged(connection: Option<&TcpConnection>) -> bool {
     let Some(connection) = connection else { return true };
     let end = Instant::now() + ACKNOWLEDGE_TIMEOUT;
@@ -91,7 +91,7 @@ pub(crate) async fn is_acknowledged(connection: Option<&TcpConnection>) -> bool 
     }
 }
 
-/// The body of a response whose delivery is followed.
+/// The body of a response with its delivery.
 struct FollowedBody {
     body: Body,
     delivery: Option<Delivery>,

@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use axum::http::header::{HOST, HeaderName, HeaderValue, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 
-/// Under which names this listener is reached.
+/// The names under which this listener is reached.
 #[derive(Debug)]
 pub(crate) struct Names {
     hosts: Vec<String>,
@@ -51,12 +51,12 @@ impl Names {
         Self { hosts, origins, console }
     }
 
-    /// Returns the origin under which the user reaches the console: the proxy's name where there is one.
+    /// Returns the origin under which the user reaches the console: the proxy's name if there is one.
     pub(crate) fn console(&self) -> &str {
         self.console.as_str()
     }
 
-    /// Says why a request is refused, or nothing if it may pass.
+    /// Returns the reason to reject a request; `None` if it may pass.
     pub(crate) fn refusal(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Refusal> {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
@@ -77,8 +77,8 @@ impl Names {
         {
             return Some(Refusal::Origin);
         }
-        // A browser says where a request comes from even where it sends no Origin (an image, a script). Following a
-        // link to a page is the one act that may come from elsewhere; it carries no cookie and does nothing.
+        // A browser names the source of a request even without an Origin (an image, a script). Only following a link to
+        // a page may come from another site; it carries no cookie and changes nothing.
         if let Some(site) = headers.get("sec-fetch-site")
             && site != "same-origin"
             && site != "none"
@@ -102,7 +102,7 @@ fn is_one_of(value: &HeaderValue, allowed: &[String]) -> bool {
     allowed.iter().any(|one| one.as_bytes().eq_ignore_ascii_case(value.as_bytes()))
 }
 
-/// Why the guard refuses.
+/// The reason for a rejection by the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     HostCount,
@@ -118,7 +118,7 @@ impl Refusal {
         }
     }
 
-    /// Returns what the caller may know, and what to do.
+    /// Returns the message for the caller, with advice.
     pub(crate) fn message(self) -> &'static str {
         match self {
             Self::HostCount => "exactly one Host header is needed",
@@ -130,8 +130,8 @@ impl Refusal {
     }
 }
 
-/// Puts the headers that every answer carries: no sniffing, no referrer, no embedding elsewhere. A page may have
-/// set one by itself: with no referrer at all a browser sends `Origin: null` with the page's own forms.
+/// Adds the headers of every response: no sniffing, no referrer, no embedding elsewhere. A page may have set one
+/// itself, because without any referrer a browser sends `Origin: null` with the page's forms.
 pub(crate) fn harden(headers: &mut HeaderMap) {
     const ALWAYS: [(HeaderName, HeaderValue); 4] = [
         (HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff")),

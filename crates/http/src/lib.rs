@@ -1,8 +1,8 @@
 //! The HTTP interface: `/mcp` for clients, the console for users, one guard for both.
 //!
-//! In the order of a request: the connection is bounded in number and time ([`listener`]), Host and Origin are checked
-//! ([`host_guard`]), the body is read whole under its limit ([`body`]), the caller shows a token or a login ([`auth`]), and
-//! only then a route answers: an MCP server ([`mcp_endpoint`], with its [`sessions`]) or the console's pages.
+//! The steps of a request: connections are bounded in number and time ([`listener`]), Host and Origin are checked
+//! ([`host_guard`]), the body is read whole under its limit ([`body`]), the caller shows a token or a login ([`auth`]),
+//! and only then a route answers: an MCP server ([`mcp_endpoint`], with its [`sessions`]) or the console's pages.
 
 mod auth;
 mod body;
@@ -64,7 +64,7 @@ pub struct BoundListener {
     names: Names,
     authenticator: Option<auth::Authenticator>,
     proxied: bool,
-    /// Agents need no token; the user logs in all the same.
+    /// True if agents need no token; the user must log in all the same.
     unauthenticated_agents: bool,
 }
 
@@ -83,7 +83,7 @@ impl BoundListener {
         Self::behind(listener, address, config, home)
     }
 
-    /// The same with a listener that was bound before this process began.
+    /// Like [`Self::open`], with a listener that was bound before this process began.
     pub fn from_listener(
         listener: std::net::TcpListener,
         config: &HttpConfig,
@@ -118,25 +118,25 @@ impl BoundListener {
         })
     }
 
-    /// Lets agents on this machine in without the token, as the contract of the questions asks. The console still takes
-    /// a login, because an asker must not be able to answer.
+    /// Admits agents on this machine without a token, as the contract of the questions requires. The console still
+    /// requires a login, because an asker must not be able to answer.
     pub fn allow_unauthenticated_agents(mut self) -> Self {
         self.unauthenticated_agents = self.address.ip().is_loopback();
         self
     }
 
-    /// The bound address, so port 0 is already a real port.
+    /// Returns the bound address, with a real port in place of port 0.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The console's origin as a browser names it.
+    /// Returns the console's origin as a browser names it.
     pub fn console(&self) -> &str {
         self.names.console()
     }
 
-    /// Returns what makes links to the console: each logs one browser in, once, within two minutes; where nobody is
-    /// asked it is the plain address. `None` is a failure of the random source.
+    /// Returns a function that makes links to the console: each logs one browser in, once, within two minutes. Without
+    /// authentication the link is the plain address. `None` is a failure of the random source.
     pub fn links(&self) -> impl Fn() -> Option<String> + Send + Sync + 'static {
         let logins = self.authenticator.as_ref().map(|authenticator| authenticator.logins().clone());
         let console = self.console().to_owned();
@@ -147,7 +147,7 @@ impl BoundListener {
     }
 }
 
-/// Says whether `address` may be listened on: other machines need a token and a proxy in front.
+/// Fails if `address` may not be listened on: other machines need a token and a proxy in front.
 fn allowed(address: SocketAddr, config: &HttpConfig) -> Result<(), Error> {
     let exposed = !address.ip().is_loopback();
     if exposed && (config.auth == Auth::None || config.behind_tls_proxy.is_empty()) {
@@ -156,14 +156,14 @@ fn allowed(address: SocketAddr, config: &HttpConfig) -> Result<(), Error> {
     Ok(())
 }
 
-/// Serves the product until `app.shutdown` is cancelled and what was in flight has ended or its grace is over.
+/// Serves the product until `app.shutdown` is cancelled and the requests in flight have ended or their grace is over.
 pub async fn serve(app: Arc<App>, listener: BoundListener) {
     let servers = [
         ("/mcp", mcp::ToolsetSelection::All),
         ("/mcp/agents", mcp::ToolsetSelection::Agents),
         ("/mcp/assistant", mcp::ToolsetSelection::Assistant),
         ("/mcp/questions", mcp::ToolsetSelection::Questions),
-        // The contract's address of the same toolset.
+        // The contract's path of the same toolset.
         ("/mcp/popup", mcp::ToolsetSelection::Questions),
         ("/mcp/codex", mcp::ToolsetSelection::Codex),
         ("/mcp/prompts", mcp::ToolsetSelection::Prompts),
@@ -200,7 +200,7 @@ async fn serve_these(app: Arc<App>, listener: BoundListener, servers: &[(&str, m
     run(shared, listener, routes.merge(web::router(app))).await;
 }
 
-/// Serves handlers of `factory` on `/mcp`, behind the product's own layers.
+/// Serves handlers of `factory` on `/mcp`, with the same checks as the product.
 #[cfg(feature = "fixture")]
 pub async fn serve_handler<H, F>(app: Arc<App>, listener: BoundListener, factory: F)
 where
@@ -303,7 +303,7 @@ impl Gate {
         self.authenticator.as_ref().is_none_or(|authenticator| authenticator.check_login(headers))
     }
 
-    /// Returns the refusal of a request that may not go on. Puts the name of its token into a request to `/mcp`.
+    /// Returns the rejection of a request that may not pass. Adds the name of its token to a request to `/mcp`.
     fn admit(&self, parts: &mut request::Parts, mcp: bool) -> Option<Response<Body>> {
         if let Some(refusal) = self.names.refusal(&parts.method, &parts.uri, &parts.headers) {
             return Some(refuse(mcp, refusal.status(), refusal.message()));
@@ -322,7 +322,7 @@ impl Gate {
             }
             return None;
         }
-        // A feed is for programs of this machine: where a proxy is in front, it is a page like any other.
+        // A feed is for programs of this machine: with a proxy in front, it is a page like any other.
         if web::is_asset(parts.uri.path()) || (web::is_feed(parts.uri.path()) && !self.proxied) {
             return None;
         }
@@ -355,7 +355,7 @@ impl Gate {
     }
 }
 
-/// A refusal in the language of the route.
+/// Returns a rejection in the format of the route.
 fn refuse(mcp: bool, status: StatusCode, message: impl Into<String>) -> Response<Body> {
     if mcp { responses::invalid(status, None, message) } else { responses::plain(status, message) }
 }

@@ -21,32 +21,33 @@ use tokio_util::sync::CancellationToken;
 
 use adjutant_agents::TcpConnection;
 
-/// How long a client may take from a connection's start, or from the last answer, to the end of the next head.
-/// It bounds both a head that drips in and a connection that is kept for nothing.
+/// How long a client may take from a connection's start, or from the last response, to the end of the next head.
+/// Bounds both a slowly arriving head and an unused connection.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes of a request's head, and of what is buffered for writing.
 const BUFFER: usize = 64 * 1024;
 
-/// Maximum number of admitted connections, where the process may open that many files.
+/// Maximum number of admitted connections, if the process may open that many files.
 const MAX_CONNECTIONS: u64 = 2048;
 
-/// Maximum number of connections that have not been admitted. A new one takes the place of the oldest, so that slow
-/// connections keep nobody else out.
+/// Maximum number of connections that have not been admitted. A new one replaces the oldest, so that slow connections
+/// do not block others.
 const MAX_PENDING: usize = 1024;
 
-/// Maximum number of them of one peer, once the oldest has had [`PENDING_GRACE`]: a client may open many at once.
+/// Maximum number of pending connections of one peer. It applies once the oldest is older than [`PENDING_GRACE`],
+/// because a client may open many at once.
 const MAX_PENDING_PER_PEER: usize = 128;
 const PENDING_GRACE: Duration = Duration::from_secs(1);
 
-/// Files that the rest of the process keeps for itself.
+/// Files reserved for the rest of the process.
 const OTHER_FILES: u64 = 128;
 
-/// The message for a request whose connection cannot be admitted.
+/// The message for a request on a connection that cannot be admitted.
 pub(crate) const BUSY: &str = "too many connections are open; close some, then try again";
 
-/// The connections of one listener. A connection is admitted with its first request that is complete and may pass;
-/// until then it takes no place from those that are.
+/// The connections of one listener. A connection is admitted with its first complete and permitted request; until
+/// then it takes no place from admitted ones.
 #[derive(Debug)]
 struct Connections {
     places: Arc<Semaphore>,
@@ -65,7 +66,7 @@ struct Admission {
 }
 
 impl Connections {
-    /// Enters a new connection of `peer`. Displaces the oldest connection that is pending where there are too many.
+    /// Enters a new connection of `peer`. Displaces the oldest pending connection if there are too many.
     fn enter(self: &Arc<Self>, peer: IpAddr) -> Arc<Admission> {
         let admission = Arc::new(Admission {
             connections: self.clone(),
@@ -121,7 +122,7 @@ where
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
-            // Ended connections are taken out as they end, so that the set does not grow with the uptime.
+            // Ended connections are removed at once, so that the set does not grow with the uptime.
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
@@ -149,7 +150,7 @@ where
     connections.shutdown().await;
 }
 
-/// Without this a small answer waits for the acknowledgement of the one before it, 40 ms on Linux.
+/// Disables Nagle's algorithm: a small response would wait for the previous acknowledgement, 40 ms on Linux.
 fn prepare(stream: &TcpStream) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY is not to be had");
@@ -169,7 +170,7 @@ async fn serve<A, F>(
     let displaced = admission.displaced.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(admission.clone());
-        // The process at the other end may have to be known; a request says nothing about that by itself.
+        // Handlers may need the process at the other end, which the request itself does not name.
         if let Some(link) = &link {
             request.extensions_mut().insert(link.clone());
         }
@@ -195,8 +196,8 @@ async fn serve<A, F>(
     }
 }
 
-/// An accept that failed for want of files succeeds again when some are closed; one that the client broke off
-/// needs no rest.
+/// Pauses after a failed accept: without free files it succeeds only after some are closed. An accept that the
+/// client broke off needs no pause.
 async fn rest(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
@@ -205,7 +206,7 @@ async fn rest(error: &io::Error) {
     }
 }
 
-/// Lets this process open as many files as it may, and returns how many connections can be admitted.
+/// Raises this process's limit of open files to the maximum, and returns how many connections can be admitted.
 fn places() -> usize {
     let mut files = getrlimit(Resource::Nofile);
     let wanted = MAX_CONNECTIONS + MAX_PENDING as u64 + OTHER_FILES;

@@ -1,9 +1,9 @@
 //! One MCP server on one path: Streamable HTTP by protocol version, with the same decoder as stdio.
 //!
-//! A request is read here exactly as on a stream, then handed to rmcp in the words of what was read. Which of two
-//! rmcp services gets it is decided per request: `initialize`, and whatever names a session, belongs to the sessions
-//! of the handshake revisions; everything else stands alone. Standing alone without `_meta` means a client that never
-//! shook hands: it is served as 2024-11-05, with one JSON answer, so that a single `curl` works.
+//! A request is decoded here exactly as on a stream, then encoded again for one of two rmcp services. `initialize`
+//! and every request that names a session go to the sessions of the handshake revisions; any other request is
+//! stateless. A stateless request without `_meta` is from a client without a handshake: it is served as 2024-11-05,
+//! with one JSON answer, so that a single `curl` works.
 
 mod batch;
 mod in_session;
@@ -52,7 +52,7 @@ const SESSION_ID: &str = "mcp-session-id";
 const REVISION: &str = "mcp-protocol-version";
 const BOTH_KINDS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// The revision of a client that never said one.
+/// The revision of a client that named none.
 const FIRST_REVISION: &str = "2024-11-05";
 
 use stateless::StatelessRequest;
@@ -68,13 +68,13 @@ pub(crate) struct HandlerContext {
     pub connected: Arc<ClientHandle>,
     /// The connection that the first request came over.
     pub link: Option<Arc<TcpConnection>>,
-    /// What the address adds to the client's name, as `?client=…`.
+    /// The address's addition to the client's name, as `?client=…`.
     pub client: Option<String>,
     /// The name of the agent's token; empty for the hub's own.
     pub token: String,
     /// Outcomes of questions that are on their way to the client.
     pub deliveries: Arc<Deliveries>,
-    /// Of the subscription that is asked for.
+    /// The state of the requested subscription.
     pub subscriber: Option<Arc<SubscriberState>>,
 }
 
@@ -97,13 +97,13 @@ impl HandlerContext {
     }
 }
 
-/// What all mounts of one listener share.
+/// The state shared by all mounts of one listener.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub app: Arc<App>,
     pub registry: Arc<Registry>,
     pub callers: Arc<Callers>,
-    /// Of the questions' contract.
+    /// The event streams of the questions' contract.
     pub streams: Arc<Streams>,
     /// Cancelled when the grace period is over: ends every call and stream.
     pub give_up: CancellationToken,
@@ -112,11 +112,11 @@ pub(crate) struct Shared {
 /// One server, ready to answer.
 struct Endpoint<H> {
     name: &'static str,
-    /// Whether the contract of the questions is served here.
+    /// True if the contract of the questions is served here.
     asks: bool,
     shared: Shared,
     manager: Arc<Sessions>,
-    /// Takes what no session has.
+    /// Records messages without a session.
     tape: OnceLock<Tape>,
     sessions: StreamableHttpService<CatchPanic<H>, Sessions>,
     stateless: StreamableHttpService<CatchPanic<H>, NeverSessionManager>,
@@ -126,7 +126,7 @@ struct Endpoint<H> {
 enum Named {
     Session(Arc<Session>),
     Nothing,
-    /// It names one that is unknown here, or several.
+    /// The request names an unknown session, or several.
     Gone,
 }
 
@@ -174,7 +174,7 @@ impl<H: ServerHandler> Endpoint<H> {
         if parts.method != Method::POST {
             return self.other(parts).await;
         }
-        // The body was read whole before, so this neither waits nor copies.
+        // The body was read whole earlier, so this neither waits nor copies.
         let Ok(bytes) = axum::body::to_bytes(body, usize::MAX).await else {
             return responses::invalid(StatusCode::BAD_REQUEST, None, "the body could not be read");
         };
@@ -187,7 +187,7 @@ impl<H: ServerHandler> Endpoint<H> {
             parts.headers.insert(ACCEPT, BOTH_KINDS);
         }
         let opened = envelope::open(text);
-        // Whatever session it names: the stateless revision has none.
+        // A session id is ignored here, because the stateless revision has no sessions.
         if let Some(asked) = opened.as_ref().ok().and_then(StatelessRequest::read) {
             return self.handle_stateless(parts, text, asked).await;
         }
@@ -228,7 +228,7 @@ impl<H: ServerHandler> Endpoint<H> {
         }
     }
 
-    /// Refuses in the shape of the server's contract.
+    /// Rejects a message in the format of the server's contract.
     fn refused(&self, parts: &request::Parts, session: Option<&Session>, refusal: Refusal) -> Response<Body> {
         let error = match (mcp::ToolsetSelection::from_name(self.name), revision(parts, session)) {
             (Some(server), Some(revision)) => error::in_contract(server, revision, refusal.error),
@@ -237,7 +237,8 @@ impl<H: ServerHandler> Endpoint<H> {
         refused(&Refusal { error, ..refusal })
     }
 
-    /// The message as the handler gets it: what the contract of 2024-11-05 answers in its own shape is wrapped.
+    /// Returns the message for the handler: a request that the contract of 2024-11-05 answers in a special format is
+    /// wrapped.
     fn shaped(
         &self,
         parts: &request::Parts,
@@ -250,7 +251,7 @@ impl<H: ServerHandler> Endpoint<H> {
         }
     }
 
-    /// Whether the questions' contract is served here now: in the server of all toolsets the toolset may be switched off.
+    /// Returns whether the questions' contract is served here now: the server of all toolsets may have it switched off.
     fn asks(&self) -> bool {
         let switched = self.name == mcp::ToolsetSelection::All.name();
         self.asks && (!switched || self.shared.app.toolsets.has(Toolset::Questions, ""))
@@ -293,7 +294,7 @@ impl<H: ServerHandler> Endpoint<H> {
                     return responses::refuse(StatusCode::BAD_REQUEST, &Refusal { id, error });
                 }
                 parts.headers.entry(REVISION).or_insert(HeaderValue::from_static(FIRST_REVISION));
-                // The one answer is JSON, so a client that knows no event streams may ask.
+                // The only answer is JSON, so a client without event streams is accepted.
                 if accepts(&parts.headers, "application/json") {
                     parts.headers.insert(ACCEPT, BOTH_KINDS);
                 }
@@ -385,7 +386,7 @@ impl Denied {
     }
 }
 
-/// The request for rmcp, with the message in rmcp's own words: what it reads is what was checked.
+/// Returns the request for rmcp with the message encoded anew, so that rmcp reads exactly the checked message.
 fn rewritten(parts: request::Parts, message: &ClientJsonRpcMessage) -> Option<request::Request<Full<Bytes>>> {
     let bytes = serde_json::to_vec(message)
         .inspect_err(|reason| tracing::error!(%reason, "a message that was read cannot be written"))
@@ -399,8 +400,8 @@ fn accepted() -> Response<Body> {
     response
 }
 
-/// A well-formed request whose parameters do not fit gets its answer like any other; a body that is no request is a
-/// bad request of HTTP too.
+/// Returns a rejection. Invalid parameters of a well-formed request get status 200, like any answer; any other body
+/// is a bad request of HTTP too.
 fn refused(refusal: &Refusal) -> Response<Body> {
     let status = match refusal.error.code {
         ErrorCode::INVALID_PARAMS => StatusCode::OK,
@@ -409,12 +410,12 @@ fn refused(refusal: &Refusal) -> Response<Body> {
     responses::refuse(status, refusal)
 }
 
-/// The name of the token that a request carries; empty for the hub's own.
+/// Returns the name of the token that a request carries; empty for the hub's own.
 fn token_name(extensions: &Extensions) -> &str {
     extensions.get::<TokenName>().map_or("", |token| &token.0)
 }
 
-/// The revision of what a client sends: its session's, else what its header says.
+/// Returns the revision of a client's message: its session's, otherwise its header's.
 fn revision(parts: &request::Parts, session: Option<&Session>) -> Option<Revision> {
     match (session, named_revision(&parts.headers)) {
         (Some(session), _) => session.revision(),
@@ -423,13 +424,13 @@ fn revision(parts: &request::Parts, session: Option<&Session>) -> Option<Revisio
     }
 }
 
-/// The revision that the header names, or the refusal of one that is not served here.
+/// Returns the revision that the header names, or the error for an unsupported one.
 fn named_revision(headers: &HeaderMap) -> Option<Result<Revision, ErrorData>> {
     let named = String::from_utf8_lossy(headers.get(REVISION)?.as_bytes());
     Some(Revision::parse(&named).ok_or_else(|| error::unknown_revision(&named)))
 }
 
-/// Says whether a client takes whatever comes, by its silence or by `*/*`.
+/// Returns whether a client accepts any media type: without an Accept header, or with `*/*`.
 fn any_kind(headers: &HeaderMap) -> bool {
     !headers.contains_key(ACCEPT) || accepts(headers, "*/*")
 }
@@ -438,7 +439,7 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     kinds(headers).any(|one| one.eq_ignore_ascii_case(kind))
 }
 
-/// The media types that a client takes, in its order.
+/// Returns the media types that a client accepts, in its order.
 fn kinds(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     headers
         .get_all(ACCEPT)

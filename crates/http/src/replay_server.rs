@@ -1,7 +1,7 @@
 //! A loopback server that replays a recording of HTTP: each request gets the response of the matching recorded request.
 //!
-//! Every program that knows the address may ask, as long as it uses the listener's own name. What is played is as
-//! confidential as the recording, so the guard of the hub's routes is in front here too.
+//! Every program that knows the address may send requests, if it uses the listener's own name. A replay is as
+//! confidential as its recording, so the guard of the hub's routes is in front here too.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -25,12 +25,12 @@ use super::mcp_endpoint::head;
 use super::{body, listener, responses};
 use adjutant_host::recorder::replay::{Due, Heard, Player};
 
-/// Bytes of a body; a longer one is not compared.
+/// Maximum bytes of a body; a longer one is not compared.
 const LONGEST: usize = 32 << 20;
-/// How long what is played may go on once the player is to stop.
+/// How long open responses may continue after `stop`.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// A player, and the requests that wait for what it plays.
+/// A player, and the requests that wait for its messages.
 struct Stage {
     player: Mutex<Cast>,
     names: Names,
@@ -38,7 +38,7 @@ struct Stage {
 
 struct Cast {
     player: Player,
-    /// The answers that go on, by the number of the recorded request; what is sent there has a bound by the recording.
+    /// The open responses by the number of the recorded request. The recording bounds the messages sent to them.
     open: HashMap<u64, UnboundedSender<Due>>,
     /// Called after each request.
     heard: Box<dyn Fn(&Player) + Send>,
@@ -88,12 +88,13 @@ impl Stage {
             Err(_) if parts.method == Method::POST => return empty(StatusCode::ACCEPTED),
             Err(_) => return empty(StatusCode::METHOD_NOT_ALLOWED),
         };
-        // It does not come where the recording ends before, or waits for another request.
+        // No response comes if the recording ends before, or waits for a different request.
         let Some(first) = answers.next().await else { return empty(StatusCode::SERVICE_UNAVAILABLE) };
         self.begin(&first, answers)
     }
 
-    /// Gives the player a request. Returns what is played to it from now on, or what it is told that nobody asked then.
+    /// Passes a request to the player. Returns the messages of its response, or the answer to a request that is not in
+    /// the recording.
     fn hear(
         &self,
         line: &[u8],
@@ -113,18 +114,18 @@ impl Stage {
         open.insert(call, sender);
         while let Some(due) = player.due() {
             if let Some(sender) = open.get(&due.call) {
-                // Who asked may be gone.
+                // The client may be gone.
                 let _ = sender.unbounded_send(due);
             }
         }
-        // A stream that a client opened for whatever comes stays until it goes, or asks for it anew.
+        // A stream of a GET stays open until its client leaves or opens it again.
         let stays = |call: u64| player.calls.get(&call).is_some_and(|call| call.asked.start == "GET");
         open.retain(|call, _| player.goes_on(*call) || stays(*call));
         heard(player);
         Ok(answers)
     }
 
-    /// Makes an answer of its head and of what is played behind it.
+    /// Makes a response from its recorded head and the following messages.
     fn begin(&self, first: &Due, answers: UnboundedReceiver<Due>) -> Response<Body> {
         let answered = self.cast().player.calls.get(&first.call).and_then(|call| call.answered.clone());
         let Some(answered) = answered.filter(|_| first.is_head) else {

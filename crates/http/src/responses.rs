@@ -1,4 +1,4 @@
-//! Responses of the HTTP interface itself: refusals, as JSON-RPC on `/mcp` and as plain text elsewhere.
+//! Responses of the HTTP interface itself: rejections, as JSON-RPC on `/mcp` and as plain text elsewhere.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
@@ -12,20 +12,20 @@ use adjutant_mcp::error::{self, Refusal};
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// Bytes of an inner layer's plain answer that are looked at.
+/// Maximum bytes of an inner layer's plain answer that are read.
 const PLAIN: usize = 4096;
 
-/// A JSON-RPC error as a whole answer.
+/// Returns a JSON-RPC error as a whole response.
 pub(crate) fn refuse(status: StatusCode, refusal: &Refusal) -> Response<Body> {
     with(status, JSON, refusal.to_json().to_string())
 }
 
-/// A JSON-RPC message as a whole answer.
+/// Returns a JSON-RPC message as a whole response.
 pub(crate) fn json(status: StatusCode, message: &Value) -> Response<Body> {
     with(status, JSON, message.to_string())
 }
 
-/// A JSON-RPC error for a request that was refused as such, before or apart from its method.
+/// Returns a JSON-RPC error for a request that was rejected before or apart from its method.
 pub(crate) fn invalid(
     status: StatusCode,
     id: Option<RequestId>,
@@ -34,29 +34,29 @@ pub(crate) fn invalid(
     refuse(status, &Refusal { id, error: error::invalid_request(message) })
 }
 
-/// A fault of ours; the log has the reason.
+/// Returns an internal error; the log has the reason.
 pub(crate) fn internal(id: Option<RequestId>) -> Response<Body> {
     refuse(StatusCode::INTERNAL_SERVER_ERROR, &Refusal { id, error: error::internal() })
 }
 
-/// The answer to a request of a session that is not there.
+/// Returns the response to a request of an unknown session.
 pub(crate) fn no_session(id: Option<RequestId>) -> Response<Body> {
     let message = "the session is unknown or has ended; start a new one with `initialize`";
     invalid(StatusCode::NOT_FOUND, id, message)
 }
 
-/// The answer to a client that does not take both kinds of answer.
+/// Returns the response to a client that does not accept both kinds of answer.
 pub(crate) fn not_acceptable(id: Option<RequestId>) -> Response<Body> {
     let message = "header Accept must list application/json and text/event-stream";
     invalid(StatusCode::NOT_ACCEPTABLE, id, message)
 }
 
-/// A refusal outside `/mcp`: one plain sentence.
+/// Returns a rejection outside `/mcp`: one plain sentence.
 pub(crate) fn plain(status: StatusCode, message: impl Into<String>) -> Response<Body> {
     with(status, TEXT, message.into() + "\n")
 }
 
-/// The answer to a request without the token; it says where a token is to be found.
+/// Returns the response to a request without a token; it names the place to find one.
 pub(crate) fn unauthorized() -> Response<Body> {
     let mut response = invalid(
         StatusCode::UNAUTHORIZED,
@@ -69,8 +69,8 @@ pub(crate) fn unauthorized() -> Response<Body> {
 
 /// Turns a plain-text failure of the protocol layer into a JSON-RPC error with the request's id.
 ///
-/// The status stays. What the layer says of a faulty request may be passed on; what it says of a fault of its own
-/// may name internals and stays in the log.
+/// The status stays. The layer's message about a faulty request is passed on; its message about an internal fault may
+/// name internals and stays in the log.
 pub(crate) async fn readable(response: Response<Body>, id: Option<RequestId>) -> Response<Body> {
     let status = response.status();
     let json = response

@@ -1,7 +1,7 @@
-//! Sessions of the handshake revisions: bounded in number, ended when idle, never in the middle of a call.
+//! Sessions of the handshake revisions: bounded in number, and ended when idle, never during a call.
 //!
-//! rmcp keeps the sessions; its own clock would end one during a long call, so it is switched off and this module
-//! counts what runs. [`Registry`] knows the sessions of all mounts, [`Sessions`] is one endpoint's view of it:
+//! rmcp holds the sessions. Its idle timeout would end one during a long call, so it is switched off and this module
+//! counts the running calls. [`Registry`] knows the sessions of all mounts, [`Sessions`] is one endpoint's view of it:
 //! a session is served by the endpoint that opened it and is unknown to the others.
 
 mod responses;
@@ -35,11 +35,11 @@ use adjutant_questions::Questions;
 use responses::Responses;
 use transport::Wire;
 
-/// Requests in flight in one session; as on a stream.
+/// Maximum requests in flight in one session, as on a stream.
 pub(crate) const MAX_IN_FLIGHT: usize = 512;
 
 tokio::task_local! {
-    /// The place of the session that is being opened; given back if none is.
+    /// The place for the session that is being opened; released if none is opened.
     static PLACE: Cell<Option<OwnedSemaphorePermit>>;
 }
 
@@ -50,11 +50,11 @@ pub(crate) struct Registry {
     live: Mutex<HashMap<SessionId, Live>>,
     places: Arc<Semaphore>,
     idle: Duration,
-    /// Ends event streams that no call owns.
+    /// Ends event streams that belong to no call.
     stop: CancellationToken,
 }
 
-/// One session, as far as its life is concerned.
+/// The lifetime of one session.
 #[derive(Debug)]
 pub(crate) struct Session {
     id: SessionId,
@@ -62,26 +62,26 @@ pub(crate) struct Session {
     state: Mutex<Use>,
     opened_by: OnceLock<Opener>,
     responses: Mutex<Responses>,
-    /// Takes what its client sends and receives, from the handshake on.
+    /// Records all that its client sends and receives, from the handshake on.
     pub tape: OnceLock<Tape>,
 }
 
 /// The opener of a session.
 #[derive(Debug)]
 struct Opener {
-    /// The questions of the hub, and the name under which the session asks.
+    /// The questions of the hub, and the session's name as an asker.
     questions: Arc<Questions>,
     asks_as: String,
-    /// The name of the token; requests with another one do not find the session.
+    /// The name of the token; requests with a different token do not find the session.
     token: String,
     deliveries: Arc<Deliveries>,
 }
 
-/// A session that can be found.
+/// A session in the registry.
 #[derive(Debug)]
 struct Live {
     session: Arc<Session>,
-    /// Given back when the session can no longer be found, though its last task may still be ending.
+    /// Released when the session leaves the registry, though its last task may still be ending.
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -91,19 +91,19 @@ struct Use {
     /// Open event streams.
     streams: usize,
     last: Instant,
-    /// What the handshake agreed on.
+    /// The revision agreed in the handshake.
     revision: Option<Revision>,
 }
 
-/// What a request in flight asks for, as far as the shape of its answer depends on it.
+/// The kind of a request in flight, as far as the format of its answer depends on it.
 #[derive(Debug)]
 enum Call {
-    /// The contracts' answer shows the client what it said of itself.
+    /// The answer repeats the client's description of itself, as the contracts require.
     Initialize(Box<Implementation>),
     Other,
 }
 
-/// Why a request is not taken into a session.
+/// The reason why a session rejects a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// The id is in flight.
@@ -124,8 +124,8 @@ impl Session {
         }
     }
 
-    /// Sets what is known of the session's opener: the name under which it asks, so that its end is recorded with its
-    /// questions, the name of its token, and the outcomes that are on their way to it.
+    /// Sets the session's opener: its name as an asker, so that its end is recorded with its questions, the name of its
+    /// token, and the outcomes that are on their way to it.
     pub(crate) fn opened_by(
         &self,
         questions: Arc<Questions>,
@@ -191,12 +191,12 @@ impl Session {
         self.opened_by.get().map(|opener| &*opener.deliveries)
     }
 
-    /// Notes the stream of a request by the id of its first event.
+    /// Records the stream of a request by the id of its first event.
     pub(crate) fn number_stream(&self, event: &str, id: &RequestId) {
         self.responses().number(event, id);
     }
 
-    /// Notes that a response passes. What nobody reads is not delivered.
+    /// Records that a response passes. Without a reader its outcomes stay undelivered.
     fn pass(&self, id: &RequestId, message: &ServerJsonRpcMessage) {
         let Some(deliveries) = self.deliveries() else { return };
         let claims = deliveries.take(id);
@@ -217,7 +217,7 @@ impl Session {
         &self.id
     }
 
-    /// Takes a request in. Once [`Claim::handed_over`] it counts until it is answered or cancelled.
+    /// Counts a request as in flight; after [`Claim::handed_over`], until it is answered or cancelled.
     pub(crate) fn claim<'a>(&'a self, id: &'a RequestId) -> Result<Claim<'a>, Denied> {
         let mut state = self.lock();
         state.last = Instant::now();
@@ -237,30 +237,30 @@ impl Session {
         state.last = Instant::now();
     }
 
-    /// What the handshake agreed on; `None` until it has.
+    /// Returns the revision agreed in the handshake; `None` before.
     pub(crate) fn revision(&self) -> Option<Revision> {
         self.lock().revision
     }
 
-    /// Returns whether a request that its client cancelled is answered all the same, as the assistant's contract has it.
+    /// Returns whether a cancelled request is answered all the same, as the assistant's contract requires.
     pub(crate) fn tells_cancelled(&self) -> bool {
         ToolsetSelection::from_name(self.endpoint) == Some(ToolsetSelection::Assistant)
             && self.revision() == Some(Revision::V2024_11_05)
     }
 
-    /// Returns whether the handshake agreed on the one revision that has batches.
+    /// Returns whether the handshake agreed on the only revision with batches.
     pub(crate) fn takes_batches(&self) -> bool {
         self.revision() == Some(Revision::V2025_03_26)
     }
 
-    /// How long nothing has run here; `None` while something does.
+    /// Returns how long the session has been idle; `None` while a request or a stream is open.
     fn idle_for(&self, now: Instant) -> Option<Duration> {
         let state = self.lock();
         (state.in_flight.is_empty() && state.streams == 0).then(|| now.saturating_duration_since(state.last))
     }
 }
 
-/// A request that is taken in and not handed over yet: it is released with the value, as when its client goes meanwhile.
+/// A request in flight that is not handed over yet. It is released on drop, as when its client leaves meanwhile.
 #[derive(Debug)]
 pub(crate) struct Claim<'a> {
     session: &'a Session,
@@ -268,7 +268,7 @@ pub(crate) struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// Leaves the request to its answer.
+    /// Keeps the request in flight until its answer.
     pub(crate) fn handed_over(self) {
         std::mem::forget(self);
     }
@@ -280,7 +280,7 @@ impl Drop for Claim<'_> {
     }
 }
 
-/// An event stream that is open; counted until it is dropped.
+/// An open event stream, counted until it is dropped.
 struct OpenStream(Arc<Session>);
 
 impl OpenStream {
@@ -299,7 +299,7 @@ impl Drop for OpenStream {
 }
 
 impl Registry {
-    /// Makes a registry of at most `limit` sessions. A session in which nothing ran for `idle` may be ended.
+    /// Makes a registry of at most `limit` sessions. A session that was idle for `idle` may be ended.
     pub(crate) fn new(limit: usize, idle: Duration, stop: CancellationToken) -> Self {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = None;
@@ -317,8 +317,8 @@ impl Registry {
         self.live().get(id).map(|live| &live.session).filter(|session| session.endpoint == endpoint).cloned()
     }
 
-    /// Takes a place for the session that `opening` may open, ending the one that has been idle longest if all are
-    /// taken. `None` when every session is at work.
+    /// Takes a place for the session that `opening` may open. If all are taken, the longest idle session is ended;
+    /// `None` when no session is idle.
     pub(crate) async fn with_place<T>(&self, opening: impl Future<Output = T>) -> Option<T> {
         let mut place = self.places.clone().try_acquire_owned().ok();
         if place.is_none()
@@ -331,7 +331,7 @@ impl Registry {
         Some(PLACE.scope(Cell::new(Some(place)), opening).await)
     }
 
-    /// Ends idle sessions, stateless clients without recent requests, and askers whose streams broke off, until `stop`.
+    /// Ends idle sessions, stateless clients without recent requests, and askers with broken streams, until `stop`.
     pub(crate) async fn sweep(&self, callers: &Callers, streams: &Streams, questions: &Questions) {
         let pause = (self.idle / 4).clamp(Duration::from_millis(50), Duration::from_secs(30));
         loop {
@@ -455,7 +455,7 @@ impl SessionManager for Sessions {
         let session = self.session(id)?;
         let stream = match self.registry.inner.resume(id, last_event_id.clone()).await {
             Ok(stream) => stream.left_stream(),
-            // The response has passed; it may be kept.
+            // The response has passed already; it may be kept.
             Err(error) => match session.responses().kept(&last_event_id) {
                 Some(event) => stream::once(ready(event)).right_stream(),
                 None => return Err(error),
@@ -465,7 +465,7 @@ impl SessionManager for Sessions {
     }
 }
 
-/// A stream that counts as use of its session while it is open, and ends when the process stops.
+/// Returns a stream that keeps its session in use while it is open, and ends when the process stops.
 fn counted(
     stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
     session: Arc<Session>,

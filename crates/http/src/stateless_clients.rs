@@ -1,7 +1,7 @@
 //! Clients without a session: stateless requests, grouped into one row per client name and version.
 //!
-//! The console shows who is connected. A stateless client is, for that purpose, connected for a few minutes after
-//! each request; requests under the same name and version are one client, from any sender.
+//! The console shows the connected clients. A stateless client counts as connected for a few minutes after each
+//! request; requests under the same name and version are one client, from any sender.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,10 +13,10 @@ use adjutant_app::client_registry::{ClientHandle, ConnectionKind, UNNAMED};
 /// How long a client is shown after its last request.
 const PRESENCE_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// Rows at once; the one that was silent longest makes room.
+/// Maximum number of rows; a new row replaces the one that was silent longest.
 const MAX_ROWS: usize = 64;
 
-/// Bytes of a name or a version that tell clients apart; a request may hold megabytes.
+/// Bytes of a name or a version that distinguish clients; a request may hold megabytes.
 const MAX_NAME_BYTES: usize = 200;
 
 #[derive(Debug)]
@@ -33,8 +33,8 @@ struct Row {
 pub(crate) struct Callers(Mutex<HashMap<u64, Row>>);
 
 impl Callers {
-    /// Returns the presence of the client that sends a request of `revision` to `server`; a client that says nothing
-    /// of itself has an empty name.
+    /// Returns the presence of the client that sends a request of `revision` to `server`; an anonymous client has an
+    /// empty name.
     pub(crate) fn enter(
         &self,
         app: &App,
@@ -70,7 +70,7 @@ impl Callers {
         connected
     }
 
-    /// Forgets those who were silent for long.
+    /// Removes the rows of clients that were silent for too long.
     pub(crate) fn sweep(&self) {
         self.rows().retain(|_, row| row.last.elapsed() < PRESENCE_TIMEOUT);
     }

@@ -18,7 +18,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Makes the stream of a caller, in the place of an older one.
+    /// Makes the stream of a caller, and ends an older one.
     pub(crate) fn replace(&self, stream: &str) -> CancellationToken {
         let replaced = CancellationToken::new();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +36,7 @@ impl Streams {
         for stream in broken {
             if !self.is_open(&stream) {
                 questions.session_closed(&session_of(&stream)).await;
-                // It may have come back in between.
+                // The stream may have been opened again in between.
                 if self.is_open(&stream) {
                     questions.session_resumed(&session_of(&stream)).await;
                 }
@@ -53,18 +53,18 @@ impl Streams {
         self.broken.lock().unwrap_or_else(PoisonError::into_inner).insert(stream.to_owned());
     }
 
-    /// Whether a caller reads its stream now.
+    /// Returns whether a caller reads its stream now.
     pub(crate) fn is_open(&self, stream: &str) -> bool {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).contains_key(stream)
     }
 
-    /// Locks the routes whose POSTs wait for their own answers; the stream does not send those.
+    /// Locks the routes of POSTs that wait for their own answers; the stream does not send those.
     pub(crate) fn waiting(&self) -> MutexGuard<'_, HashSet<Route>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns the session of a caller's stream: it stays the same when the stream breaks off and comes back.
+/// Returns the session of a caller's stream: it stays the same when the stream breaks and is opened again.
 pub(crate) fn session_of(stream: &str) -> String {
     format!("stream:{stream}")
 }

@@ -189,7 +189,7 @@ impl Format {
         }
     }
 
-    /// Returns whether a text has the format. Only typing errors are rejected: the hub cannot know if an address exists.
+    /// Returns whether a text has the format. Rejects typing errors only: the hub cannot know if an address exists.
     pub(super) fn takes(self, text: &str) -> bool {
         let (front, back) = match self {
             Self::Email => text.rsplit_once('@').unwrap_or_default(),

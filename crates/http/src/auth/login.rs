@@ -13,13 +13,13 @@ use subtle::ConstantTimeEq;
 use super::secret_file::{Secret, WatchedFile, logged, random, read_or_make};
 use adjutant_base::text::hex;
 
-/// How long a link may wait to be opened.
+/// How long a link stays valid until it is opened.
 const LINK_LIFE: Duration = Duration::from_mins(2);
 
 /// How long a browser stays logged in.
 pub(crate) const COOKIE_LIFE: Duration = Duration::from_hours(30 * 24);
 
-/// Links that may wait at once; a further one takes the oldest's place.
+/// Maximum number of pending links; a new one replaces the oldest.
 const MAX_LINKS: usize = 16;
 
 /// The pending links and the key of the cookies. Cheap to clone.
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Logins {
 }
 
 impl Logins {
-    /// Reads the key in `home`, making it where there is none. A change of `token` ends every login too.
+    /// Reads the key in `home`, or makes a missing one. A change of `token` ends every login too.
     pub(super) fn open(home: &Path, token: Arc<WatchedFile<Secret>>) -> io::Result<Self> {
         let key = Arc::new(WatchedFile::new(key_path(home), read_or_make));
         key.get()?;
@@ -78,7 +78,7 @@ impl Logins {
         Some(format!("{until}.{}.{seal}", number.as_str()))
     }
 
-    /// Returns whether the key sealed a cookie whose time is not over.
+    /// Returns whether a cookie has a valid seal and has not expired.
     pub(crate) fn recognize(&self, cookie: &str) -> bool {
         let mut parts = cookie.split('.');
         let (Some(until), Some(number), Some(seal), None) =

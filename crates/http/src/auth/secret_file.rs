@@ -31,7 +31,7 @@ impl fmt::Debug for Secret {
 /// The inode, the time of the last change in seconds and nanoseconds, and the size of a file.
 type Stamp = (u64, i64, i64, u64);
 
-/// A file that is read again when it was replaced, so that a new secret holds at once.
+/// A file that is read again when it was replaced, so that a new secret is valid at once.
 #[derive(Debug)]
 pub(super) struct WatchedFile<T> {
     path: PathBuf,
@@ -44,7 +44,7 @@ impl<T: Clone> WatchedFile<T> {
         Self { path, read, current: Mutex::new(None) }
     }
 
-    /// Returns what the file holds now.
+    /// Returns the file's present content.
     pub(super) fn get(&self) -> io::Result<T> {
         let found = self.path.symlink_metadata().ok();
         let stamp = found.map(|found| (found.ino(), found.ctime(), found.ctime_nsec(), found.size()));
@@ -60,7 +60,7 @@ impl<T: Clone> WatchedFile<T> {
     }
 }
 
-/// Returns a secret that can be read. Without it every request is rejected, and the log says why.
+/// Returns a secret, or logs why it could not be read; without it every request is rejected.
 pub(super) fn logged<T>(read: io::Result<T>) -> Option<T> {
     read.inspect_err(|error| tracing::error!(%error, "a file with secrets cannot be read")).ok()
 }
@@ -70,8 +70,8 @@ pub(super) fn random() -> io::Result<Secret> {
     hex::random::<32>().map(Secret)
 }
 
-/// Reads a secret, or makes the file where there is none. A file that others could read gets its mode back; one that
-/// belongs to another user, or holds no secret, is an error that says what to do.
+/// Reads a secret, or makes a missing file. A file that others could read gets its mode back. A file of another user,
+/// or without a secret, is an error with advice.
 pub(super) fn read_or_make(path: &Path) -> io::Result<Secret> {
     let made = if path.symlink_metadata().is_ok() {
         Err(io::ErrorKind::AlreadyExists.into())

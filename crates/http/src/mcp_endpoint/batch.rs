@@ -19,8 +19,8 @@ use adjutant_mcp::error::{self, Refusal};
 use adjutant_mcp::transport;
 
 impl<H: ServerHandler> Endpoint<H> {
-    /// Serves the members of a batch side by side. Every request is answered by an event of its own; a batch of
-    /// notifications and answers alone is accepted without one.
+    /// Serves the members of a batch concurrently. Every request is answered by a separate event; a batch of
+    /// notifications and answers alone is accepted without any.
     pub(super) async fn batch(
         &self,
         parts: &request::Parts,
@@ -56,7 +56,7 @@ impl<H: ServerHandler> Endpoint<H> {
         response
     }
 
-    /// Serves one member; `None` where it needs no answer.
+    /// Serves one member; `None` if it needs no answer.
     async fn member(
         &self,
         parts: &request::Parts,
@@ -83,7 +83,7 @@ impl<H: ServerHandler> Endpoint<H> {
     }
 }
 
-/// The events of an answer: those it has, or its JSON as the only one.
+/// Returns the events of an answer; a JSON answer becomes one event.
 fn events(response: Response<Body>) -> BoxStream<'static, Result<Bytes, axum::Error>> {
     let is_stream = responses::is_event_stream(response.headers());
     let body = response.into_body();

@@ -1,8 +1,8 @@
 //! Delivery of already validated messages to an existing session.
 //!
-//! A request that is answered at once gets its answer as JSON, in one piece. One that takes longer, or has something
-//! to say before its answer, gets an event stream that can be resumed; so does a client that lists event streams
-//! first in its Accept.
+//! A request that is answered at once gets its answer as JSON. A request that takes longer, or sends other messages
+//! before its answer, gets an event stream that can be resumed; so does a client that lists event streams first in
+//! its Accept.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::sessions::Session;
 use adjutant_mcp::error::{self, Refusal};
 use adjutant_mcp::protocol_version::Revision;
 
-/// How long an answer is waited for before its request gets an event stream.
+/// How long a request waits for its answer before it gets an event stream.
 const JSON_ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// How often a silent stream shows that it is alive.
@@ -44,7 +44,7 @@ impl<H: ServerHandler> Endpoint<H> {
         };
         match named_revision(&parts.headers) {
             Some(Err(error)) => return responses::refuse(StatusCode::BAD_REQUEST, &Refusal { id, error }),
-            // The stateless revision wants what a session's message has not; rmcp says what is missing.
+            // A session's message lacks parts that the stateless revision requires; rmcp reports them.
             Some(Ok(Revision::V2026_07_28)) => return self.sessions(parts, &message).await,
             Some(Ok(_)) | None => {}
         }
@@ -82,7 +82,7 @@ impl<H: ServerHandler> Endpoint<H> {
         };
         claim.handed_over();
         let mut stream = stream.boxed();
-        // The first event only names the stream; it is there already.
+        // The first event is available already, and only names the stream.
         let first = stream.next().await;
         if let Some(event) = first.as_ref().and_then(|first| first.event_id.as_deref()) {
             session.number_stream(event, &id);
@@ -136,7 +136,7 @@ impl<H: ServerHandler> Endpoint<H> {
     }
 }
 
-/// The events of a request, with an answer in any case: rmcp ends the stream of one that its client cancelled.
+/// Returns the events of a request, with an answer in any case: rmcp ends the stream of a cancelled request without.
 fn or_cancelled(
     events: impl Stream<Item = ServerSseMessage> + Send,
     id: RequestId,

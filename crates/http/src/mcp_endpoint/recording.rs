@@ -21,13 +21,13 @@ use adjutant_host::recorder::http_head::{HEADERS, Head};
 const MAX_VALUE_CHARS: usize = 300;
 
 impl<H: ServerHandler> Endpoint<H> {
-    /// Answers a request, with both on the tape where this edge is recorded.
+    /// Answers a request, and records both if HTTP is recorded.
     pub(super) async fn recorded(&self, request: Request) -> Response<Body> {
         if !self.shared.app.recorder.records(Edge::Http) {
             return self.answer(request).await;
         }
         let (parts, body) = request.into_parts();
-        // The body was read whole before; see `Endpoint::answer`.
+        // The body was read whole earlier; see `Endpoint::answer`.
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
         let token = token_name(&parts.extensions).to_owned();
         let named = self.session(&parts.headers, &token);
@@ -38,7 +38,7 @@ impl<H: ServerHandler> Endpoint<H> {
         let opens = parts.method == Method::POST
             && matches!(named, Named::Nothing)
             && memchr::memmem::find(&bytes, b"\"initialize\"").is_some();
-        // Whether a session is opened is known by the answer.
+        // Only the answer shows whether a session was opened.
         let tape = if opens { self.new_tape() } else { tape };
         let begun = tape.clone();
         let tape = tape.next_call();
@@ -53,7 +53,7 @@ impl<H: ServerHandler> Endpoint<H> {
         self.record(response, tape).await
     }
 
-    /// Puts an answer on the tape: one in one piece as it is, an event stream as it comes.
+    /// Records a response: a JSON body at once, an event stream as its events arrive.
     async fn record(&self, response: Response<Body>, tape: Tape) -> Response<Body> {
         tape.note(&head(&format!("HTTP {}", response.status()), response.headers(), alias).to_string());
         let (parts, body) = response.into_parts();
@@ -82,7 +82,7 @@ impl<H: ServerHandler> Endpoint<H> {
     }
 }
 
-/// Returns what of a head is recorded, with `session` in the place of what names a session.
+/// Returns the recorded part of a head, with session ids replaced by `session`.
 pub(crate) fn head(start: &str, headers: &HeaderMap, session: fn(&str) -> String) -> Head {
     let shown =
         HEADERS.iter().flat_map(|name| headers.get_all(*name).iter().map(move |value| (*name, value)));
@@ -97,7 +97,7 @@ pub(crate) fn head(start: &str, headers: &HeaderMap, session: fn(&str) -> String
     Head { start: start.to_owned(), headers: shown.collect() }
 }
 
-/// The name of a session in recordings: always the same for one session, and of no use to a reader.
+/// Returns the name of a session in recordings: stable for one session, and useless to a reader.
 fn alias(session: &str) -> String {
     format!("session-{}", &hex::sha256(session)[..8])
 }

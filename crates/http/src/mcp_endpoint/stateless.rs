@@ -1,8 +1,8 @@
 //! Stateless requests: a request carries everything about its client.
 //!
-//! rmcp checks the headers that mirror the body and reads the message itself, so a request with `_meta` is handed to
-//! it as it came. Only where rmcp finds no such method, or no message at all, our own reader says what is wrong: for
-//! rmcp a known method whose parameters do not fit is an unknown one.
+//! rmcp checks the headers that mirror the body and decodes the message itself, so a request with `_meta` is passed on
+//! unchanged. Only when rmcp finds no such method, or no message at all, our decoder reports the error, because rmcp
+//! treats a known method with invalid parameters as unknown.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use adjutant_mcp::subscriptions::SubscriberState;
 use adjutant_mcp::transport;
 use adjutant_mcp::transport::envelope::Envelope;
 
-/// What a request says of its client.
+/// The description of the client in a request.
 #[derive(Debug, Deserialize)]
 struct Meta<'a> {
     #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
@@ -55,7 +55,7 @@ pub(super) struct StatelessRequest<'a> {
     id: RequestId,
     method: String,
     meta: Meta<'a>,
-    /// The changes that a subscription asks for.
+    /// The changes that a subscription requests.
     listens: Option<SubscriptionFilter>,
 }
 
@@ -65,7 +65,7 @@ struct Listen {
 }
 
 impl<'a> StatelessRequest<'a> {
-    /// Reads what a request says of its client; `None` for all that does not name its own revision.
+    /// Reads the client's description in a request; `None` for any message that does not name its own revision.
     pub(super) fn read(envelope: &Envelope<'a>) -> Option<Self> {
         let Envelope::Request { id, method, params: Some(params) } = envelope else {
             return None;
@@ -76,14 +76,14 @@ impl<'a> StatelessRequest<'a> {
             return None;
         }
         let listen = (method == "subscriptions/listen").then(|| serde_json::from_str::<Listen>(params.get()));
-        // A filter that cannot be read is rejected where the whole request is read.
+        // An unreadable filter is rejected later, when the whole request is decoded.
         let listens = listen.and_then(Result::ok).map(|listen| listen.notifications);
         Some(Self { id: id.clone(), method: method.clone(), meta, listens })
     }
 }
 
 impl<H: ServerHandler> Endpoint<H> {
-    /// A request that names its own revision.
+    /// Serves a request that names its own revision.
     pub(super) async fn handle_stateless(
         &self,
         parts: request::Parts,
@@ -120,13 +120,13 @@ impl<H: ServerHandler> Endpoint<H> {
         responses::readable(response, Some(asked.id)).await
     }
 
-    /// Adds the server's name to an answer whose rmcp type has no field for it.
+    /// Adds the server's name to an answer, because rmcp's type has no field for it.
     async fn signed(&self, response: Response<Body>) -> Response<Body> {
         let (parts, body) = response.into_parts();
         let Some(server) = mcp::ToolsetSelection::from_name(self.name) else {
             return Response::from_parts(parts, body);
         };
-        // A whole answer that was made before.
+        // The answer is complete already, so this does not wait.
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
         match serde_json::from_slice::<Value>(&bytes) {
             Ok(mut message) if message.get("result").is_some() => {
@@ -137,7 +137,7 @@ impl<H: ServerHandler> Endpoint<H> {
         }
     }
 
-    /// Hands a request, which `asked` says more of where it names its own revision, to a handler of its own. Returns the
+    /// Dispatches a request to a new handler. `asked` describes a request that names its own revision. Returns the
     /// response with its delivery.
     pub(super) async fn dispatch_once(
         &self,
@@ -157,7 +157,7 @@ impl<H: ServerHandler> Endpoint<H> {
             let client = mcp::ClientContext::new(self.shared.app.clone(), server, context.connected.clone());
             context.subscriber = Some(Arc::new(SubscriberState::begin(&client, filter).await));
         }
-        // The handler is this request's own, so all that it gives out is in this response.
+        // The handler serves only this request, so this response has all outcomes that it delivers.
         let (pending, received, lost) =
             (context.deliveries.clone(), context.deliveries.clone(), context.deliveries.clone());
         let received = async move {

@@ -2,8 +2,8 @@
 //! later, on the event stream of the same caller.
 //!
 //! A caller is identified by the token and the `client` of the query, if the query has one. An answer is sent to the
-//! stream of its caller only, and is kept in the store while that stream is not open. Newer clients have sessions, whose
-//! requests and streams never come here.
+//! stream of its caller only, and is kept in the store while that stream is closed. Newer clients have sessions;
+//! requests and streams of sessions never come here.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -34,13 +34,13 @@ use adjutant_questions::{Asker, Delivery as Delivered, Error, Questions, Route};
 /// Longest wait that a caller may ask for.
 const MAX_WAIT: Duration = Duration::from_hours(1);
 
-/// How often a silent stream shows that it is alive, and looks for what another hub decided.
+/// How often a silent stream shows that it is alive, and looks for decisions by other hubs.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Maximum number of characters of a caller's name.
 const MAX_NAME_CHARS: usize = 200;
 
-/// A POST that waits; when it has gone its answer goes to the stream.
+/// A waiting POST; when it ends, its answer goes to the stream instead.
 struct Waiting {
     streams: Arc<Streams>,
     questions: Arc<Questions>,
@@ -61,14 +61,14 @@ impl Drop for Waiting {
     }
 }
 
-/// Returns the id and the params of a request that is the contract's.
+/// Returns the id and the params of a request of the contract.
 pub(super) fn asked(envelope: &Envelope<'_>) -> Option<(RequestId, Option<Value>)> {
     let Envelope::Request { id, method, params } = envelope else { return None };
     let params = params.map(|params| serde_json::from_str(params.get()).unwrap_or_default());
     (method == METHOD).then(|| (id.clone(), params))
 }
 
-/// Acknowledges a question, or answers it where the caller prefers to wait.
+/// Acknowledges a question, or answers it if the caller prefers to wait.
 pub(super) async fn post(
     shared: &Shared,
     parts: &request::Parts,
@@ -128,15 +128,15 @@ pub(super) async fn post(
     responses::json(StatusCode::ACCEPTED, &queued)
 }
 
-/// Returns the response of a request that is decided, with the number of its event.
+/// Returns the response to a decided request, with the number of its event.
 async fn own(questions: &Questions, route: &Route) -> Option<(i64, Value)> {
     let due = questions.stream_deliveries(&route.stream, None).await.ok()?;
     let delivery = due.into_iter().find(|delivery| delivery.request == route.request)?;
     Some((delivery.event, response(&delivery.request, &delivery.question)))
 }
 
-/// Whether a GET opens the stream of a caller without a session: one that asks for events, or for whatever there is,
-/// as most HTTP clients do by default.
+/// Returns whether a request opens the stream of a caller without a session: a GET that accepts events, or any media
+/// type, as most HTTP clients do by default.
 pub(super) fn opens(parts: &request::Parts) -> bool {
     parts.method == Method::GET
         && !parts.headers.contains_key(SESSION_ID)
@@ -144,17 +144,17 @@ pub(super) fn opens(parts: &request::Parts) -> bool {
         && (accepts(&parts.headers, "text/event-stream") || any_kind(&parts.headers))
 }
 
-/// What one open stream holds on to.
+/// The state of one open stream.
 struct Open {
     shared: Shared,
     stream: String,
     changes: watch::Receiver<u64>,
     replaced: CancellationToken,
-    /// The last event that the caller says it has, until the first look.
+    /// The last event that the caller reports to have, until the first query.
     after: Option<i64>,
     due: VecDeque<Delivered>,
     connection: Option<Arc<TcpConnection>>,
-    /// Events that were given to the connection, and that the caller may not have.
+    /// Events that were passed to the connection, and that the caller may not have.
     given: Vec<i64>,
 }
 
@@ -164,7 +164,7 @@ impl Drop for Open {
     }
 }
 
-/// Opens the stream of a caller, after the event that it names as its last.
+/// Opens the stream of a caller after the event that the caller names as its last.
 pub(super) async fn get(shared: &Shared, parts: &request::Parts) -> Response<Body> {
     let after = match parts.headers.get("last-event-id").map(|id| id.to_str().ok()?.parse::<i64>().ok()) {
         None => None,
@@ -185,7 +185,7 @@ pub(super) async fn get(shared: &Shared, parts: &request::Parts) -> Response<Bod
         connection: parts.extensions.get().cloned(),
         given: Vec::new(),
     };
-    // Once it is open, so that no look finds it closed and gone.
+    // Called only after the stream is open, so that no sweep finds it closed.
     shared.app.questions.session_resumed(&session_of(&open.stream)).await;
     let events = stream::unfold(open, |mut open| async move {
         let event = open.next().await?;
@@ -244,8 +244,8 @@ impl Open {
     }
 }
 
-/// Returns the name that a caller without a session gives itself, and the key of its stream. The token is the caller;
-/// the name only separates the streams of one token.
+/// Returns the name of a caller without a session, and the key of its stream. The token identifies the caller; the
+/// name only separates the streams of one token.
 fn caller(parts: &request::Parts) -> (String, String) {
     let pairs = parts.uri.query().unwrap_or_default().split('&');
     let client = pairs.filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == "client");
@@ -255,7 +255,7 @@ fn caller(parts: &request::Parts) -> (String, String) {
     (client, stream)
 }
 
-/// How long a caller prefers to wait for the answer (RFC 7240).
+/// Returns how long a caller prefers to wait for the answer (RFC 7240).
 fn preference(headers: &HeaderMap) -> Option<Duration> {
     let preferences = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
     let mut all = preferences.flat_map(|value| value.split([',', ';']));

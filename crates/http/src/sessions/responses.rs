@@ -1,7 +1,7 @@
-//! Responses of a session, as far as its client may not have them.
+//! Responses of a session that its client may not have received.
 //!
-//! rmcp forgets a response once it has passed it on, also to a stream that broke. Such a response is kept here, so that
-//! the client gets it when it resumes the stream.
+//! rmcp drops a response once it has passed it on, also to a broken stream. Such a response is kept here, so that the
+//! client gets it when it resumes the stream.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,15 +17,15 @@ const MAX_STREAMS: usize = 512;
 /// The responses of one session.
 #[derive(Debug, Default)]
 pub(super) struct Responses {
-    /// The connections that are open for the response to a request: a stream may be resumed before its old connection is
-    /// known to have ended.
+    /// The number of open connections for the response to each request: a stream may be resumed before its old
+    /// connection is known to have ended.
     open: HashMap<RequestId, usize>,
     /// The numbers of the requests' streams, which are part of the ids of their events.
     streams: VecDeque<(String, RequestId)>,
     kept: VecDeque<KeptResponse>,
 }
 
-/// A response that its client may not have.
+/// A response that its client may not have received.
 #[derive(Clone, Debug)]
 struct KeptResponse {
     id: RequestId,
@@ -41,7 +41,7 @@ impl Responses {
         *self.open.entry(id.clone()).or_default() += 1;
     }
 
-    /// Notes the stream of a request by the id of its first event.
+    /// Records the stream of a request by the id of its first event.
     pub(super) fn number(&mut self, event: &str, id: &RequestId) {
         if let Some(number) = stream_number(event) {
             if self.streams.len() >= MAX_STREAMS {
@@ -51,7 +51,7 @@ impl Responses {
         }
     }
 
-    /// Notes that a response passes, with the outcomes in it. Returns whether a connection is open for it.
+    /// Records that a response passes, with the outcomes in it. Returns whether a connection is open for it.
     pub(super) fn pass(
         &mut self,
         id: &RequestId,
@@ -70,14 +70,14 @@ impl Responses {
         is_open
     }
 
-    /// Notes that the client has a response.
+    /// Records that the client has received a response.
     pub(super) fn receive(&mut self, id: &RequestId) {
         self.open.remove(id);
         self.streams.retain(|(_, other)| other != id);
         self.kept.retain(|kept| kept.id != *id);
     }
 
-    /// Notes that a connection for a response has ended without it. Returns whether no other is open for it.
+    /// Records that a connection ended without its response. Returns whether no further connection is open for it.
     pub(super) fn lose(&mut self, id: &RequestId) -> bool {
         if let Some(open) = self.open.get_mut(id).filter(|open| **open > 1) {
             *open -= 1;
@@ -87,7 +87,8 @@ impl Responses {
         true
     }
 
-    /// Returns the request whose stream is resumed after `event`, with the outcomes in its response if that has passed.
+    /// Returns the request of the stream that is resumed after `event`, with the outcomes in its response if that has
+    /// passed.
     pub(super) fn resume(&mut self, event: &str) -> Option<(RequestId, Outcomes)> {
         let number = stream_number(event)?;
         let id = self.streams.iter().find(|(other, _)| other == number)?.1.clone();

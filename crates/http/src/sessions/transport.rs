@@ -27,11 +27,11 @@ impl Wire {
         Self { inner, session }
     }
 
-    /// Notes a request as in flight, and lets go of one that the client no longer waits for: it gets no answer.
+    /// Records a request as in flight, and releases one that the client cancelled: it gets no answer.
     fn note(&self, message: &RxJsonRpcMessage<RoleServer>) {
         let mut state = self.session.lock();
         match message {
-            // Other messages counted as use when they came in; this may be later.
+            // Other messages counted as use when they arrived; this may be later.
             JsonRpcMessage::Request(request) => {
                 state.last = Instant::now();
                 let call = match &request.request {
@@ -53,7 +53,7 @@ impl Wire {
         }
     }
 
-    /// Settles the request that a message answers, and gives the answer to `initialize` its contract's shape.
+    /// Ends the request that a message answers, and gives the answer to `initialize` the format of its contract.
     fn settle(&self, message: TxJsonRpcMessage<RoleServer>) -> TxJsonRpcMessage<RoleServer> {
         let id = match &message {
             JsonRpcMessage::Response(response) => Some(&response.id),
