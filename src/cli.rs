@@ -48,9 +48,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, FromArgMatches as _, Parser, Subcommand};
 use tracing::level_filters::LevelFilter;
 
+use adjutant_agents::{CommandVariant, Selector};
+use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::config::{Config, Overrides, Roots};
-use adjutant_base::logging;
-use adjutant_base::logging::Format;
+use adjutant_base::logging::{self, Format};
 use output::Failure;
 
 /// A local hub for coding agents: prompts, delegation, questions, calendars and Codex over MCP
@@ -63,7 +64,7 @@ struct Cli {
     command: Option<Command>,
 }
 
-/// What every command understands.
+/// Arguments of every command.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Everywhere")]
 struct Common {
@@ -77,60 +78,71 @@ struct Common {
     #[arg(long, short, global = true, action = ArgAction::Count)]
     verbose: u8,
     /// Format of log lines: text or json; `mcp agents` writes json by default
-    #[arg(long, global = true, value_name = "FORMAT", hide_possible_values = true, value_parser = log_format())]
+    #[arg(long, global = true, value_name = "FORMAT", hide_possible_values = true, value_parser = one_of([("text", Format::Text), ("json", Format::Json)]))]
     log_format: Option<Format>,
     /// Level or filter of the log: error, warn, info, debug, trace, or a list such as `info,adjutant_terminal::relay=debug`
     #[arg(long, global = true, value_name = "FILTER")]
     log_level: Option<String>,
 }
 
-fn log_format() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(["text", "json"])
-        .map(|name| if name == "json" { Format::Json } else { Format::Text })
+/// Returns a parser of the names, each with its value.
+fn one_of<T, const N: usize>(values: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(values.each_ref().map(|(name, _)| *name)).try_map(move |name| {
+        let found = values.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| value.clone()).ok_or("unknown name")
+    })
+}
+
+/// Returns the runners of the configuration, with their native command lines.
+fn native_runners(config: &RunnersConfig) -> Result<Selector, Failure> {
+    Selector::new(config, None, CommandVariant::Native).map_err(Failure::new)
 }
 
 impl Common {
-    /// Starts logging; `usual` is the level when nobody asked for another.
-    fn start_log(&self, usual: LevelFilter) -> Result<(), Failure> {
+    /// Starts logging, at the level `default` unless another is configured.
+    fn start_log(&self, default: LevelFilter) -> Result<(), Failure> {
         let format = self.log_format.unwrap_or(Format::Text);
-        logging::start(format, self.filter().as_deref(), usual).map_err(|error| {
+        logging::start(format, self.filter().as_deref(), default).map_err(|error| {
             Failure::usage(format!("the log filter cannot be read: {error}"))
                 .hint("use a level such as info, or a list like warn,adjutant::relay=debug")
         })
     }
 
-    /// Starts logging warnings for a program that has hardly ever one: at once where somebody says how to log, else by what
-    /// is returned, before the first line. The machinery of a log would be a sixth of what a relay weighs.
+    /// Starts logging warnings at once if a log option or variable is set; else the returned function starts it before the
+    /// first line. A relay hardly ever logs, and the logger would be a sixth of its memory.
     fn start_log_late(&self) -> Result<fn(), Failure> {
         if self.log_format.is_some() || self.filter().is_some() || logging::is_configured() {
             self.start_log(LevelFilter::WARN)?;
             return Ok(|| {});
         }
-        // Nobody wrote a filter that could be wrong.
+        // Without a filter, this cannot fail.
         Ok(|| drop(logging::start(Format::Text, None, LevelFilter::WARN)))
     }
 
-    /// Returns what is to be logged, if the command line says so.
+    /// Returns the log filter of the command line.
     fn filter(&self) -> Option<String> {
-        let wordy = || match (self.quiet, self.verbose) {
+        let from_flags = || match (self.quiet, self.verbose) {
             (true, _) => Some("error"),
             (false, 0) => None,
             (false, 1) => Some("info"),
             (false, 2) => Some("debug"),
             (false, _) => Some("trace"),
         };
-        self.log_level.clone().or_else(|| wordy().map(str::to_owned))
+        self.log_level.clone().or_else(|| from_flags().map(str::to_owned))
     }
 
-    /// The same, in JSON when nobody asked for another format.
-    fn start_json_log(&mut self, usual: LevelFilter) -> Result<(), Failure> {
+    /// Starts logging as [`Self::start_log`] does, in JSON unless another format is chosen.
+    fn start_json_log(&mut self, default: LevelFilter) -> Result<(), Failure> {
         self.log_format = self.log_format.or(Some(Format::Json));
-        self.start_log(usual)
+        self.start_log(default)
     }
 
-    /// Reads the configuration for a command that overrides nothing but the home folder.
+    /// Reads the configuration, with the home folder as the only override.
     fn config(self, roots: Roots) -> Result<Config, Failure> {
-        // Whoever logs more than this as a rule has started before.
+        // A command with another default level has started the log before.
         self.start_log(LevelFilter::WARN)?;
         Ok(Config::load(Overrides { home: self.home, ..Overrides::default() }, roots)?)
     }
@@ -200,7 +212,7 @@ enum Command {
     /// Run a command for the hub and end all processes it started
     #[command(hide = true)]
     Supervise(supervise::SuperviseArgs),
-    /// Serve what the official conformance suite asks for
+    /// Serve the tools of the official conformance suite
     #[cfg(feature = "fixture")]
     #[command(hide = true)]
     Fixture(fixture::FixtureArgs),
@@ -212,7 +224,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let Cli { common, command } = match fast_path::parse(&arguments).map_or_else(|| parse(&arguments), Ok) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are errors to clap; it knows their stream and their code.
+            // Help and version are errors to clap, which knows their stream and their code.
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
             let _ = error.print();
             return ExitCode::from(code);
@@ -221,8 +233,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if common.quiet {
         output::set_quiet();
     }
-    let Some(command) = command else { return ended(overview::run(common)) };
-    ended(match command {
+    let Some(command) = command else { return exit_code(overview::run(common)) };
+    exit_code(match command {
         Command::Serve(args) => serve::run(&args, common),
         Command::Connect(args) => connect::run(args, common),
         Command::Mcp(args) => mcp::run(args, common),
@@ -258,12 +270,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     })
 }
 
-/// Reads the command line by the whole grammar.
+/// Parses the command line with the whole grammar.
 fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let matches = examples::grammar().try_get_matches_from(arguments)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut examples::grammar()))
 }
 
-fn ended(done: Result<ExitCode, Failure>) -> ExitCode {
+fn exit_code(done: Result<ExitCode, Failure>) -> ExitCode {
     done.unwrap_or_else(|failure| failure.report())
 }

@@ -26,7 +26,7 @@ use syntax_error::Fault;
 
 use adjutant_base::config::client_dirs::ClientFolders;
 
-/// Why a configuration is left as it is.
+/// Why a configuration is not changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("cannot read {}: {reason}", path.display())]
@@ -35,23 +35,21 @@ pub(crate) enum Error {
     Unwritable { path: PathBuf, reason: String },
     #[error("{} cannot be changed: {fault}", path.display())]
     Text { path: PathBuf, fault: Fault },
-    #[error("{} has another server of the name `{NAME}`: {shown}", path.display())]
-    Foreign { path: PathBuf, shown: String },
-    #[error("{} changed while it was looked at; nothing was written", path.display())]
+    #[error("{} has another server with the name `{NAME}`: {entry}", path.display())]
+    Foreign { path: PathBuf, entry: String },
+    #[error("{} changed meanwhile; nothing was written", path.display())]
     Changed { path: PathBuf },
 }
 
 impl Error {
-    /// Says what to do about it.
+    /// Returns the remedy.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
-            Self::Foreign { .. } => "--force puts ours in its place, and keeps a copy of the file",
-            Self::Text { fault: Fault::Encoding { .. }, .. } => {
-                "save it as UTF-8, which is what the program reads"
-            }
-            // The program may take what we do not dare to change.
+            Self::Foreign { .. } => "--force replaces it, and keeps a copy of the file",
+            Self::Text { fault: Fault::Encoding { .. }, .. } => "save it as UTF-8, which the program reads",
+            // The program may accept a file that cannot be changed safely.
             Self::Text { fault: Fault::Shape { .. } | Fault::Twice { .. }, .. } => {
-                "change that by hand; docs/recipes.md shows how ours is written"
+                "change the file by hand; docs/recipes.md shows the entry"
             }
             Self::Text { fault: Fault::Syntax { .. }, .. } => {
                 "correct the file first; the program that reads it cannot read it either"
@@ -79,7 +77,7 @@ pub(crate) enum DesiredState<'a> {
 #[derive(Debug)]
 pub(crate) struct Change {
     client: Client,
-    seen: FileSnapshot,
+    snapshot: FileSnapshot,
     /// The path that the client reads, which may be a link.
     pub(crate) path: PathBuf,
     /// `None` removes the file.
@@ -89,14 +87,14 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Returns what is there now; empty where there is no file.
+    /// Returns the current text; empty if the file does not exist.
     pub(crate) fn before(&self) -> &str {
-        self.seen.text.as_deref().unwrap_or_default()
+        self.snapshot.text.as_deref().unwrap_or_default()
     }
 
-    /// Whether the file is made, changed, put back, removed or left alone.
+    /// Returns the kind of the change.
     pub(crate) fn kind(&self) -> Kind {
-        match (&self.seen.text, &self.after) {
+        match (&self.snapshot.text, &self.after) {
             (before, after) if before == after => Kind::Unchanged,
             (None, _) => Kind::Created,
             (Some(_), None) => Kind::Removed,
@@ -105,12 +103,12 @@ impl Change {
         }
     }
 
-    /// Returns the file that is written, where the path is a link to it.
+    /// Returns the file that is written, if the path is a link to it.
     pub(crate) fn linked_to(&self) -> Option<&Path> {
-        self.seen.linked.then_some(&*self.seen.path)
+        self.snapshot.linked.then_some(&*self.snapshot.path)
     }
 
-    /// Writes it, after a copy of what is there was kept; returns the copy. `stamp` tells copies apart.
+    /// Writes the file after a copy of its current text; returns the copy. `stamp` makes the name of the copy unique.
     pub(crate) fn write(
         &self,
         backups: &Backups,
@@ -120,16 +118,16 @@ impl Change {
         if self.kind() == Kind::Unchanged {
             return Ok(None);
         }
-        self.seen.writable()?;
+        self.snapshot.check_writable()?;
         match (desired, &self.after) {
             (DesiredState::Installed { .. }, Some(after)) => {
-                let copy = backups.keep(self.client, &self.seen, after, stamp)?;
-                self.seen.replace(Some(after))?;
+                let copy = backups.keep(self.client, &self.snapshot, after, stamp)?;
+                self.snapshot.replace(Some(after))?;
                 Ok(copy)
             }
             (DesiredState::Installed { .. } | DesiredState::Removed, after) => {
-                self.seen.replace(after.as_deref())?;
-                backups.forget(self.client, &self.seen.path)?;
+                self.snapshot.replace(after.as_deref())?;
+                backups.forget(self.client, &self.snapshot.path)?;
                 Ok(None)
             }
         }
@@ -148,7 +146,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Changed => "changed",
             Self::Created => "created",
@@ -187,8 +185,8 @@ pub(crate) fn current_state(
     let Some(entry) = entries.into_iter().flatten().next().filter(|_| !is_missing) else {
         return Ok(InstallState::Absent);
     };
-    if !entry.is_ours() {
-        return Ok(InstallState::Foreign(entry.shown()));
+    if !entry.is_own() {
+        return Ok(InstallState::Foreign(entry.describe()));
     }
     // The hook is the user's choice.
     for hook in [true, false] {
@@ -211,7 +209,7 @@ pub(crate) fn plan(
         files(client, folders, desired)?.into_iter().map(|path| (path, vec![Part::Entry])).collect();
     let hook = match desired {
         DesiredState::Installed { launch, .. } => client.hook(folders, launch),
-        // Where a hook stands does not depend on what it runs.
+        // The path of a hook does not depend on its command.
         DesiredState::Removed => client.hook(folders, &Launch { program: String::new(), home: None }),
     };
     if let Some(hook) = hook {
@@ -229,9 +227,9 @@ fn files(client: Client, folders: &ClientFolders, desired: DesiredState<'_>) -> 
     if client.has_siblings() || matches!(desired, DesiredState::Removed) {
         return Ok(files);
     }
-    // One program reads all of these, so an entry that stands in one of them stays the only one.
+    // One program reads all these files, so an entry in one of them stays the only one.
     for number in 0..files.len() {
-        if entry(client, &files[number])?.is_some_and(|entry| entry.is_ours()) {
+        if entry(client, &files[number])?.is_some_and(|entry| entry.is_own()) {
             return Ok(vec![files.swap_remove(number)]);
         }
     }
@@ -242,7 +240,7 @@ fn files(client: Client, folders: &ClientFolders, desired: DesiredState<'_>) -> 
 /// Returns the entry called `adjutant` in a file, which may be missing.
 fn entry(client: Client, path: &Path) -> Result<Option<Found>, Error> {
     match config_file::read(path)?.text {
-        Some(text) => edit::found(client, path, &text),
+        Some(text) => edit::find(client, path, &text),
         None => Ok(None),
     }
 }
@@ -254,24 +252,25 @@ fn changed(
     backups: &Backups,
     desired: DesiredState<'_>,
 ) -> Result<Change, Error> {
-    let seen = config_file::read(&path)?;
-    let edited = |text: &str| {
-        parts.iter().try_fold(text.to_owned(), |text, part| part.edited(client, &path, &text, desired))
+    let snapshot = config_file::read(&path)?;
+    let edit = |text: &str| {
+        parts.iter().try_fold(text.to_owned(), |text, part| part.apply(client, &path, &text, desired))
     };
     if let DesiredState::Removed = desired
-        && let Some(record) = backups.change_record(client, &seen.path).filter(|record| record.is_of(&seen))
+        && let Some(record) =
+            backups.change_record(client, &snapshot.path).filter(|record| record.matches(&snapshot))
     {
         let before = record.before.map(|copy| config_file::read(&copy)).transpose()?;
         // If the backup was deleted, only the entry is removed.
         if before.as_ref().is_none_or(|copy| copy.text.is_some()) {
-            // What was there before may hold an entry of ours that is older than the record.
-            let after = before.and_then(|copy| copy.text).as_deref().map(edited).transpose()?;
-            return Ok(Change { client, seen, path, after, restored: true });
+            // The backup may have an older entry of the hub.
+            let after = before.and_then(|copy| copy.text).as_deref().map(edit).transpose()?;
+            return Ok(Change { client, snapshot, path, after, restored: true });
         }
     }
-    let text = edited(seen.text.as_deref().unwrap_or_default())?;
-    let after = (seen.text.is_some() || !text.is_empty()).then_some(text);
-    Ok(Change { client, seen, path, after, restored: false })
+    let text = edit(snapshot.text.as_deref().unwrap_or_default())?;
+    let after = (snapshot.text.is_some() || !text.is_empty()).then_some(text);
+    Ok(Change { client, snapshot, path, after, restored: false })
 }
 
 /// Returns what the user should do after the entry of a client was written.

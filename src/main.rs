@@ -1,4 +1,4 @@
-//! The `adjutant` binary: hands the arguments to the library and its verdict to the operating system.
+//! The `adjutant` binary: passes the arguments to the library, and returns its exit code.
 
 use std::process::ExitCode;
 

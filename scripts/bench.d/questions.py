@@ -104,7 +104,7 @@ class Person:
 
     def hear(self):
         answer = json.loads(self.lines.readline())
-        if answer.get("error") or "refused" in answer:
+        if answer.get("error") or "rejected" in answer:
             raise Missed(json.dumps(answer))
         return answer
 

@@ -15,8 +15,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
+use super::Common;
 use super::output::Failure;
-use super::{Common, source_files};
+use super::source_files::new::NewArgs;
+use super::source_files::{self, ListArgs, ShowArgs};
 use adjutant_agents::catalogue::{Catalogue, Missing};
 use adjutant_agents::definition::{Agent, Program};
 use adjutant_agents::registry::Registry;
@@ -32,13 +34,14 @@ pub(super) struct AgentsArgs {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List the agents
-    List(list::ListArgs),
+    #[command(mut_arg("query", |arg| arg.help("Only agents with these words in their name or description")))]
+    List(ListArgs<Folders>),
     /// Show one agent: its description, settings and source
-    Show(show::ShowArgs),
+    Show(ShowArgs<Folders>),
     /// Check agent files: which keys are supported, and which runners can run them
     Lint(lint::LintArgs),
     /// Create an agent file to start from
-    New(new::NewArgs),
+    New(NewArgs<Folders>),
     /// Import agents of Claude, Copilot, Codex, Gemini and others
     Import(import::ImportArgs),
     /// Trust an agent of a project in its current version
@@ -55,15 +58,15 @@ struct Folders {
 
 impl Folders {
     /// Reads the configuration with these folders, else with the project's, the user's and the bundled agents.
-    fn config(self, common: Common) -> Result<Config, Failure> {
-        common.config(source_files::roots(self.agents_dir)?)
+    fn config(&self, common: Common) -> Result<Config, Failure> {
+        common.config(source_files::roots(&self.agents_dir)?)
     }
 
     /// Reads the agents of these folders.
-    fn load(self, common: Common) -> Result<(Registry, Arc<Catalogue>), Failure> {
-        let definitions = Registry::new(&self.config(common)?.agents);
-        let catalogue = definitions.load();
-        Ok((definitions, catalogue))
+    fn load(&self, common: Common) -> Result<(Registry, Arc<Catalogue>), Failure> {
+        let registry = Registry::new(&self.config(common)?.agents);
+        let catalogue = registry.load();
+        Ok((registry, catalogue))
     }
 }
 
@@ -71,12 +74,12 @@ impl Folders {
 pub(super) fn run(args: AgentsArgs, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::ERROR)?;
     match args.command {
-        Command::List(args) => list::run(args, common),
-        Command::Show(args) => show::run(args, common),
+        Command::List(args) => list::run(&args, common),
+        Command::Show(args) => show::run(&args, common),
         Command::Lint(args) => lint::run(args, common),
-        Command::New(args) => new::run(args, common),
+        Command::New(args) => new::run(&args, common),
         Command::Import(args) => import::run(args, common),
-        Command::Trust(args) => trust::run(args, common),
+        Command::Trust(args) => trust::run(&args, common),
     }
 }
 

@@ -28,18 +28,15 @@ pub(super) struct AvailabilityArgs {
     json: bool,
 }
 
-/// Tells the hub, or asks it.
+/// Prints the availability, or sets it.
 pub(super) fn run(args: &AvailabilityArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
     let Some(state) = &args.state else {
         let availability = hub_client::connect(&config, Start::IfNeeded)?.availability()?;
+        let until = availability.until().map(|until| timefmt::stamp(timefmt::instant(until)));
         if args.json {
-            output::json(&json!({
-                "state": availability.as_str(),
-                "until": availability.until().map(|until| timefmt::stamp(timefmt::instant(until))),
-            }))?;
+            output::json(&json!({"state": availability.as_str(), "until": until}))?;
         } else {
-            let until = availability.until().map(|until| timefmt::stamp(timefmt::instant(until)));
             let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
             output::data(&format!("{}{until}", availability.as_str().replace('_', "-")))?;
         }

@@ -1,6 +1,6 @@
 //! `adjutant codex`: runs one turn of a Codex session of the hub; and commands for existing sessions.
 //!
-//! On pipes: what the agent says, and a line `[mcp METHOD] …` for each notification, in the wire's order.
+//! On a pipe it prints the agent's messages, and a line `[mcp METHOD] …` for each notification, in the order of the wire.
 
 mod approvals;
 mod list;
@@ -21,14 +21,14 @@ use adjutant_base::text::suggest::near_names;
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::ControlClient;
 
-/// Most bytes of a prompt from stdin.
-const LARGEST_PROMPT: u64 = 4 << 20;
+/// Maximum bytes of a prompt from stdin.
+const MAX_PROMPT_BYTES: u64 = 4 << 20;
 
-/// Characters of a thread's id.
-const WHOLE: usize = 36;
+/// Characters of a thread's full id.
+const ID_LEN: usize = 36;
 
-/// Threads of one answer.
-const MOST: u32 = 1000;
+/// Maximum threads of one answer.
+const MAX_THREADS: u32 = 1000;
 
 /// Arguments of `adjutant codex`.
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub(super) struct CodexArgs {
 const VERBS: &str = "\
 After `--`, a prompt may be the name of a command, or look like one: adjutant codex -- list";
 
-/// What to hand to Codex, and how.
+/// Arguments of a prompt.
 #[derive(Debug, Args)]
 struct PromptArgs {
     /// Prompt for Codex; read from stdin if missing
@@ -51,7 +51,7 @@ struct PromptArgs {
     /// A prompt of one word that is a command, or looks like one
     #[arg(last = true, value_name = "WORD", conflicts_with = "prompt")]
     literal: Option<String>,
-    /// Continue this thread instead of a new one; the beginning of its id is enough
+    /// Continue this thread; the beginning of its id is enough
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
     /// The folder that Codex works in [default: the current one]
@@ -95,7 +95,7 @@ enum Command {
     Interrupt(steer::InterruptArgs),
 }
 
-/// Runs one prompt, or does what a verb asks instead.
+/// Runs one prompt, or one of the commands.
 pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> {
     let CodexArgs { command, mut prompt } = args;
     if let Some(word) = &prompt.prompt {
@@ -104,7 +104,7 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
     prompt.prompt = prompt.prompt.or(prompt.literal.take());
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let view = terminal && command.is_none() && !prompt.plain && !prompt.json;
-    // A line of a log would tear the view.
+    // A line of the log would damage the view.
     if !view {
         common.start_log(LevelFilter::WARN)?;
     }
@@ -124,7 +124,7 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
     }
 }
 
-/// Refuses one word that is nearly a command: a slip of the finger would start a session, and cost what that costs.
+/// Rejects a prompt of one word that resembles a command, because a typo would start a session, which costs tokens.
 fn reject_probable_typo(word: &str) -> Result<(), Failure> {
     if word.contains(char::is_whitespace) {
         return Ok(());
@@ -139,26 +139,26 @@ fn reject_probable_typo(word: &str) -> Result<(), Failure> {
         .hint(format!("to use it as a prompt, write: adjutant codex -- {word}")))
 }
 
-/// Returns the full id of the thread with this prefix; the hub refuses an unknown one.
-fn resolve_full_id(client: &mut ControlClient, begin: &str) -> Result<String, Failure> {
-    if begin.len() >= WHOLE {
-        return Ok(begin.to_owned());
+/// Returns the full id of the thread with this prefix. The hub rejects an unknown id.
+fn resolve_full_id(client: &mut ControlClient, prefix: &str) -> Result<String, Failure> {
+    if prefix.len() >= ID_LEN {
+        return Ok(prefix.to_owned());
     }
-    let threads = client.codex_threads("", MOST)?;
-    let mut fitting = threads.iter().filter(|thread| thread.thread.starts_with(begin)).peekable();
-    let exact = threads.iter().find(|thread| thread.thread == begin);
-    match (exact, fitting.next(), fitting.peek()) {
-        (Some(_), ..) | (None, None, _) => Ok(begin.to_owned()),
+    let threads = client.codex_threads("", MAX_THREADS)?;
+    let mut matching = threads.iter().filter(|thread| thread.thread.starts_with(prefix)).peekable();
+    let exact = threads.iter().find(|thread| thread.thread == prefix);
+    match (exact, matching.next(), matching.peek()) {
+        (Some(_), ..) | (None, None, _) => Ok(prefix.to_owned()),
         (None, Some(one), None) => Ok(one.thread.clone()),
         (None, Some(_), Some(_)) => {
-            Err(Failure::new(format!("several threads begin with `{begin}`")).hint("give more of the id"))
+            Err(Failure::new(format!("several threads begin with `{prefix}`")).hint("enter more of the id"))
         }
     }
 }
 
 /// Returns the prompt: the argument, else all of stdin.
-fn prompt(given: Option<String>) -> Result<String, Failure> {
-    if let Some(prompt) = given.filter(|prompt| prompt != "-") {
+fn prompt(argument: Option<String>) -> Result<String, Failure> {
+    if let Some(prompt) = argument.filter(|prompt| prompt != "-") {
         return Ok(prompt);
     }
     let stdin = std::io::stdin();
@@ -166,7 +166,7 @@ fn prompt(given: Option<String>) -> Result<String, Failure> {
         return Err(Failure::usage("there is no prompt").hint("adjutant codex \"what to do\""));
     }
     let mut text = String::new();
-    stdin.lock().take(LARGEST_PROMPT).read_to_string(&mut text)?;
+    stdin.lock().take(MAX_PROMPT_BYTES).read_to_string(&mut text)?;
     if text.trim().is_empty() {
         return Err(Failure::usage("the prompt on stdin is empty").hint("adjutant codex \"what to do\""));
     }

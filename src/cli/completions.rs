@@ -22,10 +22,10 @@ pub(super) struct CompletionsArgs {
 /// Prints the script.
 pub(super) fn run(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     let whole = examples::grammar();
-    let shown = whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
-    // What is hidden in the help is nobody's to complete.
+    let visible = whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
+    // Commands that the help hides are not completed.
     let mut grammar =
-        Command::new("adjutant").args(whole.get_arguments().cloned()).subcommands(shown).version(VERSION);
+        Command::new("adjutant").args(whole.get_arguments().cloned()).subcommands(visible).version(VERSION);
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut grammar, "adjutant", &mut script);
     let mut script = String::from_utf8_lossy(&script).into_owned();
@@ -36,8 +36,8 @@ pub(super) fn run(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Adds the words that stand for themselves, such as a server's name: the generator knows only the values of options.
-/// `using` is how fish finds out that the command is being typed; empty for the whole program.
+/// Adds the values of positional arguments, such as a toolset, because the generator knows only the values of options.
+/// `using` is fish's condition for the command, empty for the program itself.
 fn fish_values(command: &Command, using: &str, script: &mut String) {
     let values = command.get_positionals().flat_map(clap::Arg::get_possible_values);
     let words: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();

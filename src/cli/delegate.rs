@@ -11,8 +11,7 @@ use tokio::sync::mpsc;
 use tracing::level_filters::LevelFilter;
 
 use super::output::{self, Failure};
-use super::shutdown_signal::Stop;
-use super::source_files;
+use super::shutdown_signal::ShutdownSignal;
 use super::tasks::progress::Progress;
 use super::tasks::{result, short, span};
 use super::{Common, hub_client};
@@ -22,13 +21,13 @@ use adjutant_base::config::{Config, Roots};
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::tasks::{DelegateRequest, TaskUpdate, TaskView};
 
-/// Bytes of a task on stdin that are read; the hub takes fewer.
-const LARGEST: u64 = 8 * 1024 * 1024;
+/// Maximum bytes of a task on stdin; the limit of the hub is lower.
+const MAX_TASK_BYTES: u64 = 8 * 1024 * 1024;
 
-/// What the hub tells waits here for the screen.
-const BACKLOG: usize = 64;
+/// Capacity of the queue of events for the screen.
+const QUEUE_SIZE: usize = 64;
 
-/// The number of the signal that says that the terminal is gone.
+/// Number of SIGHUP, the signal of a closed terminal.
 const HANG_UP: u8 = 1;
 
 /// Arguments of `adjutant delegate`.
@@ -40,7 +39,7 @@ pub(super) struct DelegateArgs {
     /// Text of the task; read from stdin if missing or `-`
     #[arg(allow_hyphen_values = true)]
     task: Option<String>,
-    /// The folder to work in, instead of this one
+    /// Working folder [default: the current one]
     #[arg(long, value_name = "DIR")]
     workdir: Option<PathBuf>,
     /// Queue the task, and print its id
@@ -67,17 +66,17 @@ pub(super) struct DelegateArgs {
 }
 
 impl DelegateArgs {
-    /// Reads what the arguments name, and checks what needs no hub.
-    fn order(self) -> Result<DelegateRequest, Failure> {
+    /// Reads the files that the arguments name, and checks all that needs no hub.
+    fn request(self) -> Result<DelegateRequest, Failure> {
         let task = match self.task {
             Some(task) if task != "-" => task,
             None if io::stdin().is_terminal() => {
-                return Err(Failure::usage("what is the agent to do?")
+                return Err(Failure::usage("the task is missing")
                     .hint(format!("adjutant delegate {} \"…\"", self.agent)));
             }
             Some(_) | None => {
                 let mut task = String::new();
-                io::stdin().take(LARGEST).read_to_string(&mut task).map_err(|error| {
+                io::stdin().take(MAX_TASK_BYTES).read_to_string(&mut task).map_err(|error| {
                     Failure::new(format!("the task cannot be read from stdin: {error}"))
                         .hint("give it as an argument instead of `-`")
                 })?;
@@ -119,14 +118,14 @@ impl DelegateArgs {
     }
 }
 
-/// Hands the task over; without `--background` waits for its end.
+/// Delegates the task, and waits for its end without `--background`.
 pub(super) fn run(args: DelegateArgs, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::WARN)?;
     let config = common.config(Roots::User)?;
     let (json, background) = (args.json, args.background);
-    let order = args.order()?;
+    let request = args.request()?;
     if background {
-        let task = hub_client::connect(&config, Start::IfNeeded)?.delegate(order)?;
+        let task = hub_client::connect(&config, Start::IfNeeded)?.delegate(request)?;
         if json {
             output::json(&task)?;
         } else {
@@ -136,60 +135,62 @@ pub(super) fn run(args: DelegateArgs, common: Common) -> Result<ExitCode, Failur
         return Ok(ExitCode::SUCCESS);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ended = runtime.block_on(watch(config, order));
+    let ended = runtime.block_on(watch(config, request));
     // The threads that talk to the hub end with the process.
     runtime.shutdown_background();
     result::print(&ended?, json)
 }
 
-/// What the threads that talk to the hub tell.
-enum News {
-    /// It is on the hub's disk.
+/// Event from the threads that talk to the hub.
+enum Event {
+    /// The hub has stored the task.
     Accepted(Box<TaskView>),
     Progress(TaskUpdate),
     Ended(Result<Box<TaskView>, Failure>),
     NotCancelled(Failure),
 }
 
-/// Hands the task over, shows what happens, and returns it when it has ended. A first signal cancels it, a second
-/// one leaves; when the terminal goes the task goes on, for it outlives who asked.
-async fn watch(config: Config, order: DelegateRequest) -> Result<TaskView, Failure> {
-    let mut stop = Stop::new()?;
-    let (wire, mut news) = mpsc::channel(BACKLOG);
-    let (tell, own) = (wire.clone(), config.clone());
-    std::thread::spawn(move || {
-        let ended = follow(&own, order, &tell);
-        let _ = tell.blocking_send(News::Ended(ended));
+/// Delegates the task, shows its progress, and returns the ended task. The first signal cancels the task, the second only
+/// leaves it. When the terminal closes, the task continues.
+async fn watch(config: Config, request: DelegateRequest) -> Result<TaskView, Failure> {
+    let mut stop = ShutdownSignal::new()?;
+    let (sender, mut events) = mpsc::channel(QUEUE_SIZE);
+    std::thread::spawn({
+        let (sender, config) = (sender.clone(), config.clone());
+        move || {
+            let ended = follow(&config, request, &sender);
+            let _ = sender.blocking_send(Event::Ended(ended));
+        }
     });
     let mut progress = Progress::new();
     let mut accepted: Option<Box<TaskView>> = None;
-    let mut unwanted = false;
+    let mut cancelling = false;
     loop {
         tokio::select! {
-            Some(item) = news.recv() => match item {
-                News::Accepted(task) => {
-                    if unwanted {
-                        cancel(config.clone(), task.id.clone(), wire.clone());
+            Some(event) = events.recv() => match event {
+                Event::Accepted(task) => {
+                    if cancelling {
+                        cancel(config.clone(), task.id.clone(), sender.clone());
                     }
                     accepted = Some(task);
                 }
-                News::Progress(told) => progress.show(&told),
-                News::Ended(ended) => {
+                Event::Progress(update) => progress.show(&update),
+                Event::Ended(ended) => {
                     progress.clear();
                     return ended.map(|task| *task);
                 }
-                News::NotCancelled(failure) => progress.note(&format!("cannot cancel: {}", failure.message)),
+                Event::NotCancelled(failure) => progress.note(&format!("cannot cancel: {}", failure.message)),
             },
-            signal = stop.asked() => {
+            signal = stop.received() => {
                 let id = accepted.as_ref().map(|task| task.id.clone());
-                if unwanted || signal == HANG_UP {
+                if cancelling || signal == HANG_UP {
                     progress.clear();
-                    return Err(left(id.as_deref(), unwanted));
+                    return Err(left(id.as_deref(), cancelling));
                 }
-                unwanted = true;
-                progress.note("cancelling, until no process of it is left; once more leaves that to the hub");
+                cancelling = true;
+                progress.note("cancelling until no process of the task is left; a second signal leaves that to the hub");
                 if let Some(id) = id {
-                    cancel(config.clone(), id, wire.clone());
+                    cancel(config.clone(), id, sender.clone());
                 }
             }
         }
@@ -198,28 +199,28 @@ async fn watch(config: Config, order: DelegateRequest) -> Result<TaskView, Failu
 
 fn follow(
     config: &Config,
-    order: DelegateRequest,
-    tell: &mpsc::Sender<News>,
+    request: DelegateRequest,
+    sender: &mpsc::Sender<Event>,
 ) -> Result<Box<TaskView>, Failure> {
     let mut client = hub_client::connect(config, Start::IfNeeded)?;
-    let task = client.delegate(order)?;
+    let task = client.delegate(request)?;
     let id = task.id.clone();
-    let _ = tell.blocking_send(News::Accepted(Box::new(task)));
-    let ended = client.follow_task(&id, 0, true, |told| {
-        let _ = tell.blocking_send(News::Progress(told));
+    let _ = sender.blocking_send(Event::Accepted(Box::new(task)));
+    let ended = client.follow_task(&id, 0, true, |update| {
+        let _ = sender.blocking_send(Event::Progress(update));
     });
     ended.map(Box::new).map_err(|error| {
         Failure::from(error).hint(format!("`adjutant tasks wait {}` continues waiting", short(&id)))
     })
 }
 
-/// Cancels on a connection of its own: the other one is busy with what happens.
-fn cancel(config: Config, id: String, tell: mpsc::Sender<News>) {
+/// Cancels on a second connection, because the first is busy with the events.
+fn cancel(config: Config, id: String, sender: mpsc::Sender<Event>) {
     std::thread::spawn(move || {
         let cancelled =
             hub_client::connect(&config, Start::Never).and_then(|mut client| Ok(client.cancel_task(&id)?));
         if let Err(failure) = cancelled {
-            let _ = tell.blocking_send(News::NotCancelled(failure));
+            let _ = sender.blocking_send(Event::NotCancelled(failure));
         }
     });
 }

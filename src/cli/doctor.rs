@@ -1,7 +1,7 @@
 //! `adjutant doctor`: checks of the installation, and their remedies.
 //!
-//! Every check is a function that examines one thing and returns a [`CheckResult`]. All checks run side by side, each
-//! with its own deadline, so that nothing hangs. No vendor is called: a runner's files show whether it is logged in.
+//! Every check is a function that examines one thing and returns a [`CheckResult`]. All checks run concurrently, each with
+//! a timeout. No vendor is called: a runner's files show whether it is logged in.
 
 mod check;
 mod clients;
@@ -29,13 +29,13 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::output::{self, Failure};
-use super::{Common, status};
-use adjutant_agents::{CommandVariant, Selector};
+use super::{Common, native_runners, status};
+use adjutant_agents::Selector;
 use adjutant_base::config::{Config, Roots};
 use adjutant_terminal::socket::{HelloReply, Query};
 use check::{Check, CheckResult, Status};
 
-/// How long a check may take. The slowest asks a program its version that is a script of an interpreter.
+/// Timeout of a check. The slowest one asks an interpreted program for its version.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Arguments of `adjutant doctor`.
@@ -53,21 +53,21 @@ pub(super) struct DoctorArgs {
     program: Option<PathBuf>,
 }
 
-/// What the checks look at.
+/// Input of the checks.
 #[derive(Debug)]
 struct DoctorContext {
     config: Config,
     selector: Selector,
-    /// What the hub says of itself, if one runs.
+    /// Status of the hub, if one runs.
     hub: Option<HelloReply>,
     /// The program that clients start.
     program: PathBuf,
 }
 
-/// A check at work.
+/// A check that runs.
 type PendingCheck = Pin<Box<dyn Future<Output = CheckResult> + Send>>;
 
-/// Looks, repairs if asked to, and tells.
+/// Runs the checks, repairs with `--fix`, and prints the results.
 pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure> {
     let home = common.home.clone();
     let config = match common.config(Roots::User) {
@@ -81,7 +81,7 @@ pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let check_all = || -> Result<Vec<Check>, Failure> {
         let context = DoctorContext {
-            selector: Selector::new(&config.runners, None, CommandVariant::Native).map_err(Failure::new)?,
+            selector: native_runners(&config.runners)?,
             hub: status::ask(&config, Query::Status).ok(),
             program: program.clone(),
             config: config.clone(),
@@ -94,17 +94,17 @@ pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure
         let done = runtime.block_on(repair::all(&checks, home.as_deref(), &config));
         if !done.is_empty() {
             checks = check_all()?;
-            repair::note(&mut checks, done);
+            repair::record(&mut checks, done);
         }
     }
-    // A check that hangs for ever on a thread of its own ends with the process.
+    // A thread of a check that hangs ends with the process.
     runtime.shutdown_background();
     let worst = checks.iter().map(|check| check.found.status).max().unwrap_or(Status::Ok);
     if args.json {
         output::json(&json!({
             "adjutant": env!("CARGO_PKG_VERSION"),
             "home": config.home,
-            "status": worst.word(),
+            "status": worst.name(),
             "checks": checks.iter().map(Check::json).collect::<Vec<_>>(),
         }))?;
     } else {
@@ -113,11 +113,10 @@ pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure
     Ok(if worst == Status::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Tells of a configuration that cannot be read: without it nothing else can be looked at.
+/// Reports a configuration that cannot be read, because the other checks need it.
 fn unreadable(failure: &Failure, as_json: bool) -> Result<ExitCode, Failure> {
     let remedy = failure.hints.first().cloned();
-    let remedy =
-        remedy.unwrap_or_else(|| "correct config.toml; everything else is looked at then".to_owned());
+    let remedy = remedy.unwrap_or_else(|| "correct config.toml; the other checks need it".to_owned());
     let check = Check::new("config", CheckResult::fail(&failure.message, remedy));
     if as_json {
         let version = env!("CARGO_PKG_VERSION");
@@ -130,18 +129,21 @@ fn unreadable(failure: &Failure, as_json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Runs all checks side by side and returns them in their order.
+/// Runs all checks concurrently and returns them in their order.
 async fn all(context: Arc<DoctorContext>, progress: &report::Waiting) -> Vec<Check> {
     let mut pending: Vec<(String, PendingCheck)> = Vec::new();
     let mut add = |id: &str, check: PendingCheck| pending.push((id.to_owned(), check));
-    let whole = context.clone();
-    add("config", Box::pin(async move { hub::config(&whole) }));
-    add("home.permissions", Box::pin(permissions::home(context.clone())));
-    add("passphrase", Box::pin(permissions::passphrase(context.clone())));
-    add("socket.permissions", Box::pin(permissions::socket(context.clone())));
-    add("program", Box::pin(permissions::program(context.clone())));
-    add("hub", Box::pin(hub::version(context.clone())));
-    add("port", Box::pin(hub::port(context.clone())));
+    let blocking = |check: fn(&DoctorContext) -> CheckResult| -> PendingCheck {
+        let context = context.clone();
+        Box::pin(blocking(move || check(&context)))
+    };
+    add("config", blocking(hub::config));
+    add("home.permissions", blocking(permissions::home));
+    add("passphrase", blocking(permissions::passphrase));
+    add("socket.permissions", blocking(permissions::socket));
+    add("program", blocking(permissions::program));
+    add("hub", blocking(hub::version));
+    add("port", blocking(hub::port));
     add("handshake.stdio", Box::pin(handshake::stdio(context.clone())));
     add("handshake.socket", Box::pin(handshake::socket(context.clone())));
     add("handshake.http", Box::pin(handshake::http(context.clone())));
@@ -149,31 +151,29 @@ async fn all(context: Arc<DoctorContext>, progress: &report::Waiting) -> Vec<Che
     for (name, check) in runners::all(&context) {
         add(&format!("runner.{name}"), check);
     }
-    let whole = context.clone();
-    add("runners", Box::pin(async move { runners::any(&whole) }));
-    add("clients", Box::pin(clients::configured(context.clone())));
+    add("runners", blocking(runners::any));
+    add("clients", blocking(clients::configured));
     add("database", Box::pin(database::integrity(context.clone())));
-    add("runs", Box::pin(orphaned_runs::orphans(context.clone())));
-    add("display", Box::pin(desktop::display()));
+    add("runs", blocking(orphaned_runs::orphans));
+    add("display", blocking(|_| desktop::display()));
     add("notifications", Box::pin(desktop::notifications(context.clone())));
-    add("service", Box::pin(service::files(context.clone())));
-    add("clock", Box::pin(clock::check(context)));
+    add("service", blocking(service::files));
+    add("clock", blocking(clock::check));
     let mut checks: Vec<Check> =
-        pending.iter().map(|(id, _)| Check::new(id, CheckResult::skipped("it was not looked at"))).collect();
+        pending.iter().map(|(id, _)| Check::new(id, CheckResult::skipped("it did not run"))).collect();
     let mut tasks = JoinSet::new();
     for (place, (_, check)) in pending.into_iter().enumerate() {
         tasks.spawn(async move { (place, tokio::time::timeout(CHECK_TIMEOUT, check).await) });
     }
     progress.begin(checks.len());
     while let Some(joined) = tasks.join_next().await {
-        progress.one_more();
+        progress.increment();
         let Ok((place, found)) = joined else { continue };
         if let Some(check) = checks.get_mut(place) {
             check.found = found.unwrap_or_else(|_| {
-                let late = format!("it did not answer within {} s", CHECK_TIMEOUT.as_secs());
                 CheckResult::fail(
-                    late,
-                    "try again when the machine is less busy; `adjutant doctor -vv` says more",
+                    format!("it did not answer within {} s", CHECK_TIMEOUT.as_secs()),
+                    "try again when the machine is less busy; `adjutant doctor -vv` logs more",
                 )
             });
         }
@@ -181,9 +181,9 @@ async fn all(context: Arc<DoctorContext>, progress: &report::Waiting) -> Vec<Che
     checks
 }
 
-/// Does what blocks on a thread for that. A check that panics is one that failed.
+/// Runs a blocking check on a thread. A panic is a failure.
 async fn blocking(check: impl FnOnce() -> CheckResult + Send + 'static) -> CheckResult {
     tokio::task::spawn_blocking(check).await.unwrap_or_else(|_| {
-        CheckResult::fail("the check broke off", "this is a fault of adjutant: please report it")
+        CheckResult::fail("the check panicked", "this is a bug of adjutant: please report it")
     })
 }

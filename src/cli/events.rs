@@ -21,7 +21,7 @@ use super::output::Failure;
 #[derive(Debug, Args)]
 pub(super) struct EventsArgs {
     #[command(flatten)]
-    place: DatabaseArg,
+    database: DatabaseArg,
     #[command(subcommand)]
     command: Command,
 }
@@ -42,8 +42,8 @@ enum Command {
 
 /// Runs one of the commands.
 pub(super) fn run(args: EventsArgs, common: Common) -> Result<ExitCode, Failure> {
-    let EventsArgs { place, command } = args;
-    with_assistant(common, &place, |assistant| async move {
+    let EventsArgs { database, command } = args;
+    with_assistant(common, &database, |assistant| async move {
         match command {
             Command::List(args) => list::run(args, &assistant).await?,
             Command::Show(args) => show::run(&args, &assistant).await?,

@@ -1,7 +1,7 @@
 //! Parses the command lines of agents' configurations without the grammar.
 //!
 //! A client waits for its server's first answer, and building the grammar of all commands takes a tenth of that
-//! wait. What is not exactly one of these lines goes to the grammar, which alone says what is wrong.
+//! wait. All other lines go to the grammar, which reports errors.
 
 use std::ffi::OsString;
 
@@ -11,12 +11,12 @@ use super::mcp::McpArgs;
 use super::supervise::SuperviseArgs;
 use super::{Cli, Command, Common};
 
-/// Reads `mcp prompts [--prompts-dir DIR]...`, `connect [TOOLSET] [--no-start]` and `hook CLIENT`, each with `--home DIR`
+/// Parses `mcp prompts [--prompts-dir DIR]...`, `connect [TOOLSET] [--no-start]` and `hook CLIENT`, each with `--home DIR`
 /// at its end where `adjutant install` writes one, and `supervise`, which starts before every runner.
 pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
     let (_program, words) = arguments.split_first()?;
     let (words, home) = match words {
-        // What is supervised has words of its own.
+        // A supervised command may have an option `--home` too.
         [command, ..] if command == "supervise" => (words, None),
         [before @ .., name, folder] if name == "--home" && is_value(folder) => (before, Some(folder.into())),
         _ => (words, None),
@@ -66,8 +66,8 @@ mod tests {
     use super::{Cli, OsString, parse};
 
     #[test]
-    fn what_is_read_here_is_what_the_grammar_reads() {
-        let read = [
+    fn the_fast_path_and_the_grammar_parse_the_same() {
+        let parsed = [
             "mcp prompts",
             "mcp prompts --prompts-dir a",
             "mcp prompts --prompts-dir a --prompts-dir b/c",
@@ -88,7 +88,7 @@ mod tests {
             "supervise --enter 1 /spool sh --home a",
             "supervise --enter 1 /spool /bin/sh sh -c --help",
         ];
-        let left = [
+        let rejected = [
             "",
             "mcp",
             "mcp prompts --prompts-dir",
@@ -107,13 +107,13 @@ mod tests {
             "connect prompts --no-start --no-start",
             "serve",
         ];
-        for line in read.iter().chain(&left) {
+        for line in parsed.iter().chain(&rejected) {
             let words: Vec<OsString> =
                 ["adjutant"].into_iter().chain(line.split_whitespace()).map(OsString::from).collect();
-            let here = parse(&words).map(|cli| format!("{cli:?}"));
-            assert_eq!(here.is_some(), read.contains(line), "{line}");
-            if let Some(here) = here {
-                assert_eq!(here, format!("{:?}", Cli::try_parse_from(&words).unwrap()));
+            let cli = parse(&words).map(|cli| format!("{cli:?}"));
+            assert_eq!(cli.is_some(), parsed.contains(line), "{line}");
+            if let Some(cli) = cli {
+                assert_eq!(cli, format!("{:?}", Cli::try_parse_from(&words).unwrap()));
             }
         }
     }

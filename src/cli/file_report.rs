@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::output::{self, Failure};
+use super::source_files::relative;
 use adjutant_base::text::escape_invisible::escape;
-use adjutant_host::files::atomic_write;
-use adjutant_host::files::atomic_write::Change;
+use adjutant_host::files::atomic_write::{self, Change};
 
 /// How the files are handled.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -24,15 +24,15 @@ pub(super) struct Handling {
     pub(super) json: bool,
 }
 
-/// What became of one file.
+/// Outcome of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Done {
     Created,
     Replaced,
     Unchanged,
-    /// Something else is there, and nobody said `--force`.
+    /// The file there has other content, and `--force` is missing.
     Differs,
-    /// It cannot be expressed in the target, and nobody asked for it by name.
+    /// The target format cannot express it, and it was not named on the command line.
     LeftOut,
     Failed,
 }
@@ -58,18 +58,18 @@ impl Done {
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) done: Done,
-    /// The prompt's or agent's name, or the file's where there is neither.
+    /// The name of the prompt or agent; of the file, if that is unknown.
     pub(super) name: String,
     pub(super) from: String,
     /// The foreign format's name.
     pub(super) format: &'static str,
     pub(super) to: Option<String>,
-    /// Why, for what was not written.
+    /// Why the file was not written.
     pub(super) reason: Option<String>,
     pub(super) notes: Vec<String>,
 }
 
-/// Writes a file as `handling` allows, and returns what became of it and why.
+/// Writes a file as `handling` allows. Returns the outcome, and its reason.
 pub(super) fn write(to: &Path, text: &str, change: Change, handling: Handling) -> (Done, Option<String>) {
     let done = match change {
         Change::New => Done::Created,
@@ -86,7 +86,17 @@ pub(super) fn write(to: &Path, text: &str, change: Change, handling: Handling) -
     }
 }
 
-/// Prints the report. A file that was not written though it should have been makes the exit code 1.
+/// Returns the reason for a file with the name of another file.
+pub(super) fn same_name(noun: &str, other: &Path, base: &Path) -> String {
+    format!("{} has the {noun} of the same name", relative(other, base))
+}
+
+/// Returns the name of a file without its extension.
+pub(super) fn stem(file: &Path) -> String {
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Prints the report. The exit code is 1 if a file differs or failed.
 pub(super) fn print(rows: &[Row], handling: Handling) -> Result<ExitCode, Failure> {
     if handling.json {
         let files: Vec<Value> = rows.iter().map(entry).collect();

@@ -5,10 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use tracing::level_filters::LevelFilter;
 
-use super::Common;
 use super::mcp::stdio;
 use super::output::{self, Failure};
-use adjutant_agents::{CommandVariant, Selector};
+use super::{Common, native_runners};
 use adjutant_app::App;
 use adjutant_base::config::{Auth, Config, Overrides, Roots, Switch};
 use adjutant_http as http;
@@ -18,7 +17,7 @@ use adjutant_mcp::fixture::Fixture;
 /// Arguments of `adjutant fixture`.
 #[derive(Debug, Args)]
 pub(super) struct FixtureArgs {
-    /// Listen here
+    /// Address to listen on
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     http: String,
     /// Serve one connection on stdin and stdout instead
@@ -26,7 +25,7 @@ pub(super) struct FixtureArgs {
     stdio: bool,
 }
 
-/// Serves until a signal ends the process; nobody is asked for a token.
+/// Serves until a signal ends the process, without a token.
 pub(super) fn run(args: &FixtureArgs, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::WARN)?;
     let overrides = Overrides {
@@ -37,7 +36,7 @@ pub(super) fn run(args: &FixtureArgs, common: Common) -> Result<ExitCode, Failur
         ..Overrides::default()
     };
     let config = Config::load(overrides, Roots::Exactly(Vec::new()))?;
-    let runners = Selector::new(&config.runners, None, CommandVariant::Native).map_err(Failure::new)?;
+    let runners = native_runners(&config.runners)?;
     let app = App::new(config, runners);
     let Some(address) = app.config.http.address else {
         return Err(Failure::usage("the fixture serves only HTTP"));
@@ -52,11 +51,11 @@ pub(super) fn run(args: &FixtureArgs, common: Common) -> Result<ExitCode, Failur
             mcp::serve_handler(&app, fixture, input, output).await;
             return Ok(ExitCode::SUCCESS);
         }
-        let door = http::BoundListener::open(address, &app.config.http, &app.config.home)
+        let listener = http::BoundListener::open(address, &app.config.http, &app.config.home)
             .await
             .map_err(Failure::new)?;
-        output::note(format!("fixture  http://{}/mcp", door.address()));
-        http::serve_handler(app, door, move || fixture.clone()).await;
+        output::note(format!("fixture  http://{}/mcp", listener.address()));
+        http::serve_handler(app, listener, move || fixture.clone()).await;
         Ok(ExitCode::SUCCESS)
     })
 }

@@ -9,7 +9,7 @@ use super::Common;
 use super::output::{self, Failure};
 use adjutant_base::config::Roots;
 use adjutant_terminal::socket::Start;
-use adjutant_terminal::tui::{self, Fault, Hub, Reader, Theme};
+use adjutant_terminal::tui::{self, Hub, Reader, Theme, ViewError};
 
 /// Arguments of `adjutant inbox`.
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ and reads one answer for each line; the beginning of an ID is enough:
 It ends with its input, with exit code 0 if every line was accepted, else 1. A question marked HIGH takes the \
 approval passphrase, which is read from a terminal and never from a pipe.";
 
-/// Shows the inbox until the person quits, or until the lines end.
+/// Shows the Inbox until the user quits, or until the end of stdin.
 pub(super) fn run(args: &InboxArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
     let start = if args.no_start { Start::Never } else { Start::IfNeeded };
@@ -55,16 +55,16 @@ pub(super) fn run(args: &InboxArgs, common: Common) -> Result<ExitCode, Failure>
         tui::run(&hub, Theme { colour: output::colour(&io::stdout()) })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let reader = if io::stdout().is_terminal() { Reader::Person } else { Reader::Program };
-    let followed = tui::run_plain(&hub, BufReader::new(io::stdin()), &mut io::stdout(), reader)?;
-    Ok(if followed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let reader = if io::stdout().is_terminal() { Reader::User } else { Reader::Program };
+    let accepted = tui::run_plain(&hub, BufReader::new(io::stdin()), &mut io::stdout(), reader)?;
+    Ok(if accepted { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Hub(error) => error.into(),
-            Fault::Terminal(error) => Self::new(format!("cannot use the terminal: {error}")),
+impl From<ViewError> for Failure {
+    fn from(error: ViewError) -> Self {
+        match error {
+            ViewError::Hub(error) => error.into(),
+            ViewError::Terminal(error) => Self::new(format!("cannot use the terminal: {error}")),
         }
     }
 }

@@ -50,7 +50,7 @@ pub(super) struct UninstallArgs {
 
 #[derive(Debug, Args)]
 struct Which {
-    /// Clients to change; all that are found if none is named
+    /// Clients to change [default: all that are found]
     #[arg(value_name = "CLIENT", value_parser = client())]
     clients: Vec<Client>,
     /// All clients that are found
@@ -77,7 +77,7 @@ fn client() -> impl TypedValueParser<Value = Client> {
         .try_map(|name| Client::ALL.into_iter().find(|client| client.name() == name).ok_or("no such client"))
 }
 
-/// Shows and writes our entry.
+/// Shows the changes of the entry, and writes them.
 pub(super) fn run(args: &InstallArgs, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::WARN)?;
     let config = common.config(Roots::User)?;
@@ -91,12 +91,12 @@ pub(super) fn run(args: &InstallArgs, common: Common) -> Result<ExitCode, Failur
     if clients.is_empty() {
         let names = Client::ALL.map(Client::name).join(", ");
         return Err(Failure::new("none of the supported clients was found")
-            .hint(format!("name one that shall get it all the same: {names}")));
+            .hint(format!("name the client to install for: {names}")));
     }
     all(&clients, &folders, &config.home, desired, args.handling)
 }
 
-/// Takes our entry out again.
+/// Removes the entry.
 pub(super) fn remove(args: &UninstallArgs, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::WARN)?;
     let config = common.config(Roots::User)?;
@@ -113,11 +113,11 @@ impl Which {
         if !self.clients.is_empty() {
             return self.clients.clone();
         }
-        Client::ALL.into_iter().filter(|client| client.is_here(folders)).collect()
+        Client::ALL.into_iter().filter(|client| client.is_installed(folders)).collect()
     }
 }
 
-/// Goes through all clients. One that fails does not keep the others from theirs.
+/// Changes all clients. A failure of one does not affect the others.
 fn all(
     clients: &[Client],
     folders: &ClientFolders,
@@ -162,14 +162,14 @@ fn one(
         changes.iter().try_for_each(|change| diff::change(client, change))?;
     }
     let differs = changes.iter().any(|change| change.kind() != Kind::Unchanged);
-    let write = differs && !handling.dry_run && (handling.json || handling.yes || agreed()?);
+    let write = differs && !handling.dry_run && (handling.json || handling.yes || confirmed()?);
     let mut copies = Vec::new();
     for change in &changes {
         copies.push(if write { change.write(backups, desired, &stamp())? } else { None });
     }
     if write && !handling.json {
         for copy in copies.iter().flatten() {
-            output::note(format!("kept what was there as {}", escape(&env::abbreviate(copy))));
+            output::note(format!("kept the previous file as {}", escape(&env::abbreviate(copy))));
         }
         if matches!(desired, DesiredState::Installed { .. }) {
             output::note(format!("{}: {}", client.title(), install::advice(client)));
@@ -184,15 +184,15 @@ fn entry(change: &Change, copy: Option<&Path>, written: bool) -> Value {
     json!({
         "file": change.path,
         "link_to": change.linked_to(),
-        "outcome": change.kind().word(),
+        "outcome": change.kind().name(),
         "written": written && change.kind() != Kind::Unchanged,
         "diff": diff::diff(change),
         "backup": copy,
     })
 }
 
-/// Asks the person on a terminal. Where nobody can be asked, naming the command was the consent.
-fn agreed() -> Result<bool, Failure> {
+/// Asks for consent on a terminal. Without a terminal, the command itself is the consent.
+fn confirmed() -> Result<bool, Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Ok(true);
     }
@@ -202,13 +202,13 @@ fn agreed() -> Result<bool, Failure> {
     Ok(matches!(line.trim().to_lowercase().as_str(), "" | "y" | "yes"))
 }
 
-/// Prints a link for each editor that has them.
+/// Prints the links of the editors that support them.
 fn links(which: &Which, launch: &Launch, handling: Handling) -> Result<ExitCode, Failure> {
-    let wanted = if which.clients.is_empty() { &Client::ALL[..] } else { &which.clients };
+    let clients = if which.clients.is_empty() { &Client::ALL[..] } else { &which.clients };
     let links: Vec<_> =
-        wanted.iter().filter_map(|client| Some((*client, deep_link::link(*client, launch)?))).collect();
+        clients.iter().filter_map(|client| Some((*client, deep_link::link(*client, launch)?))).collect();
     if links.is_empty() {
-        return Err(Failure::usage("only Cursor and VS Code have links that install")
+        return Err(Failure::usage("only Cursor and VS Code support links that install")
             .hint("leave out --link: `adjutant install CLIENT` writes the file itself"));
     }
     if handling.json {
@@ -220,8 +220,8 @@ fn links(which: &Which, launch: &Launch, handling: Handling) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns what clients shall start: the place on the `PATH` where that is this program, since a new version will be
-/// there, too; else where this program is.
+/// Returns the command that clients start: the program on the `PATH` if it is this one, because updates keep that path;
+/// else the path of this program.
 pub(super) fn launch(home: &Path) -> Result<Launch, Failure> {
     let own = std::env::current_exe()?;
     let is_own =
@@ -229,8 +229,8 @@ pub(super) fn launch(home: &Path) -> Result<Launch, Failure> {
     let found = env::find_in_path("adjutant").filter(|found| found.is_absolute() && is_own(found));
     let text = |path: &Path| {
         path.to_str().map(str::to_owned).ok_or_else(|| {
-            Failure::new(format!("{} is not UTF-8, and configuration files are", path.display()))
-                .hint("move it to a path whose name is text")
+            Failure::new(format!("{} is not UTF-8, which configuration files require", path.display()))
+                .hint("move it to a path that is UTF-8")
         })
     };
     let home = if config::is_default_home(home) { None } else { Some(text(home)?) };
@@ -243,7 +243,7 @@ fn folders() -> Result<ClientFolders, Failure> {
     })
 }
 
-/// Returns a mark for copies, in order of time.
+/// Returns the suffix of copies, which sorts by time.
 fn stamp() -> String {
     timefmt::stamp(SystemTime::now()).replace([':', '-'], "")
 }

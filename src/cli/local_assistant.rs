@@ -8,9 +8,8 @@ use std::sync::Arc;
 use clap::Args;
 use tracing::level_filters::LevelFilter;
 
-use super::Common;
 use super::output::Failure;
-use adjutant_agents::{CommandVariant, Selector};
+use super::{Common, native_runners};
 use adjutant_app::App;
 use adjutant_assistant::calendar::Error as Calendar;
 use adjutant_assistant::{Assistant, Error, UserId};
@@ -18,10 +17,10 @@ use adjutant_base::config::assistant::Adviser;
 use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::config::{Config, Database, Overrides, Roots};
 
-/// Who acts, for the audit.
+/// Name of the actor in the audit log.
 pub(super) const ACTOR: &str = "user at the command line";
 
-/// Where the rows are.
+/// Option for the database.
 #[derive(Debug, Args)]
 pub(super) struct DatabaseArg {
     /// The database: `sqlite:FILE` or `postgres://USER@HOST/NAME` [default: adjutant.db in the home folder]
@@ -29,32 +28,32 @@ pub(super) struct DatabaseArg {
     database: Option<String>,
 }
 
-/// Runs `work` with the room.
+/// Runs `work` with the assistant.
 pub(super) fn with_assistant<T, W>(
     common: Common,
-    place: &DatabaseArg,
+    database: &DatabaseArg,
     work: impl FnOnce(Assistant) -> W,
 ) -> Result<T, Failure>
 where
     W: Future<Output = Result<T, Failure>>,
 {
-    with_app(common, place, |app| work(app.assistant.clone()))
+    with_app(common, database, |app| work(app.assistant.clone()))
 }
 
-/// Runs `work` with the application that the room is in.
+/// Runs `work` with the application that contains the assistant.
 pub(super) fn with_app<T, W>(
     common: Common,
-    place: &DatabaseArg,
+    database: &DatabaseArg,
     work: impl FnOnce(Arc<App>) -> W,
 ) -> Result<T, Failure>
 where
     W: Future<Output = Result<T, Failure>>,
 {
     common.start_log(LevelFilter::WARN)?;
-    let config = config(common, place.database.as_deref())?;
-    // A fault in what names the runners is no reason not to list users.
+    let config = config(common, database.database.as_deref())?;
+    // An error in the configuration of runners must not prevent commands that use none.
     let runners = if asks_runners(&config) { config.runners.clone() } else { RunnersConfig::default() };
-    let runners = Selector::new(&runners, None, CommandVariant::Native).map_err(Failure::new)?;
+    let runners = native_runners(&runners)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let app = App::new(config, runners);
@@ -64,11 +63,11 @@ where
     })
 }
 
-/// Reads the configuration of a process that has the room without a hub. What it asks a runner is a task of its own,
-/// and goes with it; the hub's tasks stay the hub's.
+/// Reads the configuration of a process that opens the assistant without a hub. Its tasks are kept in memory and end with
+/// it, because the tasks in the database belong to the hub.
 pub(super) fn config(common: Common, database: Option<&str>) -> Result<Config, Failure> {
     let database = database.map(Database::named).transpose();
-    let database = database.map_err(|error| Failure::from(error).of_usage())?;
+    let database = database.map_err(|error| Failure::from(error).into_usage())?;
     let overrides = Overrides { home: common.home, database, ..Overrides::default() };
     let mut config = Config::load(overrides, Roots::User)?;
     config.delegation.database = Some(Database::Memory);
@@ -76,7 +75,7 @@ pub(super) fn config(common: Common, database: Option<&str>) -> Result<Config, F
     Ok(config)
 }
 
-/// Whether planning may ask a coding-agent CLI, so that tasks have to be run meanwhile.
+/// Returns whether planning may ask a runner, so that the task queue has to run.
 pub(super) fn asks_runners(config: &Config) -> bool {
     config.assistant.advisers.contains(&Adviser::Runner)
 }
@@ -93,23 +92,23 @@ impl From<Error> for Failure {
                 failure.hint("`adjutant events list` shows those around today")
             }
             Error::Unknown { what: "notification", .. } => {
-                failure.hint("`adjutant notifications list` shows the coming ones")
+                failure.hint("`adjutant notifications list` shows the notifications of these days")
             }
             Error::WrongStatus { id, .. } => {
-                failure.hint(format!("`adjutant notifications show {id}` shows how it came to that"))
+                failure.hint(format!("`adjutant notifications show {id}` shows its history"))
             }
             Error::Calendar(Calendar::TooLarge) => {
                 failure.hint("name the folder to import all its `.ics` files")
             }
             Error::Calendar(Calendar::NotACalendar) => failure
                 .hint("calendar programs write one when they export or publish a calendar as iCalendar"),
-            Error::Store(source) => failure.hint(format!("the database says: {source:?}")),
+            Error::Store(source) => failure.hint(format!("the error of the database: {source:?}")),
             _ => failure,
         }
     }
 }
 
-/// Reads a user's id.
+/// Parses the id of a user.
 pub(super) fn user(text: &str) -> Result<UserId, String> {
     UserId::parse(text).ok_or_else(|| "an id has 1 to 200 bytes and no control characters".to_owned())
 }

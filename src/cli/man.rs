@@ -21,17 +21,17 @@ pub(super) struct ManArgs {
 pub(super) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
     let mut grammar = examples::grammar().disable_help_subcommand(true);
     grammar.build();
-    let fault = |error| {
+    let failure = |error| {
         Failure::new(format!("cannot write the pages to {}: {error}", args.folder.display()))
             .hint("name a folder that you may write to, such as ~/.local/share/man/man1")
     };
-    std::fs::create_dir_all(&args.folder).map_err(fault)?;
-    let pages = write(&grammar, &args.folder).map_err(fault)?;
+    std::fs::create_dir_all(&args.folder).map_err(failure)?;
+    let pages = write(&grammar, &args.folder).map_err(failure)?;
     output::note(format!("{pages} pages in {}", args.folder.display()));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the page of `command` and of all below it, and returns how many those were.
+/// Writes the pages of `command` and its subcommands, and returns their number.
 fn write(command: &Command, folder: &Path) -> std::io::Result<usize> {
     let below = command.get_subcommands().filter(|below| !below.is_hide_set());
     let pages = below.map(|below| write(below, folder)).sum::<std::io::Result<usize>>()?;

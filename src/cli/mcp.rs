@@ -1,7 +1,7 @@
 //! `adjutant mcp TOOLSET`: one toolset on stdin and stdout in this process, without a hub.
 //!
-//! A client waits for the first answer while this starts, so nothing is done here that the answer does not
-//! need: one thread, no file but `config.toml`.
+//! A client waits for the first answer meanwhile, so the start does only what the answer needs: one thread, and no file
+//! but `config.toml`.
 
 mod questions;
 pub(super) mod stdio;
@@ -13,8 +13,8 @@ use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
 use super::output::Failure;
-use super::shutdown_signal::Stop;
-use super::{Common, local_assistant};
+use super::shutdown_signal::ShutdownSignal;
+use super::{Common, local_assistant, native_runners};
 use adjutant_agents::selector::config;
 use adjutant_agents::{CommandVariant, Selector};
 use adjutant_app::App;
@@ -23,8 +23,8 @@ use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::config::{Database, Roots};
 use adjutant_mcp as mcp;
 
-/// Threads for what blocks: a stdin and a stdout that cannot be polled, and readers of the disk. Many calls at once
-/// wait for one reading of the folder; without a bound each of them would wait on a thread of its own.
+/// Threads for blocking work: a stdin and a stdout that cannot be polled, and reads of the disk. Concurrent calls wait for
+/// one read of the folder; without a bound each would occupy a thread.
 const BLOCKING_THREADS: usize = 4;
 
 /// Arguments of `adjutant mcp`.
@@ -63,9 +63,9 @@ enum Toolset {
         #[arg(long, value_name = "ADDR")]
         http: Option<String>,
     },
-    /// Codex sessions: `codex` and `codex-reply`, as `codex mcp-server` had them
+    /// Codex sessions: `codex` and `codex-reply`, compatible with `codex mcp-server`
     Codex {
-        /// The program, when it is not the `codex` on the PATH
+        /// The program [default: the `codex` on the PATH]
         #[arg(long, value_name = "PATH")]
         codex: Option<String>,
     },
@@ -90,33 +90,32 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
         Toolset::Prompts { prompts_dir } => {
             common.start_log(LevelFilter::WARN)?;
             let roots = if prompts_dir.is_empty() { Roots::Workspace } else { Roots::Exactly(prompts_dir) };
-            let runners = Selector::new(&RunnersConfig::default(), None, CommandVariant::Native)
-                .map_err(Failure::new)?;
-            (mcp::ToolsetSelection::Prompts, common.config(roots)?, runners)
+            (
+                mcp::ToolsetSelection::Prompts,
+                common.config(roots)?,
+                native_runners(&RunnersConfig::default())?,
+            )
         }
         Toolset::Assistant { database } => {
             common.start_log(LevelFilter::WARN)?;
             let config = local_assistant::config(common, database.as_deref())?;
-            let runners =
-                Selector::new(&config.runners, None, CommandVariant::Native).map_err(Failure::new)?;
+            let runners = native_runners(&config.runners)?;
             (mcp::ToolsetSelection::Assistant, config, runners)
         }
         Toolset::Codex { codex } => {
             common.start_log(LevelFilter::WARN)?;
             let mut config = common.config(Roots::User)?;
-            // Its threads are this process's own, and go with it.
+            // The threads belong to this process, and end with it.
             config.database = Database::Memory;
             config.codex.program = codex.or(config.codex.program);
             config.codex.folder = std::env::current_dir().ok();
-            let runners = Selector::new(&RunnersConfig::default(), None, CommandVariant::Native)
-                .map_err(Failure::new)?;
-            (mcp::ToolsetSelection::Codex, config, runners)
+            (mcp::ToolsetSelection::Codex, config, native_runners(&RunnersConfig::default())?)
         }
         Toolset::Agents { agents_dir, runner, runner_config } => {
             common.start_json_log(LevelFilter::INFO)?;
             let folder = agents_folder(&agents_dir)?;
             let mut config = common.config(Roots::Exactly(vec![folder]))?;
-            // Its tasks are this process's own, and go with it.
+            // The tasks belong to this process, and end with it.
             config.database = Database::Memory;
             if let Some(file) = runner_config {
                 config.runners = config::read(&file).map_err(Failure::new)?;
@@ -134,71 +133,71 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
         .build()?;
     runtime.block_on(async {
         let (input, output) = stdio::open()?;
-        let (app_of_work, stop) = (app.clone(), app.shutdown.clone());
+        let (worker, stop) = (app.clone(), app.shutdown.clone());
         let work = match server {
             mcp::ToolsetSelection::All | mcp::ToolsetSelection::Agents => {
-                Some(tokio::spawn(async move { app_of_work.agents.run(stop).await }))
+                Some(tokio::spawn(async move { worker.agents.run(stop).await }))
             }
             mcp::ToolsetSelection::Codex => Some(tokio::spawn(async move {
                 stop.cancelled().await;
-                app_of_work.codex.close().await;
+                worker.codex.close().await;
             })),
             mcp::ToolsetSelection::Assistant if asks_runners => {
-                Some(tokio::spawn(async move { app_of_work.agents.run(stop).await }))
+                Some(tokio::spawn(async move { worker.agents.run(stop).await }))
             }
             mcp::ToolsetSelection::Assistant
             | mcp::ToolsetSelection::Questions
             | mcp::ToolsetSelection::Prompts => None,
         };
-        // Without work of its own the process may end at once, as it does by itself at a signal.
-        let mut stop = work.is_some().then(Stop::new).transpose()?;
+        // Without background work, a signal may end the process at once, which is the default.
+        let mut stop = work.is_some().then(ShutdownSignal::new).transpose()?;
         let session = mcp::AgentSession::of_this_process();
         let serving =
             mcp::serve_stream(app.clone(), server, ConnectionKind::Stdio, None, session, input, output);
         tokio::pin!(serving);
         tokio::select! {
             () = &mut serving => {}
-            () = asked(stop.as_mut()) => {}
+            () = signalled(stop.as_mut()) => {}
         }
         app.shutdown.cancel();
         if let Some(work) = work {
-            // Every run ends before this process does. A second signal means that nobody wants to wait.
+            // All runs end before this process does, unless a second signal ends it.
             tokio::select! {
                 _ = work => {}
-                () = asked(stop.as_mut()) => {}
+                () = signalled(stop.as_mut()) => {}
             }
         }
         Ok::<_, Failure>(())
     })?;
     app.recorder.flush();
     stdio::close();
-    // What is left are threads that wait for a disk or a terminal; nobody waits for them.
+    // The remaining threads wait for a disk or a terminal, and end with the process.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
 }
 
-async fn asked(stop: Option<&mut Stop>) {
+async fn signalled(stop: Option<&mut ShutdownSignal>) {
     match stop {
         Some(stop) => {
-            stop.asked().await;
+            stop.received().await;
         }
         None => std::future::pending().await,
     }
 }
 
-/// Checks the folder as the contract asks: absolute, existing, not `/`.
+/// Checks the folder by the rules of the contract: absolute, existing, not `/`.
 fn agents_folder(folder: &Path) -> Result<PathBuf, Failure> {
     let shown = folder.display().to_string();
-    let fault = |what: &str| Failure::usage(format!("--agents-dir {shown} {what}"));
+    let invalid = |reason: &str| Failure::usage(format!("--agents-dir {shown} {reason}"));
     if !folder.is_absolute() {
-        return Err(fault("is relative").hint("give the absolute path"));
+        return Err(invalid("is relative").hint("give the absolute path"));
     }
-    let folder = folder.canonicalize().map_err(|error| fault(&format!("cannot be read: {error}")))?;
+    let folder = folder.canonicalize().map_err(|error| invalid(&format!("cannot be read: {error}")))?;
     if !folder.is_dir() {
-        return Err(fault("is not a folder"));
+        return Err(invalid("is not a folder"));
     }
     if folder.parent().is_none() {
-        return Err(fault("is the root of the file system").hint("name the folder with the agents' files"));
+        return Err(invalid("is the root of the file system").hint("name the folder with the agents' files"));
     }
     Ok(folder)
 }

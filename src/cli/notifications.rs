@@ -23,7 +23,7 @@ use super::output::Failure;
 #[derive(Debug, Args)]
 pub(super) struct NotificationsArgs {
     #[command(flatten)]
-    place: DatabaseArg,
+    database: DatabaseArg,
     #[command(subcommand)]
     command: Command,
 }
@@ -48,8 +48,8 @@ enum Command {
 
 /// Runs one of the commands.
 pub(super) fn run(args: NotificationsArgs, common: Common) -> Result<ExitCode, Failure> {
-    let NotificationsArgs { place, command } = args;
-    with_app(common, &place, |app| async move {
+    let NotificationsArgs { database, command } = args;
+    with_app(common, &database, |app| async move {
         let assistant = &app.assistant;
         match command {
             Command::List(args) => list::run(args, assistant).await?,

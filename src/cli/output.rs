@@ -16,30 +16,30 @@ use adjutant_host::recorder;
 use adjutant_terminal::relay;
 use adjutant_terminal::socket;
 
-/// Whether the person wants to read nothing but data and errors.
+/// Whether only data and errors are printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Leaves notes away from now on.
+/// Suppresses notes from now on.
 pub(super) fn set_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Tells whether notes are left away.
+/// Returns whether notes are suppressed.
 pub(super) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Why a command ends without having done its work, as a person reads it.
+/// Why a command failed, as the user reads it.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(super) message: String,
-    /// What to do about it, one sentence each.
+    /// Remedies, one sentence each.
     pub(super) hints: Vec<String>,
     code: u8,
 }
 
 impl Failure {
-    /// Makes a failure of the work itself: exit code 1.
+    /// Makes a failure with exit code 1.
     pub(crate) fn new(message: impl Display) -> Self {
         Self { message: message.to_string(), hints: Vec::new(), code: 1 }
     }
@@ -49,34 +49,34 @@ impl Failure {
         Self { code: 2, ..Self::new(message) }
     }
 
-    /// Makes it a failure of the command line, where what failed to be read stood there.
-    pub(crate) fn of_usage(self) -> Self {
+    /// Makes it a failure of the command line: exit code 2.
+    pub(crate) fn into_usage(self) -> Self {
         Self { code: 2, ..self }
     }
 
-    /// Adds a sentence that says what to do.
+    /// Adds a remedy, one sentence.
     pub(crate) fn hint(mut self, hint: impl Display) -> Self {
         self.hints.push(hint.to_string());
         self
     }
 
-    /// Adds the names that were meant, perhaps.
+    /// Adds the similar names as a hint.
     pub(crate) fn suggest(self, names: &[String]) -> Self {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         if names.is_empty() { self } else { self.hint(format!("did you mean {}?", names.join(" or "))) }
     }
 
-    /// Says it on stderr and returns the exit code.
+    /// Prints it on stderr and returns the exit code.
     pub(super) fn report(&self) -> ExitCode {
         let (red, cyan, plain) =
             if colour(&io::stderr()) { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
         let mut text = format!("{red}error:{plain} {}\n", self.message);
-        let usual = match self.code {
-            2 => "`adjutant --help` shows every command, `adjutant COMMAND --help` how one is used",
+        let default = match self.code {
+            2 => "`adjutant --help` shows every command, `adjutant COMMAND --help` the use of one",
             _ => "`adjutant doctor` checks the installation",
         };
-        let usual = self.hints.is_empty().then(|| usual.to_owned());
-        for hint in self.hints.iter().chain(&usual) {
+        let default = self.hints.is_empty().then(|| default.to_owned());
+        for hint in self.hints.iter().chain(&default) {
             let _ = writeln!(text, "{cyan}hint:{plain} {hint}");
         }
         to_stderr(&text);
@@ -92,21 +92,13 @@ impl From<config::Error> for Failure {
 
 impl From<socket::Error> for Failure {
     fn from(error: socket::Error) -> Self {
-        let failure = Self::new(&error);
-        match error.hint() {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        error.hint().into_iter().fold(Self::new(&error), Self::hint)
     }
 }
 
 impl From<relay::Error> for Failure {
     fn from(error: relay::Error) -> Self {
-        let failure = Self::new(&error);
-        match error.hint() {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        error.hint().into_iter().fold(Self::new(&error), Self::hint)
     }
 }
 
@@ -114,9 +106,9 @@ impl From<socket::control::Error> for Failure {
     fn from(error: socket::control::Error) -> Self {
         match error {
             socket::control::Error::Hub(error) => error.into(),
-            socket::control::Error::Refused(refusal) => {
-                let hints = refusal.hints.iter().map(|hint| escape(hint).into_owned()).collect();
-                Self { hints, ..Self::new(escape(&refusal.message)) }
+            socket::control::Error::Rejected(rejection) => {
+                let hints = rejection.hints.iter().map(|hint| escape(hint).into_owned()).collect();
+                Self { hints, ..Self::new(escape(&rejection.message)) }
             }
         }
     }
@@ -128,7 +120,9 @@ impl From<recorder::reader::Error> for Failure {
         match error {
             recorder::reader::Error::Unknown(_)
             | recorder::reader::Error::Several { .. }
-            | recorder::reader::Error::NoHeader(_) => failure.hint("`adjutant log list` names them all"),
+            | recorder::reader::Error::NoHeader(_) => {
+                failure.hint("`adjutant log list` lists the recordings")
+            }
             recorder::reader::Error::Newer { .. } => {
                 failure.hint("read it with the adjutant that wrote it, or a newer one")
             }
@@ -145,7 +139,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Writes a line of data to stdout. A reader that went away is no failure; a full disk is.
+/// Writes a line of data to stdout. A closed pipe is not a failure; a full disk is.
 pub(crate) fn data(line: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout
@@ -160,7 +154,7 @@ pub(crate) fn data(line: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes bytes to stdout as they are, at once; tells whether anybody reads them.
+/// Writes bytes to stdout unchanged, and flushes. Returns whether a reader is left.
 pub(crate) fn raw(bytes: &[u8]) -> Result<bool, Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -175,14 +169,14 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     data(&serde_json::to_string_pretty(value).map_err(Failure::new)?)
 }
 
-/// Writes a line for the person to stderr, unless they asked for quiet.
+/// Writes a line for the user to stderr, unless notes are suppressed.
 pub(crate) fn note(line: impl Display) {
     if !is_quiet() {
         to_stderr(&format!("{line}\n"));
     }
 }
 
-/// Makes a bar for what may take longer than a second, drawn on a terminal alone, and not for one who wants quiet.
+/// Makes a progress bar. It is drawn on a terminal only, and not if notes are suppressed.
 pub(crate) fn bar(template: &str) -> ProgressBar {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::no_length().with_style(style);
@@ -197,48 +191,53 @@ pub(crate) fn prompt(question: &str) {
     to_stderr(question);
 }
 
-/// Writes a table to stdout; the column numbered `yields` gives way where a terminal is too narrow.
+/// Writes a table to stdout, or the note `empty` if it has no rows. The column `flexible`, counted from 0, is clipped on a
+/// narrow terminal.
 pub(crate) fn table<const N: usize>(
     head: [&str; N],
-    yields: usize,
+    flexible: usize,
     rows: &[[String; N]],
+    empty: &str,
 ) -> Result<(), Failure> {
+    if rows.is_empty() {
+        note(empty);
+        return Ok(());
+    }
     let bold = if colour(&io::stdout()) { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-    table::lines(head, yields, rows, width(), bold).iter().try_for_each(|line| data(line))
+    table::lines(head, flexible, rows, width(), bold).iter().try_for_each(|line| data(line))
 }
 
-/// Breaks a text between its words for the screen that stdout is, where it begins `indent` characters behind the margin
-/// and goes on there.
+/// Wraps a text for the terminal at stdout. All lines begin in the column `indent`.
 pub(crate) fn wrapped(text: &str, indent: usize) -> String {
     table::wrapped(text, indent, width())
 }
 
-/// Writes somebody else's text to stdout: for a person with what is hidden in it shown, for a program as it is.
+/// Writes untrusted text to stdout: escaped on a terminal, unchanged for a program.
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
     if io::stdout().is_terminal() { data(&escape(text)) } else { data(text) }
 }
 
-/// Returns a text of at most `most` characters, with a mark where it was cut.
-pub(crate) fn clipped(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+/// Returns a text of at most `limit` characters, with a mark if it was cut.
+pub(crate) fn clipped(text: &str, limit: usize) -> String {
+    if text.chars().count() <= limit {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    let kept: String = text.chars().take(limit.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
 }
 
-/// Returns how many characters a line of stdout holds; `None` when nobody reads it on a screen.
+/// Returns the columns of the terminal at stdout; `None` for a pipe or a file.
 fn width() -> Option<usize> {
     let screen = || io::stdout().is_terminal().then(|| rustix::termios::tcgetwinsize(io::stdout()).ok())?;
     env::columns().or_else(|| Some(usize::from(screen()?.ws_col)).filter(|columns| *columns > 0))
 }
 
-/// Tells whether `stream` shows colours: a terminal, and nobody said `NO_COLOR`.
+/// Returns whether `stream` shows colours: it is a terminal, and `NO_COLOR` is not set.
 pub(crate) fn colour(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && !env::no_color()
 }
 
 fn to_stderr(text: &str) {
-    // Nobody is left to tell when stderr itself is gone.
+    // A failure of stderr itself cannot be reported anywhere.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }

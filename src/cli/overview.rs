@@ -10,22 +10,22 @@ use adjutant_base::config::client_dirs::ClientFolders;
 use adjutant_base::config::{Config, Roots};
 use adjutant_terminal::socket::{Query, Status};
 
-/// How many next steps are shown.
-const STEPS: usize = 3;
+/// Maximum next steps.
+const MAX_STEPS: usize = 3;
 
-/// Prints both.
+/// Prints the state and the steps.
 pub(super) fn run(common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
-    let welcome = status::ask(&config, Query::Status).ok();
-    let hub = welcome.as_ref().and_then(|welcome| Some((welcome, welcome.status.as_ref()?)));
+    let reply = status::ask(&config, Query::Status).ok();
+    let hub = reply.as_ref().and_then(|reply| Some((reply, reply.status.as_ref()?)));
     output::data(&match hub {
-        Some((welcome, hub)) => status::summary(&welcome.adjutant, welcome.pid, hub),
+        Some((reply, status)) => status::summary(&reply.adjutant, reply.pid, status),
         None => {
             format!("adjutant {}: no hub runs; agents start one when they connect", env!("CARGO_PKG_VERSION"))
         }
     })?;
-    if let Some(waiting) = hub.and_then(|(_, hub)| status::waiting(hub)) {
-        output::data(&format!("waiting for you: {waiting}"))?;
+    if let Some(pending) = hub.and_then(|(_, status)| status::pending(status)) {
+        output::data(&format!("waiting for you: {pending}"))?;
     }
     output::data("\nNext:")?;
     let steps = steps(&config, hub.map(|(_, hub)| hub));
@@ -37,51 +37,54 @@ pub(super) fn run(common: Common) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns what to do next, the most urgent first, chosen by what is missing.
+/// Returns the next steps, the most urgent first.
 fn steps(config: &Config, hub: Option<&Status>) -> Vec<(&'static str, &'static str)> {
     let has_files = |folder: &str| {
         std::fs::read_dir(config.home.join(folder)).is_ok_and(|mut found| found.next().is_some())
     };
-    let waits = hub.map(|hub| &hub.waiting);
-    let waiting = [
-        (waits.is_some_and(|waits| waits.questions > 0), ("adjutant inbox", "answer what your agents ask")),
+    let counts = hub.map(|hub| &hub.waiting);
+    let pending = [
         (
-            waits.is_some_and(|waits| waits.approvals > 0),
-            ("adjutant codex approvals", "see what Codex wants to do"),
+            counts.is_some_and(|counts| counts.questions > 0),
+            ("adjutant inbox", "answer your agents' questions"),
         ),
         (
-            waits.is_some_and(|waits| waits.failed_notifications > 0),
+            counts.is_some_and(|counts| counts.approvals > 0),
+            ("adjutant codex approvals", "see the requests of Codex"),
+        ),
+        (
+            counts.is_some_and(|counts| counts.failed_notifications > 0),
             ("adjutant notifications list --status failed", "see failed notifications"),
         ),
     ];
     let missing = [
-        (hub.is_none(), ("adjutant serve --background --open", "start the hub, and look at it")),
+        (hub.is_none(), ("adjutant serve --background --open", "start the hub and open its console")),
         (
             hub.is_none_or(|hub| hub.clients.iter().all(|client| client.check)) && !installed(config),
-            ("adjutant install", "put the hub into the agents you use"),
+            ("adjutant install", "add the hub to your coding agents"),
         ),
         (
             !has_files("prompts"),
-            ("adjutant prompts new standup", "write a prompt that every agent knows as :standup"),
+            ("adjutant prompts new standup", "write a prompt that every agent can use as :standup"),
         ),
         (
             !has_files("agents"),
-            ("adjutant agents new reviewer", "describe an agent that others can hand tasks to"),
+            ("adjutant agents new reviewer", "define an agent that others can delegate tasks to"),
         ),
     ];
     let always = [
-        ("adjutant open", "look at the console"),
-        ("adjutant inbox", "answer what your agents ask"),
-        ("adjutant doctor", "see that all is well"),
+        ("adjutant open", "open the console"),
+        ("adjutant inbox", "answer your agents' questions"),
+        ("adjutant doctor", "check the installation"),
     ];
-    let due = waiting.into_iter().chain(missing).filter_map(|(due, step)| due.then_some(step));
+    let due = pending.into_iter().chain(missing).filter_map(|(due, step)| due.then_some(step));
     let mut steps: Vec<_> = due.collect();
     steps.extend(always.into_iter().filter(|step| !steps.contains(step)).collect::<Vec<_>>());
-    steps.truncate(STEPS);
+    steps.truncate(MAX_STEPS);
     steps
 }
 
-/// Whether any program of agents has our entry, connected at this moment or not.
+/// Returns whether any client has the hub's entry, connected or not.
 fn installed(config: &Config) -> bool {
     let (Some(folders), Ok(launch)) = (ClientFolders::from_env(), launch(&config.home)) else { return false };
     let backups = Backups::of(&config.home);

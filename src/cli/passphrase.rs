@@ -20,11 +20,11 @@ pub(super) struct PassphraseArgs {
     prove: bool,
 }
 
-/// Asks for the passphrase on the terminal and hands it to the hub.
+/// Asks for the passphrase on the terminal, and sends it to the hub.
 pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<ExitCode, Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         let failure = Failure::new("a passphrase is typed on a terminal, and there is none");
-        return Err(failure.hint("run `adjutant passphrase` in a terminal of your own"));
+        return Err(failure.hint("run `adjutant passphrase` in a terminal"));
     }
     let config = common.config(Roots::User)?;
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
@@ -33,10 +33,10 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<ExitCode, Fai
         output::note("commands in this terminal answer questions for an hour");
         return Ok(ExitCode::SUCCESS);
     }
-    let current = client.has_passphrase()?.then(|| ask("Passphrase so far: ")).transpose()?;
+    let current = client.has_passphrase()?.then(|| ask("Current passphrase: ")).transpose()?;
     let new = ask("New passphrase: ")?;
-    if ask("The same again: ")? != new {
-        return Err(Failure::new("the two are not the same; nothing was changed")
+    if ask("Repeat the passphrase: ")? != new {
+        return Err(Failure::new("the passphrases differ; nothing was changed")
             .hint("run `adjutant passphrase` again"));
     }
     client.set_passphrase(current.map(Secret), Secret(new))?;
@@ -46,7 +46,7 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<ExitCode, Fai
 
 /// Reads a line that the terminal does not show.
 fn ask(prompt: &str) -> Result<String, Failure> {
-    // Hidden before it is asked for: what is typed at once would be shown, and then lost.
+    // Hidden before the prompt, because input before that would be visible.
     let hidden = Hidden::new()?;
     write!(io::stderr(), "{prompt}")?;
     io::stderr().flush()?;

@@ -15,8 +15,10 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
+use super::Common;
 use super::output::Failure;
-use super::{Common, source_files};
+use super::source_files::new::NewArgs;
+use super::source_files::{self, ListArgs, ShowArgs};
 use adjutant_base::config::Config;
 use adjutant_prompts::{Catalogue, Error, Prompt, Prompts};
 
@@ -30,15 +32,17 @@ pub(super) struct PromptsArgs {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List the prompts
-    List(list::ListArgs),
+    #[command(mut_arg("query", |arg| arg.help("Only prompts with these words in their name, an alias, the title or the description")))]
+    List(ListArgs<Folders>),
     /// Show one prompt: its description, arguments and source
-    Show(show::ShowArgs),
+    #[command(mut_arg("name", |arg| arg.help("The name or an alias")))]
+    Show(ShowArgs<Folders>),
     /// Print an expanded prompt
     Expand(expand::ExpandArgs),
     /// Check prompt files, also those of other programs
     Lint(lint::LintArgs),
     /// Create a prompt file to start from
-    New(new::NewArgs),
+    New(NewArgs<Folders>),
     /// Import prompts of Claude, Codex, Copilot, Cursor or fabric
     Import(import::ImportArgs),
     /// Write prompts for Claude, Codex, Copilot, Cursor or fabric
@@ -55,16 +59,15 @@ struct Folders {
 
 impl Folders {
     /// Reads the configuration with these folders, else with the project's, the user's and the bundled prompts.
-    fn config(self, common: Common) -> Result<Config, Failure> {
-        common.config(source_files::roots(self.prompts_dir)?)
+    fn config(&self, common: Common) -> Result<Config, Failure> {
+        common.config(source_files::roots(&self.prompts_dir)?)
     }
 
     /// Reads the prompts of these folders.
-    fn load(self, common: Common) -> Result<(Prompts, Arc<Catalogue>), Failure> {
-        let config = self.config(common)?;
-        let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits());
-        let catalogue = prompts.load();
-        Ok((prompts, catalogue))
+    fn load(&self, common: Common) -> Result<Arc<Catalogue>, Failure> {
+        let config = self.config(common)?.prompts;
+        let limits = config.limits();
+        Ok(Prompts::new(config.roots, limits).load())
     }
 }
 
@@ -72,17 +75,17 @@ impl Folders {
 pub(super) fn run(args: PromptsArgs, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::ERROR)?;
     match args.command {
-        Command::List(args) => list::run(args, common),
-        Command::Show(args) => show::run(args, common),
+        Command::List(args) => list::run(&args, common),
+        Command::Show(args) => show::run(&args, common),
         Command::Expand(args) => expand::run(args, common),
         Command::Lint(args) => lint::run(args, common),
-        Command::New(args) => new::run(args, common),
+        Command::New(args) => new::run(&args, common),
         Command::Import(args) => import::run(args, common),
         Command::Export(args) => export::run(args, common),
     }
 }
 
-/// Says why prompt `name` is not there, or not expanded, and what to do.
+/// Returns the failure to find or expand the prompt `name`, with a hint.
 fn failure(error: Error, name: &str) -> Failure {
     match error {
         Error::Unknown { name, near } => {

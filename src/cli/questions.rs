@@ -16,8 +16,8 @@ use adjutant_questions::OutcomeKind;
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::questions::QuestionDetails;
 
-/// Characters of an id that are shown where all of it is not needed, as the inbox shows it.
-const SHORT: usize = 7;
+/// Characters of a shortened id, as in the Inbox.
+const SHORT_ID_LEN: usize = 7;
 
 /// Arguments of `adjutant questions`.
 #[derive(Debug, Args)]
@@ -45,15 +45,15 @@ pub(super) fn run(args: QuestionsArgs, common: Common) -> Result<ExitCode, Failu
     }
 }
 
-/// Returns where a question stands, in a few words.
-fn state(looked: &QuestionDetails) -> String {
+/// Describes the state of a question in a few words.
+fn state(details: &QuestionDetails) -> String {
     let now = std::time::SystemTime::now();
-    let left = |until: i64| span(instant(until).duration_since(now).unwrap_or_default());
-    match (&looked.outcome, looked.question.snoozed_until) {
-        (None, Some(until)) => format!("snoozed for {}", left(until)),
-        (None, None) => format!("pending, {} left", left(looked.question.deadline)),
+    let until = |until: i64| span(instant(until).duration_since(now).unwrap_or_default());
+    match (&details.outcome, details.question.snoozed_until) {
+        (None, Some(end)) => format!("snoozed for {}", until(end)),
+        (None, None) => format!("pending, {} left", until(details.question.deadline)),
         (Some(outcome), _) => {
-            let what = match outcome.kind {
+            let kind = match outcome.kind {
                 OutcomeKind::Answered => "answered",
                 OutcomeKind::Declined => "declined",
                 OutcomeKind::Dismissed => "dismissed",
@@ -61,7 +61,7 @@ fn state(looked: &QuestionDetails) -> String {
                 OutcomeKind::Cancelled => "withdrawn",
                 OutcomeKind::ClientGone => "client gone",
             };
-            format!("{what} {} ago", span(now.duration_since(instant(outcome.at)).unwrap_or_default()))
+            format!("{kind} {} ago", span(now.duration_since(instant(outcome.at)).unwrap_or_default()))
         }
     }
 }

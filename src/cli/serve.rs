@@ -8,11 +8,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tracing::level_filters::LevelFilter;
 
-use super::Common;
 use super::output::{self, Failure};
+use super::{Common, one_of};
 use adjutant_base::config::{Auth, Config, Database, Overrides, Roots, Switch};
 use adjutant_base::logging::Format;
 
@@ -30,7 +29,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "URL")]
     database: Option<String>,
     /// Authentication of /mcp and the console: `token` or `none` [default: token]
-    #[arg(long, value_name = "AUTH", hide_possible_values = true, value_parser = auth())]
+    #[arg(long, value_name = "AUTH", hide_possible_values = true, value_parser = one_of([("token", Auth::Token), ("none", Auth::None)]))]
     auth: Option<Auth>,
     /// Add examples to an empty home, and suggest what to try
     #[arg(long)]
@@ -41,20 +40,15 @@ pub(super) struct ServeArgs {
     /// Start the hub in the background, and return when it runs
     #[arg(long)]
     background: bool,
-    /// Take any free port when nobody chose one and the usual one is taken
+    /// Use any free port if the default port is in use and none is configured
     #[arg(long, hide = true)]
     any_port: bool,
-    /// Run as the child that --background leaves behind
+    /// Run as the child of --background
     #[arg(long, hide = true, conflicts_with = "background")]
     detached: bool,
 }
 
-fn auth() -> impl TypedValueParser<Value = Auth> {
-    PossibleValuesParser::new(Auth::ALL.iter().map(|auth| auth.name()))
-        .map(|name| Auth::from_name(&name).unwrap_or(Auth::Token))
-}
-
-/// Runs the hub until it is told to stop, or starts one and returns.
+/// Runs the hub until a signal stops it, or starts one in the background.
 pub(super) fn run(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure> {
     if args.background {
         return daemonize::start(args, &common);
@@ -86,7 +80,8 @@ fn foreground_detached(
     common: Common,
     ready: &mut daemonize::Ready,
 ) -> Result<ExitCode, Failure> {
-    // The caller made us no group leader, so this cannot fail; and if it did, only a terminal's signals reach us.
+    // The caller did not make this process a group leader, so this succeeds. If it failed, only a terminal's signals
+    // would reach the hub.
     let _ = rustix::process::setsid();
     common.start_log(LevelFilter::INFO)?;
     let config = config(args, common)?;
@@ -95,7 +90,7 @@ fn foreground_detached(
 
 fn open_console(hub: &hub::Hub) {
     let Some(link) = hub.link() else {
-        return output::note("the console is switched off, there is nothing to open");
+        return output::note("the console is switched off, so there is nothing to open");
     };
     if let Err(error) = adjutant_host::process::open_browser(&link) {
         output::note(format!("cannot open a browser ({error}); `adjutant open --print` prints a link"));
@@ -103,7 +98,7 @@ fn open_console(hub: &hub::Hub) {
 }
 
 fn config(args: &ServeArgs, common: Common) -> Result<Config, Failure> {
-    let usage = |error| Failure::from(error).of_usage();
+    let usage = |error| Failure::from(error).into_usage();
     let http = args.http.as_deref().map(Switch::address).transpose().map_err(usage)?;
     let socket = args.socket.as_deref().map(Switch::path);
     let database = args.database.as_deref().map(Database::named).transpose().map_err(usage)?;
@@ -117,11 +112,11 @@ fn config(args: &ServeArgs, common: Common) -> Result<Config, Failure> {
 }
 
 impl ServeArgs {
-    /// Writes the arguments down again for the detached child; paths become absolute, it runs elsewhere.
-    fn again(&self, common: &Common) -> Vec<OsString> {
+    /// Returns the arguments for the detached child. Paths become absolute, because it runs in another folder.
+    fn for_child(&self, common: &Common) -> Vec<OsString> {
         let absolute = |path: &std::path::Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let mut again: Vec<OsString> = vec!["serve".into(), "--detached".into()];
-        let mut push = |name: &str, value: OsString| again.extend([name.into(), value]);
+        let mut words: Vec<OsString> = vec!["serve".into(), "--detached".into()];
+        let mut push = |name: &str, value: OsString| words.extend([name.into(), value]);
         if let Some(home) = &common.home {
             push("--home", absolute(home).into());
         }
@@ -143,8 +138,8 @@ impl ServeArgs {
             push("--log-level", filter.into());
         }
         push("--log-format", common.log_format.unwrap_or(Format::Text).name().into());
-        again.extend(self.demo.then(|| "--demo".into()));
-        again.extend(self.any_port.then(|| "--any-port".into()));
-        again
+        words.extend(self.demo.then(|| "--demo".into()));
+        words.extend(self.any_port.then(|| "--any-port".into()));
+        words
     }
 }

@@ -5,21 +5,20 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::Common;
 use super::install::launch;
 use super::output::{self, Failure};
+use super::{Common, one_of};
 use adjutant_base::config::{self, Config, Roots, env};
 use adjutant_host::process;
 use adjutant_host::service::{File, Manager, Setup, State};
 use adjutant_terminal::socket;
 
-/// How long a command of the manager may take; starting waits until the hub serves.
+/// Timeout of a command of the manager; starting waits until the hub serves.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
-/// Most bytes of what it says.
+/// Maximum bytes of its output.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
 /// Arguments of `adjutant service`.
@@ -40,7 +39,7 @@ enum Command {
         #[arg(long)]
         force: bool,
         /// For this manager instead of the one of this system: systemd or launchd
-        #[arg(long, value_name = "NAME", requires = "dry_run", hide_possible_values = true, value_parser = manager())]
+        #[arg(long, value_name = "NAME", requires = "dry_run", hide_possible_values = true, value_parser = one_of([("systemd", Manager::Systemd), ("launchd", Manager::Launchd)]))]
         manager: Option<Manager>,
     },
     /// Stop the service, and remove it
@@ -51,11 +50,6 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-}
-
-fn manager() -> impl TypedValueParser<Value = Manager> {
-    PossibleValuesParser::new(["systemd", "launchd"])
-        .map(|name| if name == "launchd" { Manager::Launchd } else { Manager::Systemd })
 }
 
 /// Runs one of the commands.
@@ -72,7 +66,7 @@ pub(super) fn run(args: &ServiceArgs, common: Common) -> Result<ExitCode, Failur
     }
 }
 
-/// Returns what the hub of `config` is started with as a service.
+/// Returns the setup of the service for `config`.
 pub(super) fn setup(config: &Config) -> Result<Setup, Failure> {
     let other = !config::is_default_home(&config.home);
     Ok(Setup {
@@ -86,7 +80,7 @@ pub(super) fn setup(config: &Config) -> Result<Setup, Failure> {
 
 fn files(manager: Manager, setup: &Setup) -> Result<Vec<File>, Failure> {
     manager.files(setup).ok_or_else(|| {
-        Failure::new("there is no home folder to put the service into").hint("set HOME to yours")
+        Failure::new("there is no home folder for the service's files").hint("set HOME to your home folder")
     })
 }
 
@@ -115,11 +109,11 @@ fn install(config: &Config, setup: &Setup, force: bool) -> Result<ExitCode, Fail
         }
         output::note(format!("{} {}", if changed { "wrote" } else { "kept" }, file.path.display()));
     }
-    // A hub of another starter keeps its clients; it would also keep the service from starting.
+    // A hub that the manager did not start keeps its clients, and would prevent the service from starting.
     let runs = manager_runs(manager)?;
     let other = socket::holder(&config.home).filter(|_| !socket::vacant(&config.home) && !runs);
     for command in manager.enable_commands(&files, other.is_none()) {
-        called(&command)?;
+        run_command(&command)?;
     }
     match other {
         None => output::note(format!(
@@ -145,33 +139,33 @@ fn write(file: &File) -> Result<(), Failure> {
 
 fn uninstall(setup: &Setup) -> Result<ExitCode, Failure> {
     let manager = Manager::current();
-    let (ours, others): (Vec<File>, Vec<File>) = files(manager, setup)?
+    let (own, others): (Vec<File>, Vec<File>) = files(manager, setup)?
         .into_iter()
         .filter(|file| file.state() != State::Missing)
         .partition(|file| matches!(file.state(), State::Current | State::Outdated));
     for file in others {
         output::note(format!("left {}: Adjutant did not write it", file.path.display()));
     }
-    if ours.is_empty() {
+    if own.is_empty() {
         output::note("the service is not installed");
         return Ok(ExitCode::SUCCESS);
     }
-    for command in manager.disable_commands(&ours) {
-        called(&command)?;
+    for command in manager.disable_commands(&own) {
+        run_command(&command)?;
     }
-    for file in &ours {
+    for file in &own {
         std::fs::remove_file(&file.path).map_err(|error| {
             Failure::new(format!("cannot remove {}: {error}", file.path.display())).hint("remove it by hand")
         })?;
         output::note(format!("removed {}", file.path.display()));
     }
     if manager == Manager::Systemd {
-        called(&["systemctl", "--user", "daemon-reload"].map(str::to_owned))?;
+        run_command(&["systemctl", "--user", "daemon-reload"].map(str::to_owned))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Exit code 0 when the service is installed and runs.
+/// Prints the state of the service. The exit code is 0 if it is installed and runs.
 fn status(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
     let manager = Manager::current();
     let files = files(manager, setup)?;
@@ -206,35 +200,30 @@ fn status(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
     Ok(if installed && runs { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Tells whether the manager says that the service runs.
+/// Returns whether the service runs, by the manager's answer.
 fn manager_runs(manager: Manager) -> Result<bool, Failure> {
-    Ok(call(&manager.status_command())?.code == Some(0))
+    Ok(output_of(&manager.status_command())?.code == Some(0))
 }
 
-/// Runs a command of the manager that has to succeed.
-fn called(command: &[String]) -> Result<(), Failure> {
-    let told = call(command)?;
-    if told.code == Some(0) {
+/// Runs a command of the manager, which has to succeed.
+fn run_command(command: &[String]) -> Result<(), Failure> {
+    let output = output_of(command)?;
+    if output.code == Some(0) {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&told.stderr);
-    let said = said.trim().lines().next_back().unwrap_or("it did not say why").to_owned();
+    let reason = String::from_utf8_lossy(&output.stderr);
+    let reason = reason.trim().lines().next_back().unwrap_or("it gave no reason").to_owned();
     let hint =
-        "it needs a session of your own: log in at the desktop or over SSH, or see `loginctl enable-linger`";
-    Err(Failure::new(format!("`{}` failed: {said}", command.join(" "))).hint(hint))
+        "it needs a session of your user: log in at the desktop or over SSH, or see `loginctl enable-linger`";
+    Err(Failure::new(format!("`{}` failed: {reason}", command.join(" "))).hint(hint))
 }
 
-fn call(command: &[String]) -> Result<process::CommandOutput, Failure> {
+fn output_of(command: &[String]) -> Result<process::CommandOutput, Failure> {
     let argv: Vec<OsString> = command.iter().map(OsString::from).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let told = runtime.block_on(process::output(
-        &argv,
-        Path::new("/"),
-        &env::snapshot(),
-        MAX_OUTPUT,
-        COMMAND_TIMEOUT,
-    ));
-    told.map_err(|reason| {
+    let env = env::snapshot();
+    let output = process::output(&argv, Path::new("/"), &env, MAX_OUTPUT, COMMAND_TIMEOUT);
+    runtime.block_on(output).map_err(|reason| {
         Failure::new(reason)
             .hint("this system has no such manager: start the hub with `adjutant serve --background`")
     })

@@ -4,14 +4,14 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// They end a hub, and a server that has agents running.
-pub(super) struct Stop {
+/// Receiver of the signals that end a hub, and a server with running agents.
+pub(super) struct ShutdownSignal {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
 }
 
-impl Stop {
+impl ShutdownSignal {
     /// Must be called within a runtime.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self {
@@ -21,8 +21,8 @@ impl Stop {
         })
     }
 
-    /// Waits for the next one and returns its number.
-    pub(super) async fn asked(&mut self) -> u8 {
+    /// Waits for the next signal and returns its number.
+    pub(super) async fn received(&mut self) -> u8 {
         tokio::select! {
             _ = self.terminate.recv() => 15,
             _ = self.interrupt.recv() => 2,

@@ -1,51 +1,141 @@
-//! Paths and problems of prompt and agent files, for the commands of both.
+//! What the commands of prompt and agent files share.
+
+pub(super) mod new;
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::output::{self, Failure};
 use adjutant_base::config::{self, Roots};
-use adjutant_host::files::{Problem, Source, read_text};
+use adjutant_base::text::escape_invisible::{escape, escape_line};
+use adjutant_host::files::{Problem, Severity, Source, read_text};
 
-/// Bytes of a file that a command reads whole.
+/// Maximum bytes of a file that a command reads.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// Returns the folders to read: those that were named, which must be there, else the project's, the user's and the
-/// bundled ones.
-pub(super) fn roots(named: Vec<PathBuf>) -> Result<Roots, Failure> {
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs<F: Args> {
+    /// Only entries that contain all these words
+    pub(super) query: Option<String>,
+    /// Show overridden entries too
+    #[arg(long)]
+    pub(super) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub(super) folders: F,
+}
+
+/// Row of `list`.
+pub(super) struct Row<'a> {
+    pub(super) name: &'a str,
+    pub(super) description: &'a str,
+    pub(super) source: &'a Source,
+    /// Printed after the source, such as ` (overridden)`.
+    pub(super) mark: &'static str,
+    pub(super) json: Value,
+}
+
+/// Prints the rows of a list, and how many files have problems.
+pub(super) fn print_list<F: Args>(
+    noun: &str,
+    args: &ListArgs<F>,
+    rows: Vec<Row<'_>>,
+    problems: &[Problem],
+) -> Result<ExitCode, Failure> {
+    if args.json {
+        let rows: Vec<Value> = rows.into_iter().map(|row| row.json).collect();
+        let problem =
+            |Problem { source, message }: &Problem| json!({ "source": as_json(source), "message": message });
+        let problems: Vec<Value> = problems.iter().map(problem).collect();
+        output::json(&json!({ (format!("{noun}s")): rows, "problems": problems }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let empty = match &args.query {
+        Some(query) => format!("no {noun} matches `{query}`"),
+        None => format!("no {noun}s yet; `adjutant {noun}s new NAME` creates one"),
+    };
+    let rows = rows.iter().map(|row| {
+        let source = format!("{}{}", row.source.root, row.mark);
+        [escape_line(row.name), escape_line(row.description), source]
+    });
+    output::table(["NAME", "DESCRIPTION", "SOURCE"], 1, &rows.collect::<Vec<_>>(), &empty)?;
+    match problems.len() {
+        0 => {}
+        1 => output::note(format!("note: 1 file has a problem; `adjutant {noun}s lint` shows it")),
+        many => output::note(format!("note: {many} files have problems; `adjutant {noun}s lint` shows them")),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs<F: Args> {
+    /// The name
+    pub(super) name: String,
+    /// Print the file itself
+    #[arg(long, conflicts_with = "json")]
+    source: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub(super) folders: F,
+}
+
+/// Prints one entry: its file, its JSON or its text. `bundled` is the text of a file that is compiled in.
+pub(super) fn print_entry<F: Args>(
+    args: &ShowArgs<F>,
+    source: &Source,
+    bundled: &str,
+    json: &Value,
+    text: &str,
+) -> Result<ExitCode, Failure> {
+    if args.source {
+        let text = match &source.file {
+            None => bundled.to_owned(),
+            Some(file) => read(file).map_err(|failure| failure.hint("check its permissions"))?,
+        };
+        output::text(text.trim_end_matches('\n'))?;
+    } else if args.json {
+        output::json(json)?;
+    } else {
+        output::data(&escape(text.trim_end()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a finding of `lint`, with its hint below it.
+pub(super) fn print_finding(
+    place: &str,
+    (severity, rule): (Severity, &str),
+    message: &str,
+    hint: Option<&str>,
+) -> Result<(), Failure> {
+    output::data(&escape_line(&format!("{place}: {}[{rule}]: {message}", severity.name())))?;
+    hint.map_or(Ok(()), |hint| output::data(&format!("  hint: {}", escape_line(hint))))
+}
+
+/// Returns the folders to read: `named`, which must exist, else those of the project, the user and the bundled files.
+pub(super) fn roots(named: &[PathBuf]) -> Result<Roots, Failure> {
     if let Some(missing) = named.iter().find(|folder| !folder.is_dir()) {
         let failure = Failure::new(format!("{} is not a folder", missing.display()));
-        return Err(failure.hint("name a folder that is there, or leave the option out"));
+        return Err(failure.hint("name an existing folder, or leave the option out"));
     }
-    Ok(if named.is_empty() { Roots::Workspace } else { Roots::Exactly(named) })
+    Ok(if named.is_empty() { Roots::Workspace } else { Roots::Exactly(named.to_owned()) })
 }
 
 /// Returns the folder of the project around the current folder.
-pub(super) fn project(home: &Path) -> Result<PathBuf, Failure> {
+fn project(home: &Path) -> Result<PathBuf, Failure> {
     config::project(home).ok_or_else(|| {
         Failure::new("the current folder does not belong to a project")
             .hint("work in a Git repository, or in a folder with .adjutant/prompts or .adjutant/agents")
     })
-}
-
-/// Returns where something comes from, for a person: the folder's label and the path in it.
-pub(super) fn place(source: &Source) -> String {
-    format!("{}: {}", source.root, source.relative)
-}
-
-/// Returns where something comes from, for a person who may open it: its file, else its place.
-pub(super) fn file(source: &Source) -> String {
-    match &source.file {
-        Some(file) => format!("{} ({})", file.display(), source.root),
-        None => place(source),
-    }
-}
-
-/// Returns the whole text of a file; `bundled` is that of one that is compiled in.
-pub(super) fn text(source: &Source, bundled: &str) -> Result<String, Failure> {
-    let Some(file) = &source.file else { return Ok(bundled.to_owned()) };
-    read(file).map_err(|failure| failure.hint("look at its permissions"))
 }
 
 /// Returns the text of a regular file.
@@ -54,29 +144,26 @@ pub(super) fn read(file: &Path) -> Result<String, Failure> {
         .map_err(|reason| Failure::new(format!("cannot read {}: {reason}", file.display())))
 }
 
-/// Returns a path as a person wrote it or would: relative to the current folder where it is below.
-pub(super) fn shown(path: &Path, base: &Path) -> String {
+/// Returns the label of a source's root, and the path below the root.
+pub(super) fn label(source: &Source) -> String {
+    format!("{}: {}", source.root, source.relative)
+}
+
+/// Returns the file of a source with the label of its root; the label alone for a bundled file.
+pub(super) fn file(source: &Source) -> String {
+    match &source.file {
+        Some(file) => format!("{} ({})", file.display(), source.root),
+        None => label(source),
+    }
+}
+
+/// Returns a path relative to the current folder `base` if it is below it.
+pub(super) fn relative(path: &Path, base: &Path) -> String {
     let path = path.strip_prefix(base).unwrap_or(path);
     path.strip_prefix(".").unwrap_or(path).display().to_string()
 }
 
-/// Returns a source for a program.
+/// Returns a source as JSON.
 pub(super) fn as_json(source: &Source) -> Value {
     json!({ "root": source.root, "path": source.relative, "file": source.file })
-}
-
-/// Returns for a program why files were left out.
-pub(super) fn problems_json(problems: &[Problem]) -> Vec<Value> {
-    let problem =
-        |Problem { source, message }: &Problem| json!({ "source": as_json(source), "message": message });
-    problems.iter().map(problem).collect()
-}
-
-/// Says on stderr that files were left out, so that nobody looks for them in vain; `lint` is the command that says why.
-pub(super) fn note_problems(problems: &[Problem], lint: &str) {
-    match problems.len() {
-        0 => {}
-        1 => output::note(format!("note: 1 file has a problem; `{lint}` says which")),
-        many => output::note(format!("note: {many} files have problems; `{lint}` says which")),
-    }
 }

@@ -13,25 +13,27 @@ use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt;
 use adjutant_terminal::socket::{self, ConfigStatus, HelloReply, Query, Status, WaitingStatus};
 
-/// How long a hub may take from its start to its open doors, and how often one looks.
+/// Time for a starting hub to listen.
 const START_TIMEOUT: Duration = Duration::from_secs(3);
+/// Interval between two attempts to connect meanwhile.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Arguments of `adjutant status`.
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
-    /// Write JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Prints what the hub says of itself; exit code 1 when there is none.
+/// Prints the status of the hub. Fails if none runs.
 pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
-    let welcome = ask(&config, Query::Status)?;
-    let HelloReply { adjutant, pid, status: Some(status), .. } = welcome else {
-        return Err(Failure::new("the hub did not say how it is")
-            .hint("restart the hub: it may be of another version"));
+    let reply = ask(&config, Query::Status)?;
+    let HelloReply { adjutant, pid, status: Some(status), .. } = reply else {
+        return Err(
+            Failure::new("the hub sent no status").hint("restart the hub: it may be of another version")
+        );
     };
     if args.json {
         output::json(&json!({"adjutant": adjutant, "pid": pid, "status": status}))?;
@@ -45,8 +47,8 @@ pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure
     if let Some(path) = &status.socket {
         output::data(&format!("socket   {}", path.display()))?;
     }
-    if let Some(waiting) = waiting(&status) {
-        output::data(&format!("waiting  {waiting}"))?;
+    if let Some(pending) = pending(&status) {
+        output::data(&format!("pending  {pending}"))?;
     }
     if let Some(config) = config_changed(&status) {
         output::data(&format!("config   {config}"))?;
@@ -67,17 +69,16 @@ pub(super) fn many(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Says what waits for the person; `None` when nothing does.
-pub(super) fn waiting(status: &Status) -> Option<String> {
+/// Describes what is pending for the user; `None` if nothing is.
+pub(super) fn pending(status: &Status) -> Option<String> {
     let WaitingStatus { questions, approvals, failed_notifications } = status.waiting;
     let mut parts = Vec::new();
     if questions > 0 {
-        let of = if approvals > 0 {
-            format!(" ({} of Codex)", many(approvals, "approval"))
-        } else {
-            String::new()
+        let from_codex = match approvals {
+            0 => String::new(),
+            _ => format!(" ({} of Codex)", many(approvals, "approval")),
         };
-        parts.push(many(questions, "question") + &of);
+        parts.push(many(questions, "question") + &from_codex);
     }
     if failed_notifications > 0 {
         parts.push(many(failed_notifications, "failed notification"));
@@ -85,19 +86,17 @@ pub(super) fn waiting(status: &Status) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Says how `config.toml` differs from what the hub goes by; `None` when it does not.
+/// Describes how `config.toml` differs from the configuration of the hub; `None` if it does not.
 pub(super) fn config_changed(status: &Status) -> Option<String> {
     let ConfigStatus { waiting_for_restart, fault } = &status.config;
     match (fault, waiting_for_restart.as_slice()) {
-        (Some(fault), _) => Some(format!("the file cannot be read any more: {fault}")),
+        (Some(fault), _) => Some(format!("the file can no longer be read: {fault}")),
         (None, []) => None,
-        (None, keys) => {
-            Some(format!("changed since the start, and waiting for a restart: {}", keys.join(", ")))
-        }
+        (None, keys) => Some(format!("changed since the start; these need a restart: {}", keys.join(", "))),
     }
 }
 
-/// Returns how the hub of the version `hub` is, in a line.
+/// Summarizes a hub of the version `hub` in a line.
 pub(super) fn summary(hub: &str, pid: u32, status: &Status) -> String {
     let clients = many(status.clients.iter().filter(|client| !client.check).count() as u64, "client");
     let console = status.http.map(|address| format!(", console on http://{address}")).unwrap_or_default();
@@ -106,17 +105,17 @@ pub(super) fn summary(hub: &str, pid: u32, status: &Status) -> String {
     format!("adjutant {own}: the hub runs (pid {pid}{version}), {clients}{console}")
 }
 
-/// Asks the hub of `config`'s home, wherever its socket lies. One that only begins is waited for.
-pub(super) fn ask(config: &Config, question: Query) -> Result<HelloReply, Failure> {
-    let usual = config.socket.clone().unwrap_or_else(|| config::default_socket(&config.home));
+/// Asks the hub of `config`'s home. Waits for a hub that is starting.
+pub(super) fn ask(config: &Config, query: Query) -> Result<HelloReply, Failure> {
+    let socket = config.socket.clone().unwrap_or_else(|| config::default_socket(&config.home));
     let end = Instant::now() + START_TIMEOUT;
     loop {
-        match socket::query(&config.home, &usual, question) {
-            // It holds its home before its doors are open.
+        match socket::query(&config.home, &socket, query) {
+            // A hub locks its home before it listens.
             Err(socket::Error::NoHub { .. }) if Instant::now() < end && !socket::vacant(&config.home) => {
                 std::thread::sleep(POLL_INTERVAL);
             }
-            answered => return Ok(answered?),
+            reply => return Ok(reply?),
         }
     }
 }

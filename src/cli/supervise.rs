@@ -11,18 +11,19 @@ use serde_json::json;
 use super::output::{self, Failure};
 use adjutant_host::process::{self, Error, Outcome, Resumed, Running};
 
-/// What a shell says when a program cannot be executed.
+/// Exit code of a shell for a program that cannot be executed.
 const NOT_EXECUTED: u8 = 127;
 
 /// Arguments of `adjutant supervise`.
 #[derive(Debug, Args)]
 pub(super) struct SuperviseArgs {
-    /// Nothing; `--enter …` for the stage before the runner; `--start` and `--resume SPOOL` to be a hub for one run
+    /// None, to supervise; `--enter …` and `--become …` for the stages before the runner; `--start` and `--resume SPOOL` to act
+    /// as the hub of one run
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(super) words: Vec<OsString>,
 }
 
-/// Supervises the run that is ordered on stdin, becomes its runner, or is the hub of a run.
+/// Supervises the run that is requested on stdin, becomes its runner, or acts as the hub of a run.
 pub(super) fn run(args: &SuperviseArgs) -> Result<ExitCode, Failure> {
     match args.words.as_slice() {
         [] => process::supervise().map_err(Failure::new).map(|()| ExitCode::SUCCESS),
@@ -36,21 +37,21 @@ pub(super) fn run(args: &SuperviseArgs) -> Result<ExitCode, Failure> {
             let error = process::become_child(words.iter().cloned());
             let program = program.unwrap_or_default();
             Failure::new(format!("`{program}` cannot be executed: {error}"))
-                .hint("give the whole path of a program that is there and may be executed")
+                .hint("enter the full path of an executable program")
                 .report();
             Ok(ExitCode::from(NOT_EXECUTED))
         }
         [start] if start == "--start" => {
             let command = process::read_command().map_err(Failure::new)?;
-            be_hub(async { process::start(command).await.map(Resumed::Running) })
+            as_hub(async { process::start(command).await.map(Resumed::Running) })
         }
-        [resume, spool] if resume == "--resume" => be_hub(process::resume(Path::new(spool))),
+        [resume, spool] if resume == "--resume" => as_hub(process::resume(Path::new(spool))),
         _ => Err(Failure::usage("the hub runs this command; it is not for users")),
     }
 }
 
-/// Shows the lines of a run from the first one on, and how it ended; any line on stdin cancels it.
-fn be_hub(run: impl Future<Output = Result<Resumed, Error>>) -> Result<ExitCode, Failure> {
+/// Prints all lines of a run and its end. Any line on stdin cancels the run.
+fn as_hub(run: impl Future<Output = Result<Resumed, Error>>) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::new)?;
     runtime.block_on(async {
         let outcome = match run.await.map_err(Failure::new)? {
@@ -64,7 +65,7 @@ fn be_hub(run: impl Future<Output = Result<Resumed, Error>>) -> Result<ExitCode,
 
 async fn follow(mut running: Running) -> Result<Outcome, Failure> {
     let canceller = running.canceller();
-    // It ends with the process: a read of stdin cannot be given up.
+    // The thread ends with the process, because a read of stdin cannot be cancelled.
     std::thread::spawn(move || {
         if io::stdin().lock().lines().next().is_some_and(|line| line.is_ok()) {
             canceller.cancel();

@@ -1,7 +1,7 @@
 //! `adjutant tap -- COMMAND`: records the messages between a client and a server on stdin and stdout.
 //!
-//! Nobody should notice: bytes go on as they come, the end of one side is the end of the other, signals are handed on,
-//! and so is the exit code. Each direction has a thread, because a read of stdin cannot be given up.
+//! It is transparent: it forwards bytes at once, the end of each side, signals, and the exit code. Each direction has a
+//! thread, because a read of stdin cannot be cancelled.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -18,16 +18,16 @@ use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::Failure;
-use super::shutdown_signal::Stop;
+use super::shutdown_signal::ShutdownSignal;
 use adjutant_base::config::Roots;
 use adjutant_base::config::log::{Edge, LogConfig};
 use adjutant_host::process;
 use adjutant_host::recorder::format::Direction;
 use adjutant_host::recorder::{Recorder, Subject, Tape};
 
-/// Bytes that are passed on at once.
+/// Bytes of one read.
 const CHUNK_BYTES: usize = 64 << 10;
-/// How long what a server left behind may hold its output, once the server itself has ended.
+/// Time to wait for the end of the output after the server has exited, because its children may hold it open.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Arguments of `adjutant tap`.
@@ -41,7 +41,7 @@ pub(super) struct TapArgs {
     command: Vec<OsString>,
 }
 
-/// Runs the command; its exit code is ours.
+/// Runs the command, and returns its exit code.
 pub(super) fn run(args: TapArgs, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::WARN)?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
@@ -49,8 +49,8 @@ pub(super) fn run(args: TapArgs, common: Common) -> Result<ExitCode, Failure> {
     let (recorder, tape) = if let Some(file) = args.output {
         let file = std::path::absolute(file)?;
         if file.exists() {
-            return Err(Failure::usage(format!("{} is there already", file.display()))
-                .hint("name another file with --output; a recording is never written over"));
+            return Err(Failure::usage(format!("{} exists already", file.display()))
+                .hint("name another file with --output; recordings are never overwritten"));
         }
         let recorder = Recorder::new(LogConfig::default());
         let tape = recorder.tape_into(subject, file);
@@ -61,7 +61,7 @@ pub(super) fn run(args: TapArgs, common: Common) -> Result<ExitCode, Failure> {
         let tape = recorder.tape_of(subject);
         (recorder, tape)
     };
-    let status = between(&args.command, &tape)?;
+    let status = run_command(&args.command, &tape)?;
     let code = code(status);
     tape.exited(code);
     drop(tape);
@@ -69,34 +69,34 @@ pub(super) fn run(args: TapArgs, common: Common) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
 }
 
-/// Passes everything on until the command has ended.
-fn between(command: &[OsString], tape: &Tape) -> Result<ExitStatus, Failure> {
+/// Forwards everything until the command has exited.
+fn run_command(command: &[OsString], tape: &Tape) -> Result<ExitStatus, Failure> {
     let failed = |error: io::Error| {
         Failure::new(format!("the command cannot be started: {error}"))
-            .hint("give the program's full path after `--`")
+            .hint("enter the full path of the program after `--`")
     };
-    // A terminal stays the server's: what it draws there is no line of anybody.
+    // The server keeps a terminal, because its output there is not made of lines.
     let terminal = io::stderr().is_terminal();
     let stderr = if terminal { Stdio::inherit() } else { Stdio::piped() };
-    // Signals are ours before there is anybody who could miss them.
+    // Signals are caught before the command starts, so that none is lost.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut stop = runtime.block_on(async { Stop::new() })?;
+    let mut stop = runtime.block_on(async { ShutdownSignal::new() })?;
     let mut child = process::spawn_tied(command, stderr).map_err(failed)?;
     let (send, ended) = channel();
     if let Some(to) = child.stdin.take() {
         let (tape, mut from) = (tape.clone(), unbuffered(&io::stdin())?);
         std::thread::spawn(move || {
-            pass(&mut from, to, &tape, Direction::C2s);
+            forward(&mut from, to, &tape, Direction::C2s);
             drop(from);
-            // A client that goes on is to see that nobody reads.
+            // Closes the pipe, so that the client sees that nothing reads it.
             let _ = File::open("/dev/null").map(rustix::stdio::dup2_stdin);
         });
     }
     if let Some(mut from) = child.stdout.take() {
         let (tape, send, to) = (tape.clone(), send.clone(), unbuffered(&io::stdout())?);
         std::thread::spawn(move || {
-            pass(&mut from, to, &tape, Direction::S2c);
-            // Both ends learn that the other one reads no more.
+            forward(&mut from, to, &tape, Direction::S2c);
+            // Closes both pipes, so that both programs see the end of the other.
             drop(from);
             let _ = File::options().write(true).open("/dev/null").map(rustix::stdio::dup2_stdout);
             drop(send);
@@ -105,20 +105,20 @@ fn between(command: &[OsString], tape: &Tape) -> Result<ExitStatus, Failure> {
     if let Some(mut from) = child.stderr.take() {
         let (tape, send, to) = (tape.clone(), send.clone(), unbuffered(&io::stderr())?);
         std::thread::spawn(move || {
-            pass(&mut from, to, &tape, Direction::Err);
+            forward(&mut from, to, &tape, Direction::Err);
             drop(send);
         });
     }
     drop(send);
     let status = runtime.block_on(wait(&mut child, &mut stop))?;
-    last_words(&ended);
+    drain(&ended);
     Ok(status)
 }
 
-/// Waits for the command's end, and hands signals on meanwhile.
-async fn wait(child: &mut Child, stop: &mut Stop) -> io::Result<ExitStatus> {
+/// Waits for the exit of the command, and forwards signals meanwhile.
+async fn wait(child: &mut Child, stop: &mut ShutdownSignal) -> io::Result<ExitStatus> {
     let pid = Pid::from_child(child);
-    // A terminal tells the whole group of an interrupt; told twice, a server would leave what it wanted to finish.
+    // A terminal interrupts the whole process group; a second signal would make a server skip its shutdown.
     let terminal = io::stdin().is_terminal();
     let mut ends = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child())?;
     loop {
@@ -127,36 +127,36 @@ async fn wait(child: &mut Child, stop: &mut Stop) -> io::Result<ExitStatus> {
         }
         tokio::select! {
             _ = ends.recv() => {}
-            signal = stop.asked() => {
+            signal = stop.received() => {
                 let signal = match signal {
                     1 => Signal::HUP,
                     2 if terminal => continue,
                     2 => Signal::INT,
                     _ => Signal::TERM,
                 };
-                // It may have ended in this moment.
+                // The command may have exited just now.
                 let _ = kill_process(pid, signal);
             }
         }
     }
 }
 
-/// Waits until all that was written has been passed on.
-fn last_words(ended: &Receiver<()>) {
-    // Nothing is ever sent: the threads let go of their ends.
+/// Waits until all output has been forwarded.
+fn drain(ended: &Receiver<()>) {
+    // Nothing is ever sent: the threads drop their senders.
     if let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(DRAIN_TIMEOUT) {
-        tracing::debug!("something that the server started still holds its output");
+        tracing::debug!("a child of the server still holds its output");
     }
 }
 
-/// Passes bytes on as they come, until one side ends.
-fn pass(from: &mut impl Read, mut to: impl Write, tape: &Tape, direction: Direction) {
+/// Forwards bytes until one side ends.
+fn forward(from: &mut impl Read, mut to: impl Write, tape: &Tape, direction: Direction) {
     let mut buffer = vec![0; CHUNK_BYTES];
     loop {
         match from.read(&mut buffer) {
             Ok(0) => break,
             Ok(length) => {
-                // Before it goes on, or the answer to it could be recorded first. This waits for nothing.
+                // Recorded before it is forwarded; else its answer could be recorded first. This does not block.
                 tape.bytes(direction, &buffer[..length]);
                 if to.write_all(&buffer[..length]).and_then(|()| to.flush()).is_err() {
                     break;
@@ -169,12 +169,12 @@ fn pass(from: &mut impl Read, mut to: impl Write, tape: &Tape, direction: Direct
     tape.end(direction);
 }
 
-/// The stream itself, without the buffer that the standard library puts around it.
+/// Returns the stream without the buffer of the standard library.
 fn unbuffered(stream: &impl AsFd) -> io::Result<File> {
     Ok(File::from(stream.as_fd().try_clone_to_owned()?))
 }
 
-/// How a shell would say it.
+/// Returns the exit code as a shell does.
 fn code(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt as _;
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))

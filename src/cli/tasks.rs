@@ -21,8 +21,8 @@ use adjutant_base::text::timefmt;
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::tasks::TaskView;
 
-/// Characters of an id that are shown where all of it is not needed: 40 random bits.
-const SHORT: usize = 8;
+/// Characters of a shortened id: 40 random bits.
+const SHORT_ID_LEN: usize = 8;
 
 /// Arguments of `adjutant tasks`.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ enum Command {
     Logs(logs::LogsArgs),
 }
 
-/// Runs one of the commands, with the hub that runs or a new one: results outlive both.
+/// Runs one of the commands. Starts a hub if none runs, because results outlive hubs.
 pub(super) fn run(args: TasksArgs, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::WARN)?;
     let config = common.config(Roots::User)?;
@@ -59,17 +59,17 @@ pub(super) fn run(args: TasksArgs, common: Common) -> Result<ExitCode, Failure> 
     }
 }
 
-/// Returns the beginning of an id that is enough to name the task.
+/// Shortens an id to a prefix that identifies the task.
 pub(super) fn short(id: &str) -> &str {
-    id.get(..SHORT).unwrap_or(id)
+    id.get(..SHORT_ID_LEN).unwrap_or(id)
 }
 
-/// Reads a length of time of the command line.
+/// Parses a duration on the command line.
 pub(super) fn span(text: &str) -> Result<Duration, &'static str> {
-    timefmt::read_span(text).filter(|length| !length.is_zero()).ok_or("use one like 90s, 5m or 1h")
+    timefmt::read_span(text).filter(|span| !span.is_zero()).ok_or("use a time such as 30s, 5m, 2h or 1d")
 }
 
-/// Returns where a task stands, in a word or a few.
+/// Describes the state of a task in a few words.
 fn status(task: &TaskView) -> String {
     match (task.cancelling, task.position) {
         (true, _) => "cancelling".to_owned(),

@@ -75,7 +75,7 @@ pub(super) fn log_out(_args: &LogoutArgs, common: Common) -> Result<ExitCode, Fa
 fn failure(error: http::AgentTokenError) -> Failure {
     let failure = Failure::new(&error);
     match error {
-        http::AgentTokenError::Name(_) => failure.of_usage(),
+        http::AgentTokenError::Name(_) => failure.into_usage(),
         http::AgentTokenError::Taken(_) | http::AgentTokenError::Full => {
             failure.hint("`adjutant tokens revoke NAME` ends one")
         }

@@ -21,7 +21,7 @@ use super::output::Failure;
 #[derive(Debug, Args)]
 pub(super) struct UsersArgs {
     #[command(flatten)]
-    place: DatabaseArg,
+    database: DatabaseArg,
     #[command(subcommand)]
     command: Command,
 }
@@ -46,8 +46,8 @@ enum Command {
 
 /// Runs one of the commands.
 pub(super) fn run(args: UsersArgs, common: Common) -> Result<ExitCode, Failure> {
-    let UsersArgs { place, command } = args;
-    with_app(common, &place, |app| async move {
+    let UsersArgs { database, command } = args;
+    with_app(common, &database, |app| async move {
         let assistant = &app.assistant;
         match command {
             Command::List(args) => list::run(&args, assistant).await?,

@@ -1,5 +1,5 @@
-//! Backups of changed files, with a record of each change, so that `uninstall` can restore the original bytes. Both live in the home and not beside the file, because clients read whole
-//! folders, and what is copied may hold their secrets.
+//! Backups of changed files, with a record of each change, so that `uninstall` can restore the original bytes. They are kept
+//! in the home, because clients read whole folders, and a backup may contain secrets.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
@@ -19,17 +19,17 @@ pub(crate) struct Backups {
     folder: PathBuf,
 }
 
-/// What is known of the last change of a file.
+/// Record of the last change of a file.
 #[derive(Debug)]
 pub(super) struct ChangeRecord {
-    /// The copy of what was there before; `None` when there was no file.
+    /// The copy of the file before the change; `None` if it did not exist.
     pub(super) before: Option<PathBuf>,
-    /// The digest of what was written.
+    /// The digest of the written text.
     after: String,
 }
 
 impl Backups {
-    /// The backups of a home; the folder need not exist.
+    /// Returns the backups of a home. The folder need not exist.
     pub(crate) fn of(home: &Path) -> Self {
         Self { folder: home.join("backups") }
     }
@@ -45,12 +45,12 @@ impl Backups {
         Some(ChangeRecord { before, after: record["after"].as_str()?.to_owned() })
     }
 
-    /// Keeps what `seen` holds and notes what is about to be written. A file that is still as we left it keeps its
-    /// older copy: that one is what was there before us. `stamp` tells copies apart. Returns the new copy.
+    /// Copies the text of `snapshot`, and records the next text. A file that is unchanged since the last installation keeps its
+    /// older copy, which is the original. `stamp` makes the name of the copy unique. Returns the new copy.
     pub(super) fn keep(
         &self,
         client: Client,
-        seen: &FileSnapshot,
+        snapshot: &FileSnapshot,
         after: &str,
         stamp: &str,
     ) -> Result<Option<PathBuf>, Error> {
@@ -59,9 +59,9 @@ impl Backups {
             reason: error.to_string(),
         };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
-        let known = self.change_record(client, &seen.path).filter(|record| record.is_of(seen));
-        let name = format!("{}-{}.{stamp}", client.name(), file_name(&seen.path));
-        let (before, copy) = match (&known, &seen.text) {
+        let known = self.change_record(client, &snapshot.path).filter(|record| record.matches(snapshot));
+        let name = format!("{}-{}.{stamp}", client.name(), file_name(&snapshot.path));
+        let (before, copy) = match (&known, &snapshot.text) {
             (Some(record), _) => (record.before.clone(), None),
             (None, None) => (None, None),
             (None, Some(text)) => {
@@ -70,14 +70,14 @@ impl Backups {
             }
         };
         let before = before.as_ref().and_then(|copy| copy.file_name()).map(|name| name.to_string_lossy());
-        let record = json!({"file": seen.path, "before": before, "after": hex::sha256(after)});
-        let file = self.record_file(client, &seen.path);
+        let record = json!({"file": snapshot.path, "before": before, "after": hex::sha256(after)});
+        let file = self.record_file(client, &snapshot.path);
         let mut file = private().create(true).truncate(true).open(file).map_err(failed)?;
         file.write_all(format!("{record:#}\n").as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
         Ok(copy)
     }
 
-    /// Writes a copy that takes the place of no other, whatever was copied within the same second.
+    /// Writes a copy under a new name, even if there is a copy of the same second.
     fn new_copy(&self, name: &str, text: &str) -> std::io::Result<PathBuf> {
         let mut path = self.folder.join(name);
         let mut number = 1;
@@ -95,7 +95,7 @@ impl Backups {
         Ok(path)
     }
 
-    /// Forgets the record of a file. Copies stay: they are the person's.
+    /// Removes the record of a file. Copies stay for the user.
     pub(super) fn forget(&self, client: Client, file: &Path) -> Result<(), Error> {
         let record = self.record_file(client, file);
         match fs::remove_file(&record) {
@@ -106,7 +106,8 @@ impl Backups {
         }
     }
 
-    /// One for each file: a client that keeps its files in several folders has several of one name.
+    /// Returns the record's file. Its name has a digest of the path, because a client may have files of one name in several
+    /// folders.
     fn record_file(&self, client: Client, file: &Path) -> PathBuf {
         let place = hex::sha256(file.as_os_str().as_encoded_bytes());
         self.folder.join(format!("{}-{}.{}.change.json", client.name(), file_name(file), &place[..8]))
@@ -114,9 +115,9 @@ impl Backups {
 }
 
 impl ChangeRecord {
-    /// Whether nobody has changed the file since.
-    pub(super) fn is_of(&self, seen: &FileSnapshot) -> bool {
-        seen.text.as_ref().is_some_and(|text| hex::sha256(text) == self.after)
+    /// Returns whether the file is unchanged since the record.
+    pub(super) fn matches(&self, snapshot: &FileSnapshot) -> bool {
+        snapshot.text.as_ref().is_some_and(|text| hex::sha256(text) == self.after)
     }
 }
 
@@ -124,7 +125,7 @@ fn file_name(file: &Path) -> String {
     file.file_name().unwrap_or_default().to_string_lossy().trim_start_matches('.').to_owned()
 }
 
-/// How a file for its owner alone is opened for writing.
+/// Returns options to write a file that only its owner can read.
 fn private() -> fs::OpenOptions {
     let mut options = File::options();
     options.write(true).mode(0o600);

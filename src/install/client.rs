@@ -1,7 +1,7 @@
 //! The supported clients: where each keeps its servers and hooks.
 //!
-//! Paths and shapes are those that the clients' own `mcp add` writes, or their documentation where they have none; what
-//! could be run was run (`tests/it/install/real.rs`).
+//! Paths and shapes are those that `mcp add` of the clients writes, else those of their documentation. The tests run the real
+//! clients where possible (`tests/it/install/real.rs`).
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::launch::Launch;
 use adjutant_base::config::client_dirs::ClientFolders;
 use adjutant_base::config::env;
 
-/// A program whose configuration can hold our server.
+/// A program with the hub in its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Client {
     ClaudeCode,
@@ -28,11 +28,11 @@ pub(crate) enum Client {
 /// The hook that runs when the user sends a prompt.
 pub(super) struct Hook {
     pub(super) file: PathBuf,
-    /// Where the list of hooks for this event stands.
+    /// The path of the list of hooks for this event.
     pub(super) path: [&'static str; 2],
-    /// Our element of that list.
+    /// The hub's element of that list.
     pub(super) element: Value,
-    /// What the file has to say besides.
+    /// A further member that the file needs.
     pub(super) head: Option<(&'static str, Value)>,
 }
 
@@ -49,38 +49,32 @@ impl Client {
         Self::Zed,
     ];
 
-    /// The word on the command line.
+    /// Returns the name on the command line.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude",
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::Codex => "codex",
-            Self::Copilot => "copilot",
-            Self::Cursor => "cursor",
-            Self::Gemini => "gemini",
-            Self::Opencode => "opencode",
-            Self::VsCode => "vscode",
-            Self::Zed => "zed",
-        }
+        self.names().0
     }
 
-    /// The name that its makers gave it.
+    /// Returns the name in texts.
     pub(crate) fn title(self) -> &'static str {
+        self.names().1
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::ClaudeCode => "Claude Code",
-            Self::ClaudeDesktop => "Claude Desktop",
-            Self::Codex => "Codex",
-            Self::Copilot => "Copilot CLI",
-            Self::Cursor => "Cursor",
-            Self::Gemini => "Gemini CLI",
-            Self::Opencode => "opencode",
-            Self::VsCode => "VS Code",
-            Self::Zed => "Zed",
+            Self::ClaudeCode => ("claude", "Claude Code"),
+            Self::ClaudeDesktop => ("claude-desktop", "Claude Desktop"),
+            Self::Codex => ("codex", "Codex"),
+            Self::Copilot => ("copilot", "Copilot CLI"),
+            Self::Cursor => ("cursor", "Cursor"),
+            Self::Gemini => ("gemini", "Gemini CLI"),
+            Self::Opencode => ("opencode", "opencode"),
+            Self::VsCode => ("vscode", "VS Code"),
+            Self::Zed => ("zed", "Zed"),
         }
     }
 
-    /// Whether this person has it: its program is on the `PATH`, or it has left its files here.
-    pub(crate) fn is_here(self, folders: &ClientFolders) -> bool {
+    /// Returns whether the user has it: its program is on the `PATH`, or its files exist.
+    pub(crate) fn is_installed(self, folders: &ClientFolders) -> bool {
         let (program, places): (_, Vec<&PathBuf>) = match self {
             Self::ClaudeCode => (Some("claude"), vec![&folders.claude, &folders.claude_state]),
             Self::ClaudeDesktop => (None, vec![&folders.claude_desktop]),
@@ -96,9 +90,9 @@ impl Client {
             || places.iter().any(|place| place.exists())
     }
 
-    /// The files that may hold its servers, the one for a new entry first. Never empty.
+    /// Returns the files that may have its servers, the one for a new entry first. Never empty.
     pub(super) fn servers_files(self, folders: &ClientFolders) -> Vec<PathBuf> {
-        let usual = match self {
+        let file = match self {
             Self::ClaudeCode => folders.claude_state.clone(),
             Self::ClaudeDesktop => folders.claude_desktop.join("claude_desktop_config.json"),
             Self::Codex => folders.codex.join("config.toml"),
@@ -109,31 +103,31 @@ impl Client {
                 if let Some(file) = &folders.opencode_file {
                     return vec![file.clone()];
                 }
-                // It reads both; a new entry goes where comments may stand, if that is there.
+                // It reads both files; a new entry goes into the one that allows comments, if it exists.
                 let both = ["opencode.jsonc", "opencode.json"].map(|name| folders.opencode.join(name));
-                let here: Vec<_> = both.iter().filter(|file| file.exists()).cloned().collect();
-                if !here.is_empty() {
-                    return here;
+                let existing: Vec<_> = both.iter().filter(|file| file.exists()).cloned().collect();
+                if !existing.is_empty() {
+                    return existing;
                 }
-                let [_, plain] = both;
-                plain
+                let [_, json] = both;
+                json
             }
             Self::VsCode => {
-                let here: Vec<_> = folders.vscode.iter().filter(|user| user.exists()).collect();
-                let users = if here.is_empty() { vec![&folders.vscode[0]] } else { here };
+                let existing: Vec<_> = folders.vscode.iter().filter(|user| user.exists()).collect();
+                let users = if existing.is_empty() { vec![&folders.vscode[0]] } else { existing };
                 return users.into_iter().map(|user| user.join("mcp.json")).collect();
             }
             Self::Zed => folders.zed.join("settings.json"),
         };
-        vec![usual]
+        vec![file]
     }
 
-    /// Whether each of [`Self::servers_files`] belongs to a program of its own, so that each needs our entry.
+    /// Returns whether each of [`Self::servers_files`] belongs to a separate program, so that each needs the entry.
     pub(super) fn has_siblings(self) -> bool {
         self == Self::VsCode
     }
 
-    /// The member that holds its servers; for Codex, a table.
+    /// Returns the member with its servers; for Codex, a table.
     pub(super) fn servers_key(self) -> &'static str {
         match self {
             Self::ClaudeCode | Self::ClaudeDesktop | Self::Copilot | Self::Cursor | Self::Gemini => {
@@ -146,46 +140,35 @@ impl Client {
         }
     }
 
-    /// Its hook for prompts, where a configuration file can say one that may add to the prompt. (Cursor's may only
-    /// stop it; opencode's is a program of its own.)
+    /// Returns its hook for prompts, if a configuration file can define one that adds to the prompt. (Cursor's can only stop
+    /// it; opencode's is a plugin.)
     pub(super) fn hook(self, folders: &ClientFolders, launch: &Launch) -> Option<Hook> {
         let line = launch.hook_line(self.name());
         // Seconds. The hook answers within milliseconds; after this time a client continues without it.
         let timeout = 5;
         let command = json!({"type": "command", "command": line, "timeout": timeout});
-        let (file, path, element, head) = match self {
-            Self::ClaudeCode => (
-                folders.claude.join("settings.json"),
-                ["hooks", "UserPromptSubmit"],
-                json!({"hooks": [command]}),
-                None,
-            ),
-            Self::Codex => (
-                folders.codex.join("hooks.json"),
-                ["hooks", "UserPromptSubmit"],
-                json!({"hooks": [command]}),
-                None,
-            ),
+        let (file, event, element, head) = match self {
+            Self::ClaudeCode => {
+                (folders.claude.join("settings.json"), "UserPromptSubmit", json!({"hooks": [command]}), None)
+            }
+            Self::Codex => {
+                (folders.codex.join("hooks.json"), "UserPromptSubmit", json!({"hooks": [command]}), None)
+            }
             Self::Gemini => {
                 let command = json!({"name": "adjutant", "type": "command", "command": line, "timeout": timeout * 1000});
-                (
-                    folders.gemini.join("settings.json"),
-                    ["hooks", "BeforeAgent"],
-                    json!({"hooks": [command]}),
-                    None,
-                )
+                (folders.gemini.join("settings.json"), "BeforeAgent", json!({"hooks": [command]}), None)
             }
             Self::Copilot => {
                 let command = json!({"type": "command", "bash": line, "timeoutSec": timeout});
                 let file = folders.copilot.join("hooks").join("adjutant.json");
-                (file, ["hooks", "userPromptSubmitted"], command, Some(("version", json!(1))))
+                (file, "userPromptSubmitted", command, Some(("version", json!(1))))
             }
             Self::ClaudeDesktop | Self::Cursor | Self::Opencode | Self::VsCode | Self::Zed => return None,
         };
-        Some(Hook { file, path, element, head })
+        Some(Hook { file, path: ["hooks", event], element, head })
     }
 
-    /// What the person should know once the entry stands there.
+    /// Returns what the user should know after the entry was written.
     pub(super) fn after(self) -> &'static str {
         match self {
             Self::ClaudeCode => {
@@ -193,10 +176,10 @@ impl Client {
             }
             Self::Codex => "Codex runs a new hook only after you have reviewed it; it asks when it starts",
             Self::ClaudeDesktop => "quit Claude Desktop and start it again",
-            Self::Gemini => "Gemini CLI starts no server in a folder that you have not trusted",
-            Self::Copilot | Self::Cursor | Self::Opencode => "it is there in the next session",
+            Self::Gemini => "Gemini CLI starts servers only in folders that you have trusted",
+            Self::Copilot | Self::Cursor | Self::Opencode => "the next session has the hub",
             Self::VsCode => "VS Code asks whether you trust the server when it first starts it",
-            Self::Zed => "Zed starts it at once",
+            Self::Zed => "Zed starts the hub's server at once",
         }
     }
 }

@@ -8,34 +8,34 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use super::syntax_error::Fault;
 
-/// Most bytes of a file that is changed. Claude Code's own state is the largest of them, with a few MB.
+/// Maximum bytes of a file. The state of Claude Code is the largest, with a few MB.
 const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
-/// What a byte-order mark is in UTF-8.
-const MARK: char = '\u{feff}';
+/// The byte-order mark.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// A file as it was when it was looked at.
+/// A file as it was read.
 #[derive(Debug)]
 pub(super) struct FileSnapshot {
-    /// The file itself: where the links lead.
+    /// The file itself, the target of all links.
     pub(super) path: PathBuf,
-    /// Whether the path that was asked for is a link, or leads through one.
+    /// Whether the path of the caller is a link.
     pub(super) linked: bool,
-    /// Without a byte-order mark; `None` when there is no file.
+    /// Without a byte-order mark; `None` if the file does not exist.
     pub(super) text: Option<String>,
-    marked: bool,
+    has_mark: bool,
 }
 
 /// Reads a file that may be missing, through any links.
 pub(super) fn read(path: &Path) -> Result<FileSnapshot, Error> {
     let unreadable = |reason: String| Error::Unreadable { path: path.to_owned(), reason };
-    let (target, linked) = resolved(path)?;
-    // What is no file is not even opened: a pipe would wait there for somebody who writes into it.
+    let (target, linked) = resolve(path)?;
+    // Only regular files are opened, because opening a pipe would block.
     match fs::metadata(&target) {
-        Ok(about) if about.is_file() => {}
+        Ok(metadata) if metadata.is_file() => {}
         Ok(_) => return Err(unreadable("it is not a file".to_owned())),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Ok(FileSnapshot { path: target, linked, text: None, marked: false });
+            return Ok(FileSnapshot { path: target, linked, text: None, has_mark: false });
         }
         Err(error) => return Err(unreadable(error.to_string())),
     }
@@ -50,16 +50,16 @@ pub(super) fn read(path: &Path) -> Result<FileSnapshot, Error> {
         let line = good.split(|byte| *byte == b'\n').count();
         Error::Text { path: path.to_owned(), fault: Fault::Encoding { line } }
     })?;
-    let (marked, text) = match text.strip_prefix(MARK) {
+    let (has_mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => (true, rest.to_owned()),
         None => (false, text),
     };
-    Ok(FileSnapshot { path: target, linked, text: Some(text), marked })
+    Ok(FileSnapshot { path: target, linked, text: Some(text), has_mark })
 }
 
 impl FileSnapshot {
-    /// Puts `text` in the place of what was seen, or removes the file for `None`. A reader sees the old file or the
-    /// new one; mode bits stay. Nothing is written when the file has changed meanwhile, or may not be written.
+    /// Replaces the text of the file atomically, or removes the file for `None`. Mode bits stay. Fails if the file has changed
+    /// meanwhile, or may not be written.
     pub(super) fn replace(&self, text: Option<&str>) -> Result<(), Error> {
         let failed =
             |error: std::io::Error| Error::Unwritable { path: self.path.clone(), reason: error.to_string() };
@@ -72,60 +72,59 @@ impl FileSnapshot {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let fresh = folder.join(format!(".{name}.{}.new", std::process::id()));
         let written = (|| {
-            // What stands there may be a secret of the client's, so a new file is for its owner alone.
+            // Only the owner may read a new file, because it may contain secrets.
             let mut file = File::options().write(true).create_new(true).mode(0o600).open(&fresh)?;
             if let Some(mode) = self.mode()? {
                 file.set_permissions(mode)?;
             }
-            if self.marked {
-                file.write_all(MARK.encode_utf8(&mut [0; 3]).as_bytes())?;
+            if self.has_mark {
+                file.write_all(BYTE_ORDER_MARK.encode_utf8(&mut [0; 3]).as_bytes())?;
             }
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
             fs::rename(&fresh, &self.path)
         })();
         written.map_err(|error| {
-            // The first error is the one to tell.
+            // The first error is reported.
             let _ = fs::remove_file(&fresh);
             failed(error)
         })
     }
 
-    /// Fails when the file may not be written: replacing it would only need the folder's permission, and whoever took
-    /// the file's away meant something by it.
-    pub(super) fn writable(&self) -> Result<(), Error> {
+    /// Fails if the file is read-only. Replacing it would need only the permission of the folder, so this is checked.
+    pub(super) fn check_writable(&self) -> Result<(), Error> {
         let read_only =
             || Error::Unwritable { path: self.path.clone(), reason: "it is read-only".to_owned() };
         let mode = self.mode().map_err(|_| read_only())?;
-        let refused = mode.is_some_and(|mode| {
+        let denied = mode.is_some_and(|mode| {
             mode.mode() & 0o222 == 0 || rustix::fs::access(&self.path, rustix::fs::Access::WRITE_OK).is_err()
         });
-        if refused { Err(read_only()) } else { Ok(()) }
+        if denied { Err(read_only()) } else { Ok(()) }
     }
 
     fn mode(&self) -> std::io::Result<Option<Permissions>> {
         if self.text.is_none() {
             return Ok(None);
         }
-        // Only the bits that say who may do what.
+        // Only the permission bits.
         let mode = fs::metadata(&self.path)?.permissions().mode() & 0o777;
         Ok(Some(Permissions::from_mode(mode)))
     }
 }
 
-/// Follows the links of a path, whose last part may be missing.
-fn resolved(path: &Path) -> Result<(PathBuf, bool), Error> {
+/// Follows the links of a path. The file may be missing.
+fn resolve(path: &Path) -> Result<(PathBuf, bool), Error> {
     match fs::canonicalize(path) {
         Ok(target) => {
-            let linked = fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink());
+            let linked = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
             Ok((target, linked))
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            // The file may be missing, or a folder on the way; a link among them would have to lead somewhere.
-            let mut there = path.ancestors().filter(|place| fs::symlink_metadata(place).is_ok());
-            match there.next().filter(|place| fs::metadata(place).is_err()) {
+            // The file or a folder above it may be missing, but not the target of a link.
+            let mut existing = path.ancestors().filter(|place| fs::symlink_metadata(place).is_ok());
+            match existing.next().filter(|place| fs::metadata(place).is_err()) {
                 Some(link) => {
-                    let reason = "it is a link that leads nowhere".to_owned();
+                    let reason = "it is a broken link".to_owned();
                     Err(Error::Unreadable { path: link.to_owned(), reason })
                 }
                 None => Ok((path.to_owned(), false)),

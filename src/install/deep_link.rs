@@ -9,7 +9,7 @@ use super::client::Client;
 use super::entry::NAME;
 use super::launch::Launch;
 
-/// What stands unescaped in a query (RFC 3986, unreserved).
+/// Characters to escape in a query: all but the unreserved ones of RFC 3986.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Returns the link of an editor; `None` for a client that has none.

@@ -5,20 +5,20 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::client::{Client, Hook};
-use super::entry::{Found, NAME, OUTDATED, is_our_hook};
+use super::entry::{Found, NAME, OUTDATED, is_own_hook};
 use super::launch::Launch;
 use super::syntax_error::Fault;
 use super::{DesiredState, Error, jsonc, toml};
 
-/// What of ours stands in a file.
+/// A part of the hub's configuration in a file.
 pub(super) enum Part {
     Entry,
     Hook(Box<Hook>),
 }
 
 impl Part {
-    /// Returns the text of a file with this part as it is wished for.
-    pub(super) fn edited(
+    /// Returns the text of a file with this part in the desired state.
+    pub(super) fn apply(
         &self,
         client: Client,
         path: &Path,
@@ -36,8 +36,8 @@ impl Part {
     }
 }
 
-/// Returns what stands under our name in the servers file of a client.
-pub(super) fn found(client: Client, path: &Path, text: &str) -> Result<Option<Found>, Error> {
+/// Returns the entry with the hub's name in a client's text.
+pub(super) fn find(client: Client, path: &Path, text: &str) -> Result<Option<Found>, Error> {
     let at = |fault| Error::Text { path: path.to_owned(), fault };
     if client == Client::Codex {
         return toml::get(text, NAME).map_err(at);
@@ -47,27 +47,27 @@ pub(super) fn found(client: Client, path: &Path, text: &str) -> Result<Option<Fo
 
 fn set_entry(client: Client, path: &Path, text: &str, desired: DesiredState<'_>) -> Result<String, Error> {
     let at = |fault| Error::Text { path: path.to_owned(), fault };
-    let found = found(client, path, text)?;
+    let found = find(client, path, text)?;
     let (launch, force) = match (desired, &found) {
-        (DesiredState::Removed, Some(found)) if found.is_ours() => {
+        (DesiredState::Removed, Some(found)) if found.is_own() => {
             return without_entry(client, text).map_err(at);
         }
-        // Another's server of our name is not ours to remove.
+        // A foreign server with the hub's name is not removed.
         (DesiredState::Removed, _) => return Ok(text.to_owned()),
         (DesiredState::Installed { launch, force, .. }, _) => (launch, force),
     };
-    let ours = found.as_ref().filter(|found| found.is_ours());
+    let own = found.as_ref().filter(|found| found.is_own());
     let mut text = text.to_owned();
-    if let (Some(other), None) = (&found, ours) {
+    if let (Some(other), None) = (&found, own) {
         if !force {
-            return Err(Error::Foreign { path: path.to_owned(), shown: other.shown() });
+            return Err(Error::Foreign { path: path.to_owned(), entry: other.describe() });
         }
         text = without_entry(client, &text).map_err(at)?;
     }
     if client == Client::Codex {
-        return toml::set(&text, NAME, &launch.program, &launch.arguments(ours)).map_err(at);
+        return toml::set(&text, NAME, &launch.program, &launch.arguments(own)).map_err(at);
     }
-    set_members(client, text, launch, ours).map_err(at)
+    set_members(client, text, launch, own).map_err(at)
 }
 
 fn without_entry(client: Client, text: &str) -> Result<String, Fault> {
@@ -77,16 +77,16 @@ fn without_entry(client: Client, text: &str) -> Result<String, Fault> {
     }
 }
 
-/// Sets the members of an entry that make it ours, one by one: what a person added stays.
+/// Sets the members of the hub's entry one by one. Members that the user added stay.
 fn set_members(
     client: Client,
     mut text: String,
     launch: &Launch,
-    ours: Option<&Found>,
+    own: Option<&Found>,
 ) -> Result<String, Fault> {
-    let members = launch.members(client, ours);
-    if ours.is_none() {
-        let entry = members.into_iter().chain(Launch::more(client));
+    let members = launch.members(client, own);
+    if own.is_none() {
+        let entry = members.into_iter().chain(Launch::extra_member(client));
         let entry: Value =
             entry.map(|(name, value)| (name.to_owned(), value)).collect::<serde_json::Map<_, _>>().into();
         return jsonc::set(&text, &[client.servers_key(), NAME], &entry);
@@ -103,7 +103,7 @@ fn set_members(
     Ok(text)
 }
 
-/// Puts our hook into the list of hooks, or takes it out; there is one of it, and it stays when it says the same.
+/// Adds the hub's hook to the list of hooks, or removes it. An equal hook stays unchanged.
 fn set_hook(client: Client, hook: &Hook, text: &str, wanted: bool) -> Result<String, Fault> {
     let [outer, event] = hook.path;
     let elements = jsonc::get(text, &hook.path)?;
@@ -112,12 +112,12 @@ fn set_hook(client: Client, hook: &Hook, text: &str, wanted: bool) -> Result<Str
         return Ok(text.to_owned());
     }
     let mut text = text.to_owned();
-    // From the last to the first, so that numbers stay true.
+    // In reverse order, so that the indexes stay valid.
     for (number, element) in elements.iter().enumerate().rev() {
         let number = number.to_string();
         let line = |handler: &Value| {
             let line = handler.get("command").or_else(|| handler.get("bash"));
-            line.and_then(Value::as_str).is_some_and(|line| is_our_hook(line, client))
+            line.and_then(Value::as_str).is_some_and(|line| is_own_hook(line, client))
         };
         if line(element) {
             text = jsonc::remove(&text, &[outer, event, &number])?;

@@ -1,4 +1,4 @@
-//! The entry of the hub in a client's configuration: its members for each client, and how it is recognised.
+//! The entry of the hub in a client's configuration: its members for each client, and its recognition.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::launch::Launch;
 
-/// The name that our entry has everywhere.
+/// The name of the hub's entry in every client.
 pub(crate) const NAME: &str = "adjutant";
 
 /// An entry called `adjutant` as a client's file has it.
@@ -19,25 +19,25 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Reads the entry of a client that writes JSON, in its present or an older form.
+    /// Parses an entry in JSON, in the current or an older form.
     pub(super) fn of(entry: &Value) -> Self {
-        let word = |value: &Value| value.as_str().map(str::to_owned);
-        let words =
-            |value: &Value| value.as_array().into_iter().flatten().filter_map(word).collect::<Vec<_>>();
-        let url = ["url", "httpUrl", "serverUrl"].iter().find_map(|key| word(&entry[key]));
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let texts =
+            |value: &Value| value.as_array().into_iter().flatten().filter_map(text).collect::<Vec<_>>();
+        let url = ["url", "httpUrl", "serverUrl"].iter().find_map(|key| text(&entry[key]));
         // opencode has program and arguments in one list; Zed once had both in an object.
         let command = &entry["command"];
-        let mut listed = words(command).into_iter();
-        let program = word(command).or_else(|| word(&command["path"])).or_else(|| listed.next());
-        let arguments = [words(&entry["args"]), words(&command["args"]), listed.collect()].concat();
+        let mut listed = texts(command).into_iter();
+        let program = text(command).or_else(|| text(&command["path"])).or_else(|| listed.next());
+        let arguments = [texts(&entry["args"]), texts(&command["args"]), listed.collect()].concat();
         Self { command: program, arguments, url }
     }
 
-    /// Whether this is an entry of ours, whatever its age: our program as a server, or our endpoint on this machine.
-    pub(super) fn is_ours(&self) -> bool {
+    /// Returns whether this is an entry of the hub in any form: this program as a server, or its endpoint on this machine.
+    pub(super) fn is_own(&self) -> bool {
         match (&self.command, &self.url) {
             (Some(command), _) => {
-                is_our_program(command)
+                is_own_program(command)
                     && self.arguments.first().is_some_and(|verb| verb == "connect" || verb == "mcp")
             }
             (None, Some(url)) => ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"]
@@ -49,8 +49,8 @@ impl Found {
         }
     }
 
-    /// Says in a few words what stands there.
-    pub(super) fn shown(&self) -> String {
+    /// Describes the entry in a few words.
+    pub(super) fn describe(&self) -> String {
         match (&self.command, &self.url) {
             (Some(command), _) => [std::slice::from_ref(command), &self.arguments].concat().join(" "),
             (None, Some(url)) => url.clone(),
@@ -68,7 +68,7 @@ impl Launch {
         ["connect"].into_iter().chain(server.map(String::as_str)).chain(home).map(str::to_owned).collect()
     }
 
-    /// Returns the members of a client's entry that make it ours.
+    /// Returns the members of the hub's entry for a client.
     pub(super) fn members(&self, client: Client, found: Option<&Found>) -> Vec<(&'static str, Value)> {
         let arguments = self.arguments(found);
         let mut members = match client {
@@ -87,8 +87,8 @@ impl Launch {
         members
     }
 
-    /// Returns what a new entry says besides, and an older one may say otherwise.
-    pub(super) fn more(client: Client) -> Option<(&'static str, Value)> {
+    /// Returns a further member of a new entry, which the user may change later.
+    pub(super) fn extra_member(client: Client) -> Option<(&'static str, Value)> {
         match client {
             Client::Copilot => Some(("tools", json!(["*"]))),
             Client::Opencode => Some(("enabled", json!(true))),
@@ -97,20 +97,20 @@ impl Launch {
     }
 }
 
-/// Members of the forms that an entry had before it named a program.
+/// Members of older forms of an entry, which did not name a program.
 pub(super) const OUTDATED: [&str; 7] =
     ["url", "httpUrl", "serverUrl", "headers", "requestInit", "settings", "source"];
 
-/// Whether a shell line is a hook of ours for `client`.
-pub(super) fn is_our_hook(line: &str, client: Client) -> bool {
-    let ours = |at: usize, verb: &str| {
-        let behind = &line[at + verb.len()..];
-        is_our_program(line[..at].trim_matches('\'')) && (behind.is_empty() || behind.starts_with(' '))
+/// Returns whether a shell line is the hub's hook for `client`.
+pub(super) fn is_own_hook(line: &str, client: Client) -> bool {
+    let is_own = |at: usize, verb: &str| {
+        let rest = &line[at + verb.len()..];
+        is_own_program(line[..at].trim_matches('\'')) && (rest.is_empty() || rest.starts_with(' '))
     };
     let verb = format!(" hook {}", client.name());
-    line.find(&verb).is_some_and(|at| ours(at, &verb))
+    line.find(&verb).is_some_and(|at| is_own(at, &verb))
 }
 
-fn is_our_program(command: &str) -> bool {
+fn is_own_program(command: &str) -> bool {
     Path::new(command).file_name().is_some_and(|name| name == NAME)
 }

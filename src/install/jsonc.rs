@@ -1,7 +1,7 @@
 //! Changes single members of a JSON text, with or without comments, and leaves every other byte alone.
 //!
-//! A parser says where things stand; what changes is cut out of the text or put into it. (A syntax tree that is printed
-//! again would spread objects of one line over several, and take comments away with what it removes.)
+//! A parser finds the positions, and the text is edited there. (Printing a syntax tree would reformat objects of one line,
+//! and remove comments.)
 
 mod container;
 mod style;
@@ -18,8 +18,8 @@ use super::syntax_error::Fault;
 use container::List;
 use style::Style;
 
-/// What programs that allow comments allow besides: a comma at the end.
-const TOLERATED: ParseOptions = ParseOptions {
+/// Syntax of programs that allow comments: they also allow trailing commas.
+const PARSE_OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
     allow_loose_object_property_names: false,
@@ -32,8 +32,8 @@ const TOLERATED: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Returns the value at `path`, or nothing where a member is missing. A text without any value is an empty object.
-/// In a path the elements of an array are called by their number, from 0.
+/// Returns the value at `path`; `None` if a member is missing. A text without a value is an empty object. In a path, numbers
+/// from 0 are elements of an array.
 pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, Fault> {
     let whole = surrogates::paired(text);
     let root = parse(&whole)?;
@@ -48,8 +48,7 @@ pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, Fault> {
     Ok(Some(node.clone().into()))
 }
 
-/// Sets the value at `path`, making the objects on the way. The number of an element that is not there yet puts it
-/// behind the last one.
+/// Sets the value at `path`, and creates missing objects. The number of a missing element appends it.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Fault> {
     let style = Style::of(text);
     let whole = surrogates::paired(text);
@@ -76,7 +75,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Fa
     Ok(format!("{}{new}{}", &text[..range.start], &text[range.end..]))
 }
 
-/// Removes what stands at `path`, and what is around it and holds nothing then, not even a comment.
+/// Removes the value at `path`, and each container that is empty then and has no comment.
 pub(super) fn remove(text: &str, path: &[&str]) -> Result<String, Fault> {
     let whole = surrogates::paired(text);
     let Some(root) = parse(&whole)? else { return Ok(text.to_owned()) };
@@ -97,7 +96,7 @@ pub(super) fn remove(text: &str, path: &[&str]) -> Result<String, Fault> {
 }
 
 fn parse(text: &str) -> Result<Option<Node<'_>>, Fault> {
-    match parse_to_ast(text, &CollectOptions::default(), &TOLERATED) {
+    match parse_to_ast(text, &CollectOptions::default(), &PARSE_OPTIONS) {
         Ok(parsed) => Ok(parsed.value),
         Err(error) => Err(Fault::Syntax {
             line: error.line_display(),
@@ -107,7 +106,7 @@ fn parse(text: &str) -> Result<Option<Node<'_>>, Fault> {
     }
 }
 
-/// One step down a path: the items of an object or array, and the one that was asked for, if it is there.
+/// One step down a path: the items of an object or array, and the requested item, if it exists.
 struct Step<'a, 'b> {
     list: List,
     found: Option<(usize, &'b Node<'a>)>,
@@ -127,7 +126,7 @@ fn step<'a, 'b>(text: &str, node: &'b Node<'a>, path: &[&str], depth: usize) -> 
     let named = |(_, property): &(usize, &ObjectProp<'_>)| property.name.as_str() == path[depth];
     let mut found = object.properties.iter().enumerate().filter(named);
     let first = found.next();
-    // A name that stands twice means different things to different programs, so nothing is changed there.
+    // Programs disagree about duplicate names, so nothing is changed there.
     if let Some((_, second)) = found.next() {
         return Err(Fault::Twice { line: line_of(text, second.range.start), key: path[..=depth].join(".") });
     }
@@ -157,7 +156,7 @@ fn line_of(text: &str, at: usize) -> usize {
     text[..at].matches('\n').count() + 1
 }
 
-/// Wraps a value in one object for each key, and in an array for each number.
+/// Wraps a value in an object for each key, and in an array for each number.
 fn wrapped(path: &[&str], value: &Value) -> Value {
     path.iter().rev().fold(value.clone(), |inner, key| match key.parse::<usize>() {
         Ok(_) => Value::Array(vec![inner]),

@@ -6,7 +6,7 @@ pub(crate) struct Launch {
     /// The absolute path of this program. A bare name is never written, because applications that a desktop starts do
     /// not have the `PATH` of a shell, and an agent's `PATH` may change with the folder it works in.
     pub(crate) program: String,
-    /// The home, if it is not the default one: clients pass none of our variables on.
+    /// The home, if it is not the default one. Clients do not pass on `ADJUTANT_HOME`.
     pub(crate) home: Option<String>,
 }
 

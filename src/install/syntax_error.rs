@@ -9,10 +9,10 @@ pub(crate) enum Fault {
     Encoding { line: usize },
     #[error("line {line}: {} is not {expected}", named(.key))]
     Shape { line: usize, key: String, expected: &'static str },
-    #[error("line {line}: `{key}` is there twice")]
+    #[error("line {line}: `{key}` is a duplicate")]
     Twice { line: usize, key: String },
 }
 
 fn named(key: &str) -> String {
-    if key.is_empty() { "what the file holds".to_owned() } else { format!("`{key}`") }
+    if key.is_empty() { "the content of the file".to_owned() } else { format!("`{key}`") }
 }

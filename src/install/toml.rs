@@ -1,7 +1,7 @@
-//! Changes our table in Codex's `config.toml`, and leaves every other byte alone.
+//! Changes the hub's table in Codex's `config.toml`, and leaves every other byte alone.
 //!
-//! As with JSON, a parser says where things stand, and the text is cut there: a document that is printed again would
-//! lose the line ends of Windows and the comment above a table that goes.
+//! As with JSON, a parser finds the positions, and the text is edited there. A printed document would lose the line ends of
+//! Windows, and the comment above a removed table.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use super::syntax_error::Fault;
 /// The table of all servers.
 const SERVERS: &str = "mcp_servers";
 
-/// Members of a server that is reached over HTTP; a program has none of them.
-const OF_HTTP: [&str; 4] = ["url", "bearer_token_env_var", "http_headers", "env_http_headers"];
+/// Members that only a server over HTTP has.
+const HTTP_MEMBERS: [&str; 4] = ["url", "bearer_token_env_var", "http_headers", "env_http_headers"];
 
-/// Returns what stands under `name`, or nothing.
+/// Returns the entry `name`.
 pub(super) fn get(text: &str, name: &str) -> Result<Option<Found>, Fault> {
     let document = parse(text)?;
     let Some(entry) = servers(text, &document)?.and_then(|servers| servers.get(name)) else {
@@ -27,18 +27,18 @@ pub(super) fn get(text: &str, name: &str) -> Result<Option<Found>, Fault> {
     Ok(Some(Found { command: word("command"), arguments: words(entry.get("args")), url: word("url") }))
 }
 
-/// Sets the program under `name`, and keeps what else stands there: time limits, environment, comments.
+/// Sets the program of the entry `name`, and keeps its other members and comments.
 pub(super) fn set(text: &str, name: &str, command: &str, arguments: &[String]) -> Result<String, Fault> {
     let document = parse(text)?;
     let servers = servers(text, &document)?;
     let wanted = [("command", Value::from(command)), ("args", arguments.iter().collect())];
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let is_right = |entry: &dyn TableLike| {
+    let is_current = |entry: &dyn TableLike| {
         wanted.iter().all(|(key, value)| same(entry.get(key), value))
-            && !OF_HTTP.iter().any(|key| entry.contains_key(key))
+            && !HTTP_MEMBERS.iter().any(|key| entry.contains_key(key))
     };
     match servers.and_then(|servers| servers.get(name)) {
-        Some(entry) if entry.as_table_like().is_some_and(is_right) => Ok(text.to_owned()),
+        Some(entry) if entry.as_table_like().is_some_and(is_current) => Ok(text.to_owned()),
         Some(Item::Table(entry)) if !entry.is_dotted() => {
             let mut changes = Vec::new();
             let head = entry.span().map_or(0, |head| line_end(text, head.end));
@@ -49,13 +49,14 @@ pub(super) fn set(text: &str, name: &str, command: &str, arguments: &[String]) -
                     None => changes.push((head..head, format!("{newline}{key} = {value}"))),
                 }
             }
-            // One after the other, for they may be neighbours.
-            OF_HTTP.iter().try_fold(spliced(text, changes), |text, key| without_member(&text, name, key))
+            // One after the other, because they may be adjacent.
+            HTTP_MEMBERS.iter().try_fold(spliced(text, changes), |text, key| without_member(&text, name, key))
         }
         Some(Item::Value(Value::InlineTable(entry))) => {
             let place = entry.span().unwrap_or_default();
-            let kept =
-                entry.iter().filter(|(key, _)| !OF_HTTP.contains(key) && !["command", "args"].contains(key));
+            let kept = entry
+                .iter()
+                .filter(|(key, _)| !HTTP_MEMBERS.contains(key) && !["command", "args"].contains(key));
             let kept =
                 kept.map(|(key, value)| format!("{key} = {}", text[value.span().unwrap_or_default()].trim()));
             let all: Vec<String> =
@@ -65,7 +66,7 @@ pub(super) fn set(text: &str, name: &str, command: &str, arguments: &[String]) -
         Some(other) => Err(shape(text, other, name)),
         None => {
             let [(_, command), (_, arguments)] = &wanted;
-            // A table that was written in one line takes its members on that line only.
+            // An inline table takes new members only in its line.
             if let Some(Item::Value(Value::InlineTable(all))) = document.get(SERVERS) {
                 let end = all.span().unwrap_or_default().end - 1;
                 let end = text[..end].trim_end().len();
@@ -86,7 +87,7 @@ pub(super) fn set(text: &str, name: &str, command: &str, arguments: &[String]) -
     }
 }
 
-/// Removes a member of our table.
+/// Removes a member of the entry `name`.
 fn without_member(text: &str, name: &str, member: &str) -> Result<String, Fault> {
     let document = parse(text)?;
     let entry = servers(text, &document)?.and_then(|servers| servers.get(name)).and_then(Item::as_table);
@@ -96,7 +97,7 @@ fn without_member(text: &str, name: &str, member: &str) -> Result<String, Fault>
     }
 }
 
-/// Removes what stands under `name`, with the tables below it. A comment above it stays.
+/// Removes the entry `name` with its subtables. A comment above it stays.
 pub(super) fn remove(text: &str, name: &str) -> Result<String, Fault> {
     let document = parse(text)?;
     match servers(text, &document)?.and_then(|servers| servers.get_key_value(name)) {
@@ -125,7 +126,7 @@ fn without(text: &str, key: &Key, item: &Item, in_line: bool) -> Option<String> 
     };
     let is_first = places.iter().any(|place| place.start == 0);
     let rest = spliced(text, places.into_iter().map(|place| (place, String::new())).collect());
-    // Nothing is left that blank lines would part from what follows.
+    // Blank lines at the start separate nothing.
     Some(if is_first { rest.trim_start_matches(['\r', '\n']).to_owned() } else { rest })
 }
 
@@ -134,7 +135,7 @@ fn parse(text: &str) -> Result<Document<String>, Fault> {
         let at = error.span().map_or(0, |span| span.start).min(text.len());
         let before = text.get(..at).unwrap_or_default();
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        // The first line says what is wrong; the others what would be right.
+        // The first line is the error; the others list what is expected.
         let reason = error.message().lines().next().unwrap_or("it is not TOML").to_owned();
         Fault::Syntax { line: before.matches('\n').count() + 1, column, reason }
     })
@@ -148,7 +149,7 @@ fn servers<'a>(text: &str, document: &'a Document<String>) -> Result<Option<&'a 
 fn shape(text: &str, item: &Item, key: &str) -> Fault {
     let at = item.span().map_or(0, |span| span.start);
     let key = if key == SERVERS { key.to_owned() } else { format!("{SERVERS}.{key}") };
-    Fault::Shape { line: text[..at].matches('\n').count() + 1, key, expected: "a table of its own" }
+    Fault::Shape { line: text[..at].matches('\n').count() + 1, key, expected: "a separate table" }
 }
 
 fn words(item: Option<&Item>) -> Vec<String> {
@@ -163,13 +164,13 @@ fn same(item: Option<&Item>, wanted: &Value) -> bool {
     }
 }
 
-/// Collects the lines of a table, and of the tables below it wherever they stand.
+/// Collects the lines of a table and its subtables, which may be anywhere in the file.
 fn blocks_of(text: &str, table: &Table, blocks: &mut Vec<Range<usize>>) {
     if let Some(head) = table.span().filter(|_| !table.is_implicit()) {
         let end = end_of_values(table).unwrap_or(head.end).max(head.end);
         match text[..head.start].trim_end().len() {
             0 => blocks.push(lines(text, 0..end)),
-            // The line before keeps its end, and the blank lines between go.
+            // Also removes the blank lines before the table, but not the end of the line above them.
             before => blocks.push(line_end(text, before)..line_end(text, end)),
         }
     }
@@ -182,7 +183,7 @@ fn blocks_of(text: &str, table: &Table, blocks: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Returns where the last value of a table ends that stands below its own head.
+/// Returns the end of the last value of a table, without its subtables.
 fn end_of_values(table: &Table) -> Option<usize> {
     let ends = table.iter().filter_map(|(_, item)| match item {
         Item::Table(dotted) if dotted.is_dotted() => end_of_values(dotted),
@@ -199,10 +200,10 @@ fn lines(text: &str, place: Range<usize>) -> Range<usize> {
     begin..end
 }
 
-/// Returns an item of a list in one line, with the comma behind it or else the one before.
+/// Returns the range of an item in an inline list, with the comma after it, else the one before it.
 fn item_of_a_line(text: &str, place: Range<usize>) -> Range<usize> {
-    let behind = text[place.end..].trim_start();
-    if let Some(rest) = behind.strip_prefix(',') {
+    let after = text[place.end..].trim_start();
+    if let Some(rest) = after.strip_prefix(',') {
         return place.start..text.len() - rest.trim_start_matches(' ').len();
     }
     let before = text[..place.start].trim_end();
@@ -215,7 +216,7 @@ fn line_end(text: &str, at: usize) -> usize {
     at + rest.find('\n').map_or(rest.len(), |newline| rest[..newline].trim_end_matches('\r').len())
 }
 
-/// Puts new texts in the place of old ones, none of which overlap.
+/// Replaces ranges of a text, which must not overlap.
 fn spliced(text: &str, mut changes: Vec<(Range<usize>, String)>) -> String {
     changes.sort_by_key(|(place, _)| place.start);
     let mut result = String::with_capacity(text.len() + 128);
@@ -235,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    /// Lines in any order; what is no TOML, such as a key twice in one table, is not looked at.
+    /// Generates lines in any order. The test skips invalid TOML, such as a duplicate key.
     fn texts() -> impl Strategy<Value = String> {
         let line = prop::sample::select(vec![
             "# a comment [x]",
@@ -256,14 +257,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_put_in_comes_out_and_nothing_else(text in texts()) {
+        fn set_and_remove_change_only_the_entry(text in texts()) {
             prop_assume!(parse(&text).is_ok());
             let with = set(&text, "adjutant", "/bin/x", &["connect".to_owned()]).unwrap();
             let found = get(&with, "adjutant").unwrap().unwrap();
             prop_assert_eq!(found.command.as_deref(), Some("/bin/x"));
             prop_assert!(with.starts_with(&text));
             let without = remove(&with, "adjutant").unwrap();
-            // Blank lines at the end go with the entry behind them.
+            // Blank lines at the end are removed with the entry.
             prop_assert_eq!(without.trim_end(), text.trim_end());
             prop_assert_eq!(set(&with, "adjutant", "/bin/x", &["connect".to_owned()]).unwrap(), with);
         }

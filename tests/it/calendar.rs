@@ -233,7 +233,7 @@ fn a_caldav_server_is_asked_for_what_changed() {
     }
     let refused = home.run(["events", "import", "ann", &url, "--caldav"], "");
     let who = "error: the server answers with status 401: it wants a name and a password\n\
-               hint: name who reads it: `--login NAME --password-file FILE`\n";
+               hint: log in with `--login NAME --password-file FILE`\n";
     assert_eq!(refused.stderr, who);
 }
 
@@ -300,7 +300,7 @@ fn a_changed_occurrence_takes_the_place_of_its_start_whenever_it_comes() {
     assert!(
         imported(&home, "ann", "s.ics").ends_with("0 new, 1 changed, 0 as before, 1 removed, 0 left out\n")
     );
-    assert_eq!(titles(), ["Stand-up", "Stand-up", "Stand-up"], "and as it was when the change is taken back");
+    assert_eq!(titles(), ["Stand-up", "Stand-up", "Stand-up"], "and as it was when the change is undone");
 }
 
 #[test]
@@ -445,11 +445,7 @@ fn a_file_that_is_gone_from_its_folder_is_gone_from_the_calendar() {
         std::fs::remove_file(home.path().join(format!("all/{file}.ics"))).unwrap();
     }
     let empty = home.run(["events", "import", "ann", "all"], "");
-    assert!(
-        !empty.status.success() && empty.stderr.contains("what was read from it stays"),
-        "{}",
-        empty.stderr
-    );
+    assert!(!empty.status.success() && empty.stderr.contains("its imported events stay"), "{}", empty.stderr);
     assert_eq!(names(), ["b", "c", "d", "e"]);
 }
 
@@ -472,7 +468,7 @@ fn what_was_taken_over_by_mistake_is_taken_back() {
     };
     assert_eq!(
         forget("c.ics").stderr,
-        "error: no event of `ann` came from c.ics\nhint: `adjutant events list` shows the events that there are\n"
+        "error: no event of `ann` came from c.ics\nhint: `adjutant events list` lists the events\n"
     );
     for from in ["all", "c.ics"] {
         import(from);
@@ -514,8 +510,8 @@ fn what_is_no_event_is_named_and_costs_nothing() {
     assert_eq!(
         told.stderr,
         format!(
-            "w.ics:{}: passed over: a `VTODO` is not an event; 1 more like it\n\
-             w.ics:{}: passed over: a `VJOURNAL` is not an event\n",
+            "w.ics:{}: ignored: a `VTODO` is not an event; 1 more like it\n\
+             w.ics:{}: ignored: a `VJOURNAL` is not an event\n",
             line("BEGIN:VTODO"),
             line("BEGIN:VJOURNAL")
         )

@@ -330,7 +330,7 @@ fn what_waits_is_counted_listed_and_shown() {
     asked(&hub, "/mcp/popup", "b", "Which branch shall it be, of the many that there are?");
     let told = run(&[]).stdout;
     assert!(told.contains("\nwaiting for you: 2 questions\n\nNext:\n  adjutant inbox "), "{told}");
-    assert!(run(&["status"]).stdout.contains("\nwaiting  2 questions\n"));
+    assert!(run(&["status"]).stdout.contains("\npending  2 questions\n"));
     let listed = run(&["questions", "list"]);
     assert!(listed.stdout.starts_with("ID       QUESTION") && listed.stdout.lines().count() == 3, "{listed}");
     assert!(listed.stdout.contains(" left\n"), "{listed}");

@@ -170,8 +170,8 @@ fn a_socket_left_behind_is_removed_and_a_hub_is_started() {
     let clinic = Clinic::new();
     drop(UnixListener::bind(clinic.file("hub.sock")).unwrap());
     let seen = clinic.look(&[]);
-    seen.is("socket.permissions", "warn", "left from a hub");
-    seen.is("hub", "skipped", "none runs");
+    seen.is("socket.permissions", "warn", "remains from a hub");
+    seen.is("hub", "skipped", "no hub runs");
     let seen = clinic.look(&["--fix"]);
     assert!(seen.check("socket.permissions")["fixed"].as_str().unwrap().starts_with("removed "));
     seen.is("socket.permissions", "ok", "yours alone");
@@ -206,7 +206,7 @@ fn programs_that_are_frozen_are_told() {
         [("WAYLAND_DISPLAY", "wayland-7"), ("XDG_RUNTIME_DIR", clinic.home.path().to_str().unwrap())];
     let seen = look_by(clinic.with_programs().envs(screen));
     seen.is("socket.permissions", "fail", "another program listens there");
-    seen.is("display", "warn", "it let nobody in for 2 s");
+    seen.is("display", "warn", "it accepted no connection for 2 s");
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn the_codex_of_the_sessions_is_named_where_it_is_another_one() {
     let text = format!("[http]\naddress = \"off\"\n[codex]\nbackend = \"mcp-server\"\nprogram = {own:?}\n");
     clinic.config(&text);
     let look = || look_by(&mut clinic.with_programs());
-    look().is("runner.codex", "ok", "0.153.4 for sessions alone, driven by its mcp-server");
+    look().is("runner.codex", "ok", "0.153.4 for sessions only, driven by its mcp-server");
     clinic.program("codex", "echo 'codex-cli 0.169.0'");
     look().is("runner.codex", "warn", "codex-cli 0.169.0; sessions have 0.153.4, driven by its mcp-server");
     std::fs::remove_file(clinic.home.path().join("bin/codex")).unwrap();
@@ -421,7 +421,7 @@ fn what_keeps_the_rows_away_is_told_with_its_own_remedy() {
     assert!(newer.wait_with_output().unwrap().status.success());
     let seen = clinic.look(&[]);
     seen.is("database", "fail", "a newer adjutant wrote it");
-    assert!(remedy(&seen).starts_with("start that one"), "{seen:?}");
+    assert!(remedy(&seen).starts_with("start that version"), "{seen:?}");
     clinic.config("database = \"postgres://ann@127.0.0.1:1/rows\"\n");
     let seen = clinic.look(&[]);
     seen.is("database", "fail", "cannot be reached");
@@ -449,7 +449,7 @@ fn a_screen_that_nobody_draws_on_is_told() {
     let clinic = Clinic::new();
     let look = |variables: &[(&str, &str)]| look_by(clinic.with_programs().envs(variables.iter().copied()));
     look(&[("DISPLAY", ":7777")]).is("display", "warn", ":7777 does not answer");
-    look(&[("DISPLAY", "nonsense")]).is("display", "warn", "not the name of a display");
+    look(&[("DISPLAY", "nonsense")]).is("display", "warn", "not a valid display name");
     let _compositor = UnixListener::bind(clinic.home.path().join("wayland-7")).unwrap();
     let folder = clinic.home.path().to_str().unwrap();
     let both = [("DISPLAY", ":7777"), ("WAYLAND_DISPLAY", "wayland-7"), ("XDG_RUNTIME_DIR", folder)];
@@ -467,7 +467,7 @@ fn processes_without_a_supervisor_are_found_and_ended() {
     let stranger = Command::new("sleep").arg("600").env("ADJUTANT_RUN", "00fe").spawn();
     let mut stranger = stranger.unwrap();
     let seen = clinic.look(&[]);
-    seen.is("runs", "fail", "lost their supervisor: 1, in runs: 1");
+    seen.is("runs", "fail", "without a supervisor: 1, in runs: 1");
     let seen = clinic.look(&["--fix"]);
     seen.is("runs", "ok", "");
     assert!(seen.check("runs")["fixed"].as_str().unwrap().starts_with("ended "), "{:#}", seen.said);
@@ -525,21 +525,25 @@ fn clients_are_judged_by_what_stands_under_our_name() {
     clinic
         .home
         .write(".cursor/mcp.json", r#"{"mcpServers": {"other": {"command": "/opt/adjutant/bin/other"}}}"#);
-    look().is("clients", "warn", "none is connected; found here: Codex, Cursor");
+    look().is("clients", "warn", "none is connected; found: Codex, Cursor");
     assert!(clinic.home.run(["install", "codex", "--yes"], "").status.success());
     look().is("clients", "ok", "connected: Codex; not connected: Cursor");
     clinic.home.write(
         ".cursor/mcp.json",
         r#"{"mcpServers": {"adjutant": {"command": "/nowhere/adjutant", "args": ["connect"]}}}"#,
     );
-    look().is("clients", "fail", "what they start is not there: Cursor starts /nowhere/adjutant");
+    look().is(
+        "clients",
+        "fail",
+        "these clients start a program that does not exist: Cursor starts /nowhere/adjutant",
+    );
     clinic
         .home
         .write(".cursor/mcp.json", r#"{"mcpServers": {"adjutant": {"command": "desk", "args": ["serve"]}}}"#);
     look().is("clients", "warn", "another server has the name adjutant: Cursor (desk serve)");
     let own = json!({"mcpServers": {"adjutant": {"command": "adjutant", "args": ["connect", "prompts"]}}});
     clinic.home.write(".cursor/mcp.json", own.to_string());
-    look().is("clients", "ok", "connected: Codex, Cursor; in words of their own: Cursor");
+    look().is("clients", "ok", "connected: Codex, Cursor; with a changed entry: Cursor");
     clinic.home.write(".cursor/mcp.json", "{\"mcpServers\": ");
     look().is("clients", "fail", "mcp.json");
 }
@@ -582,7 +586,7 @@ fn settings_that_wait_for_a_restart_are_named() {
     let changed = "[http]\nauth = \"token\"\n[toolsets]\ncodex = false\n[questions]\nkeep_days = 6\n";
     clinic.home.write(".adjutant/config.toml", changed);
     let end = Instant::now() + DEADLINE;
-    while !status().contains("waiting for a restart: ntfy.server, ntfy.topic, questions.keep_days\n") {
+    while !status().contains("these need a restart: ntfy.server, ntfy.topic, questions.keep_days\n") {
         assert!(Instant::now() < end, "{}", status());
     }
     let shown = page();

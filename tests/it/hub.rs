@@ -427,9 +427,9 @@ fn a_hub_of_another_version_serves_and_is_named_once() {
 fn whatever_else_answers_on_the_socket_is_said_as_it_is() {
     let other = r#"{"adjutant": "9.9.9", "hello": 1, "pid": 4242, "error": "no server `prompts`"}"#;
     let cases = [
-        ("", "it hung up without a word", "start one"),
-        ("HTTP/1.1 400 Bad Request\n", "what answers is not a hub", "start one"),
-        (r#"{"error": "full"}"#, "the hub refused: full", "doctor"),
+        ("", "it closed the connection without an answer", "start one"),
+        ("HTTP/1.1 400 Bad Request\n", "the program that answers is not a hub", "start one"),
+        (r#"{"error": "full"}"#, "the hub rejected this: full", "doctor"),
         (other, "no server `prompts`", "restart the older one"),
         (r#"{"adjutant": "0.0.1", "hello": 0}"#, "do not understand each other", "stop it where it runs"),
     ];
@@ -462,7 +462,7 @@ fn a_program_that_is_frozen_stops_nobody() {
     {
         let told = desk.home.run(words, "");
         assert_eq!(told.status.code(), Some(1), "{words:?}: {}", told.stderr);
-        let said = ["it let nobody in for 2 s", "is in the way: another program listens there"];
+        let said = ["it accepted no connection for 2 s", "is in the way: another program listens there"];
         assert!(said.iter().any(|said| told.stderr.contains(said)), "{words:?}: {}", told.stderr);
     }
     // A client's hook expands by itself; the hub would only have noted it.
@@ -476,7 +476,7 @@ fn a_program_that_is_frozen_stops_nobody() {
 #[test]
 fn a_hub_of_another_hello_is_an_error_that_says_which_side_to_restart() {
     for (hello, side) in
-        [(0, "restart the hub, it is the older one"), (2, "restart this side, it is the older one")]
+        [(0, "restart the hub, which is older"), (2, "restart the agent, whose adjutant is older")]
     {
         let desk = Desk::new();
         let played = Played::new(&desk);
@@ -500,7 +500,7 @@ fn the_hub_answers_a_strange_hello_with_an_error_line() {
         ("{\"adjutant\":\"9\",\"hello\":2,\"toolset\":\"all\"}\n", "the client 9"),
         ("{\"adjutant\":\"9\",\"hello\":1,\"toolset\":\"nope\"}\n", "this hub has no toolset `nope`"),
         ("{\"adjutant\":\"9\",\"hello\":1}\n", "the hello names no toolset"),
-        ("GET / HTTP/1.1\n", "the first line is no hello that this hub knows"),
+        ("GET / HTTP/1.1\n", "the first line is not a hello that this hub knows"),
         ("{\"adjutant\":\"9\",\"hello\":1,\"ask\":\"open\"}\n", "without the console"),
     ];
     for (hello, expected) in cases {

@@ -68,7 +68,7 @@ fn a_question_is_answered_by_keys_and_the_script_gets_the_value() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let mut terminal = inbox(&home);
-    terminal.shows("Nothing is waiting for you.");
+    terminal.shows("There are no pending questions.");
     let asking = Asking::start(&home, &DEPLOY);
     terminal.shows("Deploy to production?");
     open(&mut terminal);
@@ -79,10 +79,10 @@ fn a_question_is_answered_by_keys_and_the_script_gets_the_value() {
         screen.lines().filter(|line| !line.contains("hub sees") && !line.contains("asks")).collect();
     insta::assert_snapshot!("inbox_question", screen.join("\n"));
     terminal.send("\r");
-    terminal.shows("u takes it back");
+    terminal.shows("u undoes it");
     let finished = asking.finish();
     assert_eq!((finished.stdout.as_str(), finished.status.code()), ("yes\n", Some(0)), "{}", finished.stderr);
-    terminal.shows("Nothing is waiting for you.");
+    terminal.shows("There are no pending questions.");
     terminal.send("q");
     assert_eq!(terminal.ended(), 0);
     terminal.given_back();
@@ -97,12 +97,12 @@ fn an_answer_is_taken_back_and_given_anew() {
     terminal.shows("Deploy to production?");
     open(&mut terminal);
     terminal.send("1\r");
-    terminal.shows("u takes it back");
+    terminal.shows("u undoes it");
     terminal.send("u");
-    terminal.shows("taken back; nothing was sent");
+    terminal.shows("undone; nothing was sent");
     terminal.wait("keys that count again", |screen| screen.contains("Enter sends"));
     terminal.send("2\r");
-    terminal.shows("u takes it back");
+    terminal.shows("u undoes it");
     assert_eq!(asking.finish().stdout, "no\n");
 }
 
@@ -119,7 +119,7 @@ fn the_first_answer_wins_and_the_other_terminal_says_where() {
     first.send("2\r");
     second.shows("This question was answered in another terminal.");
     second.send("1\r");
-    second.shows("Nothing is waiting for you.");
+    second.shows("There are no pending questions.");
     assert_eq!(asking.finish().stdout, "no\n");
 }
 
@@ -218,7 +218,7 @@ fn a_question_outlives_its_hub_in_the_open_inbox() {
     terminal.send("1");
     terminal.shows("1 (•)");
     terminal.send("\r");
-    terminal.shows("u takes it back");
+    terminal.shows("u undoes it");
     assert_eq!(asking.finish().stdout, "yes\n");
     let status: Value = serde_json::from_str(&home.run(["status", "--json"], "").stdout).unwrap();
     let _ = Command::new("kill").arg(status["pid"].to_string()).status();
@@ -248,21 +248,21 @@ fn lines_in_lines_out_without_a_terminal() {
         seen.push(lines.line());
     }
     lines.write(format!("{id} 7\n"));
-    assert_eq!(lines.line(), "REFUSED `7` is none of the options: yes, no");
+    assert_eq!(lines.line(), "REFUSED `7` is not one of the options: yes, no");
     lines.write(format!("{id} 2\n"));
-    assert_eq!(lines.line(), format!("DONE {id} answered; {id} /undo takes it back for 3 s"));
+    assert_eq!(lines.line(), format!("DONE {id} answered; {id} /undo undoes it for 3 s"));
     lines.write(format!("{id} /undo\n"));
     let mut after = vec![lines.line()];
     while after.last().unwrap() != "  2  no  No" {
         after.push(lines.line());
     }
-    assert!(after.contains(&format!("DONE {id} taken back")), "{after:?}");
+    assert!(after.contains(&format!("DONE {id} undone")), "{after:?}");
     assert!(
         after.iter().any(|line| line.starts_with(&format!("QUESTION {id} "))),
         "it is asked again: {after:?}"
     );
     lines.write(format!("{id} /note not on a Friday\n{id} /dismiss\n"));
-    assert_eq!(lines.line(), format!("NOTED {id} it goes with what you decide"));
+    assert_eq!(lines.line(), format!("NOTED {id} it is sent with your decision"));
     assert!(lines.line().starts_with(&format!("DONE {id} dismissed; ")));
     // What was said beside it is not taken back with it.
     lines.write(format!("{id} /undo\n"));
@@ -282,7 +282,7 @@ fn lines_in_lines_out_without_a_terminal() {
     let refused = home.run(["ask", "--title", "Now?"], "");
     assert_eq!(refused.status.code(), Some(5), "{}", refused.stderr);
     lines.write("/here\n");
-    assert_eq!(lines.line(), "DONE you take questions");
+    assert_eq!(lines.line(), "DONE you accept questions");
     lines.write("/gone\n");
     assert!(lines.line().starts_with("REFUSED `/gone` is not a command"));
     let (status, _) = lines.finish();
@@ -308,11 +308,14 @@ fn a_passphrase_is_typed_on_a_terminal_and_never_shown() {
         assert!(!screen.contains("horse") && !screen.contains("staple"), "{screen}");
         terminal.ended()
     };
-    let new = |again: &'static str| [("New passphrase:", "correct horse"), ("The same again:", again)];
+    let new = |again: &'static str| [("New passphrase:", "correct horse"), ("Repeat the passphrase:", again)];
     assert_eq!(set(&new("correct house"), "nothing was changed"), 1);
     assert_eq!(set(&new("correct horse"), "the approval passphrase is set"), 0);
-    let changed =
-        [("so far:", "wrong horse"), ("New passphrase:", "battery staple"), ("again:", "battery staple")];
+    let changed = [
+        ("Current passphrase:", "wrong horse"),
+        ("New passphrase:", "battery staple"),
+        ("Repeat the passphrase:", "battery staple"),
+    ];
     assert_eq!(set(&changed, "not the approval passphrase"), 1);
 
     // Over lines in a terminal, as with a screen reader, it is asked for; through a pipe it is not taken.
@@ -340,7 +343,7 @@ fn an_agent_answers_no_question_with_the_command_line() {
     agent.initialize("2025-11-25");
     let refused = home.run(["inbox"], "");
     assert_eq!(refused.status.code(), Some(1));
-    assert!(refused.stderr.contains("this is for people"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("only the user may do this"), "{}", refused.stderr);
 }
 
 /// A home whose hub rings this phone.

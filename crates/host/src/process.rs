@@ -36,7 +36,7 @@ pub use tcp_peer::{peer_below, peers, unacknowledged_bytes};
 pub use tied_child::{become_child, spawn_tied};
 
 /// The environment variable of every process of a run.
-pub const MARK: &str = "ADJUTANT_RUN";
+pub(crate) const MARK: &str = "ADJUTANT_RUN";
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts children")]
 fn child(program: impl AsRef<OsStr>) -> std::process::Command {

@@ -19,7 +19,7 @@ pub enum Manager {
 }
 
 /// The first line of every file; a file without it was not written by this program.
-pub const MARK: &str = "Written by `adjutant service install`";
+pub(crate) const MARK: &str = "Written by `adjutant service install`";
 
 /// Options of `serve`: a log as in a terminal, but no banner, because the banner has a link that logs in.
 const OPTIONS: [&str; 4] = ["--quiet", "--log-level", "info", "--any-port"];

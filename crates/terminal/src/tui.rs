@@ -1,8 +1,8 @@
-//! Terminal views: the inbox, where questions are answered by keys or, without a screen, by lines; and the view of
-//! Codex sessions, in [`codex`].
+//! Terminal views: the Inbox, where the user answers questions by keys or by lines, and the view of Codex sessions in
+//! [`codex`].
 //!
-//! The inbox has three threads: one waits for keys, one follows the hub, one sends requests. They send
-//! [`inbox::Message`]s to [`terminal`], which alone change the state; drawing only reads it.
+//! The Inbox has three threads: one waits for keys, one follows the hub, one sends requests. They send
+//! [`inbox::Message`]s to [`terminal`], and only these change the state. Drawing only reads it.
 
 pub mod codex;
 mod hub;
@@ -17,7 +17,7 @@ mod widgets;
 
 pub use hub::Hub;
 pub use line_mode::{Hidden, Reader, run as run_plain};
-pub use terminal::{Fault, run};
+pub use terminal::{ViewError, run};
 pub use theme::Theme;
 
 #[cfg(test)]

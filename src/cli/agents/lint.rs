@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::Common;
-use super::super::output::{self, Failure};
-use super::super::source_files::shown;
 use super::Folders;
+use crate::cli::Common;
+use crate::cli::output::{self, Failure};
+use crate::cli::source_files::{print_finding, relative};
 use adjutant_agents::CommandVariant;
 use adjutant_agents::definition::{Agent, FieldSupport};
 use adjutant_agents::import::{self, Definitions};
@@ -32,20 +32,20 @@ pub(super) struct LintArgs {
     folders: Folders,
 }
 
-/// Prints what every key means and what may be amiss; a file that is not served makes the exit code 1.
+/// Prints the support of every key, and the findings. The exit code is 1 if a file is not served.
 pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = args.folders.config(common)?;
     let base = std::env::current_dir()?;
     let selector = Selector::new(&config.runners, None, CommandVariant::Native).map_err(Failure::new)?;
-    let definitions = Registry::new(&config.agents);
-    let (mut found, mut hidden) = (Definitions::default(), Vec::new());
+    let registry = Registry::new(&config.agents);
+    let (mut found, mut overridden) = (Definitions::default(), Vec::new());
     if args.paths.is_empty() {
-        let catalogue = definitions.load();
+        let catalogue = registry.load();
         found.agents = catalogue.agents.values().chain(&catalogue.overridden).cloned().collect();
         found.problems.clone_from(&catalogue.problems);
         for agent in &catalogue.overridden {
             if let Some(winner) = catalogue.agents.get(&agent.name) {
-                hidden.push((agent.clone(), winner.source.root.clone()));
+                overridden.push((agent.clone(), winner.source.root.clone()));
             }
         }
     }
@@ -55,9 +55,9 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
         found.agents.append(&mut more.agents);
         found.problems.append(&mut more.problems);
     }
-    let untrusted = |agent: &Agent| !definitions.trusted(agent);
-    let most = config.agents.limits().file;
-    let report = lint::lint(found, &hidden, untrusted, selector.candidates(), &base, most);
+    let untrusted = |agent: &Agent| !registry.trusted(agent);
+    let limit = config.agents.limits().file;
+    let report = lint::lint(found, &overridden, untrusted, selector.candidates(), &base, limit);
     if args.json {
         output::json(&as_json(&report))?;
     } else {
@@ -67,35 +67,30 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
 }
 
 fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
-    // A line of a record stays one line, whatever a file's name or text holds.
-    let line = |text: &str| output::data(&escape(text).replace('\n', " "));
+    // A line of a record stays one line, whatever a file's name or text has.
+    let print = |text: &str| output::data(&escape(text).replace('\n', " "));
     for AgentReport { agent, runners } in &report.agents {
         let file = agent.source.file.as_deref().unwrap_or_else(|| Path::new(""));
-        line(&format!("{}: {} `{}`", shown(file, base), agent.program.label(), agent.name))?;
-        let honoured = agent.fields.iter().filter(|field| field.support == FieldSupport::Supported);
-        let honoured: Vec<&str> = honoured.map(|field| field.key.as_str()).collect();
-        if !honoured.is_empty() {
-            line(&format!("  honoured   {}", honoured.join(", ")))?;
+        print(&format!("{}: {} `{}`", relative(file, base), agent.program.label(), agent.name))?;
+        let supported = agent.fields.iter().filter(|field| field.support == FieldSupport::Supported);
+        let supported: Vec<&str> = supported.map(|field| field.key.as_str()).collect();
+        if !supported.is_empty() {
+            print(&format!("  {:9}  {}", FieldSupport::Supported.name(), supported.join(", ")))?;
         }
         for field in &agent.fields {
-            if let FieldSupport::Mapped(what) | FieldSupport::Unsupported(what) = &field.support {
-                line(&format!("  {:9}  {}: {what}", field.support.name(), field.key))?;
+            if let FieldSupport::Mapped(effect) | FieldSupport::Unsupported(effect) = &field.support {
+                print(&format!("  {:9}  {}: {effect}", field.support.name(), field.key))?;
             }
         }
-        let able = runners.iter().filter(|(_, refusal)| refusal.is_none()).map(|(name, _)| name.as_str());
-        line(&format!("  {:9}  {}", "runs on", able.collect::<Vec<_>>().join(", ")))?;
-        for (_, refusal) in runners {
-            if let Some(refusal) = refusal {
-                line(&format!("  {:9}  {refusal}", "not on"))?;
-            }
+        let able = runners.iter().filter(|(_, reason)| reason.is_none()).map(|(name, _)| name.as_str());
+        print(&format!("  {:9}  {}", "runs on", able.collect::<Vec<_>>().join(", ")))?;
+        for reason in runners.iter().filter_map(|(_, reason)| reason.as_ref()) {
+            print(&format!("  {:9}  {reason}", "not on"))?;
         }
     }
-    for Finding { rule, file, line: number, message, hint } in &report.findings {
-        let file = shown(file, base);
-        line(&format!("{file}:{number}: {}[{}]: {message}", rule.severity.name(), rule.id))?;
-        if let Some(hint) = hint {
-            line(&format!("  hint: {hint}"))?;
-        }
+    for Finding { rule, file, line, message, hint } in &report.findings {
+        let place = format!("{}:{line}", relative(file, base));
+        print_finding(&place, (rule.severity, rule.id), message, hint.as_deref())?;
     }
     output::note(Severity::tally(report.files, |severity| report.count(severity)));
     Ok(())
@@ -104,13 +99,13 @@ fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
 fn as_json(report: &Report) -> Value {
     let agents = report.agents.iter().map(|AgentReport { agent, runners }| {
         let fields = agent.fields.iter().map(|field| {
-            let what = match &field.support {
-                FieldSupport::Mapped(what) | FieldSupport::Unsupported(what) => Some(what),
+            let effect = match &field.support {
+                FieldSupport::Mapped(effect) | FieldSupport::Unsupported(effect) => Some(effect),
                 FieldSupport::Supported | FieldSupport::Unknown => None,
             };
-            json!({ "key": field.key, "fate": field.support.name(), "what": what })
+            json!({ "key": field.key, "support": field.support.name(), "effect": effect })
         });
-        let runners = runners.iter().map(|(name, refusal)| json!({ "runner": name, "refusal": refusal }));
+        let runners = runners.iter().map(|(name, reason)| json!({ "runner": name, "reason": reason }));
         json!({
             "name": agent.name,
             "format": agent.program.name(),

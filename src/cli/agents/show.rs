@@ -1,65 +1,40 @@
 //! `adjutant agents show`.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::output::{self, Failure};
-use super::super::{Common, source_files};
 use super::{Folders, find};
+use crate::cli::Common;
+use crate::cli::output::Failure;
+use crate::cli::source_files::{self, ShowArgs};
 use adjutant_agents::bundled::bundled_text;
-use adjutant_agents::catalogue::Catalogue;
 use adjutant_agents::definition::{Agent, Isolation, OnHubExit, Program};
-use adjutant_base::text::escape_invisible::escape;
-
-/// Arguments of `adjutant agents show`.
-#[derive(Debug, Args)]
-pub(super) struct ShowArgs {
-    /// The agent's name
-    name: String,
-    /// Print the file itself
-    #[arg(long, conflicts_with = "json")]
-    source: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    folders: Folders,
-}
+use adjutant_host::files::Source;
 
 /// Prints one agent.
-pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
-    let (definitions, catalogue) = args.folders.load(common)?;
+pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<ExitCode, Failure> {
+    let (registry, catalogue) = args.folders.load(common)?;
     let agent = find(&catalogue, &args.name)?;
-    let trusted = definitions.trusted(agent);
-    if args.source {
-        let bundled = bundled_text(&agent.source.relative).unwrap_or(&agent.persona);
-        output::text(source_files::text(&agent.source, bundled)?.trim_end_matches('\n'))?;
-    } else if args.json {
-        output::json(&as_json(agent, trusted, &catalogue))?;
-    } else {
-        output::data(&escape(as_text(agent, trusted, &catalogue).trim_end()))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let trusted = registry.trusted(agent);
+    let overridden = catalogue.overridden.iter().filter(|other| other.name == agent.name);
+    let overridden: Vec<&Source> = overridden.map(|other| &other.source).collect();
+    let bundled = bundled_text(&agent.source.relative).unwrap_or(&agent.persona);
+    let (json, text) = (as_json(agent, trusted, &overridden), as_text(agent, trusted, &overridden));
+    source_files::print_entry(args, &agent.source, bundled, &json, &text)
 }
 
-fn hides<'a>(agent: &Agent, catalogue: &'a Catalogue) -> Vec<&'a Arc<Agent>> {
-    catalogue.overridden.iter().filter(|hidden| hidden.name == agent.name).collect()
-}
-
-fn as_text(agent: &Agent, trusted: bool, catalogue: &Catalogue) -> String {
+fn as_text(agent: &Agent, trusted: bool, overridden: &[&Source]) -> String {
     let mut lines = vec![agent.name.clone(), String::new(), agent.description.clone(), String::new()];
     let mut line = |key: &str, value: &str| lines.push(format!("{key:11} {value}"));
     line("source", &source_files::file(&agent.source));
-    for hidden in hides(agent, catalogue) {
-        line("hides", &source_files::place(&hidden.source));
+    for other in overridden {
+        line("overrides", &source_files::label(other));
     }
     if agent.program != Program::Adjutant {
         line("format", agent.program.label());
     }
-    line("model", agent.model.as_deref().unwrap_or("the runner's own choice"));
+    line("model", agent.model.as_deref().unwrap_or("the runner's default"));
     line("runner", agent.runner.as_deref().unwrap_or("the first that supports the agent"));
     line("permission", agent.permission.name());
     if let Some(timeout) = agent.timeout {
@@ -72,7 +47,7 @@ fn as_text(agent: &Agent, trusted: bool, catalogue: &Catalogue) -> String {
         line("isolation", agent.isolation.name());
     }
     for check in &agent.checks {
-        line("check", &spelled(check));
+        line("check", &command_line(check));
     }
     for name in agent.env.keys() {
         line("env", name);
@@ -86,15 +61,15 @@ fn as_text(agent: &Agent, trusted: bool, catalogue: &Catalogue) -> String {
     lines.join("\n")
 }
 
-/// Returns a command as a person wrote it.
-fn spelled(check: &[String]) -> String {
+/// Returns a command line as the file has it.
+fn command_line(check: &[String]) -> String {
     match check {
         [shell, flag, line] if shell == "sh" && flag == "-c" => line.clone(),
         words => words.join(" "),
     }
 }
 
-fn as_json(agent: &Agent, trusted: bool, catalogue: &Catalogue) -> Value {
+fn as_json(agent: &Agent, trusted: bool, overridden: &[&Source]) -> Value {
     json!({
         "name": agent.name,
         "description": agent.description,
@@ -111,7 +86,7 @@ fn as_json(agent: &Agent, trusted: bool, catalogue: &Catalogue) -> Value {
         "trusted": trusted,
         "digest": agent.digest,
         "source": source_files::as_json(&agent.source),
-        "hides": hides(agent, catalogue).iter().map(|hidden| source_files::as_json(&hidden.source)).collect::<Vec<_>>(),
+        "overrides": overridden.iter().map(|other| source_files::as_json(other)).collect::<Vec<_>>(),
         "persona": agent.persona,
     })
 }

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::super::output::{self, Failure};
-use super::super::{Common, hub_client, source_files};
 use super::{Folders, find};
+use crate::cli::output::{self, Failure};
+use crate::cli::{Common, hub_client, source_files};
 use adjutant_base::config::Roots;
 
 /// Arguments of `adjutant agents trust`.
@@ -22,14 +22,14 @@ pub(super) struct TrustArgs {
     folders: Folders,
 }
 
-/// Notes that the person trusts the agent's file as it is now.
-pub(super) fn run(args: TrustArgs, common: Common) -> Result<ExitCode, Failure> {
+/// Records that the user trusts the agent's file in its current version.
+pub(super) fn run(args: &TrustArgs, common: Common) -> Result<ExitCode, Failure> {
     hub_client::check(&common.clone().config(Roots::User)?)?;
-    let (definitions, catalogue) = args.folders.load(common)?;
+    let (registry, catalogue) = args.folders.load(common)?;
     let agent = find(&catalogue, &args.name)?;
-    let before = definitions.trusted(agent);
+    let before = registry.trusted(agent);
     if !before {
-        definitions.trust(agent).map_err(Failure::new)?;
+        registry.trust(agent).map_err(Failure::new)?;
     }
     if args.json {
         let (name, digest) = (&agent.name, &agent.digest);
@@ -38,15 +38,15 @@ pub(super) fn run(args: TrustArgs, common: Common) -> Result<ExitCode, Failure> 
         )?;
     } else if !agent.needs_trust {
         output::note(format!(
-            "`{}` is not of a project and needs no trust ({})",
+            "`{}` comes from outside the project and needs no trust ({})",
             agent.name,
-            source_files::place(&agent.source)
+            source_files::label(&agent.source)
         ));
     } else if before {
-        output::note(format!("`{}` is trusted already, as it is now", agent.name));
+        output::note(format!("`{}` is trusted already in its current version", agent.name));
     } else {
         output::note(format!(
-            "`{}` is trusted in its current version; after a change it has to be trusted again",
+            "`{}` is trusted in its current version; trust it again after a change",
             agent.name
         ));
     }

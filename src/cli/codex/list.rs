@@ -3,12 +3,15 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt;
+use adjutant_codex::ExternalThread;
 use adjutant_terminal::socket::control::ControlClient;
+use adjutant_terminal::socket::control::codex::ThreadView;
 
 /// Arguments of `adjutant codex list`.
 #[derive(Debug, Args)]
@@ -28,48 +31,48 @@ pub(super) struct ListArgs {
 
 /// Prints the threads, the last used first.
 pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+    let stamp = |millis: i64| timefmt::stamp(timefmt::instant(millis));
     if args.external {
-        return external(args, client);
+        let threads = client.codex_external_threads(args.limit)?;
+        let row = |thread: &ExternalThread| {
+            let state = format!("{}  {}", escape_line(&thread.source), stamp(thread.updated_at));
+            [thread.thread.clone(), escape_line(&thread.title), state]
+        };
+        return print(
+            args,
+            &threads,
+            row,
+            "STARTED BY",
+            "Codex has no threads that were started without Adjutant",
+        );
     }
     let query = args.query.as_deref().unwrap_or_default();
     let threads = client.codex_threads(query, args.limit)?;
-    if args.json {
-        output::json(&json!({ "threads": threads }))?;
-    } else if threads.is_empty() {
-        output::note(if query.is_empty() {
-            "there are no threads yet; `adjutant codex PROMPT` starts one"
-        } else {
-            "no thread is like that"
-        });
-    } else {
-        let rows: Vec<[String; 3]> = threads
-            .into_iter()
-            .map(|thread| {
-                let at = timefmt::stamp(timefmt::instant(thread.updated_at));
-                let end = thread.last_end.map(|end| format!(", {end}")).unwrap_or_default();
-                [thread.thread, escape_line(&thread.title), format!("{}{end}  {at}", thread.state)]
-            })
-            .collect();
-        output::table(["THREAD", "PROMPT", "STATE"], 1, &rows)?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let row = |thread: &ThreadView| {
+        let end = thread.last_end.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
+        let state = format!("{}{end}  {}", thread.state, stamp(thread.updated_at));
+        [thread.thread.clone(), escape_line(&thread.title), state]
+    };
+    let empty = match query {
+        "" => "there are no threads yet; `adjutant codex PROMPT` starts one",
+        _ => "no thread matches",
+    };
+    print(args, &threads, row, "STATE", empty)
 }
 
-fn external(args: &ListArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
-    let threads = client.codex_elsewhere(args.limit)?;
+/// Prints threads as JSON or as a table with the last column `state`.
+fn print<T: Serialize>(
+    args: &ListArgs,
+    threads: &[T],
+    row: impl Fn(&T) -> [String; 3],
+    state: &str,
+    empty: &str,
+) -> Result<ExitCode, Failure> {
     if args.json {
         output::json(&json!({ "threads": threads }))?;
-    } else if threads.is_empty() {
-        output::note("Codex has no threads that were started without Adjutant");
     } else {
-        let rows: Vec<[String; 3]> = threads
-            .into_iter()
-            .map(|thread| {
-                let at = timefmt::stamp(timefmt::instant(thread.updated_at));
-                [thread.thread, escape_line(&thread.title), format!("{}  {at}", escape_line(&thread.source))]
-            })
-            .collect();
-        output::table(["THREAD", "PROMPT", "BEGUN BY"], 1, &rows)?;
+        let rows: Vec<_> = threads.iter().map(row).collect();
+        output::table(["THREAD", "PROMPT", state], 1, &rows, empty)?;
     }
     Ok(ExitCode::SUCCESS)
 }

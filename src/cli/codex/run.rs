@@ -1,4 +1,4 @@
-//! One prompt, from its start to the end of its turn.
+//! `adjutant codex PROMPT`: one prompt, from its start to the end of its turn.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,26 +19,25 @@ use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::codex::{Ended, Progress, Prompt};
 use adjutant_terminal::tui;
 
-/// What a shell says of a command that an interrupt ended.
+/// Exit code of a command that an interrupt ended, as in a shell.
 const INTERRUPTED: u8 = 130;
 
-/// Events that wait for the screen.
-const BACKLOG: usize = 256;
+/// Capacity of the queue of events for the screen.
+const QUEUE_SIZE: usize = 256;
 
-/// What the threads that talk to the hub tell.
-enum News {
+/// Event from the threads that talk to the hub.
+enum Event {
     Progress(Progress),
     Ended(Result<Ended, Failure>),
-    /// Whether the hub was asked to end the turn.
+    /// The interrupt was sent, or failed.
     Interrupting(Result<(), Failure>),
 }
 
-/// Prints what happens. The first interrupt ends the turn, the second leaves it alone and this command.
-pub(super) fn run(args: PromptArgs, config: Config) -> Result<ExitCode, Failure> {
+/// Prints the events of the turn. The first interrupt ends the turn, the second only this command.
+pub(super) fn run(mut args: PromptArgs, config: Config) -> Result<ExitCode, Failure> {
     let json = args.json;
-    let mut args = args;
     args.prompt = Some(prompt(args.prompt.take())?);
-    let (thread, start) = order(args)?;
+    let (thread, start) = thread_options(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(watch(config, Prompt { thread, start }, json));
     // The threads that talk to the hub end with the process.
@@ -61,14 +60,13 @@ pub(super) fn run(args: PromptArgs, config: Config) -> Result<ExitCode, Failure>
 }
 
 /// Shows the sessions on the whole terminal until the user leaves.
-pub(super) fn view(args: PromptArgs, config: &Config) -> Result<ExitCode, Failure> {
-    let mut args = args;
+pub(super) fn view(mut args: PromptArgs, config: &Config) -> Result<ExitCode, Failure> {
     if args.prompt.as_deref() == Some("-") {
         args.prompt = Some(prompt(args.prompt.take())?);
     }
-    let (mut thread, start) = order(args)?;
-    if let Some(begin) = &thread {
-        thread = Some(resolve_full_id(&mut hub_client::connect(config, Start::IfNeeded)?, begin)?);
+    let (mut thread, start) = thread_options(args)?;
+    if let Some(prefix) = &thread {
+        thread = Some(resolve_full_id(&mut hub_client::connect(config, Start::IfNeeded)?, prefix)?);
     }
     let hub = tui::Hub { home: config.home.clone(), socket: config.socket.clone(), start: Start::IfNeeded };
     let theme = tui::Theme { colour: output::colour(&std::io::stdout()) };
@@ -78,8 +76,8 @@ pub(super) fn view(args: PromptArgs, config: &Config) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the thread that the command line names, and with what a new one begins.
-fn order(args: PromptArgs) -> Result<(Option<String>, ThreadOptions), Failure> {
+/// Returns the thread to continue, if one is named, and the options of a new one.
+fn thread_options(args: PromptArgs) -> Result<(Option<String>, ThreadOptions), Failure> {
     let PromptArgs { prompt, thread, cwd, model, sandbox, approval_policy, config, .. } = args;
     let start = ThreadOptions {
         prompt: prompt.unwrap_or_default(),
@@ -93,56 +91,59 @@ fn order(args: PromptArgs) -> Result<(Option<String>, ThreadOptions), Failure> {
     Ok((thread, start))
 }
 
-/// Returns how the turn ended; nothing when the person left before.
-async fn watch(config: Config, order: Prompt, json: bool) -> Result<Option<Ended>, Failure> {
-    let (news, mut told) = mpsc::channel(BACKLOG);
+/// Returns the end of the turn; `None` if the user left before.
+async fn watch(config: Config, prompt: Prompt, json: bool) -> Result<Option<Ended>, Failure> {
+    let (sender, mut events) = mpsc::channel(QUEUE_SIZE);
     let mut interrupts = signal(SignalKind::interrupt())?;
     let mut interrupted = false;
     let mut thread = None;
     std::thread::spawn({
-        let (news, config) = (news.clone(), config.clone());
+        let (sender, config) = (sender.clone(), config.clone());
         move || {
             let ended = hub_client::connect(&config, Start::IfNeeded).and_then(|mut client| {
-                let mut order = order;
-                if let Some(begin) = &order.thread {
-                    order.thread = Some(resolve_full_id(&mut client, begin)?);
+                let mut prompt = prompt;
+                if let Some(prefix) = &prompt.thread {
+                    prompt.thread = Some(resolve_full_id(&mut client, prefix)?);
                 }
-                // Nobody listens any more when the person has left.
-                Ok(client.run_codex(order, |told| drop(news.blocking_send(News::Progress(told))))?)
+                // The receiver is dropped when the user leaves.
+                Ok(client
+                    .run_codex(prompt, |progress| drop(sender.blocking_send(Event::Progress(progress))))?)
             });
-            let _ = news.blocking_send(News::Ended(ended));
+            let _ = sender.blocking_send(Event::Ended(ended));
         }
     });
     loop {
         tokio::select! {
-            told = told.recv() => match told {
-                Some(News::Progress(told)) => {
-                    if let Progress::Thread { thread: name } = &told {
-                        thread = Some(name.clone());
+            event = events.recv() => match event {
+                Some(Event::Progress(progress)) => {
+                    if let Progress::Thread { thread: id } = &progress {
+                        thread = Some(id.clone());
                     }
-                    show(told, json)?;
+                    show(progress, json)?;
                 }
-                Some(News::Ended(ended)) => return ended.map(Some),
-                Some(News::Interrupting(Ok(()))) => output::note("interrupting the turn; once more leaves it"),
-                Some(News::Interrupting(Err(failure))) => output::note(failure.message),
+                Some(Event::Ended(ended)) => return ended.map(Some),
+                Some(Event::Interrupting(Ok(()))) => {
+                    output::note("interrupting the turn; a second interrupt leaves it");
+                }
+                Some(Event::Interrupting(Err(failure))) => output::note(failure.message),
                 None => return Ok(None),
             },
             _ = interrupts.recv() => {
                 let Some(thread) = thread.clone().filter(|_| !interrupted) else { return Ok(None) };
                 interrupted = true;
-                let (news, config) = (news.clone(), config.clone());
+                let (sender, config) = (sender.clone(), config.clone());
                 std::thread::spawn(move || {
-                    let asked = hub_client::connect(&config, Start::Never)
+                    let sent = hub_client::connect(&config, Start::Never)
                         .and_then(|mut client| Ok(client.interrupt_codex(&thread)?));
-                    let _ = news.blocking_send(News::Interrupting(asked));
+                    let _ = sender.blocking_send(Event::Interrupting(sent));
                 });
             }
         }
     }
 }
 
-fn show(told: Progress, json: bool) -> Result<(), Failure> {
-    match told {
+fn show(progress: Progress, json: bool) -> Result<(), Failure> {
+    match progress {
         Progress::Thread { thread } if json => output::data(&json!({"thread": thread}).to_string()),
         Progress::Thread { .. } => Ok(()),
         Progress::Entry { batch, seq, at } if json => {
@@ -158,17 +159,17 @@ fn show(told: Progress, json: bool) -> Result<(), Failure> {
     }
 }
 
-fn folder(given: Option<&Path>) -> Result<String, Failure> {
-    let folder = std::path::absolute(given.unwrap_or(Path::new(".")))?;
+fn folder(cwd: Option<&Path>) -> Result<String, Failure> {
+    let folder = std::path::absolute(cwd.unwrap_or(Path::new(".")))?;
     if !folder.is_dir() {
         return Err(Failure::usage(format!("{} is not a folder", folder.display()))
             .hint("name the folder with --cwd"));
     }
-    let shown = folder.display().to_string();
-    folder.into_os_string().into_string().map_err(|_| Failure::usage(format!("{shown} is not UTF-8")))
+    let path = folder.into_os_string().into_string();
+    path.map_err(|path| Failure::usage(format!("{} is not UTF-8", path.to_string_lossy())))
 }
 
-/// Reads `NAME=VALUE`.
+/// Parses settings of the form `NAME=VALUE`.
 fn settings(all: &[String]) -> Result<Map<String, Value>, Failure> {
     let one = |text: &String| {
         let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {

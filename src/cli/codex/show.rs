@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::{MOST, resolve_full_id};
+use super::{MAX_THREADS, resolve_full_id};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
@@ -30,7 +30,7 @@ pub(super) struct ShowArgs {
 /// Prints one thread.
 pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let id = resolve_full_id(client, &args.thread)?;
-    let thread = client.codex_threads("", MOST)?.into_iter().find(|thread| thread.thread == id);
+    let thread = client.codex_threads("", MAX_THREADS)?.into_iter().find(|thread| thread.thread == id);
     let thread = thread.ok_or_else(|| {
         Failure::new(format!("there is no thread `{}`", args.thread))
             .hint("`adjutant codex list` shows the threads")
@@ -42,8 +42,8 @@ pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<ExitCod
         return Ok(ExitCode::SUCCESS);
     }
     head(&thread).iter().try_for_each(|line| output::data(line))?;
-    for kept in &items {
-        output::data(&format!("\n{}", told(&kept.item)))?;
+    for numbered in &items {
+        output::data(&format!("\n{}", render(&numbered.item)))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -55,24 +55,24 @@ fn head(thread: &ThreadView) -> Vec<String> {
         format!("state     {}{end}", thread.state),
         format!("folder    {}", escape_line(&thread.cwd)),
         format!("model     {}", escape_line(&thread.model)),
-        format!("codex     {} by its {}", escape_line(&thread.version), escape_line(&thread.backend)),
+        format!("codex     {}, driven by its {}", escape_line(&thread.version), escape_line(&thread.backend)),
         format!("tokens    {}", thread.tokens),
         format!("created   {}", stamp(instant(thread.created_at))),
         format!("updated   {}", stamp(instant(thread.updated_at))),
     ];
-    lines.extend(thread.last_failure.as_ref().map(|why| format!("failure   {}", escape_line(why))));
+    lines.extend(thread.last_failure.as_ref().map(|failure| format!("failure   {}", escape_line(failure))));
     lines
 }
 
-/// Returns an item as text, with what it is before it.
-fn told(item: &Item) -> String {
+/// Renders an item as text, after its kind.
+fn render(item: &Item) -> String {
     let text = match &item.kind {
         ItemKind::Command { command, output, exit_code, .. } => {
             let code = exit_code.map(|code| format!("\n[exit code {code}]")).unwrap_or_default();
             format!("$ {command}\n{}{code}", output.trim_end())
         }
         ItemKind::Other { name, content } => match ResolvedApproval::read(content) {
-            Some(settled) => format!("{name}\n[{}]", settled.outcome()),
+            Some(resolved) => format!("{name}\n[{}]", resolved.outcome()),
             None => name.clone(),
         },
         kind => kind.text(),

@@ -1,4 +1,4 @@
-//! `adjutant codex steer` and `interrupt`: a turn that runs.
+//! `adjutant codex steer` and `interrupt`, for a running turn.
 
 use std::process::ExitCode;
 
@@ -24,12 +24,12 @@ pub(super) struct InterruptArgs {
     thread: String,
 }
 
-/// Puts a prompt into a running turn.
+/// Adds a prompt to a running turn.
 pub(super) fn steer(args: SteerArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let text = prompt(args.prompt)?;
     let thread = resolve_full_id(client, &args.thread)?;
     client.steer_codex(&thread, text)?;
-    output::note("Codex took it into the running turn");
+    output::note("the prompt was added to the running turn");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,21 +4,21 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-/// How it is, the better first.
+/// Status of a check, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Status {
-    /// There is nothing to look at here.
+    /// There is nothing to check.
     Skipped,
     Ok,
-    /// It works, or would, but the person may want to know.
+    /// It works, but needs attention.
     Warn,
-    /// Something does not work.
+    /// It does not work.
     Fail,
 }
 
 impl Status {
-    /// Returns the word that programs read.
-    pub(super) fn word(self) -> &'static str {
+    /// Returns the name in JSON.
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Skipped => "skipped",
             Self::Ok => "ok",
@@ -28,26 +28,26 @@ impl Status {
     }
 }
 
-/// What may be done about it without asking: nothing here loses what a person wrote.
+/// Repair of `--fix`. None of them loses data of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fix {
-    /// Take rights away from everybody else.
+    /// Remove the rights of other users.
     Mode { path: PathBuf, mode: u32 },
     /// Remove a socket that nobody listens on.
     Unlink(PathBuf),
     /// Start a hub in the background.
     StartHub,
-    /// End the processes that a killed supervisor left behind, by the folder of their run.
+    /// End the processes of a killed supervisor, by the folder of their run.
     EndRun(PathBuf),
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug)]
 pub(super) struct CheckResult {
     pub(super) status: Status,
     /// One sentence fragment.
     pub(super) detail: String,
-    /// What to do about it.
+    /// Remedy, one sentence fragment.
     pub(super) remedy: Option<String>,
     pub(super) fixes: Vec<Fix>,
 }
@@ -73,20 +73,20 @@ impl CheckResult {
         Self::new(Status::Fail, detail, Some(remedy.into()))
     }
 
-    /// Adds what `--fix` may do about it.
+    /// Adds repairs for `--fix`.
     pub(super) fn fixed_by(mut self, fixes: impl IntoIterator<Item = Fix>) -> Self {
         self.fixes.extend(fixes);
         self
     }
 }
 
-/// A check that was made.
+/// A check with its result.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
-    /// Stays the same from version to version: programs ask for it.
+    /// The same in every version, because programs use it.
     pub(super) id: String,
     pub(super) found: CheckResult,
-    /// What `--fix` did about it.
+    /// What `--fix` did.
     pub(super) fixed: Option<String>,
 }
 
@@ -95,11 +95,11 @@ impl Check {
         Self { id: id.to_owned(), found, fixed: None }
     }
 
-    /// Returns it as programs read it; the shape is documented in docs/doctor.md.
+    /// Returns the check as JSON, as docs/doctor.md documents it.
     pub(super) fn json(&self) -> Value {
         json!({
             "id": self.id,
-            "status": self.found.status.word(),
+            "status": self.found.status.name(),
             "detail": self.found.detail,
             "remedy": self.found.remedy,
             "fixable": !self.found.fixes.is_empty(),

@@ -1,77 +1,75 @@
 //! Check of the clients' configurations: the hub's entry, and whether the file can be read.
 
-use std::sync::Arc;
-
+use super::DoctorContext;
 use super::check::CheckResult;
-use super::{DoctorContext, blocking};
 use crate::cli::install::launch;
 use crate::install::{self, Backups, Client, Error, InstallState};
 use adjutant_base::config::client_dirs::ClientFolders;
 
 const REMEDY: &str = "`adjutant install --dry-run` shows what would be written, `adjutant install` writes it";
 
-/// Looks at every program that is found here.
-pub(super) async fn configured(context: Arc<DoctorContext>) -> CheckResult {
-    blocking(move || {
-        let home = &context.config.home;
-        let (Some(folders), Ok(launch)) = (ClientFolders::from_env(), launch(home)) else {
-            return CheckResult::skipped("there is no home folder to look into");
-        };
-        let backups = Backups::of(home);
-        let here = Client::ALL.into_iter().filter(|client| client.is_here(&folders));
-        let states = here.map(|client| (client, install::current_state(client, &folders, &backups, &launch)));
-        told(&states.collect::<Vec<_>>())
-    })
-    .await
+/// Checks every client that is found.
+pub(super) fn configured(context: &DoctorContext) -> CheckResult {
+    let home = &context.config.home;
+    let (Some(folders), Ok(launch)) = (ClientFolders::from_env(), launch(home)) else {
+        return CheckResult::skipped("there is no home folder");
+    };
+    let backups = Backups::of(home);
+    let found = Client::ALL.into_iter().filter(|client| client.is_installed(&folders));
+    let states = found.map(|client| (client, install::current_state(client, &folders, &backups, &launch)));
+    result(&states.collect::<Vec<_>>())
 }
 
-/// Says what is the matter, the gravest alone: what is broken, what cannot start, what is missing.
-fn told(states: &[(Client, Result<InstallState, Error>)]) -> CheckResult {
-    let list = |said: &dyn Fn(Client, &InstallState) -> Option<String>| {
-        let known = states.iter().filter_map(|(client, one)| Some((*client, one.as_ref().ok()?)));
-        known.filter_map(|(client, one)| said(client, one)).collect::<Vec<_>>().join(", ")
+/// Returns the gravest problem: an unreadable file, a program that cannot start, a foreign or a missing entry.
+fn result(states: &[(Client, Result<InstallState, Error>)]) -> CheckResult {
+    let list = |describe: &dyn Fn(Client, &InstallState) -> Option<String>| {
+        let known = states.iter().filter_map(|(client, state)| Some((*client, state.as_ref().ok()?)));
+        known.filter_map(|(client, state)| describe(client, state)).collect::<Vec<_>>().join(", ")
     };
-    let broken: Vec<&Error> = states.iter().filter_map(|(_, one)| one.as_ref().err()).collect();
+    let broken: Vec<&Error> = states.iter().filter_map(|(_, state)| state.as_ref().err()).collect();
     if let Some(first) = broken.first() {
         let all: Vec<String> = broken.iter().map(ToString::to_string).collect();
         return CheckResult::fail(all.join("; "), first.hint());
     }
-    let astray = list(&|client, one| match one {
+    let missing = list(&|client, state| match state {
         InstallState::Otherwise { program: Some(program) } if program.is_absolute() && !program.exists() => {
             Some(format!("{} starts {}", client.title(), program.display()))
         }
         _ => None,
     });
-    if !astray.is_empty() {
-        return CheckResult::fail(format!("what they start is not there: {astray}"), REMEDY);
+    if !missing.is_empty() {
+        return CheckResult::fail(
+            format!("these clients start a program that does not exist: {missing}"),
+            REMEDY,
+        );
     }
-    let foreign = list(&|client, one| match one {
-        InstallState::Foreign(shown) => Some(format!("{} ({shown})", client.title())),
+    let foreign = list(&|client, state| match state {
+        InstallState::Foreign(entry) => Some(format!("{} ({entry})", client.title())),
         _ => None,
     });
     if !foreign.is_empty() {
-        let remedy =
-            "rename that server, or `adjutant install --force` puts ours in its place and keeps a copy";
+        let remedy = "rename that server, or replace it with `adjutant install --force`, which keeps a copy";
         return CheckResult::warn(format!("another server has the name adjutant: {foreign}"), remedy);
     }
-    let otherwise =
-        list(&|client, one| matches!(one, InstallState::Otherwise { .. }).then(|| client.title().to_owned()));
-    let connected = list(&|client, one| {
-        matches!(one, InstallState::Installed | InstallState::Otherwise { .. })
+    let otherwise = list(&|client, state| {
+        matches!(state, InstallState::Otherwise { .. }).then(|| client.title().to_owned())
+    });
+    let connected = list(&|client, state| {
+        matches!(state, InstallState::Installed | InstallState::Otherwise { .. })
             .then(|| client.title().to_owned())
     });
-    let absent = list(&|client, one| (*one == InstallState::Absent).then(|| client.title().to_owned()));
+    let absent = list(&|client, state| (*state == InstallState::Absent).then(|| client.title().to_owned()));
     if connected.is_empty() {
         return match absent.as_str() {
-            "" => CheckResult::skipped("no program that could be connected is found here"),
-            absent => CheckResult::warn(format!("none is connected; found here: {absent}"), REMEDY),
+            "" => CheckResult::skipped("no supported client is found"),
+            absent => CheckResult::warn(format!("none is connected; found: {absent}"), REMEDY),
         };
     }
-    let besides = [("in words of their own", otherwise), ("not connected", absent)];
-    let besides = besides.iter().filter(|(_, names)| !names.is_empty());
+    let others = [("with a changed entry", otherwise), ("not connected", absent)];
+    let others = others.iter().filter(|(_, names)| !names.is_empty());
     CheckResult::ok(
-        besides.fold(format!("connected: {connected}"), |text, (what, names)| {
-            format!("{text}; {what}: {names}")
+        others.fold(format!("connected: {connected}"), |text, (state, names)| {
+            format!("{text}; {state}: {names}")
         }),
     )
 }

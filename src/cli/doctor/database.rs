@@ -7,19 +7,19 @@ use super::check::CheckResult;
 use adjutant_app::health::{self, DatabaseHealth};
 use adjutant_base::config::Database;
 
-/// Looks whether the rows can be read, and whether they fit together.
+/// Checks the pages and references of the database.
 pub(super) async fn integrity(context: Arc<DoctorContext>) -> CheckResult {
     match health::database(&context.config.database).await {
-        DatabaseHealth::Missing => CheckResult::ok("it is made when it is first needed"),
+        DatabaseHealth::Missing => CheckResult::ok("it is created when it is first needed"),
         DatabaseHealth::Sound => CheckResult::ok("its pages and references are sound"),
         DatabaseHealth::Damaged(faults) => CheckResult::fail(
             faults.join("; "),
-            "stop the hub and put a copy of an earlier day in its place, or move it away to begin anew; \
-             `sqlite3 adjutant.db .recover` saves what can still be read",
+            "stop the hub and restore an earlier copy, or move the file away to start again; \
+             `sqlite3 adjutant.db .recover` saves the readable rows",
         ),
         DatabaseHealth::Newer => CheckResult::fail(
             "a newer adjutant wrote it",
-            "start that one, or choose another database: `database` in config.toml",
+            "start that version, or choose another database: `database` in config.toml",
         ),
         DatabaseHealth::BeforeFirstRelease => CheckResult::fail(
             "a build before the first release made it, and its tables cannot be converted",
@@ -27,7 +27,7 @@ pub(super) async fn integrity(context: Arc<DoctorContext>) -> CheckResult {
         ),
         DatabaseHealth::Locked => CheckResult::fail(
             "another program has locked it",
-            "end that program; `fuser` with the path of the database names it",
+            "end that program; `fuser` with the path of the database finds it",
         ),
         DatabaseHealth::Unreachable(reason) => {
             let remedy = match context.config.database {

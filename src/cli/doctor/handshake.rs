@@ -18,19 +18,19 @@ use adjutant_host::process;
 use adjutant_mcp::AgentSession;
 use adjutant_terminal::socket::{self, Hello, Start};
 
-/// The newest revision that begins with a handshake, and the one that has none.
+/// The newest protocol version with a handshake, and the version without one.
 const WITH_HANDSHAKE: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
 
-/// The requests of [`conversation`] that are answered.
-const ASKED: [u64; 4] = [1, 2, 3, 4];
+/// Ids of the requests of [`conversation`].
+const REQUEST_IDS: [u64; 4] = [1, 2, 3, 4];
 
-/// How long a program may take for the whole conversation, and the hub for each answer.
+/// Timeout of a program for the whole conversation, and of the hub for each answer.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
-/// Most bytes of what is said on the way: four answers, each below a hundred kilobytes.
+/// Maximum bytes of the answers: four of them, each below a hundred kilobytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Returns `_meta` as a stateless request carries it.
+/// Returns the `_meta` of a stateless request.
 fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": STATELESS,
@@ -51,7 +51,7 @@ fn discover() -> Value {
     json!({"jsonrpc": "2.0", "id": 3, "method": "server/discover", "params": {"_meta": meta()}})
 }
 
-/// Returns what a client of each era says, one message a line.
+/// Returns the messages of a client of each protocol version, one in a line.
 fn conversation() -> String {
     let messages = [
         initialize(),
@@ -63,25 +63,25 @@ fn conversation() -> String {
     messages.iter().fold(String::new(), |text, message| text + &message.to_string() + "\n")
 }
 
-/// Says what is wrong with the answers to [`conversation`]; `None` when each has its result.
-fn fault(answers: &[Value]) -> Option<String> {
+/// Returns the first error in the answers to [`conversation`]; `None` if each is a result.
+fn error_in(answers: &[Value]) -> Option<String> {
     let result = |id: u64| {
         let answer = answers.iter().find(|answer| answer["id"] == id && answer.get("method").is_none());
         let answer = answer.ok_or_else(|| format!("request {id} was not answered"))?;
         answer
             .get("result")
-            .ok_or_else(|| format!("request {id} was refused: {}", answer["error"]["message"]))
+            .ok_or_else(|| format!("request {id} was rejected: {}", answer["error"]["message"]))
     };
-    let seen = || -> Result<(), String> {
+    let check = || -> Result<(), String> {
         let agreed = &result(1)?["protocolVersion"];
         if agreed != WITH_HANDSHAKE {
-            return Err(format!("it speaks {agreed} where {WITH_HANDSHAKE} was asked for"));
+            return Err(format!("it speaks {agreed} instead of {WITH_HANDSHAKE}"));
         }
         if !result(3)?["supportedVersions"]
             .as_array()
             .is_some_and(|all| all.iter().any(|one| one == STATELESS))
         {
-            return Err(format!("it does not know revision {STATELESS}"));
+            return Err(format!("it does not support the protocol version {STATELESS}"));
         }
         for id in [2, 4] {
             if result(id)?["tools"].as_array().is_none_or(Vec::is_empty) {
@@ -90,15 +90,14 @@ fn fault(answers: &[Value]) -> Option<String> {
         }
         Ok(())
     };
-    seen().err()
+    check().err()
 }
 
-const REMEDY: &str =
-    "start it by hand and look: `adjutant mcp prompts`; a hub of another version has to be restarted";
+const REMEDY: &str = "run `adjutant mcp prompts` in a terminal; restart a hub of another version";
 
-/// Has the program speak both eras on its stdin and stdout, the way a client starts it.
+/// Checks both protocol versions on stdin and stdout of the program, as a client starts it.
 pub(super) async fn stdio(context: Arc<DoctorContext>) -> CheckResult {
-    // Where a hub runs, clients reach it through the relay.
+    // Clients reach a running hub through the relay.
     let words: &[&str] = if context.hub.is_some() { &["connect", "--no-start"] } else { &["mcp", "prompts"] };
     let shown = format!("adjutant {}", words.join(" "));
     let output = match converse(&context, words, &[]).await {
@@ -106,24 +105,24 @@ pub(super) async fn stdio(context: Arc<DoctorContext>) -> CheckResult {
         Err(error) => return CheckResult::fail(format!("`{shown}`: {error}"), REMEDY),
     };
     let answers: Vec<Value> = output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    match fault(&answers) {
+    match error_in(&answers) {
         None => CheckResult::ok(format!("`{shown}` speaks {WITH_HANDSHAKE} and {STATELESS}")),
-        Some(fault) => CheckResult::fail(format!("`{shown}`: {fault}"), REMEDY),
+        Some(error) => CheckResult::fail(format!("`{shown}`: {error}"), REMEDY),
     }
 }
 
-/// Looks whether anything but the protocol comes out of stdout while the program logs all it can.
+/// Checks that stdout has nothing but the protocol while the program logs at level trace.
 pub(super) async fn purity(context: Arc<DoctorContext>) -> CheckResult {
-    let remedy = "only the server may write to stdout: look at the wrapper or the shell's start \
-                  files that the client runs it through";
+    let remedy = "only the server may write to stdout: check the wrapper or the shell's start \
+                  files through which the client runs it";
     match converse(&context, &["mcp", "prompts"], &["--log-level", "trace"]).await {
         Err(error) => CheckResult::fail(error, remedy),
         Ok(output) => {
-            let stranger = output.lines().find(|line| {
+            let foreign = output.lines().find(|line| {
                 !serde_json::from_str::<Value>(line).is_ok_and(|message| message["jsonrpc"] == "2.0")
             });
-            match stranger {
-                None => CheckResult::ok("stdout holds the protocol and nothing else"),
+            match foreign {
+                None => CheckResult::ok("stdout has the protocol and nothing else"),
                 Some(line) => {
                     let begin: String = line.chars().take(60).collect();
                     CheckResult::fail(
@@ -136,13 +135,13 @@ pub(super) async fn purity(context: Arc<DoctorContext>) -> CheckResult {
     }
 }
 
-/// Starts the program, says everything, and returns its whole stdout.
+/// Starts the program, sends the conversation, and returns its stdout.
 async fn converse(context: &DoctorContext, words: &[&str], more: &[&str]) -> Result<String, String> {
     let mut argv: Vec<OsString> = vec![context.program.clone().into()];
     argv.extend(words.iter().chain(more).map(OsString::from));
     argv.extend(["--home".into(), context.config.home.clone().into()]);
     let input = conversation();
-    let told = process::output_with_input(
+    let output = process::output_with_input(
         &argv,
         Path::new("/"),
         &env::snapshot(),
@@ -151,18 +150,18 @@ async fn converse(context: &DoctorContext, words: &[&str], more: &[&str]) -> Res
         HANDSHAKE_TIMEOUT,
     )
     .await?;
-    match told.code {
-        Some(0) => Ok(String::from_utf8_lossy(&told.stdout).into_owned()),
+    match output.code {
+        Some(0) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         code => {
             let code = code.map_or_else(|| "a signal".to_owned(), |code| format!("code {code}"));
-            let complaint = String::from_utf8_lossy(&told.stderr);
-            let first = complaint.lines().next().unwrap_or_default();
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let first = stderr.lines().next().unwrap_or_default();
             Err(format!("it ended with {code}: {first}"))
         }
     }
 }
 
-/// Speaks both eras on the hub's socket.
+/// Checks both protocol versions on the hub's socket.
 pub(super) async fn socket(context: Arc<DoctorContext>) -> CheckResult {
     if context.hub.is_none() {
         return CheckResult::skipped("no hub runs");
@@ -170,7 +169,7 @@ pub(super) async fn socket(context: Arc<DoctorContext>) -> CheckResult {
     blocking(move || {
         let answers = || -> Result<Vec<Value>, String> {
             let config = &context.config;
-            // Whoever starts a relay is an agent from then on, and we were started from a person's shell.
+            // As a script: the process that starts a relay counts as an agent, and here that is the user's shell.
             let hello = Hello::script("all", AgentSession::default());
             let connection =
                 socket::connect_or_start(&config.home, config.socket.as_deref(), &hello, Start::Never);
@@ -181,7 +180,7 @@ pub(super) async fn socket(context: Arc<DoctorContext>) -> CheckResult {
             let mut hub = hub.take(MAX_BYTES);
             let mut answers: Vec<Value> = Vec::new();
             let missing =
-                |answers: &[Value]| ASKED.iter().any(|id| !answers.iter().any(|one| one["id"] == *id));
+                |answers: &[Value]| REQUEST_IDS.iter().any(|id| !answers.iter().any(|one| one["id"] == *id));
             while missing(&answers) {
                 let mut line = String::new();
                 if hub.read_line(&mut line).map_err(broken)? == 0 {
@@ -191,15 +190,15 @@ pub(super) async fn socket(context: Arc<DoctorContext>) -> CheckResult {
             }
             Ok(answers)
         };
-        match answers().map(|answers| fault(&answers)) {
+        match answers().map(|answers| error_in(&answers)) {
             Ok(None) => CheckResult::ok(format!("the hub speaks {WITH_HANDSHAKE} and {STATELESS}")),
-            Ok(Some(fault)) | Err(fault) => CheckResult::fail(fault, REMEDY),
+            Ok(Some(error)) | Err(error) => CheckResult::fail(error, REMEDY),
         }
     })
     .await
 }
 
-/// Speaks both eras over HTTP, with the hub's token.
+/// Checks both protocol versions over HTTP, with the hub's token.
 pub(super) async fn http(context: Arc<DoctorContext>) -> CheckResult {
     let Some(address) = context.hub.as_ref().and_then(|hub| hub.status.as_ref()?.http) else {
         return CheckResult::skipped(if context.hub.is_some() {
@@ -209,37 +208,37 @@ pub(super) async fn http(context: Arc<DoctorContext>) -> CheckResult {
         });
     };
     blocking(move || {
-        let kept = match context.config.http.auth {
+        let stored = match context.config.http.auth {
             Auth::None => Ok(None),
             Auth::Token => std::fs::read_to_string(context.config.home.join("token"))
                 .map(|token| Some(token.trim().to_owned())),
         };
-        let remedy = if kept.is_ok() {
-            "look at logs/hub.log in the home folder, and restart the hub"
+        let remedy = if stored.is_ok() {
+            "read logs/hub.log in the home folder, and restart the hub"
         } else {
-            "restart the hub, which makes a new token; clients with the old one need the new one"
+            "restart the hub, which makes a new token; give it to clients that have the old one"
         };
-        // A hub that was told `--auth none` made no token and asks for none.
-        let (token, unread) = match kept {
+        // A hub with `--auth none` has no token.
+        let (token, unreadable) = match stored {
             Ok(token) => (token, String::new()),
             Err(error) => (None, format!(", and the token cannot be read: {error}")),
         };
-        let door = http::Door { address, token };
+        let endpoint = http::Endpoint { address, token };
         let result = || -> Result<Option<String>, String> {
-            let mut answers = door
+            let mut answers = endpoint
                 .handshake(&initialize(), |id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}))?;
-            answers.push(door.stateless(&discover(), "server/discover", STATELESS)?);
+            answers.push(endpoint.stateless(&discover(), "server/discover", STATELESS)?);
             let list =
                 json!({"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": {"_meta": meta()}});
-            answers.push(door.stateless(&list, "tools/list", STATELESS)?);
-            Ok(fault(&answers))
+            answers.push(endpoint.stateless(&list, "tools/list", STATELESS)?);
+            Ok(error_in(&answers))
         };
         match result() {
             Ok(None) => {
                 CheckResult::ok(format!("http://{address}/mcp speaks {WITH_HANDSHAKE} and {STATELESS}"))
             }
-            Ok(Some(fault)) | Err(fault) => {
-                CheckResult::fail(format!("http://{address}/mcp: {fault}{unread}"), remedy)
+            Ok(Some(error)) | Err(error) => {
+                CheckResult::fail(format!("http://{address}/mcp: {error}{unreadable}"), remedy)
             }
         }
     })

@@ -2,43 +2,39 @@
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
-use std::sync::Arc;
 
+use super::DoctorContext;
 use super::check::{CheckResult, Fix};
-use super::{DoctorContext, blocking};
 use crate::cli::status::{self, many};
 use adjutant_terminal::socket::{self, HelloReply};
 
-/// Looks whether a hub runs, and whether it is of this version.
-pub(super) async fn version(context: Arc<DoctorContext>) -> CheckResult {
-    blocking(move || {
-        let own = env!("CARGO_PKG_VERSION");
-        let home = &context.config.home;
-        match &context.hub {
-            Some(hub) if hub.adjutant == own => current(hub),
-            Some(hub) => CheckResult::warn(
-                format!("adjutant {} runs (pid {}), and this is {own}", hub.adjutant, hub.pid),
-                format!(
-                    "restart it when nothing runs: `kill {}`; the next client starts the new one",
-                    hub.pid
-                ),
+/// Checks that the hub, if one runs, has this version.
+pub(super) fn version(context: &DoctorContext) -> CheckResult {
+    let own = env!("CARGO_PKG_VERSION");
+    let home = &context.config.home;
+    match &context.hub {
+        Some(hub) if hub.adjutant == own => current(hub),
+        Some(hub) => CheckResult::warn(
+            format!("adjutant {} runs (pid {}), and this is {own}", hub.adjutant, hub.pid),
+            format!(
+                "restart the hub when no task runs: `kill {}`; the next client starts the new one",
+                hub.pid
             ),
-            None if socket::vacant(home) => {
-                CheckResult::skipped("none runs; the first client starts one").fixed_by([Fix::StartHub])
-            }
-            None => {
-                let holder = socket::holder(home);
-                let who = holder.map_or_else(|| "a hub".to_owned(), |holder| format!("a hub ({holder})"));
-                let remedy =
-                    "kill it, and start another with `adjutant serve --background`; logs/hub.log says more";
-                CheckResult::fail(
-                    format!("{who} holds this home and does not answer as this version expects"),
-                    remedy,
-                )
-            }
+        ),
+        None if socket::vacant(home) => {
+            CheckResult::skipped("no hub runs; the first client starts one").fixed_by([Fix::StartHub])
         }
-    })
-    .await
+        None => {
+            let holder = socket::holder(home);
+            let name = holder.map_or_else(|| "a hub".to_owned(), |holder| format!("a hub ({holder})"));
+            let remedy =
+                "kill it, and start another with `adjutant serve --background`; logs/hub.log has details";
+            CheckResult::fail(
+                format!("{name} holds this home and does not answer as this version expects"),
+                remedy,
+            )
+        }
+    }
 }
 
 /// Checks a hub of this version.
@@ -59,7 +55,7 @@ fn current(hub: &HelloReply) -> CheckResult {
     }
 }
 
-/// Looks whether the hub that runs goes by what `config.toml` says. That it can be read is known here.
+/// Checks that the running hub uses the current `config.toml`. The file is known to be readable.
 pub(super) fn config(context: &DoctorContext) -> CheckResult {
     let hub =
         context.hub.as_ref().and_then(|hub| Some((hub.pid, status::config_changed(hub.status.as_ref()?)?)));
@@ -67,48 +63,43 @@ pub(super) fn config(context: &DoctorContext) -> CheckResult {
         None => CheckResult::ok("config.toml can be read, or there is none"),
         Some((pid, changed)) => CheckResult::warn(
             changed,
-            format!("restart the hub when nothing runs: `kill {pid}`; the next client starts the new one"),
+            format!("restart the hub when no task runs: `kill {pid}`; the next client starts the new one"),
         ),
     }
 }
 
-/// Looks whether the hub has, or could have, the address that it wants.
-pub(super) async fn port(context: Arc<DoctorContext>) -> CheckResult {
-    blocking(move || {
-        let http = &context.config.http;
-        let Some(address) = http.address else { return CheckResult::skipped("the HTTP listener is off") };
-        let listening = context.hub.as_ref().and_then(|hub| hub.status.as_ref()?.http);
-        if let (0, Some(listening)) = (address.port(), listening) {
-            return CheckResult::ok(format!("the hub listens on {listening}"));
-        }
-        if listening == Some(address) {
-            return CheckResult::ok(format!("the hub listens on {address}"));
-        }
-        match (TcpListener::bind(address), listening) {
-            (Ok(_), None) => CheckResult::ok(format!("{address} is free")),
-            (Ok(_), Some(other)) => CheckResult::warn(
-                format!("the hub listens on {other}, though {address} is free"),
-                "restart the hub, so that clients find it at the default address",
-            ),
-            (Err(error), listening) if error.kind() == ErrorKind::AddrInUse => {
-                let elsewhere =
-                    listening.map(|other| format!("; the hub listens on {other}")).unwrap_or_default();
-                let detail = format!("another program listens on {address}{elsewhere}");
-                let remedy =
-                    "end that program, or choose another port: `address` below [http] in config.toml";
-                if http.default_address {
-                    CheckResult::warn(detail, remedy)
-                } else {
-                    CheckResult::fail(detail, remedy)
-                }
+/// Checks that the hub listens on the configured address, or could.
+pub(super) fn port(context: &DoctorContext) -> CheckResult {
+    let http = &context.config.http;
+    let Some(address) = http.address else { return CheckResult::skipped("the HTTP listener is off") };
+    let listening = context.hub.as_ref().and_then(|hub| hub.status.as_ref()?.http);
+    if let (0, Some(listening)) = (address.port(), listening) {
+        return CheckResult::ok(format!("the hub listens on {listening}"));
+    }
+    if listening == Some(address) {
+        return CheckResult::ok(format!("the hub listens on {address}"));
+    }
+    match (TcpListener::bind(address), listening) {
+        (Ok(_), None) => CheckResult::ok(format!("{address} is free")),
+        (Ok(_), Some(other)) => CheckResult::warn(
+            format!("the hub listens on {other}, though {address} is free"),
+            "restart the hub, so that clients find it at the default address",
+        ),
+        (Err(error), listening) if error.kind() == ErrorKind::AddrInUse => {
+            let other = listening.map(|other| format!("; the hub listens on {other}")).unwrap_or_default();
+            let detail = format!("another program listens on {address}{other}");
+            let remedy = "end that program, or choose another port: `address` below [http] in config.toml";
+            if http.default_address {
+                CheckResult::warn(detail, remedy)
+            } else {
+                CheckResult::fail(detail, remedy)
             }
-            (Err(error), _) => CheckResult::fail(
-                format!("the address {address} cannot be used: {error}"),
-                "choose another address: `address` below [http] in config.toml",
-            ),
         }
-    })
-    .await
+        (Err(error), _) => CheckResult::fail(
+            format!("the address {address} cannot be used: {error}"),
+            "choose another address: `address` below [http] in config.toml",
+        ),
+    }
 }
 
 #[cfg(test)]

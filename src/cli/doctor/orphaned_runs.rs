@@ -1,36 +1,31 @@
 //! Check of runs without a hub, and of runs whose supervisor was killed.
 
-use std::sync::Arc;
-
+use super::DoctorContext;
 use super::check::{CheckResult, Fix};
-use super::{DoctorContext, blocking};
 use adjutant_host::process::{self, Orphan};
 
-/// Looks for them.
-pub(super) async fn orphans(context: Arc<DoctorContext>) -> CheckResult {
-    blocking(move || {
-        let spool = context.config.delegation.spool.clone();
-        let spool = spool.unwrap_or_else(|| context.config.home.join("spool"));
-        let orphans = process::orphans(&spool);
-        let lost: Vec<&Orphan> = orphans.iter().filter(|orphan| !orphan.is_supervised).collect();
-        let processes: u32 = lost.iter().map(|orphan| orphan.processes).sum();
-        let waiting = orphans.len() - lost.len();
-        if !lost.is_empty() && processes > 0 {
-            return CheckResult::fail(
-                format!("processes that have lost their supervisor: {processes}, in runs: {}", lost.len()),
-                "a hub ends them when it starts; `adjutant doctor --fix` does it now",
-            )
-            .fixed_by(lost.iter().map(|orphan| Fix::EndRun(orphan.folder.clone())));
-        }
-        match (waiting, &context.hub) {
-            (0, _) => CheckResult::ok("no process runs without a hub"),
-            (some, Some(_)) => CheckResult::ok(format!("runs of this hub: {some}")),
-            (some, None) => CheckResult::warn(
-                format!("runs that continue without a hub: {some}"),
-                "`adjutant serve --background` resumes them",
-            )
-            .fixed_by([Fix::StartHub]),
-        }
-    })
-    .await
+/// Looks for orphaned runs and processes.
+pub(super) fn orphans(context: &DoctorContext) -> CheckResult {
+    let spool = context.config.delegation.spool.clone();
+    let spool = spool.unwrap_or_else(|| context.config.home.join("spool"));
+    let orphans = process::orphans(&spool);
+    let lost: Vec<&Orphan> = orphans.iter().filter(|orphan| !orphan.is_supervised).collect();
+    let processes: u32 = lost.iter().map(|orphan| orphan.processes).sum();
+    let waiting = orphans.len() - lost.len();
+    if !lost.is_empty() && processes > 0 {
+        return CheckResult::fail(
+            format!("processes without a supervisor: {processes}, in runs: {}", lost.len()),
+            "a hub ends them when it starts; `adjutant doctor --fix` ends them now",
+        )
+        .fixed_by(lost.iter().map(|orphan| Fix::EndRun(orphan.folder.clone())));
+    }
+    match (waiting, &context.hub) {
+        (0, _) => CheckResult::ok("no process runs without a hub"),
+        (some, Some(_)) => CheckResult::ok(format!("runs of this hub: {some}")),
+        (some, None) => CheckResult::warn(
+            format!("runs that continue without a hub: {some}"),
+            "`adjutant serve --background` resumes them",
+        )
+        .fixed_by([Fix::StartHub]),
+    }
 }

@@ -10,25 +10,24 @@ use adjutant_base::config::Config;
 use adjutant_host::process;
 use adjutant_terminal::socket;
 
-/// Does what the checks propose, and returns what was done or why not, by the check's id.
+/// Runs the repairs of the checks. Returns the outcome of each, with the id of its check.
 pub(super) async fn all(checks: &[Check], home: Option<&Path>, config: &Config) -> Vec<(String, String)> {
     let mut done = Vec::new();
     for check in checks {
         for fix in &check.found.fixes {
-            let told = one(fix.clone(), home, config).await;
-            done.push((check.id.clone(), told));
+            done.push((check.id.clone(), one(fix.clone(), home, config).await));
         }
     }
     done
 }
 
-/// Writes down with each check what was done about it.
-pub(super) fn note(checks: &mut [Check], done: Vec<(String, String)>) {
-    for (id, told) in done {
+/// Records the outcomes of the repairs in their checks.
+pub(super) fn record(checks: &mut [Check], done: Vec<(String, String)>) {
+    for (id, outcome) in done {
         if let Some(check) = checks.iter_mut().find(|check| check.id == id) {
             check.fixed = Some(match check.fixed.take() {
-                Some(before) => format!("{before}; {told}"),
-                None => told,
+                Some(before) => format!("{before}; {outcome}"),
+                None => outcome,
             });
         }
     }
@@ -36,12 +35,12 @@ pub(super) fn note(checks: &mut [Check], done: Vec<(String, String)>) {
 
 async fn one(fix: Fix, home: Option<&Path>, config: &Config) -> String {
     let (home, place) = (home.map(Path::to_owned), config.home.clone());
-    let doing = tokio::task::spawn_blocking(move || match fix {
+    let repair = tokio::task::spawn_blocking(move || match fix {
         Fix::Mode { path, mode } => match std::fs::set_permissions(&path, Permissions::from_mode(mode)) {
             Ok(()) => format!("{} has mode {mode:o} now", path.display()),
             Err(error) => format!("could not change the mode of {}: {error}", path.display()),
         },
-        // Between the look and this a hub may have come; the socket would be its own then.
+        // A hub may have started since the check; it owns the socket then.
         Fix::Unlink(path) if !socket::vacant(&place) => format!("{} is a hub's now", path.display()),
         Fix::Unlink(path) => match std::fs::remove_file(&path) {
             Ok(()) => format!("removed {}", path.display()),
@@ -49,11 +48,11 @@ async fn one(fix: Fix, home: Option<&Path>, config: &Config) -> String {
         },
         Fix::StartHub => start_hub(home.as_deref()),
         Fix::EndRun(folder) => match process::end_orphans(&folder) {
-            0 => format!("ended what was left of {}", folder.display()),
+            0 => format!("ended the processes of {}", folder.display()),
             left => format!("{left} processes of {} could not be ended", folder.display()),
         },
     });
-    doing.await.unwrap_or_else(|_| "the repair broke off".to_owned())
+    repair.await.unwrap_or_else(|_| "the repair panicked".to_owned())
 }
 
 fn start_hub(home: Option<&Path>) -> String {
@@ -62,8 +61,8 @@ fn start_hub(home: Option<&Path>) -> String {
         arguments.extend(["--home".into(), home.as_os_str().to_owned()]);
     }
     match process::run_self(&arguments) {
-        Ok(told) if told.status.success() => "started a hub".to_owned(),
-        Ok(told) => format!("could not start a hub: {}", String::from_utf8_lossy(&told.stderr).trim()),
+        Ok(output) if output.status.success() => "started a hub".to_owned(),
+        Ok(output) => format!("could not start a hub: {}", String::from_utf8_lossy(&output.stderr).trim()),
         Err(error) => format!("could not start a hub: {error}"),
     }
 }

@@ -13,10 +13,10 @@ use adjutant_base::text::escape_invisible::escape_line;
 pub(super) struct Waiting(Option<ProgressBar>);
 
 impl Waiting {
-    /// Shows nothing yet, and never anything where nobody looks.
+    /// Shows nothing until [`Self::begin`], and nothing without a terminal.
     pub(super) fn new(as_json: bool) -> Self {
-        let shown = io::stderr().is_terminal() && !as_json;
-        Self(shown.then(|| output::bar("{bar:24} {pos} of {len} checks")))
+        let visible = io::stderr().is_terminal() && !as_json;
+        Self(visible.then(|| output::bar("{bar:24} {pos} of {len} checks")))
     }
 
     pub(super) fn begin(&self, checks: usize) {
@@ -25,7 +25,7 @@ impl Waiting {
         }
     }
 
-    pub(super) fn one_more(&self) {
+    pub(super) fn increment(&self) {
         if let Some(bar) = &self.0 {
             bar.inc(1);
         }
@@ -40,7 +40,7 @@ impl Drop for Waiting {
     }
 }
 
-/// Prints them.
+/// Prints the checks and a summary.
 pub(super) fn print(checks: &[Check], fixing: bool) -> Result<(), Failure> {
     let width = checks.iter().map(|check| check.id.len()).max().unwrap_or(0);
     let colour = output::colour(&io::stdout());
@@ -52,11 +52,11 @@ pub(super) fn print(checks: &[Check], fixing: bool) -> Result<(), Failure> {
             (true, Status::Warn) => ("\x1b[33m", "\x1b[0m"),
             (true, Status::Fail) => ("\x1b[1;31m", "\x1b[0m"),
         };
-        let word = check.found.status.word();
+        let status = check.found.status.name();
         let below = format!("{:7}  {:width$}  ", "", "");
         let fitted = |text: &str| output::wrapped(&escape_line(text), below.len());
         let _ =
-            writeln!(text, "{begin}{word:<7}{end}  {:<width$}  {}", check.id, fitted(&check.found.detail));
+            writeln!(text, "{begin}{status:<7}{end}  {:<width$}  {}", check.id, fitted(&check.found.detail));
         if let Some(fixed) = &check.fixed {
             let _ = writeln!(text, "{below}{}", fitted(&format!("--fix: {fixed}")));
         }
@@ -67,10 +67,10 @@ pub(super) fn print(checks: &[Check], fixing: bool) -> Result<(), Failure> {
     output::data(text.trim_end())?;
     let count = |status: Status| checks.iter().filter(|check| check.found.status == status).count();
     let summary =
-        format!("{} failed, {} to know, {} ok", count(Status::Fail), count(Status::Warn), count(Status::Ok));
+        format!("{} failed, {} warnings, {} ok", count(Status::Fail), count(Status::Warn), count(Status::Ok));
     output::note(summary);
     if !fixing && checks.iter().any(|check| !check.found.fixes.is_empty()) {
-        output::note("hint: `adjutant doctor --fix` repairs what can be repaired without a loss");
+        output::note("hint: `adjutant doctor --fix` repairs what can be repaired without loss");
     }
     Ok(())
 }

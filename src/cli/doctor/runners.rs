@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::check::CheckResult;
 use super::{DoctorContext, PendingCheck};
+use crate::cli::native_runners;
 use adjutant_agents::runner::environment::RunnerEnv;
 use adjutant_agents::runner::probe;
 use adjutant_agents::selector::Candidate;
@@ -17,32 +18,32 @@ use adjutant_codex as codex;
 use adjutant_codex::Installed;
 use adjutant_host::process;
 
-/// How long a CLI may take to say its version.
+/// Timeout for the version of a program.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(18);
-/// Most bytes of what it says.
+/// Maximum bytes of its output.
 const MAX_OUTPUT: u64 = 4096;
 
 /// Returns a check for each runner, by its name.
 pub(super) fn all(context: &Arc<DoctorContext>) -> Vec<(String, PendingCheck)> {
     let candidates = context.selector.candidates().iter();
     let check = |candidate: &Candidate| {
-        let look: PendingCheck = Box::pin(one(context.clone(), candidate.clone()));
-        (candidate.runner.name().to_owned(), look)
+        let check: PendingCheck = Box::pin(one(context.clone(), candidate.clone()));
+        (candidate.runner.name().to_owned(), check)
     };
     candidates.map(check).collect()
 }
 
-/// Looks whether there is any runner at all.
+/// Checks that there is at least one runner.
 pub(super) fn any(context: &DoctorContext) -> CheckResult {
     let candidates = context.selector.candidates();
-    let here =
+    let installed =
         candidates.iter().filter(|one| probe::find(&one.runner, one.program.as_deref()).is_some()).count();
-    match here {
+    match installed {
         0 => CheckResult::warn(
             "none is installed, so no task can be delegated",
             "install one of Codex, Copilot, Claude Code, Gemini CLI or opencode, or describe another in config.toml",
         ),
-        here => CheckResult::ok(format!("{here} of {} are installed", candidates.len())),
+        installed => CheckResult::ok(format!("{installed} of {} are installed", candidates.len())),
     }
 }
 
@@ -61,8 +62,8 @@ async fn one(context: Arc<DoctorContext>, candidate: Candidate) -> CheckResult {
     let version = match version(&program).await {
         Ok(version) => version,
         Err(reason) => {
-            let remedy = format!("run `{} --version` and look", program.display());
-            return CheckResult::fail(format!("it does not say its version: {reason}"), remedy);
+            let remedy = format!("run `{} --version` in a terminal", program.display());
+            return CheckResult::fail(format!("its version is unknown: {reason}"), remedy);
         }
     };
     let mut detail = version;
@@ -81,38 +82,37 @@ async fn one(context: Arc<DoctorContext>, candidate: Candidate) -> CheckResult {
     match logins::account(name) {
         Account::Variable(variable) => CheckResult::ok(format!("{detail}, logged in by {variable}")),
         Account::File => CheckResult::ok(format!("{detail}, logged in")),
-        Account::Unknown => CheckResult::ok(format!("{detail}; whether it is logged in only it knows")),
-        Account::Missing(how) => CheckResult::warn(
-            format!("{detail}, not logged in, as far as its files say"),
-            format!("log in: {how}"),
-        ),
+        Account::Unknown => CheckResult::ok(format!("{detail}; its login cannot be checked")),
+        Account::Missing(how) => {
+            CheckResult::warn(format!("{detail}, not logged in, by its files"), format!("log in: {how}"))
+        }
     }
 }
 
 async fn version(program: &Path) -> Result<String, String> {
     let argv = [program.as_os_str().to_owned(), "--version".into()];
     let env = RunnerEnv::capture().for_check();
-    let told = process::output(&argv, Path::new("/"), &env, MAX_OUTPUT, VERSION_TIMEOUT).await?;
-    let said = String::from_utf8_lossy(&told.stdout);
-    match (told.code, said.lines().find(|line| !line.trim().is_empty())) {
-        // Copilot says it in a sentence, whose stop would stand in the middle of ours.
+    let output = process::output(&argv, Path::new("/"), &env, MAX_OUTPUT, VERSION_TIMEOUT).await?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    match (output.code, text.lines().find(|line| !line.trim().is_empty())) {
+        // Copilot prints a sentence, which ends with a full stop.
         (Some(0), Some(line)) => {
             Ok(escape_invisible::escape_line(line.trim().trim_end_matches('.')).chars().take(60).collect())
         }
-        (Some(0), None) => Err("it said nothing".to_owned()),
+        (Some(0), None) => Err("it printed nothing".to_owned()),
         (code, _) => {
             Err(code.map_or_else(|| "a signal ended it".to_owned(), |code| format!("exit code {code}")))
         }
     }
 }
 
-/// Looks at the Codex that `config.toml` names for sessions, where there is none on the PATH to hand tasks to.
+/// Checks the Codex that `config.toml` names for sessions, if there is none on the PATH for tasks.
 async fn sessions_alone(context: &DoctorContext) -> CheckResult {
     match sessions(context).await {
         Ok(Installed { version, backend, .. }) => {
             let backend = backend.as_str();
             CheckResult::ok(format!(
-                "{version} for sessions alone, driven by its {backend}; no tasks, it is not on the PATH"
+                "{version} for sessions only, driven by its {backend}; no tasks, because it is not on the PATH"
             ))
         }
         Err(codex::Error::Missing { configured: None }) => CheckResult::skipped("it is not installed"),
@@ -123,13 +123,9 @@ async fn sessions_alone(context: &DoctorContext) -> CheckResult {
     }
 }
 
-/// Says which Codex the sessions would have, and which of its protocols they would speak.
+/// Detects the Codex of the sessions, and the protocol that they speak.
 async fn sessions(context: &DoctorContext) -> Result<Installed, codex::Error> {
-    let selector = adjutant_agents::Selector::new(
-        &context.config.runners,
-        None,
-        adjutant_agents::CommandVariant::Native,
-    );
-    let selector = selector.map_err(|error| codex::Error::Version(error.to_string()))?;
-    App::new(context.config.clone(), selector).codex.installed().await
+    let runners = native_runners(&context.config.runners);
+    let runners = runners.map_err(|failure| codex::Error::Version(failure.message))?;
+    App::new(context.config.clone(), runners).codex.installed().await
 }

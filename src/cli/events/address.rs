@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-/// Returns the address that `from` is; `None` where it is a file or a folder.
+/// Returns `from` as a URL; `None` if it is a file or a folder.
 pub(super) fn address(from: &Path) -> Option<String> {
     let text = from.to_str()?;
     match text.split_once("://")? {
         ("http" | "https", _) => Some(text.to_owned()),
-        // What pages offer for a subscription: the same over the web.
+        // The scheme of subscription links; it means HTTPS.
         ("webcal" | "webcals", rest) => Some(format!("https://{rest}")),
         _ => None,
     }

@@ -10,15 +10,15 @@ use adjutant_base::text::escape_invisible::escape_line;
 pub(super) fn print_faults<'a>(faults: impl Iterator<Item = (&'a str, &'a ParseIssue)>) -> usize {
     let mut left_out = 0;
     for (place, fault) in faults {
-        let what = match fault.error.effect() {
+        let effect = match fault.error.effect() {
             Effect::LeftOut => {
                 left_out += 1;
                 "left out"
             }
             Effect::Changed => "imported, but",
-            Effect::PassedOver => "passed over",
+            Effect::PassedOver => "ignored",
         };
-        output::note(escape_line(&format!("{place}:{}: {what}: {}", fault.line, fault.error)));
+        output::note(escape_line(&format!("{place}:{}: {effect}: {}", fault.line, fault.error)));
     }
     left_out
 }

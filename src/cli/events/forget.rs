@@ -28,55 +28,55 @@ pub(super) struct ForgetArgs {
     json: bool,
 }
 
-/// Removes all events that were imported from a file, a folder of files or an address. Nothing is read there.
+/// Removes all events that were imported from a file, a folder or a URL, without reading it.
 pub(super) async fn run(args: &ForgetArgs, assistant: &Assistant) -> Result<(), Failure> {
     let ForgetArgs { user, from, json } = args;
     assistant.user(user).await?;
-    let (mut meant, mut others) = (Vec::new(), Vec::new());
+    let (mut matching, mut others) = (Vec::new(), Vec::new());
     for calendar in assistant.calendars(user).await? {
-        // One that was forgotten before has nothing left.
+        // A forgotten calendar has no events.
         if assistant.versions(&calendar).await?.is_empty() {
             continue;
         }
-        if is_at(&calendar, from) { meant.push(calendar) } else { others.push(calendar.place) }
+        if is_at(&calendar, from) { matching.push(calendar) } else { others.push(calendar.place) }
     }
-    if meant.is_empty() {
+    if matching.is_empty() {
         let failure = Failure::new(format!(
             "no event of `{user}` came from {}",
             escape_line(&from.display().to_string())
         ));
         return Err(if others.is_empty() {
-            failure.hint("`adjutant events list` shows the events that there are")
+            failure.hint("`adjutant events list` lists the events")
         } else {
             failure.hint(escape_line(&format!("they came from {}", others.join(", "))))
         });
     }
-    let mut told = Vec::new();
-    for calendar in meant {
-        let RemovedCalendar { removed: gone, withdrawn } =
+    let mut entries = Vec::new();
+    for calendar in matching {
+        let RemovedCalendar { removed, withdrawn } =
             assistant.remove_calendar(&calendar, ACTOR, Timestamp::now()).await?;
         if !*json {
             output::data(&escape_line(&format!(
                 "{}: {} removed, {} cancelled",
                 calendar.place,
-                many(gone, "event"),
+                many(removed, "event"),
                 many(withdrawn, "notification")
             )))?;
         }
-        told.push(json!({
+        entries.push(json!({
             "from": calendar.place,
             "calendar": calendar.id.as_str(),
-            "removed": gone,
+            "removed": removed,
             "cancelled": withdrawn,
         }));
     }
-    if *json { output::json(&json!({"forgotten": told})) } else { Ok(()) }
+    if *json { output::json(&json!({"forgotten": entries})) } else { Ok(()) }
 }
 
-/// Whether a calendar is what `from` names, or a file in the folder that it names.
+/// Returns whether `from` names the calendar, or the folder of its file.
 fn is_at(calendar: &Calendar, from: &Path) -> bool {
     if let Some(url) = address(from) {
-        // A collection has a slash behind it, whether it was written or not.
+        // The URL of a collection ends with a slash, which users may omit.
         return calendar.place.trim_end_matches('/') == url.trim_end_matches('/');
     }
     let (place, from) = (Path::new(&calendar.place), absolute(from));

@@ -41,8 +41,8 @@ pub(super) struct ImportArgs {
 /// Imports a calendar. The exit code is 1 when an event was left out.
 pub(super) async fn run(args: ImportArgs, assistant: &Assistant) -> Result<ExitCode, Failure> {
     let ImportArgs { user, from, remote, json } = args;
-    match remote.place(&from)? {
-        Some(place) => import_url::import(assistant, &user, &place, json).await,
+    match remote.calendar_address(&from)? {
+        Some(address) => import_url::import(assistant, &user, &address, json).await,
         None => import_files(assistant, &user, &from, json).await,
     }
 }
@@ -54,19 +54,19 @@ async fn import_files(
     json: bool,
 ) -> Result<ExitCode, Failure> {
     let now = Timestamp::now();
-    // Known before the first file is read, so that whatever fails then is the file's own.
+    // Checked before the first file is read, so that later errors concern the file.
     assistant.user(user).await?;
     let files = files(from)?;
     let deleted = deleted(assistant, user, from, &files).await?;
-    let (mut told, mut faulty) = (Vec::new(), false);
+    let (mut entries, mut faulty) = (Vec::new(), false);
     for file in &files {
         let shown = file.display().to_string();
         let imported = match import_file(assistant, user, file, now).await {
             Ok(imported) => imported,
-            // One file that is no calendar does not cost the others of its folder.
+            // A file that is not a calendar does not prevent the import of the others.
             Err(failure) if files.len() > 1 => {
                 output::note(escape_line(&format!("left out: {}", failure.message)));
-                told.push(json!({"file": shown, "problem": failure.message}));
+                entries.push(json!({"file": shown, "problem": failure.message}));
                 faulty = true;
                 continue;
             }
@@ -74,50 +74,49 @@ async fn import_files(
         };
         let left_out = print_faults(imported.issues.iter().map(|fault| (shown.as_str(), fault)));
         faulty |= left_out > 0;
-        let taken = imported.upserted;
+        let upserted = imported.upserted;
         if !json {
             output::data(&format!(
                 "{shown}: {} new, {} changed, {} as before, {} removed, {} left out",
-                taken.added, taken.updated, taken.same, imported.removed, left_out
+                upserted.added, upserted.updated, upserted.same, imported.removed, left_out
             ))?;
         }
-        told.push(json!({
+        entries.push(json!({
             "file": shown,
             "calendar": imported.calendar.id.as_str(),
-            "added": taken.added,
-            "updated": taken.updated,
-            "same": taken.same,
+            "added": upserted.added,
+            "updated": upserted.updated,
+            "same": upserted.same,
             "removed": imported.removed,
-            "cancelled": taken.withdrawn,
+            "cancelled": upserted.withdrawn,
             "faults": imported.issues.iter().map(fault).collect::<Vec<_>>(),
         }));
     }
     for calendar in deleted {
-        let RemovedCalendar { removed: gone, withdrawn } =
-            assistant.remove_calendar(&calendar, ACTOR, now).await?;
-        if gone == 0 {
+        let RemovedCalendar { removed, withdrawn } = assistant.remove_calendar(&calendar, ACTOR, now).await?;
+        if removed == 0 {
             continue;
         }
         if !json {
             output::data(&escape_line(&format!(
-                "{}: the file no longer exists, {gone} removed",
+                "{}: the file no longer exists, {removed} removed",
                 calendar.place
             )))?;
         }
         let id = calendar.id.as_str();
-        told.push(json!({
+        entries.push(json!({
             "file": calendar.place,
             "calendar": id,
             "added": 0,
             "updated": 0,
             "same": 0,
-            "removed": gone,
+            "removed": removed,
             "cancelled": withdrawn,
             "faults": [],
         }));
     }
     if json {
-        output::json(&json!({"imported": told}))?;
+        output::json(&json!({"imported": entries}))?;
     }
     Ok(if faulty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -129,7 +128,7 @@ async fn import_file(
     now: Timestamp,
 ) -> Result<Imported, Failure> {
     let shown = file.display();
-    let bytes = bytes_of(file).map_err(|error| {
+    let bytes = read_bytes(file).map_err(|error| {
         Failure::new(format!("cannot read {shown}: {error}")).hint("name a file or folder that you may read")
     })?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -137,11 +136,11 @@ async fn import_file(
     let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let origin = Origin { user: user.clone(), source: CalendarSource::File, place, name: name.clone() };
     let bar = bar(&name);
-    let tell = |done: usize, all: usize| {
+    let on_progress = |done: usize, all: usize| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
     };
-    let imported = assistant.import(&origin, text, ACTOR, now, &tell).await;
+    let imported = assistant.import(&origin, text, ACTOR, now, &on_progress).await;
     bar.finish_and_clear();
     imported.map_err(|error| {
         let message = format!("{shown}: {error}");
@@ -151,21 +150,21 @@ async fn import_file(
     })
 }
 
-/// Reads a file, or so much of it that the reader refuses it for its size.
-fn bytes_of(file: &Path) -> std::io::Result<Vec<u8>> {
+/// Reads a file, at most one byte more than the limit, so that the import rejects a larger file.
+fn read_bytes(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let open = open_regular(file).map_err(std::io::Error::other)?;
     open.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Events as they are taken over; drawn on a terminal alone.
+/// Makes the progress bar of an import, which is drawn on a terminal only.
 fn bar(name: &str) -> ProgressBar {
     output::bar("{bar:40} {pos} of {len} events  {msg}").with_message(escape_line(name))
 }
 
-/// Returns the calendars that were files of this folder and are not among those that it has now. A folder without any
-/// is no such folder: it may be a disk that is not there.
+/// Returns the imported calendars of this folder whose files no longer exist. `files` must not be empty: a folder without
+/// files may be a disk that is not mounted.
 async fn deleted(
     assistant: &Assistant,
     user: &UserId,
@@ -173,11 +172,13 @@ async fn deleted(
     files: &[PathBuf],
 ) -> Result<Vec<Calendar>, Failure> {
     let folder = absolute(folder);
-    let there: HashSet<PathBuf> = files.iter().map(|file| absolute(file)).collect();
+    let existing: HashSet<PathBuf> = files.iter().map(|file| absolute(file)).collect();
     let mut known = assistant.calendars(user).await?;
-    known.retain(|one| {
-        let place = Path::new(&one.place);
-        one.source == CalendarSource::File && place.parent() == Some(&folder) && !there.contains(place)
+    known.retain(|calendar| {
+        let place = Path::new(&calendar.place);
+        calendar.source == CalendarSource::File
+            && place.parent() == Some(&folder)
+            && !existing.contains(place)
     });
     Ok(known)
 }
@@ -200,11 +201,8 @@ fn files(from: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     files.sort();
     if files.is_empty() {
-        return Err(Failure::new(format!(
-            "{} holds no .ics file; what was read from it stays",
-            from.display()
-        ))
-        .hint("name a calendar file, a folder of them, or an address that begins with http"));
+        return Err(Failure::new(format!("{} has no .ics files; its imported events stay", from.display()))
+            .hint("name a calendar file, a folder of them, or an address that begins with http"));
     }
     Ok(files)
 }

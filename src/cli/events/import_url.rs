@@ -18,7 +18,7 @@ use adjutant_assistant::{Assistant, UserId};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_net::http_client::Login;
 
-/// How a server is asked.
+/// Options for a calendar on a server.
 #[derive(Debug, Args)]
 pub(super) struct Remote {
     /// The URL is a CalDAV collection; only changes since the last import are read
@@ -33,8 +33,8 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// Returns the server's place; `None` where `from` is a file or a folder.
-    pub(super) fn place(&self, from: &Path) -> Result<Option<CalendarAddress>, Failure> {
+    /// Returns the address of the calendar; `None` if `from` is a file or a folder.
+    pub(super) fn calendar_address(&self, from: &Path) -> Result<Option<CalendarAddress>, Failure> {
         let Some(url) = address(from) else {
             return if self.caldav || self.login.is_some() {
                 Err(Failure::usage("--caldav and --login need an address that begins with http")
@@ -56,31 +56,31 @@ impl Remote {
     }
 }
 
-/// Reads what changed and says what became of it. An event that was left out makes the exit code 1.
+/// Imports the changes and prints their number. The exit code is 1 if an event was left out.
 pub(super) async fn import(
     assistant: &Assistant,
     user: &UserId,
-    place: &CalendarAddress,
+    address: &CalendarAddress,
     json: bool,
 ) -> Result<ExitCode, Failure> {
     let user = assistant.user(user).await?;
     let pulled =
-        calendar_sync::pull(assistant, &user, place, ACTOR, Timestamp::now()).await.map_err(failed)?;
+        calendar_sync::pull(assistant, &user, address, ACTOR, Timestamp::now()).await.map_err(failed)?;
     let left_out = print_faults(pulled.issues.iter().map(|(name, fault)| (name.as_str(), fault)));
-    let taken = pulled.upserted;
+    let upserted = pulled.upserted;
     if json {
         let faults = pulled.issues.iter().map(|(name, one)| {
-            let mut told = fault(one);
-            told["place"] = Value::from(name.as_str());
-            told
+            let mut entry = fault(one);
+            entry["place"] = Value::from(name.as_str());
+            entry
         });
         output::json(&json!({
-            "asked_again": !pulled.unchanged,
-            "added": taken.added,
-            "updated": taken.updated,
-            "same": taken.same,
+            "changed": !pulled.unchanged,
+            "added": upserted.added,
+            "updated": upserted.updated,
+            "same": upserted.same,
             "removed": pulled.removed,
-            "cancelled": taken.withdrawn,
+            "cancelled": upserted.withdrawn,
             "faults": faults.collect::<Vec<_>>(),
         }))?;
     } else if pulled.unchanged {
@@ -88,20 +88,20 @@ pub(super) async fn import(
     } else {
         output::data(&format!(
             "{} new, {} changed, {} as before, {} removed, {} left out",
-            taken.added, taken.updated, taken.same, pulled.removed, left_out
+            upserted.added, upserted.updated, upserted.same, pulled.removed, left_out
         ))?;
     }
     Ok(if left_out == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Says what to do where nothing was read.
+/// Returns the failure of an import, with a hint.
 fn failed(error: Error) -> Failure {
     let message = error.to_string();
     match error {
         Error::Refused { status: 401 | 403 } => {
-            Failure::new(message).hint("name who reads it: `--login NAME --password-file FILE`")
+            Failure::new(message).hint("log in with `--login NAME --password-file FILE`")
         }
-        Error::Refused { status: 404 | 410 } => Failure::new(message).hint("look at the address again"),
+        Error::Refused { status: 404 | 410 } => Failure::new(message).hint("check the address"),
         Error::Refused { .. } | Error::Outbound(_) => {
             Failure::new(message).hint("the events of the last import are kept; try again later")
         }

@@ -47,22 +47,17 @@ pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Fai
     };
     let (found, more) = assistant.event_occurrences(&span, MAX_EVENTS).await?;
     if json {
-        let told = found.iter().map(|one| json::event(&one.event, Some(&one.occurrence), &zone));
-        let events: Vec<_> = told.collect();
+        let events = found.iter().map(|one| json::event(&one.event, Some(&one.occurrence), &zone));
+        let events: Vec<_> = events.collect();
         return output::json(&json!({"count": events.len(), "events": events, "more": more}));
-    }
-    if found.is_empty() {
-        output::note(
-            "there are no events in these days; `adjutant events import USER FILE` imports a calendar",
-        );
-        return Ok(());
     }
     let rows = found.iter().map(|one| {
         let at = zone.civil(one.occurrence.starts_at).strftime("%a %Y-%m-%d %H:%M").to_string();
         [at, escape_line(&one.event.title), one.event.id.to_string()]
     });
     let start = format!("START ({zone})");
-    output::table([&start, "EVENT", "ID"], 1, &rows.collect::<Vec<_>>())?;
+    let empty = "there are no events in these days; `adjutant events import USER FILE` imports a calendar";
+    output::table([&start, "EVENT", "ID"], 1, &rows.collect::<Vec<_>>(), empty)?;
     if more {
         output::note(format!("only the first {MAX_EVENTS}; ask for fewer days"));
     }

@@ -10,17 +10,17 @@ use crate::install::{Change, Client, Kind};
 use adjutant_base::config::env;
 use adjutant_base::text::escape_invisible::escape;
 
-/// Lines around a change.
-const AROUND: usize = 2;
-/// Of a line longer than this only the part that changes is shown, with this much around it.
+/// Unchanged lines around a change.
+const CONTEXT_LINES: usize = 2;
+/// Maximum characters of an uncut line. Of a longer line only the changed part is shown, with some characters around it.
 const MAX_LINE_CHARS: usize = 240;
-const BESIDE: usize = 40;
+const CONTEXT_CHARS: usize = 40;
 
 /// Prints one file's change to stdout.
 pub(super) fn change(client: Client, change: &Change) -> Result<(), Failure> {
-    let mut head = format!("{}: {} {}", client.title(), env::abbreviate(&change.path), change.kind().word());
+    let mut head = format!("{}: {} {}", client.title(), env::abbreviate(&change.path), change.kind().name());
     if let Some(target) = change.linked_to() {
-        head = format!("{head} (a link to {}, which is what changes)", target.display());
+        head = format!("{head} (a link to {}, the file that changes)", target.display());
     }
     output::data(&escape(&head))?;
     let colour = output::colour(&io::stdout());
@@ -44,7 +44,7 @@ pub(super) fn diff(change: &Change) -> String {
     let (before, after) = (change.before().replace("\r\n", "\n"), after.replace("\r\n", "\n"));
     let diff = TextDiff::from_lines(&before, &after);
     let mut text = String::new();
-    for hunk in diff.unified_diff().context_radius(AROUND).iter_hunks() {
+    for hunk in diff.unified_diff().context_radius(CONTEXT_LINES).iter_hunks() {
         let _ = writeln!(text, "{}", hunk.header());
         let lines: Vec<_> =
             hunk.iter_changes().map(|line| (line.tag(), line.value().trim_end_matches('\n'))).collect();
@@ -54,21 +54,21 @@ pub(super) fn diff(change: &Change) -> String {
                 ChangeTag::Insert => '+',
                 ChangeTag::Equal => ' ',
             };
-            // The line that this one takes the place of, or that takes its place.
+            // The line that this one replaces, or that replaces it.
             let other = match tag {
                 ChangeTag::Delete => lines.get(number + 1),
                 ChangeTag::Insert => number.checked_sub(1).and_then(|number| lines.get(number)),
                 ChangeTag::Equal => None,
             };
             let other = other.filter(|(other, _)| other != tag && *other != ChangeTag::Equal);
-            let _ = writeln!(text, "{sign}{}", shortened(line, other.map_or("", |(_, line)| line)));
+            let _ = writeln!(text, "{sign}{}", shorten(line, other.map_or("", |(_, line)| line)));
         }
     }
     text
 }
 
-/// Leaves out what a long line has in common with the other.
-fn shortened(line: &str, other: &str) -> String {
+/// Cuts the parts of a long line that are equal in the other.
+fn shorten(line: &str, other: &str) -> String {
     let characters: Vec<char> = line.chars().collect();
     if characters.len() <= MAX_LINE_CHARS {
         return line.to_owned();
@@ -76,8 +76,8 @@ fn shortened(line: &str, other: &str) -> String {
     let same = line.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
     let rest = characters.len().min(other.chars().count()) - same;
     let same_end = line.chars().rev().zip(other.chars().rev()).take(rest).take_while(|(a, b)| a == b).count();
-    let begin = same.saturating_sub(BESIDE);
-    let end = (characters.len() - same_end + BESIDE).min(characters.len());
+    let begin = same.saturating_sub(CONTEXT_CHARS);
+    let end = (characters.len() - same_end + CONTEXT_CHARS).min(characters.len());
     let middle: String = characters[begin..end].iter().collect();
     let mark = |cut: bool| if cut { "…" } else { "" };
     format!("{}{middle}{}", mark(begin > 0), mark(end < characters.len()))

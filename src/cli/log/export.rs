@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Filter, Wanted, content, title};
+use super::{Filter, FilterArgs, content, title};
+use crate::cli::one_of;
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_host::recorder::format::{Entry, Header};
@@ -21,9 +21,9 @@ pub(super) struct ExportArgs {
     #[arg(value_name = "RECORDING")]
     recording: Option<String>,
     #[command(flatten)]
-    wanted: Wanted,
+    filter: FilterArgs,
     /// jsonl, which `show` and `replay` read again, or markdown [default: jsonl]
-    #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = format(), hide_default_value = true)]
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = one_of([("jsonl", Format::Jsonl), ("markdown", Format::Markdown)]), hide_default_value = true)]
     format: Format,
     /// Write to this new file instead of stdout
     #[arg(short, long, value_name = "FILE")]
@@ -36,21 +36,16 @@ enum Format {
     Markdown,
 }
 
-fn format() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(["jsonl", "markdown"])
-        .map(|name| if name == "markdown" { Format::Markdown } else { Format::Jsonl })
-}
-
 /// Writes a recording as one text.
 pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let found = reader::find(folder, args.recording.as_deref())?;
     let mut header = reader::header(&found)?;
-    let mut filter = Filter::new(&args.wanted);
+    let mut filter = Filter::new(&args.filter);
     let mut body = String::new();
-    let mut hidden = 0;
+    let mut redacted_lines = 0;
     reader::entries(&found, |mut entry| {
-        if let Some(redacted) = filter.pass(&mut entry) {
-            hidden += usize::from(redacted);
+        if let Some(redacted) = filter.select(&mut entry) {
+            redacted_lines += usize::from(redacted);
             match args.format {
                 Format::Jsonl => {
                     body.push_str(&serde_json::to_string(&entry).unwrap_or_default());
@@ -61,8 +56,8 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<ExitCode, Failure>
         }
         true
     })?;
-    if !args.wanted.secrets {
-        header.redacted = Some(header.redacted.unwrap_or(0) + hidden);
+    if !args.filter.secrets {
+        header.redacted = Some(header.redacted.unwrap_or(0) + redacted_lines);
         header.about = redact::text(&header.about).into_owned();
         for word in &mut header.command {
             *word = redact::text(word).into_owned();
@@ -82,7 +77,7 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<ExitCode, Failure>
             written.map_err(|error| {
                 Failure::new(format!("{}: {error}", file.display())).hint("name another file with --output")
             })?;
-            output::note(format!("{} ({hidden} lines with secrets redacted)", file.display()));
+            output::note(format!("{} ({redacted_lines} lines with secrets redacted)", file.display()));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -94,9 +89,9 @@ fn page(header: &Header) -> String {
     let command = header.command.join(" ");
     let rows = [
         ("connection", header.edge.name()),
-        ("of", &header.about),
+        ("about", &header.about),
         ("command", &command),
-        ("began", &header.started),
+        ("started", &header.started),
         ("recorded by", &format!("adjutant {}", header.adjutant)),
         ("secrets redacted in", &redacted),
     ];
@@ -107,7 +102,7 @@ fn page(header: &Header) -> String {
     page
 }
 
-/// Writes an entry as a section: what it is, and its text in a fence that nothing in it can end.
+/// Writes an entry as a section: a heading, and its text in a fence that is longer than any in the text.
 fn section(page: &mut String, entry: &Entry<'_>) {
     let message = entry.message();
     let title = message.as_ref().map(title).unwrap_or_default().replace(['`', '<', '*', '#'], " ");
@@ -119,7 +114,7 @@ fn section(page: &mut String, entry: &Entry<'_>) {
         None => ("text", content(entry)),
     };
     let text = escape(&text);
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
+    let max_run = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(max_run.max(2) + 1);
     let _ = writeln!(page, "{fence}{language}\n{text}\n{fence}");
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
+use super::recordings;
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt::stamp;
@@ -19,11 +20,9 @@ pub(super) struct ListArgs {
     json: bool,
 }
 
-/// Prints what is recorded. A file that is none of ours is left out.
+/// Prints the recordings. Files that are not recordings are skipped.
 pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<ExitCode, Failure> {
-    let all = reader::list(folder).map_err(|error| {
-        Failure::new(format!("{}: {error}", folder.display())).hint("look at the permissions of this folder")
-    })?;
+    let all = recordings(folder)?;
     let known = all.iter().filter_map(|found| Some((found, reader::header(found).ok()?)));
     if args.json {
         let rows: Vec<_> = known
@@ -53,10 +52,7 @@ pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<ExitCode, Failure> {
             ]
         })
         .collect();
-    if rows.is_empty() {
-        output::note(format!("nothing is recorded in {}", folder.display()));
-    } else {
-        output::table(["SESSION", "OF", "SIZE", "LAST"], 1, &rows)?;
-    }
+    let empty = format!("there are no recordings in {}", folder.display());
+    output::table(["SESSION", "ABOUT", "SIZE", "LAST"], 1, &rows, &empty)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -18,14 +18,14 @@ use adjutant_host::process;
 use adjutant_host::recorder::reader;
 use adjutant_host::recorder::replay::{Due, Heard, Over, Player, Role};
 
-/// Bytes of a line; a longer one is not compared.
+/// Maximum bytes of a line; a longer line is not compared.
 const MAX_LINE_BYTES: usize = 32 << 20;
-/// Lines of a command that are read ahead.
-const AHEAD: usize = 64;
-/// The longest pause that is kept with `--paced`.
-const PAUSE: Duration = Duration::from_mins(1);
-/// How long a command may take to end once its input has.
-const END: Duration = Duration::from_secs(5);
+/// Capacity of the queue of lines from a command.
+const QUEUE_SIZE: usize = 64;
+/// Maximum pause with `--paced`.
+const MAX_PAUSE: Duration = Duration::from_mins(1);
+/// Time for a command to exit after the end of its input.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Arguments of `adjutant log replay`.
 #[derive(Debug, Args)]
@@ -59,14 +59,16 @@ pub(super) struct ReplayArgs {
     report: Option<PathBuf>,
 }
 
-/// Plays to the end; exit code 1 when something was not as it was recorded.
+/// Replays to the end. The exit code is 1 if something differs from the recording.
 pub(super) fn run(args: &ReplayArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let found = reader::find(folder, Some(&args.recording))?;
     let role = if args.command.is_empty() && args.to.is_none() { Role::Server } else { Role::Client };
     let over = if args.http.is_some() || args.to.is_some() { Over::Http } else { Over::Lines };
     let mut player = Player::new(role, over, &found, &args.ignore)?;
     if over == Over::Http && player.calls.is_empty() {
-        return Err(Failure::new("this recording is of no HTTP").hint("play it without --http and --to"));
+        return Err(
+            Failure::new("this recording has no HTTP messages").hint("replay it without --http and --to")
+        );
     }
     let exit = match (&args.to, args.http, role) {
         (Some(url), _, _) => {
@@ -83,11 +85,11 @@ pub(super) fn run(args: &ReplayArgs, folder: &Path) -> Result<ExitCode, Failure>
     let report = player.report();
     write_report(&player, args.report.as_deref())?;
     output::note(report.iter().map(|text| escape_line(text)).collect::<Vec<_>>().join("\n"));
-    // The code of a server that ended by itself is part of what it did.
+    // The code of a server that exited by itself is part of the recording.
     Ok(ExitCode::from(exit.unwrap_or(u8::from(report.len() > 1))))
 }
 
-/// Writes what is known up to now: a client may end its server by a signal.
+/// Writes the current report to the file, because a client may end its server by a signal.
 fn write_report(player: &Player, file: Option<&Path>) -> Result<(), Failure> {
     let Some(file) = file else { return Ok(()) };
     let text: String = player.report().iter().map(|text| escape_line(text) + "\n").collect();
@@ -96,8 +98,7 @@ fn write_report(player: &Player, file: Option<&Path>) -> Result<(), Failure> {
     })
 }
 
-/// Is the server: answers what comes on stdin. Returns the code that the recording's server ended with, where it did so
-/// before its client.
+/// Replays the server on stdin and stdout. Returns the exit code of the recorded server if it exited before its client.
 fn serve(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> {
     let mut stdin = BufReader::new(io::stdin().lock());
     let mut line = Vec::new();
@@ -116,17 +117,17 @@ fn serve(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
         if stdin.read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
-        if let Some(answer) = heard(player, &line) {
+        if let Some(answer) = on_line(player, &line) {
             output::raw(&[&answer[..], b"\n"].concat())?;
         }
     }
 }
 
-/// Is the client of a command: says what the recording's client said, when it did.
+/// Replays the client to a command: sends the recorded messages in their order.
 fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> {
     let failed = |error: io::Error| {
         Failure::new(format!("the command cannot be started: {error}"))
-            .hint("give the program's full path after `--`")
+            .hint("enter the full path of the program after `--`")
     };
     let mut child = process::spawn_tied(&args.command, Stdio::inherit()).map_err(failed)?;
     let mut input = child.stdin.take();
@@ -135,15 +136,15 @@ fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
     loop {
         while let Some(due) = player.due() {
             pause(&due, args);
-            say(&mut input, &due.bytes);
+            send_line(&mut input, &due.bytes);
         }
         if player.is_done() {
             break;
         }
         match lines.recv_timeout(timeout) {
             Ok(line) => {
-                if let Some(answer) = heard(player, &line) {
-                    say(&mut input, &answer);
+                if let Some(answer) = on_line(player, &line) {
+                    send_line(&mut input, &answer);
                 }
             }
             Err(RecvTimeoutError::Timeout) if player.waits_for().is_some() => player.give_up(),
@@ -151,10 +152,10 @@ fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
         }
     }
     drop(input);
-    let end = Instant::now() + END;
-    // What comes after the last answer was recorded as well.
+    let end = Instant::now() + EXIT_TIMEOUT;
+    // Messages after the last answer were recorded too.
     while let Ok(line) = lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
-        heard(player, &line);
+        on_line(player, &line);
     }
     if child.try_wait()?.is_none() && Instant::now() >= end {
         child.kill()?;
@@ -163,8 +164,8 @@ fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
     Ok(None)
 }
 
-/// Gives the player a line without its end; nothing where it is blank.
-fn heard(player: &mut Player, line: &[u8]) -> Option<Vec<u8>> {
+/// Passes a line to the player, unless it is blank, and returns the answer to it.
+fn on_line(player: &mut Player, line: &[u8]) -> Option<Vec<u8>> {
     let line = line.trim_ascii();
     if line.is_empty() || line.len() > MAX_LINE_BYTES {
         return None;
@@ -175,20 +176,20 @@ fn heard(player: &mut Player, line: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-fn say(input: &mut Option<impl Write>, line: &[u8]) {
-    let said = input.as_mut().map(|input| {
+fn send_line(input: &mut Option<impl Write>, line: &[u8]) {
+    let sent = input.as_mut().map(|input| {
         input.write_all(&[line, b"\n"].concat())?;
         input.flush()
     });
-    // A command that reads no more is told nothing more; what is missing then is found at the end.
-    if let Some(Err(_)) = said {
+    // The report at the end shows the messages that a command did not read.
+    if let Some(Err(_)) = sent {
         *input = None;
     }
 }
 
-/// Reads lines on a thread of their own, which ends with the command.
+/// Reads lines on a thread, which ends with the command.
 fn lines_of(output: impl io::Read + Send + 'static) -> Receiver<Vec<u8>> {
-    let (send, lines) = sync_channel(AHEAD);
+    let (send, lines) = sync_channel(QUEUE_SIZE);
     std::thread::spawn(move || {
         let mut output = BufReader::new(output);
         loop {
@@ -207,7 +208,7 @@ fn pause(due: &Due, args: &ReplayArgs) {
     std::thread::sleep(pause_of(due, args));
 }
 
-/// How long to wait before a line is said.
+/// Returns the pause before a line is sent.
 fn pause_of(due: &Due, args: &ReplayArgs) -> Duration {
-    if args.paced { Duration::from_micros(due.after).min(PAUSE) } else { Duration::ZERO }
+    if args.paced { Duration::from_micros(due.after).min(MAX_PAUSE) } else { Duration::ZERO }
 }

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Filter, Wanted, shown};
+use super::{Filter, FilterArgs, render};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::recorder::{reader, redact};
 
-/// Bytes that are gathered before they are printed.
-const GATHER: usize = 64 << 10;
+/// Bytes that are collected before they are printed.
+const BUFFER_SIZE: usize = 64 << 10;
 
 /// Arguments of `adjutant log show`.
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ pub(super) struct ShowArgs {
     #[arg(value_name = "RECORDING")]
     recording: Option<String>,
     #[command(flatten)]
-    wanted: Wanted,
+    filter: FilterArgs,
     /// Print each message whole
     #[arg(long)]
     full: bool,
@@ -37,19 +37,19 @@ pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<ExitCode, Failure> {
         let about = escape_line(&redact::text(&header.about));
         output::note(format!("{}: {about}, {}", header.session, header.started));
     }
-    let mut filter = Filter::new(&args.wanted);
+    let mut filter = Filter::new(&args.filter);
     let mut out = Vec::new();
     let mut written = Ok(true);
     reader::entries(&found, |mut entry| {
-        if filter.pass(&mut entry).is_some() {
+        if filter.select(&mut entry).is_some() {
             if args.json {
-                // Writing JSON into a vector fails for no value that is made here.
+                // Writing an entry as JSON into a vector cannot fail.
                 let _ = serde_json::to_writer(&mut out, &entry);
             } else {
-                out.extend_from_slice(shown(&entry, args.full).as_bytes());
+                out.extend_from_slice(render(&entry, args.full).as_bytes());
             }
             out.push(b'\n');
-            if out.len() > GATHER {
+            if out.len() > BUFFER_SIZE {
                 written = output::raw(&out);
                 out.clear();
             }

@@ -8,13 +8,13 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use super::{Filter, Wanted, shown};
+use super::{Filter, FilterArgs, recordings, render};
 use crate::cli::output::{self, Failure};
 use adjutant_host::recorder::format::Entry;
 use adjutant_host::recorder::reader;
 use adjutant_host::recorder::reader::{Found, TailReader};
 
-/// How often the files are looked at.
+/// Interval between two reads of the files.
 const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Arguments of `adjutant log tail`.
@@ -24,7 +24,7 @@ pub(super) struct TailArgs {
     #[arg(value_name = "RECORDING")]
     recording: Option<String>,
     #[command(flatten)]
-    wanted: Wanted,
+    filter: FilterArgs,
     /// Start with this many earlier messages
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10)]
     lines: usize,
@@ -39,31 +39,31 @@ pub(super) struct TailArgs {
     json: bool,
 }
 
-/// What is followed of one recording.
+/// Progress in one followed recording.
 struct Session<'a> {
     name: String,
     edge: String,
-    /// Bytes that it had when it was read last.
+    /// Bytes at the last read.
     bytes: u64,
     files: HashMap<PathBuf, TailReader>,
     filter: Filter<'a>,
 }
 
 impl<'a> Session<'a> {
-    fn new(found: &Found, wanted: &'a Wanted) -> Self {
+    fn new(found: &Found, args: &'a FilterArgs) -> Self {
         let edge = reader::header(found).map(|header| header.edge.to_string()).unwrap_or_default();
-        let (name, files, filter) = (found.name.clone(), HashMap::new(), Filter::new(wanted));
+        let (name, files, filter) = (found.name.clone(), HashMap::new(), Filter::new(args));
         Self { name, edge, bytes: 0, files, filter }
     }
 
-    /// Leaves out what it has now.
+    /// Skips all current entries.
     fn skip(&mut self, found: &Found) {
         self.bytes = found.bytes;
         self.files =
             found.files.iter().map(|path| (path.clone(), TailReader::from_end(path.clone()))).collect();
     }
 
-    /// Gives what came since the last call to `take`, until that says stop.
+    /// Passes new entries to `take` until it returns false. Returns whether to continue.
     fn read(
         &mut self,
         found: &Found,
@@ -76,11 +76,11 @@ impl<'a> Session<'a> {
         for path in &found.files {
             let following = self.files.entry(path.clone()).or_insert_with(|| TailReader::of(path.clone()));
             let (filter, name, edge) = (&mut self.filter, &self.name, &self.edge);
-            let go_on = following.read(|mut entry| match filter.pass(&mut entry) {
+            let more = following.read(|mut entry| match filter.select(&mut entry) {
                 Some(_) => take(text(&entry, name, edge, args)),
                 None => true,
             })?;
-            if !go_on {
+            if !more {
                 return Ok(false);
             }
         }
@@ -88,10 +88,10 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Prints what passes.
+/// Prints entries as they are recorded.
 pub(super) fn run(args: &TailArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let mut sessions: HashMap<String, Session<'_>> = HashMap::new();
-    // What has passed: the last of the recording that is asked for, or of the last one.
+    // The newest entries of the chosen recording, or of the newest one.
     let mut last = VecDeque::new();
     let chosen = match (&args.recording, reader::find(folder, args.recording.as_deref())) {
         (_, Ok(found)) => Some(found),
@@ -100,7 +100,7 @@ pub(super) fn run(args: &TailArgs, folder: &Path) -> Result<ExitCode, Failure> {
     };
     for found in all(args, folder, chosen.as_ref())? {
         let is_chosen = chosen.as_ref().is_some_and(|chosen| chosen.name == found.name);
-        let mut session = Session::new(&found, &args.wanted);
+        let mut session = Session::new(&found, &args.filter);
         if is_chosen && args.lines > 0 {
             session.read(&found, args, |line| {
                 last.push_back(line);
@@ -112,34 +112,32 @@ pub(super) fn run(args: &TailArgs, folder: &Path) -> Result<ExitCode, Failure> {
         }
         sessions.insert(found.name.clone(), session);
     }
-    let mut read_on = true;
+    let mut has_reader = true;
     for line in last {
-        read_on &= output::raw(line.as_bytes())?;
+        has_reader &= output::raw(line.as_bytes())?;
     }
-    if read_on && !args.no_follow {
-        output::note("waiting for what passes; Ctrl-C ends");
+    if has_reader && !args.no_follow {
+        output::note("waiting for new messages; Ctrl-C ends");
     }
-    while read_on && !args.no_follow {
+    while has_reader && !args.no_follow {
         std::thread::sleep(POLL_INTERVAL);
         for found in all(args, folder, chosen.as_ref())? {
             let session =
-                sessions.entry(found.name.clone()).or_insert_with(|| Session::new(&found, &args.wanted));
+                sessions.entry(found.name.clone()).or_insert_with(|| Session::new(&found, &args.filter));
             let mut written = Ok(true);
             session.read(&found, args, |line| {
                 written = output::raw(line.as_bytes());
                 matches!(written, Ok(true))
             })?;
-            read_on &= written?;
+            has_reader &= written?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns what is to be followed now; a recording that was asked for may have got another file.
+/// Returns the recordings to follow. The chosen recording may have new files.
 fn all(args: &TailArgs, folder: &Path, chosen: Option<&Found>) -> Result<Vec<Found>, Failure> {
-    let all = reader::list(folder).map_err(|error| {
-        Failure::new(format!("{}: {error}", folder.display())).hint("look at the permissions of this folder")
-    })?;
+    let all = recordings(folder)?;
     match (&args.recording, chosen) {
         (Some(_), Some(chosen)) => {
             let now = all.into_iter().find(|found| found.name == chosen.name);
@@ -152,7 +150,7 @@ fn all(args: &TailArgs, folder: &Path, chosen: Option<&Found>) -> Result<Vec<Fou
 fn text(entry: &Entry<'_>, session: &str, edge: &str, args: &TailArgs) -> String {
     if !args.json {
         let session = if args.recording.is_some() { String::new() } else { format!("{session}  ") };
-        return format!("{session}{}\n", shown(entry, args.full));
+        return format!("{session}{}\n", render(entry, args.full));
     }
     let mut value = json!({"connection": edge, "session": session});
     if let (Some(all), Ok(serde_json::Value::Object(entry))) =

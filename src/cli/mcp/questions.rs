@@ -1,7 +1,7 @@
 //! `adjutant mcp questions`: questions to the user, for a client that does not know the hub.
 //!
 //! Without `--http` this is `connect questions`, which starts a hub if none runs, because a question that nobody sees
-//! is worse than none. With `--http` this process has an Inbox of its own: it serves the contract at that address and
+//! is worse than none. With `--http` this process has a separate Inbox: it serves the contract at that address and
 //! on stdin and stdout, and serves a console. Its client may read stderr, so no link that logs in is written there:
 //! `adjutant open ADDR` gets it over a socket, which asks the kernel for the process that connects.
 
@@ -15,9 +15,8 @@ use tracing::level_filters::LevelFilter;
 
 use super::stdio;
 use crate::cli::output::{self, Failure};
-use crate::cli::shutdown_signal::Stop;
-use crate::cli::{Common, connect, open};
-use adjutant_agents::{CommandVariant, Selector};
+use crate::cli::shutdown_signal::ShutdownSignal;
+use crate::cli::{Common, connect, native_runners, open};
 use adjutant_app::App;
 use adjutant_app::client_registry::ConnectionKind;
 use adjutant_base::config::runners::RunnersConfig;
@@ -26,7 +25,7 @@ use adjutant_http as http;
 use adjutant_mcp as mcp;
 use adjutant_terminal::socket;
 
-/// How often pending questions are looked for.
+/// Interval between two checks for pending questions.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Serves until the client closes stdin; with an address and no client there, until a signal.
@@ -43,14 +42,12 @@ pub(super) fn run(address: Option<&str>, common: Common) -> Result<ExitCode, Fai
     };
     let overrides = Overrides { home: common.home, auth: Some(Auth::Token), ..Overrides::default() };
     let mut config = Config::load(overrides, Roots::User)?;
-    // The hub's rows are the hub's; who has the address has these.
+    // Another database than the hub's; a process with the same address continues with it.
     config.database = match address.port() {
         0 => Database::Memory,
         port => Database::File(config.home.join(format!("questions-{port}.db"))),
     };
-    let runners =
-        Selector::new(&RunnersConfig::default(), None, CommandVariant::Native).map_err(Failure::new)?;
-    let app = App::new(config, runners);
+    let app = App::new(config, native_runners(&RunnersConfig::default())?);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(serve(app, address))?;
     stdio::close();
@@ -66,7 +63,7 @@ async fn serve(app: Arc<App>, address: std::net::SocketAddr) -> Result<(), Failu
     let address = listener.address();
     output::note(format!("questions on http://{address}/mcp"));
     let _ = app.listening.console.set(listener.console().to_owned());
-    // A terminal, or nothing at all, is not a client whose end would mean anything.
+    // A terminal, or nothing at all, is not a client, so its end does not end this process.
     let client = rustix::fs::fstat(io::stdin()).is_ok_and(|found| {
         !matches!(FileType::from_raw_mode(found.st_mode), FileType::CharacterDevice | FileType::RegularFile)
     });
@@ -77,7 +74,7 @@ async fn serve(app: Arc<App>, address: std::net::SocketAddr) -> Result<(), Failu
         Arc::new(listener.links()),
         client.then(std::process::id),
     );
-    let mut stop = Stop::new()?;
+    let mut stop = ShutdownSignal::new()?;
     let timers = {
         let (questions, stop) = (app.questions.clone(), app.shutdown.clone());
         tokio::spawn(async move { questions.run_timers(stop, Duration::ZERO).await })
@@ -103,7 +100,7 @@ async fn serve(app: Arc<App>, address: std::net::SocketAddr) -> Result<(), Failu
                 std::future::pending::<()>().await;
             }
         } => {}
-        _ = stop.asked() => {}
+        _ = stop.received() => {}
     }
     app.shutdown.cancel();
     // A task that panicked has ended too.

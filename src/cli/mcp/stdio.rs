@@ -11,8 +11,8 @@ use rustix::fs::{FileType, OFlags};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::unix::pipe;
 
-/// Bytes that a pipe should hold, so that a large answer needs few turns; Linux allows this much to anybody.
-const PIPE: usize = 1024 * 1024;
+/// Capacity of a pipe, so that a large answer needs few writes; Linux allows this to every user.
+const PIPE_SIZE: usize = 1024 * 1024;
 
 type Input = Box<dyn AsyncRead + Send + Unpin>;
 type Output = Box<dyn AsyncWrite + Send + Unpin>;
@@ -36,7 +36,7 @@ pub(in crate::cli) fn open() -> io::Result<(Input, Output)> {
 /// Makes both block again: a shell may share them with the command that runs next.
 pub(super) fn close() {
     for stream in [io::stdin().as_fd(), io::stdout().as_fd()] {
-        // Nothing can be done about a stream that is gone.
+        // A closed stream needs no flags.
         if let Ok(flags) = rustix::fs::fcntl_getfl(stream) {
             let _ = rustix::fs::fcntl_setfl(stream, flags - OFlags::NONBLOCK);
         }
@@ -49,7 +49,7 @@ fn kind(stream: BorrowedFd<'_>) -> io::Result<FileType> {
 
 fn pipe_end(stream: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     // A smaller pipe works as well, only slower.
-    let _ = rustix::pipe::fcntl_setpipe_size(stream, PIPE);
+    let _ = rustix::pipe::fcntl_setpipe_size(stream, PIPE_SIZE);
     stream.try_clone_to_owned()
 }
 

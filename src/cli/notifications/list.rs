@@ -37,8 +37,8 @@ pub(super) struct ListArgs {
 }
 
 fn status() -> impl TypedValueParser<Value = Status> {
-    let words: Vec<&'static str> = Status::ALL.iter().map(|status| status.name()).collect();
-    PossibleValuesParser::new(words).try_map(|word| Status::from_name(&word).ok_or("no such state"))
+    let names = Status::ALL.iter().map(|status| status.name());
+    PossibleValuesParser::new(names).try_map(|name| Status::from_name(&name).ok_or("unknown state"))
 }
 
 /// Prints notifications by the time they are due.
@@ -58,20 +58,20 @@ pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Fai
     };
     let (found, more) = assistant.notifications(&due, MAX_NOTIFICATIONS).await?;
     if json {
-        let told: Vec<Value> = found.iter().map(|one| json::notification(one, &zone)).collect();
-        return output::json(&json!({"count": told.len(), "notifications": told, "more": more}));
-    }
-    if found.is_empty() {
-        output::note("nothing is due in these days; `adjutant notifications plan USER` plans");
-        return Ok(());
+        let notifications: Vec<Value> = found.iter().map(|one| json::notification(one, &zone)).collect();
+        return output::json(
+            &json!({"count": notifications.len(), "notifications": notifications, "more": more}),
+        );
     }
     let rows = found.iter().map(|one| {
         let at = zone.civil(one.due_at).strftime("%a %Y-%m-%d %H:%M").to_string();
-        let [status, by] = [one.status.name(), one.channel.name()].map(str::to_owned);
-        [at, status, by, escape_line(&one.wording.subject), one.id.to_string()]
+        let [status, channel] = [one.status.name(), one.channel.name()].map(str::to_owned);
+        [at, status, channel, escape_line(&one.wording.subject), one.id.to_string()]
     });
     let due = format!("DUE ({zone})");
-    output::table([due.as_str(), "STATUS", "BY", "NOTIFICATION", "ID"], 3, &rows.collect::<Vec<_>>())?;
+    let head = [due.as_str(), "STATUS", "CHANNEL", "NOTIFICATION", "ID"];
+    let empty = "nothing is due in these days; `adjutant notifications plan USER` plans notifications";
+    output::table(head, 3, &rows.collect::<Vec<_>>(), empty)?;
     if more {
         output::note(format!("only the first {MAX_NOTIFICATIONS}; ask for fewer days"));
     }

@@ -59,12 +59,12 @@ async fn plan(
 ) -> Result<(), Failure> {
     let unknown = |id: String| {
         Failure::new(format!("unknown event `{id}`"))
-            .hint("`adjutant events list --user USER` shows which there are")
+            .hint("`adjutant events list --user USER` lists the events")
     };
     let event = event.map(|id| EventId::parse(&id).ok_or_else(|| unknown(id))).transpose()?;
     let (now, started) = (Timestamp::now(), std::time::Instant::now());
     let assistant = &app.assistant;
-    // A provider may take its time. The spinner is drawn on a terminal only.
+    // A provider may be slow. The spinner is drawn on a terminal only.
     let bar = ProgressBar::new_spinner().with_message("planning");
     bar.enable_steady_tick(TICK_INTERVAL);
     let planned = planned_for(app, user, event.as_ref(), force, now).await;
@@ -73,9 +73,9 @@ async fn plan(
     let planning = &planned.planning;
     let zone = assistant.user(user).await?.preferences.zone;
     if json {
-        let mut told = json::planning(planning, now, started.elapsed(), &zone, &[]);
-        told["unasked"] = Value::from(planned.unasked);
-        return output::json(&told);
+        let mut value = json::planning(planning, now, started.elapsed(), &zone, &[]);
+        value["unasked"] = Value::from(planned.unasked);
+        return output::json(&value);
     }
     output::data(&format!(
         "{} planned, {} as before, {} withdrawn, for {}",
@@ -93,14 +93,14 @@ async fn plan(
     }
     for other in &planning.fell_back {
         output::note(format!(
-            "  planned by the policy: {}: {}",
+            "  planned by the default policy: {}: {}",
             escape_line(&other.title),
             escape_line(&other.why)
         ));
     }
     if planned.unasked > 0 {
-        let why = "one planning asks about this many; plan again for the next";
-        output::note(format!("  planned by the policy: {} more events: {why}", planned.unasked));
+        let why = "planning asks about a limited number at once; plan again for the next";
+        output::note(format!("  planned by the default policy: {} more events: {why}", planned.unasked));
     }
     Ok(())
 }

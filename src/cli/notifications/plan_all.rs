@@ -13,15 +13,15 @@ use adjutant_base::text::escape_invisible::escape_line;
 
 /// Users of one page.
 const PAGE_SIZE: u32 = 500;
-/// Users that are planned for at the same time: what they have to write is written together.
+/// Maximum users that are planned for at the same time. Their writes share transactions.
 const MAX_CONCURRENT_USERS: usize = 32;
 
-/// Plans for every user, page by page, and prints what that made in all.
+/// Plans for every user, page by page, and prints the totals.
 pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failure> {
     let now = Timestamp::now();
     let bar = output::bar("{spinner} {elapsed}  {pos} users planned for");
-    // Whoever is asked has so many hands; users at once would only wait for each other until their time is over.
-    let together = if app.config.assistant.advisers.is_empty() { MAX_CONCURRENT_USERS } else { 1 };
+    // Providers work one request at a time; concurrent users would wait for each other until their timeouts.
+    let concurrency = if app.config.assistant.advisers.is_empty() { MAX_CONCURRENT_USERS } else { 1 };
     let (mut users, mut processed, mut planned, mut kept, mut superseded) = (0_u64, 0, 0, 0, 0);
     let (mut fell_back, mut unasked, mut why) = (0, 0, None);
     let mut last: Option<User> = None;
@@ -30,7 +30,7 @@ pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failu
         let Some(end) = page.last() else { break };
         last = Some(end.clone());
         let each = page.iter().map(|user| planned_for(app, &user.id, None, force, now));
-        let mut done = stream::iter(each).buffer_unordered(together);
+        let mut done = stream::iter(each).buffer_unordered(concurrency);
         while let Some(one) = done.try_next().await? {
             let planning = one.planning;
             (fell_back, unasked) = (fell_back + planning.fell_back.len(), unasked + one.unasked);
@@ -60,13 +60,13 @@ pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failu
     ))?;
     if let Some(why) = why {
         output::note(format!(
-            "  planned by the policy: {fell_back} events, the first of them: {}",
+            "  planned by the default policy: {fell_back} events; the reason of the first: {}",
             escape_line(&why)
         ));
     }
     if unasked > 0 {
         output::note(format!(
-            "  planned by the default policy: {unasked} events about which no model was asked yet"
+            "  planned by the default policy: {unasked} events that no model was asked about yet"
         ));
     }
     Ok(())

@@ -11,8 +11,8 @@ use adjutant_app::proposals;
 use adjutant_app::proposals::{Client, PlanResult, Providers};
 use adjutant_assistant::{Error, EventId, UserId};
 
-/// Runs `planning`, and the tasks of runners meanwhile where the configuration asks runners. Every run has ended when
-/// this returns. When this process is killed, its runs end with it.
+/// Runs `planning`, and the task queue meanwhile if the configuration asks runners. All runs have ended when this returns.
+/// They also end if this process is killed.
 pub(super) async fn with_runners<T>(app: &Arc<App>, planning: impl Future<Output = T>) -> T {
     if !asks_runners(&app.config) {
         return planning.await;
@@ -26,7 +26,7 @@ pub(super) async fn with_runners<T>(app: &Arc<App>, planning: impl Future<Output
     planned
 }
 
-/// Plans with the configured providers. No client is connected to this process, so none is asked.
+/// Plans with the configured providers. This process has no connected client to ask.
 pub(super) async fn planned_for(
     app: &App,
     user: &UserId,

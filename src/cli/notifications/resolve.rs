@@ -1,12 +1,12 @@
 //! `adjutant notifications resolve`.
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;
 
-use super::super::local_assistant::ACTOR;
-use super::super::output::{self, Failure};
 use super::id::id;
+use crate::cli::local_assistant::ACTOR;
+use crate::cli::one_of;
+use crate::cli::output::{self, Failure};
 use adjutant_assistant::notifications::ResolvedAs;
 use adjutant_assistant::{Assistant, NotificationId};
 
@@ -17,18 +17,13 @@ pub(super) struct ResolveArgs {
     #[arg(value_parser = id)]
     id: NotificationId,
     /// `sent` if it arrived, `cancelled` if it is no longer wanted
-    #[arg(value_parser = resolved_as())]
-    resolved_as: ResolvedAs,
-}
-
-fn resolved_as() -> impl TypedValueParser<Value = ResolvedAs> {
-    PossibleValuesParser::new(["sent", "cancelled"])
-        .map(|word| if word == "sent" { ResolvedAs::Sent } else { ResolvedAs::Cancelled })
+    #[arg(value_parser = one_of([("sent", ResolvedAs::Sent), ("cancelled", ResolvedAs::Cancelled)]))]
+    state: ResolvedAs,
 }
 
 /// Sets the outcome of a notification whose state is unknown.
 pub(super) async fn run(args: &ResolveArgs, assistant: &Assistant) -> Result<(), Failure> {
-    let settled = assistant.resolve(&args.id, args.resolved_as, ACTOR, Timestamp::now()).await?;
-    output::note(format!("settled: {}", settled.status.name()));
+    let resolved = assistant.resolve(&args.id, args.state, ACTOR, Timestamp::now()).await?;
+    output::note(format!("resolved: {}", resolved.status.name()));
     Ok(())
 }

@@ -28,7 +28,7 @@ pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Fa
     let attempts = assistant.attempts(id).await?;
     let mut value = json::notification(&one, &zone);
     value["text"] = Value::from(one.wording.text.as_str());
-    value["tries"] = attempts
+    value["attempts"] = attempts
         .iter()
         .map(|attempt| {
             json!({
@@ -53,10 +53,10 @@ pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Fa
     lines.extend(one.error.iter().map(|error| format!("  {}", escape_line(error))));
     lines.extend(one.reasons.iter().map(|reason| format!("  {}: {}", reason.by, escape_line(&reason.why))));
     for attempt in &attempts {
-        let outcome = attempt.outcome.as_deref().unwrap_or("goes on");
+        let outcome = attempt.outcome.as_deref().unwrap_or("running");
         let detail = escape_line(attempt.detail.as_deref().unwrap_or_default());
         lines.push(format!(
-            "  try {} at {}: {outcome} {detail}",
+            "  attempt {} at {}: {outcome} {detail}",
             attempt.number,
             json::time(attempt.started_at, &zone)
         ));

@@ -31,23 +31,23 @@ pub(super) struct SimulateArgs {
     json: bool,
 }
 
-/// Plays the days and prints what would be told.
+/// Simulates the days and prints their notifications.
 pub(super) async fn run(args: &SimulateArgs, assistant: &Assistant) -> Result<(), Failure> {
     let user = assistant.user(&args.user).await?;
     let rules = assistant.rules(&user.id).await?;
     let start = args.from.unwrap_or_else(Timestamp::now);
     let bar = output::bar("{bar:40} day {pos} of {len}  {msg}");
     bar.set_length(args.days.unsigned_abs());
-    let mut foreseen = Vec::new();
+    let mut plans = Vec::new();
     for day in 0..args.days {
         let at = |days: i64| start.saturating_add(SignedDuration::from_hours(24 * days));
         let (from, until) = (at(day).map_err(Failure::new)?, at(day + 1).map_err(Failure::new)?);
         bar.set_message(user.preferences.zone.civil(from).date().to_string());
         let (found, more) = assistant.simulate(&user, &rules, from, until, start).await?;
         if more {
-            output::note(format!("there is more on {from} than can be shown"));
+            output::note(format!("there are more events on {from} than are shown"));
         }
-        foreseen.extend(found);
+        plans.extend(found);
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -56,49 +56,49 @@ pub(super) async fn run(args: &SimulateArgs, assistant: &Assistant) -> Result<()
             "user": user.id,
             "time_zone": user.preferences.zone,
             "days": args.days,
-            "events": foreseen.iter().map(|one| entry(&user, one)).collect::<Vec<_>>(),
+            "events": plans.iter().map(|one| entry(&user, one)).collect::<Vec<_>>(),
         }))?;
         return Ok(());
     }
-    as_text(args, &user, &foreseen)
+    as_text(args, &user, &plans)
 }
 
-fn as_text(args: &SimulateArgs, user: &User, foreseen: &[SimulatedPlan]) -> Result<(), Failure> {
+fn as_text(args: &SimulateArgs, user: &User, plans: &[SimulatedPlan]) -> Result<(), Failure> {
     let zone = &user.preferences.zone;
-    let mut told: Vec<(&Planned, &SimulatedPlan)> =
-        foreseen.iter().flat_map(|one| one.notifications.iter().map(move |planned| (planned, one))).collect();
-    told.sort_by_key(|(planned, _)| planned.due_at);
+    let mut notifications: Vec<(&Planned, &SimulatedPlan)> =
+        plans.iter().flat_map(|one| one.notifications.iter().map(move |planned| (planned, one))).collect();
+    notifications.sort_by_key(|(planned, _)| planned.due_at);
     let reasons = |reasons: &[Reason]| {
         reasons.iter().map(|reason| format!("{}: {}", reason.by, reason.why)).collect::<Vec<_>>().join("; ")
     };
-    let rows: Vec<[String; 3]> = told
+    let rows: Vec<[String; 3]> = notifications
         .iter()
         .map(|(planned, one)| {
-            let mut what = one.event_occurrence.event.title.clone();
+            let mut title = one.event_occurrence.event.title.clone();
             if args.why {
-                what = format!("{what} — {}", reasons(&planned.reasons));
+                title = format!("{title} — {}", reasons(&planned.reasons));
             }
             let when = zone.civil(planned.due_at).strftime("%a %Y-%m-%d %H:%M").to_string();
-            [when, escape_line(&what), planned.channel.name().to_owned()]
+            [when, escape_line(&title), planned.channel.name().to_owned()]
         })
         .collect();
-    output::table(["WHEN", "WHAT", "HOW"], 1, &rows)?;
-    let silent: Vec<_> = foreseen.iter().filter(|one| one.notifications.is_empty()).collect();
+    output::table(["WHEN", "EVENT", "CHANNEL"], 1, &rows, "no notification would be sent")?;
+    let silent: Vec<_> = plans.iter().filter(|one| one.notifications.is_empty()).collect();
     if args.why {
         for one in &silent {
             let when = zone.civil(one.event_occurrence.occurrence.starts_at).strftime("%a %Y-%m-%d %H:%M");
             let why = reasons(&one.reasons);
             output::note(escape_line(&format!(
-                "no notification about {} at {when}: {why}",
+                "no notification for {} at {when}: {why}",
                 one.event_occurrence.event.title
             )));
         }
     }
     output::note(format!(
-        "{} in {}: {}, nothing about {} of them; times are {zone}'s",
-        many(foreseen.len() as u64, "event"),
+        "{} in {}: {}, none for {} of the events; times are in {zone}",
+        many(plans.len() as u64, "event"),
         many(args.days.unsigned_abs(), "day"),
-        many(told.len() as u64, "notification"),
+        many(notifications.len() as u64, "notification"),
         silent.len()
     ));
     Ok(())

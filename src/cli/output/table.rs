@@ -4,45 +4,45 @@ use std::fmt::Write as _;
 
 use super::clipped;
 
-/// So much of the cell that gives way stays readable; with less it goes on a line of its own.
-const READABLE: usize = 20;
-/// How far such a line is indented.
+/// Minimum width of the flexible cell; a narrower one moves to a line below its row.
+const MIN_WIDTH: usize = 20;
+/// Indentation of that line.
 const INDENT: usize = 4;
 
-/// What stands around the first cell of a row: an escape sequence and its end, or nothing.
+/// Escape sequences before and after the first cell of a row; empty without a style.
 pub(super) type Style = (&'static str, &'static str);
 
-/// Returns the head and the rows as lines of at most `width` characters, as far as the cells beside the one numbered
-/// `yields` allow it: that one is cut, and where there is no room for it, it follows below its row. No other cell
-/// is ever cut, for it may be an id that somebody copies.
+/// Returns the head and the rows as lines of at most `width` characters, if the other cells allow it. The cell in the
+/// column `flexible` is cut, or moved below its row. No other cell is cut, because it may be an id to copy.
 pub(super) fn lines<const N: usize>(
     head: [&str; N],
-    yields: usize,
+    flexible: usize,
     rows: &[[String; N]],
     width: Option<usize>,
     style: Style,
 ) -> Vec<String> {
-    let longest = |column: usize| {
+    let max_width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         cells.chain([head[column].len()]).max().unwrap_or(0)
     };
-    let mut widths: [usize; N] = std::array::from_fn(longest);
-    let others: usize = (0..N).filter(|column| *column != yields).map(|column| widths[column] + 2).sum();
-    let room = width.map_or(usize::MAX, |width| width.saturating_sub(others));
-    let below = room < widths[yields].min(READABLE);
-    widths[yields] = widths[yields].min(room);
+    let mut widths: [usize; N] = std::array::from_fn(max_width);
+    let others: usize = (0..N).filter(|column| *column != flexible).map(|column| widths[column] + 2).sum();
+    let available = width.map_or(usize::MAX, |width| width.saturating_sub(others));
+    let below = available < widths[flexible].min(MIN_WIDTH);
+    widths[flexible] = widths[flexible].min(available);
     let line = |style: Style, cells: [&str; N]| {
         let mut line = String::new();
-        for (column, cell) in cells.into_iter().enumerate().filter(|(column, _)| !below || *column != yields)
+        for (column, cell) in
+            cells.into_iter().enumerate().filter(|(column, _)| !below || *column != flexible)
         {
             let (begin, end) = if column == 0 { style } else { ("", "") };
-            let cell = if column == yields { clipped(cell, room) } else { cell.to_owned() };
+            let cell = if column == flexible { clipped(cell, available) } else { cell.to_owned() };
             let _ = write!(line, "{begin}{cell:<0$}{end}  ", widths[column]);
         }
         let mut line = line.trim_end().to_owned();
-        if below && !cells[yields].is_empty() {
-            let room = width.unwrap_or(usize::MAX).saturating_sub(INDENT).max(READABLE);
-            let _ = write!(line, "\n{:INDENT$}{}", "", clipped(cells[yields], room));
+        if below && !cells[flexible].is_empty() {
+            let available = width.unwrap_or(usize::MAX).saturating_sub(INDENT).max(MIN_WIDTH);
+            let _ = write!(line, "\n{:INDENT$}{}", "", clipped(cells[flexible], available));
         }
         line
     };
@@ -50,25 +50,25 @@ pub(super) fn lines<const N: usize>(
     std::iter::once(line(("", ""), head)).chain(rows).collect()
 }
 
-/// Breaks a text that begins `indent` characters behind the margin between its words, so that it stays behind it. A word
-/// that is longer than the room is left whole: it may be a path that somebody copies.
+/// Wraps a text between its words, with all lines in the column `indent`. A word that is longer than a line is not cut,
+/// because it may be a path to copy.
 pub(super) fn wrapped(text: &str, indent: usize, width: Option<usize>) -> String {
-    let room = width.map_or(usize::MAX, |width| width.saturating_sub(indent).max(READABLE));
-    let mut whole = String::new();
+    let available = width.map_or(usize::MAX, |width| width.saturating_sub(indent).max(MIN_WIDTH));
+    let mut wrapped = String::new();
     let mut used = 0;
     for word in text.split(' ') {
         let length = word.chars().count();
-        if used > 0 && used + 1 + length > room {
-            let _ = write!(whole, "\n{:indent$}", "");
+        if used > 0 && used + 1 + length > available {
+            let _ = write!(wrapped, "\n{:indent$}", "");
             used = 0;
         } else if used > 0 {
-            whole.push(' ');
+            wrapped.push(' ');
             used += 1;
         }
-        whole.push_str(word);
+        wrapped.push_str(word);
         used += length;
     }
-    whole
+    wrapped
 }
 
 #[cfg(test)]
@@ -88,13 +88,13 @@ mod tests {
     }
 
     fn table(width: usize) -> String {
-        let row = |name: &str, what: &str| [name.to_owned(), what.to_owned(), "0199aabbccddeeff".to_owned()];
+        let row = |name: &str, text: &str| [name.to_owned(), text.to_owned(), "0199aabbccddeeff".to_owned()];
         let rows = [row("bees", "How bees sleep, and why they do it on flowers"), row("x", "")];
         lines(["NAME", "WHAT", "ID"], 1, &rows, Some(width), ("", "")).join("\n")
     }
 
     #[test]
-    fn a_wide_screen_shows_all_and_a_narrow_one_cuts_what_yields() {
+    fn a_wide_screen_shows_all_and_a_narrow_one_cuts_the_flexible_column() {
         let wide = "NAME  WHAT                                           ID\n\
                     bees  How bees sleep, and why they do it on flowers  0199aabbccddeeff\n\
                     x                                                    0199aabbccddeeff";

@@ -1,31 +1,30 @@
 //! `adjutant prompts export`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::super::Common;
-use super::super::file_report;
-use super::super::file_report::{Done, Handling, Row};
-use super::super::output::{self, Failure};
-use super::super::source_files::{place, shown};
 use super::{Folders, find};
+use crate::cli::Common;
+use crate::cli::file_report::{self, Done, Handling, Row};
+use crate::cli::output::{self, Failure};
+use crate::cli::source_files::{label, relative};
 use adjutant_prompts::export::{self, Outcome};
 use adjutant_prompts::formats::Format;
 
 /// Arguments of `adjutant prompts export`.
 #[derive(Debug, Args)]
 pub(super) struct ExportArgs {
-    /// A workspace or home, or the very folder the files go to
+    /// A workspace or home, or the folder of the files itself
     #[arg(value_name = "TO")]
     path: PathBuf,
     /// Which program the files are for
     #[arg(long = "to", value_name = "FORMAT", value_parser = format())]
     format: Format,
-    /// Only these prompts; all without
+    /// Only these prompts [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]
@@ -42,7 +41,7 @@ pub(super) fn format() -> impl TypedValueParser<Value = Format> {
 
 /// Writes the prompts in the other program's format.
 pub(super) fn run(args: ExportArgs, common: Common) -> Result<ExitCode, Failure> {
-    let (_, catalogue) = args.folders.load(common)?;
+    let catalogue = args.folders.load(common)?;
     let mut prompts = Vec::new();
     for name in &args.names {
         let prompt = find(&catalogue, name)?;
@@ -54,31 +53,18 @@ pub(super) fn run(args: ExportArgs, common: Common) -> Result<ExitCode, Failure>
         prompts = catalogue.prompts.values().cloned().collect();
     }
     let base = std::env::current_dir()?;
-    let shown = |path: &Path| shown(path, &base);
     let mut rows = Vec::new();
     for step in export::plan(prompts, args.format, &args.path) {
-        let format = args.format.name();
-        let (name, from) = (step.prompt.name.clone(), place(&step.prompt.source));
-        let row = match step.outcome {
+        let (done, to, reason) = match step.outcome {
             Outcome::Place { to, text, change } => {
                 let (done, reason) = file_report::write(&to, &text, change, args.handling);
-                Row { done, name, from, format, to: Some(shown(&to)), reason, notes: step.notes }
+                (done, Some(relative(&to, &base)), reason)
             }
-            Outcome::Unfit(reason) => {
-                let done = if args.names.is_empty() { Done::LeftOut } else { Done::Failed };
-                Row { done, name, from, format, to: None, reason: Some(reason), notes: step.notes }
-            }
-            Outcome::Bad(reason) => Row {
-                done: Done::Failed,
-                name,
-                from,
-                format,
-                to: None,
-                reason: Some(reason),
-                notes: step.notes,
-            },
+            Outcome::Unfit(reason) if args.names.is_empty() => (Done::LeftOut, None, Some(reason)),
+            Outcome::Unfit(reason) | Outcome::Bad(reason) => (Done::Failed, None, Some(reason)),
         };
-        rows.push(row);
+        let (name, from) = (step.prompt.name.clone(), label(&step.prompt.source));
+        rows.push(Row { done, name, from, format: args.format.name(), to, reason, notes: step.notes });
     }
     let code = file_report::print(&rows, args.handling)?;
     if args.format == Format::Codex && !args.handling.json {

@@ -1,15 +1,14 @@
 //! `adjutant prompts import`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::super::Common;
-use super::super::file_report;
-use super::super::file_report::{Done, Handling, Row};
-use super::super::output::Failure;
-use super::super::source_files::shown;
+use crate::cli::Common;
+use crate::cli::file_report::{self, Done, Handling, Row, same_name};
+use crate::cli::output::Failure;
+use crate::cli::source_files::relative;
 use adjutant_base::config::Roots;
 use adjutant_prompts::formats::Format;
 use adjutant_prompts::import::{self, Error, Outcome};
@@ -23,47 +22,32 @@ pub(super) struct ImportArgs {
     /// Format of the files, if their path does not determine it
     #[arg(long, value_name = "FORMAT", value_parser = super::export::format())]
     from: Option<Format>,
-    /// Put the prompts into this folder instead of the user's own
+    /// Write the prompts into this folder instead of the home folder
     #[arg(long, value_name = "DIR", visible_alias = "prompts-dir")]
     into: Option<PathBuf>,
     #[command(flatten)]
     handling: Handling,
 }
 
-/// Reads every file that is found and writes the prompts it gives.
+/// Reads the files of another program and writes their prompts.
 pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
     let limits = config.prompts.limits();
     let into = args.into.unwrap_or_else(|| config.home.join("prompts"));
     let found = import::find(&args.path, args.from, limits).map_err(|error| failure(&error))?;
     let base = std::env::current_dir()?;
-    let shown = |path: &Path| shown(path, &base);
     let mut rows = Vec::new();
     for step in import::plan(found, &into, limits) {
-        let (from, format) = (shown(&step.from), step.format.name());
-        let row = match step.outcome {
+        let (name, done, to, reason) = match step.outcome {
             Outcome::Place { name, to, text, change } => {
                 let (done, reason) = file_report::write(&to, &text, change, args.handling);
-                Row { done, name, from, format, to: Some(shown(&to)), reason, notes: step.notes }
+                (name, done, Some(relative(&to, &base)), reason)
             }
-            Outcome::Taken { name, by } => {
-                let reason = Some(format!("{} gives a prompt of the same name", shown(&by)));
-                Row { done: Done::Failed, name, from, format, to: None, reason, notes: step.notes }
-            }
-            Outcome::Bad(reason) => {
-                let name = step.from.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                Row {
-                    done: Done::Failed,
-                    name,
-                    from,
-                    format,
-                    to: None,
-                    reason: Some(reason),
-                    notes: step.notes,
-                }
-            }
+            Outcome::Taken { name, by } => (name, Done::Failed, None, Some(same_name("prompt", &by, &base))),
+            Outcome::Bad(reason) => (file_report::stem(&step.from), Done::Failed, None, Some(reason)),
         };
-        rows.push(row);
+        let from = relative(&step.from, &base);
+        rows.push(Row { done, name, from, format: step.format.name(), to, reason, notes: step.notes });
     }
     file_report::print(&rows, args.handling)
 }

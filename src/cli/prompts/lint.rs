@@ -6,11 +6,10 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::super::Common;
-use super::super::output::{self, Failure};
-use super::super::source_files::shown;
 use super::Folders;
-use adjutant_base::text::escape_invisible::escape_line;
+use crate::cli::Common;
+use crate::cli::output::{self, Failure};
+use crate::cli::source_files::{print_finding, relative};
 use adjutant_host::files::Severity;
 use adjutant_prompts::lint::{self, Finding, Report, sarif};
 
@@ -40,7 +39,7 @@ enum Format {
     Sarif,
 }
 
-/// Prints the findings; one of level error makes the exit code 1.
+/// Prints the findings. The exit code is 1 if one of them is an error.
 pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = args.folders.config(common)?;
     let limits = config.prompts.limits();
@@ -61,15 +60,8 @@ pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
 
 fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
     for Finding { rule, severity, file, line, column, message, hint } in &report.findings {
-        let file = shown(file, base);
-        output::data(&escape_line(&format!(
-            "{file}:{line}:{column}: {}[{}]: {message}",
-            severity.name(),
-            rule.id
-        )))?;
-        if let Some(hint) = hint {
-            output::data(&format!("  hint: {}", escape_line(hint)))?;
-        }
+        let place = format!("{}:{line}:{column}", relative(file, base));
+        print_finding(&place, (*severity, rule.id), message, hint.as_deref())?;
     }
     output::note(Severity::tally(report.files, |severity| report.count(severity)));
     Ok(())

@@ -2,53 +2,29 @@
 
 use std::fmt::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::output::{self, Failure};
-use super::super::{Common, source_files};
 use super::{Folders, find};
-use adjutant_base::text::escape_invisible::escape;
+use crate::cli::Common;
+use crate::cli::output::Failure;
+use crate::cli::source_files::{self, ShowArgs};
+use adjutant_host::files::Source;
 use adjutant_prompts::formats::placeholders::{default_text, value_text};
-use adjutant_prompts::{Argument, Catalogue, Engine, Prompt, bundled_text};
-
-/// Arguments of `adjutant prompts show`.
-#[derive(Debug, Args)]
-pub(super) struct ShowArgs {
-    /// The prompt's name or alias
-    name: String,
-    /// Print the file itself
-    #[arg(long, conflicts_with = "json")]
-    source: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    folders: Folders,
-}
+use adjutant_prompts::{Argument, Engine, Prompt, bundled_text};
 
 /// Prints one prompt.
-pub(super) fn run(args: ShowArgs, common: Common) -> Result<ExitCode, Failure> {
-    let (_, catalogue) = args.folders.load(common)?;
+pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<ExitCode, Failure> {
+    let catalogue = args.folders.load(common)?;
     let prompt = find(&catalogue, &args.name)?;
-    if args.source {
-        let bundled = bundled_text(&prompt.source.relative).unwrap_or(&prompt.body);
-        output::text(source_files::text(&prompt.source, bundled)?.trim_end_matches('\n'))?;
-    } else if args.json {
-        output::json(&as_json(prompt, &catalogue))?;
-    } else {
-        output::data(&escape(as_text(prompt, &catalogue).trim_end()))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let overridden = catalogue.overridden.iter().filter(|other| other.name == prompt.name);
+    let overridden: Vec<&Source> = overridden.map(|other| &other.source).collect();
+    let bundled = bundled_text(&prompt.source.relative).unwrap_or(&prompt.body);
+    let (json, text) = (as_json(prompt, &overridden), as_text(prompt, &overridden));
+    source_files::print_entry(args, &prompt.source, bundled, &json, &text)
 }
 
-fn hides<'a>(prompt: &Prompt, catalogue: &'a Catalogue) -> Vec<&'a Arc<Prompt>> {
-    catalogue.overridden.iter().filter(|hidden| hidden.name == prompt.name).collect()
-}
-
-fn as_text(prompt: &Prompt, catalogue: &Catalogue) -> String {
+fn as_text(prompt: &Prompt, overridden: &[&Source]) -> String {
     let mut text = format!("{}\n", prompt.name);
     let mut line = |text_line: &str| {
         text.push_str(text_line);
@@ -62,15 +38,15 @@ fn as_text(prompt: &Prompt, catalogue: &Catalogue) -> String {
         line(&prompt.description);
     }
     line("");
-    line(&format!("source   {}", source_files::file(&prompt.source)));
-    for hidden in hides(prompt, catalogue) {
-        line(&format!("hides    {}", source_files::place(&hidden.source)));
+    line(&format!("source    {}", source_files::file(&prompt.source)));
+    for other in overridden {
+        line(&format!("overrides {}", source_files::label(other)));
     }
     if !prompt.aliases.is_empty() {
-        line(&format!("aliases  {}", prompt.aliases.join(", ")));
+        line(&format!("aliases   {}", prompt.aliases.join(", ")));
     }
-    line(&format!("engine   {}", engine(prompt.engine)));
-    line(&format!("digest   {}", prompt.digest));
+    line(&format!("engine    {}", engine(prompt.engine)));
+    line(&format!("digest    {}", prompt.digest));
     if !prompt.arguments.is_empty() {
         line("");
         line("arguments");
@@ -84,11 +60,11 @@ fn as_text(prompt: &Prompt, catalogue: &Catalogue) -> String {
         line(&format!("  {:width$}  {about}", argument.name));
     }
     line("");
-    line(&format!("try      {}", usage(prompt)));
+    line(&format!("try       {}", usage(prompt)));
     text
 }
 
-/// Returns an example of how it is called.
+/// Returns a command line that expands the prompt.
 fn usage(prompt: &Prompt) -> String {
     let values = prompt.arguments.iter().filter(|argument| argument.name != "input").map(|argument| {
         let value = default_text(argument)
@@ -99,7 +75,7 @@ fn usage(prompt: &Prompt) -> String {
     format!("adjutant prompts expand {}{} \"some text\"", prompt.name, values.collect::<String>())
 }
 
-/// Returns type and limits of an argument in words.
+/// Describes the type and the limits of an argument.
 fn rule(argument: &Argument) -> String {
     let mut words = argument.kind.name().to_owned();
     if argument.required {
@@ -126,7 +102,7 @@ fn engine(engine: Engine) -> &'static str {
     }
 }
 
-fn as_json(prompt: &Prompt, catalogue: &Catalogue) -> Value {
+fn as_json(prompt: &Prompt, overridden: &[&Source]) -> Value {
     let arguments = prompt.arguments.iter().map(|argument| {
         json!({
             "name": argument.name,
@@ -147,7 +123,7 @@ fn as_json(prompt: &Prompt, catalogue: &Catalogue) -> Value {
         "engine": engine(prompt.engine),
         "digest": prompt.digest,
         "source": source_files::as_json(&prompt.source),
-        "hides": hides(prompt, catalogue).iter().map(|hidden| source_files::as_json(&hidden.source)).collect::<Vec<_>>(),
+        "overrides": overridden.iter().map(|other| source_files::as_json(other)).collect::<Vec<_>>(),
         "body": prompt.body,
     })
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{SHORT, state};
+use super::{SHORT_ID_LEN, state};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::ControlClient;
@@ -13,7 +13,7 @@ use adjutant_terminal::socket::control::questions::{Query, QuestionDetails};
 /// Arguments of `adjutant questions list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Only questions with this in their title, client or folder
+    /// Only questions with this text in their title, client or folder
     query: Option<String>,
     /// List decided questions, the newest first
     #[arg(long)]
@@ -26,7 +26,7 @@ pub(super) struct ListArgs {
     json: bool,
 }
 
-/// Prints what there is.
+/// Prints the questions.
 pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let ListArgs { query, decided, limit, json } = args;
     let searched = query.is_some();
@@ -35,25 +35,22 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode
         output::json(&listed)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if listed.questions.is_empty() {
-        output::note(match (searched, decided) {
-            (true, _) => "no question is like that",
-            (false, true) => "no question was decided yet",
-            (false, false) => "there are no pending questions; --decided shows decided questions",
-        });
-        return Ok(ExitCode::SUCCESS);
-    }
-    let row = |looked: &QuestionDetails| {
-        let question = &looked.question;
-        let id = question.ticket.get(..SHORT).unwrap_or(&question.ticket);
-        [id.to_owned(), escape_line(&question.title), escape_line(question.asker()), state(looked)]
+    let empty = match (searched, decided) {
+        (true, _) => "no question matches",
+        (false, true) => "no question was decided yet",
+        (false, false) => "there are no pending questions; --decided shows decided questions",
+    };
+    let row = |details: &QuestionDetails| {
+        let question = &details.question;
+        let id = question.ticket.get(..SHORT_ID_LEN).unwrap_or(&question.ticket);
+        [id.to_owned(), escape_line(&question.title), escape_line(question.asker()), state(details)]
     };
     let rows: Vec<_> = listed.questions.iter().map(row).collect();
-    output::table(["ID", "QUESTION", "ASKED BY", "STATE"], 1, &rows)?;
+    output::table(["ID", "QUESTION", "ASKED BY", "STATE"], 1, &rows, empty)?;
     if (rows.len() as u64) < listed.total {
         output::note(format!("note: these are {} of {}; --limit shows more", rows.len(), listed.total));
     }
-    if !decided {
+    if !decided && !rows.is_empty() {
         output::note("`adjutant inbox` answers them");
     }
     Ok(ExitCode::SUCCESS)

@@ -24,33 +24,33 @@ pub(super) struct ShowArgs {
 
 /// Prints one question.
 pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
-    let looked = client.one_question(&args.id)?;
+    let details = client.one_question(&args.id)?;
     if args.json {
-        output::json(&looked)?;
+        output::json(&details)?;
     } else {
-        lines(&looked).iter().try_for_each(|line| output::data(line))?;
+        lines(&details).iter().try_for_each(|line| output::data(line))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn lines(looked: &QuestionDetails) -> Vec<String> {
-    let question = &looked.question;
+fn lines(details: &QuestionDetails) -> Vec<String> {
+    let question = &details.question;
     let at = |millis: i64| stamp(instant(millis));
     let mut lines = vec![
         format!("question  {}", question.ticket),
-        format!("state     {}", state(looked)),
+        format!("state     {}", state(details)),
         format!("asked by  {}", escape_line(question.asker())),
     ];
     if !question.workspace.is_empty() {
         lines.push(format!("folder    {}", escape_line(&question.workspace)));
     }
     lines.push(format!("asked     {}", at(question.asked_at)));
-    match &looked.outcome {
+    match &details.outcome {
         None => lines.push(format!("until     {}", at(question.deadline))),
         Some(outcome) => lines.extend(decided(outcome)),
     }
     if question.level == Level::High {
-        lines.push("level     high: its answer needs the approval passphrase".to_owned());
+        lines.push("level     high: the answer needs the approval passphrase".to_owned());
     }
     lines.extend([String::new(), escape_line(&question.title)]);
     let message = question.message.trim();
@@ -63,12 +63,12 @@ fn lines(looked: &QuestionDetails) -> Vec<String> {
     lines
 }
 
-/// Says who decided what.
+/// Returns the lines of an outcome: the decider, the channel and the answer.
 fn decided(outcome: &Outcome) -> Vec<String> {
     let mut lines =
         vec![format!("decided   by {} through {}", outcome.by.as_str(), outcome.through.as_str())];
-    for (name, given) in outcome.answer.iter().flat_map(|answer| &answer.0) {
-        let value = match given {
+    for (name, value) in outcome.answer.iter().flat_map(|answer| &answer.0) {
+        let value = match value {
             FieldValue::Choices(values) => values.join(", "),
             FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text) => text.clone(),
             FieldValue::Number(number) => number.to_string(),
@@ -85,7 +85,7 @@ fn decided(outcome: &Outcome) -> Vec<String> {
     lines
 }
 
-/// Returns a field's name, where it has one of its own, and what may be chosen.
+/// Returns the lines of a field: its label, if it has one, and its options.
 fn options(field: &Field) -> Vec<String> {
     let mut lines = Vec::new();
     if !field.label.is_empty() {

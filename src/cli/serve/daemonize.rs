@@ -20,16 +20,16 @@ use crate::cli::output::{self, Failure};
 use adjutant_host::process;
 use adjutant_terminal::socket;
 
-/// How long a hub may take until it serves.
-const DEADLINE: Duration = Duration::from_secs(10);
+/// Time for a hub to start.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A log of this size is put aside when a hub starts.
-const LOG_SIZE: u64 = 8 * 1024 * 1024;
+/// Size at which the next hub rotates the log.
+const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
-/// What the child tells its starter.
+/// Message of the child to its starter.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Word {
+enum StartReport {
     Serving {
         pid: u32,
         http: Option<SocketAddr>,
@@ -45,18 +45,18 @@ enum Word {
 
 /// The child's end of the pipe.
 pub(super) struct Ready {
-    told: bool,
+    sent: bool,
 }
 
 impl Ready {
     pub(super) fn new() -> Self {
-        Self { told: false }
+        Self { sent: false }
     }
 
-    /// Says that the hub serves.
+    /// Reports that the hub serves.
     pub(super) fn serving(&mut self, hub: &Hub) {
         let listening = &hub.app.listening;
-        self.tell(&Word::Serving {
+        self.send(&StartReport::Serving {
             pid: std::process::id(),
             http: listening.http.get().copied(),
             socket: listening.socket.get().cloned(),
@@ -65,36 +65,35 @@ impl Ready {
         });
     }
 
-    /// Says why there is no hub.
+    /// Reports why the hub failed to start.
     pub(super) fn failed(&mut self, failure: &Failure) {
-        self.tell(&Word::Failed { message: failure.message.clone(), hints: failure.hints.clone() });
+        self.send(&StartReport::Failed { message: failure.message.clone(), hints: failure.hints.clone() });
     }
 
-    fn tell(&mut self, word: &Word) {
-        if self.told {
+    fn send(&mut self, report: &StartReport) {
+        if std::mem::replace(&mut self.sent, true) {
             return;
         }
-        self.told = true;
-        if let Ok(line) = serde_json::to_string(word) {
-            // The starter may have given up; the hub serves nevertheless.
+        if let Ok(line) = serde_json::to_string(report) {
+            // The hub serves even if the starter has exited.
             let _ = output::data(&line);
         }
-        if let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") {
-            let _ = rustix::stdio::dup2_stdout(nowhere);
+        if let Ok(null) = OpenOptions::new().write(true).open("/dev/null") {
+            let _ = rustix::stdio::dup2_stdout(null);
         }
     }
 }
 
-/// Starts a hub that lives on, waits until it serves, and says where.
+/// Starts a detached hub, waits until it serves, and prints its addresses.
 pub(super) fn start(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failure> {
     let home = super::config(args, common.clone())?.home;
     socket::private_folder(&home)?;
     let mut child =
-        process::spawn_detached_self(&args.again(common), &home, log(&home)?).map_err(|error| {
+        process::spawn_detached_self(&args.for_child(common), &home, log(&home)?).map_err(|error| {
             Failure::new(format!("cannot start the hub: {error}"))
                 .hint("`adjutant serve` in a terminal shows what is wrong")
         })?;
-    let (send, word) = mpsc::sync_channel(1);
+    let (send, report) = mpsc::sync_channel(1);
     if let Some(stdout) = child.stdout.take() {
         std::thread::spawn(move || {
             let mut line = String::new();
@@ -103,15 +102,14 @@ pub(super) fn start(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failu
         });
     }
     let log_hint = || format!("its log is {}", log_file(&home).display());
-    let Ok(line) = word.recv_timeout(DEADLINE) else {
-        // Half a hub would only keep the next one from starting.
+    let Ok(line) = report.recv_timeout(START_TIMEOUT) else {
+        // A hub that hangs would prevent the next one from starting.
         let _ = child.kill();
-        return Err(
-            Failure::new(format!("the hub did not serve within {} s", DEADLINE.as_secs())).hint(log_hint())
-        );
+        let message = format!("the hub did not serve within {} s", START_TIMEOUT.as_secs());
+        return Err(Failure::new(message).hint(log_hint()));
     };
     match serde_json::from_str(&line) {
-        Ok(Word::Serving { banner, link, .. }) => {
+        Ok(StartReport::Serving { banner, link, .. }) => {
             output::note(banner);
             if args.open
                 && let Some(link) = link
@@ -123,7 +121,7 @@ pub(super) fn start(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failu
             }
             Ok(ExitCode::SUCCESS)
         }
-        Ok(Word::Failed { message, hints }) => {
+        Ok(StartReport::Failed { message, hints }) => {
             Err(hints.into_iter().fold(Failure::new(message), Failure::hint))
         }
         Err(_) => Err(Failure::new("the hub ended before it served").hint(log_hint())),
@@ -136,13 +134,13 @@ fn log_file(home: &Path) -> PathBuf {
 
 fn log(home: &Path) -> Result<File, Failure> {
     let file = log_file(home);
-    let fault = |error| {
+    let failure = |error| {
         Failure::new(format!("cannot write the log {}: {error}", log_file(home).display()))
-            .hint("`adjutant doctor` looks at the permissions of the home folder")
+            .hint("`adjutant doctor` checks the permissions of the home folder")
     };
     socket::private_folder(&home.join("logs"))?;
-    if std::fs::metadata(&file).is_ok_and(|found| found.len() > LOG_SIZE) {
-        std::fs::rename(&file, home.join("logs").join("hub.log.1")).map_err(fault)?;
+    if std::fs::metadata(&file).is_ok_and(|found| found.len() > MAX_LOG_BYTES) {
+        std::fs::rename(&file, home.join("logs").join("hub.log.1")).map_err(failure)?;
     }
-    OpenOptions::new().create(true).append(true).mode(0o600).open(&file).map_err(fault)
+    OpenOptions::new().create(true).append(true).mode(0o600).open(&file).map_err(failure)
 }

@@ -1,7 +1,7 @@
 //! `--demo`: example data for a first run.
 //!
-//! The bundled prompts are always there. What an empty home lacks is one of the person's own: a file to edit while
-//! the console shows what becomes of it. A home with prompts is left as it is.
+//! An empty home has only the bundled prompts. The example is a file to edit while the console shows the result. A home with
+//! prompts stays unchanged.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -16,7 +16,7 @@ use adjutant_base::config::delivery::Mail;
 const NAME: &str = "standup.md";
 const EXAMPLE: &str = include_str!("../../../assets/demo/standup.md");
 
-/// Puts the example into `home`, unless there is a folder of prompts already.
+/// Writes the example prompt into `home`, unless it has a folder of prompts.
 pub(super) fn fill(home: &Path) -> io::Result<()> {
     let folder = home.join("prompts");
     match DirBuilder::new().mode(0o700).create(&folder) {
@@ -26,25 +26,25 @@ pub(super) fn fill(home: &Path) -> io::Result<()> {
     }
 }
 
-/// Lets mails go into a folder where no mail server is configured: an example writes to nobody.
-pub(super) fn keep_mails(config: &mut Config) {
+/// Writes mails into a folder if no mail server is configured, so that the example sends none.
+pub(super) fn store_mails(config: &mut Config) {
     let folder = config.home.join("spool").join("mail");
     config.delivery.mail.get_or_insert(Mail::Folder(folder));
 }
 
-/// Adds somebody with a week of events, where there is nobody yet.
-pub(super) async fn people(app: &App) -> Result<(), Failure> {
+/// Adds a user with a week of events, unless there is one already.
+pub(super) async fn add_user(app: &App) -> Result<(), Failure> {
     app.assistant.fill_demo(jiff::Timestamp::now()).await.map_err(Failure::from)
 }
 
-/// Says what to try, one line each.
+/// Returns commands to try, one line each.
 pub(super) fn suggestions(home: &Path) -> [String; 4] {
     [
         "  try      adjutant prompts expand research \"how bees sleep\"".to_owned(),
-        "           adjutant notifications list --user demo, for a week that is planned already; mails go to spool/mail"
+        "           adjutant notifications list --user demo, for a planned week; mails go to spool/mail"
             .to_owned(),
         format!("           edit {} with the console open", home.join("prompts").join(NAME).display()),
-        "           codex mcp add adjutant -- adjutant connect, then tell Codex \":research how bees sleep\""
+        "           codex mcp add adjutant -- adjutant connect, then ask Codex \":research how bees sleep\""
             .to_owned(),
     ]
 }

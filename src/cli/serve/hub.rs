@@ -10,34 +10,34 @@ use std::time::Duration;
 use tokio_util::task::TaskTracker;
 
 use super::{ServeArgs, demo};
+use crate::cli::native_runners;
 use crate::cli::output::Failure;
-use crate::cli::shutdown_signal::Stop;
-use adjutant_agents::{CommandVariant, Selector};
+use crate::cli::shutdown_signal::ShutdownSignal;
 use adjutant_app::App;
 use adjutant_base::config::{Auth, Config};
 use adjutant_http as http;
 use adjutant_terminal::socket::{self, Claim, Holder, InheritedListeners};
 
-/// Threads that serve. A hub waits most of its time; two keep one long answer from delaying the others.
-const THREADS: usize = 2;
-/// Threads for what blocks. Calls of many clients wait for one reading of the disk; without a bound each of them
-/// would wait on a thread of its own.
+/// Threads of the runtime. A hub mostly waits; with two, a long answer does not delay the others.
+const WORKER_THREADS: usize = 2;
+/// Threads for blocking work. Calls of many clients wait for one read of the disk; without a bound each would occupy a
+/// thread.
 const BLOCKING_THREADS: usize = 16;
 
-/// What the tasks may take beyond the grace for requests, before they are dropped.
-const AFTER_GRACE: Duration = Duration::from_secs(1);
+/// Time for the tasks to end after the grace period of requests.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 const OTHER_ADDRESS: &str = "use --http 127.0.0.1:0 for any free port, or --http off";
 
-/// How long callers wait for what the last hub left to be known, so that its agents are taken for what they are.
+/// Time that clients wait until the runs of the last hub are known, so that their processes are recognized as agents.
 const RESUME_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long relays of the last hub have to come back before their questions may pass to other sessions. A relay looks
-/// for a hub every two seconds.
+/// Time for relays of the last hub to come back before their questions may pass to other sessions. A relay looks for a hub
+/// every two seconds.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a look at who took our port may take.
-const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Timeout for asking the program that listens on the configured port.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Interval of the check that the home is still there, which is one `stat`.
 const HOME_CHECK_INTERVAL: Duration = Duration::from_secs(2);
@@ -50,12 +50,12 @@ pub(super) struct Hub {
 }
 
 impl Hub {
-    /// Returns a one-time link to the console; `None` when there is no console.
+    /// Returns a one-time link to the console; `None` without a console.
     pub(super) fn link(&self) -> Option<String> {
         (self.links)()
     }
 
-    /// Says where the hub listens, for a person at a terminal.
+    /// Returns the addresses of the hub, for a terminal.
     pub(super) fn banner(&self) -> String {
         let listening = &self.app.listening;
         let mut lines =
@@ -88,95 +88,95 @@ impl Hub {
     }
 }
 
-/// Runs a hub until SIGTERM, SIGINT or SIGHUP, or until its home is gone. `serving` is called once, when all doors are open.
+/// Runs a hub until SIGTERM, SIGINT or SIGHUP, or until its home is lost. Calls `serving` once, when all interfaces listen.
 pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) -> Result<ExitCode, Failure> {
     socket::private_folder(&config.home)?;
     let claim = Claim::take(&config.home)?;
-    // Before there is a second thread.
-    let handed = socket::inherited_listeners();
+    // Must run before there is a second thread.
+    let inherited = socket::inherited_listeners();
     if args.demo {
         demo::fill(&config.home).map_err(|error| {
             Failure::new(format!("cannot write the example prompt: {error}"))
-                .hint("`adjutant doctor` looks at the permissions of the home folder")
+                .hint("`adjutant doctor` checks the permissions of the home folder")
         })?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(THREADS)
+        .worker_threads(WORKER_THREADS)
         .max_blocking_threads(BLOCKING_THREADS)
         .enable_all()
         .build()?;
-    let code = runtime.block_on(live(config, args, (claim, handed), serving));
+    let code = runtime.block_on(serve(config, args, (claim, inherited), serving));
     runtime.shutdown_background();
     code
 }
 
-async fn live(
+async fn serve(
     mut config: Config,
     args: &ServeArgs,
-    (mut claim, handed): (Claim, InheritedListeners),
+    (mut claim, inherited): (Claim, InheritedListeners),
     serving: impl FnOnce(&Hub),
 ) -> Result<ExitCode, Failure> {
-    let mut stop = Stop::new()?;
-    let runners = Selector::new(&config.runners, None, CommandVariant::Native).map_err(Failure::new)?;
+    let mut stop = ShutdownSignal::new()?;
+    let runners = native_runners(&config.runners)?;
     if args.demo {
-        demo::keep_mails(&mut config);
+        demo::store_mails(&mut config);
     }
     let app = App::new(config, runners);
     if args.demo {
-        demo::people(&app).await?;
+        demo::add_user(&app).await?;
     }
-    let doors = TaskTracker::new();
-    // The socket that goes with this process; one that was handed over is its owner's.
-    let mut ours = None;
+    let tasks = TaskTracker::new();
+    // The socket to remove at the end. An inherited one belongs to the service manager.
+    let mut own_socket = None;
     let mut hub = Hub { app: app.clone(), links: Arc::new(|| None), demo: args.demo };
     if let Some(address) = app.config.http.address {
-        let door = match handed.http {
+        let listener = match inherited.http {
             Some(listener) => {
                 http::BoundListener::from_listener(listener, &app.config.http, &app.config.home)
-                    .map_err(|error| no_door(&error))?
+                    .map_err(|error| listen_failure(&error))?
             }
-            None => http_door(&app, address, args.any_port).await?,
+            None => http_listener(&app, address, args.any_port).await?,
         };
-        let _ = app.listening.http.set(door.address());
-        let _ = app.listening.console.set(door.console().to_owned());
-        hub.links = Arc::new(door.links());
+        let _ = app.listening.http.set(listener.address());
+        let _ = app.listening.console.set(listener.console().to_owned());
+        hub.links = Arc::new(listener.links());
         let app = app.clone();
-        doors.spawn(async move {
-            taken_up(&app).await;
-            http::serve(app, door).await;
+        tasks.spawn(async move {
+            wait_for_adoption(&app).await;
+            http::serve(app, listener).await;
         });
     }
-    if let Some(wanted) = &app.config.socket {
-        let path = socket::place(wanted);
-        let listener = if let Some(listener) = handed.socket {
+    if let Some(path) = &app.config.socket {
+        let path = socket::place(path);
+        let listener = if let Some(listener) = inherited.socket {
             listener
         } else {
-            ours = Some(path.clone());
+            own_socket = Some(path.clone());
             socket::listen(&path)?
         };
         let _ = app.listening.socket.set(path);
         let (app, links) = (app.clone(), hub.links.clone());
-        doors.spawn(async move {
-            taken_up(&app).await;
+        tasks.spawn(async move {
+            wait_for_adoption(&app).await;
             if let Err(error) = socket::serve(app, listener, links, None).await {
                 tracing::error!(error = %error, "the socket is no longer served");
             }
         });
     }
-    doors.spawn(app.clone().watch_files());
-    doors.spawn(app.clone().watch_config());
-    doors.spawn({
+    tasks.spawn(app.clone().watch_files());
+    tasks.spawn(app.clone().watch_config());
+    tasks.spawn({
         let (agents, stop) = (app.agents.clone(), app.shutdown.clone());
         async move { agents.run(stop).await }
     });
-    doors.spawn({
+    tasks.spawn({
         let (questions, stop) = (app.questions.clone(), app.shutdown.clone());
         async move { questions.run_timers(stop, RECONNECT_TIMEOUT).await }
     });
-    doors.spawn(app.clone().send_notifications());
-    doors.spawn(app.clone().run_notifier());
-    doors.spawn(app.clone().run_codex_sessions());
-    doors.close();
+    tasks.spawn(app.clone().send_notifications());
+    tasks.spawn(app.clone().run_notifier());
+    tasks.spawn(app.clone().run_codex_sessions());
+    tasks.close();
     claim.sign(&Holder {
         pid: std::process::id(),
         adjutant: env!("CARGO_PKG_VERSION").to_owned(),
@@ -187,25 +187,25 @@ async fn live(
     socket::ready();
 
     let home_is_lost = tokio::select! {
-        _ = stop.asked() => false,
+        _ = stop.received() => false,
         () = home_lost(&claim, &app.config.home) => {
             tracing::warn!("the home folder was deleted, moved or replaced: the hub stops");
             true
         }
     };
-    tracing::info!("stopping: what is in flight may end");
+    tracing::info!("stopping after the requests in flight");
     app.shutdown.cancel();
     let code = tokio::select! {
-        ended = tokio::time::timeout(app.config.grace + AFTER_GRACE, doors.wait()) => {
+        ended = tokio::time::timeout(app.config.grace + SHUTDOWN_TIMEOUT, tasks.wait()) => {
             if ended.is_err() {
                 tracing::warn!("stopped with connections still open");
             }
             ExitCode::SUCCESS
         }
-        signal = stop.asked() => ExitCode::from(128 + signal),
+        signal = stop.received() => ExitCode::from(128 + signal),
     };
     // At the path of a lost home the next hub may listen already.
-    if let Some(path) = ours
+    if let Some(path) = own_socket
         && !(home_is_lost && socket::is_listening(&path))
     {
         let _ = std::fs::remove_file(path);
@@ -222,36 +222,40 @@ async fn home_lost(claim: &Claim, home: &Path) {
     }
 }
 
-/// Waits until the runs that the last hub left are known; a database that hangs keeps nobody out for ever.
-async fn taken_up(app: &App) {
+/// Waits until the runs of the last hub are adopted, with a timeout because the database may hang.
+async fn wait_for_adoption(app: &App) {
     if tokio::time::timeout(RESUME_TIMEOUT, app.agents.runs_adopted()).await.is_err() {
-        tracing::warn!(
-            "an agent that the last hub left is taken for any other client, until its run is known"
-        );
+        tracing::warn!("agents of the last hub are not recognized until their runs are adopted");
     }
 }
 
-/// Opens the HTTP door. Where nobody chose the address and `any_port` allows it, a taken port is no failure.
-async fn http_door(app: &App, address: SocketAddr, any_port: bool) -> Result<http::BoundListener, Failure> {
+/// Listens for HTTP. If the default port is in use and `any_port` allows it, another port is used.
+async fn http_listener(
+    app: &App,
+    address: SocketAddr,
+    any_port: bool,
+) -> Result<http::BoundListener, Failure> {
     let config = &app.config;
     let opened = http::BoundListener::open(address, &config.http, &config.home).await;
-    let taken =
+    let in_use =
         matches!(&opened, Err(http::Error::Bind { source, .. }) if source.kind() == io::ErrorKind::AddrInUse);
-    let opened = if taken && any_port && config.http.default_address {
+    let opened = if in_use && any_port && config.http.default_address {
         http::BoundListener::open(SocketAddr::new(address.ip(), 0), &config.http, &config.home).await
     } else {
         opened
     };
     opened.map_err(|error| match error {
-        http::Error::Bind { .. } if taken && is_hub(address) => {
+        http::Error::Bind { .. } if in_use && is_hub(address) => {
             Failure::new(&error).hint("the hub of another home listens there").hint(OTHER_ADDRESS)
         }
-        http::Error::Bind { .. } | http::Error::Exposed { .. } | http::Error::Token(_) => no_door(&error),
+        http::Error::Bind { .. } | http::Error::Exposed { .. } | http::Error::Token(_) => {
+            listen_failure(&error)
+        }
     })
 }
 
-/// Says why the HTTP door does not open, and what to do.
-fn no_door(error: &http::Error) -> Failure {
+/// Returns the failure to listen for HTTP, with a hint.
+fn listen_failure(error: &http::Error) -> Failure {
     let failure = Failure::new(error);
     match error {
         http::Error::Bind { .. } => failure.hint(OTHER_ADDRESS),
@@ -262,11 +266,11 @@ fn no_door(error: &http::Error) -> Failure {
     }
 }
 
-/// Tells whether a hub answers at `address`: every page it has names it.
+/// Returns whether a hub answers at `address`: all its pages have its name.
 fn is_hub(address: SocketAddr) -> bool {
     let ask = || {
-        let mut stream = TcpStream::connect_timeout(&address, POLL_INTERVAL)?;
-        stream.set_read_timeout(Some(POLL_INTERVAL))?;
+        let mut stream = TcpStream::connect_timeout(&address, PROBE_TIMEOUT)?;
+        stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
         stream.write_all(format!("GET / HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
         let mut page = String::new();
         stream.take(8 * 1024).read_to_string(&mut page)?;

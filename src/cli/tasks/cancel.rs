@@ -20,7 +20,7 @@ pub(super) struct CancelArgs {
     json: bool,
 }
 
-/// Cancels one after the other, and says what became of each.
+/// Cancels the tasks one after the other, and prints the outcome of each.
 pub(super) fn run(args: &CancelArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let mut cancelled = Vec::new();
     for id in &args.ids {
@@ -32,7 +32,9 @@ pub(super) fn run(args: &CancelArgs, client: &mut ControlClient) -> Result<ExitC
         if !args.json {
             let left = task.outcome.as_ref().map_or(0, |outcome| outcome.report.processes_left);
             output::data(&match (task.status.as_str(), left) {
-                ("cancelled", 0) => format!("{} is cancelled; no process of it is left", short(&task.id)),
+                ("cancelled", 0) => {
+                    format!("{} is cancelled; none of its processes is left", short(&task.id))
+                }
                 ("cancelled", left) => {
                     format!("{} is cancelled; {left} of its processes could not be ended", short(&task.id))
                 }

@@ -28,7 +28,7 @@ pub(super) struct ListArgs {
     json: bool,
 }
 
-/// Prints what there is.
+/// Prints the tasks, the newest first.
 pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let filtered = args.query.is_some() || !args.states.is_empty();
     let query = Query { states: args.states, text: args.query, before: None, limit: args.limit };
@@ -38,14 +38,8 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode
         return Ok(ExitCode::SUCCESS);
     }
     let Listed { tasks, total, .. } = listed;
-    if tasks.is_empty() {
-        output::note(if filtered {
-            "no task is like that"
-        } else {
-            "no tasks yet; `adjutant delegate AGENT TASK` makes one"
-        });
-        return Ok(ExitCode::SUCCESS);
-    }
+    let empty =
+        if filtered { "no task matches" } else { "no tasks yet; `adjutant delegate AGENT TASK` creates one" };
     let rows = tasks.iter().map(|task| {
         [
             short(&task.id).to_owned(),
@@ -56,10 +50,15 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode
             ago(task.created_at),
         ]
     });
-    output::table(["ID", "STATUS", "AGENT", "TASK", "ASKED BY", "WHEN"], 3, &rows.collect::<Vec<_>>())?;
-    let shown = tasks.len() as u64;
-    if shown < total {
-        output::note(format!("note: these are the newest {shown} of {total}; --limit shows more"));
+    output::table(
+        ["ID", "STATUS", "AGENT", "TASK", "ASKED BY", "WHEN"],
+        3,
+        &rows.collect::<Vec<_>>(),
+        empty,
+    )?;
+    let count = tasks.len() as u64;
+    if count < total {
+        output::note(format!("note: these are the newest {count} of {total}; --limit shows more"));
     }
     Ok(ExitCode::SUCCESS)
 }

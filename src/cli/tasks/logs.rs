@@ -19,16 +19,16 @@ pub(super) struct LogsArgs {
     /// Follow the log until the task ends
     #[arg(short, long)]
     follow: bool,
-    /// Print one JSON value a line
+    /// Print each event as a line of JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Prints what happened, in order.
+/// Prints the events of a task in their order.
 pub(super) fn run(args: &LogsArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
     let mut written = Ok(());
-    let task = client.follow_task(&args.id, 0, args.follow, |told| {
-        if let TaskUpdate::Event { seq, at, what } = told
+    let task = client.follow_task(&args.id, 0, args.follow, |update| {
+        if let TaskUpdate::Event { seq, at, what } = update
             && written.is_ok()
         {
             let at = stamp(instant(at));

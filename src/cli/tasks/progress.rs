@@ -1,4 +1,4 @@
-//! Shows the progress of a task on stderr: a moving line on a terminal, plain lines elsewhere.
+//! Shows the progress of a task on stderr: a status line on a terminal, else one line for each event.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -11,66 +11,66 @@ use adjutant_agents::task::TaskEventKind;
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::tasks::TaskUpdate;
 
-/// How often the moving line is drawn.
-const TICK: Duration = Duration::from_millis(120);
+/// Interval between two frames of the status line.
+const TICK_INTERVAL: Duration = Duration::from_millis(120);
 
-/// Characters of a line that is printed; a command may hold a whole program.
-const LONGEST: usize = 200;
+/// Maximum characters of a printed line; a command may contain a whole program.
+const MAX_LINE_CHARS: usize = 200;
 
-/// The screen, or the file that stderr is.
+/// Progress on stderr.
 pub(in crate::cli) struct Progress {
-    /// Only where a person looks.
+    /// Only on a terminal.
     bar: Option<ProgressBar>,
-    told: String,
+    last: String,
 }
 
 impl Progress {
-    /// Shows nothing yet.
+    /// Shows nothing until the first update.
     pub(in crate::cli) fn new() -> Self {
-        let shown = io::stderr().is_terminal() && !output::is_quiet();
-        let bar = shown.then(|| output::bar("{spinner} {elapsed} {wide_msg}"));
-        Self { bar, told: String::new() }
+        let visible = io::stderr().is_terminal() && !output::is_quiet();
+        let bar = visible.then(|| output::bar("{spinner} {elapsed} {wide_msg}"));
+        Self { bar, last: String::new() }
     }
 
-    /// Says on a terminal what is waited for.
-    pub(in crate::cli) fn wait(&mut self, what: &str) {
+    /// Sets the status line of a terminal.
+    pub(in crate::cli) fn wait(&mut self, status: &str) {
         if let Some(bar) = &self.bar {
-            bar.enable_steady_tick(TICK);
-            bar.set_message(clipped(&escape_line(what), LONGEST));
+            bar.enable_steady_tick(TICK_INTERVAL);
+            bar.set_message(clipped(&escape_line(status), MAX_LINE_CHARS));
         }
     }
 
-    /// Shows where the task stands, or what happened in it.
+    /// Shows the state of the task, or an event.
     pub(in crate::cli) fn show(&mut self, update: &TaskUpdate) {
-        let (text, stays) = match update {
+        let (text, permanent) = match update {
             TaskUpdate::State(task) => {
                 (format!("task {}: {} ({})", short(&task.id), status(task), task.runner), false)
             }
-            // The last message of the agent is the result, which is printed anyway.
+            // The last message of the agent is the result, which is printed at the end.
             TaskUpdate::Event {
                 what: what @ (TaskEventKind::Text { .. } | TaskEventKind::Thinking { .. }),
                 ..
             } => (what.line(), false),
             TaskUpdate::Event { what, .. } => (what.line(), true),
         };
-        if stays || self.bar.is_none() {
+        if permanent || self.bar.is_none() {
             self.note(&text);
         }
         self.wait(&text);
     }
 
-    /// Writes a line that stays.
+    /// Prints a permanent line.
     pub(in crate::cli) fn note(&mut self, text: &str) {
-        let text = clipped(&escape_line(text), LONGEST);
+        let text = clipped(&escape_line(text), MAX_LINE_CHARS);
         match &self.bar {
             Some(bar) => bar.suspend(|| output::note(&text)),
-            None if text != self.told => output::note(&text),
+            None if text != self.last => output::note(&text),
             None => {}
         }
-        self.told = text;
+        self.last = text;
     }
 
-    /// Takes the moving line away.
+    /// Removes the status line.
     pub(in crate::cli) fn clear(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

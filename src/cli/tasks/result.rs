@@ -9,11 +9,11 @@ use adjutant_agents::task::Ending;
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_terminal::socket::control::tasks::TaskView;
 
-/// Prints the result of an ended task. The code is 0 where it succeeded and no check failed.
+/// Prints the result of an ended task. The exit code is 0 if it succeeded and no check failed.
 pub(in crate::cli) fn print(task: &TaskView, json: bool) -> Result<ExitCode, Failure> {
     let Some(outcome) = task.outcome.as_deref() else {
-        return Err(Failure::new(format!("task {} ended, and nothing is known of its result", task.id))
-            .hint("`adjutant tasks logs` may say more"));
+        return Err(Failure::new(format!("task {} ended without a known result", task.id))
+            .hint("`adjutant tasks logs` shows the events of the run"));
     };
     let succeeded = outcome.status == Ending::Succeeded;
     let refuted = outcome.verdict == Verification::Refuted;
@@ -25,7 +25,7 @@ pub(in crate::cli) fn print(task: &TaskView, json: bool) -> Result<ExitCode, Fai
     let message = outcome.message.as_deref().map(str::trim_end).filter(|message| !message.is_empty());
     match (&outcome.structured, message) {
         (_, Some(message)) if !succeeded => {
-            output::note(format!("its last message was:\n\n{}\n", escape(message)));
+            output::note(format!("the last message was:\n\n{}\n", escape(message)));
         }
         (Some(value), _) => output::json(value)?,
         (None, Some(message)) => output::text(message)?,
@@ -34,23 +34,21 @@ pub(in crate::cli) fn print(task: &TaskView, json: bool) -> Result<ExitCode, Fai
     output::note(format!("task {}: {}", short(&task.id), escape_line(&outcome.summary())));
     let repository = outcome.report.repository.as_ref();
     if repository.is_some_and(|repository| repository.patch.is_some()) {
-        output::note(format!("its change: adjutant tasks show {} --patch | git apply", short(&task.id)));
+        output::note(format!("the change: adjutant tasks show {} --patch | git apply", short(&task.id)));
     }
     if !succeeded {
         return Ok(Failure::new(escape(&outcome.sentence())).hint(more(task)).report());
     }
     if refuted {
-        return Ok(Failure::new("the agent has finished, and not every check passed")
+        return Ok(Failure::new("the agent has finished, but not every check passed")
             .hint(more(task))
             .report());
     }
     Ok(code)
 }
 
-/// Says where more stands about a task that did not go well.
+/// Returns the hint for a task that failed.
 fn more(task: &TaskView) -> String {
     let id = short(&task.id);
-    format!(
-        "`adjutant tasks show {id}` shows the run report, `adjutant tasks logs {id}` what happened in the run"
-    )
+    format!("`adjutant tasks show {id}` shows the run report, `adjutant tasks logs {id}` its events")
 }

@@ -35,7 +35,7 @@ pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<ExitCod
         let patch = repository.and_then(|repository| repository.patch.as_deref());
         let patch = patch.ok_or_else(|| {
             Failure::new(format!("task {} has no patch", short(&task.id)))
-                .hint("only a task that ended in a worktree of its own (--isolation worktree) has one")
+                .hint("only a task that ended in its own worktree (--isolation worktree) has a patch")
         })?;
         output::text(patch.strip_suffix('\n').unwrap_or(patch))?;
     } else {

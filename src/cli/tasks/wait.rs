@@ -32,7 +32,7 @@ pub(super) fn run(args: &WaitArgs, client: &mut ControlClient) -> Result<ExitCod
             progress.wait(&format!("waiting for {}", args.id));
             client.wait_for_task(&args.id, Some(timeout.as_secs()))
         }
-        None => client.follow_task(&args.id, 0, true, |told| progress.show(&told)),
+        None => client.follow_task(&args.id, 0, true, |update| progress.show(&update)),
     };
     progress.clear();
     let task = waited?;

@@ -27,8 +27,8 @@ pub(super) async fn run(args: AddArgs, assistant: &Assistant) -> Result<(), Fail
     let id = match id {
         Some(id) => {
             if assistant.user(&id).await.is_ok() {
-                return Err(Failure::new(format!("a user `{id}` is there already"))
-                    .hint(format!("`adjutant users edit {id}` changes them")));
+                return Err(Failure::new(format!("the user `{id}` exists already"))
+                    .hint(format!("`adjutant users edit {id}` changes the user")));
             }
             id
         }

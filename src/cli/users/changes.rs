@@ -7,7 +7,7 @@ use adjutant_assistant::notification::Channel;
 use adjutant_assistant::user::{ChannelPreference, QuietHours, WeekendPolicy};
 use adjutant_assistant::{User, Zone};
 
-/// Addresses and preferences of a user; those that are not given stay as they are.
+/// Addresses and preferences of a user. Missing ones stay unchanged.
 #[derive(Debug, Default, Args)]
 pub(super) struct UserChanges {
     /// The mail address; empty for none
@@ -26,13 +26,13 @@ pub(super) struct UserChanges {
     #[arg(long)]
     voice: Option<String>,
     /// Channels of notifications: email, call, both or popup
-    #[arg(long, value_parser = |text: &str| word(text, ChannelPreference::from_name, ChannelPreference::ALL, ChannelPreference::name))]
+    #[arg(long, value_parser = |text: &str| named(text, ChannelPreference::from_name, ChannelPreference::ALL, ChannelPreference::name))]
     channels: Option<ChannelPreference>,
     /// Quiet hours, such as 21:00-07:00, or `none`
     #[arg(long, value_name = "HOURS", value_parser = quiet_hours)]
     quiet_hours: Option<Quiet>,
     /// Channels at weekends: email, call, both or none
-    #[arg(long, value_parser = |text: &str| word(text, WeekendPolicy::from_name, WeekendPolicy::ALL, WeekendPolicy::name))]
+    #[arg(long, value_parser = |text: &str| named(text, WeekendPolicy::from_name, WeekendPolicy::ALL, WeekendPolicy::name))]
     weekend: Option<WeekendPolicy>,
     /// Maximum number of calls for one occurrence, 1 to 10
     #[arg(long, value_name = "N")]
@@ -41,7 +41,7 @@ pub(super) struct UserChanges {
     #[arg(long, value_name = "MINUTES")]
     escalation: Option<u32>,
     /// Channels of an urgent notification until it is acknowledged, such as popup,email,call
-    #[arg(long, value_delimiter = ',', value_parser = |text: &str| word(text, Channel::from_name, Channel::ALL, Channel::name))]
+    #[arg(long, value_delimiter = ',', value_parser = |text: &str| named(text, Channel::from_name, Channel::ALL, Channel::name))]
     ladder: Option<Vec<Channel>>,
     /// Minutes between the steps of the ladder
     #[arg(long, value_name = "MINUTES")]
@@ -67,25 +67,25 @@ fn quiet_hours(text: &str) -> Result<Quiet, String> {
     hours.map(Some).ok_or_else(|| "use hours like 21:00-07:00, or none".to_owned())
 }
 
-/// Reads a value by its name, or lists the names.
-pub(super) fn word<T: Copy>(
+/// Parses the name of a value. The error lists the names.
+pub(super) fn named<T: Copy>(
     text: &str,
-    read: impl Fn(&str) -> Option<T>,
+    parse: impl Fn(&str) -> Option<T>,
     all: &[T],
     name: impl Fn(T) -> &'static str,
 ) -> Result<T, String> {
-    read(text).ok_or_else(|| {
+    parse(text).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
         format!("use one of {}", names.join(", "))
     })
 }
 
 impl UserChanges {
-    /// Applies the given values.
+    /// Applies the values to a user.
     pub(super) fn apply(self, user: &mut User) -> Result<(), Failure> {
-        let optional = |place: &mut Option<String>, value: Option<String>| {
+        let optional = |target: &mut Option<String>, value: Option<String>| {
             if let Some(value) = value {
-                *place = Some(value).filter(|value| !value.is_empty());
+                *target = Some(value).filter(|value| !value.is_empty());
             }
         };
         optional(&mut user.email, self.email);
@@ -109,9 +109,9 @@ impl UserChanges {
     }
 }
 
-/// Sets a value that was given.
-pub(super) fn set<T>(place: &mut T, value: Option<T>) {
+/// Sets a value if there is a new one.
+pub(super) fn set<T>(target: &mut T, value: Option<T>) {
     if let Some(value) = value {
-        *place = value;
+        *target = value;
     }
 }

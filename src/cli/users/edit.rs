@@ -21,13 +21,13 @@ pub(super) struct EditArgs {
     changes: UserChanges,
 }
 
-/// Changes a user. Values that are not given stay as they are.
+/// Changes a user. Missing values stay unchanged.
 pub(super) async fn run(args: EditArgs, assistant: &Assistant) -> Result<(), Failure> {
     let EditArgs { id, name, changes } = args;
     let mut user = assistant.user(&id).await?;
     set(&mut user.name, name);
     changes.apply(&mut user)?;
     assistant.put_user(&user, ACTOR, Timestamp::now()).await?;
-    output::note(format!("changed; `adjutant notifications plan {id}` plans anew"));
+    output::note(format!("changed; `adjutant notifications plan {id}` plans again"));
     Ok(())
 }

@@ -38,7 +38,7 @@ pub(super) async fn run(args: &FeedArgs, assistant: &Assistant, config: &Config)
         )
         .hint("`adjutant events export USER --to FILE` writes a calendar that you may publish yourself"));
     }
-    // Where a hub runs, it knows best where it listens.
+    // A running hub may listen on another address than the configured one.
     let address = socket::holder(&config.home).and_then(|hub| hub.http).or(config.http.address);
     let address = address.ok_or_else(|| {
         Failure::new("the hub's HTTP listener is off, so the feed has no address")
@@ -49,6 +49,6 @@ pub(super) async fn run(args: &FeedArgs, assistant: &Assistant, config: &Config)
         None => assistant.create_feed(user, ACTOR, now).await?,
     };
     output::data(&format!("http://{address}/feeds/{secret}.ics"))?;
-    output::note("everybody who has the address can read the calendar; `--new` replaces the address");
+    output::note("anybody with the address can read the calendar; `--new` replaces the address");
     Ok(())
 }

@@ -32,13 +32,14 @@ pub(super) async fn run(args: &ListArgs, assistant: &Assistant) -> Result<(), Fa
     if args.json {
         return output::json(&json!({"users": users.iter().map(json::user).collect::<Vec<_>>()}));
     }
-    if users.is_empty() {
-        output::note("no users yet; `adjutant users add NAME` adds one");
-        return Ok(());
-    }
     let rows = users.iter().map(|user| {
-        let who = format!("{} <{}>", escape_line(&user.name), user.email.as_deref().unwrap_or("no mail"));
-        [user.id.to_string(), who, user.preferences.zone.to_string()]
+        let name = format!("{} <{}>", escape_line(&user.name), user.email.as_deref().unwrap_or("no mail"));
+        [user.id.to_string(), name, user.preferences.zone.to_string()]
     });
-    output::table(["ID", "USER", "ZONE"], 1, &rows.collect::<Vec<_>>())
+    output::table(
+        ["ID", "USER", "ZONE"],
+        1,
+        &rows.collect::<Vec<_>>(),
+        "no users yet; `adjutant users add NAME` adds one",
+    )
 }

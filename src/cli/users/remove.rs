@@ -19,6 +19,6 @@ pub(super) struct RemoveArgs {
 pub(super) async fn run(args: &RemoveArgs, assistant: &Assistant) -> Result<(), Failure> {
     let id = &args.id;
     assistant.remove_user(id, ACTOR, Timestamp::now()).await?;
-    output::note(format!("removed `{id}` with all that was theirs"));
+    output::note(format!("removed `{id}` with calendars, plans and notifications"));
     Ok(())
 }

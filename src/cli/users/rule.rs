@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::local_assistant::user;
 use super::super::output::{self, Failure};
-use super::changes::word;
+use super::changes::named;
 use adjutant_assistant::user::RuleKind;
 use adjutant_assistant::{Assistant, Error, Rule, RuleId, UserId};
 
@@ -30,7 +30,7 @@ pub(super) struct RuleArgs {
 }
 
 fn kind(text: &str) -> Result<RuleKind, String> {
-    word(text, RuleKind::from_name, RuleKind::ALL, RuleKind::name)
+    named(text, RuleKind::from_name, RuleKind::ALL, RuleKind::name)
 }
 
 /// Adds a rule and prints its id, or removes one.
@@ -44,7 +44,7 @@ pub(super) async fn run(args: RuleArgs, assistant: &Assistant) -> Result<(), Fai
         }
         (None, Some(kind)) => add_rule(assistant, id, kind, &terms, priority).await?,
         (None, None) => {
-            return Err(Failure::usage("a rule needs what it is about")
+            return Err(Failure::usage("the kind of the rule is missing")
                 .hint("adjutant users rule ann vip_organizer organizer=bob, or --remove RULE"));
         }
     }

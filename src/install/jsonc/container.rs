@@ -6,27 +6,26 @@ use super::style::Style;
 
 /// An object or an array as places in its text.
 pub(super) struct List {
-    /// What stands between the brackets.
+    /// The range between the brackets.
     pub(super) inside: Range<usize>,
     pub(super) items: Vec<Range<usize>>,
 }
 
 impl List {
-    /// Puts an item behind the last one, in the way the others are put. `item` gets the white space that its lines
-    /// begin with.
+    /// Appends an item in the style of the others. `item` receives the indentation of its lines.
     pub(super) fn append(&self, text: &str, style: &Style, item: impl Fn(&str) -> String) -> String {
         let (Some(first), Some(last)) = (self.items.first(), self.items.last()) else {
             return self.fill(text, style, item);
         };
         let indent = indentation(text, first.start);
         let item = item(indent);
-        // Who ends the last item with a comma ends the new one with a comma, too.
-        let (end, between, closing) = match comma_behind(text, last.end) {
-            Some(behind) => (behind, "", ","),
+        // A trailing comma stays the style of the list.
+        let (end, between, closing) = match comma_after(text, last.end) {
+            Some(after) => (after, "", ","),
             None => (last.end, ",", ""),
         };
-        // A comment behind the last item on its line speaks of that item, and only a line end closes some.
-        let at = behind_comments(text, end);
+        // Comments after the last item in its line belong to it, and a line end must close them.
+        let at = after_comments(text, end);
         let comments = &text[end..at];
         let own_line = text[self.inside.start..first.start].contains('\n') || comments.contains("//");
         let gap = match own_line {
@@ -37,45 +36,45 @@ impl List {
         format!("{}{between}{comments}{gap}{item}{closing}{}", &text[..end], &text[at..])
     }
 
-    /// Puts the only item between brackets that hold nothing but white space and comments.
+    /// Inserts the only item between brackets with nothing but white space and comments.
     fn fill(&self, text: &str, style: &Style, item: impl Fn(&str) -> String) -> String {
         let outer = indentation(text, self.inside.start);
         let kept = self.inside.start + text[self.inside.clone()].trim_end().len();
-        let (before, behind) = (&text[..kept], &text[self.inside.end..]);
+        let (before, after) = (&text[..kept], &text[self.inside.end..]);
         if style.one_line {
-            return format!("{before}{}{behind}", item(outer));
+            return format!("{before}{}{after}", item(outer));
         }
         let inner = format!("{outer}{}", style.unit);
-        format!("{before}{0}{inner}{1}{0}{outer}{behind}", style.newline, item(&inner))
+        format!("{before}{0}{inner}{1}{0}{outer}{after}", style.newline, item(&inner))
     }
 
-    /// Whether there is nothing between the brackets but this item: no other one, no comment.
+    /// Returns whether this item is all between the brackets, without other items and comments.
     pub(super) fn holds_only(&self, text: &str, place: usize) -> bool {
         let [item] = self.items.as_slice() else { return false };
-        let behind = comma_behind(text, item.end).unwrap_or(item.end);
+        let after = comma_after(text, item.end).unwrap_or(item.end);
         place == 0
             && text[self.inside.start..item.start].trim().is_empty()
-            && text[behind..self.inside.end].trim().is_empty()
+            && text[after..self.inside.end].trim().is_empty()
     }
 
-    /// Takes an item away, with the comma that goes with it, the white space before it and the comment behind it on
-    /// its line. Comments above it stay: nobody but a person wrote them.
+    /// Removes an item with its comma, the white space before it, and the comment after it in its line. Comments above it
+    /// stay, because a user wrote them.
     pub(super) fn without(&self, text: &str, place: usize) -> String {
         if self.holds_only(text, place) {
             return format!("{}{}", &text[..self.inside.start], &text[self.inside.end..]);
         }
         let item = &self.items[place];
-        let own_comma = comma_behind(text, item.end);
-        let behind = &text[behind_comments(text, own_comma.unwrap_or(item.end))..];
-        // Where what stands before this item ends, without and with its comma.
+        let own_comma = comma_after(text, item.end);
+        let after = &text[after_comments(text, own_comma.unwrap_or(item.end))..];
+        // The end of the previous item, without and with its comma.
         let (end, comma) = match place.checked_sub(1).map(|previous| self.items[previous].end) {
-            Some(end) => (end, comma_behind(text, end)),
+            Some(end) => (end, comma_after(text, end)),
             None => (self.inside.start, None),
         };
         let from = comma.unwrap_or(end);
         let comments = text[from..item.start].trim_end();
-        let on_its_line = !behind.trim_start_matches([' ', '\t']).starts_with(['\r', '\n']);
-        // Only the line end closes a comment of that kind.
+        let on_its_line = !after.trim_start_matches([' ', '\t']).starts_with(['\r', '\n']);
+        // A line end must close a line comment.
         let is_open = on_its_line && ends_open(comments);
         let between = if is_open { &text[from..item.start] } else { comments };
         let is_last = place + 1 == self.items.len();
@@ -86,8 +85,8 @@ impl List {
             text[..from].to_owned()
         };
         let first_of_line = place == 0 && text[from..item.start].is_empty();
-        let behind = if first_of_line { behind.trim_start_matches([' ', '\t']) } else { behind };
-        format!("{head}{between}{behind}")
+        let after = if first_of_line { after.trim_start_matches([' ', '\t']) } else { after };
+        format!("{head}{between}{after}")
     }
 }
 
@@ -98,8 +97,8 @@ pub(super) fn indentation(text: &str, at: usize) -> &str {
     &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()]
 }
 
-/// Returns the place behind the comma that follows `at`, when nothing but comments and white space is between.
-fn comma_behind(text: &str, at: usize) -> Option<usize> {
+/// Returns the end of the comma that follows `at`, if only comments and white space precede it.
+fn comma_after(text: &str, at: usize) -> Option<usize> {
     let mut rest = &text[at..];
     loop {
         rest = rest.trim_start();
@@ -111,8 +110,8 @@ fn comma_behind(text: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// Returns the place behind the comments that follow `at` on its line.
-fn behind_comments(text: &str, at: usize) -> usize {
+/// Returns the end of the comments that follow `at` in its line.
+fn after_comments(text: &str, at: usize) -> usize {
     let mut end = at;
     loop {
         let rest = text[end..].trim_start_matches([' ', '\t']);
@@ -124,19 +123,19 @@ fn behind_comments(text: &str, at: usize) -> usize {
     }
 }
 
-/// Whether the last of these comments lasts until the line ends.
+/// Returns whether the last of these comments is a line comment.
 fn ends_open(comments: &str) -> bool {
     let mut rest = comments.trim_start();
     let mut open = false;
     while !rest.is_empty() {
         open = rest.starts_with("//");
-        // What is no comment is a comma.
+        // The text consists of comments and commas.
         rest = rest[comment(rest).max(1)..].trim_start();
     }
     open
 }
 
-/// Returns how long the comment is that `text` begins with; 0 when it begins with none.
+/// Returns the length of the comment at the start of `text`; 0 without one.
 fn comment(text: &str) -> usize {
     if text.starts_with("//") {
         let line = text.find('\n').unwrap_or(text.len());

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What is seen of a text's layout.
+/// Layout of a text.
 pub(super) struct Style {
     pub(super) newline: &'static str,
     /// One step of indentation.
@@ -31,13 +31,13 @@ impl Style {
         }
     }
 
-    /// Writes a member of an object whose lines begin with `indent`.
+    /// Renders a member of an object with the indentation `indent`.
     pub(super) fn member(&self, name: &str, value: &Value, indent: &str) -> String {
         let gap = if self.dense { "" } else { " " };
         format!("{}:{gap}{}", Value::from(name), self.value(value, indent))
     }
 
-    /// Writes a value that begins on a line with `indent`. Lists of plain values stay on it.
+    /// Renders a value in a line with the indentation `indent`. Arrays of scalars stay in that line.
     pub(super) fn value(&self, value: &Value, indent: &str) -> String {
         let inner = format!("{indent}{}", self.unit);
         let (open, items, close): (_, Vec<String>, _) = match value {
@@ -45,7 +45,7 @@ impl Style {
                 ('{', all.iter().map(|(name, one)| self.member(name, one, &inner)).collect(), '}')
             }
             Value::Array(all) => ('[', all.iter().map(|one| self.value(one, &inner)).collect(), ']'),
-            plain => return plain.to_string(),
+            scalar => return scalar.to_string(),
         };
         let is_flat =
             value.as_array().is_some_and(|all| !all.iter().any(|one| one.is_object() || one.is_array()));

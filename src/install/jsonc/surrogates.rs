@@ -1,10 +1,10 @@
-//! Halves of surrogate pairs. JavaScript cuts text between the two (Claude Code does so with what it keeps of a
-//! conversation), writes the half as an escape, and reads it again; a parser of Unicode text refuses it.
+//! Unpaired surrogates. JavaScript may cut a text between the two (Claude Code does so in its state), and writes the half as
+//! an escape, which a parser of Unicode text rejects.
 
 use std::borrow::Cow;
 
-/// Returns a text in which each escaped half without its other one is the replacement character, whose escape is as
-/// long: what a parser says of places is true of `text`, too.
+/// Replaces each escaped unpaired surrogate by the replacement character. Its escape has the same length, so positions are
+/// those of `text`.
 pub(super) fn paired(text: &str) -> Cow<'_, str> {
     let mut halves = Vec::new();
     let mut at = 0;
@@ -16,7 +16,7 @@ pub(super) fn paired(text: &str) -> Cow<'_, str> {
                 halves.push(at);
                 at += 6;
             }
-            // What is escaped is no beginning of an escape, such as a second backslash.
+            // Skips the escaped character, which may be a second backslash.
             _ => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
         }
     }
@@ -30,7 +30,7 @@ pub(super) fn paired(text: &str) -> Cow<'_, str> {
     Cow::Owned(whole)
 }
 
-/// Returns the code unit that is escaped at a place.
+/// Returns the escaped code unit at a position.
 fn unit(text: &str, at: usize) -> Option<u16> {
     let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
     u16::from_str_radix(digits, 16).ok()

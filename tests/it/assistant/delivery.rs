@@ -156,7 +156,7 @@ fn nobody_is_called_twice_when_it_is_not_known_whether_the_phone_rang() {
             again.stderr,
             format!(
                 "error: notification `{id}` is sent: there is nothing to settle\n\
-                 hint: `adjutant notifications show {id}` shows how it came to that\n"
+                 hint: `adjutant notifications show {id}` shows its history\n"
             )
         );
         assert_eq!(first(&home, "sent")["id"], one["id"]);

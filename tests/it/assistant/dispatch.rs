@@ -226,7 +226,7 @@ pub(super) fn outcomes(home: &Home, one: &Value) -> Vec<String> {
     let shown = run(home, &["notifications", "show", one["id"].as_str().unwrap(), "--json"]);
     let shown: Value = serde_json::from_str(&shown).unwrap();
     let outcome = |one: &Value| one["outcome"].as_str().unwrap_or("goes on").to_owned();
-    shown["tries"].as_array().unwrap().iter().map(outcome).collect()
+    shown["attempts"].as_array().unwrap().iter().map(outcome).collect()
 }
 
 #[test]

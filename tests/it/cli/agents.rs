@@ -115,7 +115,7 @@ fn lists_what_there_is() {
     let missing = told(&home, &["list", "--agents-dir", "nowhere"]);
     assert_eq!(
         missing,
-        "exit 1\n--- stdout\n--- stderr\nerror: nowhere is not a folder\nhint: name a folder that is there, or leave the option out\n"
+        "exit 1\n--- stdout\n--- stderr\nerror: nowhere is not a folder\nhint: name an existing folder, or leave the option out\n"
     );
 }
 
@@ -131,9 +131,9 @@ fn projects_win_over_the_user_and_the_user_over_the_bundled() {
         .filter(|line| line.starts_with("reviewer"))
         .map(|line| line.rsplit("  ").next().unwrap())
         .collect();
-    assert_eq!(sources, ["project (not trusted yet)", "user (hidden)", "bundled (hidden)"], "{all}");
+    assert_eq!(sources, ["project (not trusted yet)", "user (overridden)", "bundled (overridden)"], "{all}");
     let show = told_in(&home, "work", &["show", "reviewer"]);
-    assert!(show.contains("hides       user: reviewer.yaml\nhides       bundled: reviewer.yaml\n"), "{show}");
+    assert!(show.contains("overrides   user: reviewer.yaml\noverrides   bundled: reviewer.yaml\n"), "{show}");
     let lint = told_in(&home, "work", &["lint"]);
     assert!(lint.contains("note[A103]: agent `reviewer` is never used: the one of project wins"), "{lint}");
 }
@@ -204,8 +204,8 @@ fn lint_asks_each_runner_for_the_level_of_the_agent() {
     let value = json(&home, &["lint", "--json", "--agents-dir", "mine"]);
     let refusals = |agent: usize| {
         let runners = value["agents"][agent]["runners"].as_array().unwrap();
-        let refusals = runners.iter().filter(|runner| !runner["refusal"].is_null());
-        refusals.map(|runner| runner["refusal"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        let rejecting = runners.iter().filter(|runner| !runner["reason"].is_null());
+        rejecting.map(|runner| runner["reason"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let why = "careful cannot run at permission level `full`: its configuration says that its command line holds read-only only";
     assert_eq!(refusals(0), [why]);
@@ -354,7 +354,7 @@ fn a_project_agent_is_trusted_as_it_is_and_asks_again_when_changed() {
     insta::assert_snapshot!("trust", told_in(&home, "work", &["trust", "code-reviewer"]));
     assert!(trusted());
     let again = told_in(&home, "work", &["trust", "code-reviewer"]);
-    assert!(again.ends_with("`code-reviewer` is trusted already, as it is now\n"), "{again}");
+    assert!(again.ends_with("`code-reviewer` is trusted already in its current version\n"), "{again}");
 
     let file = home.path().join("work/.claude/agents/cr.md");
     let text = std::fs::read_to_string(&file).unwrap();

@@ -91,7 +91,7 @@ fn lists_what_there_is() {
     let missing = told(&home, &["list", "--prompts-dir", "nowhere"], "");
     assert_eq!(
         missing,
-        "exit 1\n--- stdout\n--- stderr\nerror: nowhere is not a folder\nhint: name a folder that is there, or leave the option out\n"
+        "exit 1\n--- stdout\n--- stderr\nerror: nowhere is not a folder\nhint: name an existing folder, or leave the option out\n"
     );
 }
 
@@ -121,9 +121,9 @@ fn projects_win_over_the_user_and_the_user_over_the_bundled() {
     assert_eq!(run(&["prompts", "expand", "review", "x"]), "Project.\n\nx\n");
     let all = run(&["prompts", "list", "review", "--all"]);
     let sources: Vec<&str> = all.lines().skip(1).map(|line| line.rsplit("  ").next().unwrap()).collect();
-    assert_eq!(sources, ["project", "user (hidden)", "bundled (hidden)"], "{all}");
+    assert_eq!(sources, ["project", "user (overridden)", "bundled (overridden)"], "{all}");
     let show = run(&["prompts", "show", "review"]);
-    assert!(show.contains("hides    user: review.md\nhides    bundled: review.md\n"), "{show}");
+    assert!(show.contains("overrides user: review.md\noverrides bundled: review.md\n"), "{show}");
 }
 
 #[test]

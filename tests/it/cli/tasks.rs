@@ -180,7 +180,7 @@ fn what_cannot_be_delegated_is_said_in_words() {
         (&["delegate", "doer", "x", "--workdir", "/"], 1, &["must not be `/`"]),
         (&["delegate", "doer", "x", "--isolation", "worktree"], 1, &["needs a git repository"]),
         (&["delegate", "doer", "x", "--permission", "full"], 1, &["allows `workspace-write`, not `full`"]),
-        (&["delegate", "doer", "x", "--timeout", "soon"], 2, &["use one like 90s, 5m or 1h"]),
+        (&["delegate", "doer", "x", "--timeout", "soon"], 2, &["use a time such as 30s, 5m, 2h or 1d"]),
         (&["delegate", "doer", "x", "--check", "a | b"], 2, &["no shell runs it"]),
         (&["delegate", "doer", "x", "--schema", "nowhere"], 1, &["cannot read the schema nowhere"]),
         (
@@ -379,8 +379,8 @@ fn an_agent_at_work_is_no_person() {
         ] {
             let told = desk.run(&["delegate", "doer", &form]);
             let said = format!("{}{}", told.stdout, told.stderr);
-            assert!(said.contains("this is for people"), "{form}: {said}");
-            assert!(said.contains("belongs to a task that was delegated to an agent"), "{form}: {said}");
+            assert!(said.contains("only the user may do this"), "{form}: {said}");
+            assert!(said.contains("belongs to a task of an agent"), "{form}: {said}");
         }
     }
     desk.home.write("go", "");
@@ -412,8 +412,8 @@ wait $relay
         .env("PATH", std::env::var_os("PATH").unwrap_or_default());
     let told = command.current_dir(desk.home.path()).stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert_eq!(said.matches("this is for people").count(), 2, "{said}");
-    assert_eq!(said.matches("was started by an agent: `sh`, process ").count(), 2, "{said}");
+    assert_eq!(said.matches("only the user may do this").count(), 2, "{said}");
+    assert_eq!(said.matches("an agent started process ").count(), 2, "{said}");
     // When its relay has gone it is nobody's agent any more.
     assert!(String::from_utf8_lossy(&told.stdout).contains("running"), "{said}");
     // A person beside it was never in the way.
@@ -466,7 +466,7 @@ fn an_id_that_is_cut_too_short_is_answered_with_what_begins_so() {
     assert_eq!(told.status.code(), Some(1));
     let words = format!("several tasks have ids that begin with `{}`: ", &pair[0][..1]);
     assert!(
-        told.stderr.contains(&words) && told.stderr.contains("hint: write more of the id"),
+        told.stderr.contains(&words) && told.stderr.contains("hint: enter more of the id"),
         "{}",
         told.stderr
     );
@@ -483,11 +483,11 @@ fn the_door_answers_each_line_and_hangs_up_on_what_is_no_act() {
     assert_eq!((&told[1]["last"]["total"], &told[2]["last"]["total"]), (&Value::from(1), &Value::from(1)));
     for wrong in ["", "{}", "[]", "list", r#"{"tasks":"lists"}"#, r#"{"deeds":{"list":{}}}"#, "{\"tasks\""] {
         let told = desk.say(&[wrong, list]);
-        let message = told[1]["refused"]["message"].as_str().unwrap();
-        assert!(message.starts_with("this hub does not know what was asked"), "{wrong}: {message}");
+        let message = told[1]["rejected"]["message"].as_str().unwrap();
+        assert!(message.starts_with("this hub does not know the request"), "{wrong}: {message}");
         assert_eq!(told.len(), 2, "{wrong}: {told:?}");
     }
     let unknown = desk.say(&[r#"{"tasks":{"show":{"id":"zz"}}}"#, list]);
-    assert!(unknown[1]["refused"]["hints"][0].as_str().unwrap().contains("adjutant tasks list"));
+    assert!(unknown[1]["rejected"]["hints"][0].as_str().unwrap().contains("adjutant tasks list"));
     assert_eq!(unknown[2]["last"]["total"], 1, "a refused act does not end the connection");
 }

@@ -134,7 +134,7 @@ fn codex_hears_what_a_person_says_in_a_terminal() {
     assert!(screen.contains("+High water at six."), "{screen}");
     terminal.send("\r");
     asking.is_answered("yes", "terminal");
-    terminal.shows("Nothing is waiting for you.");
+    terminal.shows("There are no pending questions.");
     terminal.send("q");
     assert_eq!(terminal.ended(), 0);
 }

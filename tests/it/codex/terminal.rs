@@ -93,7 +93,7 @@ fn a_session_of_codex_in_a_terminal() {
     terminal.send("Now be slow.\r");
     shows(&mut terminal, "while ! test -e go");
     terminal.send("Mind the spring tide.\r");
-    shows(&mut terminal, "Codex took it into the turn");
+    shows(&mut terminal, "the prompt was added to the turn");
     std::fs::write(work.join("go"), "").unwrap();
     shows(&mut terminal, "Nothing more is to be done.");
     shows(&mut terminal, "› Mind the spring tide.");

@@ -60,7 +60,7 @@ fn a_broken_file_is_told_with_its_line_and_left_alone() {
         &["line 2: `mcp_servers` is not a table", "hint: change that by hand"],
     );
     home.write(".cursor/mcp.json", "{\"mcpServers\": {},\n\"mcpServers\": {}}");
-    refused(&home, &["install", "cursor"], &["line 2: `mcpServers` is there twice"]);
+    refused(&home, &["install", "cursor"], &["line 2: `mcpServers` is a duplicate"]);
     home.write(".cursor/mcp.json", b"{\n\"a\": \"\xff\"}");
     refused(&home, &["install", "cursor"], &["line 2 is not UTF-8", "hint: save it as UTF-8"]);
     // The file of hooks counts as well: what cannot be done whole is not begun.
@@ -136,11 +136,11 @@ fn a_link_stays_a_link_and_is_told() {
     done(&home, &["uninstall", "codex"]);
     assert!(link.is_symlink() && fs::read_to_string(&real).unwrap() == "model = \"o\"\n");
     fs::remove_file(&real).unwrap();
-    refused(&home, &["install", "codex"], &["it is a link that leads nowhere"]);
+    refused(&home, &["install", "codex"], &["it is a broken link"]);
     symlink(&link, &real).unwrap();
     refused(&home, &["install", "codex"], &["config.toml: Too many levels of symbolic links"]);
     symlink("nowhere", home.path().join(".cursor")).unwrap();
-    refused(&home, &["install", "cursor"], &[".cursor: it is a link that leads nowhere"]);
+    refused(&home, &["install", "cursor"], &[".cursor: it is a broken link"]);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn a_person_at_a_terminal_is_asked_and_a_file_that_changed_meanwhile_is_left() {
     terminal.shows("Write this? [Y/n]");
     fs::write(&file, "{\"mcpServers\": {}}\n").unwrap();
     terminal.send("\r");
-    terminal.shows("changed while it was looked at");
+    terminal.shows("changed meanwhile");
     assert_eq!(terminal.ended(), 1);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"mcpServers\": {}}\n");
 }

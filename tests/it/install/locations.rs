@@ -64,7 +64,7 @@ fn without_a_name_every_client_that_is_here_gets_it() {
     let home = Home::new();
     let nothing = home.adjutant(["install"]).env("PATH", home.path()).output().unwrap();
     assert_eq!(nothing.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&nothing.stderr).contains("hint: name one"));
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("hint: name the client"));
     home.write(".gemini/keep", "");
     home.write(".config/Code - Insiders/User/keep", "");
     let program = home.write("bin/codex", "#!/bin/sh\n");

@@ -12,7 +12,7 @@ const PASSPHRASE: &str = "correct horse";
 fn hub() -> Hub {
     let hub = Hub::with(WANTED);
     let set = json!({"set_passphrase": {"current": null, "new": PASSPHRASE}});
-    assert_eq!(hub.person().desk(set).get("refused"), None);
+    assert_eq!(hub.person().desk(set).get("rejected"), None);
     hub
 }
 

@@ -100,7 +100,7 @@ fn what_is_marked_high_waits_for_the_person_whatever_an_agent_does() {
         assert_eq!(told(&lines, who, "undo"), ["303"], "there is nothing to undo: {all}");
         assert_eq!(told(&lines, who, "put"), ["405"], "{all}");
     }
-    assert!(told(&lines, "below", "inbox")[0].contains("this is for people"), "{all}");
+    assert!(told(&lines, "below", "inbox")[0].contains("only the user may do this"), "{all}");
     // It left the tree of the agent, so it is taken for a person: what is high asks for the passphrase all the same.
     assert!(told(&lines, "detached", "inbox")[0].contains("passphrase"), "{all}");
 
@@ -110,10 +110,10 @@ fn what_is_marked_high_waits_for_the_person_whatever_an_agent_does() {
         let act =
             json!({"answer": {"ticket": ticket, "answer": answer, "note": null, "passphrase": passphrase}});
         let told = hub.person().say(&json!({"questions": act}));
-        assert!(told.to_string().contains("passphrase") || told.get("refused").is_some(), "{told}");
+        assert!(told.to_string().contains("passphrase") || told.get("rejected").is_some(), "{told}");
     }
     let stolen = hub.person().desk(json!({"set_passphrase": {"current": null, "new": "an agent's own"}}));
-    assert!(stolen["refused"].is_object(), "{stolen}");
+    assert!(stolen["rejected"].is_object(), "{stolen}");
     // A hub that starts anew takes no form of the old one.
     let form = hub.ask("GET", &format!("/questions/{ticket}"), &[], "").1;
     let csrf = form.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();

@@ -290,7 +290,7 @@ fn who_is_away_is_not_asked_and_a_passphrase_guards_what_is_high() {
         hub.person().desk(json!({"set_passphrase": {"current": current, "new": new}}))
     };
     assert_eq!(set(json!(null), "correct horse"), json!(null));
-    assert!(set(json!(null), "of an agent")["refused"].is_object(), "the old one is asked for");
+    assert!(set(json!(null), "of an agent")["rejected"].is_object(), "the old one is asked for");
     assert!(give(json!(null)).get("passphrase").is_some());
     assert!(give(json!("battery staple")).get("passphrase").is_some());
     assert_eq!(Person::pending(&hub.home).len(), 1);

@@ -262,7 +262,7 @@ impl Person {
         loop {
             let told = self.hear();
             let question = &told["part"]["question"];
-            if question["title"] == json!(title) && question["waits"] == json!(waits) {
+            if question["title"] == json!(title) && question["presence"] == json!(waits) {
                 return question.clone();
             }
         }

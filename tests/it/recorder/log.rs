@@ -65,7 +65,7 @@ fn a_recording_is_shown_by_method_and_direction_with_its_secrets_hidden() {
     assert_eq!(run.status.code(), Some(1));
     assert_eq!(
         run.stderr,
-        "error: there is no recording `nothing-like-it`\nhint: `adjutant log list` names them all\n"
+        "error: there is no recording `nothing-like-it`\nhint: `adjutant log list` lists the recordings\n"
     );
     let run = home.run(["log", "show", "--direction", "up"], "");
     assert_eq!(run.status.code(), Some(2));
@@ -125,7 +125,7 @@ fn tail_shows_what_passes_as_it_passes() {
         .unwrap();
     let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
     let mut notes = BufReader::new(tail.stderr.take().unwrap()).lines();
-    assert_eq!(notes.next().unwrap().unwrap(), "waiting for what passes; Ctrl-C ends");
+    assert_eq!(notes.next().unwrap().unwrap(), "waiting for new messages; Ctrl-C ends");
     // A recording that begins later is followed too.
     let run = home.run(["tap", "--", "cat"], "{\"id\":5,\"method\":\"ping\"}\n{\"method\":\"pong\"}\n");
     assert!(run.status.success());

@@ -120,7 +120,7 @@ fn what_is_no_recording_is_told() {
     );
     let run = home.run(["log", "replay", "text.txt"], "");
     let none = "error: text.txt is not a recording: its first line is not a header\n\
-                hint: `adjutant log list` names them all\n";
+                hint: `adjutant log list` lists the recordings\n";
     assert_eq!(run.stderr, none);
     let run = home.run(["log", "show", "newer.jsonl"], "");
     let newer = "error: newer.jsonl has the format 9, and this version reads 1\n\
@@ -279,8 +279,8 @@ fn over_http_it_is_the_client_as_it_was() {
     let lines = home.run(lines, "");
     assert!(lines.stderr.contains("Good day, you."), "{lines}");
     let away = home.run(["log", "replay", file.to_str().unwrap(), "--http", "0.0.0.0:0"], "");
-    assert!(away.stderr.starts_with("error: a recording is played on loopback only"), "{away}");
+    assert!(away.stderr.starts_with("error: a recording is replayed on loopback addresses only"), "{away}");
     let tapped = recorded();
     let none = tapped.run(["log", "replay", "bug.jsonl", "--http", "127.0.0.1:0"], "");
-    assert!(none.stderr.starts_with("error: this recording is of no HTTP"), "{none}");
+    assert!(none.stderr.starts_with("error: this recording has no HTTP messages"), "{none}");
 }

@@ -33,13 +33,14 @@ pub fn span(duration: Duration) -> String {
     }
 }
 
-/// Parses whole seconds, or a number with `s`, `m`, `min` or `h`; `None` for other text.
+/// Parses whole seconds, or a number with `s`, `m`, `min`, `h` or `d`; `None` for other text.
 pub fn read_span(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text[digits.len()..].trim() {
         "" | "s" => 1,
         "m" | "min" => 60,
         "h" => 3600,
+        "d" => DAY,
         _ => return None,
     };
     digits.trim().parse::<u64>().ok()?.checked_mul(unit).map(Duration::from_secs)

@@ -43,7 +43,7 @@ pub fn find(engine: Engine, body: &str, arguments: &[Argument]) -> Vec<Place> {
 }
 
 /// Finds `{{input}}` and `{{name}}`, without blanks inside, as the contract spells it.
-pub fn braces(body: &str) -> Vec<Place> {
+pub(crate) fn braces(body: &str) -> Vec<Place> {
     let mut places = Vec::new();
     let mut from = 0;
     while let Some(start) = body[from..].find("{{").map(|offset| from + offset) {

@@ -18,13 +18,13 @@ pub struct InheritedListeners {
 /// removes the variables, so that no child takes them for its own.
 #[cfg(not(target_os = "macos"))]
 pub fn inherited_listeners() -> InheritedListeners {
-    let mut given = listenfd::ListenFd::from_env();
+    let mut inherited = listenfd::ListenFd::from_env();
     let mut listeners = InheritedListeners::default();
-    for place in 0..given.len() {
-        // What is no such socket is left for the next question.
-        if let Ok(Some(listener)) = given.take_unix_listener(place) {
+    for index in 0..inherited.len() {
+        // A listener of another kind stays for the next call.
+        if let Ok(Some(listener)) = inherited.take_unix_listener(index) {
             listeners.socket.get_or_insert(listener);
-        } else if let Ok(Some(listener)) = given.take_tcp_listener(place) {
+        } else if let Ok(Some(listener)) = inherited.take_tcp_listener(index) {
             listeners.http.get_or_insert(listener);
         }
     }
@@ -49,17 +49,17 @@ pub fn ready() {
     use std::os::linux::net::SocketAddrExt as _;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-    let Some(place) = env::notify_socket() else { return };
-    let address = match place.strip_prefix('@') {
+    let Some(path) = env::notify_socket() else { return };
+    let address = match path.strip_prefix('@') {
         Some(name) => SocketAddr::from_abstract_name(name),
-        None => SocketAddr::from_pathname(&place),
+        None => SocketAddr::from_pathname(&path),
     };
-    let told = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(b"READY=1\n", &address));
-    if let Err(error) = told {
-        tracing::warn!(%error, "cannot tell the service manager that the hub serves");
+    let sent = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(b"READY=1\n", &address));
+    if let Err(error) = sent {
+        tracing::warn!(%error, "cannot notify the service manager that the hub serves");
     }
 }
 
-/// No other manager waits.
+/// Does nothing: the managers of other systems expect no notification.
 #[cfg(not(target_os = "linux"))]
 pub fn ready() {}

@@ -17,7 +17,7 @@ use adjutant_host::process;
 /// Time for a hub that holds the home to answer: it may be starting, or finishing its last calls.
 const START_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// What to do when there is no hub.
+/// Whether a missing hub is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     IfNeeded,
@@ -39,12 +39,12 @@ pub(crate) fn connect_running(
                 None => Err(error),
             }
         }
-        reached => reached,
+        result => result,
     }
 }
 
-/// Connects to the hub of `home` and sends `hello`; starts one when there is none and `start` allows it.
-/// `default_socket` is the configured path; `None` when the socket is switched off.
+/// Connects to the hub of `home` and sends `hello`. Starts a hub if none runs and `start` allows it. `default_socket` is the
+/// configured path; `None` if the socket is switched off.
 pub fn connect_or_start(
     home: &Path,
     default_socket: Option<&Path>,
@@ -54,33 +54,33 @@ pub fn connect_or_start(
     let default_socket = default_socket.ok_or(Error::SocketOff)?;
     match (connect_running(home, default_socket, hello), start) {
         (Err(Error::NoHub { .. }), Start::IfNeeded) => {}
-        (reached, _) => return reached,
+        (result, _) => return result,
     }
     private_folder(home)?;
-    let fault = |error: io::Error| Error::Folder { folder: home.to_owned(), reason: error.to_string() };
+    let failed = |error: io::Error| Error::Folder { folder: home.to_owned(), reason: error.to_string() };
     // Several clients may come here at once: one starts the hub, the others find it.
-    let turn = OpenOptions::new()
+    let start_lock = OpenOptions::new()
         .create(true)
         .truncate(false)
         .write(true)
         .mode(0o600)
         .open(home.join("start.lock"))
-        .map_err(fault)?;
-    turn.lock().map_err(fault)?;
+        .map_err(failed)?;
+    start_lock.lock().map_err(failed)?;
     let end = Instant::now() + START_TIMEOUT;
     loop {
         match connect_running(home, default_socket, hello) {
             Err(Error::NoHub { .. }) => {}
-            reached => return reached,
+            result => return result,
         }
         if Instant::now() > end {
-            return Err(Error::Deaf { home: home.to_owned() });
+            return Err(Error::Unresponsive { home: home.to_owned() });
         }
         if vacant(home) {
             match start_hub(home) {
                 Ok(()) => return connect_running(home, default_socket, hello),
                 Err(error) if vacant(home) => return Err(error),
-                // Another client's hub was faster, and is about to listen.
+                // Another client has started a hub, which will listen soon.
                 Err(_) => {}
             }
         }
@@ -103,11 +103,11 @@ fn start_hub(home: &Path) -> Result<(), Error> {
 }
 
 /// Sends a query to the hub of `home`; `default_socket` is the configured path.
-pub fn query(home: &Path, default_socket: &Path, question: Query) -> Result<HelloReply, Error> {
-    Ok(connect_running(home, default_socket, &Hello::query(question))?.reply)
+pub fn query(home: &Path, default_socket: &Path, query: Query) -> Result<HelloReply, Error> {
+    Ok(connect_running(home, default_socket, &Hello::query(query))?.reply)
 }
 
-/// Sends `hello` to the hub of `home`, and waits for no answer. Fails if nothing listens.
+/// Sends `hello` to the hub of `home`, without waiting for an answer. Fails if nothing listens.
 pub fn notify(home: &Path, default_socket: &Path, hello: &Hello) -> io::Result<()> {
     let mut line = serde_json::to_vec(hello)?;
     line.push(b'\n');

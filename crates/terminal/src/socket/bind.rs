@@ -10,10 +10,10 @@ use super::connect::is_listening;
 use super::error::Error;
 use adjutant_base::text::hex;
 
-/// Returns the path that a socket wanted at `path` really has.
+/// Returns the real path of a socket that is configured at `path`.
 ///
-/// The kernel takes about a hundred bytes. A longer path is replaced by one that hub and clients derive alike,
-/// in a folder of this user's below `/tmp`: clients may have no other variable than `HOME` in common.
+/// The kernel limits paths to about a hundred bytes. Hub and clients derive the replacement of a longer path in the same way.
+/// It is in a folder of this user below `/tmp`, because `HOME` may be the only variable that they share.
 pub fn place(path: &Path) -> PathBuf {
     if SocketAddr::from_pathname(path).is_ok() {
         return path.to_owned();
@@ -23,14 +23,14 @@ pub fn place(path: &Path) -> PathBuf {
         .join(format!("{}.sock", &digest[..24]))
 }
 
-/// Makes `folder` with mode 0700 unless it is there, and takes it away from group and others.
+/// Creates `folder` with mode 0700 if it is missing, and removes the rights of group and others.
 pub fn private_folder(folder: &Path) -> Result<(), Error> {
-    let fault = |reason: String| Error::Folder { folder: folder.to_owned(), reason };
-    let failed = |error: io::Error| fault(error.to_string());
+    let error = |reason: String| Error::Folder { folder: folder.to_owned(), reason };
+    let failed = |source: io::Error| error(source.to_string());
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     let found = std::fs::metadata(folder).map_err(failed)?;
     if found.uid() != rustix::process::geteuid().as_raw() {
-        return Err(fault("it belongs to another user".to_owned()));
+        return Err(error("it belongs to another user".to_owned()));
     }
     if found.mode() & 0o077 != 0 {
         std::fs::set_permissions(folder, Permissions::from_mode(0o700)).map_err(failed)?;
@@ -38,15 +38,15 @@ pub fn private_folder(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Listens at `path` with mode 0600. A socket that nobody listens on any more is replaced.
+/// Listens at `path` with mode 0600. Replaces a socket without a listener.
 ///
 /// Only the holder of the home's lock may call this.
 pub fn listen(path: &Path) -> Result<UnixListener, Error> {
-    let fault = |error: io::Error| Error::Listen { path: path.to_owned(), reason: error.to_string() };
+    let failed = |error: io::Error| Error::Listen { path: path.to_owned(), reason: error.to_string() };
     if place(path) == path {
-        // A folder that the person named keeps its mode; the socket's own is enough with the check of uids.
+        // A configured folder keeps its mode, because the mode of the socket and the check of uids suffice.
         if let Some(folder) = path.parent() {
-            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fault)?;
+            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
         }
     }
     if path.starts_with("/tmp/adjutant-")
@@ -56,16 +56,16 @@ pub fn listen(path: &Path) -> Result<UnixListener, Error> {
     }
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(fault(error)),
+        Err(error) => return Err(failed(error)),
         Ok(found) if !found.file_type().is_socket() => {
             return Err(Error::InTheWay { path: path.to_owned(), reason: "it is not a socket" });
         }
         Ok(_) if is_listening(path) => {
             return Err(Error::InTheWay { path: path.to_owned(), reason: "another program listens there" });
         }
-        Ok(_) => std::fs::remove_file(path).map_err(fault)?,
+        Ok(_) => std::fs::remove_file(path).map_err(failed)?,
     }
-    let listener = UnixListener::bind(path).map_err(fault)?;
-    std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(fault)?;
+    let listener = UnixListener::bind(path).map_err(failed)?;
+    std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
     Ok(listener)
 }

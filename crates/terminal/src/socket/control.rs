@@ -1,9 +1,8 @@
 //! The control API: what only the user may do, from a terminal.
 //!
-//! After a hello that says `user`, both sides speak JSON, one value a line. The client sends a [`Request`], the hub
-//! answers with any number of parts and one last line, and then the next request may come. Closing the connection ends
-//! a follow. Each toolset has one file here: its requests, their handlers, and the client's calls, which alone know the
-//! type of each answer.
+//! After a hello with `user`, both sides send JSON, one value in a line. The client sends a [`Request`], and the hub answers
+//! with any number of parts and one last line. Closing the connection ends a follow. Each toolset has one file here: its
+//! requests, their handlers, and the client's calls, which define the type of each answer.
 //!
 //! Before each request the hub checks the client's process (see [`super::principal`]).
 
@@ -22,10 +21,10 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use super::principal::ControlPeer;
 use adjutant_app::App;
 pub use client::{ControlClient, HangUp};
-pub use protocol::{Error, Refusal};
+pub use protocol::{Error, Rejection};
 use protocol::{Reply, ResponseWriter};
 
-/// Bytes of a request. A task's text may have a megabyte, each byte of which may be six in JSON.
+/// Maximum bytes of a request. The text of a task may have a megabyte, and JSON may need six bytes for one.
 const MAX_REQUEST_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A request, by toolset.
@@ -51,13 +50,13 @@ impl Request {
 }
 
 /// Handles a request and returns its last answer.
-async fn answer(peer: &ControlPeer, act: Request, out: &mut ResponseWriter) -> Result<Value, Refusal> {
+async fn answer(peer: &ControlPeer, request: Request, out: &mut ResponseWriter) -> Result<Value, Rejection> {
     let app: &App = &peer.app;
-    match act {
-        Request::Inbox(act) => availability::answer(peer, act).await,
-        Request::Questions(act) => questions::answer(peer, act, out).await,
-        Request::Codex(act) => codex::answer(app, act, out).await,
-        Request::Tasks(act) => tasks::answer(app, act, out).await,
+    match request {
+        Request::Inbox(request) => availability::answer(peer, request).await,
+        Request::Questions(request) => questions::answer(peer, request, out).await,
+        Request::Codex(request) => codex::answer(app, request, out).await,
+        Request::Tasks(request) => tasks::answer(app, request, out).await,
     }
 }
 
@@ -71,31 +70,31 @@ pub(super) async fn serve(peer: &ControlPeer, mut input: BufReader<OwnedReadHalf
         if !read.is_ok_and(|length| length > 0) {
             return;
         }
-        let act = match serde_json::from_slice::<Request>(&line) {
-            Ok(act) => act,
+        let request = match serde_json::from_slice::<Request>(&line) {
+            Ok(request) => request,
             Err(error) => {
-                // The rest of a line that is too long, or a request of another version.
-                let message = format!("this hub does not know what was asked: {error}");
+                // A line that is too long, or a request of another version.
+                let message = format!("this hub does not know the request: {error}");
                 let hints = vec!["restart the hub: it may be of another version".to_owned()];
-                out.line(&Reply::Refused(Refusal { message, hints })).await;
+                out.line(&Reply::Rejected(Rejection { message, hints })).await;
                 return;
             }
         };
-        let admitted = if act.decides() { peer.require_user() } else { peer.require_no_agent() };
+        let admitted = if request.decides() { peer.require_user() } else { peer.require_no_agent() };
         if let Err(refusal) = admitted {
-            out.line(&Reply::Refused(refusal)).await;
+            out.line(&Reply::Rejected(refusal)).await;
             continue;
         }
         let answered = tokio::select! {
-            answered = answer(peer, act, &mut out) => answered,
-            () = hung_up(&mut input) => return,
+            answered = answer(peer, request, &mut out) => answered,
+            () = closed(&mut input) => return,
         };
-        out.line(&answered.map_or_else(Reply::Refused, Reply::Last)).await;
+        out.line(&answered.map_or_else(Reply::Rejected, Reply::Last)).await;
     }
 }
 
-/// Waits for the end of the input. A request that comes early waits for its turn.
-async fn hung_up(input: &mut BufReader<OwnedReadHalf>) {
+/// Waits for the end of the input. An early request stays in the buffer.
+async fn closed(input: &mut BufReader<OwnedReadHalf>) {
     if input.fill_buf().await.is_ok_and(|bytes| !bytes.is_empty()) {
         std::future::pending::<()>().await;
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::holder::Holder;
 
-/// Why there is no socket, or no hub behind it.
+/// Why there is no socket, or no answer from a hub.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot use the folder {}: {reason}", folder.display())]
@@ -19,37 +19,37 @@ pub enum Error {
     Listen { path: PathBuf, reason: String },
     #[error("no hub answers on {}: {reason}", path.display())]
     NoHub { path: PathBuf, reason: String },
-    /// The hub or we are too old for the other.
+    /// The hub or this program is too old for the other.
     #[error(
         "the hub (pid {pid}, adjutant {version}) and this adjutant ({}) do not understand each other",
         env!("CARGO_PKG_VERSION")
     )]
     Skew { pid: u32, version: String, hub_is_older: bool },
-    /// It says which version it is, where that is not ours.
-    #[error("the hub refused: {reason}")]
-    Refused { reason: String, other_version: Option<String> },
+    /// With the version of the hub, if it differs.
+    #[error("the hub rejected this: {reason}")]
+    Rejected { reason: String, other_version: Option<String> },
     #[error("the socket is switched off in config.toml, so no hub can be reached")]
     SocketOff,
     #[error("the hub could not be started: {reason}")]
     NotStarted { reason: String },
     #[error("the hub that holds {}/hub.lock does not answer on its socket", home.display())]
-    Deaf { home: PathBuf },
-    /// The hub ended, or hung up, before it had answered.
-    #[error("the hub went away before it answered")]
-    Gone,
-    /// It answered, and the answer is none that we know.
+    Unresponsive { home: PathBuf },
+    /// The hub ended, or closed the connection, before it answered.
+    #[error("the hub stopped before it answered")]
+    Stopped,
+    /// The answer is invalid.
     #[error("the hub's answer cannot be read: {reason}")]
-    Garbled { reason: String },
+    InvalidAnswer { reason: String },
 }
 
 impl Error {
-    /// Says what to do about it.
+    /// Returns the remedy.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Folder { .. } => "choose another folder with --home or ADJUTANT_HOME".to_owned(),
             Self::Taken { holder } => {
                 format!(
-                    "use it as it is (`adjutant open`), stop it with `kill {}`, or choose another --home",
+                    "use it (`adjutant open`), stop it with `kill {}`, or choose another --home",
                     holder.pid
                 )
             }
@@ -57,33 +57,27 @@ impl Error {
             Self::InTheWay { .. } => "remove it, or choose another place with --socket".to_owned(),
             Self::Listen { .. } => "choose another place with --socket, or --socket off".to_owned(),
             Self::NoHub { .. } => "start one with `adjutant serve`".to_owned(),
-            // To `kill`, 0 is everything around it.
+            // For `kill`, 0 is its whole process group.
             Self::Skew { pid: 0, hub_is_older: true, .. } => {
-                "restart the hub, it is the older one: stop it where it runs, then `adjutant serve --background`"
-                    .to_owned()
+                "restart the hub, which is older: stop it, then run `adjutant serve --background`".to_owned()
             }
             Self::Skew { pid, hub_is_older: true, .. } => {
-                format!(
-                    "restart the hub, it is the older one: `kill {pid}`, then `adjutant serve --background`"
-                )
+                format!("restart the hub, which is older: `kill {pid}`, then `adjutant serve --background`")
             }
             Self::Skew { hub_is_older: false, .. } => {
-                "restart this side, it is the older one: restart the agent, and check which adjutant it runs"
-                    .to_owned()
+                "restart the agent, whose adjutant is older, and check which adjutant it runs".to_owned()
             }
             Self::SocketOff => "remove `socket = \"off\"` from config.toml, or use `adjutant mcp`".to_owned(),
-            Self::NotStarted { .. } | Self::Deaf { .. } => {
+            Self::NotStarted { .. } | Self::Unresponsive { .. } => {
                 "`adjutant serve` in a terminal shows what is wrong".to_owned()
             }
-            Self::Garbled { .. } => "restart the hub: it may be of another version".to_owned(),
-            Self::Gone => {
-                "`adjutant status` says whether it runs; what it had accepted it goes on with".to_owned()
-            }
-            Self::Refused { other_version: Some(version), .. } => {
+            Self::InvalidAnswer { .. } => "restart the hub: it may be of another version".to_owned(),
+            Self::Stopped => "`adjutant status` shows whether it runs; accepted work continues".to_owned(),
+            Self::Rejected { other_version: Some(version), .. } => {
                 let own = env!("CARGO_PKG_VERSION");
                 format!("the hub is adjutant {version} and this is {own}: restart the older one")
             }
-            Self::Refused { other_version: None, .. } => return None,
+            Self::Rejected { other_version: None, .. } => return None,
         })
     }
 }

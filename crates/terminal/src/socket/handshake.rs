@@ -13,16 +13,16 @@ use super::connect::dial;
 use super::error::Error;
 use adjutant_mcp::AgentSession;
 
-/// The number of this form of hello. It changes when an older side could not go on.
+/// The version of the hello. It changes if an older side could not understand it.
 pub(super) const HELLO_VERSION: u32 = 1;
 
-/// Most bytes of a hello or an answer to one.
+/// Maximum bytes of a hello or of its answer.
 pub(super) const MAX_HELLO_BYTES: usize = 64 * 1024;
 
-/// How long either side waits for the other's line.
+/// Timeout of either side for the other's line.
 pub(super) const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a client says first.
+/// The first line of a client.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Hello {
     /// The client's version.
@@ -43,13 +43,13 @@ pub struct Hello {
     /// The session of the agent that a relay or a script belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<AgentSession>,
-    /// What a client's hook put into a prompt; nothing is answered.
+    /// The report of a client's hook, which gets no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) hooked: Option<HookReport>,
-    /// What the client says its number is. The hub believes the kernel.
+    /// The client's own claim. The hub uses the kernel's number.
     #[serde(default)]
     pub(super) pid: u32,
-    /// The folder whose `.adjutant` comes first for this client.
+    /// The folder of the `.adjutant` that takes precedence for this client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) workspace: Option<PathBuf>,
 }
@@ -75,14 +75,14 @@ impl Hello {
         Self { user: true, workspace: workspace.map(Path::to_owned), ..Self::new() }
     }
 
-    /// The hello that asks one question.
-    pub(super) fn query(question: Query) -> Self {
-        Self { ask: Some(question), ..Self::new() }
+    /// The hello of a query.
+    pub(super) fn query(query: Query) -> Self {
+        Self { ask: Some(query), ..Self::new() }
     }
 
-    /// The hello that tells what a hook did.
-    pub fn hook_report(hooked: HookReport) -> Self {
-        Self { hooked: Some(hooked), ..Self::new() }
+    /// The hello with the report of a hook.
+    pub fn hook_report(report: HookReport) -> Self {
+        Self { hooked: Some(report), ..Self::new() }
     }
 
     fn new() -> Self {
@@ -101,16 +101,16 @@ impl Hello {
     }
 }
 
-/// What a hook did with a prompt.
+/// The expansion of a prompt by a hook.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct HookReport {
-    /// What the client is called, as a person reads it.
+    /// The name of the client.
     pub client: String,
-    /// In the order of the prompt; the hub looks at [`MAX_HOOK_COMMANDS`] of them.
+    /// In the order of the prompt; the hub records [`MAX_HOOK_COMMANDS`] of them.
     pub commands: Vec<HookCommand>,
 }
 
-/// Commands of one prompt that are told; and characters of each text that are kept.
+/// Maximum commands of one report, and maximum characters of each text.
 pub(super) const MAX_HOOK_COMMANDS: usize = 16;
 pub(super) const MAX_HOOK_CHARS: usize = 200;
 
@@ -118,21 +118,21 @@ pub(super) const MAX_HOOK_CHARS: usize = 200;
 #[derive(Debug, Deserialize, Serialize)]
 pub struct HookCommand {
     pub name: String,
-    /// The length of what it was expanded to; else why it was not.
+    /// The length of the expansion, or why there is none.
     pub expanded: Result<usize, String>,
 }
 
-/// A question instead of a stream.
+/// A query instead of a stream.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Query {
-    /// Who are you, and who is connected?
+    /// The status of the hub and its clients.
     Status,
     /// A one-time link that logs a browser in.
     Open,
 }
 
-/// What the hub says to a hello.
+/// The hub's answer to a hello.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct HelloReply {
     /// The hub's version.
@@ -163,7 +163,7 @@ impl HelloReply {
     }
 }
 
-/// What a hub says of itself.
+/// The status of a hub.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Status {
     pub http: Option<SocketAddr>,
@@ -179,22 +179,22 @@ pub struct Status {
     pub replaced_watchers: u64,
 }
 
-/// How much waits for the person.
+/// Counts of what is pending for the user.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct WaitingStatus {
-    /// Approvals among them.
+    /// Including the approvals.
     pub questions: u64,
     pub approvals: u64,
-    /// Notifications of the last week that somebody has not got and nobody settled.
+    /// Failed notifications of the last week that are not resolved.
     pub failed_notifications: u64,
 }
 
-/// How `config.toml` differs from what the hub was started with.
+/// Differences between `config.toml` and the configuration of the hub.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct ConfigStatus {
-    /// Settings that count from the next start on.
+    /// Settings that need a restart.
     pub waiting_for_restart: Vec<String>,
-    /// Why the file cannot be read any more.
+    /// Why the file can no longer be read.
     pub fault: Option<String>,
 }
 
@@ -207,26 +207,26 @@ pub struct ClientStatus {
     pub revision: Option<String>,
     pub pid: Option<u32>,
     pub calls: u64,
-    /// Whether it is `adjutant doctor`, by its own word.
+    /// Whether it claims to be `adjutant doctor`.
     #[serde(default)]
     pub check: bool,
 }
 
-/// A connection behind its hello.
+/// A connection after its hello.
 #[derive(Debug)]
 pub struct Connection {
-    /// The stream, with what the hub may already have sent behind its welcome.
+    /// The stream, maybe with buffered bytes after the answer to the hello.
     pub input: BufReader<UnixStream>,
     pub reply: HelloReply,
 }
 
-/// Connects to the hub at `path` and says `hello`.
+/// Connects to the hub at `path` and sends `hello`.
 pub(super) fn connect(path: &Path, hello: &Hello) -> Result<Connection, Error> {
     let path = place(path);
     let no_hub = |error: io::Error| {
         let reason = match error.kind() {
             ErrorKind::WouldBlock => {
-                format!("what listens there said nothing for {} s", HELLO_TIMEOUT.as_secs())
+                format!("the program that listens there sent nothing for {} s", HELLO_TIMEOUT.as_secs())
             }
             _ => error.to_string(),
         };
@@ -241,17 +241,21 @@ pub(super) fn connect(path: &Path, hello: &Hello) -> Result<Connection, Error> {
     line.clear();
     input.by_ref().take(MAX_HELLO_BYTES as u64).read_until(b'\n', &mut line).map_err(no_hub)?;
     if line.is_empty() {
-        return Err(no_hub(io::Error::new(ErrorKind::UnexpectedEof, "it hung up without a word")));
+        return Err(no_hub(io::Error::new(
+            ErrorKind::UnexpectedEof,
+            "it closed the connection without an answer",
+        )));
     }
-    let reply: HelloReply = serde_json::from_slice(&line)
-        .map_err(|_| no_hub(io::Error::new(ErrorKind::InvalidData, "what answers is not a hub")))?;
+    let reply: HelloReply = serde_json::from_slice(&line).map_err(|_| {
+        no_hub(io::Error::new(ErrorKind::InvalidData, "the program that answers is not a hub"))
+    })?;
     let HelloReply { hello, pid, adjutant: version, error, .. } = &reply;
     match error {
-        // One that says nothing of itself refuses before any hello.
+        // A hub that rejects a connection before the hello sends no version.
         Some(reason) if *hello == HELLO_VERSION || version.is_empty() => {
             let differs = !version.is_empty() && version != env!("CARGO_PKG_VERSION");
             let other_version = differs.then(|| version.clone());
-            return Err(Error::Refused { reason: reason.clone(), other_version });
+            return Err(Error::Rejected { reason: reason.clone(), other_version });
         }
         _ if *hello != HELLO_VERSION => {
             return Err(Error::Skew {

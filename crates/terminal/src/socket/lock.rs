@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 use super::error::Error;
 use super::holder::Holder;
 
-/// How long a hub that holds the lock may take to say who it is.
-const STARTING: Duration = Duration::from_secs(2);
+/// Time for a hub that holds the lock to write its entry.
+const START_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The right to be the home's hub, for as long as the value lives. The kernel ends it with the process.
 #[derive(Debug)]
 pub struct Claim(File);
 
 impl Claim {
-    /// Takes the lock in `home`, which must exist, or says who has it.
+    /// Takes the lock in `home`, which must exist. The error names the holder.
     pub fn take(home: &Path) -> Result<Self, Error> {
         let path = home.join("hub.lock");
-        let fault = |error: io::Error| Error::Folder { folder: home.to_owned(), reason: error.to_string() };
+        let failed = |error: io::Error| Error::Folder { folder: home.to_owned(), reason: error.to_string() };
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -28,20 +28,20 @@ impl Claim {
             .truncate(false)
             .mode(0o600)
             .open(&path)
-            .map_err(fault)?;
-        let end = Instant::now() + STARTING;
-        let mut second_look = false;
+            .map_err(failed)?;
+        let end = Instant::now() + START_TIMEOUT;
+        let mut was_held = false;
         loop {
             match file.try_lock() {
                 Ok(()) => {
-                    file.set_len(0).map_err(fault)?;
+                    file.set_len(0).map_err(failed)?;
                     return Ok(Self(file));
                 }
-                Err(TryLockError::Error(error)) => return Err(fault(error)),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
                 Err(TryLockError::WouldBlock) => match holder(home) {
-                    // The first time it may be somebody who only asks whether the lock is free.
-                    Some(holder) if second_look => return Err(Error::Taken { holder }),
-                    Some(_) => second_look = true,
+                    // At first, the holder may be a process that only checks whether the lock is free.
+                    Some(holder) if was_held => return Err(Error::Taken { holder }),
+                    Some(_) => was_held = true,
                     None => {}
                 },
             }
@@ -52,7 +52,7 @@ impl Claim {
         }
     }
 
-    /// Writes down who holds it.
+    /// Writes the entry of the holder.
     pub fn sign(&mut self, holder: &Holder) -> io::Result<()> {
         self.0.set_len(0)?;
         self.0.rewind()?;
@@ -74,17 +74,17 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // A name left behind would only mislead; the lock itself is what counts.
+        // Removes the entry, which would mislead. Only the lock itself counts.
         let _ = self.0.set_len(0);
     }
 }
 
-/// Returns who signed the lock file last. After a crash that may be a hub that is gone.
+/// Returns the last entry of the lock file. After a crash, that hub may no longer run.
 pub fn holder(home: &Path) -> Option<Holder> {
     serde_json::from_slice(&std::fs::read(home.join("hub.lock")).ok()?).ok()
 }
 
-/// Tells whether no hub holds the lock in `home`.
+/// Returns whether no hub holds the lock in `home`.
 pub fn vacant(home: &Path) -> bool {
     match File::open(home.join("hub.lock")) {
         Ok(file) => file.try_lock().is_ok(),

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::control::Refusal;
+use super::control::Rejection;
 use adjutant_agents::Origin;
 use adjutant_app::App;
 use adjutant_app::agent_processes::{AgentClient, is_daemon};
@@ -59,22 +59,22 @@ pub(super) struct ControlPeer {
 
 impl ControlPeer {
     /// Checks that no agent asks.
-    pub(super) fn require_no_agent(&self) -> Result<(), Refusal> {
+    pub(super) fn require_no_agent(&self) -> Result<(), Rejection> {
         match self.principal() {
-            Principal::Agent(reason) => Err(Refusal::new(reason)),
+            Principal::Agent(reason) => Err(Rejection::new(reason)),
             Principal::User(_) | Principal::Unproven { .. } => Ok(()),
         }
     }
 
     /// Checks that the user asks.
-    pub(super) fn require_user(&self) -> Result<(), Refusal> {
+    pub(super) fn require_user(&self) -> Result<(), Rejection> {
         match self.principal() {
             Principal::User(proof) => {
                 tracing::debug!(?proof, process.pid = self.pid, "the user acts");
                 Ok(())
             }
-            Principal::Agent(reason) => Err(Refusal::new(reason)),
-            Principal::Unproven { missing, .. } => Err(Refusal::new(missing)),
+            Principal::Agent(reason) => Err(Rejection::new(reason)),
+            Principal::Unproven { missing, .. } => Err(Rejection::new(missing)),
         }
     }
 

@@ -29,13 +29,13 @@ use adjutant_base::events::Event;
 use adjutant_host::files::replaced_watchers;
 use adjutant_mcp as mcp;
 
-/// Connections at once. A client uses one; past this somebody leaks them, and the hub must not run out of files.
+/// Maximum connections. A client uses one; more mean that clients leak them, and the hub must not run out of files.
 const MAX_CONNECTIONS: usize = 512;
 
-/// Connections of the control API beside those, because clients that leak must not keep the user out.
+/// Maximum additional connections of the control API, so that clients that leak do not keep the user out.
 const MAX_CONTROL_CLIENTS: usize = 64;
 
-/// Makes one-time login links for the console; `None` when there is no console.
+/// Makes one-time login links for the console; `None` without a console.
 pub type Links = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// Serves until `app.shutdown`, and then until the connections have ended. `relay` is a process that serves a client
@@ -65,29 +65,28 @@ pub async fn serve(
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // Out of files, most likely: existing connections continue, and later there may be room.
-                tracing::warn!(error = %error, "cannot take a connection");
+                // Most likely out of files: existing connections continue, and later ones may succeed.
+                tracing::warn!(error = %error, "cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
         };
         let own = rustix::process::geteuid().as_raw();
         let pid = match stream.peer_cred() {
-            // What the kernel says counts, not what the client says of itself. A process of another namespace
-            // has the number 0 here.
+            // The kernel's number counts, not the client's claim. A process of another namespace has the number 0 here.
             Ok(peer) if peer.uid() == own => {
                 peer.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0)
             }
             Ok(peer) => {
-                tracing::warn!(peer.uid = peer.uid(), "turned away another user");
+                tracing::warn!(peer.uid = peer.uid(), "rejected another user");
                 continue;
             }
             Err(error) => {
-                tracing::warn!(error = %error, "turned away a connection of an unknown user");
+                tracing::warn!(error = %error, "rejected a connection of an unknown user");
                 continue;
             }
         };
-        connections.spawn(server.clone().take(stream, pid));
+        connections.spawn(server.clone().serve_connection(stream, pid));
     }
     drop(listener);
     connections.close();
@@ -105,46 +104,47 @@ struct Server {
     tickets: Arc<Tickets>,
 }
 
-/// What follows a hello.
-enum Follows {
+/// The use of a connection after its hello.
+enum Purpose {
     Mcp {
-        server: mcp::ToolsetSelection,
+        toolset: mcp::ToolsetSelection,
         script: bool,
         session: mcp::AgentSession,
-        place: OwnedSemaphorePermit,
+        slot: OwnedSemaphorePermit,
     },
     /// Requests of the control API.
     Control(OwnedSemaphorePermit),
-    Nothing,
+    /// The connection ends after the answer.
+    Done,
 }
 
 impl Server {
     /// Serves one connection of the process `pid` to its end.
-    async fn take(self, stream: UnixStream, pid: Option<u32>) {
+    async fn serve_connection(self, stream: UnixStream, pid: Option<u32>) {
         let (input, mut output) = stream.into_split();
         let mut input = BufReader::new(input);
         let shutdown = self.app.shutdown.clone();
-        let greeted = shutdown.run_until_cancelled(self.greet(&mut input, &mut output, pid)).await;
-        let Some(Some((follows, workspace))) = greeted else { return };
+        let greeting = shutdown.run_until_cancelled(self.greet(&mut input, &mut output, pid)).await;
+        let Some(Some((purpose, workspace))) = greeting else { return };
         let app = match workspace.filter(|folder| folder.is_absolute()) {
             Some(folder) => self.app.in_workspace(&folder),
             None => self.app.clone(),
         };
-        match follows {
-            Follows::Mcp { server, script, session, place: _place } => {
+        match purpose {
+            Purpose::Mcp { toolset, script, session, slot: _slot } => {
                 let entry = pid.map(|pid| match script {
                     true => self.app.agent_processes.register_script(pid),
                     false => self.app.agent_processes.register_relay(pid),
                 });
                 let output = RelayWriter::new(entry, output);
-                let transport = if script { ConnectionKind::Script } else { ConnectionKind::Socket };
-                mcp::serve_stream(app, server, transport, pid, session, input, output).await;
+                let kind = if script { ConnectionKind::Script } else { ConnectionKind::Socket };
+                mcp::serve_stream(app, toolset, kind, pid, session, input, output).await;
             }
-            Follows::Control(_place) => {
+            Purpose::Control(_slot) => {
                 let peer = ControlPeer { app, ..self.peer(pid) };
                 shutdown.run_until_cancelled(control::serve(&peer, input, output)).await;
             }
-            Follows::Nothing => {}
+            Purpose::Done => {}
         }
     }
 
@@ -152,92 +152,91 @@ impl Server {
         ControlPeer { app: self.app.clone(), tickets: self.tickets.clone(), pid }
     }
 
-    /// Reads the hello and answers it. Returns what follows, and the client's workspace; `None` when the client
+    /// Reads the hello and answers it. Returns the purpose of the connection and the client's workspace; `None` if the client
     /// does not read or write in time.
     async fn greet(
         &self,
         input: &mut BufReader<OwnedReadHalf>,
         output: &mut OwnedWriteHalf,
         pid: Option<u32>,
-    ) -> Option<(Follows, Option<PathBuf>)> {
+    ) -> Option<(Purpose, Option<PathBuf>)> {
         let mut line = Vec::new();
         let mut bounded = input.take(MAX_HELLO_BYTES as u64);
         timeout(HELLO_TIMEOUT, bounded.read_until(b'\n', &mut line)).await.ok()?.ok()?;
         let mut answer = HelloReply::new();
         let mut workspace = None;
-        let greeted = match serde_json::from_slice::<Hello>(&line) {
-            // What a newer client asks for may be none of the questions that are known here.
-            Err(_) => Err("the first line is no hello that this hub knows".to_owned()),
+        let accepted = match serde_json::from_slice::<Hello>(&line) {
+            // A newer client may send a query that this hub does not know.
+            Err(_) => Err("the first line is not a hello that this hub knows".to_owned()),
             Ok(hello) if hello.number != HELLO_VERSION => {
                 Err(format!("this hub is adjutant {}, the client {}", answer.adjutant, hello.adjutant))
             }
             Ok(mut hello) => {
                 workspace = hello.workspace.take();
-                self.consider(&hello, pid, &mut answer).await
+                self.accept(&hello, pid, &mut answer).await
             }
         };
-        let follows = greeted.unwrap_or_else(|refusal| {
-            answer.error = Some(refusal);
-            Follows::Nothing
+        let purpose = accepted.unwrap_or_else(|reason| {
+            answer.error = Some(reason);
+            Purpose::Done
         });
         let mut line = serde_json::to_vec(&answer).ok()?;
         line.push(b'\n');
         timeout(HELLO_TIMEOUT, output.write_all(&line)).await.ok()?.ok()?;
-        Some((follows, workspace))
+        Some((purpose, workspace))
     }
 
-    /// Says what follows a hello that can be read, or why nothing does; puts into `answer` what was asked for.
-    async fn consider(
+    /// Returns the purpose of a valid hello, or why it is rejected. Adds the answer of a query to `answer`.
+    async fn accept(
         &self,
         hello: &Hello,
         pid: Option<u32>,
         answer: &mut HelloReply,
-    ) -> Result<Follows, String> {
-        let full = |limit| format!("{limit} clients are connected, there is no room for one more");
+    ) -> Result<Purpose, String> {
+        let full = |limit| format!("{limit} clients are connected, which is the limit");
         match hello {
             Hello { ask: Some(Query::Status), .. } => {
                 answer.status = Some(status(&self.app).await);
-                Ok(Follows::Nothing)
+                Ok(Purpose::Done)
             }
             Hello { ask: Some(Query::Open), .. } => {
                 self.peer(pid).require_user().map_err(|refusal| refusal.message)?;
                 let link = (self.links)();
                 answer.link = Some(link.ok_or("this hub runs without the console (--http off)")?);
-                Ok(Follows::Nothing)
+                Ok(Purpose::Done)
             }
             Hello { hooked: Some(hooked), .. } => {
-                note(&self.app, hooked);
-                Ok(Follows::Nothing)
+                record_hook(&self.app, hooked);
+                Ok(Purpose::Done)
             }
             Hello { user: true, .. } => {
-                self.peer(pid).require_no_agent().map_err(|refusal| refusal.message)?;
-                Ok(Follows::Control(
-                    self.control_slots.clone().try_acquire_owned().map_err(|_| full(MAX_CONTROL_CLIENTS))?,
-                ))
+                self.peer(pid).require_no_agent().map_err(|rejection| rejection.message)?;
+                let slot = self.control_slots.clone().try_acquire_owned();
+                Ok(Purpose::Control(slot.map_err(|_| full(MAX_CONTROL_CLIENTS))?))
             }
             Hello { toolset: None, .. } => Err("the hello names no toolset".to_owned()),
             Hello { toolset: Some(name), .. } => {
-                let place = self.clients.clone().try_acquire_owned().map_err(|_| full(MAX_CONNECTIONS))?;
-                let server = mcp::ToolsetSelection::from_name(name);
-                let server = server.ok_or_else(|| format!("this hub has no toolset `{name}`"))?;
+                let slot = self.clients.clone().try_acquire_owned().map_err(|_| full(MAX_CONNECTIONS))?;
+                let toolset = mcp::ToolsetSelection::from_name(name);
+                let toolset = toolset.ok_or_else(|| format!("this hub has no toolset `{name}`"))?;
                 let session = hello.session.clone().unwrap_or_default();
-                Ok(Follows::Mcp { server, script: hello.script, session, place })
+                Ok(Purpose::Mcp { toolset, script: hello.script, session, slot })
             }
         }
     }
 }
 
-/// Puts what a hook did among what happened. It is the client's word, so it is short.
-fn note(app: &App, hooked: &HookReport) {
+/// Records the expansions of a hook in the activity log. The texts are untrusted, so they are cut.
+fn record_hook(app: &App, hooked: &HookReport) {
     let short = |text: &str| -> String { text.chars().take(MAX_HOOK_CHARS).collect() };
-    let who = format!("{}, by its hook", short(&hooked.client));
+    let actor = format!("{}, by its hook", short(&hooked.client));
     for HookCommand { name, expanded } in hooked.commands.iter().take(MAX_HOOK_COMMANDS) {
         let prompt = short(name);
-        let (what, event) = match expanded {
+        let (kind, event) = match expanded {
             Ok(bytes) => (ActivityKind::Expanded { prompt, bytes: *bytes }, Event::PromptExpanded),
             Err(reason) => (ActivityKind::Rejected { prompt, reason: short(reason) }, Event::PromptRefused),
         };
-        app.activity.record(&who, what);
+        app.activity.record(&actor, kind);
         app.events.send(event);
     }
 }

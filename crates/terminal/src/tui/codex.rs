@@ -1,7 +1,7 @@
 //! `adjutant codex` in a terminal: the list of threads, one open thread, its pending approval and an input box.
 //!
-//! As in the inbox, threads of this process wait for keys and talk with the hub. They send [`messages::Message`]s,
-//! which alone change the state, and drawing only reads it.
+//! As in the Inbox, threads of this process wait for keys and talk to the hub. They send [`messages::Message`]s, and only
+//! these change the state. Drawing only reads it.
 
 mod approval;
 mod clipboard;
@@ -20,35 +20,35 @@ use std::time::{Duration, Instant};
 
 use super::hub::Hub;
 use super::terminal;
-use super::terminal::Fault;
 use super::terminal::Screen;
+use super::terminal::ViewError;
 use super::theme::Theme;
 use adjutant_codex::thread_options::ThreadOptions;
 use hub_worker::{HubStream, HubThread};
 use messages::{Effect, Message};
 use state::ViewState;
 
-/// What may wait to be drawn; the threads behind it wait then.
+/// Maximum messages in the queue; the threads that send them wait if it is full.
 const MESSAGE_QUEUE_SIZE: usize = 1024;
-/// How often a sentence that has stood long enough is looked for.
+/// Interval at which expired notices are removed.
 const TICK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What the view begins with.
+/// The start of the view.
 #[derive(Debug)]
 pub struct Opening {
     /// The thread to show.
     pub thread: Option<String>,
-    /// How threads begin that are begun here; its prompt is sent at once where it is not empty.
+    /// Options of new threads. The prompt is sent at once if it is not empty.
     pub start: ThreadOptions,
 }
 
-/// Shows Codex until the person leaves; returns the thread that was open then.
-pub fn run(hub: &Hub, theme: Theme, opening: Opening) -> Result<Option<String>, Fault> {
-    // Before the screen is taken: a refusal is read on the person's own.
+/// Shows Codex until the user leaves. Returns the thread that was open then.
+pub fn run(hub: &Hub, theme: Theme, opening: Opening) -> Result<Option<String>, ViewError> {
+    // Connects before the screen changes, so that an error is printed on the normal screen.
     drop(hub.connect(hub.start)?);
     let (send, inputs) = sync_channel(MESSAGE_QUEUE_SIZE);
     let mut state = ViewState::new(opening.start);
-    let mut outside = Outside {
+    let mut driver = Driver {
         hub: hub.clone(),
         hub_thread: HubThread::start(hub.clone(), send.clone()),
         send: send.clone(),
@@ -57,38 +57,38 @@ pub fn run(hub: &Hub, theme: Theme, opening: Opening) -> Result<Option<String>, 
     };
     let first = state.open_with(opening.thread);
     let mut screen = Screen::take()?;
-    terminal::keys(send, Message::of, Message::InputClosed);
-    outside.grant(&mut state, first)?;
-    live(&mut screen, &inputs, &mut outside, &mut state, theme).map_err(Fault::Terminal)?;
+    terminal::keys(send, Message::from_event, Message::InputClosed);
+    driver.perform(&mut state, first)?;
+    run_loop(&mut screen, &inputs, &mut driver, &mut state, theme).map_err(ViewError::Terminal)?;
     drop(screen);
-    outside.hub_thread.finish();
+    driver.hub_thread.finish();
     Ok(state.thread().map(ToOwned::to_owned))
 }
 
-/// What the view reaches: the hub, and the terminal's clipboard.
-struct Outside {
+/// Performs the effects of the view: on the hub, and on the terminal's clipboard.
+struct Driver {
     hub: Hub,
     hub_thread: HubThread,
     send: SyncSender<Message>,
-    /// The line on which the list of threads is told, and the one for the open thread.
+    /// The stream of the list of threads, and the stream of the open thread.
     watched: Option<HubStream>,
     followed: Option<HubStream>,
 }
 
-impl Outside {
-    /// Does what is wished; false when the person leaves.
-    fn grant(&mut self, state: &mut ViewState, effects: Vec<Effect>) -> io::Result<bool> {
+impl Driver {
+    /// Performs effects. Returns false if the user leaves.
+    fn perform(&mut self, state: &mut ViewState, effects: Vec<Effect>) -> io::Result<bool> {
         for effect in effects {
             match effect {
                 Effect::Quit => return Ok(false),
-                Effect::Run(act) => {
-                    if let Err(input) = self.hub_thread.ask(act) {
+                Effect::Run(action) => {
+                    if let Err(input) = self.hub_thread.run(action) {
                         state.update(input, Instant::now());
                     }
                 }
                 Effect::Open { thread, number } => {
-                    let line = hub_worker::follow(self.hub.clone(), thread, number, self.send.clone());
-                    self.followed = Some(line);
+                    let stream = hub_worker::follow(self.hub.clone(), thread, number, self.send.clone());
+                    self.followed = Some(stream);
                 }
                 Effect::Watch { text, number } => {
                     self.watched = Some(hub_worker::watch(self.hub.clone(), text, number, self.send.clone()));
@@ -104,10 +104,10 @@ impl Outside {
     }
 }
 
-fn live(
+fn run_loop(
     screen: &mut Screen,
     inputs: &Receiver<Message>,
-    outside: &mut Outside,
+    driver: &mut Driver,
     state: &mut ViewState,
     theme: Theme,
 ) -> io::Result<()> {
@@ -120,10 +120,10 @@ fn live(
             Err(RecvTimeoutError::Timeout) => Message::Tick,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
-        // What came in together is drawn once.
+        // Messages that are queued together are drawn once.
         for input in std::iter::once(first).chain(inputs.try_iter().take(MESSAGE_QUEUE_SIZE)) {
             let effects = state.update(input, Instant::now());
-            if !outside.grant(state, effects)? {
+            if !driver.perform(state, effects)? {
                 return Ok(());
             }
         }

@@ -9,10 +9,9 @@ use crate::socket::control::{ControlClient, Error};
 #[derive(Clone, Debug)]
 pub struct Hub {
     pub home: PathBuf,
-    /// The path of its socket by default; `None` when the socket is switched off.
+    /// The default path of its socket; `None` if the socket is switched off.
     pub socket: Option<PathBuf>,
-    /// Whether the first connection may start a hub. Later ones do not, because a user who stops a hub wants it
-    /// stopped.
+    /// Whether the first connection may start a hub. Later ones do not, because the user may have stopped the hub on purpose.
     pub start: Start,
 }
 

@@ -1,4 +1,4 @@
-//! The threads that talk with the hub for the inbox.
+//! The threads that talk to the hub for the Inbox.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
@@ -9,14 +9,14 @@ use crate::socket::Start;
 use crate::socket::control::questions::{Done, Request};
 use crate::socket::control::{ControlClient, Error};
 
-/// Pause between two looks for a hub that is gone.
+/// Interval between two attempts to find a hub.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Acts that wait their turn. A person is slower than the hub.
+/// Maximum requests in the queue; a user is slower than the hub.
 const REQUEST_QUEUE_SIZE: usize = 64;
 
-/// Follows the hub's questions through `first` and, when that hub ends, through the next, for as long as somebody
-/// listens to `inputs`.
+/// Follows the questions of the hub through `first`, and after its end those of the next hub, until the receiver of
+/// `inputs` is dropped.
 pub(super) fn follow<I: From<Message> + Send + 'static>(
     hub: Hub,
     first: ControlClient,
@@ -30,11 +30,11 @@ pub(super) fn follow<I: From<Message> + Send + 'static>(
                     if inputs.send(Message::Hub(Ok(())).into()).is_err() {
                         return;
                     }
-                    let mut listened = true;
+                    let mut has_receiver = true;
                     let ended = client.follow_questions(|update| {
-                        listened = listened && inputs.send(Message::Told(update).into()).is_ok();
+                        has_receiver = has_receiver && inputs.send(Message::Update(update).into()).is_ok();
                     });
-                    if !listened {
+                    if !has_receiver {
                         return;
                     }
                     ended
@@ -52,14 +52,17 @@ pub(super) fn follow<I: From<Message> + Send + 'static>(
     });
 }
 
-/// Does acts one after the other, each on the hub that is there then, and tells what came of each.
-pub(super) fn act<I: From<Message> + Send + 'static>(hub: Hub, inputs: SyncSender<I>) -> SyncSender<Request> {
-    let (send, acts): (_, Receiver<Request>) = sync_channel(REQUEST_QUEUE_SIZE);
+/// Sends requests in their order, each to the hub that runs then, and reports the results.
+pub(super) fn send_requests<I: From<Message> + Send + 'static>(
+    hub: Hub,
+    inputs: SyncSender<I>,
+) -> SyncSender<Request> {
+    let (send, requests): (_, Receiver<Request>) = sync_channel(REQUEST_QUEUE_SIZE);
     std::thread::spawn(move || {
         let mut client: Option<ControlClient> = None;
-        for act in acts {
-            let done = do_act(&hub, &mut client, &act);
-            if inputs.send(Message::Done(act, done).into()).is_err() {
+        for request in requests {
+            let done = send_request(&hub, &mut client, &request);
+            if inputs.send(Message::Done(request, done).into()).is_err() {
                 return;
             }
         }
@@ -67,17 +70,17 @@ pub(super) fn act<I: From<Message> + Send + 'static>(hub: Hub, inputs: SyncSende
     send
 }
 
-/// Does one act. A connection whose hub is gone is replaced; an act that had reached that hub is then told as one that
-/// was decided before.
-fn do_act(hub: &Hub, client: &mut Option<ControlClient>, act: &Request) -> Result<Done, String> {
+/// Sends one request, on a new connection if the hub of the last one has ended. A request that had reached that hub is then
+/// reported as decided before.
+fn send_request(hub: &Hub, client: &mut Option<ControlClient>, request: &Request) -> Result<Done, String> {
     if let Some(known) = client {
-        match known.question(act.clone()) {
+        match known.question(request.clone()) {
             Err(Error::Hub(_)) => *client = None,
             done => return done.map_err(|error| error.to_string()),
         }
     }
     let mut fresh = hub.connect(Start::Never).map_err(|error| error.to_string())?;
-    let done = fresh.question(act.clone()).map_err(|error| error.to_string());
+    let done = fresh.question(request.clone()).map_err(|error| error.to_string());
     *client = Some(fresh);
     done
 }

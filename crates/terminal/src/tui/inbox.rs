@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::question_form::{ClosedElsewhere, Sheet, Step};
+use super::question_form::{ClosedElsewhere, KeyResult, QuestionForm};
 use crate::socket::control::questions::{Done, QuestionView, Request, Update};
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt;
@@ -26,12 +26,12 @@ const NOTICE_DURATION: Duration = Duration::from_secs(8);
 pub(super) enum Message {
     Key(KeyEvent),
     Paste(String),
-    /// The terminal's window came to the front, or went away.
+    /// The terminal's window got or lost the focus.
     Focus(bool),
-    /// The window has another size, or a moment has passed.
+    /// The window has another size, or time has passed.
     Tick,
-    Told(Update),
-    /// What came of an act; the error is a sentence.
+    Update(Update),
+    /// The result of a request; the error is a sentence.
     Done(Request, Result<Done, String>),
     /// Whether the hub can be reached.
     Hub(Result<(), String>),
@@ -54,83 +54,83 @@ pub(super) struct Timestamps {
     pub(super) millis: i64,
 }
 
-/// A decision that can still be taken back.
+/// A decision that can still be undone.
 #[derive(Clone, Debug)]
 pub(super) struct Undo {
     pub(super) ticket: String,
-    pub(super) said: String,
+    pub(super) notice: String,
     /// Milliseconds since 1970.
     pub(super) until: i64,
-    /// As it was filled in, to go on from there.
-    sheet: Box<Sheet>,
+    /// The filled form, to continue with.
+    form: Box<QuestionForm>,
 }
 
 /// Everything that is drawn.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
-    /// Pending questions, oldest first, those that were put off last.
+    /// Pending questions, the oldest first, and snoozed questions last.
     pub(super) questions: Vec<QuestionView>,
-    /// How many there are, with those that are not told.
+    /// The number of all questions, also of those that the hub does not send.
     pub(super) total: u64,
     /// Whether agents may ask now.
     pub(super) availability: Availability,
-    /// What the keys set is whether they may.
+    /// The next key sets the availability.
     pub(super) choosing: bool,
-    /// The hub has told everything once.
+    /// The hub has sent everything once.
     pub(super) current: bool,
     pub(super) selected: usize,
-    pub(super) sheet: Option<Sheet>,
+    pub(super) form: Option<QuestionForm>,
     pub(super) facts: HashMap<String, Result<Facts, String>>,
     pub(super) undo: Option<Undo>,
-    /// The latest sentence about what happened, and until when it stands there.
-    pub(super) said: Option<(String, Instant)>,
+    /// The latest notice, and the time until which it is shown.
+    pub(super) notice: Option<(String, Instant)>,
     /// Why the hub cannot be reached.
-    pub(super) lost: Option<String>,
-    /// The window lies behind another one, as far as the terminal tells.
-    away: bool,
+    pub(super) disconnected: Option<String>,
+    /// The window has lost the focus, by the terminal's report.
+    unfocused: bool,
     seen: Option<(String, Instant)>,
 }
 
 impl Inbox {
-    /// Applies a message, and returns what is to be done.
+    /// Applies a message, and returns the effects.
     pub(super) fn update(&mut self, message: Message, now: Timestamps) -> Vec<Effect> {
         let mut effects = Vec::new();
         if self.undo.as_ref().is_some_and(|undo| undo.until <= now.millis) {
             self.undo = None;
         }
-        if self.said.as_ref().is_some_and(|(_, until)| *until <= now.at) {
-            self.said = None;
+        if self.notice.as_ref().is_some_and(|(_, until)| *until <= now.at) {
+            self.notice = None;
         }
         match message {
             Message::Key(key) if key.kind == KeyEventKind::Release => {}
             Message::Key(key) => effects.extend(self.on_key(key, now)),
             Message::Paste(text) => {
-                if let Some(sheet) = &mut self.sheet {
-                    sheet.paste(&text);
+                if let Some(form) = &mut self.form {
+                    form.paste(&text);
                 }
             }
-            Message::Focus(front) => self.away = !front,
+            Message::Focus(focused) => self.unfocused = !focused,
             Message::Tick => {}
             Message::InputClosed => effects.push(Effect::Quit),
-            Message::Told(update) => self.on_update(update, now),
-            Message::Done(act, done) => self.on_done(&act, done, now),
+            Message::Update(update) => self.on_update(update, now),
+            Message::Done(request, done) => self.on_done(&request, done, now),
             Message::Hub(reached) => {
-                self.lost = reached.err();
-                if self.lost.is_none() {
-                    // The next hub tells everything anew.
+                self.disconnected = reached.err();
+                if self.disconnected.is_none() {
+                    // The next hub sends everything again.
                     self.questions.clear();
                     self.current = false;
                 }
             }
         }
-        effects.extend(self.note_seen(now));
+        effects.extend(self.report_seen(now));
         effects
     }
 
-    /// Returns when something changes on the screen by itself.
+    /// Returns the time until the screen changes without a message.
     pub(super) fn next_change(&self, now: Timestamps) -> Duration {
         let every = if self.undo.is_some() { 100 } else { 1000 };
-        let cooling = self.sheet.as_ref().is_some_and(|sheet| sheet.cooling(now.at));
+        let cooling = self.form.as_ref().is_some_and(|form| form.cooling(now.at));
         Duration::from_millis(if cooling { 50 } else { every })
     }
 
@@ -139,19 +139,19 @@ impl Inbox {
         if control && key.code == KeyCode::Char('c') {
             return Some(Effect::Quit);
         }
-        let text = self.sheet.as_ref().is_some_and(Sheet::takes_text);
-        let takes_back = control && key.code == KeyCode::Char('z') || !text && key.code == KeyCode::Char('u');
-        if takes_back && let Some(undo) = &self.undo {
+        let text = self.form.as_ref().is_some_and(QuestionForm::takes_text);
+        let is_undo = control && key.code == KeyCode::Char('z') || !text && key.code == KeyCode::Char('u');
+        if is_undo && let Some(undo) = &self.undo {
             return Some(Effect::Send(Request::TakeBack { ticket: undo.ticket.clone() }));
         }
-        if let Some(sheet) = &mut self.sheet {
-            return match sheet.on(key, now.at) {
-                Step::Stay => None,
-                Step::Close => {
-                    self.sheet = None;
+        if let Some(form) = &mut self.form {
+            return match form.on(key, now.at) {
+                KeyResult::Stay => None,
+                KeyResult::Close => {
+                    self.form = None;
                     None
                 }
-                Step::Send(act) => Some(Effect::Send(act)),
+                KeyResult::Send(request) => Some(Effect::Send(request)),
             };
         }
         if std::mem::take(&mut self.choosing) {
@@ -189,42 +189,41 @@ impl Inbox {
     fn open(&mut self, at: usize, now: Timestamps) {
         if let Some(question) = self.questions.get(at) {
             self.selected = at;
-            self.sheet = Some(Sheet::open(question.clone(), now.at));
+            self.form = Some(QuestionForm::open(question.clone(), now.at));
         }
     }
 
     fn on_update(&mut self, update: Update, now: Timestamps) {
         match update {
             Update::Question(question) => {
-                if let Some(sheet) =
-                    self.sheet.as_mut().filter(|sheet| sheet.question.ticket == question.ticket)
+                if let Some(form) = self.form.as_mut().filter(|form| form.question.ticket == question.ticket)
                 {
-                    sheet.refresh(&question);
+                    form.refresh(&question);
                 }
-                let chosen = self.chosen();
+                let chosen = self.selected_ticket();
                 self.questions.retain(|known| known.ticket != question.ticket);
                 let key = |known: &QuestionView| {
                     (known.snoozed_until.is_some_and(|until| until > now.millis), known.asked_at)
                 };
                 let at = self.questions.partition_point(|known| key(known) <= key(&question));
                 self.questions.insert(at, *question);
-                self.choose(chosen.as_deref());
+                self.select(chosen.as_deref());
             }
             Update::Closed { ticket, kind, by, through } => {
-                let gone = ClosedElsewhere { kind, by, through };
-                let title = self.forget(&ticket);
-                let mine = self.undo.as_ref().is_some_and(|undo| undo.ticket == ticket);
-                match self.sheet.as_mut().filter(|sheet| sheet.question.ticket == ticket) {
-                    // What was sent from here is told by its own answer.
-                    Some(sheet) if sheet.sending => {}
-                    Some(sheet) => {
-                        sheet.gone = Some(gone);
-                        sheet.layer = None;
+                let closed = ClosedElsewhere { kind, by, through };
+                let title = self.remove(&ticket);
+                let is_own = self.undo.as_ref().is_some_and(|undo| undo.ticket == ticket);
+                match self.form.as_mut().filter(|form| form.question.ticket == ticket) {
+                    // The answer to the request of this terminal will report it.
+                    Some(form) if form.sending => {}
+                    Some(form) => {
+                        form.closed = Some(closed);
+                        form.layer = None;
                     }
-                    None if mine => {}
+                    None if is_own => {}
                     None => {
                         if let Some(title) = title {
-                            self.say(format!("“{title}” {}", ended(gone)), now);
+                            self.notify(format!("“{title}” {}", closed_text(closed)), now);
                         }
                     }
                 }
@@ -240,115 +239,117 @@ impl Inbox {
         }
     }
 
-    fn on_done(&mut self, act: &Request, done: Result<Done, String>, now: Timestamps) {
-        if let Request::Seen { .. } = act {
-            // The next one says it again.
+    fn on_done(&mut self, request: &Request, done: Result<Done, String>, now: Timestamps) {
+        if let Request::Seen { .. } = request {
+            // The next interval sends it again.
             return;
         }
-        let ticket = ticket(act);
-        let open = self.sheet.as_mut().filter(|sheet| Some(sheet.question.ticket.as_str()) == ticket);
+        let ticket = ticket(request);
+        let open = self.form.as_mut().filter(|form| Some(form.question.ticket.as_str()) == ticket);
         match (done, open) {
-            (Ok(Done::Decided { kind, until }), sheet) => {
-                let title = sheet
+            (Ok(Done::Decided { kind, until }), form) => {
+                let title = form
                     .as_ref()
-                    .map_or_else(String::new, |sheet| escape_invisible::escape_line(&sheet.question.title));
-                let said = format!("{}: “{title}”", word(kind));
-                let sheet = self.sheet.take_if(|sheet| Some(sheet.question.ticket.as_str()) == ticket);
+                    .map_or_else(String::new, |form| escape_invisible::escape_line(&form.question.title));
+                let notice = format!("{}: “{title}”", outcome_name(kind));
+                let form = self.form.take_if(|form| Some(form.question.ticket.as_str()) == ticket);
                 if let Some(ticket) = ticket {
-                    self.forget(ticket);
+                    self.remove(ticket);
                 }
-                match (until, sheet, ticket) {
-                    (Some(until), Some(mut sheet), Some(ticket)) => {
-                        sheet.sending = false;
-                        sheet.layer = None;
+                match (until, form, ticket) {
+                    (Some(until), Some(mut form), Some(ticket)) => {
+                        form.sending = false;
+                        form.layer = None;
                         let ticket = ticket.to_owned();
-                        self.undo = Some(Undo { ticket, said, until, sheet: Box::new(sheet) });
+                        self.undo = Some(Undo { ticket, notice, until, form: Box::new(form) });
                     }
-                    _ => self.say(said, now),
+                    _ => self.notify(notice, now),
                 }
             }
-            (Ok(Done::Snoozed { .. }), sheet) => {
-                let minutes = if let Request::Snooze { minutes, .. } = act { *minutes } else { 0 };
-                if sheet.is_some() {
-                    self.sheet = None;
+            (Ok(Done::Snoozed { .. }), form) => {
+                let minutes = if let Request::Snooze { minutes, .. } = request { *minutes } else { 0 };
+                if form.is_some() {
+                    self.form = None;
                 }
-                self.say(format!("snoozed for {minutes} min"), now);
+                self.notify(format!("snoozed for {minutes} min"), now);
             }
             (Ok(Done::Available(availability)), _) => {
                 self.availability = availability;
-                self.say(availability_text(availability, now.millis), now);
+                self.notify(availability_text(availability, now.millis), now);
             }
             (Ok(Done::Noted), _) => {
-                // Taken back: the question opens again as it was filled in.
+                // The decision was undone: the question opens again with its values.
                 if let Some(undo) = self.undo.take() {
-                    self.say("taken back; nothing was sent".to_owned(), now);
-                    if self.sheet.is_none() {
-                        self.sheet = Some(undo.sheet.again(now.at));
+                    self.notify("undone; nothing was sent".to_owned(), now);
+                    if self.form.is_none() {
+                        self.form = Some(undo.form.reopen(now.at));
                     }
                 }
             }
-            (Ok(Done::Before { kind, by, through }), Some(sheet)) => {
-                sheet.sending = false;
-                sheet.layer = None;
-                sheet.gone = Some(ClosedElsewhere { kind, by, through });
+            (Ok(Done::Before { kind, by, through }), Some(form)) => {
+                form.sending = false;
+                form.layer = None;
+                form.closed = Some(ClosedElsewhere { kind, by, through });
             }
             (Ok(Done::Before { kind, by, through }), None) => {
-                self.say(ended(ClosedElsewhere { kind, by, through }), now);
+                self.notify(closed_text(ClosedElsewhere { kind, by, through }), now);
             }
-            (Ok(Done::Unfit { reason, .. }) | Err(reason), Some(sheet)) => sheet.refused(reason),
-            (Ok(Done::Passphrase { reason, .. }), Some(sheet)) => sheet.wants_passphrase(reason),
+            (Ok(Done::Unfit { reason, .. }) | Err(reason), Some(form)) => form.on_rejection(reason),
+            (Ok(Done::Passphrase { reason, .. }), Some(form)) => form.wants_passphrase(reason),
             (Ok(Done::Unfit { reason, .. } | Done::Passphrase { reason, .. }) | Err(reason), None) => {
-                self.say(reason, now);
+                self.notify(reason, now);
             }
         }
     }
 
-    /// Tells the hub that the open question is on the screen, when it is time to.
-    fn note_seen(&mut self, now: Timestamps) -> Option<Effect> {
-        let sheet =
-            self.sheet.as_ref().filter(|sheet| sheet.gone.is_none() && !self.away && self.lost.is_none());
-        let Some(sheet) = sheet else {
+    /// Reports to the hub that the open question is visible, once in an interval.
+    fn report_seen(&mut self, now: Timestamps) -> Option<Effect> {
+        let form = self
+            .form
+            .as_ref()
+            .filter(|form| form.closed.is_none() && !self.unfocused && self.disconnected.is_none());
+        let Some(form) = form else {
             self.seen = None;
             return None;
         };
-        let ticket = &sheet.question.ticket;
-        let fresh =
+        let ticket = &form.question.ticket;
+        let is_recent =
             self.seen.as_ref().is_some_and(|(seen, at)| seen == ticket && now.at < *at + SEEN_INTERVAL);
-        (!fresh).then(|| {
+        (!is_recent).then(|| {
             self.seen = Some((ticket.clone(), now.at));
             Effect::Send(Request::Seen { ticket: ticket.clone() })
         })
     }
 
-    /// Takes a question off the list and returns its title.
-    fn forget(&mut self, ticket: &str) -> Option<String> {
+    /// Removes a question from the list and returns its title.
+    fn remove(&mut self, ticket: &str) -> Option<String> {
         let at = self.questions.iter().position(|question| question.ticket == ticket)?;
-        let chosen = self.chosen();
+        let chosen = self.selected_ticket();
         let question = self.questions.remove(at);
         self.total = self.total.saturating_sub(1);
-        self.choose(chosen.as_deref());
+        self.select(chosen.as_deref());
         Some(escape_invisible::escape_line(&question.title))
     }
 
-    fn chosen(&self) -> Option<String> {
+    fn selected_ticket(&self) -> Option<String> {
         self.questions.get(self.selected).map(|question| question.ticket.clone())
     }
 
-    /// Keeps the selection on the question it was on; what comes and goes above must not move it.
-    fn choose(&mut self, ticket: Option<&str>) {
+    /// Restores the selection after a change of the list.
+    fn select(&mut self, ticket: Option<&str>) {
         let at = self.questions.iter().position(|question| Some(question.ticket.as_str()) == ticket);
         self.selected = at.unwrap_or(self.selected).min(self.questions.len().saturating_sub(1));
     }
 
-    fn say(&mut self, sentence: String, now: Timestamps) {
-        self.said = Some((sentence, now.at + NOTICE_DURATION));
+    fn notify(&mut self, sentence: String, now: Timestamps) {
+        self.notice = Some((sentence, now.at + NOTICE_DURATION));
     }
 }
 
-/// Says how a question ended, and where.
-pub(super) fn ended(gone: ClosedElsewhere) -> String {
+/// Describes how and where a question was closed.
+pub(super) fn closed_text(closed: ClosedElsewhere) -> String {
     use adjutant_questions::{Channel, DecidedBy};
-    let place = match gone.through {
+    let place = match closed.through {
         Channel::Browser => " in the browser",
         Channel::Terminal => " in another terminal",
         Channel::Notification => " through a notification",
@@ -356,49 +357,47 @@ pub(super) fn ended(gone: ClosedElsewhere) -> String {
         Channel::Client => " in the agent itself",
         Channel::None => "",
     };
-    match (gone.kind, gone.by) {
-        (OutcomeKind::Answered, DecidedBy::Default) => {
-            "was answered by its default: its time was over".to_owned()
-        }
+    match (closed.kind, closed.by) {
+        (OutcomeKind::Answered, DecidedBy::Default) => "expired and was answered by its default".to_owned(),
         (OutcomeKind::Answered, _) => format!("was answered{place}"),
         (OutcomeKind::Declined, _) => format!("was declined{place}"),
         (OutcomeKind::Dismissed, _) => format!("was dismissed{place}"),
         (OutcomeKind::TimedOut, _) => "expired; the agent got no answer".to_owned(),
         (OutcomeKind::Cancelled, _) => "was withdrawn by the agent".to_owned(),
-        (OutcomeKind::ClientGone, _) => "is over: the client disconnected".to_owned(),
+        (OutcomeKind::ClientGone, _) => "ended, because the client disconnected".to_owned(),
     }
 }
 
-/// Says whether agents may ask, and for how long that holds.
+/// Describes the availability and its remaining time.
 pub(super) fn availability_text(availability: Availability, now: i64) -> String {
-    let what = match availability {
-        Availability::Here => return "you take questions".to_owned(),
+    let state = match availability {
+        Availability::Here => return "you accept questions".to_owned(),
         Availability::DoNotDisturb { .. } => "not to be disturbed",
         Availability::Away { .. } => "away",
     };
     match availability.until() {
         Some(until) => {
             let left = Duration::from_millis(u64::try_from(until - now).unwrap_or_default());
-            format!("{what}, {} left", timefmt::span(left))
+            format!("{state}, {} left", timefmt::span(left))
         }
-        None => format!("{what}, until you say that you are here"),
+        None => format!("{state}, until you return to here"),
     }
 }
 
-fn word(kind: OutcomeKind) -> &'static str {
+fn outcome_name(kind: OutcomeKind) -> &'static str {
     match kind {
         OutcomeKind::Answered => "answered",
         OutcomeKind::Declined => "declined",
         OutcomeKind::Dismissed => "dismissed",
         OutcomeKind::TimedOut => "timed out",
         OutcomeKind::Cancelled => "withdrawn",
-        OutcomeKind::ClientGone => "over",
+        OutcomeKind::ClientGone => "ended",
     }
 }
 
-/// Returns the question that an act is about.
-pub(super) fn ticket(act: &Request) -> Option<&str> {
-    match act {
+/// Returns the ticket of a request's question.
+pub(super) fn ticket(request: &Request) -> Option<&str> {
+    match request {
         Request::Follow | Request::List(_) | Request::Show { .. } | Request::Availability(_) => None,
         Request::Seen { ticket }
         | Request::Answer { ticket, .. }

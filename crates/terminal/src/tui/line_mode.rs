@@ -11,14 +11,14 @@ use std::time::{Duration, SystemTime};
 
 use super::hub::Hub;
 use super::hub_worker;
-use super::inbox::{Message, availability_text, ended, ticket};
+use super::inbox::{Message, availability_text, closed_text, ticket};
 use super::question_form::ClosedElsewhere;
-use super::terminal::Fault;
+use super::terminal::ViewError;
 use crate::socket::control::questions::{Done, QuestionView, Request, Secret, Update};
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt;
-use adjutant_questions::{AskerPresence, Availability, Choice, Field, Input as Wanted, Level};
-use command::{Known, Read};
+use adjutant_questions::{AskerPresence, Availability, Choice, Field, Input, Level};
+use command::{Context, ParsedLine};
 
 pub use no_echo::Hidden;
 
@@ -31,11 +31,11 @@ const MESSAGE_QUEUE_SIZE: usize = 256;
 /// Characters of a ticket that are printed; as many of it as make it the only one are taken.
 const TICKET_CHARS: usize = 7;
 
-/// What is waited for.
+/// A message that the session handles.
 enum LineMessage {
     Hub(Message),
     Line(String),
-    /// There are no more lines.
+    /// The end of the lines.
     End,
 }
 
@@ -45,37 +45,37 @@ impl From<Message> for LineMessage {
     }
 }
 
-/// Whether what is printed is before a person's eyes.
+/// The reader of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    Person,
+    User,
     Program,
 }
 
-/// What a session over lines knows.
+/// The state of a session over lines.
 struct Session<'a> {
     out: &'a mut dyn Write,
-    acts: SyncSender<Request>,
+    requests: SyncSender<Request>,
     reader: Reader,
     questions: Vec<QuestionView>,
     /// What was decided here lately, youngest last.
     decided: Vec<QuestionView>,
-    /// Notes that go with what is decided of a question, by its ticket; kept, because it may be taken back or refused.
+    /// Notes that go with what is decided of a question, by its ticket; kept, because it may be taken back or rejected.
     notes: HashMap<String, String>,
     /// An answer that lacks the passphrase, which the next line is.
-    guarded: Option<(Request, Hidden)>,
+    needs_passphrase: Option<(Request, Hidden)>,
     availability: Availability,
     /// Everything that was pending at the start has been printed, so that lines can name it.
     current: bool,
-    /// Lines that are not carried out yet, because the questions are not known or an act before them is open.
+    /// Lines that are not carried out yet, because the questions are not known or an request before them is open.
     waiting: VecDeque<String>,
-    /// Updates that came while an act was open; its own result is printed first.
+    /// Updates that came while an request was open; its own result is printed first.
     updates: VecDeque<Update>,
     /// Lets the thread that reads lines send the next one.
     permits: SyncSender<()>,
-    open_acts: usize,
-    refused: bool,
-    over: bool,
+    open_requests: usize,
+    rejected: bool,
+    at_end: bool,
 }
 
 /// Prints questions and takes answers until `lines` end and all that came of them is printed. Returns whether every
@@ -85,10 +85,10 @@ pub fn run(
     lines: impl BufRead + Send + 'static,
     out: &mut dyn Write,
     reader: Reader,
-) -> Result<bool, Fault> {
+) -> Result<bool, ViewError> {
     let client = hub.connect(hub.start)?;
-    let (send, heard) = sync_channel::<LineMessage>(MESSAGE_QUEUE_SIZE);
-    let acts = hub_worker::act(hub.clone(), send.clone());
+    let (send, message) = sync_channel::<LineMessage>(MESSAGE_QUEUE_SIZE);
+    let requests = hub_worker::send_requests(hub.clone(), send.clone());
     hub_worker::follow(hub.clone(), client, send.clone());
     let (permits, permitted) = sync_channel(MESSAGE_QUEUE_SIZE);
     std::thread::spawn(move || {
@@ -101,33 +101,33 @@ pub fn run(
     });
     let session = Session {
         out,
-        acts,
+        requests,
         reader,
         questions: Vec::new(),
         decided: Vec::new(),
         notes: HashMap::new(),
-        guarded: None,
+        needs_passphrase: None,
         availability: Availability::Here,
         current: false,
         waiting: VecDeque::new(),
         updates: VecDeque::new(),
         permits,
-        open_acts: 0,
-        refused: false,
-        over: false,
+        open_requests: 0,
+        rejected: false,
+        at_end: false,
     };
-    session.live(&heard).map_err(Fault::Terminal)
+    session.run_loop(&message).map_err(ViewError::Terminal)
 }
 
 impl Session<'_> {
-    fn live(mut self, heard: &Receiver<LineMessage>) -> io::Result<bool> {
+    fn run_loop(mut self, message: &Receiver<LineMessage>) -> io::Result<bool> {
         for _ in 0..MESSAGE_QUEUE_SIZE {
             self.permit_line();
         }
-        while let Ok(heard) = heard.recv() {
-            match heard {
-                LineMessage::Hub(Message::Told(update)) => self.updates.push_back(update),
-                LineMessage::Hub(Message::Done(act, done)) => self.done(&act, done)?,
+        while let Ok(message) = message.recv() {
+            match message {
+                LineMessage::Hub(Message::Update(update)) => self.updates.push_back(update),
+                LineMessage::Hub(Message::Done(request, done)) => self.on_done(&request, done)?,
                 LineMessage::Hub(Message::Hub(Ok(()))) => {
                     self.updates.clear();
                     self.questions.clear();
@@ -135,34 +135,34 @@ impl Session<'_> {
                 }
                 LineMessage::Hub(Message::Hub(Err(reason))) => {
                     self.print(&format!("LOST {reason}"))?;
-                    if self.over {
-                        self.refused |= self.open_acts > 0 || !self.waiting.is_empty();
-                        return Ok(!self.refused);
+                    if self.at_end {
+                        self.rejected |= self.open_requests > 0 || !self.waiting.is_empty();
+                        return Ok(!self.rejected);
                     }
                 }
                 LineMessage::Hub(_) => {}
                 LineMessage::Line(line) => self.waiting.push_back(line),
-                LineMessage::End => self.over = true,
+                LineMessage::End => self.at_end = true,
             }
-            while self.open_acts == 0
+            while self.open_requests == 0
                 && let Some(update) = self.updates.pop_front()
             {
-                self.told(update)?;
+                self.on_update(update)?;
             }
-            // A line means what is true once the acts of the lines before it are done.
+            // A line means what is true once the requests of the lines before it are done.
             while self.current
-                && self.open_acts == 0
+                && self.open_requests == 0
                 && let Some(line) = self.waiting.pop_front()
             {
                 self.permit_line();
                 self.line(&line)?;
             }
             self.out.flush()?;
-            if self.over && self.current && self.open_acts == 0 {
+            if self.at_end && self.current && self.open_requests == 0 {
                 break;
             }
         }
-        Ok(!self.refused)
+        Ok(!self.rejected)
     }
 
     /// Lets one more line come. There are as many permits as lines may wait.
@@ -171,17 +171,21 @@ impl Session<'_> {
         let _ = self.permits.try_send(());
     }
 
-    fn told(&mut self, update: Update) -> io::Result<()> {
+    fn on_update(&mut self, update: Update) -> io::Result<()> {
         match update {
             Update::Question(question) => {
                 let known = self.questions.iter().position(|known| known.ticket == question.ticket);
                 if let Some(at) = known {
                     let before = std::mem::replace(&mut self.questions[at], *question);
                     let now = &self.questions[at];
-                    return if before.waits == now.waits { Ok(()) } else { self.print(&waits(now)) };
+                    return if before.presence == now.presence {
+                        Ok(())
+                    } else {
+                        self.print(&presence_line(now))
+                    };
                 }
                 self.print_question(&question)?;
-                if self.reader == Reader::Person {
+                if self.reader == Reader::User {
                     self.send(Request::Seen { ticket: question.ticket.clone() })?;
                 }
                 self.questions.push(*question);
@@ -189,7 +193,7 @@ impl Session<'_> {
             Update::Closed { ticket, kind, by, through } => {
                 if let Some(at) = self.questions.iter().position(|question| question.ticket == ticket) {
                     self.questions.remove(at);
-                    let sentence = ended(ClosedElsewhere { kind, by, through });
+                    let sentence = closed_text(ClosedElsewhere { kind, by, through });
                     self.print(&format!("CLOSED {} {sentence}", short(&ticket)))?;
                 }
             }
@@ -206,18 +210,18 @@ impl Session<'_> {
     }
 
     fn line(&mut self, line: &str) -> io::Result<()> {
-        if let Some((act, hidden)) = self.guarded.take() {
+        if let Some((request, hidden)) = self.needs_passphrase.take() {
             drop(hidden);
-            return self.proven(act, line);
+            return self.send_with_passphrase(request, line);
         }
         if line.trim().is_empty() {
             return Ok(());
         }
-        let known = Known { questions: &self.questions, decided: &self.decided, now: now() };
-        match command::read(line, &known) {
-            Ok(Read::Request(act)) => self.decide(act),
-            Ok(Read::Note { ticket, note }) => {
-                self.print(&format!("NOTED {} it goes with what you decide", short(&ticket)))?;
+        let known = Context { questions: &self.questions, decided: &self.decided, now: now() };
+        match command::parse(line, &known) {
+            Ok(ParsedLine::Request(request)) => self.decide(request),
+            Ok(ParsedLine::Note { ticket, note }) => {
+                self.print(&format!("NOTED {} it is sent with your decision", short(&ticket)))?;
                 let (questions, decided) = (&self.questions, &self.decided);
                 let known = |id: &str| questions.iter().chain(decided).any(|known| known.ticket == id);
                 self.notes.retain(|id, _| known(id));
@@ -225,22 +229,22 @@ impl Session<'_> {
                 Ok(())
             }
             Err(reason) => {
-                self.refused = true;
+                self.rejected = true;
                 self.print(&format!("REFUSED {reason}"))
             }
         }
     }
 
-    fn decide(&mut self, mut act: Request) -> io::Result<()> {
+    fn decide(&mut self, mut request: Request) -> io::Result<()> {
         if let Request::Answer { ticket, note, .. }
         | Request::Decline { ticket, note }
-        | Request::Dismiss { ticket, note } = &mut act
+        | Request::Dismiss { ticket, note } = &mut request
             && note.is_none()
         {
             *note = self.notes.get(ticket).cloned();
         }
         // What becomes of it is told by its own answer, not as something that happened elsewhere.
-        if let Some(ticket) = command::decides(&act)
+        if let Some(ticket) = command::decided_ticket(&request)
             && let Some(at) = self.questions.iter().position(|question| question.ticket == ticket)
         {
             let question = self.questions.remove(at);
@@ -250,16 +254,16 @@ impl Session<'_> {
             }
             self.decided.push(question);
         }
-        self.open_acts += 1;
-        self.send(act)
+        self.open_requests += 1;
+        self.send(request)
     }
 
     /// Sends an answer again, with the passphrase; an empty line gives it up.
-    fn proven(&mut self, act: Request, line: &str) -> io::Result<()> {
-        let Request::Answer { ticket, answer, note, .. } = act else { return Ok(()) };
+    fn send_with_passphrase(&mut self, request: Request, line: &str) -> io::Result<()> {
+        let Request::Answer { ticket, answer, note, .. } = request else { return Ok(()) };
         if line.is_empty() {
-            self.refused = true;
-            self.again(&ticket);
+            self.rejected = true;
+            self.restore(&ticket);
             return self.print(&format!("REFUSED {} nothing was sent", short(&ticket)));
         }
         let passphrase = Some(Secret(line.to_owned()));
@@ -267,7 +271,7 @@ impl Session<'_> {
     }
 
     /// A question that was not decided after all waits again.
-    fn again(&mut self, ticket: &str) {
+    fn restore(&mut self, ticket: &str) {
         if let Some(at) = self.decided.iter().position(|question| question.ticket == ticket) {
             let question = self.decided.remove(at);
             if self.questions.iter().all(|known| known.ticket != question.ticket) {
@@ -276,24 +280,24 @@ impl Session<'_> {
         }
     }
 
-    fn send(&mut self, act: Request) -> io::Result<()> {
-        self.acts.send(act).map_err(|_| io::Error::other("the hub's thread has ended"))
+    fn send(&mut self, request: Request) -> io::Result<()> {
+        self.requests.send(request).map_err(|_| io::Error::other("the hub's thread has ended"))
     }
 
-    fn done(&mut self, act: &Request, done: Result<Done, String>) -> io::Result<()> {
-        if matches!(act, Request::Seen { .. }) {
+    fn on_done(&mut self, request: &Request, done: Result<Done, String>) -> io::Result<()> {
+        if matches!(request, Request::Seen { .. }) {
             return Ok(());
         }
-        self.open_acts = self.open_acts.saturating_sub(1);
-        let whole = ticket(act).unwrap_or_default().to_owned();
+        self.open_requests = self.open_requests.saturating_sub(1);
+        let whole = ticket(request).unwrap_or_default().to_owned();
         let ticket = short(&whole);
         if matches!(done, Ok(Done::Unfit { .. } | Done::Passphrase { .. }) | Err(_)) {
-            self.again(&whole);
+            self.restore(&whole);
         }
         let line = match done {
             Ok(Done::Decided { kind, until: Some(until) }) => {
                 let left = u64::try_from(until - now()).unwrap_or_default().div_ceil(1000);
-                format!("DONE {ticket} {}; {ticket} /undo takes it back for {left} s", kind.as_str())
+                format!("DONE {ticket} {}; {ticket} /undo undoes it for {left} s", kind.as_str())
             }
             Ok(Done::Decided { kind, until: None }) => format!("DONE {ticket} {}", kind.as_str()),
             Ok(Done::Available(availability)) => {
@@ -302,30 +306,30 @@ impl Session<'_> {
             }
             // A passphrase that came through a pipe would stand in some script.
             Ok(Done::Passphrase { reason, is_set: true })
-                if self.reader == Reader::Person && io::stdin().is_terminal() =>
+                if self.reader == Reader::User && io::stdin().is_terminal() =>
             {
                 // Before it is asked for: a quick hand must not be seen.
-                self.guarded = Some((act.clone(), Hidden::new()?));
+                self.needs_passphrase = Some((request.clone(), Hidden::new()?));
                 return self.print(&format!(
                     "PASSPHRASE {ticket} {reason}; type it, it is not shown, or an empty line"
                 ));
             }
             Ok(Done::Snoozed { .. }) => format!("DONE {ticket} snoozed"),
-            Ok(Done::Noted) => format!("DONE {ticket} taken back"),
+            Ok(Done::Noted) => format!("DONE {ticket} undone"),
             Ok(Done::Before { kind, by, through }) => {
-                self.refused = true;
-                format!("REFUSED {ticket} it {}", ended(ClosedElsewhere { kind, by, through }))
+                self.rejected = true;
+                format!("REFUSED {ticket} it {}", closed_text(ClosedElsewhere { kind, by, through }))
             }
             Ok(Done::Unfit { field, reason }) => {
-                self.refused = true;
+                self.rejected = true;
                 format!("REFUSED {ticket} {field}: {reason}")
             }
             Ok(Done::Passphrase { reason, .. }) => {
-                self.refused = true;
+                self.rejected = true;
                 format!("REFUSED {ticket} {reason}; answer it with `adjutant inbox` in a terminal")
             }
             Err(reason) => {
-                self.refused = true;
+                self.rejected = true;
                 format!("REFUSED {ticket} {reason}")
             }
         };
@@ -347,30 +351,30 @@ impl Session<'_> {
         for field in &question.fields {
             self.print_field(field, question.fields.len() > 1)?;
         }
-        if question.waits != AskerPresence::Connected {
-            self.print(&waits(question))?;
+        if question.presence != AskerPresence::Connected {
+            self.print(&presence_line(question))?;
         }
         Ok(())
     }
 
     fn print_field(&mut self, field: &Field, several: bool) -> io::Result<()> {
         let kind = match &field.input {
-            Wanted::Choice { max: 1, .. } => "choose one",
-            Wanted::Choice { .. } => "choose some, with commas between",
-            Wanted::Text { format: Some(format), .. } => format.wanted(),
-            Wanted::Text { .. } => "text",
-            Wanted::Number { whole: true, .. } => "a whole number",
-            Wanted::Number { .. } => "a number",
-            Wanted::Date { time: false } => "a date",
-            Wanted::Date { time: true } => "an instant",
-            Wanted::YesNo => "yes or no",
+            Input::Choice { max: 1, .. } => "choose one",
+            Input::Choice { .. } => "choose some, with commas between",
+            Input::Text { format: Some(format), .. } => format.wanted(),
+            Input::Text { .. } => "text",
+            Input::Number { whole: true, .. } => "a whole number",
+            Input::Number { .. } => "a number",
+            Input::Date { time: false } => "a date",
+            Input::Date { time: true } => "an instant",
+            Input::YesNo => "yes or no",
         };
         let name =
             if several { format!("{}: ", escape_invisible::escape_line(&field.name)) } else { String::new() };
         let label = escape_invisible::escape_line(&field.label);
         let may = if field.required { "" } else { ", may be left out" };
         self.print(&format!("  {name}{label}{}({kind}{may})", if label.is_empty() { "" } else { " " }))?;
-        if let Wanted::Choice { options, other, .. } = &field.input {
+        if let Input::Choice { options, other, .. } = &field.input {
             for (at, Choice { label, value }) in options.iter().enumerate() {
                 self.print(&format!(
                     "  {}  {}  {}",
@@ -392,8 +396,8 @@ impl Session<'_> {
 }
 
 /// Says whether somebody is there for the answer.
-fn waits(question: &QuestionView) -> String {
-    let who = match question.waits.absence_reason() {
+fn presence_line(question: &QuestionView) -> String {
+    let who = match question.presence.absence_reason() {
         None => "its client".to_owned(),
         Some(why) => format!("nobody: {why}; an answer is kept"),
     };

@@ -9,38 +9,38 @@ use super::widgets::text_input::Editor;
 use crate::socket::control::questions::{QuestionView, Request, Secret};
 use adjutant_questions::{Answer, Channel, DecidedBy, Level, OutcomeKind};
 
-/// For so long after a question opened, keys choose and send nothing: they may have been meant for what was there
-/// before. What is typed into a text counts.
+/// Time after opening in which keys choose and send nothing, because they may have been meant for the previous screen. Text
+/// input is accepted.
 pub(super) const COOLDOWN: Duration = Duration::from_millis(400);
 
-/// Minutes of a snooze, unless others are typed.
-const SNOOZE: &str = "10";
+/// Default minutes of a snooze.
+const DEFAULT_SNOOZE_MINUTES: &str = "10";
 
-/// Bytes of one text of an answer; the hub has the last word.
-const LARGEST: usize = 64 * 1024;
+/// Maximum bytes of one text of an answer; the hub may have a lower limit.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
 /// An open question.
 #[derive(Clone, Debug)]
-pub(super) struct Sheet {
+pub(super) struct QuestionForm {
     pub(super) question: QuestionView,
     /// One for each field.
     pub(super) entries: Vec<Entry>,
-    /// The field that has the keyboard.
+    /// The field with the keyboard focus.
     pub(super) focus: usize,
     pub(super) note: Option<String>,
     pub(super) layer: Option<Overlay>,
-    /// Lines of the message that are scrolled away.
+    /// Lines of the message above the screen.
     pub(super) scroll: u16,
-    /// Why it cannot be sent as it is.
+    /// Why the form cannot be sent.
     pub(super) fault: Option<String>,
     /// Sent, and the hub has not answered yet.
     pub(super) sending: bool,
     /// It was decided without this terminal.
-    pub(super) gone: Option<ClosedElsewhere>,
+    pub(super) closed: Option<ClosedElsewhere>,
     opened: Instant,
 }
 
-/// What lies over the question and has the keyboard; Escape takes it away.
+/// An input over the question, with the keyboard focus. Escape closes it.
 #[derive(Clone, Debug)]
 pub(super) enum Overlay {
     Note(Editor),
@@ -63,16 +63,16 @@ pub(super) struct ClosedElsewhere {
     pub(super) through: Channel,
 }
 
-/// What a key came to.
+/// The result of a key.
 #[derive(Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum KeyResult {
     Stay,
-    /// Back to the list.
+    /// Returns to the list.
     Close,
     Send(Request),
 }
 
-impl Sheet {
+impl QuestionForm {
     pub(super) fn open(question: QuestionView, now: Instant) -> Self {
         Self {
             entries: question.fields.iter().map(Entry::new).collect(),
@@ -83,22 +83,22 @@ impl Sheet {
             scroll: 0,
             fault: None,
             sending: false,
-            gone: None,
+            closed: None,
             opened: now,
         }
     }
 
-    /// Opens it again as it was filled in.
-    pub(super) fn again(self, now: Instant) -> Self {
+    /// Opens the form again with its values.
+    pub(super) fn reopen(self, now: Instant) -> Self {
         Self { opened: now, ..self }
     }
 
-    /// Whether keys that choose or send do not count yet.
+    /// Returns whether keys that choose or send are ignored yet.
     pub(super) fn cooling(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.opened) < COOLDOWN
     }
 
-    /// Whether letters and digits are text for what has the keyboard.
+    /// Returns whether letters and digits are text for the focused element.
     pub(super) fn takes_text(&self) -> bool {
         match &self.layer {
             Some(Overlay::Help) => false,
@@ -107,21 +107,21 @@ impl Sheet {
         }
     }
 
-    /// Takes the question over as the hub tells it now; what is filled in stays.
+    /// Updates the question. The values stay.
     pub(super) fn refresh(&mut self, question: &QuestionView) {
         if question.fields == self.question.fields {
             self.question.clone_from(question);
-            self.gone = None;
+            self.closed = None;
         }
     }
 
-    /// Does what a key says.
-    pub(super) fn on(&mut self, key: KeyEvent, now: Instant) -> Step {
-        if self.gone.is_some() {
-            // Nothing of it can be sent any more; what was typed stays readable until the person leaves.
+    /// Handles a key.
+    pub(super) fn on(&mut self, key: KeyEvent, now: Instant) -> KeyResult {
+        if self.closed.is_some() {
+            // A closed question cannot be answered, but the typed text stays readable until the user leaves.
             return match key.code {
-                KeyCode::Esc | KeyCode::Enter if !self.cooling(now) => Step::Close,
-                _ => self.scrolled(key),
+                KeyCode::Esc | KeyCode::Enter if !self.cooling(now) => KeyResult::Close,
+                _ => self.scroll_by(key),
             };
         }
         if self.layer.is_some() {
@@ -129,7 +129,7 @@ impl Sheet {
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Esc => return Step::Close,
+            KeyCode::Esc => return KeyResult::Close,
             KeyCode::Char('n') if control => {
                 self.layer = Some(Overlay::Note(Editor::with(self.note.as_deref().unwrap_or_default())));
             }
@@ -140,24 +140,24 @@ impl Sheet {
             KeyCode::Char('?') if !self.takes_text() => self.layer = Some(Overlay::Help),
             KeyCode::Tab => self.move_focus(1),
             KeyCode::BackTab => self.move_focus(self.entries.len().saturating_sub(1)),
-            KeyCode::PageUp | KeyCode::PageDown => return self.scrolled(key),
+            KeyCode::PageUp | KeyCode::PageDown => return self.scroll_by(key),
             KeyCode::Enter if !key.modifiers.contains(KeyModifiers::ALT) => {
-                return if self.cooling(now) { Step::Stay } else { self.confirm() };
+                return if self.cooling(now) { KeyResult::Stay } else { self.confirm() };
             }
             _ => {
                 if self.cooling(now) && !self.takes_text() {
-                    return Step::Stay;
+                    return KeyResult::Stay;
                 }
                 self.fault = None;
                 if !self.fill(key) && !self.takes_text() {
-                    return self.scrolled(key);
+                    return self.scroll_by(key);
                 }
             }
         }
-        Step::Stay
+        KeyResult::Stay
     }
 
-    /// Takes in what was pasted.
+    /// Inserts pasted text.
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.layer {
             Some(Overlay::Help) => {}
@@ -178,8 +178,8 @@ impl Sheet {
         }
     }
 
-    /// The hub refused the answer: back to what the person can change.
-    pub(super) fn refused(&mut self, reason: String) {
+    /// Shows why the hub rejected the answer.
+    pub(super) fn on_rejection(&mut self, reason: String) {
         self.sending = false;
         if !matches!(self.layer, Some(Overlay::Passphrase { .. })) {
             self.layer = None;
@@ -187,7 +187,7 @@ impl Sheet {
         self.fault = Some(reason);
     }
 
-    /// The hub wants the passphrase, or another one.
+    /// Asks for the passphrase, or for the right one.
     pub(super) fn wants_passphrase(&mut self, reason: String) {
         self.sending = false;
         if let Some(Overlay::Passphrase { typed, .. }) = &mut self.layer {
@@ -198,13 +198,13 @@ impl Sheet {
         self.fault = Some(reason);
     }
 
-    fn on_layer(&mut self, key: KeyEvent) -> Step {
+    fn on_layer(&mut self, key: KeyEvent) -> KeyResult {
         let ticket = self.question.ticket.clone();
-        let Some(layer) = &mut self.layer else { return Step::Stay };
+        let Some(layer) = &mut self.layer else { return KeyResult::Stay };
         if key.code == KeyCode::Esc || matches!(layer, Overlay::Help) {
             self.layer = None;
             self.fault = None;
-            return Step::Stay;
+            return KeyResult::Stay;
         }
         let (Overlay::Note(editor)
         | Overlay::Snooze(editor)
@@ -212,36 +212,36 @@ impl Sheet {
         | Overlay::Decline(editor)
         | Overlay::Passphrase { typed: editor, .. }) = layer
         else {
-            return Step::Stay;
+            return KeyResult::Stay;
         };
         if key.code != KeyCode::Enter {
             self.fault = None;
             editor.on(key);
-            return Step::Stay;
+            return KeyResult::Stay;
         }
         if self.sending {
-            return Step::Stay;
+            return KeyResult::Stay;
         }
         let text = editor.text().trim().to_owned();
         let words = Some(text.clone()).filter(|text| !text.is_empty());
-        let act = match layer {
+        let request = match layer {
             Overlay::Note(_) => {
                 self.note = words;
                 self.layer = None;
-                return Step::Stay;
+                return KeyResult::Stay;
             }
             Overlay::Snooze(_) => {
-                let minutes = words.as_deref().unwrap_or(SNOOZE).parse();
+                let minutes = words.as_deref().unwrap_or(DEFAULT_SNOOZE_MINUTES).parse();
                 let Some(minutes) = minutes.ok().filter(|minutes| (1..=60).contains(minutes)) else {
                     self.fault = Some("a question can be snoozed for 1 to 60 minutes".to_owned());
-                    return Step::Stay;
+                    return KeyResult::Stay;
                 };
                 Request::Snooze { ticket, minutes }
             }
             Overlay::Redirect(_) => {
                 let Some(note) = words else {
-                    self.fault = Some("say in a sentence how it should be asked".to_owned());
-                    return Step::Stay;
+                    self.fault = Some("describe in a sentence how it should be asked".to_owned());
+                    return KeyResult::Stay;
                 };
                 Request::Redirect { ticket, note }
             }
@@ -252,46 +252,46 @@ impl Sheet {
                 note: self.note.clone(),
                 passphrase: Some(Secret(typed.text().to_owned())),
             },
-            Overlay::Help => return Step::Stay,
+            Overlay::Help => return KeyResult::Stay,
         };
         self.sending = true;
         self.fault = None;
-        Step::Send(act)
+        KeyResult::Send(request)
     }
 
-    /// Enter: on to the next field, or off with the answer.
-    fn confirm(&mut self) -> Step {
+    /// Handles Enter: moves to the next field, or sends the answer.
+    fn confirm(&mut self) -> KeyResult {
         if self.sending {
-            return Step::Stay;
+            return KeyResult::Stay;
         }
-        if let Err(reason) = self.entry_fits(self.focus) {
+        if let Err(reason) = self.validate(self.focus) {
             self.fault = Some(reason);
-            return Step::Stay;
+            return KeyResult::Stay;
         }
         if self.focus + 1 < self.entries.len() {
             self.move_focus(1);
-            return Step::Stay;
+            return KeyResult::Stay;
         }
         let first_fault =
-            (0..self.entries.len()).find_map(|at| self.entry_fits(at).err().map(|reason| (at, reason)));
+            (0..self.entries.len()).find_map(|at| self.validate(at).err().map(|reason| (at, reason)));
         if let Some((at, reason)) = first_fault {
             self.focus = at;
             self.fault = Some(reason);
-            return Step::Stay;
+            return KeyResult::Stay;
         }
         match self.answer() {
             Err(reason) => {
                 self.fault = Some(reason);
-                Step::Stay
+                KeyResult::Stay
             }
             Ok(answer) if self.question.level == Level::High => {
                 self.layer = Some(Overlay::Passphrase { answer, typed: Editor::default() });
-                Step::Stay
+                KeyResult::Stay
             }
             Ok(answer) => {
                 self.sending = true;
                 let (ticket, note) = (self.question.ticket.clone(), self.note.clone());
-                Step::Send(Request::Answer { ticket, answer, note, passphrase: None })
+                KeyResult::Send(Request::Answer { ticket, answer, note, passphrase: None })
             }
         }
     }
@@ -303,17 +303,17 @@ impl Sheet {
                 given.push((field.name.clone(), value));
             }
         }
-        Answer(given).fit(&self.question.fields, LARGEST).map_err(|error| error.to_string())
+        Answer(given).fit(&self.question.fields, MAX_ANSWER_BYTES).map_err(|error| error.to_string())
     }
 
-    /// Says why one field cannot stay as it is.
-    fn entry_fits(&self, at: usize) -> Result<(), String> {
+    /// Checks the value of one field.
+    fn validate(&self, at: usize) -> Result<(), String> {
         let (Some(entry), Some(field)) = (self.entries.get(at), self.question.fields.get(at)) else {
             return Ok(());
         };
         let answer =
             Answer(entry.given(field)?.map(|given| (field.name.clone(), given)).into_iter().collect());
-        match answer.fit(std::slice::from_ref(field), LARGEST) {
+        match answer.fit(std::slice::from_ref(field), MAX_ANSWER_BYTES) {
             Ok(_) => Ok(()),
             Err(adjutant_questions::Error::Answer { reason, .. }) => Err(reason),
             Err(other) => Err(other.to_string()),
@@ -338,7 +338,7 @@ impl Sheet {
         }
     }
 
-    fn scrolled(&mut self, key: KeyEvent) -> Step {
+    fn scroll_by(&mut self, key: KeyEvent) -> KeyResult {
         self.scroll = match key.code {
             KeyCode::PageDown => self.scroll.saturating_add(8),
             KeyCode::PageUp => self.scroll.saturating_sub(8),
@@ -346,6 +346,6 @@ impl Sheet {
             KeyCode::Up => self.scroll.saturating_sub(1),
             _ => self.scroll,
         };
-        Step::Stay
+        KeyResult::Stay
     }
 }

@@ -22,10 +22,10 @@ use super::{hub_worker, view};
 use crate::socket::control::Error;
 use crate::socket::control::questions::Request;
 
-/// What may wait to be drawn; the threads behind it wait then.
+/// Maximum messages in the queue; the threads that send them wait if it is full.
 const MESSAGE_QUEUE_SIZE: usize = 256;
 
-/// The terminal while it is ours. Whatever happens, it is given back as it was.
+/// The terminal in raw mode. Dropping it restores the terminal.
 pub(super) struct Screen(pub(super) Terminal<CrosstermBackend<Stdout>>);
 
 impl Screen {
@@ -36,7 +36,7 @@ impl Screen {
         match taken.and(screen) {
             Ok(screen) => Ok(screen),
             Err(error) => {
-                give_back();
+                restore();
                 Err(error)
             }
         }
@@ -45,50 +45,50 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
-fn give_back() {
+fn restore() {
     let _ = execute!(io::stdout(), DisableFocusChange, DisableBracketedPaste, LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 
-/// Why the inbox ended.
+/// Why a view ended.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum ViewError {
     #[error(transparent)]
     Hub(#[from] Error),
     #[error("cannot use the terminal: {0}")]
     Terminal(#[from] io::Error),
 }
 
-/// Shows the inbox until the person quits.
-pub fn run(hub: &Hub, theme: Theme) -> Result<(), Fault> {
-    // Before the screen is taken: a refusal is read on the person's own.
+/// Shows the Inbox until the user quits.
+pub fn run(hub: &Hub, theme: Theme) -> Result<(), ViewError> {
+    // Connects before the screen changes, so that an error is printed on the normal screen.
     let client = hub.connect(hub.start)?;
     let (send, inputs) = sync_channel(MESSAGE_QUEUE_SIZE);
-    let acts = hub_worker::act(hub.clone(), send.clone());
+    let requests = hub_worker::send_requests(hub.clone(), send.clone());
     hub_worker::follow(hub.clone(), client, send.clone());
     let mut screen = Screen::take()?;
-    keys(send, Message::of, Message::InputClosed);
-    live(&mut screen, &inputs, &acts, theme).map_err(Fault::Terminal)
+    keys(send, Message::from_event, Message::InputClosed);
+    run_loop(&mut screen, &inputs, &requests, theme).map_err(ViewError::Terminal)
 }
 
-/// Waits for keys, until nobody wants them any more; `gone` is told when nothing can be read any more.
-pub(super) fn keys<I: Send + 'static>(inputs: SyncSender<I>, of: fn(Event) -> I, gone: I) {
+/// Sends keys until the receiver is dropped. Sends `closed` at the end of the input.
+pub(super) fn keys<I: Send + 'static>(inputs: SyncSender<I>, from_event: fn(Event) -> I, closed: I) {
     std::thread::spawn(move || {
         while let Ok(event) = event::read() {
-            if inputs.send(of(event)).is_err() {
+            if inputs.send(from_event(event)).is_err() {
                 return;
             }
         }
-        let _ = inputs.send(gone);
+        let _ = inputs.send(closed);
     });
 }
 
 impl Message {
-    fn of(event: Event) -> Self {
+    fn from_event(event: Event) -> Self {
         match event {
             Event::Key(key) => Self::Key(key),
             Event::Paste(text) => Self::Paste(text),
@@ -99,10 +99,10 @@ impl Message {
     }
 }
 
-fn live(
+fn run_loop(
     screen: &mut Screen,
     inputs: &Receiver<Message>,
-    acts: &SyncSender<Request>,
+    requests: &SyncSender<Request>,
     theme: Theme,
 ) -> io::Result<()> {
     let mut inbox = Inbox::default();
@@ -114,17 +114,17 @@ fn live(
             Err(RecvTimeoutError::Timeout) => Message::Tick,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
-        // What came in together is drawn once.
+        // Messages that are queued together are drawn once.
         for input in std::iter::once(first).chain(inputs.try_iter().take(MESSAGE_QUEUE_SIZE)) {
             for effect in inbox.update(input, self::now()) {
                 match effect {
                     Effect::Quit => return Ok(()),
-                    Effect::Send(act) => {
-                        if let Err(TrySendError::Full(act) | TrySendError::Disconnected(act)) =
-                            acts.try_send(act)
+                    Effect::Send(request) => {
+                        if let Err(TrySendError::Full(request) | TrySendError::Disconnected(request)) =
+                            requests.try_send(request)
                         {
                             let busy = Err("the hub does not keep up; try again".to_owned());
-                            inbox.update(Message::Done(act, busy), self::now());
+                            inbox.update(Message::Done(request, busy), self::now());
                         }
                     }
                 }

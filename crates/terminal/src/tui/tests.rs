@@ -16,32 +16,32 @@ use adjutant_questions::{
     Input as Wanted, Level, OutcomeKind,
 };
 
-/// An inbox with a clock that stands until it is moved.
-struct Desk {
+/// An Inbox with a clock that only the test moves.
+struct TestInbox {
     inbox: Inbox,
     now: Timestamps,
     size: (u16, u16),
     colour: bool,
 }
 
-impl Desk {
+impl TestInbox {
     fn new() -> Self {
         let now = Timestamps { at: Instant::now(), millis: 1_800_000_000_000 };
-        let mut desk = Self { inbox: Inbox::default(), now, size: (72, 22), colour: true };
-        desk.on(Message::Hub(Ok(())));
-        desk
+        let mut test_inbox = Self { inbox: Inbox::default(), now, size: (72, 22), colour: true };
+        test_inbox.on(Message::Hub(Ok(())));
+        test_inbox
     }
 
-    /// With these questions told.
+    /// With these questions from the hub.
     fn with(questions: impl IntoIterator<Item = QuestionView>) -> Self {
-        let mut desk = Self::new();
+        let mut test_inbox = Self::new();
         let mut total = 0;
         for question in questions {
-            desk.on(Message::Told(Update::Question(Box::new(question))));
+            test_inbox.on(Message::Update(Update::Question(Box::new(question))));
             total += 1;
         }
-        desk.on(Message::Told(Update::Current { total, availability: Availability::Here }));
-        desk
+        test_inbox.on(Message::Update(Update::Current { total, availability: Availability::Here }));
+        test_inbox
     }
 
     fn on(&mut self, input: Message) -> Vec<Request> {
@@ -130,7 +130,7 @@ fn question(letter: char, title: &str, fields: Vec<Field>) -> QuestionView {
         deadline: 1_800_000_600_000,
         snoozed_until: None,
         deliveries: 1,
-        waits: AskerPresence::Connected,
+        presence: AskerPresence::Connected,
     }
 }
 
@@ -156,90 +156,100 @@ fn facts() -> Update {
 }
 
 #[test]
-fn an_empty_desk_says_so() {
-    insta::assert_snapshot!(Desk::with([]).frame());
+fn an_empty_inbox_has_a_message() {
+    insta::assert_snapshot!(TestInbox::with([]).frame());
 }
 
 #[test]
-fn the_list_tells_who_asks_from_where_and_what_needs_a_passphrase() {
+fn the_list_shows_agents_workspaces_and_high_levels() {
     let high = QuestionView {
         client: "claude\u{202e}code".into(),
         workspace: "/code/bank".into(),
         level: Level::High,
         deliveries: 2,
-        waits: AskerPresence::Disconnected,
+        presence: AskerPresence::Disconnected,
         ..question('b', "Rotate the \u{1b}[31mkeys\nnow?", vec![field("answer", Wanted::YesNo)])
     };
     let later = QuestionView {
         snoozed_until: Some(1_800_000_300_000),
         asked_at: 1_799_990_000_000,
-        waits: AskerPresence::Silent,
+        presence: AskerPresence::Silent,
         ..question('c', "Which licence?", vec![field("answer", Wanted::YesNo)])
     };
-    let mut desk = Desk::with([later, deploy(), high]);
-    desk.on(Message::Told(facts()));
-    insta::assert_snapshot!(desk.frame());
+    let mut test_inbox = TestInbox::with([later, deploy(), high]);
+    test_inbox.on(Message::Update(facts()));
+    insta::assert_snapshot!(test_inbox.frame());
 }
 
 #[test]
 fn a_question_is_shown_with_what_the_hub_sees() {
-    let mut desk = Desk::with([deploy()]);
-    desk.on(Message::Told(facts()));
-    desk.press("Enter");
-    desk.pass(500);
-    desk.press("1");
-    insta::assert_snapshot!(desk.frame());
+    let mut test_inbox = TestInbox::with([deploy()]);
+    test_inbox.on(Message::Update(facts()));
+    test_inbox.press("Enter");
+    test_inbox.pass(500);
+    test_inbox.press("1");
+    insta::assert_snapshot!(test_inbox.frame());
 }
 
 #[test]
 fn keys_that_were_meant_for_the_list_choose_nothing() {
-    let mut desk = Desk::with([deploy()]);
-    assert_eq!(desk.press("Enter 1 Enter"), [], "the cooldown");
-    desk.pass(500);
-    assert_eq!(desk.press("Enter"), [], "nothing is chosen");
-    assert!(desk.frame().contains("! an answer is needed"), "{}", desk.frame());
-    let acts = desk.press("2 Enter");
+    let mut test_inbox = TestInbox::with([deploy()]);
+    assert_eq!(test_inbox.press("Enter 1 Enter"), [], "the cooldown");
+    test_inbox.pass(500);
+    assert_eq!(test_inbox.press("Enter"), [], "nothing is chosen");
+    assert!(test_inbox.frame().contains("! an answer is needed"), "{}", test_inbox.frame());
+    let acts = test_inbox.press("2 Enter");
     let answer = Answer(vec![("answer".into(), FieldValue::Choices(vec!["no".into()]))]);
     assert_eq!(acts, [Request::Answer { ticket: ticket('a'), answer, note: None, passphrase: None }]);
-    assert_eq!(desk.press("Enter"), [], "it is on its way");
+    assert_eq!(test_inbox.press("Enter"), [], "it is on its way");
 }
 
 #[test]
-fn an_answer_can_be_taken_back_while_its_strip_is_there() {
-    let mut desk = Desk::with([deploy()]);
-    desk.press("Enter");
-    desk.pass(500);
-    let acts = desk.press("1 Enter");
-    desk.done(&acts[0], Done::Decided { kind: OutcomeKind::Answered, until: Some(desk.now.millis + 3000) });
-    insta::assert_snapshot!(desk.frame());
-    desk.on(Message::Told(Update::Closed {
+fn an_answer_can_be_undone_for_some_seconds() {
+    let mut test_inbox = TestInbox::with([deploy()]);
+    test_inbox.press("Enter");
+    test_inbox.pass(500);
+    let acts = test_inbox.press("1 Enter");
+    test_inbox.done(
+        &acts[0],
+        Done::Decided { kind: OutcomeKind::Answered, until: Some(test_inbox.now.millis + 3000) },
+    );
+    insta::assert_snapshot!(test_inbox.frame());
+    test_inbox.on(Message::Update(Update::Closed {
         ticket: ticket('a'),
         kind: OutcomeKind::Answered,
         by: DecidedBy::User,
         through: Channel::Terminal,
     }));
-    let undo = desk.press("u");
+    let undo = test_inbox.press("u");
     assert_eq!(undo, [Request::TakeBack { ticket: ticket('a') }]);
-    desk.done(&undo[0], Done::Noted);
-    assert!(desk.frame().contains("1 (•) Yes, deploy now"), "as it was filled in:\n{}", desk.frame());
-    desk.pass(500);
-    let acts = desk.press("Enter");
-    desk.done(&acts[0], Done::Decided { kind: OutcomeKind::Answered, until: Some(desk.now.millis + 3000) });
-    desk.pass(3001);
-    assert_eq!(desk.press("u"), [], "the strip is gone");
+    test_inbox.done(&undo[0], Done::Noted);
+    assert!(
+        test_inbox.frame().contains("1 (•) Yes, deploy now"),
+        "as it was filled in:\n{}",
+        test_inbox.frame()
+    );
+    test_inbox.pass(500);
+    let acts = test_inbox.press("Enter");
+    test_inbox.done(
+        &acts[0],
+        Done::Decided { kind: OutcomeKind::Answered, until: Some(test_inbox.now.millis + 3000) },
+    );
+    test_inbox.pass(3001);
+    assert_eq!(test_inbox.press("u"), [], "the strip is gone");
 }
 
 #[test]
 fn escape_goes_one_step_back_and_no_further() {
-    let mut desk = Desk::with([deploy()]);
-    desk.press("Enter");
-    desk.pass(500);
-    desk.press("^n because Enter ^n more Esc");
-    assert!(desk.frame().contains("note: because"), "{}", desk.frame());
-    desk.press("Esc");
-    assert!(desk.inbox.sheet.is_none());
-    desk.press("Esc Esc");
-    assert_eq!(desk.inbox.questions.len(), 1);
+    let mut test_inbox = TestInbox::with([deploy()]);
+    test_inbox.press("Enter");
+    test_inbox.pass(500);
+    test_inbox.press("^n because Enter ^n more Esc");
+    assert!(test_inbox.frame().contains("note: because"), "{}", test_inbox.frame());
+    test_inbox.press("Esc");
+    assert!(test_inbox.inbox.form.is_none());
+    test_inbox.press("Esc Esc");
+    assert_eq!(test_inbox.inbox.questions.len(), 1);
 }
 
 #[test]
@@ -261,13 +271,13 @@ fn every_kind_of_field_is_filled_in_by_keys_alone() {
         Field { label: "When".into(), ..field("when", Wanted::Date { time: false }) },
         Field { label: "Sure".into(), required: false, ..field("sure", Wanted::YesNo) },
     ];
-    let mut desk = Desk::with([question('d', "Release form", fields)]);
-    desk.size = (60, 30);
-    desk.press("Enter");
-    desk.pass(500);
-    desk.press("1 3 Enter 2 Apache-2.0 Enter Ad jutant Enter 99999 Enter");
-    insta::assert_snapshot!(desk.frame());
-    let acts = desk.press("^u 8080 Enter 2026-11-21 Enter y Enter");
+    let mut test_inbox = TestInbox::with([question('d', "Release form", fields)]);
+    test_inbox.size = (60, 30);
+    test_inbox.press("Enter");
+    test_inbox.pass(500);
+    test_inbox.press("1 3 Enter 2 Apache-2.0 Enter Ad jutant Enter 99999 Enter");
+    insta::assert_snapshot!(test_inbox.frame());
+    let acts = test_inbox.press("^u 8080 Enter 2026-11-21 Enter y Enter");
     let answer = Answer(vec![
         ("targets".into(), FieldValue::Choices(vec!["l".into(), "b".into()])),
         ("licence".into(), FieldValue::Other("Apache-2.0".into())),
@@ -282,50 +292,50 @@ fn every_kind_of_field_is_filled_in_by_keys_alone() {
 #[test]
 fn high_asks_for_the_passphrase_and_never_shows_it() {
     let high = QuestionView { level: Level::High, ..deploy() };
-    let mut desk = Desk::with([high]);
-    desk.press("Enter");
-    desk.pass(500);
-    assert_eq!(desk.press("1 Enter"), []);
-    desk.press("wrong");
-    insta::assert_snapshot!(desk.frame());
-    let acts = desk.press("Enter");
+    let mut test_inbox = TestInbox::with([high]);
+    test_inbox.press("Enter");
+    test_inbox.pass(500);
+    assert_eq!(test_inbox.press("1 Enter"), []);
+    test_inbox.press("wrong");
+    insta::assert_snapshot!(test_inbox.frame());
+    let acts = test_inbox.press("Enter");
     assert!(!format!("{acts:?}").contains("wrong"), "{acts:?}");
     let Request::Answer { passphrase, .. } = &acts[0] else { panic!("{acts:?}") };
     assert_eq!(*passphrase, Some(Secret("wrong".into())));
-    desk.done(
+    test_inbox.done(
         &acts[0],
         Done::Passphrase { reason: "that is not the approval passphrase".into(), is_set: true },
     );
-    assert!(desk.frame().contains("! that is not the approval passphrase"), "{}", desk.frame());
-    let again = desk.press("right Enter");
+    assert!(test_inbox.frame().contains("! that is not the approval passphrase"), "{}", test_inbox.frame());
+    let again = test_inbox.press("right Enter");
     assert!(matches!(&again[0], Request::Answer { passphrase: Some(Secret(text)), .. } if text == "right"));
 }
 
 #[test]
-fn what_was_decided_elsewhere_is_withdrawn_at_once_and_nothing_typed_is_lost() {
+fn a_question_closed_by_another_channel_keeps_the_typed_text() {
     let text = field("why", Wanted::Text { multiline: false, min: 0, max: 100, format: None });
-    let mut desk = Desk::with([question('e', "Why?", vec![text])]);
-    desk.press("Enter");
-    desk.pass(500);
-    desk.press("half");
-    desk.on(Message::Told(Update::Closed {
+    let mut test_inbox = TestInbox::with([question('e', "Why?", vec![text])]);
+    test_inbox.press("Enter");
+    test_inbox.pass(500);
+    test_inbox.press("half");
+    test_inbox.on(Message::Update(Update::Closed {
         ticket: ticket('e'),
         kind: OutcomeKind::Answered,
         by: DecidedBy::User,
         through: Channel::Browser,
     }));
-    insta::assert_snapshot!(desk.frame());
-    assert_eq!(desk.press("Enter"), []);
-    assert!(desk.inbox.sheet.is_none());
+    insta::assert_snapshot!(test_inbox.frame());
+    assert_eq!(test_inbox.press("Enter"), []);
+    assert!(test_inbox.inbox.form.is_none());
 }
 
 #[test]
-fn the_other_ways_out_are_acts_of_their_own() {
+fn snooze_redirect_and_decline_are_requests() {
     let out = |keys: &str| {
-        let mut desk = Desk::with([deploy()]);
-        desk.press("Enter");
-        desk.pass(500);
-        desk.press(keys)
+        let mut test_inbox = TestInbox::with([deploy()]);
+        test_inbox.press("Enter");
+        test_inbox.pass(500);
+        test_inbox.press(keys)
     };
     let ticket = ticket('a');
     assert_eq!(out("^s Enter"), [Request::Snooze { ticket: ticket.clone(), minutes: 10 }]);
@@ -346,37 +356,37 @@ fn a_default_and_a_narrow_screen_hide_nothing_that_matters() {
         answer: Answer(vec![("answer".into(), FieldValue::Choices(vec!["no".into()]))]),
         after: Duration::from_mins(2),
     };
-    let mut desk = Desk::with([QuestionView { default: Some(default), ..deploy() }]);
-    desk.size = (32, 24);
-    desk.colour = false;
-    desk.press("Enter");
-    desk.pass(500);
-    insta::assert_snapshot!(desk.frame());
-    desk.size = (5, 2);
-    let _ = desk.frame();
+    let mut test_inbox = TestInbox::with([QuestionView { default: Some(default), ..deploy() }]);
+    test_inbox.size = (32, 24);
+    test_inbox.colour = false;
+    test_inbox.press("Enter");
+    test_inbox.pass(500);
+    insta::assert_snapshot!(test_inbox.frame());
+    test_inbox.size = (5, 2);
+    let _ = test_inbox.frame();
 }
 
 #[test]
 fn a_question_counts_as_seen_only_while_it_is_on_the_screen() {
-    let mut desk = Desk::with([deploy()]);
-    let seen = |desk: &mut Desk, input: Message| {
-        let effects = desk.inbox.update(input, desk.now);
+    let mut test_inbox = TestInbox::with([deploy()]);
+    let seen = |test_inbox: &mut TestInbox, input: Message| {
+        let effects = test_inbox.inbox.update(input, test_inbox.now);
         effects.iter().filter(|effect| matches!(effect, Effect::Send(Request::Seen { .. }))).count()
     };
-    assert_eq!(seen(&mut desk, Message::Tick), 0, "the list is no look at it");
+    assert_eq!(seen(&mut test_inbox, Message::Tick), 0, "the list is no look at it");
     let enter = Message::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
-    assert_eq!(seen(&mut desk, enter), 1);
-    assert_eq!(seen(&mut desk, Message::Tick), 0);
-    desk.pass(5001);
-    assert_eq!(seen(&mut desk, Message::Tick), 1);
-    assert_eq!(seen(&mut desk, Message::Focus(false)), 0);
-    desk.pass(60_000);
-    assert_eq!(seen(&mut desk, Message::Tick), 0, "the window lies behind another");
-    assert_eq!(seen(&mut desk, Message::Focus(true)), 1);
+    assert_eq!(seen(&mut test_inbox, enter), 1);
+    assert_eq!(seen(&mut test_inbox, Message::Tick), 0);
+    test_inbox.pass(5001);
+    assert_eq!(seen(&mut test_inbox, Message::Tick), 1);
+    assert_eq!(seen(&mut test_inbox, Message::Focus(false)), 0);
+    test_inbox.pass(60_000);
+    assert_eq!(seen(&mut test_inbox, Message::Tick), 0, "the window lies behind another");
+    assert_eq!(seen(&mut test_inbox, Message::Focus(true)), 1);
 }
 
 #[test]
-fn the_colour_of_an_agent_is_always_the_same_and_none_where_none_is_wanted() {
+fn the_colour_of_an_agent_is_stable_and_optional() {
     let theme = Theme { colour: true };
     assert_eq!(theme.agent("codex", "/a"), theme.agent("codex", "/a"));
     assert_ne!(theme.agent("codex", "/a"), theme.agent("codex", "/b"));
@@ -386,21 +396,21 @@ fn the_colour_of_an_agent_is_always_the_same_and_none_where_none_is_wanted() {
 }
 
 #[test]
-fn a_person_says_by_keys_that_agents_should_not_ask() {
-    let mut desk = Desk::with([question('a', "Deploy?", vec![field("answer", Wanted::YesNo)])]);
-    assert!(desk.press("a").is_empty());
-    let frame = desk.frame();
+fn keys_set_the_availability() {
+    let mut test_inbox = TestInbox::with([question('a', "Deploy?", vec![field("answer", Wanted::YesNo)])]);
+    assert!(test_inbox.press("a").is_empty());
+    let frame = test_inbox.frame();
     assert!(frame.contains("3 away for 1 h"), "{frame}");
-    assert!(desk.press("Esc").is_empty() && !desk.frame().contains("3 away"));
-    let until = Some(desk.now.millis + 3_600_000);
+    assert!(test_inbox.press("Esc").is_empty() && !test_inbox.frame().contains("3 away"));
+    let until = Some(test_inbox.now.millis + 3_600_000);
     let away = Availability::Away { until };
-    assert_eq!(desk.press("a 3"), [Request::Availability(away)]);
-    desk.on(Message::Done(Request::Availability(away), Ok(Done::Available(away))));
-    desk.pass(60_000);
-    let frame = desk.frame();
-    assert!(frame.contains("Adjutant inbox · away, 59 min left · 1 question"), "{frame}");
-    assert_eq!(desk.press("a 1"), [Request::Availability(Availability::Here)]);
-    desk.on(Message::Told(Update::Current { total: 1, availability: Availability::Here }));
-    assert!(desk.frame().contains("Adjutant inbox · 1 question"));
-    assert_eq!(desk.press("a 4"), [Request::Availability(Availability::Away { until: None })]);
+    assert_eq!(test_inbox.press("a 3"), [Request::Availability(away)]);
+    test_inbox.on(Message::Done(Request::Availability(away), Ok(Done::Available(away))));
+    test_inbox.pass(60_000);
+    let frame = test_inbox.frame();
+    assert!(frame.contains("Adjutant Inbox · away, 59 min left · 1 question"), "{frame}");
+    assert_eq!(test_inbox.press("a 1"), [Request::Availability(Availability::Here)]);
+    test_inbox.on(Message::Update(Update::Current { total: 1, availability: Availability::Here }));
+    assert!(test_inbox.frame().contains("Adjutant Inbox · 1 question"));
+    assert_eq!(test_inbox.press("a 4"), [Request::Availability(Availability::Away { until: None })]);
 }

@@ -1,14 +1,14 @@
-//! Colours and weights. No meaning is carried by colour alone: every mark is also a word or a sign.
+//! Colours and weights. Every mark is also a word or a sign, because colours may be missing.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// Colours of agents that can be told apart on dark and on light ground.
+/// Colours of agents that are distinct on dark and on light backgrounds.
 const AGENTS: [u8; 12] = [33, 37, 64, 97, 130, 125, 166, 28, 61, 31, 136, 133];
 
-/// How things are drawn.
+/// The style of a view.
 #[derive(Clone, Copy, Debug)]
 pub struct Theme {
-    /// False where the person asked for none (`NO_COLOR`), or the terminal has none.
+    /// False with `NO_COLOR`, or without a terminal.
     pub colour: bool,
 }
 
@@ -17,9 +17,9 @@ impl Theme {
         if self.colour { Style::new().fg(colour) } else { Style::new() }
     }
 
-    /// The colour of an agent in a workspace: always the same for the same two.
+    /// Returns the colour of an agent in a workspace, which is always the same.
     pub(super) fn agent(self, client: &str, workspace: &str) -> Style {
-        // FNV-1a: stable from run to run, and nothing depends on its strength.
+        // FNV-1a is stable from run to run. It need not be secure here.
         let hash = client
             .bytes()
             .chain([0])
@@ -43,7 +43,7 @@ impl Theme {
         }
     }
 
-    /// What has the keyboard.
+    /// The element with the keyboard focus.
     pub(super) fn focus() -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
@@ -64,7 +64,7 @@ impl Theme {
         self.coloured(Color::Red)
     }
 
-    /// The place in a file, within a difference.
+    /// The head of a hunk in a diff.
     pub(super) fn hunk(self) -> Style {
         self.coloured(Color::Cyan)
     }

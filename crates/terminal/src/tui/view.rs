@@ -26,41 +26,41 @@ pub(super) fn draw(frame: &mut Frame<'_>, inbox: &Inbox, theme: Theme, now: Time
     let foot = foot(inbox, theme, now, usize::from(area.width));
     let rows = u16::try_from(foot.len()).unwrap_or(u16::MAX).min(area.height - 1);
     let body = Rect { height: area.height - rows, ..area };
-    match &inbox.sheet {
-        Some(sheet) => question::draw(frame, body, inbox, sheet, theme, now),
+    match &inbox.form {
+        Some(form) => question::draw(frame, body, inbox, form, theme, now),
         None => list::draw(frame, body, inbox, theme, now),
     }
     frame.render_widget(Paragraph::new(foot), Rect { y: area.y + area.height - rows, height: rows, ..area });
 }
 
-/// The lines at the bottom: what can be taken back, what happened, which keys do what.
-fn foot(inbox: &Inbox, theme: Theme, now: Timestamps, room: usize) -> Vec<Line<'static>> {
+/// Returns the lines at the bottom: the decision to undo, the notice and the keys.
+fn foot(inbox: &Inbox, theme: Theme, now: Timestamps, columns: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    if let Some(reason) = &inbox.lost {
-        lines.extend(styled(&format!("! {reason}"), room, theme.alarm()));
+    if let Some(reason) = &inbox.disconnected {
+        lines.extend(styled(&format!("! {reason}"), columns, theme.alarm()));
     }
     if let Some(undo) = &inbox.undo {
         let seconds = u64::try_from(undo.until - now.millis).unwrap_or_default().div_ceil(1000);
-        let key = if inbox.sheet.as_ref().is_some_and(super::question_form::Sheet::takes_text) {
+        let key = if inbox.form.as_ref().is_some_and(super::question_form::QuestionForm::takes_text) {
             "Ctrl-Z"
         } else {
             "u"
         };
-        let strip = format!("{} · {key} takes it back · {seconds} s", undo.said);
-        lines.push(Line::from(Span::styled(fill(&cut(&strip, room), room), Theme::focus())));
-    } else if let Some((said, _)) = &inbox.said {
-        lines.extend(styled(said, room, theme.good()));
+        let strip = format!("{} · {key} undoes it · {seconds} s", undo.notice);
+        lines.push(Line::from(Span::styled(fill(&cut(&strip, columns), columns), Theme::focus())));
+    } else if let Some((notice, _)) = &inbox.notice {
+        lines.extend(styled(notice, columns, theme.good()));
     }
-    let hints = match &inbox.sheet {
-        Some(sheet) => question::hints(sheet, now),
+    let hints = match &inbox.form {
+        Some(form) => question::hints(form, now),
         None => list::hints(inbox),
     };
-    lines.extend(styled(&hints.join("  "), room, theme.quiet()));
+    lines.extend(styled(&hints.join("  "), columns, theme.quiet()));
     lines
 }
 
-/// The workspace's own name, and the branch where the hub knows it.
-fn place(inbox: &Inbox, workspace: &str) -> Option<String> {
+/// Returns the name of a workspace, with its branch if the hub knows it.
+fn workspace_label(inbox: &Inbox, workspace: &str) -> Option<String> {
     let path = escape_invisible::escape_line(workspace);
     let name = path.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty())?.to_owned();
     match inbox.facts.get(workspace) {

@@ -6,45 +6,45 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How long the hub may take to accept, and for each part of an answer.
+/// Timeout for connecting, and for each part of an answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Most bytes of an answer.
+/// Maximum bytes of an answer.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The hub's HTTP door.
-pub(super) struct Door {
+/// The hub's HTTP endpoint.
+pub(super) struct Endpoint {
     pub(super) address: SocketAddr,
-    /// What it asks for.
+    /// The bearer token, if the hub needs one.
     pub(super) token: Option<String>,
 }
 
-/// The parts of an answer that are needed.
+/// The relevant parts of an answer.
 struct Answer {
     session: Option<String>,
-    /// The first message of the body; `null` where there is none.
+    /// The first message of the body; `null` without one.
     message: Value,
 }
 
-impl Door {
-    /// Does the handshake, asks one question of the session, and ends it. Returns both answers.
+impl Endpoint {
+    /// Does the handshake, sends one request in the session, and ends it. Returns both answers.
     pub(super) fn handshake(
         &self,
         initialize: &Value,
-        ask: impl Fn(u64) -> Value,
+        request: impl Fn(u64) -> Value,
     ) -> Result<Vec<Value>, String> {
         let first = self.send("POST", &[], &initialize.to_string())?;
         let session = first.session.ok_or("the handshake opened no session")?;
         let own = [("mcp-session-id", session.as_str())];
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         self.send("POST", &own, &ready.to_string())?;
-        let second = self.send("POST", &own, &ask(2).to_string())?;
+        let second = self.send("POST", &own, &request(2).to_string())?;
         self.send("DELETE", &own, "")?;
         Ok(vec![first.message, second.message])
     }
 
-    /// Asks one question that stands alone.
-    pub(super) fn stateless(&self, request: &Value, method: &str, revision: &str) -> Result<Value, String> {
-        let headers = [("mcp-protocol-version", revision), ("mcp-method", method)];
+    /// Sends one request without a session.
+    pub(super) fn stateless(&self, request: &Value, method: &str, version: &str) -> Result<Value, String> {
+        let headers = [("mcp-protocol-version", version), ("mcp-method", method)];
         Ok(self.send("POST", &headers, &request.to_string())?.message)
     }
 
@@ -52,7 +52,7 @@ impl Door {
         let broken = |error: std::io::Error| format!("it does not answer: {error}");
         let mut stream = TcpStream::connect_timeout(&self.address, CONNECT_TIMEOUT).map_err(broken)?;
         stream.set_read_timeout(Some(CONNECT_TIMEOUT)).map_err(broken)?;
-        // The older HTTP has no chunks, and the answer ends with the connection.
+        // HTTP 1.0 has no chunks: the answer ends with the connection.
         let mut head = format!(
             "{method} /mcp HTTP/1.0\r\nhost: {}\r\naccept: application/json, text/event-stream\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n",
@@ -67,13 +67,13 @@ impl Door {
         stream.write_all(format!("{head}\r\n{body}").as_bytes()).map_err(broken)?;
         let mut bytes = Vec::new();
         stream.take(MAX_BYTES).read_to_end(&mut bytes).map_err(broken)?;
-        read(&String::from_utf8_lossy(&bytes))
+        parse(&String::from_utf8_lossy(&bytes))
     }
 }
 
-/// Reads an answer: its message is the body, or the first event of it.
-fn read(text: &str) -> Result<Answer, String> {
-    let (head, body) = text.split_once("\r\n\r\n").ok_or("what answers there is not HTTP")?;
+/// Parses an answer. Its message is the body, or the first event of the body.
+fn parse(text: &str) -> Result<Answer, String> {
+    let (head, body) = text.split_once("\r\n\r\n").ok_or("the answer is not HTTP")?;
     let mut lines = head.lines();
     let status = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
     if !status.starts_with('2') {

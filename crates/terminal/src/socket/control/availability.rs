@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::client::ControlClient;
-use super::protocol::{Error, Refusal, to_json};
+use super::protocol::{Error, Rejection, to_json};
 use super::questions::Secret;
 use crate::socket::principal::ControlPeer;
 use adjutant_questions as questions;
@@ -22,7 +22,7 @@ pub enum Request {
     Prove(Secret),
     /// Returns the availability.
     IsAvailable,
-    /// Sets it.
+    /// Sets the availability.
     Availability(Availability),
 }
 
@@ -35,7 +35,7 @@ impl Request {
 
 /// The client's calls.
 impl ControlClient {
-    /// Asks the hub whether an approval passphrase is set.
+    /// Returns whether an approval passphrase is set.
     pub fn has_passphrase(&mut self) -> Result<bool, Error> {
         self.ask(&super::Request::Inbox(Request::HasPassphrase))
     }
@@ -50,21 +50,21 @@ impl ControlClient {
         self.ask(&super::Request::Inbox(Request::Prove(passphrase)))
     }
 
-    /// Asks the hub whether the user takes questions now.
+    /// Returns whether the user accepts questions now.
     pub fn availability(&mut self) -> Result<Availability, Error> {
         self.ask(&super::Request::Inbox(Request::IsAvailable))
     }
 
-    /// Sets whether the user takes questions.
+    /// Sets whether the user accepts questions.
     pub fn set_availability(&mut self, availability: Availability) -> Result<(), Error> {
         self.ask(&super::Request::Inbox(Request::Availability(availability)))
     }
 }
 
 /// Handles a request.
-pub(super) async fn answer(peer: &ControlPeer, act: Request) -> Result<Value, Refusal> {
+pub(super) async fn answer(peer: &ControlPeer, request: Request) -> Result<Value, Rejection> {
     let questions = &peer.app.questions;
-    let done = match act {
+    let done = match request {
         Request::HasPassphrase => return to_json(&questions.has_passphrase()),
         Request::IsAvailable => match questions.availability().await {
             Ok(availability) => return to_json(&availability),
@@ -83,6 +83,6 @@ pub(super) async fn answer(peer: &ControlPeer, act: Request) -> Result<Value, Re
     if let Err(questions::Error::Store(source)) = &done {
         tracing::error!(error = %source, "the store failed");
     }
-    done.map_err(Refusal::new)?;
+    done.map_err(Rejection::new)?;
     to_json(&())
 }

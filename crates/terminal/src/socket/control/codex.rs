@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::client::ControlClient;
-use super::protocol::{Refusal, ResponseWriter, to_json};
+use super::protocol::{Error, Rejection, ResponseWriter, to_json};
 use adjutant_app::App;
 use adjutant_codex as codex;
 use adjutant_codex::ExternalThread;
@@ -25,7 +25,7 @@ const BATCH_SIZE: usize = 500;
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// Sends a prompt and reports its turn to the end. Closing the connection leaves the turn alone.
+    /// Sends a prompt and reports its turn to the end. The turn continues if the connection closes.
     Run(Box<Prompt>),
     /// Adds text to the running turn.
     Steer {
@@ -69,10 +69,10 @@ pub enum Request {
     /// Sends the updates of a thread, across its processes, until the connection closes.
     Follow {
         thread: String,
-        /// How many ended items come first.
+        /// The number of ended items in the first part.
         items: u32,
     },
-    /// Items before the one of this number, the newest first.
+    /// Returns the items before the number `before`, the newest first.
     Items {
         thread: String,
         before: i64,
@@ -106,7 +106,7 @@ pub enum Progress {
         at: i64,
         batch: Box<EventBatch>,
     },
-    /// The number of entries that came faster than they were read.
+    /// The number of entries that were lost because the client read too slowly.
     Missed {
         entries: u64,
     },
@@ -118,7 +118,7 @@ pub struct Ended {
     pub thread: String,
     pub end: End,
     /// The agent's last message.
-    pub said: String,
+    pub message: String,
     pub failure: Option<String>,
 }
 
@@ -140,69 +140,61 @@ pub struct ThreadView {
     pub updated_at: i64,
 }
 
-/// The client's calls. Each names the type that answers its act.
+/// The client's calls.
 impl ControlClient {
     /// Calls `on_part` with the events until the turn has ended.
-    pub fn run_codex(
-        &mut self,
-        order: Prompt,
-        on_part: impl FnMut(Progress),
-    ) -> Result<Ended, super::protocol::Error> {
-        self.follow(&super::Request::Codex(Request::Run(Box::new(order))), on_part)
+    pub fn run_codex(&mut self, prompt: Prompt, on_part: impl FnMut(Progress)) -> Result<Ended, Error> {
+        self.follow(&super::Request::Codex(Request::Run(Box::new(prompt))), on_part)
     }
 
     /// Adds text to the running turn of a thread.
-    pub fn steer_codex(&mut self, thread: &str, text: String) -> Result<(), super::protocol::Error> {
+    pub fn steer_codex(&mut self, thread: &str, text: String) -> Result<(), Error> {
         self.ask(&super::Request::Codex(Request::Steer { thread: thread.to_owned(), text }))
     }
 
     /// Interrupts the running turn of a thread.
-    pub fn interrupt_codex(&mut self, thread: &str) -> Result<(), super::protocol::Error> {
+    pub fn interrupt_codex(&mut self, thread: &str) -> Result<(), Error> {
         self.ask(&super::Request::Codex(Request::Interrupt { thread: thread.to_owned() }))
     }
 
     /// Returns the pending approvals of all threads.
-    pub fn codex_approvals(&mut self) -> Result<Vec<Approval>, super::protocol::Error> {
+    pub fn codex_approvals(&mut self) -> Result<Vec<Approval>, Error> {
         self.ask(&super::Request::Codex(Request::Approvals))
     }
 
     /// Decides a pending approval.
-    pub fn decide_codex(&mut self, approval: &str, decision: Decision) -> Result<(), super::protocol::Error> {
+    pub fn decide_codex(&mut self, approval: &str, decision: Decision) -> Result<(), Error> {
         self.ask(&super::Request::Codex(Request::Decide { approval: approval.to_owned(), decision }))
     }
 
-    pub(crate) fn codex_form(&mut self, approval: &str) -> Result<Vec<Field>, super::protocol::Error> {
+    pub(crate) fn codex_form(&mut self, approval: &str) -> Result<Vec<Field>, Error> {
         self.ask(&super::Request::Codex(Request::Form { approval: approval.to_owned() }))
     }
 
-    pub(crate) fn fill_codex(
-        &mut self,
-        approval: &str,
-        answer: Answer,
-    ) -> Result<(), super::protocol::Error> {
+    pub(crate) fn fill_codex(&mut self, approval: &str, answer: Answer) -> Result<(), Error> {
         self.ask(&super::Request::Codex(Request::Fill { approval: approval.to_owned(), answer }))
     }
 
-    /// Returns threads whose text contains `text`, the latest first.
-    pub fn codex_threads(
-        &mut self,
-        text: &str,
-        limit: u32,
-    ) -> Result<Vec<ThreadView>, super::protocol::Error> {
+    /// Returns threads that contain `text`, the latest first.
+    pub fn codex_threads(&mut self, text: &str, limit: u32) -> Result<Vec<ThreadView>, Error> {
         self.ask(&super::Request::Codex(Request::List { text: text.to_owned(), limit }))
     }
 
     /// Returns threads that Codex started without Adjutant, the latest first, at most `limit`.
-    pub fn codex_elsewhere(&mut self, limit: u32) -> Result<Vec<ExternalThread>, super::protocol::Error> {
+    pub fn codex_external_threads(&mut self, limit: u32) -> Result<Vec<ExternalThread>, Error> {
         self.ask(&super::Request::Codex(Request::ExternalThreads { limit }))
     }
 }
 
 /// Handles a request.
-pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) -> Result<Value, Refusal> {
+pub(super) async fn answer(
+    app: &App,
+    request: Request,
+    out: &mut ResponseWriter,
+) -> Result<Value, Rejection> {
     let codex = &app.codex;
-    match act {
-        Request::Run(order) => to_json(&follow(follow::begin(codex, *order).await?, out).await?),
+    match request {
+        Request::Run(prompt) => to_json(&follow(follow::begin(codex, *prompt).await?, out).await?),
         Request::Steer { thread, text } => {
             codex.steer(&thread, text).await?;
             to_json(&())
@@ -218,15 +210,15 @@ pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) ->
         }
         Request::Form { approval } => to_json(&App::approval_form(&pending(codex, &approval)?)),
         Request::Fill { approval, answer } => {
-            let asked = pending(codex, &approval)?;
-            app.fill_approval(&asked, answer, Channel::Terminal).await?;
+            let form = pending(codex, &approval)?;
+            app.fill_approval(&form, answer, Channel::Terminal).await?;
             to_json(&())
         }
         Request::List { text, limit } => to_json(&follow::threads(codex, &text, limit).await?),
         Request::ExternalThreads { limit } => {
             to_json(&codex.external_threads(usize::try_from(limit).unwrap_or(usize::MAX)).await?)
         }
-        Request::Send(order) => to_json(&follow::send(codex, *order).await?),
+        Request::Send(prompt) => to_json(&follow::send(codex, *prompt).await?),
         Request::Watch { text, limit } => follow::watch(app, &text, limit, out).await,
         Request::Follow { thread, items } => follow::follow(app, &thread, items, out).await,
         Request::Items { thread, before, limit } => {
@@ -236,16 +228,16 @@ pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) ->
 }
 
 fn pending(codex: &Codex, approval: &str) -> Result<Approval, codex::Error> {
-    let asked = codex.pending_approvals().into_iter().find(|asked| asked.id == approval);
-    asked.ok_or_else(|| codex::Error::NotAsked(approval.to_owned()))
+    let found = codex.pending_approvals().into_iter().find(|pending| pending.id == approval);
+    found.ok_or_else(|| codex::Error::NotAsked(approval.to_owned()))
 }
 
 /// Reports all events until the turn has ended.
-async fn follow(started: StartedTurn, out: &mut ResponseWriter) -> Result<Ended, Refusal> {
+async fn follow(started: StartedTurn, out: &mut ResponseWriter) -> Result<Ended, Rejection> {
     let StartedTurn { thread, session, mut after, mut answer, .. } = started;
     out.part(&Progress::Thread { thread: thread.clone() }).await?;
     let mut last = None;
-    // The end comes after everything before it.
+    // The turn ends after all entries before its end were sent.
     let mut until = u64::MAX;
     while after < until {
         tokio::select! {
@@ -275,7 +267,7 @@ async fn follow(started: StartedTurn, out: &mut ResponseWriter) -> Result<Ended,
         None => answer.await.ok(),
     };
     let last = last.ok_or(codex::Error::Over)?;
-    Ok(Ended { thread, end: last.end, said: last.said, failure: last.failure })
+    Ok(Ended { thread, end: last.end, message: last.said, failure: last.failure })
 }
 
 fn thread_view(listed: ListedThread) -> ThreadView {
@@ -296,7 +288,7 @@ fn thread_view(listed: ListedThread) -> ThreadView {
     }
 }
 
-impl From<codex::Error> for Refusal {
+impl From<codex::Error> for Rejection {
     fn from(error: codex::Error) -> Self {
         if let codex::Error::Store(source) = &error {
             tracing::error!(error = %source, "the store failed");

@@ -9,22 +9,22 @@ use tokio::net::unix::OwnedWriteHalf;
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Reply {
-    /// There is more to come.
+    /// More parts follow.
     Part(Value),
     Last(Value),
-    Refused(Refusal),
+    Rejected(Rejection),
 }
 
-/// Why a request was refused, for the user.
+/// Why a request was rejected, for the user.
 #[derive(Debug, Default, Deserialize, Serialize)]
-pub struct Refusal {
+pub struct Rejection {
     pub message: String,
-    /// What to do about it, one sentence each.
+    /// Remedies, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
 }
 
-impl Refusal {
+impl Rejection {
     pub(in crate::socket) fn new(message: impl std::fmt::Display) -> Self {
         Self { message: message.to_string(), hints: Vec::new() }
     }
@@ -36,14 +36,14 @@ pub enum Error {
     #[error(transparent)]
     Hub(#[from] crate::socket::Error),
     #[error("{}", .0.message)]
-    Refused(Refusal),
+    Rejected(Rejection),
 }
 
 /// The writer of answers.
 #[derive(Debug)]
 pub(in crate::socket) struct ResponseWriter {
     output: OwnedWriteHalf,
-    /// The client does not read any more.
+    /// The client no longer reads.
     pub(super) broken: bool,
 }
 
@@ -53,7 +53,7 @@ impl ResponseWriter {
     }
 
     /// Sends a part of an answer, and waits while the client does not read.
-    pub(super) async fn part(&mut self, part: &impl Serialize) -> Result<(), Refusal> {
+    pub(super) async fn part(&mut self, part: &impl Serialize) -> Result<(), Rejection> {
         let part = to_json(part)?;
         self.line(&Reply::Part(part)).await;
         Ok(())
@@ -67,9 +67,9 @@ impl ResponseWriter {
 }
 
 /// Converts a value to an answer.
-pub(super) fn to_json(value: &impl Serialize) -> Result<Value, Refusal> {
+pub(super) fn to_json(value: &impl Serialize) -> Result<Value, Rejection> {
     serde_json::to_value(value).map_err(|error| {
         tracing::error!(%error, "an answer cannot be written");
-        Refusal::new("the hub made a mistake; its log says more")
+        Rejection::new("the hub failed; its log has the error")
     })
 }

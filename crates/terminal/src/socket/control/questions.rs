@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::client::ControlClient;
-use super::protocol::{Error, Refusal, ResponseWriter, to_json};
+use super::protocol::{Error, Rejection, ResponseWriter, to_json};
 use crate::socket::principal::{ControlPeer, Principal};
 use adjutant_app::App;
 use adjutant_base::events::Event;
@@ -23,28 +23,28 @@ use adjutant_questions::{
 
 pub use query::{Query, QuestionDetails};
 
-/// Questions that are followed; the rest is only counted.
+/// Maximum followed questions; the others are only counted.
 const MAX_FOLLOWED: usize = 300;
 
 /// Questions of one read.
 const PAGE_SIZE: u32 = 100;
 
-/// Workspaces whose state is sent to one follower.
+/// Maximum workspaces with their state for one follower.
 const MAX_WORKSPACES: usize = 24;
 
-/// A request about questions. A `ticket` is a whole one.
+/// A request about questions. A `ticket` is a full one.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
     /// Sends the pending questions and their changes, as [`Update`]s, until the connection closes.
     Follow,
-    /// Which there are.
+    /// Lists questions.
     List(Query),
-    /// One of them, by the beginning of its ticket.
+    /// Returns a question by the prefix of its ticket.
     Show {
         ticket: String,
     },
-    /// It is on the screen at this moment.
+    /// Reports that the question is visible now.
     Seen {
         ticket: String,
     },
@@ -74,7 +74,7 @@ pub enum Request {
         ticket: String,
         minutes: u32,
     },
-    /// Says whether the person takes questions.
+    /// Sets whether the user accepts questions.
     Availability(Availability),
 }
 
@@ -98,7 +98,7 @@ impl Request {
     }
 }
 
-/// A passphrase on its way to the hub; it is never shown.
+/// A passphrase for the hub; it is never shown.
 #[derive(Clone, Deserialize, PartialEq, Serialize)]
 pub struct Secret(pub String);
 
@@ -108,22 +108,22 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// The result of a request that is not a refusal.
+/// The result of an accepted request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Done {
-    /// Decided; it may be taken back until then, in milliseconds since 1970.
+    /// Decided; the decision can be undone until then, in milliseconds since 1970.
     Decided {
         kind: OutcomeKind,
         until: Option<i64>,
     },
     Noted,
-    /// It comes back then.
+    /// It is shown again then.
     Snoozed {
         until: i64,
     },
     Available(Availability),
-    /// Somebody was faster.
+    /// It was decided before.
     Before {
         kind: OutcomeKind,
         by: DecidedBy,
@@ -134,7 +134,7 @@ pub enum Done {
         field: String,
         reason: String,
     },
-    /// The approval passphrase is missing or wrong, or none `is_set`; a sentence says which.
+    /// The approval passphrase is missing or wrong, or none `is_set`. The reason is a sentence.
     Passphrase {
         reason: String,
         is_set: bool,
@@ -147,7 +147,7 @@ pub enum Done {
 pub(crate) enum Update {
     /// A question that is new, or changed.
     Question(Box<QuestionView>),
-    /// It is not pending any more.
+    /// It is no longer pending.
     Closed { ticket: String, kind: OutcomeKind, by: DecidedBy, through: Channel },
     /// The state of a workspace; the error is a sentence fragment.
     Facts { workspace: String, facts: Result<Facts, String> },
@@ -159,7 +159,7 @@ pub(crate) enum Update {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct QuestionView {
     pub ticket: String,
-    /// What the client that asks calls itself.
+    /// The name of the asking client; empty if unknown.
     pub client: String,
     pub workspace: String,
     pub title: String,
@@ -173,11 +173,11 @@ pub struct QuestionView {
     pub snoozed_until: Option<i64>,
     /// How many requests get the outcome.
     pub deliveries: u32,
-    pub waits: AskerPresence,
+    pub presence: AskerPresence,
 }
 
 impl QuestionView {
-    /// Returns what the client that asked calls itself, or words for one that says nothing.
+    /// Returns the name of the asking client, or a phrase for an unknown one.
     pub fn asker(&self) -> &str {
         if self.client.is_empty() { "an agent without a name" } else { &self.client }
     }
@@ -198,7 +198,7 @@ impl From<Question> for QuestionView {
             deadline: question.deadline,
             snoozed_until: question.snoozed_until,
             deliveries: question.deliveries,
-            waits: question.presence,
+            presence: question.presence,
         }
     }
 }
@@ -211,29 +211,29 @@ impl ControlClient {
     }
 
     /// Sends any other request.
-    pub fn question(&mut self, act: Request) -> Result<Done, Error> {
-        self.ask(&super::Request::Questions(act))
+    pub fn question(&mut self, request: Request) -> Result<Done, Error> {
+        self.ask(&super::Request::Questions(request))
     }
 }
 
 /// Handles a request.
 pub(super) async fn answer(
     peer: &ControlPeer,
-    act: Request,
+    request: Request,
     out: &mut ResponseWriter,
-) -> Result<Value, Refusal> {
+) -> Result<Value, Rejection> {
     let app: &App = &peer.app;
     let questions = &app.questions;
     let through = Channel::Terminal;
-    let done = match act {
+    let done = match request {
         Request::Follow => return follow(app, out).await,
         Request::List(query) => return query::list(app, query).await,
         Request::Show { ticket } => return query::show(app, &ticket).await,
         Request::Seen { ticket } => {
-            questions.mark_seen(&known(&ticket)?, through).await.map(|()| Done::Noted)
+            questions.mark_seen(&parse_ticket(&ticket)?, through).await.map(|()| Done::Noted)
         }
         Request::Answer { ticket, answer, note, passphrase } => {
-            let ticket = known(&ticket)?;
+            let ticket = parse_ticket(&ticket)?;
             let level = questions.get(&ticket).await.map_or(Level::Normal, |question| question.level);
             // The passphrase that level high takes is checked with the question, and noted there.
             if level == Level::Normal
@@ -253,42 +253,34 @@ pub(super) async fn answer(
             }
         }
         Request::TakeBack { ticket } => {
-            questions.take_back(&known(&ticket)?, through).await.map(|()| Done::Noted)
+            questions.take_back(&parse_ticket(&ticket)?, through).await.map(|()| Done::Noted)
         }
         Request::Decline { ticket, note } => {
-            let ticket = known(&ticket)?;
-            match questions.decline(&ticket, note, through).await {
-                Ok(outcome) => decided(app, &ticket, &outcome).await,
-                Err(error) => Err(error),
-            }
+            let ticket = parse_ticket(&ticket)?;
+            decided(app, &ticket, questions.decline(&ticket, note, through).await).await
         }
         Request::Dismiss { ticket, note } => {
-            let ticket = known(&ticket)?;
-            match questions.dismiss(&ticket, note, through).await {
-                Ok(outcome) => decided(app, &ticket, &outcome).await,
-                Err(error) => Err(error),
-            }
+            let ticket = parse_ticket(&ticket)?;
+            decided(app, &ticket, questions.dismiss(&ticket, note, through).await).await
         }
         Request::Redirect { ticket, note } => {
-            let ticket = known(&ticket)?;
-            match questions.redirect(&ticket, note, through).await {
-                Ok(outcome) => decided(app, &ticket, &outcome).await,
-                Err(error) => Err(error),
-            }
+            let ticket = parse_ticket(&ticket)?;
+            decided(app, &ticket, questions.redirect(&ticket, note, through).await).await
         }
         Request::Availability(availability) => {
             questions.set_availability(availability).await.map(|()| Done::Available(availability))
         }
-        Request::Snooze { ticket, minutes } => {
-            questions.snooze(&known(&ticket)?, minutes, through).await.map(|until| Done::Snoozed { until })
-        }
+        Request::Snooze { ticket, minutes } => questions
+            .snooze(&parse_ticket(&ticket)?, minutes, through)
+            .await
+            .map(|until| Done::Snoozed { until }),
     };
     to_json(&done.or_else(to_done)?)
 }
 
 /// Checks that the user answers, with the passphrase where that is missing for a proof. Returns what the interface has
 /// to ask for.
-async fn missing_proof(peer: &ControlPeer, passphrase: Option<&Secret>) -> Result<Option<Done>, Refusal> {
+async fn missing_proof(peer: &ControlPeer, passphrase: Option<&Secret>) -> Result<Option<Done>, Rejection> {
     match (peer.principal(), passphrase) {
         (Principal::User(_), _) => Ok(None),
         (Principal::Unproven { needs_passphrase: true, .. }, Some(Secret(passphrase))) => {
@@ -301,17 +293,22 @@ async fn missing_proof(peer: &ControlPeer, passphrase: Option<&Secret>) -> Resul
             Ok(Some(Done::Passphrase { reason, is_set: true }))
         }
         (Principal::Agent(reason) | Principal::Unproven { missing: reason, .. }, _) => {
-            Err(Refusal::new(reason))
+            Err(Rejection::new(reason))
         }
     }
 }
 
-fn known(ticket: &str) -> Result<Ticket, Refusal> {
-    Ticket::parse(ticket).ok_or_else(|| Refusal::new(format!("unknown question `{ticket}`")))
+fn parse_ticket(ticket: &str) -> Result<Ticket, Rejection> {
+    Ticket::parse(ticket).ok_or_else(|| Rejection::new(format!("unknown question `{ticket}`")))
 }
 
-/// Says until when a decision may be taken back.
-async fn decided(app: &App, ticket: &Ticket, outcome: &Outcome) -> Result<Done, questions::Error> {
+/// Converts the result of a decision, with the time until which it can be undone.
+async fn decided(
+    app: &App,
+    ticket: &Ticket,
+    result: Result<Outcome, questions::Error>,
+) -> Result<Done, questions::Error> {
+    let outcome = result?;
     let until = match app.questions.get(ticket).await?.state {
         State::Held { until, .. } => Some(until),
         State::Pending | State::Decided(_) => None,
@@ -320,7 +317,7 @@ async fn decided(app: &App, ticket: &Ticket, outcome: &Outcome) -> Result<Done, 
 }
 
 /// Converts the errors that a channel can continue from.
-fn to_done(error: questions::Error) -> Result<Done, Refusal> {
+fn to_done(error: questions::Error) -> Result<Done, Rejection> {
     use questions::Error;
     Ok(match error {
         Error::AlreadyDecided { kind, by, through } => Done::Before { kind, by, through },
@@ -332,7 +329,7 @@ fn to_done(error: questions::Error) -> Result<Done, Refusal> {
             if let Error::Store(source) = &other {
                 tracing::error!(error = %source, "the store failed");
             }
-            return Err(Refusal::new(other));
+            return Err(Rejection::new(other));
         }
     })
 }
@@ -340,7 +337,7 @@ fn to_done(error: questions::Error) -> Result<Done, Refusal> {
 /// What of a question may change while it is pending.
 type Changing = (Option<i64>, i64, u32, AskerPresence);
 
-async fn follow(app: &App, out: &mut ResponseWriter) -> Result<Value, Refusal> {
+async fn follow(app: &App, out: &mut ResponseWriter) -> Result<Value, Rejection> {
     // From before the first look, so that nothing happens in between unnoticed.
     let mut events = app.events.subscribe();
     let mut sent: HashMap<String, Changing> = HashMap::new();
@@ -348,9 +345,9 @@ async fn follow(app: &App, out: &mut ResponseWriter) -> Result<Value, Refusal> {
     loop {
         let (questions, total) = pending(app).await.map_err(failed)?;
         let now: HashSet<&str> = questions.iter().map(|question| question.ticket.as_str()).collect();
-        let gone: Vec<String> =
+        let closed: Vec<String> =
             sent.keys().filter(|ticket| !now.contains(ticket.as_str())).cloned().collect();
-        for ticket in gone {
+        for ticket in closed {
             sent.remove(&ticket);
             if let Some(update) = ended(app, ticket).await.map_err(failed)? {
                 out.part(&update).await?;
@@ -364,8 +361,8 @@ async fn follow(app: &App, out: &mut ResponseWriter) -> Result<Value, Refusal> {
                 continue;
             }
             let workspace = question.workspace.clone();
-            let whole = app.questions.get(&question.ticket).await.map_err(failed)?;
-            out.part(&Update::Question(Box::new(QuestionView::from(whole)))).await?;
+            let question = app.questions.get(&question.ticket).await.map_err(failed)?;
+            out.part(&Update::Question(Box::new(QuestionView::from(question)))).await?;
             if !workspace.is_empty()
                 && sent_workspaces.len() < MAX_WORKSPACES
                 && sent_workspaces.insert(workspace.clone())
@@ -408,7 +405,7 @@ async fn pending(app: &App) -> Result<(Vec<Question>, u64), questions::Error> {
     }
 }
 
-/// Says what became of a question that is not pending any more; `None` when it is again.
+/// Returns the outcome of a question that is no longer pending; `None` if it is pending again.
 async fn ended(app: &App, ticket: String) -> Result<Option<Update>, questions::Error> {
     let Some(known) = Ticket::parse(&ticket) else { return Ok(None) };
     Ok(match app.questions.get(&known).await?.state {
@@ -419,6 +416,6 @@ async fn ended(app: &App, ticket: String) -> Result<Option<Update>, questions::E
     })
 }
 
-fn failed(error: questions::Error) -> Refusal {
-    to_done(error).map_or_else(|refusal| refusal, |_| Refusal::new("the hub made a mistake"))
+fn failed(error: questions::Error) -> Rejection {
+    to_done(error).map_or_else(|rejection| rejection, |_| Rejection::new("the hub failed"))
 }

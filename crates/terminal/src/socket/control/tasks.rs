@@ -1,4 +1,4 @@
-//! Delegated tasks in the control API: the tasks of all callers.
+//! Delegated tasks in the control API: the tasks of all clients.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::client::ControlClient;
-use super::protocol::{Refusal, ResponseWriter, to_json};
+use super::protocol::{Error, Rejection, ResponseWriter, to_json};
 use adjutant_agents as agents;
 use adjutant_agents::definition::{Isolation, Permission};
 use adjutant_agents::run_report::Outcome;
@@ -15,16 +15,16 @@ use adjutant_agents::task::{Filter, State, Task, TaskEventKind};
 use adjutant_agents::{Caller, Origin, TaskId, Viewer};
 use adjutant_app::App;
 
-/// The key of tasks that the user delegates, which is the same for every terminal.
+/// The caller's key of the user's tasks, the same for every terminal.
 const KEY: &str = "user";
 
-/// Events that are read at once.
+/// Events of one read.
 const BATCH_SIZE: u32 = 500;
 
-/// How long nothing may change before the state is looked at again without a reason.
+/// Interval between two reads of the state without an event.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
-/// A request about tasks. An `id` may be the beginning of one.
+/// A request about tasks. An `id` may be a prefix.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
@@ -38,7 +38,7 @@ pub enum Request {
         id: String,
         seconds: Option<u64>,
     },
-    /// Ends it, and waits until no process of it is left.
+    /// Cancels the task, and waits until none of its processes is left.
     Cancel {
         id: String,
     },
@@ -50,7 +50,7 @@ pub enum Request {
     },
 }
 
-/// A task to be delegated.
+/// A task to delegate.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct DelegateRequest {
@@ -61,23 +61,23 @@ pub struct DelegateRequest {
     pub timeout_seconds: Option<u64>,
     /// A JSON Schema that the final message must follow.
     pub output_schema: Option<Value>,
-    /// Program and arguments each.
+    /// Program and arguments of each.
     pub checks: Vec<Vec<String>>,
-    /// A word of [`Isolation`]; the agent's own where there is none.
+    /// A name of [`Isolation`] [default: the agent's].
     pub isolation: Option<String>,
-    /// A word of [`Permission`]; the agent's own where there is none.
+    /// A name of [`Permission`] [default: the agent's].
     pub permission: Option<String>,
 }
 
-/// Which tasks are listed, newest first.
+/// Filter of a list of tasks.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Query {
-    /// Words of [`State`]; none is all.
+    /// Names of [`State`]; empty matches all.
     pub states: Vec<String>,
-    /// Stands in the text, the agent's name or the outcome.
+    /// Text in the task, the agent's name or the outcome.
     pub text: Option<String>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     pub before: Option<i64>,
     pub limit: u32,
 }
@@ -86,7 +86,7 @@ pub struct Query {
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Listed {
     pub tasks: Vec<TaskView>,
-    /// Tasks that pass the query, on all pages.
+    /// The number of matching tasks on all pages.
     pub total: u64,
     pub next: Option<i64>,
 }
@@ -95,14 +95,14 @@ pub struct Listed {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct TaskView {
     pub id: String,
-    /// What the client that asked calls itself.
+    /// The name of the client.
     pub asked_by: String,
     pub agent: String,
     pub runner: String,
     /// In lists the first 400 characters.
     pub task: String,
     pub workdir: String,
-    /// A word of [`State`].
+    /// A name of [`State`].
     pub status: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,
@@ -111,7 +111,7 @@ pub struct TaskView {
     pub created_at: i64,
     pub started_at: Option<i64>,
     pub ended_at: Option<i64>,
-    /// Once it has ended; never in lists.
+    /// After the end; never in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Box<Outcome>>,
 }
@@ -120,7 +120,7 @@ pub struct TaskView {
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskUpdate {
-    /// The state of the task, whenever it changes.
+    /// The state of the task, after each change.
     State(TaskView),
     Event {
         seq: i64,
@@ -154,34 +154,30 @@ impl TaskView {
     }
 }
 
-/// The client's calls. Each names the type that answers its act.
+/// The client's calls.
 impl ControlClient {
-    /// Delegates a task; returns it as it was queued.
-    pub fn delegate(&mut self, order: DelegateRequest) -> Result<TaskView, super::protocol::Error> {
-        self.ask(&super::Request::Tasks(Request::Delegate(Box::new(order))))
+    /// Delegates a task, and returns the queued task.
+    pub fn delegate(&mut self, request: DelegateRequest) -> Result<TaskView, Error> {
+        self.ask(&super::Request::Tasks(Request::Delegate(Box::new(request))))
     }
 
     /// Returns the tasks that match a query.
-    pub fn tasks(&mut self, query: Query) -> Result<Listed, super::protocol::Error> {
+    pub fn tasks(&mut self, query: Query) -> Result<Listed, Error> {
         self.ask(&super::Request::Tasks(Request::List(query)))
     }
 
     /// Returns one task by its id.
-    pub fn task(&mut self, id: &str) -> Result<TaskView, super::protocol::Error> {
+    pub fn task(&mut self, id: &str) -> Result<TaskView, Error> {
         self.ask(&super::Request::Tasks(Request::Show { id: id.to_owned() }))
     }
 
     /// Waits at most `seconds` until a task has ended; returns its state then.
-    pub fn wait_for_task(
-        &mut self,
-        id: &str,
-        seconds: Option<u64>,
-    ) -> Result<TaskView, super::protocol::Error> {
+    pub fn wait_for_task(&mut self, id: &str, seconds: Option<u64>) -> Result<TaskView, Error> {
         self.ask(&super::Request::Tasks(Request::Wait { id: id.to_owned(), seconds }))
     }
 
     /// Cancels a task; returns its state afterwards.
-    pub fn cancel_task(&mut self, id: &str) -> Result<TaskView, super::protocol::Error> {
+    pub fn cancel_task(&mut self, id: &str) -> Result<TaskView, Error> {
         self.ask(&super::Request::Tasks(Request::Cancel { id: id.to_owned() }))
     }
 
@@ -192,18 +188,22 @@ impl ControlClient {
         after: i64,
         on: bool,
         on_part: impl FnMut(TaskUpdate),
-    ) -> Result<TaskView, super::protocol::Error> {
+    ) -> Result<TaskView, Error> {
         self.follow(&super::Request::Tasks(Request::Follow { id: id.to_owned(), after, on }), on_part)
     }
 }
 
 /// Handles a request.
-pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) -> Result<Value, Refusal> {
+pub(super) async fn answer(
+    app: &App,
+    request: Request,
+    out: &mut ResponseWriter,
+) -> Result<Value, Rejection> {
     let agents = &app.agents;
     let find = async |id: String| agents.find(&Viewer::User, &id).await;
-    let task = match act {
+    let task = match request {
         Request::List(query) => return list(app, query).await,
-        Request::Delegate(order) => agents.delegate(request(*order)?).await?,
+        Request::Delegate(request) => agents.delegate(convert(*request)?).await?,
         Request::Show { id } => agents.get(&Viewer::User, &find(id).await?).await?,
         Request::Wait { id, seconds } => {
             wait(app, &find(id).await?, seconds.map(Duration::from_secs)).await?
@@ -224,31 +224,33 @@ pub(super) async fn answer(app: &App, act: Request, out: &mut ResponseWriter) ->
     Ok(answer)
 }
 
-fn request(order: DelegateRequest) -> Result<agents::Request, Refusal> {
-    let isolation = order.isolation.as_deref().map(|word| {
-        let all = Isolation::from_name(word);
-        all.ok_or_else(|| Refusal::new(format!("`{word}` is not an isolation")))
+/// Converts a request to that of the domain.
+fn convert(request: DelegateRequest) -> Result<agents::Request, Rejection> {
+    let isolation = request.isolation.as_deref().map(|name| {
+        let isolation = Isolation::from_name(name);
+        isolation.ok_or_else(|| Rejection::new(format!("`{name}` is not a valid isolation")))
     });
-    let permission = order.permission.as_deref().map(|word| {
-        Permission::from_name(word).ok_or_else(|| Refusal::new(format!("`{word}` is not a permission")))
+    let permission = request.permission.as_deref().map(|name| {
+        let permission = Permission::from_name(name);
+        permission.ok_or_else(|| Rejection::new(format!("`{name}` is not a valid permission")))
     });
     Ok(agents::Request {
         caller: Caller { key: KEY.to_owned(), label: KEY.to_owned(), origin: Origin::Outside },
-        agent: order.agent,
-        task: order.task,
-        workdir: order.workdir,
-        timeout: order.timeout_seconds.map(Duration::from_secs),
-        output_schema: order.output_schema,
-        checks: order.checks,
+        agent: request.agent,
+        task: request.task,
+        workdir: request.workdir,
+        timeout: request.timeout_seconds.map(Duration::from_secs),
+        output_schema: request.output_schema,
+        checks: request.checks,
         isolation: isolation.transpose()?,
         permission: permission.transpose()?,
         trace: BTreeMap::new(),
     })
 }
 
-async fn list(app: &App, query: Query) -> Result<Value, Refusal> {
-    let states = query.states.iter().map(|word| {
-        State::from_name(word).ok_or_else(|| Refusal::new(format!("`{word}` is not a state of a task")))
+async fn list(app: &App, query: Query) -> Result<Value, Rejection> {
+    let states = query.states.iter().map(|name| {
+        State::from_name(name).ok_or_else(|| Rejection::new(format!("`{name}` is not a state of a task")))
     });
     let filter = Filter { states: states.collect::<Result<_, _>>()?, text: query.text, ..Filter::default() };
     let limit = query.limit.clamp(1, 1000);
@@ -260,9 +262,9 @@ async fn list(app: &App, query: Query) -> Result<Value, Refusal> {
 async fn wait(app: &App, id: &TaskId, timeout: Option<Duration>) -> Result<Task, agents::Error> {
     let end = timeout.map(|timeout| Instant::now() + timeout);
     loop {
-        let left =
+        let interval =
             end.map_or(POLL_INTERVAL, |end| end.saturating_duration_since(Instant::now()).min(POLL_INTERVAL));
-        let task = app.agents.wait(&Viewer::User, id, left).await?;
+        let task = app.agents.wait(&Viewer::User, id, interval).await?;
         if task.state.is_ended() || end.is_some_and(|end| Instant::now() >= end) {
             return Ok(task);
         }
@@ -275,35 +277,34 @@ async fn follow(
     after: i64,
     on: bool,
     out: &mut ResponseWriter,
-) -> Result<Task, Refusal> {
+) -> Result<Task, Rejection> {
     let agents = &app.agents;
-    let mut seen = after;
-    let mut stood = None;
+    let mut last_seq = after;
+    let mut last_state = None;
     loop {
-        // The state first: whatever happened before an end is then among the events.
+        // Reads the state before the events, so that all events before the end are sent.
         let task = agents.get(&Viewer::User, id).await?;
-        let stands = (task.state, task.position, task.cancelling, task.runner.clone());
-        if on && !task.state.is_ended() && stood.as_ref() != Some(&stands) {
+        let state = (task.state, task.position, task.cancelling, task.runner.clone());
+        if on && !task.state.is_ended() && last_state.as_ref() != Some(&state) {
             out.part(&TaskUpdate::State(TaskView::new(task.clone()))).await?;
-            stood = Some(stands);
+            last_state = Some(state);
         }
-        let fresh = agents.events(&Viewer::User, id, seen, BATCH_SIZE).await?;
-        let Some(last) = fresh.last().map(|happened| happened.seq) else {
+        let events = agents.events(&Viewer::User, id, last_seq, BATCH_SIZE).await?;
+        let Some(last) = events.last().map(|event| event.seq) else {
             if task.state.is_ended() || !on {
                 return Ok(task);
             }
-            agents.wait_for_event(id, seen, POLL_INTERVAL).await;
+            agents.wait_for_event(id, last_seq, POLL_INTERVAL).await;
             continue;
         };
-        seen = last;
-        for happened in fresh {
-            let agents::TaskEvent { seq, at, kind } = happened;
+        last_seq = last;
+        for agents::TaskEvent { seq, at, kind } in events {
             out.part(&TaskUpdate::Event { seq, at, what: kind }).await?;
         }
     }
 }
 
-impl From<agents::Error> for Refusal {
+impl From<agents::Error> for Rejection {
     fn from(error: agents::Error) -> Self {
         if let agents::Error::Store(source) = &error {
             tracing::error!(error = %source, "the store failed");
@@ -314,7 +315,7 @@ impl From<agents::Error> for Refusal {
             agents::Error::NoTask { .. } | agents::Error::UnknownTask { .. } => {
                 Some("`adjutant tasks list` shows all of them")
             }
-            agents::Error::SeveralTasks { .. } => Some("write more of the id"),
+            agents::Error::SeveralTasks { .. } => Some("enter more of the id"),
             _ => None,
         };
         Self { hints: hint.into_iter().map(str::to_owned).collect(), ..Self::new(error) }

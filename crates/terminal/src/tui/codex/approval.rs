@@ -8,19 +8,19 @@ use crate::tui::theme::Theme;
 use adjutant_codex::approval::{Approval, Decision, Detail};
 
 /// Returns the lines of an approval; `others` is the number of approvals after it.
-pub(super) fn lines(approval: &Approval, others: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+pub(super) fn lines(approval: &Approval, others: usize, columns: usize, theme: Theme) -> Vec<Line<'static>> {
     let more = if others == 0 { String::new() } else { format!(" ({others} more after it)") };
-    let mut all = item_lines::text(&format!("{}{more}", approval.title()), room, Theme::strong());
+    let mut all = item_lines::text(&format!("{}{more}", approval.title()), columns, Theme::strong());
     for Detail { label, text } in approval.details() {
         let (text, style) = match label {
             "command" => (format!("$ {text}"), theme.hunk()),
             label => (format!("{label}: {text}"), theme.quiet()),
         };
-        all.extend(item_lines::text(&text, room, style));
+        all.extend(item_lines::text(&text, columns, style));
     }
-    all.extend(item_lines::changes(approval.changes(), room, theme));
+    all.extend(item_lines::changes(approval.changes(), columns, theme));
     for words in approval.words() {
-        all.extend(item_lines::text(words, room, Style::new()));
+        all.extend(item_lines::text(words, columns, Style::new()));
     }
     all
 }
@@ -39,6 +39,6 @@ pub(super) fn keys(approval: &Approval) -> String {
             }
         }
     }
-    keys.extend(["Ctrl-D deny (what is typed is why)", "Ctrl-X deny and stop"]);
+    keys.extend(["Ctrl-D deny (the typed text is the reason)", "Ctrl-X deny and stop"]);
     keys.join("  ")
 }

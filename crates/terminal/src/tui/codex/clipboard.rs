@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Bytes of text that are copied; terminals take about 100,000 bytes of base64.
+/// Maximum bytes of copied text; terminals accept about 100,000 bytes of base64.
 pub(super) const MAX_BYTES: usize = 72 * 1024;
 
 /// Returns the escape sequence that copies a text, up to [`MAX_BYTES`] of it.

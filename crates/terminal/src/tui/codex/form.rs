@@ -9,26 +9,26 @@ use crate::tui::widgets::field_input::Entry;
 use crate::tui::widgets::styled_text::styled;
 use adjutant_questions::{Answer, Field};
 
-/// Bytes of one text of an answer; the hub has the last word.
+/// Maximum bytes of one text of an answer; the hub may have a lower limit.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// What is filled in so far.
+/// A form with its current values.
 #[derive(Debug)]
 pub(super) struct Form {
     fields: Vec<Field>,
     /// One for each field.
     entries: Vec<Entry>,
-    /// The field that has the keyboard.
+    /// The field with the keyboard focus.
     focus: usize,
-    /// Why it cannot be sent as it is.
+    /// Why the form cannot be sent.
     fault: Option<String>,
 }
 
-/// What a key came to.
+/// The result of a key.
 #[derive(Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum KeyResult {
     Stay,
-    /// Back to the line that is typed on; what is filled in stays.
+    /// Returns to the input box. The values stay.
     Leave,
     Send,
 }
@@ -38,14 +38,14 @@ impl Form {
         Self { entries: fields.iter().map(Entry::new).collect(), fields, focus: 0, fault: None }
     }
 
-    /// Does what a key says. Enter goes on to the next field, and behind the last one it sends.
-    pub(super) fn on(&mut self, key: KeyEvent) -> Step {
+    /// Handles a key. Enter moves to the next field, and sends from the last one.
+    pub(super) fn on(&mut self, key: KeyEvent) -> KeyResult {
         let last = self.fields.len().saturating_sub(1);
         self.fault = None;
         match key.code {
-            KeyCode::Esc => return Step::Leave,
+            KeyCode::Esc => return KeyResult::Leave,
             KeyCode::Enter if !key.modifiers.contains(KeyModifiers::ALT) && self.focus == last => {
-                return Step::Send;
+                return KeyResult::Send;
             }
             KeyCode::Tab | KeyCode::Enter => self.focus = if self.focus == last { 0 } else { self.focus + 1 },
             KeyCode::BackTab => self.focus = self.focus.checked_sub(1).unwrap_or(last),
@@ -57,17 +57,17 @@ impl Form {
                 }
             }
         }
-        Step::Stay
+        KeyResult::Stay
     }
 
-    /// Puts in what was pasted.
+    /// Inserts pasted text.
     pub(super) fn paste(&mut self, text: &str) {
         if let (Some(entry), Some(field)) = (self.entries.get_mut(self.focus), self.fields.get(self.focus)) {
             entry.paste(field, text);
         }
     }
 
-    /// Returns what is filled in if it fits; else the field that does not gets the keyboard, and a word on why.
+    /// Returns the answer if it is valid. Else focuses the first invalid field, and shows why.
     pub(super) fn answer(&mut self) -> Option<Answer> {
         let mut answer = Answer::default();
         for (at, (entry, field)) in self.entries.iter().zip(&self.fields).enumerate() {
@@ -95,20 +95,20 @@ impl Form {
         }
     }
 
-    /// Returns its lines, and the one that must be on the screen. `here` is whether it has the keyboard.
-    pub(super) fn lines(&self, here: bool, room: usize, theme: Theme) -> (Vec<Line<'static>>, usize) {
+    /// Returns the lines, and the one that must be on the screen. `focused` is whether the form has the keyboard focus.
+    pub(super) fn lines(&self, has_focus: bool, columns: usize, theme: Theme) -> (Vec<Line<'static>>, usize) {
         let (mut lines, mut cursor) = (Vec::new(), 0);
         for (at, (entry, field)) in self.entries.iter().zip(&self.fields).enumerate() {
-            let focused = here && at == self.focus;
-            lines.extend(label(field, self.fields.len() > 1, focused, theme, room));
-            let (rows, row) = filled(entry, field, focused, theme, room);
+            let focused = has_focus && at == self.focus;
+            lines.extend(label(field, self.fields.len() > 1, focused, theme, columns));
+            let (rows, row) = filled(entry, field, focused, theme, columns);
             if focused {
                 cursor = lines.len() + row;
             }
             lines.extend(rows);
         }
         if let Some(fault) = &self.fault {
-            lines.extend(styled(&format!("! {fault}"), room, theme.alarm()));
+            lines.extend(styled(&format!("! {fault}"), columns, theme.alarm()));
             cursor = lines.len() - 1;
         }
         (lines, cursor)

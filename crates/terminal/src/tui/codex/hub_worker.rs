@@ -1,4 +1,4 @@
-//! The threads that talk with the hub for the Codex view.
+//! The threads that talk to the hub for the Codex view.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -12,31 +12,31 @@ use crate::socket::control::{ControlClient, Error, HangUp};
 use crate::tui::hub::Hub;
 use adjutant_codex::approval::Decision;
 
-/// Pause between two looks for a hub that is gone.
+/// Interval between two attempts to find a hub.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Actions that may wait for the hub, which is faster than the user.
+/// Maximum actions in the queue; a user is slower than the hub.
 const REQUEST_QUEUE_SIZE: usize = 64;
-/// How long leaving may take.
+/// Time for the last actions at the exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
-/// Threads of the list.
+/// Maximum threads of the list.
 const MAX_THREADS: u32 = 200;
 
-/// Runs actions in order. Urgent actions have a queue of their own, because starting a thread takes long.
+/// Runs actions in order. Urgent actions have a separate queue, because starting a thread takes long.
 pub(super) struct HubThread {
-    orders: SyncSender<Action>,
+    prompts: SyncSender<Action>,
     urgent: SyncSender<Action>,
-    /// Does what is urgent.
+    /// The thread of the urgent queue.
     worker: JoinHandle<()>,
 }
 
 impl HubThread {
     pub(super) fn start(hub: Hub, inputs: SyncSender<Message>) -> Self {
-        let (orders, _) = queue(hub.clone(), inputs.clone());
+        let (prompts, _) = queue(hub.clone(), inputs.clone());
         let (urgent, worker) = queue(hub, inputs);
-        Self { orders, urgent, worker }
+        Self { prompts, urgent, worker }
     }
 
-    /// Waits a moment for what was asked last: who stops a turn and leaves at once has stopped it.
+    /// Waits a moment for the last actions, such as the interrupt of a turn just before the exit.
     pub(super) fn finish(self) {
         drop(self.urgent);
         let end = Instant::now() + EXIT_TIMEOUT;
@@ -45,10 +45,10 @@ impl HubThread {
         }
     }
 
-    /// Hands in an act; one that finds its queue full is told as failed.
-    pub(super) fn ask(&self, act: Action) -> Result<(), Message> {
-        let queue = match act {
-            Action::Send(_) => &self.orders,
+    /// Queues an action. If the queue is full, returns its failure.
+    pub(super) fn run(&self, action: Action) -> Result<(), Message> {
+        let queue = match action {
+            Action::Send(_) => &self.prompts,
             Action::Steer { .. }
             | Action::Interrupt { .. }
             | Action::Decide { .. }
@@ -56,19 +56,19 @@ impl HubThread {
             | Action::Form { .. }
             | Action::Fill { .. } => &self.urgent,
         };
-        queue.try_send(act).map_err(|error| {
-            let (TrySendError::Full(act) | TrySendError::Disconnected(act)) = error;
-            told(act, Err("the hub does not keep up; try again".to_owned()))
+        queue.try_send(action).map_err(|error| {
+            let (TrySendError::Full(action) | TrySendError::Disconnected(action)) = error;
+            perform(action, Err("the hub does not keep up; try again".to_owned()))
         })
     }
 }
 
 fn queue(hub: Hub, inputs: SyncSender<Message>) -> (SyncSender<Action>, JoinHandle<()>) {
-    let (send, hub_thread): (_, Receiver<Action>) = sync_channel(REQUEST_QUEUE_SIZE);
+    let (send, actions): (_, Receiver<Action>) = sync_channel(REQUEST_QUEUE_SIZE);
     let worker = std::thread::spawn(move || {
-        for act in hub_thread {
-            // A connection for each: the hub may be another one than a moment ago.
-            let input = told(act, hub.connect(Start::Never).map_err(|error| said(&error)));
+        for action in actions {
+            // Each action has a connection, because the hub may have been replaced.
+            let input = perform(action, hub.connect(Start::Never).map_err(|error| describe(&error)));
             if inputs.send(input).is_err() {
                 return;
             }
@@ -77,23 +77,20 @@ fn queue(hub: Hub, inputs: SyncSender<Message>) -> (SyncSender<Action>, JoinHand
     (send, worker)
 }
 
-/// Does an act, where the hub can be reached, and returns what is told of it.
-fn told(act: Action, client: Result<ControlClient, String>) -> Message {
-    match act {
-        Action::Send(order) => {
-            let prompt = order.start.prompt.clone();
-            Message::Sent { prompt, sent: with(client, |client| client.send_codex(*order)) }
+/// Performs an action on the hub, and returns its result.
+fn perform(action: Action, client: Result<ControlClient, String>) -> Message {
+    match action {
+        Action::Send(prompt) => {
+            let text = prompt.start.prompt.clone();
+            Message::Sent { prompt: text, sent: with(client, |client| client.send_codex(*prompt)) }
         }
         Action::Steer { thread, text } => {
             let done = with(client, |client| client.steer_codex(&thread, text.clone()));
-            Message::Done { typed: Some(text), done: done.map(|()| "Codex took it into the turn") }
+            Message::Done { typed: Some(text), done: done.map(|()| "the prompt was added to the turn") }
         }
         Action::Interrupt { thread } => {
             let done = with(client, |client| client.interrupt_codex(&thread));
-            Message::Done {
-                typed: None,
-                done: done.map(|()| "interrupting the turn; Ctrl-C once more leaves"),
-            }
+            Message::Done { typed: None, done: done.map(|()| "interrupting the turn; another Ctrl-C leaves") }
         }
         Action::Decide { approval, decision } => {
             let typed = if let Decision::Deny { note } = &decision { note.clone() } else { None };
@@ -117,80 +114,80 @@ fn told(act: Action, client: Result<ControlClient, String>) -> Message {
 
 fn with<T>(
     client: Result<ControlClient, String>,
-    does: impl FnOnce(&mut ControlClient) -> Result<T, Error>,
+    call: impl FnOnce(&mut ControlClient) -> Result<T, Error>,
 ) -> Result<T, String> {
-    does(&mut client?).map_err(|error| said(&error))
+    call(&mut client?).map_err(|error| describe(&error))
 }
 
-/// A refusal with what to do about it.
-fn said(error: &Error) -> String {
+/// Returns an error as a sentence with its hints.
+fn describe(error: &Error) -> String {
     match error {
-        Error::Refused(refusal) if !refusal.hints.is_empty() => {
-            format!("{}; {}", refusal.message, refusal.hints.join("; "))
+        Error::Rejected(rejection) if !rejection.hints.is_empty() => {
+            format!("{}; {}", rejection.message, rejection.hints.join("; "))
         }
         other => other.to_string(),
     }
 }
 
-/// A line on which the hub tells something, for as long as the value is kept.
+/// A stream of updates of the hub. Dropping it ends the stream.
 pub(super) struct HubStream {
-    over: Arc<AtomicBool>,
+    ended: Arc<AtomicBool>,
     hang_up: Arc<Mutex<Option<HangUp>>>,
 }
 
 impl Drop for HubStream {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::SeqCst);
+        self.ended.store(true, Ordering::SeqCst);
         if let Some(hang_up) = &*self.hang_up.lock().unwrap_or_else(PoisonError::into_inner) {
             hang_up.now();
         }
     }
 }
 
-/// Tells the threads that hold a text, under `number`.
+/// Streams the threads that contain a text, with `number`.
 pub(super) fn watch(hub: Hub, text: String, number: u64, inputs: SyncSender<Message>) -> HubStream {
     let send = inputs.clone();
-    keep(hub, inputs, move |client| {
+    stream(hub, inputs, move |client| {
         client.watch_codex(&text, MAX_THREADS, |threads| {
-            // The one who draws has ended when nobody listens.
+            // The receiver is dropped when the view ends.
             let _ = send.send(Message::Threads { number, threads });
         })
     })
 }
 
-/// Tells what becomes of a thread, under `number`.
+/// Streams the updates of a thread, with `number`.
 pub(super) fn follow(hub: Hub, thread: String, number: u64, inputs: SyncSender<Message>) -> HubStream {
     let send = inputs.clone();
-    keep(hub, inputs, move |client| {
+    stream(hub, inputs, move |client| {
         client.follow_codex(&thread, MAX_ITEMS, |update| {
             let _ = send.send(Message::Updated { number, update });
         })
     })
 }
 
-/// Talks with the hub that is there, and with the next one when it ends.
-fn keep(
+/// Runs a stream on the hub, and again on the next hub after its end.
+fn stream(
     hub: Hub,
     inputs: SyncSender<Message>,
-    talk: impl Fn(&mut ControlClient) -> Result<(), Error> + Send + 'static,
+    run: impl Fn(&mut ControlClient) -> Result<(), Error> + Send + 'static,
 ) -> HubStream {
-    let line = HubStream { over: Arc::default(), hang_up: Arc::default() };
-    let (over, hang_up) = (line.over.clone(), line.hang_up.clone());
+    let stream = HubStream { ended: Arc::default(), hang_up: Arc::default() };
+    let (ended, hang_up) = (stream.ended.clone(), stream.hang_up.clone());
     std::thread::spawn(move || {
         loop {
-            let ended = hub.connect(Start::Never).and_then(|mut client| {
+            let result = hub.connect(Start::Never).and_then(|mut client| {
                 *hang_up.lock().unwrap_or_else(PoisonError::into_inner) = Some(client.hang_up()?);
-                if over.load(Ordering::SeqCst) || inputs.send(Message::Reached(Ok(()))).is_err() {
+                if ended.load(Ordering::SeqCst) || inputs.send(Message::Reached(Ok(()))).is_err() {
                     return Ok(());
                 }
-                talk(&mut client)
+                run(&mut client)
             });
-            if over.load(Ordering::SeqCst) {
+            if ended.load(Ordering::SeqCst) {
                 return;
             }
-            let reason = match ended {
+            let reason = match result {
                 Ok(()) => "the hub stopped; looking for the next".to_owned(),
-                Err(error) => said(&error),
+                Err(error) => describe(&error),
             };
             if inputs.send(Message::Reached(Err(reason))).is_err() {
                 return;
@@ -198,5 +195,5 @@ fn keep(
             std::thread::sleep(RETRY_INTERVAL);
         }
     });
-    line
+    stream
 }

@@ -1,4 +1,4 @@
-//! The messages that change the view of Codex, the effects that it asks for, and the actions on the hub.
+//! The messages that change the Codex view, its effects, and its actions on the hub.
 
 use ratatui::crossterm::event::{Event, KeyEvent};
 
@@ -6,7 +6,7 @@ use crate::socket::control::codex::{NumberedItem, Prompt, SentPrompt, ThreadUpda
 use adjutant_codex::approval::Decision;
 use adjutant_questions::{Answer, Field};
 
-/// Items of one request.
+/// Maximum items of one request.
 pub(super) const MAX_ITEMS: u32 = 200;
 
 /// A message that changes the state.
@@ -18,12 +18,12 @@ pub(super) enum Message {
     Tick,
     /// The keyboard is closed.
     InputClosed,
-    /// The list for the search of that number.
+    /// The list for the search `number`.
     Threads {
         number: u64,
         threads: Vec<ThreadView>,
     },
-    /// An update of the thread that was opened under that number.
+    /// An update of the thread that was opened as `number`.
     Updated {
         number: u64,
         update: ThreadUpdate,
@@ -38,7 +38,7 @@ pub(super) enum Message {
         thread: String,
         items: Result<Vec<NumberedItem>, String>,
     },
-    /// The result of an action, shown as a sentence; `typed` comes back to the input box if it failed.
+    /// The result of an action, shown as a sentence. `typed` returns to the input box if it failed.
     Done {
         typed: Option<String>,
         done: Result<&'static str, String>,
@@ -51,7 +51,7 @@ pub(super) enum Message {
 }
 
 impl Message {
-    pub(super) fn of(event: Event) -> Self {
+    pub(super) fn from_event(event: Event) -> Self {
         match event {
             Event::Key(key) => Self::Key(key),
             Event::Paste(text) => Self::Paste(text),
@@ -98,7 +98,7 @@ pub(super) enum Action {
         before: i64,
         limit: u32,
     },
-    /// What is to be filled in for an approval, and what was.
+    /// Requests the fields of an approval.
     Form {
         approval: String,
     },

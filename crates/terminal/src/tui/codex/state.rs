@@ -22,21 +22,21 @@ use adjutant_codex::event::CodexEvent;
 use adjutant_codex::thread::Thread;
 use adjutant_codex::thread_options::ThreadOptions;
 
-/// How long a sentence about what happened stays.
+/// Duration of a notice.
 const NOTICE_DURATION: Duration = Duration::from_secs(8);
-/// A key that comes right after Codex asked was meant for something else.
+/// Time after an approval appears in which keys do not approve, because they may have been meant for something else.
 const APPROVAL_DELAY: Duration = Duration::from_millis(500);
-/// Columns of the list, and the width from which it is shown next to the thread.
+/// Columns of the list, and the minimum width for the list next to the thread.
 const LIST_WIDTH: u16 = 30;
 const WIDE_LAYOUT_WIDTH: u16 = 90;
 
-/// What has the keyboard.
+/// The element with the keyboard focus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Focus {
     Input,
     Transcript,
     Threads,
-    /// The form that is asked.
+    /// The form of the pending approval.
     Form,
 }
 
@@ -44,29 +44,29 @@ pub(super) enum Focus {
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) id: String,
-    /// Once the hub has told it.
+    /// After the first update of the hub.
     pub(super) row: Option<ThreadView>,
     pub(super) thread: Thread,
     pub(super) transcript: Transcript,
 }
 
-/// What is asked, as it is on the screen.
+/// The pending approval on the screen.
 #[derive(Debug)]
 pub(super) struct Panel {
     id: String,
     since: Instant,
     pub(super) lines: Vec<Line<'static>>,
     pub(super) keys: Vec<Line<'static>>,
-    /// Rows that it has, and the first line in them.
+    /// Its rows, and the first visible line.
     pub(super) height: usize,
     pub(super) top: usize,
-    /// It has all of the screen.
-    pub(super) whole: bool,
-    /// All of it was on the screen.
+    /// It covers the screen.
+    pub(super) expanded: bool,
+    /// The whole approval was on the screen.
     seen: bool,
-    /// What is filled in, where it is a form and the hub has told its fields; they are asked for once.
+    /// The form, after the hub has sent its fields, which are requested once.
     form: Option<Form>,
-    form_asked: bool,
+    form_requested: bool,
 }
 
 /// Everything that is drawn.
@@ -75,22 +75,22 @@ pub(super) struct ViewState {
     start: ThreadOptions,
     pub(super) threads: Vec<ThreadView>,
     pub(super) selected: usize,
-    /// What the list is searched for, and the number of that search.
+    /// The search in the list, and its number.
     pub(super) query: String,
     watch: u64,
     pub(super) open: Option<Open>,
-    /// Counts openings, so that what comes late for another thread is known.
+    /// Counts openings, so that late updates of another thread are recognized.
     opened: u64,
-    /// A new thread is on its way.
+    /// A new thread is starting.
     pub(super) starting: bool,
     pub(super) editor: Editor,
     pub(super) focus: Focus,
     /// A text to search for, while it is typed.
     pub(super) search: Option<Editor>,
-    found: String,
-    pub(super) said: Option<(String, Instant)>,
-    pub(super) lost: Option<String>,
-    /// The running turn was told to end.
+    last_search: String,
+    pub(super) notice: Option<(String, Instant)>,
+    pub(super) disconnected: Option<String>,
+    /// The running turn was interrupted.
     interrupting: bool,
     pub(super) panel: Option<Panel>,
     theme: Theme,
@@ -112,9 +112,9 @@ impl ViewState {
             editor: Editor::default(),
             focus: Focus::Input,
             search: None,
-            found: String::new(),
-            said: None,
-            lost: None,
+            last_search: String::new(),
+            notice: None,
+            disconnected: None,
             interrupting: false,
             panel: None,
             theme: Theme { colour: false },
@@ -122,7 +122,7 @@ impl ViewState {
         }
     }
 
-    /// Opens what the command line names, and hands in its prompt.
+    /// Opens the thread of the command line, and sends its prompt.
     pub(super) fn open_with(&mut self, thread: Option<String>) -> Vec<Effect> {
         let prompt = std::mem::take(&mut self.start.prompt);
         let mut effects: Vec<Effect> = thread.map(|thread| self.open(thread)).into_iter().collect();
@@ -137,20 +137,20 @@ impl ViewState {
         self.open.as_ref().map(|open| open.id.as_str())
     }
 
-    /// Whether a turn runs in the thread on the screen.
+    /// Returns whether a turn runs in the thread on the screen.
     pub(super) fn is_busy(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.thread.turn.is_some())
     }
 
-    /// What is waited for first in the thread on the screen.
-    pub(super) fn asked(&self) -> Option<&Approval> {
+    /// Returns the first pending approval of the thread on the screen.
+    pub(super) fn pending_approval(&self) -> Option<&Approval> {
         self.open.as_ref()?.thread.asked.first()
     }
 
-    /// Takes in what happened and returns what is to be done.
+    /// Applies a message, and returns the effects.
     pub(super) fn update(&mut self, message: Message, now: Instant) -> Vec<Effect> {
-        if self.said.as_ref().is_some_and(|(_, until)| *until <= now) {
-            self.said = None;
+        if self.notice.as_ref().is_some_and(|(_, until)| *until <= now) {
+            self.notice = None;
         }
         let mut effects = Vec::new();
         match message {
@@ -166,23 +166,23 @@ impl ViewState {
                 self.on_thread_update(update, now);
             }
             Message::Tick | Message::Threads { .. } | Message::Updated { .. } => {}
-            Message::Reached(reached) => self.lost = reached.err(),
+            Message::Reached(reached) => self.disconnected = reached.err(),
             Message::Sent { prompt, sent } => effects.extend(self.on_sent(prompt, sent, now)),
             Message::Older { thread, items } => self.on_older(&thread, items, now),
             Message::Done { typed, done } => {
                 if done.is_err() {
-                    self.give_back(typed);
+                    self.restore_input(typed);
                 }
-                self.say(done.map_or_else(|error| error, str::to_owned), now);
+                self.notify(done.map_or_else(|error| error, str::to_owned), now);
             }
             Message::Form { approval, fields } => match (fields, self.panel.as_mut()) {
                 (Ok(fields), Some(panel)) if panel.id == approval => panel.form = Some(Form::new(fields)),
-                (Err(reason), Some(panel)) if panel.id == approval => self.say(reason, now),
+                (Err(reason), Some(panel)) if panel.id == approval => self.notify(reason, now),
                 (Ok(_) | Err(_), _) => {}
             },
         }
         effects.extend(self.older());
-        effects.extend(self.wanted_form());
+        effects.extend(self.request_form());
         effects
     }
 
@@ -216,7 +216,7 @@ impl ViewState {
                 }
             }
         }
-        self.present(now);
+        self.show_approval(now);
     }
 
     fn on_sent(&mut self, prompt: String, sent: Result<SentPrompt, String>, now: Instant) -> Option<Effect> {
@@ -226,12 +226,12 @@ impl ViewState {
             Ok(SentPrompt { ahead: 0, .. }) => None,
             Ok(SentPrompt { ahead, .. }) => {
                 let turns = if ahead == 1 { "the running turn".to_owned() } else { format!("{ahead} turns") };
-                self.say(format!("it waits for the end of {turns}"), now);
+                self.notify(format!("the prompt waits for the end of {turns}"), now);
                 None
             }
             Err(reason) => {
-                self.give_back(Some(prompt));
-                self.say(reason, now);
+                self.restore_input(Some(prompt));
+                self.notify(reason, now);
                 None
             }
         }
@@ -241,13 +241,13 @@ impl ViewState {
         let theme = self.theme;
         match (self.open.as_mut().filter(|open| open.id == thread), items) {
             (Some(open), Ok(items)) => open.transcript.prepend(items, MAX_ITEMS, theme),
-            (Some(_), Err(reason)) => self.say(reason, now),
+            (Some(_), Err(reason)) => self.notify(reason, now),
             (None, _) => {}
         }
     }
 
-    /// Puts a refused text into the input box again, unless it has another text.
-    fn give_back(&mut self, typed: Option<String>) {
+    /// Returns a rejected text to the input box, unless the box has another text.
+    fn restore_input(&mut self, typed: Option<String>) {
         if let Some(typed) = typed.filter(|_| self.editor.text().is_empty()) {
             self.editor = Editor::with(&typed);
         }
@@ -267,12 +267,12 @@ impl ViewState {
         Effect::Open { thread, number: self.opened }
     }
 
-    /// Hands in a prompt: the next of the thread on the screen, or the first of a new one.
+    /// Sends a prompt: the next of the thread on the screen, or the first of a new one.
     fn send(&mut self, prompt: String) -> Effect {
         let thread = self.thread().map(ToOwned::to_owned);
         self.starting |= thread.is_none();
         if let Some(open) = &mut self.open {
-            open.transcript.let_go();
+            open.transcript.follow_end();
         }
         Effect::Run(Action::Send(Box::new(Prompt {
             thread,
@@ -280,7 +280,7 @@ impl ViewState {
         })))
     }
 
-    /// Asks for older items when the person looks at the oldest one here.
+    /// Requests older items when the oldest loaded one is on the screen.
     fn older(&mut self) -> Option<Effect> {
         let focus = self.focus;
         let open = self.open.as_mut().filter(|_| focus == Focus::Transcript)?;
@@ -289,7 +289,7 @@ impl ViewState {
         Some(Effect::Run(Action::Older { thread: open.id.clone(), before, limit: MAX_ITEMS }))
     }
 
-    /// Searches what is here of the thread.
+    /// Searches the loaded items of the thread.
     fn find(&mut self, text: String, newer: Newer, now: Instant) {
         let Some(open) = &mut self.open else { return };
         if text.is_empty() {
@@ -297,64 +297,64 @@ impl ViewState {
         }
         if !open.transcript.find(&text, newer) {
             let more = if open.transcript.older.is_some() { "; Home loads older items" } else { "" };
-            self.say(format!("`{text}` is not in what is here{more}"), now);
+            self.notify(format!("`{text}` is not in the loaded items{more}"), now);
         }
-        self.found = text;
+        self.last_search = text;
     }
 
-    fn say(&mut self, sentence: String, now: Instant) {
-        self.said = Some((sentence, now + NOTICE_DURATION));
+    fn notify(&mut self, sentence: String, now: Instant) {
+        self.notice = Some((sentence, now + NOTICE_DURATION));
     }
 
-    /// What takes letters now.
+    /// Returns the editor that receives text.
     fn typed_mut(&mut self) -> &mut Editor {
         self.search.as_mut().unwrap_or(&mut self.editor)
     }
 
-    /// Puts what Codex waits for now on the screen.
-    fn present(&mut self, now: Instant) {
-        let asked = self.asked().map(|asked| asked.id.clone());
-        if self.panel.as_ref().map(|panel| &panel.id) == asked.as_ref() {
+    /// Shows the first pending approval.
+    fn show_approval(&mut self, now: Instant) {
+        let pending = self.pending_approval().map(|approval| approval.id.clone());
+        if self.panel.as_ref().map(|panel| &panel.id) == pending.as_ref() {
             return;
         }
         if self.focus == Focus::Form {
             self.focus = Focus::Input;
         }
-        self.panel = asked.map(|id| Panel {
+        self.panel = pending.map(|id| Panel {
             id,
             since: now,
             lines: Vec::new(),
             keys: Vec::new(),
             height: 0,
             top: 0,
-            whole: false,
+            expanded: false,
             seen: false,
             form: None,
-            form_asked: false,
+            form_requested: false,
         });
     }
 
-    /// Asks for the fields of a form that is new on the screen.
-    fn wanted_form(&mut self) -> Option<Effect> {
-        let is_form = self.asked().is_some_and(|approval| approval.kind.is_form());
-        let panel = self.panel.as_mut().filter(|panel| is_form && !panel.form_asked)?;
-        panel.form_asked = true;
+    /// Requests the fields of a new form.
+    fn request_form(&mut self) -> Option<Effect> {
+        let is_form = self.pending_approval().is_some_and(|approval| approval.kind.is_form());
+        let panel = self.panel.as_mut().filter(|panel| is_form && !panel.form_requested)?;
+        panel.form_requested = true;
         Some(Effect::Run(Action::Form { approval: panel.id.clone() }))
     }
 
-    /// The form, while it has the keyboard.
+    /// Returns the form if it has the keyboard focus.
     fn form_mut(&mut self) -> Option<&mut Form> {
-        let here = self.focus == Focus::Form;
-        self.panel.as_mut().filter(|_| here)?.form.as_mut()
+        let focused = self.focus == Focus::Form;
+        self.panel.as_mut().filter(|_| focused)?.form.as_mut()
     }
 
-    /// Why the question on the screen cannot be answered with a yes in this moment.
-    fn not_yet(&self, now: Instant) -> Option<&'static str> {
+    /// Returns why the approval on the screen cannot be approved yet.
+    fn why_not_yet(&self, now: Instant) -> Option<&'static str> {
         let panel = self.panel.as_ref()?;
         if now < panel.since + APPROVAL_DELAY {
-            return Some("it was asked in this moment; look at it, then press the key again");
+            return Some("the request has just appeared; read it, then press the key again");
         }
-        (!panel.seen).then_some("not all of it is on the screen; Ctrl-O shows all, PgDn the rest")
+        (!panel.seen).then_some("a part is not visible; Ctrl-O shows all, PgDn the rest")
     }
 
     /// Returns the text to search for in the transcript, while it is typed.
@@ -365,51 +365,50 @@ impl ViewState {
     /// Fits everything to the size of the screen.
     pub(super) fn lay_out(&mut self, width: u16, height: u16, theme: Theme) {
         self.theme = theme;
-        let beside = width >= WIDE_LAYOUT_WIDTH;
-        let shown = beside || self.focus == Focus::Threads;
-        self.list = if shown && !beside {
-            width
-        } else if shown {
-            LIST_WIDTH
-        } else {
-            0
+        let is_wide = width >= WIDE_LAYOUT_WIDTH;
+        self.list = match (is_wide, self.focus) {
+            (true, _) => LIST_WIDTH,
+            (false, Focus::Threads) => width,
+            (false, _) => 0,
         };
-        // The thread is laid out as wide as it is when the list does not cover it.
-        let room = usize::from(if beside { width - LIST_WIDTH } else { width }).saturating_sub(2).max(1);
+        // The layout of the thread does not depend on a list that covers it.
+        let columns = usize::from(if is_wide { width - LIST_WIDTH } else { width }).saturating_sub(2).max(1);
         let others = self.open.as_ref().map_or(0, |open| open.thread.asked.len().saturating_sub(1));
-        let mut asked =
-            self.asked().map(|asked| (approval::lines(asked, others, room, theme), approval::keys(asked)));
+        let mut pending = self
+            .pending_approval()
+            .map(|pending| (approval::lines(pending, others, columns, theme), approval::keys(pending)));
         let filling = self.focus == Focus::Form;
         let mut cursor = None;
         if let (Some((lines, keys)), Some(form)) =
-            (&mut asked, self.panel.as_ref().and_then(|panel| panel.form.as_ref()))
+            (&mut pending, self.panel.as_ref().and_then(|panel| panel.form.as_ref()))
         {
-            let (form, row) = form.lines(filling, room, theme);
+            let (form, row) = form.lines(filling, columns, theme);
             cursor = filling.then_some(lines.len() + row);
             lines.extend(form);
             if filling {
-                "Enter or Tab goes on  Ctrl-Y sends it  Esc back  Ctrl-D denies it  Ctrl-X denies it and stops"
+                "Enter or Tab next field  Ctrl-Y send  Esc back  Ctrl-D deny  Ctrl-X deny and stop"
                     .clone_into(keys);
             }
         }
         let rows = usize::from(height);
-        let input = input_box::lines(&self.editor, self.search(), self.focus == Focus::Input, room).len();
-        let mut taken = 3 + input + usize::from(self.said.is_some()) + usize::from(self.lost.is_some());
-        if let (Some(panel), Some((lines, keys))) = (&mut self.panel, asked) {
-            panel.keys = super::item_lines::text(&keys, room, theme.good());
+        let input = input_box::lines(&self.editor, self.search(), self.focus == Focus::Input, columns).len();
+        let mut taken =
+            3 + input + usize::from(self.notice.is_some()) + usize::from(self.disconnected.is_some());
+        if let (Some(panel), Some((lines, keys))) = (&mut self.panel, pending) {
+            panel.keys = super::item_lines::text(&keys, columns, theme.good());
             let free = rows.saturating_sub(taken + panel.keys.len() + 1);
-            let most = if panel.whole { free } else { free * 3 / 5 };
-            panel.height = lines.len().min(most);
+            let limit = if panel.expanded { free } else { free * 3 / 5 };
+            panel.height = lines.len().min(limit);
             panel.top = panel.top.min(lines.len() - panel.height);
             if let Some(cursor) = cursor {
                 panel.top = panel.top.clamp((cursor + 1).saturating_sub(panel.height), cursor);
             }
-            panel.seen |= panel.top + panel.height == lines.len() && (panel.top == 0 || panel.whole);
+            panel.seen |= panel.top + panel.height == lines.len() && (panel.top == 0 || panel.expanded);
             panel.lines = lines;
             taken += panel.height + panel.keys.len() + 1;
         }
         if let Some(open) = &mut self.open {
-            open.transcript.lay_out(room, rows.saturating_sub(taken), theme);
+            open.transcript.lay_out(columns, rows.saturating_sub(taken), theme);
         }
     }
 }

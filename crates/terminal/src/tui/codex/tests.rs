@@ -87,7 +87,7 @@ fn asked(id: &str, argv: Vec<String>) -> Approval {
 }
 
 impl View {
-    /// With a thread of these items, as the hub told it; `state` is what makes it stand where it does.
+    /// With a thread of these items from the hub; `state` has the events that restore its state.
     fn of(items: Vec<Item>, state: Vec<CodexEvent>, size: (u16, u16)) -> Self {
         let mut view = Self { state: ViewState::new(ThreadOptions::default()), now: Instant::now(), size };
         view.state.open_with(Some("t-1".to_owned()));
@@ -161,7 +161,7 @@ fn running() -> Vec<CodexEvent> {
 }
 
 #[test]
-fn a_thread_beside_the_list() {
+fn a_wide_screen_shows_the_thread_and_the_list() {
     let mut view = View::of(conversation(), vec![ready()], (100, 36));
     let threads = vec![
         row("t-1", "Put the table of tides in order.", "idle"),
@@ -190,7 +190,7 @@ fn an_item_is_opened_found_and_copied() {
 }
 
 #[test]
-fn what_codex_asks_is_seen_whole_before_it_is_allowed() {
+fn an_approval_must_be_visible_before_it_is_approved() {
     let mut view = View::of(Vec::new(), running(), (60, 20));
     view.happens(vec![CodexEvent::ApprovalRequested {
         approval: asked("a-1", vec!["touch made.txt".to_owned()]),
@@ -284,7 +284,7 @@ fn a_long_thread_is_paged_and_bounded() {
     assert!(view.press("Home").is_empty(), "there are none before these");
     assert!(view.draw().contains("older 0"), "{}", view.draw());
 
-    // A flood while the person looks at the beginning: the screen stays, memory is bounded, frames are quick.
+    // A flood while the user reads the beginning: the screen stays, memory is bounded, frames are quick.
     let began = Instant::now();
     for part in 0..100 {
         let told = (0..1000).map(|n| CodexEvent::ItemEnded {
@@ -303,7 +303,7 @@ fn a_long_thread_is_paged_and_bounded() {
 }
 
 #[test]
-fn small_and_narrow_screens_are_no_fault() {
+fn small_and_narrow_screens_are_drawn() {
     let mut state = running();
     state.push(CodexEvent::ApprovalRequested {
         approval: asked("a-1", vec!["touch".to_owned(), json!("é 日本").to_string()]),

@@ -10,29 +10,29 @@ use crate::socket::control::codex::NumberedItem;
 use crate::tui::theme::Theme;
 use adjutant_codex::event::{CodexEvent, Item, ItemKind, ItemState, repeats};
 
-/// Items that are held. The oldest go first; the store has them all.
-const MOST: usize = 4000;
-/// How many go at once.
-const SWEEP: usize = 500;
-/// Bytes that an item may grow to before its end, of which all are told again.
-const GROWN: usize = 1 << 20;
+/// Maximum loaded items. The oldest are dropped first; the database has all.
+const MAX_ENTRIES: usize = 4000;
+/// Items that are dropped at once.
+const EVICTION_BATCH_SIZE: usize = 500;
+/// Maximum bytes of an item before its end, which repeats all of them.
+const MAX_GROWING_BYTES: usize = 1 << 20;
 
 /// The items of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
     entries: Vec<Entry>,
     at: HashMap<String, usize>,
-    /// The number of the oldest item here, where the store may have older ones.
+    /// The number of the oldest loaded item, if there may be older ones.
     pub(super) older: Option<i64>,
-    /// Older ones are on their way.
+    /// Older items are requested.
     pub(super) loading: bool,
     width: usize,
     height: usize,
-    /// The first line on the screen; nothing follows the end.
+    /// The first line on the screen; `None` follows the end.
     top: Option<usize>,
-    /// The item that keys are about.
+    /// The selected item.
     cursor: Option<String>,
-    /// Counts what was made up here, for it has no name.
+    /// Counts the notes of the view, which have no id.
     notes: usize,
 }
 
@@ -50,28 +50,28 @@ impl Entry {
         Self { item, part: Part::Some, lines: Vec::new(), cut: false, stale: true }
     }
 
-    /// Its lines and the blank one behind them.
+    /// Returns the number of its lines, with the blank one after them.
     fn height(&self) -> usize {
         self.lines.len() + 1
     }
 }
 
 impl Transcript {
-    /// Begins with the newest items, the newest first; `asked` is how many there should be if there are older ones.
-    pub(super) fn new(kept: Vec<NumberedItem>, asked: u32) -> Self {
-        let mut transcript = Self { older: oldest(&kept, asked), ..Self::default() };
-        for kept in kept.into_iter().rev() {
-            transcript.put(kept.item);
+    /// Makes a transcript of the newest items, the newest first. If there are `limit` of them, there may be older ones.
+    pub(super) fn new(items: Vec<NumberedItem>, limit: u32) -> Self {
+        let mut transcript = Self { older: oldest(&items, limit), ..Self::default() };
+        for numbered in items.into_iter().rev() {
+            transcript.put(numbered.item);
         }
         transcript
     }
 
-    /// Puts items before the ones that are here; what is on the screen stays where it is.
-    pub(super) fn prepend(&mut self, kept: Vec<NumberedItem>, asked: u32, theme: Theme) {
+    /// Adds older items. The screen does not move.
+    pub(super) fn prepend(&mut self, items: Vec<NumberedItem>, limit: u32, theme: Theme) {
         self.loading = false;
-        self.older = oldest(&kept, asked);
-        let fresh = kept.into_iter().rev().filter(|kept| !self.at.contains_key(&kept.item.id));
-        let mut entries: Vec<Entry> = fresh.map(|kept| Entry::new(kept.item)).collect();
+        self.older = oldest(&items, limit);
+        let new = items.into_iter().rev().filter(|numbered| !self.at.contains_key(&numbered.item.id));
+        let mut entries: Vec<Entry> = new.map(|numbered| Entry::new(numbered.item)).collect();
         for entry in &mut entries {
             draw(entry, self.width, theme);
         }
@@ -82,14 +82,14 @@ impl Transcript {
         self.index();
     }
 
-    /// Takes what happened.
+    /// Applies an event.
     pub(super) fn apply(&mut self, event: &CodexEvent) {
         match event {
             CodexEvent::ItemStarted { item } | CodexEvent::ItemEnded { item } => self.put(item.clone()),
             CodexEvent::ItemGrew { id, text } => {
                 if let Some(entry) = self.at.get(id).and_then(|at| self.entries.get_mut(*at))
                     && entry.item.state == ItemState::Running
-                    && entry.item.kind.text().len() < GROWN
+                    && entry.item.kind.text().len() < MAX_GROWING_BYTES
                 {
                     entry.item.kind.grow(text);
                     entry.stale = true;
@@ -99,8 +99,8 @@ impl Transcript {
                 self.note(&adjutant_codex::approval::outcome(decision.as_ref(), *by), approval);
             }
             CodexEvent::TurnEnded { .. } => {
-                // What had not ended did not happen.
-                for entry in self.entries.iter_mut().rev().take(SWEEP) {
+                // Items that have not ended have failed.
+                for entry in self.entries.iter_mut().rev().take(EVICTION_BATCH_SIZE) {
                     if entry.item.state == ItemState::Running {
                         entry.item.state = ItemState::Failed;
                         entry.stale = true;
@@ -117,12 +117,12 @@ impl Transcript {
             | CodexEvent::Usage(_) => {}
         }
         if let Some(fault) = event.fault() {
-            self.fault(fault);
+            self.add_error(fault);
         }
     }
 
-    /// Notes what went wrong.
-    fn fault(&mut self, kind: ItemKind) {
+    /// Adds an error.
+    fn add_error(&mut self, kind: ItemKind) {
         let last = self.entries.last().map(|entry| entry.item.kind.text());
         if last.is_some_and(|last| repeats(&kind.text(), &last)) {
             return;
@@ -145,10 +145,10 @@ impl Transcript {
         }
         self.at.insert(item.id.clone(), self.entries.len());
         self.entries.push(Entry::new(item));
-        if self.entries.len() > MOST {
-            let gone: usize = self.entries.drain(..SWEEP).map(|entry| entry.height()).sum();
-            self.top = self.top.map(|top| top.saturating_sub(gone));
-            // Their numbers are not known here any more.
+        if self.entries.len() > MAX_ENTRIES {
+            let dropped: usize = self.entries.drain(..EVICTION_BATCH_SIZE).map(|entry| entry.height()).sum();
+            self.top = self.top.map(|top| top.saturating_sub(dropped));
+            // The numbers of the dropped items are unknown.
             self.older = None;
             self.index();
         }
@@ -158,7 +158,7 @@ impl Transcript {
         self.at = self.entries.iter().enumerate().map(|(at, entry)| (entry.item.id.clone(), at)).collect();
     }
 
-    /// Makes the lines fit a part of the screen.
+    /// Lays the items out for a part of the screen.
     pub(super) fn lay_out(&mut self, width: usize, height: usize, theme: Theme) {
         let all = self.width != width;
         (self.width, self.height) = (width, height);
@@ -174,7 +174,7 @@ impl Transcript {
         self.entries.iter().map(Entry::height).sum()
     }
 
-    /// Where the screen begins that shows the end.
+    /// Returns the first line of the screen at the end.
     fn last_top(&self) -> usize {
         self.total().saturating_sub(self.height)
     }
@@ -183,7 +183,7 @@ impl Transcript {
         self.top.unwrap_or_else(|| self.last_top())
     }
 
-    /// Returns the lines on the screen, each with whether it is of the item that keys are about.
+    /// Returns the lines on the screen, each with whether it belongs to the selected item.
     pub(super) fn window(&self) -> Vec<(Line<'static>, bool)> {
         let mut window = Vec::with_capacity(self.height);
         let (top, mut line) = (self.top(), 0);
@@ -200,12 +200,12 @@ impl Transcript {
         window
     }
 
-    /// How many lines are below the screen.
+    /// Returns the number of lines below the screen.
     pub(super) fn below(&self) -> usize {
         self.last_top().saturating_sub(self.top())
     }
 
-    /// Moves the screen, down where `lines` is positive.
+    /// Scrolls by `lines`, down if positive.
     pub(super) fn scroll(&mut self, lines: isize) {
         let top = self.top().saturating_add_signed(lines);
         self.top = (top < self.last_top()).then_some(top);
@@ -215,7 +215,7 @@ impl Transcript {
         self.scroll(pages * isize::try_from(self.height.saturating_sub(2).max(1)).unwrap_or(1));
     }
 
-    /// Goes to the beginning of what is here.
+    /// Goes to the first loaded item.
     pub(super) fn go_to_top(&mut self) {
         self.top = (self.last_top() > 0).then_some(0);
         self.cursor = self.entries.first().map(|entry| entry.item.id.clone());
@@ -227,12 +227,12 @@ impl Transcript {
         self.cursor = self.entries.last().map(|entry| entry.item.id.clone());
     }
 
-    /// Whether the person looks at the oldest item here and the store may have older ones.
+    /// Returns the number before which to load, if the oldest item is on the screen and there may be older ones.
     pub(super) fn wants_older(&self) -> Option<i64> {
         self.older.filter(|_| !self.loading && self.top() == 0)
     }
 
-    /// Chooses the next item, or the one before, and shows it.
+    /// Selects the next or the previous item, and shows it.
     pub(super) fn choose(&mut self, step: isize) {
         let last = self.entries.len().checked_sub(1);
         let Some(last) = last else { return };
@@ -240,7 +240,7 @@ impl Transcript {
         self.go_to(at);
     }
 
-    /// Chooses the last item where nothing is chosen.
+    /// Selects the last item if none is selected.
     pub(super) fn choose_any(&mut self) {
         if self.chosen().is_none() {
             self.choose(0);
@@ -264,7 +264,7 @@ impl Transcript {
         }
     }
 
-    /// Shows all of the chosen item, or only some of it again. The item stays where it is.
+    /// Expands or collapses the selected item.
     pub(super) fn toggle(&mut self, theme: Theme) {
         let Some(at) = self.chosen() else { return };
         let (top, width) = (self.top(), self.width);
@@ -275,31 +275,31 @@ impl Transcript {
         self.go_to(at);
     }
 
-    /// Returns the text of the chosen item, as it came.
+    /// Returns the original text of the selected item.
     pub(super) fn chosen_text(&self) -> Option<String> {
         Some(self.entries.get(self.chosen()?)?.item.kind.text())
     }
 
-    /// Whether something of the chosen item is left out.
+    /// Returns whether the selected item is cut; `None` if it has no hidden lines.
     pub(super) fn chosen_is_cut(&self) -> Option<bool> {
         let entry = self.entries.get(self.chosen()?)?;
         (entry.cut || entry.part == Part::All).then_some(entry.cut)
     }
 
-    /// Chooses the next item that holds a text in any case: an older one, or a newer one, and behind the last of them
-    /// it begins anew. Tells whether there is one.
+    /// Selects the next older or newer item that contains a text, ignoring case. The search wraps around. Returns whether there
+    /// is such an item.
     pub(super) fn find(&mut self, text: &str, newer: Newer) -> bool {
         let text = text.to_lowercase();
-        let holds = |at: &usize| self.entries[*at].item.kind.text().to_lowercase().contains(&text);
+        let matches = |at: &usize| self.entries[*at].item.kind.text().to_lowercase().contains(&text);
         let (from, end) = (self.chosen(), self.entries.len());
         let found = match newer {
             Newer::Yes => {
                 let next = from.map_or(0, |at| at + 1);
-                (next..end).chain(0..next).find(holds)
+                (next..end).chain(0..next).find(matches)
             }
             Newer::No => {
                 let from = from.unwrap_or(end);
-                (0..from).rev().chain((from..end).rev()).find(holds)
+                (0..from).rev().chain((from..end).rev()).find(matches)
             }
         };
         if let Some(at) = found {
@@ -308,14 +308,14 @@ impl Transcript {
         found.is_some()
     }
 
-    /// Forgets which item keys are about, and follows the end.
-    pub(super) fn let_go(&mut self) {
+    /// Clears the selection, and follows the end.
+    pub(super) fn follow_end(&mut self) {
         self.cursor = None;
         self.top = None;
     }
 }
 
-/// Which way a search goes.
+/// The direction of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Newer {
     Yes,
@@ -327,7 +327,7 @@ fn draw(entry: &mut Entry, width: usize, theme: Theme) {
     entry.stale = false;
 }
 
-fn oldest(kept: &[NumberedItem], asked: u32) -> Option<i64> {
-    let full = kept.len() >= usize::try_from(asked).unwrap_or(usize::MAX);
-    kept.last().map(|kept| kept.seq).filter(|_| full)
+fn oldest(items: &[NumberedItem], limit: u32) -> Option<i64> {
+    let full = items.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
+    items.last().map(|last| last.seq).filter(|_| full)
 }

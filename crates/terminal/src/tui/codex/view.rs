@@ -32,21 +32,23 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ViewState, theme: Theme) {
 }
 
 fn threads(frame: &mut Frame<'_>, area: Rect, state: &ViewState, theme: Theme) {
-    let room = usize::from(area.width).saturating_sub(1);
-    let here = state.focus == Focus::Threads;
+    let columns = usize::from(area.width).saturating_sub(1);
+    let focused = state.focus == Focus::Threads;
     let title = if state.query.is_empty() {
         "Threads".to_owned()
     } else {
         format!("Threads with `{}`", escape_invisible::escape_line(&state.query))
     };
-    let mut lines = vec![Line::from(Span::styled(cut(&title, room), Theme::strong()))];
+    let mut lines = vec![Line::from(Span::styled(cut(&title, columns), Theme::strong()))];
     let rows = usize::from(area.height).saturating_sub(3);
     let first = state.selected.saturating_sub(rows.saturating_sub(1));
     for (at, row) in state.threads.iter().enumerate().skip(first).take(rows) {
         let open = state.thread() == Some(&row.thread);
-        let text =
-            fill(&cut(&format!("{} {}", sign(row), escape_invisible::escape_line(&row.title)), room), room);
-        let style = match (here && at == state.selected, open) {
+        let text = fill(
+            &cut(&format!("{} {}", sign(row), escape_invisible::escape_line(&row.title)), columns),
+            columns,
+        );
+        let style = match (focused && at == state.selected, open) {
             (true, _) => Theme::focus(),
             (false, true) => Theme::strong(),
             (false, false) => Style::new(),
@@ -57,10 +59,10 @@ fn threads(frame: &mut Frame<'_>, area: Rect, state: &ViewState, theme: Theme) {
         lines.push(Line::from(Span::styled("none yet", theme.quiet())));
     }
     frame.render_widget(Paragraph::new(lines), area);
-    if here {
+    if focused {
         let mut hints = match &state.search {
-            Some(search) => typed(search, room.saturating_sub(1), Theme::strong(), false),
-            None => styled("Enter opens  n new  / search  Esc back", room, theme.quiet()),
+            Some(search) => typed(search, columns.saturating_sub(1), Theme::strong(), false),
+            None => styled("Enter opens  n new  / search  Esc back", columns, theme.quiet()),
         };
         let height = u16::try_from(hints.len()).unwrap_or(1).min(3);
         hints.truncate(usize::from(height));
@@ -79,19 +81,21 @@ fn sign(row: &ThreadView) -> &'static str {
 }
 
 fn thread(frame: &mut Frame<'_>, area: Rect, state: &ViewState, theme: Theme) {
-    let room = usize::from(area.width).saturating_sub(2).max(1);
-    let mut lines = vec![title(state, room + 2)];
-    let foot = foot(state, room, theme);
+    let columns = usize::from(area.width).saturating_sub(2).max(1);
+    let mut lines = vec![title(state, columns + 2)];
+    let foot = foot(state, columns, theme);
     let rows = usize::from(area.height).saturating_sub(1 + foot.len());
     let mut body: Vec<Line<'static>> = match &state.open {
         Some(open) => {
             let window = open.transcript.window().into_iter();
             window.map(|(line, chosen)| marked(line, chosen && state.focus == Focus::Transcript)).collect()
         }
-        None if state.starting => styled("Codex starts …", room, theme.quiet()),
-        None => {
-            styled("Type what Codex is to do, and press Enter. Tab goes to the threads.", room, theme.quiet())
-        }
+        None if state.starting => styled("Codex starts …", columns, theme.quiet()),
+        None => styled(
+            "Type what Codex is to do, and press Enter. Tab goes to the threads.",
+            columns,
+            theme.quiet(),
+        ),
     };
     body.truncate(rows);
     // A short transcript is shown above the input box, as in a conversation.
@@ -108,7 +112,7 @@ fn marked(line: Line<'static>, chosen: bool) -> Line<'static> {
     Line::from(spans)
 }
 
-fn title(state: &ViewState, room: usize) -> Line<'static> {
+fn title(state: &ViewState, columns: usize) -> Line<'static> {
     let text = match &state.open {
         None => " Codex · a new thread".to_owned(),
         Some(open) => match &open.row {
@@ -126,40 +130,43 @@ fn title(state: &ViewState, room: usize) -> Line<'static> {
             }
         },
     };
-    Line::from(Span::styled(fill(&cut(&text, room), room), Theme::focus()))
+    Line::from(Span::styled(fill(&cut(&text, columns), columns), Theme::focus()))
 }
 
-/// What Codex waits for, what happened, the line that is typed on, and which keys do what.
-fn foot(state: &ViewState, room: usize, theme: Theme) -> Vec<Line<'static>> {
+/// Returns the lines at the bottom: the pending approval, the notice, the input box and the keys.
+fn foot(state: &ViewState, columns: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if let Some(panel) = &state.panel {
-        lines.extend(asked(panel, room, theme));
+        lines.extend(approval(panel, columns, theme));
     }
-    if let Some(reason) = &state.lost {
+    if let Some(reason) = &state.disconnected {
         lines.push(Line::from(Span::styled(
-            cut(&format!("! {}", escape_invisible::escape_line(reason)), room),
+            cut(&format!("! {}", escape_invisible::escape_line(reason)), columns),
             theme.alarm(),
         )));
     }
-    if let Some((said, _)) = &state.said {
-        lines.push(Line::from(Span::styled(cut(&escape_invisible::escape_line(said), room), theme.good())));
+    if let Some((notice, _)) = &state.notice {
+        lines.push(Line::from(Span::styled(
+            cut(&escape_invisible::escape_line(notice), columns),
+            theme.good(),
+        )));
     }
-    lines.push(Line::from(Span::styled("─".repeat(room), theme.quiet())));
-    lines.extend(input_box::lines(&state.editor, state.search(), state.focus == Focus::Input, room));
-    lines.push(Line::from(Span::styled(cut(&hints(state), room), theme.quiet())));
+    lines.push(Line::from(Span::styled("─".repeat(columns), theme.quiet())));
+    lines.extend(input_box::lines(&state.editor, state.search(), state.focus == Focus::Input, columns));
+    lines.push(Line::from(Span::styled(cut(&hints(state), columns), theme.quiet())));
     lines
 }
 
-fn asked(panel: &Panel, room: usize, theme: Theme) -> Vec<Line<'static>> {
+fn approval(panel: &Panel, columns: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let below = panel.lines.len() - panel.top - panel.height;
-    let more = match (below, panel.whole) {
+    let more = match (below, panel.expanded) {
         (0, _) => String::new(),
         (below, true) => format!(" {below} more lines: PgDn "),
         (below, false) => format!(" {below} more lines: Ctrl-O shows all "),
     };
-    let bar = format!("━━{more}{}", "━".repeat(room.saturating_sub(2 + more.chars().count())));
-    lines.push(Line::from(Span::styled(cut(&bar, room), theme.alarm())));
+    let bar = format!("━━{more}{}", "━".repeat(columns.saturating_sub(2 + more.chars().count())));
+    lines.push(Line::from(Span::styled(cut(&bar, columns), theme.alarm())));
     lines.extend(panel.lines.iter().skip(panel.top).take(panel.height).cloned());
     lines.extend(panel.keys.iter().cloned());
     lines
@@ -170,7 +177,7 @@ fn hints(state: &ViewState) -> String {
     match state.focus {
         Focus::Input if state.starting => "Codex starts; Ctrl-C leaves".to_owned(),
         Focus::Input if busy => {
-            "Enter into the turn  Alt-Enter after it  Ctrl-C stops it  Tab transcript".to_owned()
+            "Enter add to the turn  Alt-Enter after it  Ctrl-C interrupt  Tab transcript".to_owned()
         }
         Focus::Input => "Enter sends  Ctrl-J new line  Tab transcript, threads  Ctrl-C leaves".to_owned(),
         Focus::Transcript => {
@@ -185,6 +192,6 @@ fn hints(state: &ViewState) -> String {
             format!("{toggle}↑↓ choose  c copy  / search  n older match  Esc type{below}")
         }
         Focus::Threads => "Tab back".to_owned(),
-        Focus::Form => "it is sent with Ctrl-Y".to_owned(),
+        Focus::Form => "Ctrl-Y sends it".to_owned(),
     }
 }

@@ -5,46 +5,46 @@ use serde_json::Value;
 use crate::socket::control::questions::{QuestionView, Request};
 use adjutant_questions::{Answer, Availability, Choice, Field, FieldValue, Input};
 
-/// What a line may be about.
-pub(super) struct Known<'a> {
+/// Questions and time for parsing a line.
+pub(super) struct Context<'a> {
     pub(super) questions: &'a [QuestionView],
-    /// Decided here lately.
+    /// Recently decided here.
     pub(super) decided: &'a [QuestionView],
     /// Milliseconds since 1970.
     pub(super) now: i64,
 }
 
-/// What a line says.
+/// A parsed line.
 #[derive(Debug)]
-pub(super) enum Read {
+pub(super) enum ParsedLine {
     Request(Request),
-    /// A sentence for the next decision.
+    /// A note for the next decision.
     Note {
         ticket: String,
         note: String,
     },
 }
 
-/// Reads a line. The error is a sentence for who wrote it.
-pub(super) fn read(line: &str, known: &Known<'_>) -> Result<Read, String> {
+/// Parses a line. The error is a sentence for its writer.
+pub(super) fn parse(line: &str, context: &Context<'_>) -> Result<ParsedLine, String> {
     let line = line.trim();
     if let Some(command) = line.strip_prefix('/') {
-        return availability(command, known.now).map(Read::Request);
+        return availability(command, context.now).map(ParsedLine::Request);
     }
     if let Some(id) = line.strip_suffix("/undo").filter(|id| id.ends_with(char::is_whitespace)) {
-        let ticket = named(id.trim(), known.decided, "decided here lately")?.ticket.clone();
-        return Ok(Read::Request(Request::TakeBack { ticket }));
+        let ticket = find(id.trim(), context.decided, "that was decided here recently")?.ticket.clone();
+        return Ok(ParsedLine::Request(Request::TakeBack { ticket }));
     }
     if let Some((id, note)) = line.split_once(char::is_whitespace)
         && let Some(note) = note.trim().strip_prefix("/note ")
     {
-        let ticket = named(id, known.questions, "that waits")?.ticket.clone();
-        return Ok(Read::Note { ticket, note: note.trim().to_owned() });
+        let ticket = find(id, context.questions, "that is pending")?.ticket.clone();
+        return Ok(ParsedLine::Note { ticket, note: note.trim().to_owned() });
     }
-    act(line, known.questions).map(Read::Request)
+    parse_decision(line, context.questions).map(ParsedLine::Request)
 }
 
-/// Reads whether agents may ask, and for how long that holds.
+/// Parses a command that sets the availability.
 fn availability(command: &str, now: i64) -> Result<Request, String> {
     let (word, minutes) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
     let until = match minutes.trim() {
@@ -66,20 +66,20 @@ fn availability(command: &str, now: i64) -> Result<Request, String> {
     }))
 }
 
-/// Finds the question whose ticket begins so.
-fn named<'a>(id: &str, questions: &'a [QuestionView], which: &str) -> Result<&'a QuestionView, String> {
-    let mut named = questions.iter().filter(|question| question.ticket.starts_with(id));
-    match (named.next(), named.next()) {
+/// Finds the question with this prefix of its ticket.
+fn find<'a>(id: &str, questions: &'a [QuestionView], which: &str) -> Result<&'a QuestionView, String> {
+    let mut matching = questions.iter().filter(|question| question.ticket.starts_with(id));
+    match (matching.next(), matching.next()) {
         (Some(question), None) => Ok(question),
-        (Some(_), Some(_)) => Err(format!("`{id}` begins several questions: write more of it")),
+        (Some(_), Some(_)) => Err(format!("several questions begin with `{id}`: enter more of the id")),
         (None, _) => Err(format!("no question {which} begins with `{id}`")),
     }
 }
 
-fn act(line: &str, questions: &[QuestionView]) -> Result<Request, String> {
+fn parse_decision(line: &str, questions: &[QuestionView]) -> Result<Request, String> {
     let (id, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
-    let question = named(id, questions, "that waits")?;
+    let question = find(id, questions, "that is pending")?;
     let ticket = question.ticket.clone();
     if let Some(command) = rest.strip_prefix('/') {
         let (command, words) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
@@ -94,7 +94,7 @@ fn act(line: &str, questions: &[QuestionView]) -> Result<Request, String> {
                     .map(|minutes| Request::Snooze { ticket, minutes })
                     .map_err(|_| "`/snooze` takes a number of minutes, 1 to 60".to_owned())
             }
-            ("differently", None) => Err("`/differently` takes a sentence that says how".to_owned()),
+            ("differently", None) => Err("`/differently` takes a sentence".to_owned()),
             (other, _) => Err(format!(
                 "`/{other}` is not a command: there are /decline [WHY], /dismiss, /snooze [MINUTES], /differently HOW, /note TEXT and /undo; \
                  write =/{other} for that text as an answer"
@@ -102,14 +102,14 @@ fn act(line: &str, questions: &[QuestionView]) -> Result<Request, String> {
         };
     }
     if rest.is_empty() {
-        return Err(format!("`{id}` lacks its answer"));
+        return Err(format!("the answer after `{id}` is missing"));
     }
     Ok(Request::Answer { ticket, answer: answer(rest, &question.fields)?, note: None, passphrase: None })
 }
 
-/// Returns the question that an act decides.
-pub(super) fn decides(act: &Request) -> Option<&str> {
-    match act {
+/// Returns the ticket of the question that a request decides.
+pub(super) fn decided_ticket(request: &Request) -> Option<&str> {
+    match request {
         Request::Answer { ticket, .. }
         | Request::Decline { ticket, .. }
         | Request::Dismiss { ticket, .. }
@@ -126,7 +126,7 @@ pub(super) fn decides(act: &Request) -> Option<&str> {
 
 fn answer(text: &str, fields: &[Field]) -> Result<Answer, String> {
     if let [field] = fields {
-        return Ok(Answer(vec![(field.name.clone(), given(text, field)?)]));
+        return Ok(Answer(vec![(field.name.clone(), parse_value(text, field)?)]));
     }
     let values: serde_json::Map<String, Value> = serde_json::from_str(text).map_err(|_| {
         let names =
@@ -148,13 +148,13 @@ fn answer(text: &str, fields: &[Field]) -> Result<Answer, String> {
             }
             other => other.to_string(),
         };
-        answers.push((name, given(&text, field)?));
+        answers.push((name, parse_value(&text, field)?));
     }
     Ok(Answer(answers))
 }
 
-/// Reads one value as its field takes it. A leading `=` says that what follows is meant word by word.
-fn given(text: &str, field: &Field) -> Result<FieldValue, String> {
+/// Parses the value of a field. After a leading `=` the text is taken literally.
+fn parse_value(text: &str, field: &Field) -> Result<FieldValue, String> {
     let literal = text.strip_prefix('=');
     let words = literal.unwrap_or(text);
     Ok(match &field.input {
@@ -191,6 +191,6 @@ fn option(word: &str, options: &[Choice], literal: bool) -> Result<String, Strin
     found.map(|option| option.value.clone()).ok_or_else(|| {
         let values =
             options.iter().map(|option| option.value.as_str()).take(9).collect::<Vec<_>>().join(", ");
-        format!("`{word}` is none of the options: {values}")
+        format!("`{word}` is not one of the options: {values}")
     })
 }

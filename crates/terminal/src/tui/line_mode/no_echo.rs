@@ -1,22 +1,21 @@
-//! Reads a line without echo: the approval passphrase, for a question marked `high`.
+//! Input without echo, for the approval passphrase.
 
 use std::io;
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// The terminal's echo is off while this lives. Whatever happens, it is on again afterwards: a terminal that stays
-/// silent is worse.
+/// A guard that switches the terminal's echo off. Dropping it restores the echo.
 pub struct Hidden(Termios);
 
 impl Hidden {
     /// Switches the echo of the terminal on stdin off.
     pub fn new() -> io::Result<Self> {
-        let shown = tcgetattr(io::stdin())?;
-        let mut hidden = shown.clone();
+        let normal = tcgetattr(io::stdin())?;
+        let mut hidden = normal.clone();
         hidden.local_modes.remove(LocalModes::ECHO);
-        // What was typed before was not meant to be hidden, nor to be a passphrase.
+        // Drops earlier input, which is not part of the passphrase.
         tcsetattr(io::stdin(), OptionalActions::Flush, &hidden)?;
-        Ok(Self(shown))
+        Ok(Self(normal))
     }
 }
 

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::place;
+use super::workspace_label;
 use crate::socket::control::questions::QuestionView;
 use crate::tui::inbox::{Inbox, Timestamps, availability_text};
 use crate::tui::theme::Theme;
@@ -18,39 +18,39 @@ use adjutant_questions::{Availability, Level};
 const ROWS: usize = 2;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, inbox: &Inbox, theme: Theme, now: Timestamps) {
-    let room = usize::from(area.width);
-    let mut lines = vec![head(inbox, now, room), Line::default()];
+    let columns = usize::from(area.width);
+    let mut lines = vec![head(inbox, now, columns), Line::default()];
     if inbox.questions.is_empty() {
-        let text = match (&inbox.lost, inbox.current) {
+        let text = match (&inbox.disconnected, inbox.current) {
             (Some(_), _) => "Looking for the hub.",
             (None, false) => "Asking the hub.",
-            (None, true) => "Nothing is waiting for you. Questions of your agents appear here by themselves.",
+            (None, true) => "There are no pending questions. Questions of your agents appear here.",
         };
-        lines.extend(styled(text, room, theme.quiet()));
+        lines.extend(styled(text, columns, theme.quiet()));
     }
     let fits = usize::from(area.height).saturating_sub(lines.len()) / ROWS;
     let fits = fits.max(1);
     let first = (inbox.selected + 1).saturating_sub(fits);
     for (at, question) in inbox.questions.iter().enumerate().skip(first).take(fits) {
-        lines.extend(rows(inbox, question, at, theme, now, room));
+        lines.extend(rows(inbox, question, at, theme, now, columns));
     }
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn head(inbox: &Inbox, now: Timestamps, room: usize) -> Line<'static> {
-    let shown = inbox.questions.len();
-    let count = match inbox.total.max(shown as u64) {
+fn head(inbox: &Inbox, now: Timestamps, columns: usize) -> Line<'static> {
+    let visible = inbox.questions.len();
+    let count = match inbox.total.max(visible as u64) {
         0 => String::new(),
         1 => " · 1 question".to_owned(),
-        total if total > shown as u64 => format!(" · {total} questions, the first {shown} here"),
+        total if total > visible as u64 => format!(" · {total} questions, the first {visible} here"),
         total => format!(" · {total} questions"),
     };
     let availability = match inbox.availability {
         Availability::Here => String::new(),
         other => format!(" · {}", availability_text(other, now.millis)),
     };
-    let head = format!("Adjutant inbox{availability}{count}");
-    Line::from(Span::styled(fill(&cut(&head, room), room), Theme::strong()))
+    let head = format!("Adjutant Inbox{availability}{count}");
+    Line::from(Span::styled(fill(&cut(&head, columns), columns), Theme::strong()))
 }
 
 fn rows(
@@ -59,7 +59,7 @@ fn rows(
     at: usize,
     theme: Theme,
     now: Timestamps,
-    room: usize,
+    columns: usize,
 ) -> [Line<'static>; ROWS] {
     let chosen = at == inbox.selected;
     let mark = if chosen { "›" } else { " " };
@@ -67,30 +67,30 @@ fn rows(
     let high = if question.level == Level::High { " HIGH" } else { "" };
     let lead = format!("{mark}{number} ");
     let title = escape_invisible::escape_line(&question.title);
-    let title = cut(&title, room.saturating_sub(width(&lead) + high.len()));
+    let title = cut(&title, columns.saturating_sub(width(&lead) + high.len()));
     let title_style = if chosen { Theme::focus() } else { Theme::strong() };
     let mut first = vec![Span::raw(lead), Span::styled(title, title_style)];
     if !high.is_empty() {
         first.push(Span::styled(high, theme.alarm()));
     }
     let mut facts = Vec::new();
-    facts.extend(place(inbox, &question.workspace));
+    facts.extend(workspace_label(inbox, &question.workspace));
     match question.snoozed_until.filter(|until| *until > now.millis) {
         Some(until) => facts.push(format!("snoozed for {}", span(until - now.millis))),
         None => facts.push(format!("{} ago", span(now.millis - question.asked_at))),
     }
-    facts.extend(question.waits.absence_reason().map(str::to_owned));
+    facts.extend(question.presence.absence_reason().map(str::to_owned));
     facts.push(format!("{} left", span(question.deadline - now.millis)));
     if question.deliveries > 1 {
         facts.push(format!("{} requests wait for it", question.deliveries));
     }
     let name = escape_invisible::escape_line(question.asker());
-    let rest = cut(&format!(" · {}", facts.join(" · ")), room.saturating_sub(5 + width(&name)));
+    let rest = cut(&format!(" · {}", facts.join(" · ")), columns.saturating_sub(5 + width(&name)));
     let style = theme.agent(&question.client, &question.workspace);
     let second = vec![
         Span::raw("   "),
         Span::styled("▌ ", style),
-        Span::styled(cut(&name, room.saturating_sub(5)), style),
+        Span::styled(cut(&name, columns.saturating_sub(5)), style),
         Span::styled(rest, theme.quiet()),
     ];
     [Line::from(first), Line::from(second)]

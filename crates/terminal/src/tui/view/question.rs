@@ -1,4 +1,4 @@
-//! The open question: its asker, the state of the repository, the message and the form.
+//! The open question: its asker, the state of the repository, the message and the form_lines.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -6,9 +6,9 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::place;
-use crate::tui::inbox::{Inbox, Timestamps, ended};
-use crate::tui::question_form::{Overlay, Sheet};
+use super::workspace_label;
+use crate::tui::inbox::{Inbox, Timestamps, closed_text};
+use crate::tui::question_form::{Overlay, QuestionForm};
 use crate::tui::theme::Theme;
 use crate::tui::widgets::field_input::{Chosen, Entry};
 use crate::tui::widgets::markdown;
@@ -18,43 +18,43 @@ use adjutant_base::text::escape_invisible;
 use adjutant_host::git::Facts;
 use adjutant_questions::{Field, FieldValue, Input, Level};
 
-/// Changed files that are named.
-const NAMED: usize = 6;
+/// Maximum changed files that are named.
+const MAX_NAMED_FILES: usize = 6;
 
 pub(super) fn draw(
     frame: &mut Frame<'_>,
     area: Rect,
     inbox: &Inbox,
-    sheet: &Sheet,
+    form: &QuestionForm,
     theme: Theme,
     now: Timestamps,
 ) {
-    let room = usize::from(area.width);
-    let mut head = head(inbox, sheet, theme, now, room);
-    let (form, focus) = form(sheet, theme, now, room);
+    let columns = usize::from(area.width);
+    let mut head = head(inbox, form, theme, now, columns);
+    let (form_lines, focus) = form_lines(form, theme, now, columns);
     let height = usize::from(area.height);
-    // The form comes first where there is little room; the message keeps at least three lines and can be scrolled.
-    let least = height.saturating_sub(form.len()).max(3).min(height);
+    // A low screen shows the form first. The message keeps at least three lines and can be scrolled.
+    let least = height.saturating_sub(form_lines.len()).max(3).min(height);
     head.truncate(least.saturating_sub(2).max(1));
-    let mut message = markdown::lines(&sheet.question.message, room, theme);
+    let mut message = markdown::lines(&form.question.message, columns, theme);
     if message.is_empty() {
         message.push(Line::default());
     }
     let free = height.saturating_sub(head.len());
-    let form_rows = form.len().min(free.saturating_sub(message.len().min(3)));
+    let form_rows = form_lines.len().min(free.saturating_sub(message.len().min(3)));
     let rows = free - form_rows;
-    let (message, more) = window(message, usize::from(sheet.scroll), rows, theme);
+    let (message, more) = window(message, usize::from(form.scroll), rows, theme);
     let form_first = (focus + 1).saturating_sub(form_rows);
     let mut lines = head;
     lines.extend(message);
     if more {
         lines.truncate(height.saturating_sub(form_rows));
     }
-    lines.extend(form.into_iter().skip(form_first).take(form_rows));
+    lines.extend(form_lines.into_iter().skip(form_first).take(form_rows));
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// Cuts the message to its rows and says at its end how much of it is not on the screen.
+/// Cuts the message to its rows, with a last row about the hidden lines.
 fn window(
     message: Vec<Line<'static>>,
     scroll: usize,
@@ -69,51 +69,57 @@ fn window(
     let first = scroll.min(total - shown);
     let below = total - first - shown;
     let mut lines: Vec<_> = message.into_iter().skip(first).take(shown).collect();
-    let told = match (first, below) {
+    let text = match (first, below) {
         (0, below) => format!("── {below} more lines: PgDn ──"),
         (above, 0) => format!("── {above} lines above: PgUp ──"),
         (above, below) => format!("── {above} lines above: PgUp, {below} below: PgDn ──"),
     };
-    lines.push(Line::from(Span::styled(told, theme.quiet())));
+    lines.push(Line::from(Span::styled(text, theme.quiet())));
     (lines, true)
 }
 
-fn head(inbox: &Inbox, sheet: &Sheet, theme: Theme, now: Timestamps, room: usize) -> Vec<Line<'static>> {
-    let question = &sheet.question;
+fn head(
+    inbox: &Inbox,
+    form: &QuestionForm,
+    theme: Theme,
+    now: Timestamps,
+    columns: usize,
+) -> Vec<Line<'static>> {
+    let question = &form.question;
     let style = theme.agent(&question.client, &question.workspace);
-    let mut who =
+    let mut spans =
         vec![Span::styled("▌ ", style), Span::styled(escape_invisible::escape_line(question.asker()), style)];
-    who.push(Span::raw(" asks"));
-    if let Some(place) = place(inbox, &question.workspace) {
-        who.push(Span::raw(format!(" · {place}")));
+    spans.push(Span::raw(" asks"));
+    if let Some(label) = workspace_label(inbox, &question.workspace) {
+        spans.push(Span::raw(format!(" · {label}")));
     }
-    who.push(Span::styled(format!(" · {} left", span(question.deadline - now.millis)), theme.quiet()));
-    let mut lines = vec![Line::from(who)];
-    if let Some(why) = question.waits.absence_reason() {
+    spans.push(Span::styled(format!(" · {} left", span(question.deadline - now.millis)), theme.quiet()));
+    let mut lines = vec![Line::from(spans)];
+    if let Some(why) = question.presence.absence_reason() {
         let text =
             format!("No client waits for this now: {why}. An answer is kept until the client asks again.");
-        lines.extend(styled(&text, room, theme.quiet()));
+        lines.extend(styled(&text, columns, theme.quiet()));
     }
     if question.level == Level::High {
-        lines.extend(styled("HIGH: an answer needs the approval passphrase", room, theme.alarm()));
+        lines.extend(styled("HIGH: an answer needs the approval passphrase", columns, theme.alarm()));
     }
-    lines.extend(styled(&escape_invisible::escape_line(&question.title), room, Theme::strong()));
+    lines.extend(styled(&escape_invisible::escape_line(&question.title), columns, Theme::strong()));
     if !question.workspace.is_empty() {
         let seen = match inbox.facts.get(&question.workspace) {
             None => escape_invisible::escape_line(&question.workspace),
             Some(Err(reason)) => format!("{}: {reason}", escape_invisible::escape_line(&question.workspace)),
             Some(Ok(facts)) => {
-                format!("{}: {}", escape_invisible::escape_line(&question.workspace), told(facts))
+                format!("{}: {}", escape_invisible::escape_line(&question.workspace), describe(facts))
             }
         };
-        lines.extend(styled(&format!("hub sees {seen}"), room, theme.quiet()));
+        lines.extend(styled(&format!("hub sees {seen}"), columns, theme.quiet()));
     }
-    lines.push(Line::from(Span::styled("─".repeat(room), theme.quiet())));
+    lines.push(Line::from(Span::styled("─".repeat(columns), theme.quiet())));
     lines
 }
 
-/// What git says, in one sentence fragment.
-fn told(facts: &Facts) -> String {
+/// Describes the state of the repository in one sentence fragment.
+fn describe(facts: &Facts) -> String {
     let branch = match (&facts.branch, &facts.commit) {
         (Some(branch), Some(commit)) => {
             format!("branch {} at {commit}", escape_invisible::escape_line(branch))
@@ -136,77 +142,82 @@ fn told(facts: &Facts) -> String {
     let names = facts
         .files
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMED_FILES)
         .map(|(letters, name)| format!("{} {}", letters.trim(), escape_invisible::escape_line(name)));
     let names = names.collect::<Vec<_>>().join(", ");
-    let others = if facts.dirty > NAMED { ", …" } else { "" };
+    let others = if facts.dirty > MAX_NAMED_FILES { ", …" } else { "" };
     format!("{branch}, {changed}{lines} ({names}{others})")
 }
 
-/// Returns the lines to fill in, and the line that must be on the screen.
-fn form(sheet: &Sheet, theme: Theme, now: Timestamps, room: usize) -> (Vec<Line<'static>>, usize) {
-    let mut lines = vec![Line::from(Span::styled("─".repeat(room), theme.quiet()))];
-    if let Some(gone) = sheet.gone {
-        lines.extend(styled(&format!("This question {}.", ended(gone)), room, theme.alarm()));
-        lines.extend(kept(sheet).into_iter().flat_map(|text| styled(&text, room, Style::new())));
+/// Returns the lines of the form, and the line that must be on the screen.
+fn form_lines(
+    form: &QuestionForm,
+    theme: Theme,
+    now: Timestamps,
+    columns: usize,
+) -> (Vec<Line<'static>>, usize) {
+    let mut lines = vec![Line::from(Span::styled("─".repeat(columns), theme.quiet()))];
+    if let Some(closed) = form.closed {
+        lines.extend(styled(&format!("This question {}.", closed_text(closed)), columns, theme.alarm()));
+        lines.extend(typed_texts(form).into_iter().flat_map(|text| styled(&text, columns, Style::new())));
         return (lines, 0);
     }
     let mut focus = 0;
-    let several = sheet.question.fields.len() > 1;
-    for (at, (entry, field)) in sheet.entries.iter().zip(&sheet.question.fields).enumerate() {
-        let focused = at == sheet.focus && sheet.layer.is_none();
-        lines.extend(label(field, several, focused, theme, room));
+    let several = form.question.fields.len() > 1;
+    for (at, (entry, field)) in form.entries.iter().zip(&form.question.fields).enumerate() {
+        let focused = at == form.focus && form.layer.is_none();
+        lines.extend(label(field, several, focused, theme, columns));
         let start = lines.len();
-        let (rows, cursor) = filled(entry, field, focused, theme, room);
+        let (rows, cursor) = filled(entry, field, focused, theme, columns);
         lines.extend(rows);
-        if at == sheet.focus {
+        if at == form.focus {
             focus = start + cursor;
         }
     }
-    if let Some(default) = &sheet.question.default {
+    if let Some(default) = &form.question.default {
         let answer =
             default.answer.0.iter().map(|(_, given)| given_text(given)).collect::<Vec<_>>().join(", ");
         let after = adjutant_base::text::timefmt::span(default.after);
-        let text = format!("Without an answer it will be “{answer}” once this was on a screen for {after}.");
-        lines.extend(styled(&escape_invisible::escape_line(&text), room, theme.quiet()));
+        let text = format!("Without an answer, “{answer}” counts after this was on a screen for {after}.");
+        lines.extend(styled(&escape_invisible::escape_line(&text), columns, theme.quiet()));
     }
-    if let Some(note) = &sheet.note {
-        lines.extend(styled(&format!("note: {note}"), room, Style::new()));
+    if let Some(note) = &form.note {
+        lines.extend(styled(&format!("note: {note}"), columns, Style::new()));
     }
-    if let Some(layer) = &sheet.layer {
-        let (rows, cursor) = over(layer, room);
+    if let Some(layer) = &form.layer {
+        let (rows, cursor) = overlay(layer, columns);
         focus = lines.len() + cursor;
         lines.extend(rows);
     }
-    if let Some(fault) = &sheet.fault {
-        lines.extend(styled(&format!("! {fault}"), room, theme.alarm()));
+    if let Some(fault) = &form.fault {
+        lines.extend(styled(&format!("! {fault}"), columns, theme.alarm()));
         focus = lines.len() - 1;
     }
-    if sheet.sending {
-        lines.extend(styled("sending", room, theme.quiet()));
-    } else if sheet.cooling(now.at) {
-        lines.extend(styled("keys count in a moment", room, theme.quiet()));
+    if form.sending {
+        lines.extend(styled("sending", columns, theme.quiet()));
+    } else if form.cooling(now.at) {
+        lines.extend(styled("keys are accepted in a moment", columns, theme.quiet()));
     }
     (lines, focus)
 }
 
-/// What was typed, for a question that cannot be answered any more.
-fn kept(sheet: &Sheet) -> Vec<String> {
-    let typed = sheet.entries.iter().filter_map(|entry| match entry {
+/// Returns the typed text of a closed question.
+fn typed_texts(form: &QuestionForm) -> Vec<String> {
+    let typed = form.entries.iter().filter_map(|entry| match entry {
         Entry::Typed(editor) | Entry::Choice(Chosen { other: Some(editor), .. }) => Some(editor.text()),
         Entry::Choice(_) | Entry::YesNo(_) => None,
     });
-    let texts: Vec<_> = typed.chain(sheet.note.as_deref()).filter(|text| !text.is_empty()).collect();
+    let texts: Vec<_> = typed.chain(form.note.as_deref()).filter(|text| !text.is_empty()).collect();
     if texts.is_empty() { Vec::new() } else { vec![format!("What you typed: {}", texts.join(" / "))] }
 }
 
-/// Returns what a field asks for, and what fits it; `several` is whether there are others beside it.
+/// Returns the label of a field and its valid values; `several` is whether the question has other fields.
 pub(in crate::tui) fn label(
     field: &Field,
     several: bool,
     focused: bool,
     theme: Theme,
-    room: usize,
+    columns: usize,
 ) -> Vec<Line<'static>> {
     let name = if field.label.is_empty() && several { &field.name } else { &field.label };
     let mut text = escape_invisible::escape_line(name);
@@ -240,10 +251,10 @@ pub(in crate::tui) fn label(
     let mut lines = Vec::new();
     if !text.is_empty() {
         let mark = if focused && several { "› " } else { "" };
-        lines.extend(styled(&format!("{mark}{text}"), room, Theme::strong()));
+        lines.extend(styled(&format!("{mark}{text}"), columns, Theme::strong()));
     }
     if !field.description.is_empty() {
-        lines.extend(styled(&escape_invisible::escape_line(&field.description), room, theme.quiet()));
+        lines.extend(styled(&escape_invisible::escape_line(&field.description), columns, theme.quiet()));
     }
     lines
 }
@@ -254,7 +265,7 @@ pub(in crate::tui) fn filled(
     field: &Field,
     focused: bool,
     theme: Theme,
-    room: usize,
+    columns: usize,
 ) -> (Vec<Line<'static>>, usize) {
     match (entry, &field.input) {
         (Entry::Choice(chosen), Input::Choice { options, max, .. }) => {
@@ -267,49 +278,56 @@ pub(in crate::tui) fn filled(
             let mut cursor = 0;
             for (at, label) in labels.enumerate() {
                 let marked = chosen.marked.contains(&at);
-                let here = focused && chosen.cursor == Some(at);
-                if here {
+                let focused = focused && chosen.cursor == Some(at);
+                if focused {
                     cursor = lines.len();
                 }
-                lines.extend(option(at, &label, marked, *max == 1, here, room));
+                lines.extend(option(at, &label, marked, *max == 1, focused, columns));
             }
             if let Some(editor) = &chosen.other {
-                let here = focused && chosen.cursor == Some(options.len());
-                if here {
+                let focused = focused && chosen.cursor == Some(options.len());
+                if focused {
                     cursor = lines.len();
                 }
                 let marked = chosen.cursor == Some(options.len()) || !editor.text().is_empty();
-                lines.extend(option(options.len(), "Another answer:", marked, *max == 1, here, room));
-                if here {
-                    lines.extend(typed(editor, room, Style::new(), false));
+                lines.extend(option(options.len(), "Another answer:", marked, *max == 1, focused, columns));
+                if focused {
+                    lines.extend(typed(editor, columns, Style::new(), false));
                 } else if !editor.text().is_empty() {
-                    lines.extend(styled(editor.text(), room, Style::new()));
+                    lines.extend(styled(editor.text(), columns, Style::new()));
                 }
             }
             (lines, cursor)
         }
         (Entry::YesNo(given), _) => {
             let option = |at, text, value| {
-                option(at, text, *given == Some(value), true, focused && *given == Some(value), room)
+                option(at, text, *given == Some(value), true, focused && *given == Some(value), columns)
             };
             let mut lines = option(0, "Yes", true);
             lines.extend(option(1, "No", false));
             (lines, usize::from(*given == Some(false)))
         }
         (Entry::Typed(editor), _) if focused => {
-            let lines = typed(editor, room, Style::new(), false);
+            let lines = typed(editor, columns, Style::new(), false);
             let cursor = lines.len().saturating_sub(1);
             (lines, cursor)
         }
         (Entry::Typed(editor), _) => {
             let text = if editor.text().is_empty() { "…" } else { editor.text() };
-            (text.split('\n').flat_map(|line| styled(line, room, theme.quiet())).collect(), 0)
+            (text.split('\n').flat_map(|line| styled(line, columns, theme.quiet())).collect(), 0)
         }
         (Entry::Choice(_), _) => (Vec::new(), 0),
     }
 }
 
-fn option(at: usize, label: &str, marked: bool, single: bool, here: bool, room: usize) -> Vec<Line<'static>> {
+fn option(
+    at: usize,
+    label: &str,
+    marked: bool,
+    single: bool,
+    focused: bool,
+    columns: usize,
+) -> Vec<Line<'static>> {
     let number = if at < 9 { (at + 1).to_string() } else { " ".to_owned() };
     let mark = match (single, marked) {
         (true, true) => "(•)",
@@ -317,16 +335,16 @@ fn option(at: usize, label: &str, marked: bool, single: bool, here: bool, room: 
         (false, true) => "[x]",
         (false, false) => "[ ]",
     };
-    let pointer = if here { "›" } else { " " };
+    let pointer = if focused { "›" } else { " " };
     let lead = format!("{pointer}{number} {mark} ");
-    let style = if here {
+    let style = if focused {
         Theme::focus()
     } else if marked {
         Theme::strong()
     } else {
         Style::new()
     };
-    let rows = wrap(label, room.saturating_sub(7), 0);
+    let rows = wrap(label, columns.saturating_sub(7), 0);
     rows.into_iter()
         .enumerate()
         .map(|(row, text)| {
@@ -336,8 +354,8 @@ fn option(at: usize, label: &str, marked: bool, single: bool, here: bool, room: 
         .collect()
 }
 
-/// Returns the lines of what lies over the question, and the one with the cursor.
-fn over(layer: &Overlay, room: usize) -> (Vec<Line<'static>>, usize) {
+/// Returns the lines of an overlay, and the line with the cursor.
+fn overlay(layer: &Overlay, columns: usize) -> (Vec<Line<'static>>, usize) {
     let (head, editor, hidden) = match layer {
         Overlay::Note(editor) => ("A note for the agent, sent with your answer:", editor, false),
         Overlay::Snooze(editor) => {
@@ -346,25 +364,25 @@ fn over(layer: &Overlay, room: usize) -> (Vec<Line<'static>>, usize) {
         Overlay::Redirect(editor) => ("How should it be asked? The agent reads this:", editor, false),
         Overlay::Decline(editor) => ("Decline this question? You may say why:", editor, false),
         Overlay::Passphrase { typed, .. } => ("The approval passphrase, to send this answer:", typed, true),
-        Overlay::Help => return (help(room), 0),
+        Overlay::Help => return (help(columns), 0),
     };
-    let mut lines = styled(head, room, Theme::strong());
-    lines.extend(typed(editor, room, Style::new(), hidden));
+    let mut lines = styled(head, columns, Theme::strong());
+    lines.extend(typed(editor, columns, Style::new(), hidden));
     let last = lines.len() - 1;
     (lines, last)
 }
 
-fn help(room: usize) -> Vec<Line<'static>> {
+fn help(columns: usize) -> Vec<Line<'static>> {
     let keys = [
         "1-9, arrows, Space   choose        Enter   confirm, next field, send",
         "Tab, Shift-Tab       other field   Escape  one step back",
         "Ctrl-N   a note with the answer  Ctrl-S  snooze it",
         "Ctrl-R   ask me differently        Ctrl-D  decline",
-        "Alt-Enter or Ctrl-J  new line      Ctrl-Z  take the last answer back",
+        "Alt-Enter or Ctrl-J  new line      Ctrl-Z  undo the last answer",
         "PgUp, PgDn           scroll the message",
     ];
-    let mut lines = styled("Keys", room, Theme::strong());
-    lines.extend(keys.iter().flat_map(|line| styled(line, room, Style::new())));
+    let mut lines = styled("Keys", columns, Theme::strong());
+    lines.extend(keys.iter().flat_map(|line| styled(line, columns, Style::new())));
     lines
 }
 
@@ -378,30 +396,30 @@ fn given_text(given: &FieldValue) -> String {
     }
 }
 
-/// The keys that do something now.
-pub(super) fn hints(sheet: &Sheet, now: Timestamps) -> Vec<String> {
-    let words: &[&str] = match &sheet.layer {
-        _ if sheet.gone.is_some() => &["Enter or Esc: back to the list"],
-        Some(Overlay::Help) => &["any key goes on"],
+/// Returns the active keys.
+pub(super) fn hints(form: &QuestionForm, now: Timestamps) -> Vec<String> {
+    let words: &[&str] = match &form.layer {
+        _ if form.closed.is_some() => &["Enter or Esc: back to the list"],
+        Some(Overlay::Help) => &["any key closes"],
         Some(Overlay::Note(_)) => &["Enter keeps the note", "Esc back"],
-        Some(Overlay::Snooze(_)) => &["Enter puts it off", "Esc back"],
+        Some(Overlay::Snooze(_)) => &["Enter snoozes", "Esc back"],
         Some(Overlay::Redirect(_)) => &["Enter sends it", "Esc back"],
         Some(Overlay::Decline(_)) => &["Enter declines", "Esc back"],
         Some(Overlay::Passphrase { .. }) => &["Enter sends the answer", "Esc back"],
         None => {
-            let entry = sheet.entries.get(sheet.focus).zip(sheet.question.fields.get(sheet.focus));
+            let entry = form.entries.get(form.focus).zip(form.question.fields.get(form.focus));
             let choose = match entry {
                 Some((Entry::YesNo(_), _)) => "y/n choose",
                 Some((Entry::Choice(_), Field { input: Input::Choice { max: 1, .. }, .. }))
-                    if !sheet.takes_text() =>
+                    if !form.takes_text() =>
                 {
                     "1-9 choose"
                 }
-                Some((Entry::Choice(_), _)) if !sheet.takes_text() => "1-9 mark",
+                Some((Entry::Choice(_), _)) if !form.takes_text() => "1-9 mark",
                 _ => "",
             };
-            let last = sheet.focus + 1 >= sheet.entries.len();
-            let enter = match (sheet.cooling(now.at), last) {
+            let last = form.focus + 1 >= form.entries.len();
+            let enter = match (form.cooling(now.at), last) {
                 (true, _) => "",
                 (false, true) => "Enter sends",
                 (false, false) => "Enter next",

@@ -7,27 +7,27 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::tui::widgets::text_input::Editor;
 use adjutant_questions::{Choice, Field, FieldValue, Input};
 
-/// What is filled in so far. Nothing is chosen from the start: silence and a quick Enter are no answers.
+/// The current value of a field. Nothing is chosen at first, so that a quick Enter is not an answer.
 #[derive(Clone, Debug)]
 pub(crate) enum Entry {
     Choice(Chosen),
-    /// A text, a number or a date: what is typed, read when it is sent.
+    /// A text, a number or a date, which is parsed when it is sent.
     Typed(Editor),
     YesNo(Option<bool>),
 }
 
-/// A choice in the making.
+/// The state of a choice.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chosen {
-    /// Where the cursor is: an option, or behind the last one the person's own words.
+    /// The option with the cursor; after the last one, the free text.
     pub cursor: Option<usize>,
     pub marked: BTreeSet<usize>,
-    /// The person's own words, where the field allows them.
+    /// The free text, if the field allows it.
     pub other: Option<Editor>,
 }
 
 impl Entry {
-    /// Nothing filled in yet.
+    /// Makes an empty input.
     pub(crate) fn new(field: &Field) -> Self {
         match &field.input {
             Input::Choice { other, .. } => {
@@ -38,7 +38,7 @@ impl Entry {
         }
     }
 
-    /// Whether letters and digits are text here.
+    /// Returns whether letters and digits are text.
     pub(crate) fn takes_text(&self, field: &Field) -> bool {
         match (self, &field.input) {
             (Self::Typed(_), _) => true,
@@ -47,7 +47,7 @@ impl Entry {
         }
     }
 
-    /// Does what the key says; false when it means nothing here.
+    /// Handles a key. Returns false if the input ignores it.
     pub(crate) fn on(&mut self, field: &Field, key: KeyEvent) -> bool {
         let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match (self, &field.input) {
@@ -76,7 +76,7 @@ impl Entry {
         }
     }
 
-    /// Puts in what was pasted.
+    /// Inserts pasted text.
     pub(crate) fn paste(&mut self, field: &Field, text: &str) {
         let one_line = || text.split(['\n', '\r']).next().unwrap_or_default();
         match (self, &field.input) {
@@ -91,7 +91,7 @@ impl Entry {
         }
     }
 
-    /// Returns the value as it would be sent, `None` when nothing is filled in. Whether it fits is the room's word.
+    /// Returns the value to send; `None` if it is empty. The domain validates it.
     pub(crate) fn given(&self, field: &Field) -> Result<Option<FieldValue>, String> {
         let typed = |editor: &Editor| Some(editor.text().trim().to_owned()).filter(|text| !text.is_empty());
         Ok(match (self, &field.input) {
@@ -151,14 +151,14 @@ impl Chosen {
         true
     }
 
-    /// The person's own words, while the cursor is there.
+    /// Returns the free text, if the cursor is in it.
     fn writes(&self, options: &[Choice]) -> Option<&Editor> {
         self.other.as_ref().filter(|_| self.cursor == Some(options.len()))
     }
 
     fn writes_mut(&mut self, options: &[Choice]) -> Option<&mut Editor> {
-        let there = self.cursor == Some(options.len());
-        self.other.as_mut().filter(|_| there)
+        let has_cursor = self.cursor == Some(options.len());
+        self.other.as_mut().filter(|_| has_cursor)
     }
 
     fn given(&self, options: &[Choice]) -> Option<FieldValue> {

@@ -8,54 +8,54 @@ use crate::tui::theme::Theme;
 use crate::tui::widgets::wrap::wrap;
 use adjutant_base::text::escape_invisible;
 
-/// Where a line of the message stands.
+/// The kind of block that contains a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Within {
+enum Block {
     Text,
     Code,
-    /// A fence that says `diff`.
+    /// A fenced block with the language `diff`.
     FencedDiff,
     /// A unified diff without a fence.
     Diff,
 }
 
-/// Returns the message in lines of at most `room` columns.
-pub(crate) fn lines(message: &str, room: usize, theme: Theme) -> Vec<Line<'static>> {
+/// Returns the lines of a message, at most `columns` wide.
+pub(crate) fn lines(message: &str, columns: usize, theme: Theme) -> Vec<Line<'static>> {
     let message = message.replace("\r\n", "\n").replace('\t', "    ");
     let source: Vec<&str> = message.trim_end().lines().collect();
-    let mut shown = Vec::with_capacity(source.len());
-    let mut within = Within::Text;
+    let mut rendered = Vec::with_capacity(source.len());
+    let mut block = Block::Text;
     for (number, &line) in source.iter().enumerate() {
         let fence = line.trim_start().strip_prefix("```");
-        within = match (within, fence) {
-            (Within::Text | Within::Diff, Some(info)) => {
-                push(&mut shown, line, room, 0, theme.quiet());
+        block = match (block, fence) {
+            (Block::Text | Block::Diff, Some(info)) => {
+                push(&mut rendered, line, columns, 0, theme.quiet());
                 let diff = matches!(info.trim(), "diff" | "patch") || has_hunk(&source[number + 1..]);
-                within = if diff { Within::FencedDiff } else { Within::Code };
+                block = if diff { Block::FencedDiff } else { Block::Code };
                 continue;
             }
-            (Within::Code | Within::FencedDiff, Some(_)) => {
-                push(&mut shown, line, room, 0, theme.quiet());
-                within = Within::Text;
+            (Block::Code | Block::FencedDiff, Some(_)) => {
+                push(&mut rendered, line, columns, 0, theme.quiet());
+                block = Block::Text;
                 continue;
             }
-            (Within::Text, None) if begins_diff(line, source.get(number + 1).copied()) => Within::Diff,
-            (Within::Diff, None) if !continues_diff(line) => Within::Text,
-            (within, None) => within,
+            (Block::Text, None) if begins_diff(line, source.get(number + 1).copied()) => Block::Diff,
+            (Block::Diff, None) if !continues_diff(line) => Block::Text,
+            (block, None) => block,
         };
-        match within {
-            Within::Code => push(&mut shown, line, room, 0, Style::new()),
-            Within::Diff | Within::FencedDiff => push(&mut shown, line, room, 1, diff_style(line, theme)),
-            Within::Text if is_heading(line) => push(&mut shown, line, room, 0, Theme::strong()),
-            Within::Text => push(&mut shown, line, room, hanging(line), Style::new()),
+        match block {
+            Block::Code => push(&mut rendered, line, columns, 0, Style::new()),
+            Block::Diff | Block::FencedDiff => push(&mut rendered, line, columns, 1, diff_style(line, theme)),
+            Block::Text if is_heading(line) => push(&mut rendered, line, columns, 0, Theme::strong()),
+            Block::Text => push(&mut rendered, line, columns, hanging(line), Style::new()),
         }
     }
-    shown
+    rendered
 }
 
-fn push(shown: &mut Vec<Line<'static>>, line: &str, room: usize, indent: usize, style: Style) {
-    for part in wrap(&escape_invisible::escape(line), room, indent) {
-        shown.push(Line::from(Span::styled(part, style)));
+fn push(rendered: &mut Vec<Line<'static>>, line: &str, columns: usize, indent: usize, style: Style) {
+    for part in wrap(&escape_invisible::escape(line), columns, indent) {
+        rendered.push(Line::from(Span::styled(part, style)));
     }
 }
 
@@ -64,7 +64,7 @@ fn is_heading(line: &str) -> bool {
     (1..=6).contains(&(line.len() - text.len())) && text.starts_with(' ')
 }
 
-/// The column at which a list item or a quotation goes on.
+/// Returns the indentation of the further lines of a list item or a quotation.
 fn hanging(line: &str) -> usize {
     let text = line.trim_start();
     let before = line.len() - text.len();
@@ -87,9 +87,9 @@ fn is_hunk(line: &str) -> bool {
     line.strip_prefix("@@ -").is_some_and(|rest| rest.contains(" +") && rest.contains(" @@"))
 }
 
-/// Whether a hunk stands among the first lines of a code block.
-fn has_hunk(block: &[&str]) -> bool {
-    block.iter().take_while(|line| !line.trim_start().starts_with("```")).take(8).any(|line| is_hunk(line))
+/// Returns whether the first lines of a code block contain a hunk.
+fn has_hunk(lines: &[&str]) -> bool {
+    lines.iter().take_while(|line| !line.trim_start().starts_with("```")).take(8).any(|line| is_hunk(line))
 }
 
 fn continues_diff(line: &str) -> bool {
@@ -115,15 +115,15 @@ mod tests {
     use super::{Theme, lines};
     use adjutant_base::text::escape_invisible::is_invisible;
 
-    fn text(message: &str, room: usize) -> Vec<String> {
-        lines(message, room, Theme { colour: true }).iter().map(ToString::to_string).collect()
+    fn text(message: &str, columns: usize) -> Vec<String> {
+        lines(message, columns, Theme { colour: true }).iter().map(ToString::to_string).collect()
     }
 
     proptest! {
         #[test]
-        fn nothing_steers_and_nothing_is_lost(message in any::<String>(), room in 10_usize..60) {
-            let shown = text(&message, room);
-            for line in &shown {
+        fn nothing_steers_and_nothing_is_lost(message in any::<String>(), columns in 10_usize..60) {
+            let rendered = text(&message, columns);
+            for line in &rendered {
                 prop_assert!(!line.contains(is_invisible) && !line.contains('\n'), "{line:?}");
             }
         }

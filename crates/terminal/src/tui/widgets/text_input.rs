@@ -2,19 +2,19 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// Bytes that can be typed; the room's limit is the same or less.
-const LONGEST: usize = 64 * 1024;
+/// Maximum bytes of the text; the limit of the domain is the same or lower.
+const MAX_BYTES: usize = 64 * 1024;
 
-/// What is typed, and where the next character goes.
+/// A text with a cursor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Editor {
     text: String,
-    /// A byte of `text` that begins a character, or its end.
+    /// A character boundary of `text`.
     cursor: usize,
 }
 
 impl Editor {
-    /// Begins with `text`, the cursor behind it.
+    /// Makes an editor with `text` and the cursor at its end.
     pub(crate) fn with(text: &str) -> Self {
         Self { text: text.to_owned(), cursor: text.len() }
     }
@@ -23,21 +23,21 @@ impl Editor {
         &self.text
     }
 
-    /// The text before the cursor, and from it on.
+    /// Returns the text before and after the cursor.
     pub(crate) fn halves(&self) -> (&str, &str) {
         self.text.split_at(self.cursor)
     }
 
-    /// Puts in what was typed or pasted. What does not fit is left out.
+    /// Inserts a text, up to the maximum length.
     pub(crate) fn insert(&mut self, typed: &str) {
-        let room = LONGEST.saturating_sub(self.text.len());
-        let end = (0..=typed.len().min(room)).rev().find(|&end| typed.is_char_boundary(end)).unwrap_or(0);
+        let free = MAX_BYTES.saturating_sub(self.text.len());
+        let end = (0..=typed.len().min(free)).rev().find(|&end| typed.is_char_boundary(end)).unwrap_or(0);
         let typed = typed[..end].replace("\r\n", "\n").replace('\r', "\n");
         self.text.insert_str(self.cursor, &typed);
         self.cursor += typed.len();
     }
 
-    /// Does what the key says; false when the key means nothing to a text.
+    /// Handles a key. Returns false if the editor ignores it.
     pub(crate) fn on(&mut self, key: KeyEvent) -> bool {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn words_go_back_to_the_one_before() {
+    fn control_w_deletes_a_word() {
         let mut editor = Editor::with("one two\u{3000}three  ");
         editor.on(KeyEvent::new(KeyCode::Char('w'), KeyModifiers::CONTROL));
         assert_eq!(editor.text(), "one two\u{3000}");

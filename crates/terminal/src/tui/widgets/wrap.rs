@@ -1,17 +1,17 @@
-//! Wraps text to a width, without leaving anything out.
+//! Wraps text to a width, without cutting it.
 
 use ratatui::text::Span;
 
-/// Returns the columns a text takes on the screen.
+/// Returns the columns of a text on the screen.
 pub(crate) fn width(text: &str) -> usize {
     Span::raw(text).width()
 }
 
-/// Breaks one line of text into lines of at most `room` columns, at spaces where there are any; lines after the first
-/// begin with `indent` spaces. A room of nothing counts as one column.
-pub(crate) fn wrap(text: &str, room: usize, indent: usize) -> Vec<String> {
-    let room = room.max(1);
-    let indent = if indent * 2 < room { indent } else { 0 };
+/// Wraps one line of text into lines with at most `columns` columns, at spaces if possible. Lines after the first begin with
+/// `indent` spaces. Zero columns count as one.
+pub(crate) fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    let indent = if indent * 2 < columns { indent } else { 0 };
     let mut lines = Vec::new();
     let (mut line, mut used) = (String::new(), 0);
     let mut rest = text;
@@ -20,20 +20,20 @@ pub(crate) fn wrap(text: &str, room: usize, indent: usize) -> Vec<String> {
         let (spaces, after) = rest.split_at(word_at);
         let (word, next) = after.split_at(after.find(' ').unwrap_or(after.len()));
         rest = next;
-        if used + spaces.len() + width(word) <= room {
+        if used + spaces.len() + width(word) <= columns {
             line.push_str(spaces);
             line.push_str(word);
             used += spaces.len() + width(word);
             continue;
         }
-        // The spaces between two lines are the end of the first one.
+        // The spaces between two lines belong to the first one.
         if used > 0 {
             lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
             used = indent;
         }
         for character in word.chars() {
             let wide = width(character.encode_utf8(&mut [0; 4]));
-            if used + wide > room && !line.trim_start().is_empty() {
+            if used + wide > columns && !line.trim_start().is_empty() {
                 lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
                 used = indent;
             }
@@ -45,20 +45,20 @@ pub(crate) fn wrap(text: &str, room: usize, indent: usize) -> Vec<String> {
     lines
 }
 
-/// Cuts a text to `room` columns, with a mark where something is left out. For what is shown whole elsewhere.
-pub(crate) fn cut(text: &str, room: usize) -> String {
-    if width(text) <= room {
+/// Cuts a text to `columns` columns, with a mark if it was cut.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
         return text.to_owned();
     }
     let mut kept = String::new();
     for character in text.chars() {
         kept.push(character);
-        if width(&kept) + 1 > room {
+        if width(&kept) + 1 > columns {
             kept.pop();
             break;
         }
     }
-    if room > 0 {
+    if columns > 0 {
         kept.push('…');
     }
     kept
@@ -72,14 +72,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_fit_and_hold_all_of_the_text(text in "[a-z日é ]{0,80}", room in 6_usize..40, indent in 0_usize..4) {
-            let lines = wrap(&text, room, indent);
+        fn lines_fit_and_hold_all_of_the_text(text in "[a-z日é ]{0,80}", columns in 6_usize..40, indent in 0_usize..4) {
+            let lines = wrap(&text, columns, indent);
             for line in &lines {
-                prop_assert!(width(line) <= room, "{line:?} in {lines:?}");
+                prop_assert!(width(line) <= columns, "{line:?} in {lines:?}");
             }
             let joined = lines.concat().replace(' ', "");
             prop_assert_eq!(joined, text.replace(' ', ""));
-            prop_assert!(width(&cut(&text, room)) <= room);
+            prop_assert!(width(&cut(&text, columns)) <= columns);
         }
     }
 

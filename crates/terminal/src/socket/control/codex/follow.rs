@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Prompt, Request, ThreadView, thread_view};
 use crate::socket::control;
 use crate::socket::control::client::ControlClient;
-use crate::socket::control::protocol::{Error, Refusal, ResponseWriter};
+use crate::socket::control::protocol::{Error, Rejection, ResponseWriter};
 use adjutant_app::App;
 use adjutant_base::events::Event;
 use adjutant_codex as codex;
@@ -23,11 +23,11 @@ const MAX_ROWS: u32 = 1000;
 #[derive(Debug, Deserialize, Serialize)]
 pub struct SentPrompt {
     pub thread: String,
-    /// How many turns end before this one begins.
+    /// The number of turns before this one.
     pub ahead: usize,
 }
 
-/// A part of what [`Request::Follow`] tells.
+/// A part of the answer to [`Request::Follow`].
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadUpdate {
@@ -56,9 +56,9 @@ pub struct NumberedItem {
 
 /// The client's calls.
 impl ControlClient {
-    /// Sends a prompt; its turn is reported to the followers of the thread.
-    pub(crate) fn send_codex(&mut self, order: Prompt) -> Result<SentPrompt, Error> {
-        self.ask(&control::Request::Codex(Request::Send(Box::new(order))))
+    /// Sends a prompt. The followers of the thread receive the events of its turn.
+    pub(crate) fn send_codex(&mut self, prompt: Prompt) -> Result<SentPrompt, Error> {
+        self.ask(&control::Request::Codex(Request::Send(Box::new(prompt))))
     }
 
     /// Calls `on_part` with the threads that contain `text`, after every change. Ends with the connection.
@@ -88,8 +88,8 @@ impl ControlClient {
 }
 
 /// Starts or queues the turn of a prompt.
-pub(super) async fn begin(codex: &Codex, order: Prompt) -> Result<StartedTurn, codex::Error> {
-    let Prompt { thread, start } = order;
+pub(super) async fn begin(codex: &Codex, prompt: Prompt) -> Result<StartedTurn, codex::Error> {
+    let Prompt { thread, start } = prompt;
     match thread {
         Some(thread) => match codex.reply(&thread, start.prompt.clone()).await {
             Err(codex::Error::UnknownThread(_)) => codex.adopt(&thread, start.prompt).await,
@@ -100,8 +100,8 @@ pub(super) async fn begin(codex: &Codex, order: Prompt) -> Result<StartedTurn, c
 }
 
 /// Starts or queues the turn of a prompt, without waiting for its end.
-pub(super) async fn send(codex: &Codex, order: Prompt) -> Result<SentPrompt, codex::Error> {
-    let StartedTurn { thread, ahead, .. } = begin(codex, order).await?;
+pub(super) async fn send(codex: &Codex, prompt: Prompt) -> Result<SentPrompt, codex::Error> {
+    let StartedTurn { thread, ahead, .. } = begin(codex, prompt).await?;
     Ok(SentPrompt { thread, ahead })
 }
 
@@ -126,11 +126,11 @@ pub(super) async fn items(
         state: ItemState::Done,
         kind: ItemKind::Other { name: kind.to_owned(), content: Value::Null },
     };
-    let kept = items.into_iter().map(|(row, item)| {
+    let numbered = items.into_iter().map(|(row, item)| {
         let item = item.unwrap_or_else(|| unknown(&row.id, &row.kind));
         NumberedItem { seq: row.seq, item }
     });
-    Ok(kept.collect())
+    Ok(numbered.collect())
 }
 
 pub(super) async fn watch(
@@ -138,15 +138,15 @@ pub(super) async fn watch(
     text: &str,
     limit: u32,
     out: &mut ResponseWriter,
-) -> Result<Value, Refusal> {
+) -> Result<Value, Rejection> {
     let mut events = app.events.subscribe();
     loop {
         out.part(&threads(&app.codex, text, limit).await?).await?;
-        // A receiver that lags has missed an event of this kind, too.
+        // A receiver that lags may have missed such an event, so it continues too.
         while let Ok(event) = events.recv().await
             && !matches!(event, Event::CodexChanged)
         {}
-        // A hub that stops closes the connection.
+        // The hub closes the connection when it stops.
         if app.shutdown.is_cancelled() {
             return Ok(Value::Null);
         }
@@ -158,7 +158,7 @@ pub(super) async fn follow(
     thread: &str,
     limit: u32,
     out: &mut ResponseWriter,
-) -> Result<Value, Refusal> {
+) -> Result<Value, Rejection> {
     let mut events = app.events.subscribe();
     loop {
         let session = app.codex.session(thread);
@@ -177,7 +177,7 @@ pub(super) async fn follow(
         {
             continue;
         }
-        // The next process of the thread has the rest.
+        // Waits for the next process of the thread.
         while app.codex.session(thread).is_none() && !app.shutdown.is_cancelled() {
             // Any event may be about this thread.
             let _ = events.recv().await;
@@ -188,12 +188,12 @@ pub(super) async fn follow(
     }
 }
 
-/// Sends the events of a session; false when some were missed, so that the whole state has to be sent again.
+/// Sends the events of a session. Returns false if some were lost, so that the whole state has to be sent again.
 async fn send_updates(
     session: &SessionHandle,
     after: &mut u64,
     out: &mut ResponseWriter,
-) -> Result<bool, Refusal> {
+) -> Result<bool, Rejection> {
     loop {
         match session.log.next(*after, BATCH_SIZE).await {
             LogRead::Entries(entries) => {

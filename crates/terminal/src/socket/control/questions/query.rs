@@ -6,28 +6,28 @@ use serde_json::Value;
 use super::{QuestionView, Request, failed, pending};
 use crate::socket::control;
 use crate::socket::control::client::ControlClient;
-use crate::socket::control::protocol::{Error, Refusal, to_json};
+use crate::socket::control::protocol::{Error, Rejection, to_json};
 use adjutant_app::App;
 use adjutant_questions::{Filter, Outcome, Question, State, Ticket};
 
-/// Decided questions that a prefix of a ticket is compared with.
+/// Maximum decided questions that are compared with a prefix of a ticket.
 const MAX_RECENT: u32 = 500;
 
-/// Which questions.
+/// Filter of a list of questions.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Query {
-    /// Those that were decided, the newest first, instead of those that wait, the oldest first.
+    /// Decided questions, the newest first, instead of the pending ones, the oldest first.
     pub decided: bool,
-    /// Stands in their title, client or workspace; of decided ones also in message and outcome. Empty is all.
+    /// Text in their title, client or workspace; of decided questions also in message and outcome. Empty matches all.
     pub text: String,
     pub limit: u32,
 }
 
-/// What was found.
+/// A list of questions.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Listed {
     pub questions: Vec<QuestionDetails>,
-    /// How many there are in all.
+    /// The number of all matching questions.
     pub total: u64,
 }
 
@@ -35,9 +35,9 @@ pub struct Listed {
 #[derive(Debug, Deserialize, Serialize)]
 pub struct QuestionDetails {
     pub question: QuestionView,
-    /// Until when its decision may be taken back; milliseconds since 1970.
+    /// The time until which its decision can be undone; milliseconds since 1970.
     pub held_until: Option<i64>,
-    /// Once it is decided.
+    /// After the decision.
     pub outcome: Option<Outcome>,
 }
 
@@ -59,13 +59,13 @@ impl ControlClient {
         self.ask(&control::Request::Questions(Request::List(query)))
     }
 
-    /// Returns one question; of its ticket the beginning is enough.
+    /// Returns a question by the prefix of its ticket.
     pub fn one_question(&mut self, ticket: &str) -> Result<QuestionDetails, Error> {
         self.ask(&control::Request::Questions(Request::Show { ticket: ticket.to_owned() }))
     }
 }
 
-pub(super) async fn list(app: &App, query: Query) -> Result<Value, Refusal> {
+pub(super) async fn list(app: &App, query: Query) -> Result<Value, Rejection> {
     let Query { decided, text, limit } = query;
     let (questions, total) = if decided {
         let filter = Filter { text: (!text.is_empty()).then_some(text), kind: None };
@@ -73,42 +73,42 @@ pub(super) async fn list(app: &App, query: Query) -> Result<Value, Refusal> {
         (page.questions, page.total)
     } else {
         let (mut questions, total) = pending(app).await.map_err(failed)?;
-        let wanted = text.to_lowercase();
-        let holds = |said: &str| said.to_lowercase().contains(&wanted);
-        questions.retain(|one| holds(&one.title) || holds(&one.client) || holds(&one.workspace));
-        let total = if wanted.is_empty() { total } else { questions.len() as u64 };
+        let text = text.to_lowercase();
+        let matches = |field: &str| field.to_lowercase().contains(&text);
+        questions.retain(|one| matches(&one.title) || matches(&one.client) || matches(&one.workspace));
+        let total = if text.is_empty() { total } else { questions.len() as u64 };
         questions.truncate(limit as usize);
         (questions, total)
     };
     to_json(&Listed { questions: questions.into_iter().map(QuestionDetails::from).collect(), total })
 }
 
-pub(super) async fn show(app: &App, begin: &str) -> Result<Value, Refusal> {
-    let ticket = match Ticket::parse(begin) {
+pub(super) async fn show(app: &App, prefix: &str) -> Result<Value, Rejection> {
+    let ticket = match Ticket::parse(prefix) {
         Some(ticket) => ticket,
-        None => find_by_prefix(app, begin).await?,
+        None => find_by_prefix(app, prefix).await?,
     };
     let question = app.questions.get(&ticket).await.map_err(failed)?;
     to_json(&QuestionDetails::from(question))
 }
 
 /// Returns the ticket with this prefix, among the pending and the recently decided questions.
-async fn find_by_prefix(app: &App, begin: &str) -> Result<Ticket, Refusal> {
+async fn find_by_prefix(app: &App, prefix: &str) -> Result<Ticket, Rejection> {
     let (mut questions, _) = pending(app).await.map_err(failed)?;
     questions
         .extend(app.questions.history(&Filter::default(), None, MAX_RECENT).await.map_err(failed)?.questions);
-    let wanted = begin.trim().to_ascii_lowercase();
+    let prefix = prefix.trim().to_ascii_lowercase();
     let mut found: Vec<Ticket> = questions.into_iter().map(|question| question.ticket).collect();
-    found.retain(|ticket| !wanted.is_empty() && ticket.as_str().starts_with(&wanted));
+    found.retain(|ticket| !prefix.is_empty() && ticket.as_str().starts_with(&prefix));
     found.dedup();
     match found.as_slice() {
         [ticket] => Ok(ticket.clone()),
-        [] => Err(refusal(format!("unknown question `{begin}`"))),
-        several => Err(refusal(format!("{} questions begin with `{begin}`", several.len()))),
+        [] => Err(rejection(format!("unknown question `{prefix}`"))),
+        several => Err(rejection(format!("{} questions begin with `{prefix}`", several.len()))),
     }
 }
 
-fn refusal(message: String) -> Refusal {
-    let hint = "`adjutant questions list` names those that wait, with --decided those that were decided";
-    Refusal { message, hints: vec![hint.to_owned()] }
+fn rejection(message: String) -> Rejection {
+    let hint = "`adjutant questions list` lists the pending questions, with --decided the decided ones";
+    Rejection { message, hints: vec![hint.to_owned()] }
 }

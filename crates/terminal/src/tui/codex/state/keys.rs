@@ -5,7 +5,7 @@ use std::time::Instant;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{Focus, Newer, ViewState};
-use crate::tui::codex::form::Step;
+use crate::tui::codex::form::KeyResult;
 use crate::tui::codex::messages::{Action, Effect};
 use crate::tui::widgets::text_input::Editor;
 use adjutant_codex::approval::Decision;
@@ -40,7 +40,7 @@ impl ViewState {
         Vec::new()
     }
 
-    /// Keys that mean the same everywhere; nothing for what is left to the place that has the keyboard.
+    /// Handles keys that are the same everywhere; `None` for keys of the focused element.
     fn on_control(&mut self, letter: char, now: Instant) -> Option<Vec<Effect>> {
         match letter {
             'c' => Some(vec![self.interrupt(now)]),
@@ -49,7 +49,7 @@ impl ViewState {
             }
             'o' => {
                 if let Some(panel) = &mut self.panel {
-                    panel.whole = !panel.whole;
+                    panel.expanded = !panel.expanded;
                     panel.top = 0;
                 }
                 Some(Vec::new())
@@ -58,12 +58,12 @@ impl ViewState {
         }
     }
 
-    /// The first one ends the turn, the second leaves it alone, and the view.
+    /// The first Ctrl-C ends the turn, the second only the view.
     fn interrupt(&mut self, now: Instant) -> Effect {
         match self.open.as_ref().map(|open| open.id.clone()) {
             Some(thread) if self.is_busy() && !self.interrupting => {
                 self.interrupting = true;
-                self.say("interrupting the turn; Ctrl-C once more leaves".to_owned(), now);
+                self.notify("interrupting the turn; another Ctrl-C leaves".to_owned(), now);
                 Effect::Run(Action::Interrupt { thread })
             }
             _ => Effect::Quit,
@@ -71,25 +71,25 @@ impl ViewState {
     }
 
     fn decide(&mut self, letter: char, now: Instant) -> Option<Effect> {
-        let asked = self.asked()?;
-        let approval = asked.id.clone();
+        let pending = self.pending_approval()?;
+        let approval = pending.id.clone();
         let decision = match letter {
             'y' => Decision::Approve,
             's' => Decision::ApproveForSession,
             'd' => Decision::Deny { note: None },
             _ => Decision::Abort,
         };
-        let says_yes = matches!(decision, Decision::Approve | Decision::ApproveForSession);
-        let offered = asked.choices.contains(&decision);
-        if let Some(why) = self.not_yet(now).filter(|_| says_yes) {
-            self.say(why.to_owned(), now);
+        let is_approving = matches!(decision, Decision::Approve | Decision::ApproveForSession);
+        let offered = pending.choices.contains(&decision);
+        if let Some(reason) = self.why_not_yet(now).filter(|_| is_approving) {
+            self.notify(reason.to_owned(), now);
             return None;
         }
-        if letter == 'y' && asked.kind.is_form() {
+        if letter == 'y' && pending.kind.is_form() {
             return self.fill();
         }
-        if says_yes && !offered {
-            self.say("this approval cannot be answered with that key".to_owned(), now);
+        if is_approving && !offered {
+            self.notify("Codex does not offer this answer".to_owned(), now);
             return None;
         }
         let typed = Some(self.editor.text().trim().to_owned()).filter(|note| !note.is_empty());
@@ -103,13 +103,13 @@ impl ViewState {
         Some(Effect::Run(Action::Decide { approval, decision }))
     }
 
-    /// Goes to the form, and from there hands in what is filled in.
+    /// Focuses the form; sends it if it is focused already.
     fn fill(&mut self) -> Option<Effect> {
         if self.focus == Focus::Form {
             return self.send_form();
         }
         let panel = self.panel.as_mut().filter(|panel| panel.form.is_some())?;
-        panel.whole = true;
+        panel.expanded = true;
         self.focus = Focus::Form;
         None
     }
@@ -122,12 +122,12 @@ impl ViewState {
 
     fn on_form(&mut self, key: KeyEvent) -> Option<Effect> {
         match self.form_mut()?.on(key) {
-            Step::Stay => None,
-            Step::Leave => {
+            KeyResult::Stay => None,
+            KeyResult::Leave => {
                 self.focus = Focus::Input;
                 None
             }
-            Step::Send => self.send_form(),
+            KeyResult::Send => self.send_form(),
         }
     }
 
@@ -160,7 +160,7 @@ impl ViewState {
             KeyCode::Char('j') if control => self.editor.insert("\n"),
             KeyCode::Enter => {
                 let text = self.editor.text().trim().to_owned();
-                // The thread that is on its way takes the next prompt when it is there.
+                // The next prompt waits until the new thread has started.
                 if text.is_empty() || self.starting {
                     return None;
                 }
@@ -184,8 +184,8 @@ impl ViewState {
         match key.code {
             KeyCode::Esc | KeyCode::Char('i') => self.focus_on(Focus::Input),
             KeyCode::Char('/') => self.search = Some(Editor::default()),
-            KeyCode::Char('n') => self.find(self.found.clone(), Newer::No, now),
-            KeyCode::Char('N') => self.find(self.found.clone(), Newer::Yes, now),
+            KeyCode::Char('n') => self.find(self.last_search.clone(), Newer::No, now),
+            KeyCode::Char('N') => self.find(self.last_search.clone(), Newer::Yes, now),
             code => {
                 let transcript = &mut self.open.as_mut()?.transcript;
                 match code {
@@ -196,7 +196,7 @@ impl ViewState {
                     KeyCode::Enter | KeyCode::Char(' ') => transcript.toggle(theme),
                     KeyCode::Char('c' | 'y') => {
                         let text = transcript.chosen_text()?;
-                        self.say("copied".to_owned(), now);
+                        self.notify("copied".to_owned(), now);
                         return Some(Effect::Copy(text));
                     }
                     _ => {}
@@ -245,10 +245,11 @@ impl ViewState {
     }
 
     fn page(&mut self, pages: isize) {
-        if let Some(panel) = self.panel.as_mut().filter(|panel| panel.whole) {
+        if let Some(panel) = self.panel.as_mut().filter(|panel| panel.expanded) {
             let step = panel.height.saturating_sub(1).max(1);
-            let most = panel.lines.len().saturating_sub(panel.height);
-            panel.top = panel.top.saturating_add_signed(pages * isize::try_from(step).unwrap_or(1)).min(most);
+            let max_top = panel.lines.len().saturating_sub(panel.height);
+            panel.top =
+                panel.top.saturating_add_signed(pages * isize::try_from(step).unwrap_or(1)).min(max_top);
         } else if self.focus == Focus::Threads {
             let step = isize::try_from(self.threads.len().min(10)).unwrap_or(1);
             let last = self.threads.len().saturating_sub(1);
