@@ -12,6 +12,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::output::{self, Failure};
 use super::shutdown_signal::ShutdownSignal;
+use super::source_files;
 use super::tasks::progress::Progress;
 use super::tasks::{result, short, span};
 use super::{Common, hub_client};

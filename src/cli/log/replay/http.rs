@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{EXIT_TIMEOUT, MAX_LINE_BYTES, QUEUE_SIZE, ReplayArgs, on_line, pause_of, write_report};
 use crate::cli::output::{self, Failure};
 use crate::cli::shutdown_signal::ShutdownSignal;
+use crate::cli::source_files;
 use adjutant_host::recorder::http_head::{HEADERS, Head, SESSION};
 use adjutant_host::recorder::replay::{Due, Player, answer_line};
 use adjutant_http as http;
