@@ -316,7 +316,7 @@ fn no_command_opens_what_is_not_a_regular_file() {
     let fifo = home.path().join("fifo.agent.md");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let fifo = fifo.to_str().unwrap();
-    home.run(["users", "add", "ann"], "");
+    home.run(["users", "add", "Ann", "--id", "ann", "--time-zone", "Europe/Berlin"], "");
     for arguments in [
         &["prompts", "lint", fifo][..],
         &["prompts", "lint", "/dev/null"],

@@ -115,7 +115,7 @@ fn home(request: &Value, phone: &Ntfy, body: bool) -> Home {
     let config = home.path().join(".adjutant/config.toml");
     let config = std::fs::read_to_string(config).unwrap();
     let phone = format!(
-        "[phone]\nserver = \"{}\"\ntopic = \"bell\"\nreply_topic = \"back\"\nbody = {body}\n",
+        "[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\nreply_topic = \"back\"\nbody = {body}\n",
         phone.url()
     );
     home.write(".adjutant/config.toml", format!("{config}{phone}"));
