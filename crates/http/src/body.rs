@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 
-/// How long a body may take to arrive.
+/// Timeout for a whole body to arrive.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A rejected or incomplete body.

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use adjutant_agents::TcpConnection;
 use adjutant_host::process;
 
-/// How long the client may take to acknowledge a response after its last byte was sent.
+/// Timeout for the client to acknowledge a response after its last byte was sent.
 const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The first and the longest pause before the connection is checked: the last bytes may still be on their way to the

@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 use adjutant_agents::TcpConnection;
 
-/// How long a client may take from a connection's start, or from the last response, to the end of the next head.
-/// Bounds both a slowly arriving head and an unused connection.
+/// Timeout from a connection's start, or from the last response, to the end of the next head. Bounds both a slowly
+/// arriving head and an unused connection.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Bytes of a request's head, and of what is buffered for writing.

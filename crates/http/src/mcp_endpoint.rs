@@ -386,7 +386,7 @@ impl Denied {
     }
 }
 
-/// Returns the request for rmcp with the message encoded anew, so that rmcp reads exactly the checked message.
+/// Returns the request for rmcp with the message encoded again, so that rmcp reads exactly the checked message.
 fn rewritten(parts: request::Parts, message: &ClientJsonRpcMessage) -> Option<request::Request<Full<Bytes>>> {
     let bytes = serde_json::to_vec(message)
         .inspect_err(|reason| tracing::error!(%reason, "a message that was read cannot be written"))

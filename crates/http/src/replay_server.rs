@@ -27,7 +27,7 @@ use adjutant_host::recorder::replay::{Due, Heard, Player};
 
 /// Maximum bytes of a body; a longer one is not compared.
 const LONGEST: usize = 32 << 20;
-/// How long open responses may continue after `stop`.
+/// Time for which open responses may continue after `stop`.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// A player, and the requests that wait for its messages.

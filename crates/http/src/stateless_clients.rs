@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use adjutant_app::App;
 use adjutant_app::client_registry::{ClientHandle, ConnectionKind, UNNAMED};
 
-/// How long a client is shown after its last request.
+/// Time for which a client is shown after its last request.
 const PRESENCE_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Maximum number of rows; a new row replaces the one that was silent longest.

@@ -10,7 +10,7 @@ use super::question::{AskResult, Asker, Draft, Ticket};
 use super::{rows, validate};
 use adjutant_store::questions;
 
-/// How long a repeated question waits for an outcome that is on its way to the same asker.
+/// Time that a repeated question waits for an outcome that is on its way to the same asker.
 const MAX_DELIVERY: Duration = Duration::from_secs(5);
 
 impl Questions {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// How often a waiter reads the store without a notification, for changes by other hubs on a shared store.
+/// Interval at which a waiter reads a shared store without a notification, for changes by other hubs.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Counters of changes of the questions and streams that have a waiter, by id.

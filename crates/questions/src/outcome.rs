@@ -142,6 +142,6 @@ pub struct Outcome {
     pub by: DecidedBy,
     pub through: Channel,
     pub at: Millis,
-    /// How long channels had shown the question by then.
+    /// The time that channels had shown the question for by then.
     pub seen_ms: Millis,
 }

@@ -103,7 +103,7 @@ pub struct Draft {
     /// At least one.
     pub fields: Vec<Field>,
     pub level: Level,
-    /// How long the question waits for the user; `None` is the default of the settings.
+    /// The time that the question waits for the user; `None` is the default of the settings.
     pub timeout: Option<Duration>,
     pub default: Option<DefaultAnswer>,
     /// Values of the options that deny: an answer with one of them is final at once.
@@ -253,7 +253,7 @@ pub struct Question {
     pub state: State,
 }
 
-/// Whether an asker is connected for the outcome. The outcome is kept and delivered in any case.
+/// The presence of the askers that wait for the outcome. The outcome is kept and delivered in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskerPresence {

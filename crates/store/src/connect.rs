@@ -18,12 +18,12 @@ use adjutant_base::config::Database;
 
 /// Connections that read at the same time; SQLite has a thread for each.
 const READERS: u32 = 4;
-/// How long a verb waits for a connection before it fails.
+/// Timeout of a verb that waits for a connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long to retry a file that another process holds, and how often: as long as `busy_timeout` in [`PRAGMAS`].
+/// Timeout and interval of retries for a file that another process holds; as long as `busy_timeout` in [`PRAGMAS`].
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// How long a reader may be idle before it is closed and its memory freed.
+/// Time after which an idle reader is closed and its memory freed.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Settings of every SQLite connection. FULL makes a commit wait for the disk; in WAL mode readers never wait for

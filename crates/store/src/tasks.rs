@@ -180,7 +180,7 @@ impl State {
         Self::ALL.into_iter().find(|state| state.as_str() == name)
     }
 
-    /// Whether the state is final.
+    /// Returns whether the state is final.
     pub fn is_ended(self) -> bool {
         matches!(self, Self::Ended(_))
     }

@@ -21,7 +21,7 @@ row! {
     }
 }
 
-/// Which entries are asked for.
+/// The filter of the timeline; the default is all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Found in the text, the actor, the kind or the id, in any case (beyond ASCII, as written); empty means all.

@@ -18,7 +18,7 @@ use super::Error;
 const BATCH_SIZE: usize = 128;
 /// Verbs in the queue at most; the caller of the next one waits for a place.
 const MAX_QUEUED: usize = 1024;
-/// How often a verb is tried that lost a race against another hub, before its caller gets the error.
+/// Attempts at a verb that loses races against other hubs, before its caller gets the error.
 const MAX_TRIES: usize = 5;
 
 /// Makes hubs that share a PostgreSQL write one after the other, as processes that share an SQLite file do. This rules

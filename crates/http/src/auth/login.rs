@@ -13,10 +13,10 @@ use subtle::ConstantTimeEq;
 use super::secret_file::{Secret, WatchedFile, logged, random, read_or_make};
 use adjutant_base::text::hex;
 
-/// How long a link stays valid until it is opened.
+/// Time for which an unopened link stays valid.
 const LINK_LIFE: Duration = Duration::from_mins(2);
 
-/// How long a browser stays logged in.
+/// Time for which a browser stays logged in.
 pub(crate) const COOKIE_LIFE: Duration = Duration::from_hours(30 * 24);
 
 /// Maximum number of pending links; a new one replaces the oldest.

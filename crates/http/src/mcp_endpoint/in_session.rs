@@ -24,10 +24,10 @@ use crate::sessions::Session;
 use adjutant_mcp::error::{self, Refusal};
 use adjutant_mcp::protocol_version::Revision;
 
-/// How long a request waits for its answer before it gets an event stream.
+/// Time that a request waits for its answer before it gets an event stream.
 const JSON_ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// How often a silent stream shows that it is alive.
+/// Interval at which a silent stream shows that it is alive.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 impl<H: ServerHandler> Endpoint<H> {

@@ -34,7 +34,7 @@ use adjutant_questions::{Asker, Delivery as Delivered, Error, Questions, Route};
 /// Longest wait that a caller may ask for.
 const MAX_WAIT: Duration = Duration::from_hours(1);
 
-/// How often a silent stream shows that it is alive, and looks for decisions by other hubs.
+/// Interval at which a silent stream shows that it is alive and queries decisions by other hubs.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Maximum number of characters of a caller's name.

@@ -36,7 +36,7 @@ const RECORD_RESULT: &str = "\
     UPDATE notifications SET status = $3, try_at = $4, sent_at = $5, error = $6, lease_owner = NULL, \
         lease_until = NULL, updated_at = $7 WHERE id = $1 AND attempts = $2 AND status IN ('sending', 'unknown')";
 
-/// Notifications in sending with an expired lease.
+/// Notifications in the state `sending` with an expired lease.
 const EXPIRED: &str = select_notifications!("WHERE n.status = 'sending' AND n.lease_until < $1 LIMIT $2");
 
 /// Overdue notifications that were never tried, or were held until now.
@@ -147,8 +147,8 @@ pub async fn record_attempt(store: &Store, result: AttemptResult) -> Result<bool
     store.write(result, verb).await
 }
 
-/// Returns notifications in sending with a lease that expired before `now`: their hub has gone, and may or may not
-/// have sent them.
+/// Returns notifications in the state `sending` with a lease that expired before `now`: their hub has ended, and may
+/// or may not have sent them.
 pub async fn expired_sendings(store: &Store, now: Millis, limit: u32) -> Result<Vec<NotificationRow>, Error> {
     let mut connection = store.read().await?;
     Ok(sqlx::query_as(EXPIRED).bind(now).bind(i64::from(limit)).fetch_all(&mut *connection).await?)

@@ -1,4 +1,4 @@
-//! Heartbeats of running turns, and the end of turns after their hub has gone.
+//! Heartbeats of running turns, and the end of turns after their hub has ended.
 
 use super::{NewItem, append};
 use crate::{Error, Millis, Store, verb};

@@ -185,7 +185,7 @@ pub struct WaitingAsker {
     pub asker: String,
     pub session: String,
     pub now: Millis,
-    /// How long the asker may be silent from now on; `None` while its call or its connection lasts.
+    /// The time that the asker may be silent from now on; `None` while its call or its connection lasts.
     pub lease: Option<Millis>,
 }
 
