@@ -9,7 +9,7 @@
 //! Browsers do not separate cookies by port: a program that runs a web server on this host's loopback could be sent the
 //! cookie. On a machine of one user such a program can read the files anyway; on a shared machine, switch HTTP off.
 //!
-//! A page cannot be made to act by another site: the guard rejects foreign origins, and the cookie is `SameSite=Strict`.
+//! Another site cannot make a page act: the guard rejects foreign origins, and the cookie is `SameSite=Strict`.
 
 mod agent_tokens;
 mod login;

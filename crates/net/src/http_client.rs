@@ -1,6 +1,6 @@
 //! HTTP requests to other servers. The only place that opens an outgoing HTTP connection.
 //!
-//! Every request has a timeout and every response a maximum size, and a redirect never sends a password to another host.
+//! Every request has a timeout, every response a maximum size, and a redirect never sends a password to another host.
 //! Proxies of the environment are not used, so that only hosts of the configuration are contacted.
 
 use std::sync::OnceLock;

@@ -1,7 +1,8 @@
 //! The approval passphrase, which an answer to a question of level `high` must prove.
 //!
-//! The home keeps an argon2id verifier, never the passphrase. Wrong passphrases cost time, so that a guess is expensive.
-//! SECURITY.md lists what this resists. It does not resist a process of the same user that rewrites the files of the hub.
+//! The home keeps an argon2id verifier, never the passphrase. Wrong passphrases cost time, so that guessing is
+//! expensive. SECURITY.md lists the attacks that this resists; a process of the same user that rewrites the files of
+//! the hub is not among them.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};

@@ -338,7 +338,8 @@ pub struct AuditEntry {
     pub at: Millis,
     /// `asked`, `asked_again`, `rung`, `seen`, `snoozed`, `answered`, `taken_back`, `default`, `declined`, `dismissed`,
     /// `timed_out`, `cancelled`, `client_gone`, `final`, `refused` (a wrong passphrase), `form_closed`, `unfit`,
-    /// `link_followed` and `no_form` (see [`ElicitationFailure`]), `silent` and `heard` (see [`AskerPresence`]), `delivered`.
+    /// `link_followed` and `no_form` (see [`ElicitationFailure`]), `silent` and `heard` (see [`AskerPresence`]),
+    /// `delivered`.
     pub kind: String,
     /// The channel or the recipient; may be empty.
     pub who: String,

@@ -43,7 +43,7 @@ impl std::fmt::Debug for Desktop {
 }
 
 impl Desktop {
-    /// Shows a message, which replaces the one with its key. Its buttons are left out, because any program on the desktop
+    /// Shows a message, which replaces the one with its key. Leaves its buttons out, because any program on the desktop
     /// can click them.
     pub async fn show(&self, message: &Message) -> Result<(), Error> {
         let (message, shown, newest_calls) = (message.clone(), self.shown.clone(), self.newest_calls.clone());

@@ -110,8 +110,8 @@ impl Ntfy {
         if response.status().is_success() { Ok(()) } else { Err(Error::Status(response.status().as_u16())) }
     }
 
-    /// Reads the reply topic until `stop` and sends the nonce of each pressed button to `pressed`. Does nothing without a
-    /// reply topic.
+    /// Reads the reply topic until `stop` and sends the nonce of each pressed button to `pressed`. Does nothing without
+    /// a reply topic.
     pub async fn listen(&self, pressed: Sender<String>, stop: CancellationToken) {
         let Some(topic) = &self.config.reply_topic else { return };
         let url = format!("{}/json", self.url(topic));
