@@ -35,7 +35,7 @@ pub(crate) enum Error {
     Unwritable { path: PathBuf, reason: String },
     #[error("{} cannot be changed: {fault}", path.display())]
     Text { path: PathBuf, fault: Fault },
-    #[error("{} has another server with the name `{NAME}`: {entry}", path.display())]
+    #[error("{} has another server of the name `{NAME}`: {entry}", path.display())]
     Foreign { path: PathBuf, entry: String },
     #[error("{} changed meanwhile; nothing was written", path.display())]
     Changed { path: PathBuf },

@@ -103,7 +103,7 @@ impl DelegateArgs {
             let hint = |failure: Failure| failure.hint("name a file with a JSON Schema");
             let text = source_files::read(&file).map_err(hint)?;
             serde_json::from_str(&text).map_err(|error| {
-                hint(Failure::new(format!("cannot read the schema {}: {error}", file.display())))
+                hint(Failure::new(format!("cannot use the schema {}: {error}", file.display())))
             })
         });
         Ok(DelegateRequest {

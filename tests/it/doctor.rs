@@ -633,8 +633,8 @@ fn a_machine_with_everything_is_all_green() {
         String::from_utf8(told.stdout).unwrap()
     };
     assert!(run(&[]).contains("\n  adjutant install "));
-    home.write(".adjutant/desk-passphrase", "");
-    clinic.mode("desk-passphrase", 0o600);
+    home.write(".adjutant/approval-passphrase", "");
+    clinic.mode("approval-passphrase", 0o600);
     run(&["install", "--yes"]);
     run(&["serve", "--background"]);
     let _hub = EndsHub(home);

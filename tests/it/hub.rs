@@ -431,7 +431,11 @@ fn whatever_else_answers_on_the_socket_is_said_as_it_is() {
         ("HTTP/1.1 400 Bad Request\n", "the program that answers is not a hub", "start one"),
         (r#"{"error": "full"}"#, "the hub rejected this: full", "doctor"),
         (other, "no server `prompts`", "restart the older one"),
-        (r#"{"adjutant": "0.0.1", "hello": 0}"#, "do not understand each other", "stop it where it runs"),
+        (
+            r#"{"adjutant": "0.0.1", "hello": 0}"#,
+            "do not understand each other",
+            "restart the hub, which is older: stop it",
+        ),
     ];
     for (answer, said, hint) in cases {
         let desk = Desk::new();

@@ -111,7 +111,7 @@ fn what_cannot_be_changed_is_told_with_its_line() {
     let hook = set("{\n\"hooks\": {\"a\": {}}}", &["hooks", "a", "0"], &Value::Null).unwrap_err();
     assert_eq!(hook.to_string(), "line 2: `hooks.a` is not a list");
     assert_eq!(told("[]"), "line 1: the content of the file is not an object");
-    assert_eq!(told("{\"servers\": {},\n\"servers\": {}}"), "line 2: `servers` is there twice");
+    assert_eq!(told("{\"servers\": {},\n\"servers\": {}}"), "line 2: `servers` is a duplicate");
 }
 
 /// A text with members, comments and white space in any place.

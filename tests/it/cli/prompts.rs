@@ -326,8 +326,7 @@ fn no_command_opens_what_is_not_a_regular_file() {
         &["events", "import", "ann", fifo],
         &["events", "import", "ann", "https://example.org/c/", "--login", "ann", "--password-file", fifo],
         &["delegate", "reviewer", "Look.", "--schema", fifo],
-        &["log", "show", fifo],
-        &["mcp", "agents", "--runner-config", fifo],
+        &["mcp", "agents", "--agents-dir", "/", "--runner-config", fifo],
     ] {
         let refused = home.run(arguments, "");
         let all = format!("{}{}", refused.stdout, refused.stderr);

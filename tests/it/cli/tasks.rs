@@ -182,7 +182,7 @@ fn what_cannot_be_delegated_is_said_in_words() {
         (&["delegate", "doer", "x", "--permission", "full"], 1, &["allows `workspace-write`, not `full`"]),
         (&["delegate", "doer", "x", "--timeout", "soon"], 2, &["use a time such as 30s, 5m, 2h or 1d"]),
         (&["delegate", "doer", "x", "--check", "a | b"], 2, &["no shell runs it"]),
-        (&["delegate", "doer", "x", "--schema", "nowhere"], 1, &["cannot read the schema nowhere"]),
+        (&["delegate", "doer", "x", "--schema", "nowhere"], 1, &["cannot read nowhere"]),
         (
             &["tasks", "show", "zzzz"],
             1,

@@ -57,7 +57,7 @@ fn a_broken_file_is_told_with_its_line_and_left_alone() {
     refused(
         &home,
         &["install", "codex"],
-        &["line 2: `mcp_servers` is not a table", "hint: change that by hand"],
+        &["line 2: `mcp_servers` is not a separate table", "hint: change the file by hand"],
     );
     home.write(".cursor/mcp.json", "{\"mcpServers\": {},\n\"mcpServers\": {}}");
     refused(&home, &["install", "cursor"], &["line 2: `mcpServers` is a duplicate"]);

@@ -18,7 +18,7 @@ use crate::support::terminal::Terminal;
 use crate::support::{EndsHub, Home, Peer};
 
 /// What `said` holds when the hub has refused.
-const REFUSED: &str = "this is for people";
+const REFUSED: &str = "only the user may do this";
 
 /// Answers the only question, and writes down what the hub says.
 const ANSWER: &str = r#"{ "$BIN" inbox --plain <answer >said 2>&1; : >ended; }"#;
@@ -267,7 +267,7 @@ fn a_terminal_gives_the_passphrase_once_and_for_itself_alone() {
     let place = Place::new();
     let _hub = Serving::socket_hub(&place.home);
     let mut set = Terminal::start(&place.home, &["passphrase"], 100, 30, &[]);
-    for prompt in ["New passphrase:", "The same again:"] {
+    for prompt in ["New passphrase:", "Repeat the passphrase:"] {
         set.shows(prompt);
         set.send("correct horse\r");
     }

@@ -240,7 +240,7 @@ impl Person {
     }
 
     /// A person who looks on.
-    pub(super) fn watch(home: &Home) -> Self {
+    pub(crate) fn watch(home: &Home) -> Self {
         let mut person = Self::enter(home);
         person.0.get_mut().write_all(b"{\"questions\":\"follow\"}\n").unwrap();
         person
@@ -258,7 +258,7 @@ impl Person {
     }
 
     /// Looks on until a question with this title is shown with this word on who waits for it, and returns it.
-    pub(super) fn waiting(&mut self, title: &str, waits: &str) -> Value {
+    pub(crate) fn waiting(&mut self, title: &str, waits: &str) -> Value {
         loop {
             let told = self.hear();
             let question = &told["part"]["question"];
@@ -342,7 +342,7 @@ pub(super) fn request(id: &str, title: &str) -> Value {
 }
 
 /// The relay below the shell of a client of the hub.
-pub(super) fn relay_of(peer: &Peer) -> Pid {
+pub(crate) fn relay_of(peer: &Peer) -> Pid {
     let shell = peer.child.id();
     let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
     Pid::from_raw(children.split_whitespace().next().unwrap().parse().unwrap()).unwrap()

@@ -74,10 +74,10 @@ mod tests {
     fn spans_are_parsed_with_their_unit() {
         let read = |text| read_span(text).map(|length| length.as_secs());
         assert_eq!(
-            (read("90"), read("90s"), read("10 min"), read("2h")),
-            (Some(90), Some(90), Some(600), Some(7200))
+            (read("90"), read("90s"), read("10 min"), read("2h"), read("1d")),
+            (Some(90), Some(90), Some(600), Some(7200), Some(86_400))
         );
-        for wrong in ["", "m", "1d", "-1", "1.5h", "99999999999999999h"] {
+        for wrong in ["", "m", "1w", "-1", "1.5h", "99999999999999999h"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

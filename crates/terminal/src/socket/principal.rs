@@ -104,7 +104,7 @@ impl ControlPeer {
     pub(super) fn principal(&self) -> Principal {
         let unseen = || {
             Principal::Agent(
-                "this is for people, and the process that asks cannot be seen from the hub".to_owned(),
+                "only the user may do this, and the hub cannot see the process that asks".to_owned(),
             )
         };
         let Some(pid) = self.pid else { return unseen() };
@@ -114,7 +114,7 @@ impl ControlPeer {
             || line.iter().any(|process| process::is_marked(process.pid))
         {
             return Principal::Agent(format!(
-                "this is for people, and process {pid} belongs to a task that was delegated to an agent"
+                "only the user may do this, and process {pid} belongs to a task of an agent"
             ));
         }
         let session = session(&line);
@@ -130,7 +130,7 @@ impl ControlPeer {
             if let Some((_, agent)) = agent {
                 let name = process::program(agent.pid).map_or_else(String::new, |name| format!("`{name}`, "));
                 return Principal::Agent(format!(
-                    "this is for people, and process {pid} was started by an agent: {name}process {}, \
+                    "only the user may do this, and an agent started process {pid}: {name}process {}, \
                      is connected to this hub; use a terminal that the agent did not start",
                     agent.pid
                 ));
@@ -143,7 +143,7 @@ impl ControlPeer {
         let unproven = |missing: &str| {
             let remedy = if has_passphrase { PROVE_IT } else { SET_A_PASSPHRASE };
             Principal::Unproven {
-                missing: format!("this is for people, and {missing}; {remedy}"),
+                missing: format!("only the user may do this, and {missing}; {remedy}"),
                 needs_passphrase: has_passphrase && session.is_some(),
             }
         };
