@@ -76,7 +76,7 @@ pub(super) fn run(args: AgentsArgs, common: Common) -> Result<ExitCode, Failure>
     match args.command {
         Command::List(args) => list::run(&args, common),
         Command::Show(args) => show::run(&args, common),
-        Command::Lint(args) => lint::run(args, common),
+        Command::Lint(args) => lint::run(&args, common),
         Command::New(args) => new::run(&args, common),
         Command::Import(args) => import::run(args, common),
         Command::Trust(args) => trust::run(&args, common),

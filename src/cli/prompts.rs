@@ -78,10 +78,10 @@ pub(super) fn run(args: PromptsArgs, common: Common) -> Result<ExitCode, Failure
         Command::List(args) => list::run(&args, common),
         Command::Show(args) => show::run(&args, common),
         Command::Expand(args) => expand::run(args, common),
-        Command::Lint(args) => lint::run(args, common),
+        Command::Lint(args) => lint::run(&args, common),
         Command::New(args) => new::run(&args, common),
         Command::Import(args) => import::run(args, common),
-        Command::Export(args) => export::run(args, common),
+        Command::Export(args) => export::run(&args, common),
     }
 }
 

@@ -46,7 +46,9 @@ pub(super) struct LogoutArgs {}
 pub(super) fn run(args: TokensArgs, common: Common) -> Result<ExitCode, Failure> {
     let home = common.config(Roots::User)?.home;
     match args.command {
-        Command::Add { name } => output::data(&http::add_agent_token(&home, &name).map_err(failure)?)?,
+        Command::Add { name } => {
+            output::data(&http::add_agent_token(&home, &name).map_err(|error| failure(&error))?)?;
+        }
         Command::List { json: as_json } => {
             let tokens = http::agent_tokens(&home)?;
             let created = |token: &http::AgentToken| stamp(instant(token.created_at));
@@ -60,7 +62,9 @@ pub(super) fn run(args: TokensArgs, common: Common) -> Result<ExitCode, Failure>
                 }
             }
         }
-        Command::Revoke { name } => http::revoke_agent_token(&home, &name).map_err(failure)?,
+        Command::Revoke { name } => {
+            http::revoke_agent_token(&home, &name).map_err(|error| failure(&error))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -72,8 +76,8 @@ pub(super) fn log_out(_args: &LogoutArgs, common: Common) -> Result<ExitCode, Fa
     Ok(ExitCode::SUCCESS)
 }
 
-fn failure(error: http::AgentTokenError) -> Failure {
-    let failure = Failure::new(&error);
+fn failure(error: &http::AgentTokenError) -> Failure {
+    let failure = Failure::new(error);
     match error {
         http::AgentTokenError::Name(_) => failure.into_usage(),
         http::AgentTokenError::Taken(_) | http::AgentTokenError::Full => {

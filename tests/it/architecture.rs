@@ -109,7 +109,11 @@ fn the_map_names_what_exists() {
     }
     // Where the crate is clear, a path is shortened at its beginning.
     let sources = sources();
-    for path in page.split('`').skip(1).step_by(2).filter(|text| text.ends_with(".rs") && !text.contains('<'))
+    for path in page
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|text| text.split('.').next_back() == Some("rs") && !text.contains('<'))
     {
         let exists = root().join(path).exists() || sources.iter().any(|source| source.path.ends_with(path));
         assert!(exists, "ARCHITECTURE.md names {path}, which does not exist");

@@ -87,7 +87,9 @@ impl App {
         channel: Channel,
     ) -> Result<(), codex::Error> {
         let fields = mapping::fields(approval);
-        let answer = answer.fit(&fields, self.questions.settings().max_answer_bytes).map_err(rejected)?;
+        let answer = answer
+            .fit(&fields, self.questions.settings().max_answer_bytes)
+            .map_err(|error| rejected(&error))?;
         let decision = mapping::decision_of_answer(approval, &fields, &answer, None);
         self.decide_as_answered(approval, decision, Some(answer), channel).await
     }
@@ -120,16 +122,13 @@ impl App {
         let ticket = self.approval_questions.tickets().get(&approval.id).cloned();
         let is_asked = ticket.is_some();
         if let Some(ticket) = ticket {
-            let taken = match answer {
-                Some(answer) => {
-                    self.questions.answer_finally(&ticket, Proof::Interface, answer, channel).await
-                }
-                None => {
-                    let note = if let Decision::Deny { note } = &decision { note.clone() } else { None };
-                    self.questions.decline(&ticket, note, channel).await
-                }
+            let taken = if let Some(answer) = answer {
+                self.questions.answer_finally(&ticket, Proof::Interface, answer, channel).await
+            } else {
+                let note = if let Decision::Deny { note } = &decision { note.clone() } else { None };
+                self.questions.decline(&ticket, note, channel).await
             };
-            taken.map_err(rejected)?;
+            taken.map_err(|error| rejected(&error))?;
         }
         match self.codex.decide(&approval.thread, &approval.id, decision, Decider::Person).await {
             // The task that waits for the question was quicker.
@@ -205,6 +204,6 @@ impl App {
     }
 }
 
-fn rejected(error: questions::Error) -> codex::Error {
+fn rejected(error: &questions::Error) -> codex::Error {
     codex::Error::Rejected(error.to_string())
 }

@@ -159,7 +159,7 @@ pub async fn apply_answers(
     for (id, answer) in answers {
         match proposal::read(&answer) {
             Err(violations) => {
-                rejected.push(RejectedAnswer { id, reason: RejectReason::Violations(violations) })
+                rejected.push(RejectedAnswer { id, reason: RejectReason::Violations(violations) });
             }
             Ok(_) if !input.contains(&id) => {
                 rejected.push(RejectedAnswer { id, reason: RejectReason::Stale });

@@ -188,7 +188,7 @@ impl Assistant {
             Ok(notification) => {
                 let call = notification.channel == Channel::Call;
                 let work = scope(self.traces.get(&id), self.send(senders, notification, clock()));
-                match tokio::time::timeout(SEND_TIMEOUT, work).await {
+                match Box::pin(tokio::time::timeout(SEND_TIMEOUT, work)).await {
                     Ok(Ok(outcome)) => outcome,
                     Ok(Err(error)) => SendOutcome::Failed(error.to_string()),
                     Err(_) if call => SendOutcome::Unknown("the provider did not answer in time".to_owned()),

@@ -318,10 +318,11 @@ impl Approval {
         if let (ApprovalKind::Command { .. } | ApprovalKind::Network { .. }, Some(folder)) =
             (&self.kind, &self.folder)
         {
-            line.push_str(&format!(" in {folder}"));
+            line += " in ";
+            line += folder;
         }
         for (name, value) in &self.others {
-            line.push_str(&format!(", {name}: {value}"));
+            line.extend([", ", name, ": ", &value.to_string()]);
         }
         line
     }

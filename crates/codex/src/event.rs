@@ -36,6 +36,10 @@ pub struct RawNotification {
 }
 
 /// One event of a session.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an event lives for one step; a box would cost an allocation for each"
+)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum CodexEvent {

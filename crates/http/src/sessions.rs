@@ -201,7 +201,9 @@ impl Session {
         let Some(deliveries) = self.deliveries() else { return };
         let claims = deliveries.take(id);
         if self.responses().pass(id, message, &claims) {
-            claims.into_iter().for_each(|claim| deliveries.attach(id.clone(), claim));
+            for claim in claims {
+                deliveries.attach(id.clone(), claim);
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::process::parent_id;
 use std::path::PathBuf;
 
+use adjutant_base::text::hex;
 use serde::{Deserialize, Serialize};
 
 /// Maximum bytes of a session's id.
@@ -26,12 +27,8 @@ pub struct AgentSession {
 impl AgentSession {
     /// Makes the session of this process.
     pub fn of_this_process() -> Self {
-        let mut bytes = [0_u8; 16];
         // Without an id the hub names the session, for as long as the connection lasts.
-        let id = match getrandom::fill(&mut bytes) {
-            Ok(()) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-            Err(_) => String::new(),
-        };
+        let id = hex::random::<16>().unwrap_or_default();
         let own = std::env::current_dir().unwrap_or_default();
         let parent: PathBuf = fs::read_link(format!("/proc/{}/cwd", parent_id())).unwrap_or_default();
         let mut folder = own.display().to_string();

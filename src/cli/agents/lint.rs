@@ -33,7 +33,7 @@ pub(super) struct LintArgs {
 }
 
 /// Prints the support of every key, and the findings. The exit code is 1 if a file is not served.
-pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &LintArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = args.folders.config(common)?;
     let base = std::env::current_dir()?;
     let selector = Selector::new(&config.runners, None, CommandVariant::Native).map_err(Failure::new)?;

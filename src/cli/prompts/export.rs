@@ -40,7 +40,7 @@ pub(super) fn format() -> impl TypedValueParser<Value = Format> {
 }
 
 /// Writes the prompts in the other program's format.
-pub(super) fn run(args: ExportArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ExportArgs, common: Common) -> Result<ExitCode, Failure> {
     let catalogue = args.folders.load(common)?;
     let mut prompts = Vec::new();
     for name in &args.names {

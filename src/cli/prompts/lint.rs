@@ -40,7 +40,7 @@ enum Format {
 }
 
 /// Prints the findings. The exit code is 1 if one of them is an error.
-pub(super) fn run(args: LintArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &LintArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = args.folders.config(common)?;
     let limits = config.prompts.limits();
     let report = if args.paths.is_empty() {

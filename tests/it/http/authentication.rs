@@ -337,7 +337,7 @@ fn a_login_cannot_be_made_from_the_token() {
         String::from_utf8(said.stdout).unwrap().split_whitespace().next().unwrap().to_owned()
     };
     let digest = Sha256::digest(hub.token());
-    let token: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let token = digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
     let key = hmac(&token, &["adjutant console"]);
     let (until, number) = ("99999999999", "0".repeat(64));
     for key in [&key, &token] {

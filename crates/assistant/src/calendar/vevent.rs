@@ -242,9 +242,9 @@ fn recurrence(
                         Some(_) | None => false,
                     };
                     if is_second {
-                        found.second_more.push(start)
+                        found.second_more.push(start);
                     } else {
-                        found.more.push(start)
+                        found.more.push(start);
                     }
                     let place = when.zone.clone().unwrap_or_else(Zone::utc);
                     let length = match end {

@@ -21,7 +21,7 @@ use super::message::SendOutcome;
 /// How long the server may take until it wants the text of a mail.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the server may take to accept the text.
-const ACCEPT_TIMEOUT: Duration = Duration::from_secs(60);
+const ACCEPT_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long a connection stays open for the next mail.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 

@@ -8,20 +8,16 @@ use super::table::{Notation, Plain, to_toml};
 
 crate::named_enum! {
     /// A program with agent definitions that can be read.
+    #[derive(Default)]
     Program {
         /// This program: the YAML of the contract.
+        #[default]
         Adjutant = "adjutant",
         Claude = "claude",
         Copilot = "copilot",
         Codex = "codex",
         Gemini = "gemini",
         Opencode = "opencode",
-    }
-}
-
-impl Default for Program {
-    fn default() -> Self {
-        Self::Adjutant
     }
 }
 

@@ -38,7 +38,8 @@ pub(super) fn read_only(title: &str) -> ToolAnnotations {
 
 /// Returns the schema of an object with these properties.
 pub(super) fn object(properties: Value, required: &[&str]) -> Value {
-    let mut object = json!({"type": "object", "properties": properties});
+    let mut object = json!({"type": "object"});
+    object["properties"] = properties;
     if !required.is_empty() {
         object["required"] = Value::from(required);
     }

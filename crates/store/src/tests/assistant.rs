@@ -187,6 +187,7 @@ async fn feeds_story(store: &Store) {
     assert_eq!(feeds::owner(store, "digest of new").await.unwrap().as_deref(), Some("ann"));
 }
 
+#[expect(clippy::too_many_lines, reason = "one story: each step builds on those before it")]
 async fn story(store: &Store) {
     assert!(users::put(store, user("ann", Some("a@x")), line("1")).await.unwrap());
     assert!(!users::put(store, user("bob", Some("a@x")), line("2")).await.unwrap(), "one address, one user");

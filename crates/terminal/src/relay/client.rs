@@ -42,11 +42,11 @@ pub(super) fn relay(shared: &Shared, input: File) {
             return shared.change(|state| state.link = Link::Over);
         }
     }
-    let link = shared.change(|state| {
+    let last_link = shared.change(|state| {
         state.ending = true;
         state.link.clone()
     });
-    if let Link::Up(hub) = link {
+    if let Link::Up(hub) = last_link {
         shared.end_input(&hub);
     }
 }

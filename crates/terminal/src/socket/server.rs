@@ -132,9 +132,12 @@ impl Server {
         };
         match purpose {
             Purpose::Mcp { toolset, script, session, slot: _slot } => {
-                let entry = pid.map(|pid| match script {
-                    true => self.app.agent_processes.register_script(pid),
-                    false => self.app.agent_processes.register_relay(pid),
+                let entry = pid.map(|pid| {
+                    if script {
+                        self.app.agent_processes.register_script(pid)
+                    } else {
+                        self.app.agent_processes.register_relay(pid)
+                    }
                 });
                 let output = RelayWriter::new(entry, output);
                 let kind = if script { ConnectionKind::Script } else { ConnectionKind::Socket };

@@ -122,8 +122,8 @@ pub(super) async fn ask(
     };
     drop(response);
     let caller = call.client.connected.label();
-    let asker = call.client.asker_about(&draft.workspace);
-    let asked = match call.client.app.questions.ask(asker, draft).await {
+    let owner = call.client.asker_about(&draft.workspace);
+    let asked = match call.client.app.questions.ask(owner, draft).await {
         Ok(asked) => asked,
         Err(refusal) => {
             tracing::info!(caller, reason = %refusal, "a question was not asked");

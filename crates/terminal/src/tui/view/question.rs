@@ -1,4 +1,4 @@
-//! The open question: its asker, the state of the repository, the message and the form_lines.
+//! The open question: its asker, the state of the repository, the message and the `form_lines`.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
