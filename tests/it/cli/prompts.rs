@@ -315,7 +315,7 @@ fn no_command_opens_what_is_not_a_regular_file() {
     let home = Home::new();
     let fifo = home.path().join("fifo.agent.md");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    let fifo = fifo.to_str().unwrap();
+    let (folder, fifo) = (home.path().to_str().unwrap(), fifo.to_str().unwrap());
     home.run(["users", "add", "Ann", "--id", "ann", "--time-zone", "Europe/Berlin"], "");
     for arguments in [
         &["prompts", "lint", fifo][..],
@@ -326,7 +326,7 @@ fn no_command_opens_what_is_not_a_regular_file() {
         &["events", "import", "ann", fifo],
         &["events", "import", "ann", "https://example.org/c/", "--login", "ann", "--password-file", fifo],
         &["delegate", "reviewer", "Look.", "--schema", fifo],
-        &["mcp", "agents", "--agents-dir", "/", "--runner-config", fifo],
+        &["mcp", "agents", "--agents-dir", folder, "--runner-config", fifo],
     ] {
         let refused = home.run(arguments, "");
         let all = format!("{}{}", refused.stdout, refused.stderr);

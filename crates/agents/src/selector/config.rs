@@ -58,7 +58,7 @@ pub fn read(path: &Path) -> Result<RunnersConfig, Error> {
     let unreadable = |reason: String| Error::Unreadable { path: name(), reason };
     let metadata = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
     if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Err(unreadable(format!("it is not a file of at most {MAX_BYTES} bytes")));
+        return Err(unreadable(format!("it is not a regular file of at most {MAX_BYTES} bytes")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
     parse(&text).map_err(|reason| Error::Invalid { path: name(), reason })
