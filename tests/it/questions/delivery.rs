@@ -66,9 +66,13 @@ fn an_answer_that_arrived_although_the_hub_died_is_not_repeated_by_the_next_hub(
     hub.crash();
     kill_process(relay_of(&peer), Signal::CONT).unwrap();
     let answer = peer.receive();
-    let status = &answer["result"]["structuredContent"]["selectedValue"];
-    assert_eq!(status, &json!("yes"), "{answer}");
-    for id in 2..4 {
+    // The hub may have died before it wrote the answer; then the next call brings it, once.
+    if answer.get("error").is_some() {
+        assert_eq!(list(&mut peer, 2)["earlier_answers"][0]["selectedValue"], json!("yes"), "{answer}");
+    } else {
+        assert_eq!(answer["result"]["structuredContent"]["selectedValue"], json!("yes"), "{answer}");
+    }
+    for id in 3..5 {
         let listed = list(&mut peer, id);
         assert!(listed.get("earlier_answers").is_none(), "{listed}");
     }
