@@ -1,17 +1,17 @@
-//! Clients without an observable disconnect.
+//! Clients that disconnect, fall silent and come back.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{MINUTE, answer, asker, at_once, open, yes_or_no};
-use crate::{Asker, AskerPresence, Questions, State};
+use super::{MINUTE, answer, asker, kind, open, without_undo, yes_or_no};
+use crate::{Asker, AskerPresence, OutcomeKind, Questions, State};
 use adjutant_base::config::Database;
 use adjutant_base::events::Events;
 use adjutant_store::Store;
 
 #[tokio::test]
-async fn a_client_that_nobody_can_see_is_shown_as_silent_and_still_finds_its_answer() {
-    let questions = open(at_once());
+async fn a_client_without_a_visible_disconnect_becomes_silent_and_still_finds_its_answer() {
+    let questions = open(without_undo());
     let mut unseen = asker("curl");
     unseen.session = String::new();
     let lease = Duration::from_mins(5);
@@ -46,12 +46,12 @@ async fn a_client_that_nobody_can_see_is_shown_as_silent_and_still_finds_its_ans
 }
 
 #[tokio::test]
-async fn who_was_in_a_call_when_the_hub_was_killed_is_expected_again_for_a_while() {
+async fn a_caller_of_a_killed_hub_becomes_silent_after_a_while() {
     let store = Store::new(Database::Memory);
-    let questions = Questions::new(at_once(), store.clone(), Events::new());
+    let questions = Questions::new(without_undo(), store.clone(), Events::new());
     let unseen = Asker { session: String::new(), ..asker("curl") };
     let asked = questions.ask(unseen, yes_or_no("Deploy")).await.unwrap();
-    let next = Arc::new(Questions::new(at_once(), store, Events::new()));
+    let next = Arc::new(Questions::new(without_undo(), store, Events::new()));
     let stop = tokio_util::sync::CancellationToken::new();
     let working = tokio::spawn({
         let (next, stop) = (next.clone(), stop.clone());
@@ -68,4 +68,24 @@ async fn who_was_in_a_call_when_the_hub_was_killed_is_expected_again_for_a_while
     assert_eq!(next.get(&asked.ticket).await.unwrap().presence, AskerPresence::Silent);
     stop.cancel();
     working.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_comes_back_finds_its_question_and_one_that_stays_away_loses_it() {
+    let questions = open(without_undo());
+    let asked = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
+    questions.session_closed("s-codex").await;
+    assert_eq!(questions.get(&asked.ticket).await.unwrap().presence, AskerPresence::Disconnected);
+    questions.clock.skip(9 * MINUTE);
+    questions.run_due().await.unwrap();
+    let again = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
+    assert!(again.merged && again.ticket == asked.ticket);
+    questions.clock.skip(9 * MINUTE);
+    questions.run_due().await.unwrap();
+    assert_eq!(questions.get(&asked.ticket).await.unwrap().state, State::Pending);
+    questions.session_closed("s-codex").await;
+    questions.clock.skip(11 * MINUTE);
+    questions.run_due().await.unwrap();
+    assert_eq!(kind(&questions.get(&asked.ticket).await.unwrap().state), Some(OutcomeKind::ClientGone));
+    assert!(questions.undelivered(&asker("codex").key, 9).await.unwrap().is_empty());
 }
