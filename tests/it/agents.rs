@@ -59,7 +59,7 @@ fn tool(peer: &mut Peer, id: i64, name: &str, arguments: Value) -> Value {
 }
 
 #[test]
-fn the_contract_is_kept_to_the_letter() {
+fn mcp_agents_answers_the_contract_byte_for_byte() {
     let desk = Desk::new();
     let mut peer = desk.peer();
     let hello = peer.initialize("2024-11-05");
@@ -94,7 +94,7 @@ fn the_contract_is_kept_to_the_letter() {
 }
 
 #[test]
-fn faults_have_the_codes_of_the_contract() {
+fn rejected_calls_have_the_error_codes_of_the_contract() {
     let desk = Desk::new();
     let mut peer = desk.peer();
     peer.initialize("2024-11-05");
@@ -125,7 +125,7 @@ fn faults_have_the_codes_of_the_contract() {
 }
 
 #[test]
-fn a_newer_client_gets_handles_and_run_reports() {
+fn a_client_of_2025_11_25_gets_task_ids_and_run_reports() {
     let desk = Desk::new();
     let mut peer = desk.peer();
     peer.initialize("2025-11-25");
@@ -159,7 +159,7 @@ fn a_newer_client_gets_handles_and_run_reports() {
 }
 
 #[test]
-fn a_call_taken_back_cancels_its_task() {
+fn a_cancelled_call_cancels_its_task() {
     let desk = Desk::new();
     let mut peer = desk.peer();
     peer.initialize("2025-11-25");
@@ -182,7 +182,7 @@ fn a_call_taken_back_cancels_its_task() {
 }
 
 #[test]
-fn a_client_of_the_tasks_extension_gets_a_task() {
+fn a_client_with_the_tasks_extension_gets_a_protocol_task() {
     let desk = Desk::new();
     let mut peer = desk.peer();
     let mut meta = modern_meta();

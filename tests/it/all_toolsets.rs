@@ -49,7 +49,7 @@ fn tools(peer: &mut Peer) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_tool_says_what_it_is_within_25_kilobytes() {
+fn the_tool_list_is_complete_and_below_25_kilobytes() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let ask = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
@@ -89,7 +89,7 @@ fn every_tool_says_what_it_is_within_25_kilobytes() {
 }
 
 #[test]
-fn toolsets_are_switched_by_configuration_and_by_client() {
+fn the_configuration_switches_toolsets_for_all_and_for_one_client() {
     let home = Home::new();
     home.write(
         ".adjutant/config.toml",
@@ -142,7 +142,7 @@ fn toolsets_are_switched_by_configuration_and_by_client() {
 }
 
 #[test]
-fn a_moved_switch_is_told_and_counts_at_once() {
+fn a_switched_toolset_notifies_clients_and_applies_at_once() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let mut legacy = connect(&home);
@@ -171,7 +171,7 @@ fn a_moved_switch_is_told_and_counts_at_once() {
 }
 
 #[test]
-fn a_raw_question_needs_its_toolset() {
+fn trigger_popup_needs_the_questions_toolset() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[toolsets]\nquestions = false\n");
     let _hub = Serving::socket_hub(&home);
@@ -181,7 +181,7 @@ fn a_raw_question_needs_its_toolset() {
 }
 
 #[test]
-fn codex_is_no_way_out_of_a_sandbox() {
+fn the_codex_tools_reject_an_unsafe_sandbox_or_configuration() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let mut peer = connect(&home);
@@ -213,7 +213,7 @@ fn call(peer: &mut Peer, id: i64, name: &str, arguments: Value) -> Value {
 }
 
 #[test]
-fn what_happened_meanwhile_comes_with_the_next_answer_once() {
+fn undelivered_outcomes_come_once_with_the_next_answer() {
     let desk = Desk::new();
     let config = std::fs::read_to_string(desk.folder(".adjutant/config.toml")).unwrap();
     desk.home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{config}"));
@@ -288,7 +288,7 @@ fn with_forms() -> Value {
 }
 
 #[test]
-fn a_prompt_asks_for_what_it_needs_in_the_clients_form() {
+fn a_missing_prompt_argument_is_requested_in_the_clients_form() {
     let home = Home::new();
     let file = |extra: &str| {
         format!(
@@ -343,7 +343,7 @@ fn a_prompt_asks_for_what_it_needs_in_the_clients_form() {
 }
 
 #[test]
-fn the_stateless_revision_is_told_how_long_a_list_is_fresh() {
+fn a_stateless_list_says_how_long_it_may_be_cached() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let mut peer = connect(&home);
@@ -364,7 +364,7 @@ fn the_stateless_revision_is_told_how_long_a_list_is_fresh() {
 }
 
 #[test]
-fn an_agent_knows_the_trace_that_it_works_for() {
+fn an_agent_gets_the_trace_context_of_its_task() {
     let desk = Desk::new();
     let _hub = desk.hub();
     let mut peer = away(&desk, "traced");

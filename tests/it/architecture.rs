@@ -87,7 +87,7 @@ fn crates_depend_on_lower_layers_only() {
 }
 
 #[test]
-fn the_map_shows_the_same_dependencies() {
+fn architecture_md_shows_the_dependencies_of_each_crate() {
     let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     assert!(page.lines().count() <= 250, "ARCHITECTURE.md is over 250 lines");
     for (krate, dependencies) in dependencies() {
@@ -99,7 +99,7 @@ fn the_map_shows_the_same_dependencies() {
 }
 
 #[test]
-fn the_map_names_what_exists() {
+fn architecture_md_names_files_that_exist() {
     let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let quoted = page.split('`').skip(1).step_by(2);
     for path in quoted.filter(|text| text.starts_with("crates/") || text.starts_with("src/")) {
@@ -139,7 +139,7 @@ fn no_two_files_import_each_other() {
 }
 
 #[test]
-fn outside_crates_stay_behind_their_module() {
+fn each_outside_crate_is_used_in_its_module_only() {
     let mut faults = Vec::new();
     for source in sources() {
         for (number, line) in source.product_lines() {
@@ -193,7 +193,7 @@ fn error_codes_are_in_one_file() {
 }
 
 #[test]
-fn files_stay_small() {
+fn no_source_file_exceeds_500_lines() {
     for source in sources() {
         let product = source.text.lines().take_while(|line| !line.trim_start().starts_with("#[cfg(test)]"));
         let lines = product.count();
@@ -202,7 +202,7 @@ fn files_stay_small() {
 }
 
 #[test]
-fn no_module_is_a_drawer() {
+fn no_module_has_a_catch_all_name() {
     let drawers = ["util", "utils", "helpers", "common", "core", "misc", "manager"];
     for source in sources() {
         let stem = source.path.file_stem().unwrap().to_str().unwrap();
@@ -211,7 +211,7 @@ fn no_module_is_a_drawer() {
 }
 
 #[test]
-fn no_test_file_is_forgotten() {
+fn main_names_every_test_file() {
     let folder = root().join("tests/it");
     let main = std::fs::read_to_string(folder.join("main.rs")).unwrap();
     for entry in std::fs::read_dir(&folder).unwrap() {

@@ -407,7 +407,7 @@ fn faults(peer: &mut Peer) {
 }
 
 #[test]
-fn a_cancelled_call_is_answered_where_the_contract_has_a_code_for_it() {
+fn a_cancelled_call_gets_the_error_of_the_contract() {
     let desk = Desk::sqlite();
     let mut peer = desk.peer();
     // Both lines are read before the database is open.
@@ -423,7 +423,7 @@ fn a_cancelled_call_is_answered_where_the_contract_has_a_code_for_it() {
 }
 
 #[test]
-fn newer_revisions_get_their_own_shapes() {
+fn each_newer_protocol_version_gets_its_own_answer_shapes() {
     let desk = Desk::sqlite();
     for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut peer = desk.peer();
@@ -494,7 +494,7 @@ fn newer(peer: &mut Peer, revision: &str, meta: Value) {
 }
 
 #[test]
-fn a_changed_event_is_planned_anew_and_a_cancelled_one_is_not_told() {
+fn a_changed_event_is_planned_anew_and_a_cancelled_one_sends_nothing() {
     let desk = Desk::sqlite();
     desk.run(&["notifications", "plan", "ann"]);
     let planned = |desk: &Desk| -> Vec<Value> {
@@ -525,7 +525,7 @@ fn a_changed_event_is_planned_anew_and_a_cancelled_one_is_not_told() {
 }
 
 #[test]
-fn a_broken_event_is_named_with_its_line_and_the_rest_is_taken() {
+fn an_import_names_the_line_of_a_broken_event_and_keeps_the_others() {
     let desk = Desk::sqlite();
     let broken = entry("broken", 3600)
         .replace("DTSTART:", "DTSTART;TZID=Mars/Base:")
@@ -541,7 +541,7 @@ fn a_broken_event_is_named_with_its_line_and_the_rest_is_taken() {
 }
 
 #[test]
-fn a_database_that_comes_back_is_found_again() {
+fn a_restarted_database_is_used_again() {
     let Some(mut desk) = Desk::postgres() else { return };
     let mut peer = desk.peer();
     assert_eq!(told(&tool(&mut peer, "getUser", json!({"user_id": "ann"})))["id"], "ann");

@@ -30,7 +30,7 @@ const MEETING: &str =
     "UID:m@example.org\r\nDTSTART;TZID=Europe/Berlin:20301127T140000\r\nDURATION:PT1H\r\nSUMMARY:Budget";
 
 #[test]
-fn a_month_is_played_before_anything_is_sent() {
+fn a_simulation_shows_a_month_and_sends_nothing() {
     let home = home();
     let weekly = "UID:w\r\nDTSTART;TZID=Europe/Berlin:20301014T073000\r\nDURATION:PT15M\r\nSUMMARY:Stand-up\r\nRRULE:FREQ=WEEKLY;COUNT=6";
     // The horizon of what is kept begins now, so the month lies just ahead.
@@ -81,7 +81,7 @@ fn server(answers: Vec<String>) -> (String, std::thread::JoinHandle<Vec<String>>
 }
 
 #[test]
-fn an_address_is_read_again_only_when_it_changed() {
+fn a_feed_is_parsed_again_only_after_it_changed() {
     let answer = |status: &str, body: &str| {
         format!(
             "HTTP/1.1 {status}\r\nETag: \"v1\"\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
@@ -181,7 +181,7 @@ impl Drop for Radicale {
 }
 
 #[test]
-fn a_caldav_server_is_asked_for_what_changed() {
+fn a_caldav_calendar_is_synchronized_by_its_changes() {
     let home = home();
     let Some(radicale) = Radicale::start(&home) else { return };
     assert!(radicale.ask("MKCALENDAR", "/ann/work/", "").contains(" 201 "));
@@ -269,7 +269,7 @@ fn at(days: i64, time: &str) -> String {
 }
 
 #[test]
-fn a_changed_occurrence_takes_the_place_of_its_start_whenever_it_comes() {
+fn a_changed_occurrence_replaces_its_original_in_any_import_order() {
     let home = home();
     let zone = "TZID=Europe/Berlin";
     let series = format!(
@@ -304,7 +304,7 @@ fn a_changed_occurrence_takes_the_place_of_its_start_whenever_it_comes() {
 }
 
 #[test]
-fn a_change_of_the_rest_holds_in_every_reading() {
+fn a_change_of_this_and_future_occurrences_holds_in_any_import_order() {
     let home = home();
     let zone = "TZID=Europe/Berlin";
     let series = format!(
@@ -349,7 +349,7 @@ fn a_change_of_the_rest_holds_in_every_reading() {
 }
 
 #[test]
-fn what_is_gone_is_called_off_beside_a_broken_event_that_stays_as_it_was() {
+fn a_removed_event_is_cancelled_while_a_broken_one_keeps_its_last_state() {
     let home = home();
     let event = |uid: &str, zone: &str| {
         format!("UID:{uid}\r\nSUMMARY:{uid}\r\nDTSTART;TZID={zone}:{}", at(4, "1000"))
@@ -389,7 +389,7 @@ fn what_is_gone_is_called_off_beside_a_broken_event_that_stays_as_it_was() {
 }
 
 #[test]
-fn a_file_that_is_no_calendar_does_not_cost_its_folder() {
+fn a_file_that_is_not_a_calendar_does_not_fail_the_import_of_its_folder() {
     let home = home();
     home.write("all/a.ics", "<html>Log in first</html>");
     home.write("all/b.ics", calendar(&[MEETING]));
@@ -403,7 +403,7 @@ fn a_file_that_is_no_calendar_does_not_cost_its_folder() {
 }
 
 #[test]
-fn a_file_that_is_gone_from_its_folder_is_gone_from_the_calendar() {
+fn events_of_a_deleted_file_are_cancelled() {
     let home = home();
     let event = |uid: &str| calendar(&[&format!("UID:{uid}\r\nDTSTART:{}\r\nSUMMARY:Budget", at(5, "1400"))]);
     for (file, uid) in [("all/a.ics", "a"), ("all/b.ics", "b"), ("all/c.ics", "c"), ("d.ics", "d")] {
@@ -450,7 +450,7 @@ fn a_file_that_is_gone_from_its_folder_is_gone_from_the_calendar() {
 }
 
 #[test]
-fn what_was_taken_over_by_mistake_is_taken_back() {
+fn a_mistaken_import_can_be_removed() {
     let home = home();
     let event = |uid: &str| calendar(&[&format!("UID:{uid}\r\nDTSTART:{}\r\nSUMMARY:Budget", at(5, "1400"))]);
     for (file, uid) in [("all/a.ics", "a"), ("all/b.ics", "b"), ("c.ics", "c")] {
@@ -496,7 +496,7 @@ fn what_was_taken_over_by_mistake_is_taken_back() {
 }
 
 #[test]
-fn what_is_no_event_is_named_and_costs_nothing() {
+fn entries_that_are_not_events_are_named_and_skipped() {
     let home = home();
     let task = "BEGIN:VTODO\r\nUID:t\r\nSUMMARY:Buy nails\r\nBEGIN:VALARM\r\nACTION:AUDIO\r\nEND:VALARM\r\nEND:VTODO\r\n";
     let note = "BEGIN:VJOURNAL\r\nSUMMARY:A day\r\nEND:VJOURNAL\r\n";
@@ -523,7 +523,7 @@ fn what_is_no_event_is_named_and_costs_nothing() {
 }
 
 #[test]
-fn what_is_exported_is_the_same_calendar_for_whoever_reads_it() {
+fn another_import_of_an_export_gives_the_same_calendar() {
     let home = home();
     let event = |uid: &str, zone: &str, more: &str| {
         format!("UID:{uid}\r\nSUMMARY:{uid}\r\nDTSTART;TZID={zone}:{}\r\nDURATION:PT1H{more}", at(4, "1000"))
@@ -580,7 +580,7 @@ for name in read.keys():
 ";
 
 #[test]
-fn another_program_reads_the_same_clocks() {
+fn python_reads_the_same_time_zones_from_an_export() {
     if std::env::var("ADJUTANT_TEST_WITHOUT")
         .is_ok_and(|without| without.split(',').any(|one| one == "radicale"))
     {
@@ -615,7 +615,7 @@ fn another_program_reads_the_same_clocks() {
 }
 
 #[test]
-fn a_feed_is_read_by_its_address_alone() {
+fn an_exported_feed_needs_its_secret_address_only() {
     let home = home();
     home.write("m.ics", calendar(&[MEETING]));
     imported(&home, "ann", "m.ics");
@@ -669,7 +669,7 @@ fn a_feed_is_read_by_its_address_alone() {
 }
 
 #[test]
-fn an_event_of_any_length_costs_itself_alone() {
+fn an_event_with_an_extreme_duration_is_rejected_alone() {
     let home = home();
     let start = at(2, "1000");
     let lasting = |length: &str| {
@@ -693,7 +693,7 @@ fn an_event_of_any_length_costs_itself_alone() {
 }
 
 #[test]
-fn large_files_and_bombs_are_refused_by_name_in_bounded_time() {
+fn oversized_and_explosive_calendars_are_rejected_by_name_in_bounded_time() {
     let home = home();
     let large = "X".repeat(50 * 1024 * 1024);
     home.write("large.ics", format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nX-A:{large}\r\nEND:VCALENDAR\r\n"));

@@ -46,7 +46,7 @@ fn pages() -> Vec<Page> {
 }
 
 #[test]
-fn every_help_fits_a_screen_shows_an_example_and_stands_in_the_reference() {
+fn every_help_page_fits_the_screen_has_an_example_and_is_in_the_reference() {
     let pages = pages();
     assert!(pages.len() > 50, "only {} commands were found", pages.len());
     for Page { command, help } in &pages {
@@ -72,7 +72,7 @@ fn every_help_fits_a_screen_shows_an_example_and_stands_in_the_reference() {
 }
 
 #[test]
-fn examples_with_bundled_prompts_can_be_followed() {
+fn examples_with_bundled_prompts_work() {
     let home = Home::new();
     let mut seen = 0;
     for page in pages().into_iter().filter(|page| page.command.starts_with("adjutant prompts ")) {
@@ -89,7 +89,7 @@ fn examples_with_bundled_prompts_can_be_followed() {
 }
 
 #[test]
-fn examples_name_ids_as_they_are_given() {
+fn examples_show_ids_in_their_real_form() {
     let home = Home::new();
     let run = |words: &[&str]| {
         let told = home.run(words, "");
@@ -213,7 +213,7 @@ fn shown(home: &Home, words: &[&str], variables: &[(&str, &str)]) -> (String, bo
 }
 
 #[test]
-fn a_terminal_is_coloured_unless_the_person_says_no() {
+fn terminal_output_has_colour_unless_the_user_turns_it_off() {
     let home = Home::new();
     for words in [&["prompts", "show", "nothing"][..], &["--help"], &["prompts", "list"]] {
         let (text, styled) = shown(&home, words, &[]);
@@ -224,7 +224,7 @@ fn a_terminal_is_coloured_unless_the_person_says_no() {
 }
 
 #[test]
-fn a_file_steers_no_terminal() {
+fn control_characters_in_files_do_not_reach_the_terminal() {
     let home = Home::new();
     home.write(".adjutant/prompts/loud.md", "Be \u{1b}[31mred about {{input}}.\n");
     home.write(".adjutant/agents/loud.yaml", "# \u{202e}\ndescription: x\npersona: z\n");
@@ -240,7 +240,7 @@ fn a_file_steers_no_terminal() {
 }
 
 #[test]
-fn quiet_leaves_data_and_errors_and_verbose_says_more() {
+fn quiet_prints_data_and_errors_only_and_verbose_adds_details() {
     let home = Home::new();
     let words = ["prompts", "list", "zzz"];
     assert_eq!(home.run(words, "").stderr, "no prompt matches `zzz`\n");
@@ -275,7 +275,7 @@ fn tables_fit_narrow_screens_and_use_wide_ones() {
 }
 
 #[test]
-fn nothing_asked_is_answered_with_how_things_stand_and_three_steps() {
+fn adjutant_without_a_command_shows_the_state_and_three_next_steps() {
     let home = Home::new();
     let alone = || home.run([""; 0], "");
     let steps = |text: &str| -> Vec<String> {
@@ -316,7 +316,7 @@ fn asked(hub: &Serving, path: &str, id: &str, title: &str) {
 }
 
 #[test]
-fn what_waits_is_counted_listed_and_shown() {
+fn pending_questions_are_counted_listed_and_shown() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[questions]\nundo_milliseconds = 0\n");
     let hub = Serving::open_hub(&home);
@@ -359,7 +359,7 @@ fn what_waits_is_counted_listed_and_shown() {
 }
 
 #[test]
-fn availability_is_said_and_changed() {
+fn availability_is_shown_and_changed() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let run = |words: &[&str]| home.run([&["availability"], words].concat(), "");
@@ -375,7 +375,7 @@ fn availability_is_said_and_changed() {
 }
 
 #[test]
-fn a_user_is_shown_in_words() {
+fn assistant_users_are_shown_as_text() {
     let home = Home::new();
     assert!(home.run(["users", "add", "Ann", "--id", "ann", "--quiet-hours", "none"], "").status.success());
     let shown = home.run(["users", "show", "ann"], "").stdout;
@@ -386,7 +386,7 @@ fn a_user_is_shown_in_words() {
 }
 
 #[test]
-fn what_is_listed_for_a_program_has_a_name() {
+fn json_lists_are_in_a_named_member() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     for (line, name) in [
@@ -409,7 +409,7 @@ fn what_is_listed_for_a_program_has_a_name() {
 }
 
 #[test]
-fn every_error_says_what_to_do() {
+fn every_error_has_a_hint() {
     let home = Home::new();
     home.write("file", "x");
     let lines = [

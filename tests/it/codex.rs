@@ -127,7 +127,7 @@ fn recordings(home: &Home) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_slip_of_the_finger_starts_no_session() {
+fn a_mistyped_command_starts_no_session() {
     let home = Home::new();
     // It does not even tell its version: whatever gets as far as Codex fails in words of its own.
     install(&home, "#!/bin/sh\nexit 3\n", "app-server");

@@ -151,22 +151,22 @@ fn bridged(home: &Home, name: &str, revision: &str, server: &[&str]) -> Run {
 }
 
 #[test]
-fn product_over_stdio_at_2025_11_25() {
+fn the_product_over_stdio_passes_the_suite_of_2025_11_25() {
     check_over_stdio("2025-11-25");
 }
 
 #[test]
-fn product_over_stdio_at_2026_07_28() {
+fn the_product_over_stdio_passes_the_suite_of_2026_07_28() {
     check_over_stdio("2026-07-28");
 }
 
 #[test]
-fn product_at_2025_11_25() {
+fn the_product_over_http_passes_the_suite_of_2025_11_25() {
     check_product("2025-11-25");
 }
 
 #[test]
-fn product_at_2026_07_28() {
+fn the_product_over_http_passes_the_suite_of_2026_07_28() {
     check_product("2026-07-28");
 }
 
@@ -185,13 +185,13 @@ fn check_fixture(line: (&str, &str), set: &[&str]) {
 
 #[cfg(feature = "fixture")]
 #[test]
-fn fixture_at_2025_11_25() {
+fn the_fixture_over_http_passes_the_suite_of_2025_11_25() {
     check_fixture(SUITE, &["--requirements", "2025-11-25"]);
 }
 
 #[cfg(feature = "fixture")]
 #[test]
-fn fixture_at_2026_07_28() {
+fn the_fixture_over_http_passes_the_suite_of_2026_07_28() {
     check_fixture(SUITE, &["--requirements", "2026-07-28"]);
 }
 
@@ -210,19 +210,19 @@ fn check_fixture_over_stdio(revision: &str, partly: &[&str]) {
 
 #[cfg(feature = "fixture")]
 #[test]
-fn fixture_over_stdio_at_2025_11_25() {
+fn the_fixture_over_stdio_passes_the_suite_of_2025_11_25() {
     check_fixture_over_stdio("2025-11-25", &[]);
 }
 
 #[cfg(feature = "fixture")]
 #[test]
-fn fixture_over_stdio_at_2026_07_28() {
+fn the_fixture_over_stdio_passes_the_suite_of_2026_07_28() {
     // Four of its thirty checks want a status of HTTP, or a header that disagrees with the body.
     check_fixture_over_stdio("2026-07-28", &["server-stateless"]);
 }
 
 #[cfg(feature = "fixture")]
 #[test]
-fn fixture_with_the_released_suite() {
+fn the_fixture_passes_the_released_suite() {
     check_fixture(RELEASED, &["--suite", "all"]);
 }

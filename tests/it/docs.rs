@@ -55,7 +55,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_link_leads_somewhere() {
+fn every_link_of_the_documentation_has_a_target() {
     let mut broken = Vec::new();
     let mut seen = 0;
     for page in pages() {
@@ -85,7 +85,7 @@ fn every_link_leads_somewhere() {
 }
 
 #[test]
-fn every_page_is_in_the_book() {
+fn every_page_of_the_documentation_is_in_the_book() {
     let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
     let listed: BTreeSet<String> = events(&summary)
         .filter_map(|event| match event {
@@ -102,7 +102,7 @@ fn every_page_is_in_the_book() {
 
 /// Words that stand in backquotes and begin with `adjutant` name commands that exist, with options that they take.
 #[test]
-fn what_is_said_of_commands_is_true() {
+fn documented_commands_and_options_exist() {
     let home = Home::new();
     let mut wrong = Vec::new();
     let mut known = std::collections::BTreeMap::new();

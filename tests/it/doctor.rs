@@ -106,7 +106,7 @@ impl Seen {
 }
 
 #[test]
-fn a_bare_home_is_in_order_and_stays_as_it_is() {
+fn an_empty_home_passes_and_is_not_changed() {
     let clinic = Clinic { home: Home::new() };
     let seen = clinic.look(&[]);
     let checks = seen.said["checks"].as_array().unwrap();
@@ -146,7 +146,7 @@ fn a_bare_home_is_in_order_and_stays_as_it_is() {
 }
 
 #[test]
-fn what_others_may_read_is_found_and_taken_from_them() {
+fn files_that_other_users_may_read_are_found_and_fixed() {
     let clinic = Clinic::new();
     std::fs::write(clinic.file("token"), "t").unwrap();
     clinic.mode("token", 0o644);
@@ -166,7 +166,7 @@ fn what_others_may_read_is_found_and_taken_from_them() {
 }
 
 #[test]
-fn a_socket_left_behind_is_removed_and_a_hub_is_started() {
+fn fix_removes_a_stale_socket_and_starts_a_hub() {
     let clinic = Clinic::new();
     drop(UnixListener::bind(clinic.file("hub.sock")).unwrap());
     let seen = clinic.look(&[]);
@@ -186,7 +186,7 @@ fn a_socket_left_behind_is_removed_and_a_hub_is_started() {
 }
 
 #[test]
-fn a_socket_of_another_program_is_named_and_stays() {
+fn a_socket_of_another_program_is_named_and_kept() {
     let clinic = Clinic::new();
     let other = UnixListener::bind(clinic.file("hub.sock")).unwrap();
     // Who connects is turned away, as by a program that is no hub.
@@ -198,7 +198,7 @@ fn a_socket_of_another_program_is_named_and_stays() {
 }
 
 #[test]
-fn programs_that_are_frozen_are_told() {
+fn frozen_programs_are_reported() {
     let clinic = Clinic::new();
     let places = [clinic.file("hub.sock"), clinic.home.path().join("wayland-7")];
     let _frozen = places.map(|place| Frozen::at(&place));
@@ -210,7 +210,7 @@ fn programs_that_are_frozen_are_told() {
 }
 
 #[test]
-fn a_home_that_is_a_file_is_said_to_be_one() {
+fn a_home_that_is_a_file_is_reported() {
     let home = Home::new();
     home.write(".adjutant", "");
     let seen = look_by(&mut home.adjutant(["doctor", "--json"]));
@@ -219,7 +219,7 @@ fn a_home_that_is_a_file_is_said_to_be_one() {
 }
 
 #[test]
-fn what_is_no_socket_stays_where_it_is() {
+fn a_file_in_the_sockets_place_is_reported_and_kept() {
     let clinic = Clinic::new();
     std::fs::write(clinic.file("hub.sock"), "mine").unwrap();
     let seen = clinic.look(&["--fix"]);
@@ -231,7 +231,7 @@ fn what_is_no_socket_stays_where_it_is() {
 }
 
 #[test]
-fn the_way_over_http_is_tried_with_the_token() {
+fn the_http_check_uses_the_token() {
     let clinic = Clinic::new();
     clinic.config("[http]\naddress = \"127.0.0.1:0\"\n");
     assert!(clinic.home.run(["serve", "--background"], "").status.success());
@@ -245,7 +245,7 @@ fn the_way_over_http_is_tried_with_the_token() {
 }
 
 #[test]
-fn a_hub_that_asks_for_no_token_is_tried_without() {
+fn the_http_check_of_an_open_hub_uses_no_token() {
     let clinic = Clinic::new();
     clinic.config("[http]\naddress = \"127.0.0.1:0\"\n");
     let demo = ["serve", "--background", "--demo", "--auth", "none"];
@@ -299,7 +299,7 @@ fn a_hub_of_another_version_is_named() {
 }
 
 #[test]
-fn a_hub_and_programs_that_say_nothing_hang_nothing() {
+fn a_silent_hub_and_silent_programs_do_not_hang_the_doctor() {
     let clinic = Clinic::new();
     let _lock = other_hub(&clinic, false);
     clinic.program("codex", "exec sleep 600");
@@ -315,7 +315,7 @@ fn a_hub_and_programs_that_say_nothing_hang_nothing() {
 }
 
 #[test]
-fn a_wrapper_that_talks_on_stdout_is_found() {
+fn a_wrapper_that_writes_to_stdout_is_found() {
     let clinic = Clinic::new();
     let own = env!("CARGO_BIN_EXE_adjutant");
     clinic.program("talks", &format!("echo 'Welcome back!'\nexec {own} \"$@\""));
@@ -328,7 +328,7 @@ fn a_wrapper_that_talks_on_stdout_is_found() {
 }
 
 #[test]
-fn the_codex_of_the_sessions_is_named_where_it_is_another_one() {
+fn a_codex_other_than_the_runners_is_named() {
     let clinic = Clinic::new();
     let own = clinic.home.write("own/codex", "#!/bin/sh\necho 'codex-cli 0.153.4'\n");
     std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -344,7 +344,7 @@ fn the_codex_of_the_sessions_is_named_where_it_is_another_one() {
 }
 
 #[test]
-fn runners_are_named_with_version_back_end_and_login() {
+fn runners_are_listed_with_version_backend_and_login() {
     let clinic = Clinic::new();
     let seen = look_by(&mut clinic.with_programs());
     seen.is("runner.codex", "skipped", "not installed");
@@ -373,7 +373,7 @@ fn runners_are_named_with_version_back_end_and_login() {
 }
 
 #[test]
-fn a_broken_database_is_found_and_left_alone() {
+fn a_broken_database_is_found_and_not_changed() {
     let clinic = Clinic::new();
     assert!(clinic.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
     clinic.look(&[]).is("database", "ok", "sound");
@@ -390,7 +390,7 @@ fn a_broken_database_is_found_and_left_alone() {
 }
 
 #[test]
-fn what_keeps_the_rows_away_is_told_with_its_own_remedy() {
+fn each_database_fault_has_its_own_remedy() {
     let clinic = Clinic::new();
     assert!(clinic.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
     let remedy = |seen: &Seen| seen.check("database")["remedy"].as_str().unwrap().to_owned();
@@ -429,7 +429,7 @@ fn what_keeps_the_rows_away_is_told_with_its_own_remedy() {
 }
 
 #[test]
-fn a_hub_with_a_broken_database_still_says_how_it_is() {
+fn a_hub_with_a_broken_database_still_reports_its_state() {
     let clinic = Clinic::new();
     std::fs::write(clinic.file("adjutant.db"), [0x5a; 8192]).unwrap();
     clinic.mode("adjutant.db", 0o600);
@@ -445,7 +445,7 @@ fn a_hub_with_a_broken_database_still_says_how_it_is() {
 }
 
 #[test]
-fn a_screen_that_nobody_draws_on_is_told() {
+fn a_display_that_does_not_answer_is_reported() {
     let clinic = Clinic::new();
     let look = |variables: &[(&str, &str)]| look_by(clinic.with_programs().envs(variables.iter().copied()));
     look(&[("DISPLAY", ":7777")]).is("display", "warn", ":7777 does not answer");
@@ -502,7 +502,7 @@ fn a_taken_port_a_late_clock_and_an_old_service_are_found() {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read_is_all_that_is_told() {
+fn an_unreadable_configuration_is_the_only_finding() {
     let clinic = Clinic::new();
     clinic.config("[http]\nadress = \"off\"\n");
     let seen = clinic.look(&[]);
@@ -514,7 +514,7 @@ fn a_configuration_that_cannot_be_read_is_all_that_is_told() {
 }
 
 #[test]
-fn clients_are_judged_by_what_stands_under_our_name() {
+fn clients_are_checked_by_the_entry_named_adjutant() {
     let clinic = Clinic::new();
     let look = || clinic.look(&[]);
     // A word in a comment, a project's path or another server's argument is no entry.
@@ -549,7 +549,7 @@ fn clients_are_judged_by_what_stands_under_our_name() {
 }
 
 #[test]
-fn its_own_probes_are_no_clients_and_no_activity() {
+fn probes_of_the_doctor_do_not_count_as_clients_or_activity() {
     let home = Home::new();
     let hub = Serving::open_hub(&home);
     let address = hub.url("").trim_start_matches("http://").to_owned();
@@ -571,7 +571,7 @@ fn its_own_probes_are_no_clients_and_no_activity() {
 }
 
 #[test]
-fn settings_that_wait_for_a_restart_are_named() {
+fn settings_that_need_a_restart_are_named() {
     let home = Home::new();
     home.write(
         ".adjutant/config.toml",
@@ -610,7 +610,7 @@ fn settings_that_wait_for_a_restart_are_named() {
 }
 
 #[test]
-fn a_machine_with_everything_is_all_green() {
+fn a_complete_machine_passes_every_check() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[http]\naddress = \"127.0.0.1:0\"\n");
     let clinic = Clinic { home };

@@ -149,7 +149,7 @@ fn connect_starts_a_hub_in_a_fresh_home_and_leaves_it_running() {
 }
 
 #[test]
-fn connects_at_once_start_one_hub() {
+fn simultaneous_connects_start_one_hub() {
     let desk = Desk::new();
     let mut peers: Vec<_> = (0..4).map(|_| desk.connect()).collect();
     for peer in &mut peers {
@@ -162,7 +162,7 @@ fn connects_at_once_start_one_hub() {
 }
 
 #[test]
-fn a_hub_that_somebody_else_begins_at_the_same_moment_is_the_one() {
+fn a_relay_uses_a_hub_that_another_process_starts_at_the_same_moment() {
     for _ in 0..4 {
         let desk = Desk::new();
         let mut other = desk.home.adjutant(["serve", "--background"]);
@@ -177,7 +177,7 @@ fn a_hub_that_somebody_else_begins_at_the_same_moment_is_the_one() {
 }
 
 #[test]
-fn no_start_means_that_none_is_started() {
+fn connect_with_no_start_starts_no_hub() {
     let desk = Desk::new();
     let told = desk.home.run(["connect", "--no-start"], "");
     assert_eq!(told.status.code(), Some(1));
@@ -188,7 +188,7 @@ fn no_start_means_that_none_is_started() {
 }
 
 #[test]
-fn a_hub_that_runs_is_found_whatever_config_toml_says_by_now() {
+fn a_running_hub_is_found_after_its_configuration_changed() {
     let desk = Desk::new();
     let first = desk.start();
     let old = std::fs::read_to_string(desk.folder().join("config.toml")).unwrap();
@@ -241,7 +241,7 @@ fn a_socket_left_by_a_killed_hub_is_replaced() {
 }
 
 #[test]
-fn a_file_in_the_sockets_place_stays() {
+fn a_file_in_the_sockets_place_is_kept() {
     let desk = Desk::new();
     desk.home.write(".adjutant/hub.sock", "mine");
     let told = desk.home.run(["serve"], "");
@@ -298,7 +298,7 @@ fn welcome() -> Value {
 }
 
 #[test]
-fn the_handshake_is_repeated_to_the_next_hub_and_open_calls_get_an_error() {
+fn the_relay_repeats_the_handshake_with_the_next_hub_and_fails_open_calls() {
     let desk = Desk::new();
     let played = Played::new(&desk);
     let mut peer = desk.connect();
@@ -349,7 +349,7 @@ fn the_handshake_is_repeated_to_the_next_hub_and_open_calls_get_an_error() {
 }
 
 #[test]
-fn a_call_that_comes_while_the_hub_is_away_waits_for_the_next() {
+fn a_call_without_a_hub_waits_for_the_next_hub() {
     let desk = Desk::new();
     let mut peer = desk.connect();
     peer.initialize("2024-11-05");
@@ -364,7 +364,7 @@ fn a_call_that_comes_while_the_hub_is_away_waits_for_the_next() {
 }
 
 #[test]
-fn a_stateless_client_learns_that_its_subscription_ended_and_goes_on() {
+fn a_stateless_client_gets_the_end_of_its_subscription_and_continues() {
     let desk = Desk::new();
     let mut peer = desk.connect();
     let listen = json!({"_meta": modern_meta(), "notifications": {"toolsListChanged": true}});
@@ -378,7 +378,7 @@ fn a_stateless_client_learns_that_its_subscription_ended_and_goes_on() {
 }
 
 #[test]
-fn a_hub_that_a_person_stops_stays_stopped_until_a_call_comes() {
+fn a_hub_that_the_user_stops_stays_stopped_until_the_next_call() {
     let desk = Desk::new();
     let mut peer = desk.connect();
     peer.initialize("2025-06-18");
@@ -399,7 +399,7 @@ fn a_hub_that_a_person_stops_stays_stopped_until_a_call_comes() {
 }
 
 #[test]
-fn a_call_past_all_patience_is_refused_when_no_hub_may_start() {
+fn a_call_times_out_when_no_hub_may_start() {
     let desk = Desk::new();
     desk.start();
     let mut peer = Peer::start(&mut desk.home.adjutant(["connect", "prompts", "--no-start"]));
@@ -411,7 +411,7 @@ fn a_call_past_all_patience_is_refused_when_no_hub_may_start() {
 }
 
 #[test]
-fn a_hub_of_another_version_serves_and_is_named_once() {
+fn a_hub_of_another_version_serves_and_is_reported_once() {
     let desk = Desk::new();
     let played = Played::new(&desk);
     let peer = desk.connect();
@@ -424,7 +424,7 @@ fn a_hub_of_another_version_serves_and_is_named_once() {
 }
 
 #[test]
-fn whatever_else_answers_on_the_socket_is_said_as_it_is() {
+fn a_program_on_the_socket_that_is_not_a_hub_is_described() {
     let other = r#"{"adjutant": "9.9.9", "hello": 1, "pid": 4242, "error": "no server `prompts`"}"#;
     let cases = [
         ("", "it closed the connection without an answer", "start one"),
@@ -457,7 +457,7 @@ fn whatever_else_answers_on_the_socket_is_said_as_it_is() {
 }
 
 #[test]
-fn a_program_that_is_frozen_stops_nobody() {
+fn a_frozen_program_on_the_socket_blocks_no_command() {
     let desk = Desk::new();
     std::fs::create_dir_all(desk.socket().parent().unwrap()).unwrap();
     let _frozen = Frozen::at(&desk.socket());
@@ -478,7 +478,7 @@ fn a_program_that_is_frozen_stops_nobody() {
 }
 
 #[test]
-fn a_hub_of_another_hello_is_an_error_that_says_which_side_to_restart() {
+fn a_hub_with_another_handshake_gives_an_error_that_names_the_side_to_restart() {
     for (hello, side) in
         [(0, "restart the hub, which is older"), (2, "restart the agent, whose adjutant is older")]
     {
@@ -497,7 +497,7 @@ fn a_hub_of_another_hello_is_an_error_that_says_which_side_to_restart() {
 }
 
 #[test]
-fn the_hub_answers_a_strange_hello_with_an_error_line() {
+fn the_hub_answers_an_invalid_hello_with_an_error_line() {
     let desk = Desk::new();
     desk.start();
     let cases = [
@@ -520,7 +520,7 @@ fn the_hub_answers_a_strange_hello_with_an_error_line() {
 }
 
 #[test]
-fn the_end_of_input_waits_for_the_answers() {
+fn a_relay_passes_on_all_answers_after_the_end_of_its_input() {
     let desk = Desk::new();
     let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}";
     // The last line has no newline.
@@ -532,7 +532,7 @@ fn the_end_of_input_waits_for_the_answers() {
 }
 
 #[test]
-fn the_end_of_input_waits_for_a_silent_hub_no_longer_than_the_grace() {
+fn a_relay_waits_for_a_silent_hub_no_longer_than_the_grace_period() {
     let desk = Desk::new();
     let played = Played::new(&desk);
     let mut peer = desk.connect();
@@ -565,7 +565,7 @@ fn a_signal_ends_a_relay_at_once() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_refused_and_the_next_is_served() {
+fn a_line_over_the_limit_is_rejected_and_the_next_is_served() {
     let desk = Desk::new();
     let mut peer = desk.connect();
     let mut line =
@@ -579,7 +579,7 @@ fn a_line_that_is_too_long_is_refused_and_the_next_is_served() {
 }
 
 #[test]
-fn a_client_that_does_not_read_stops_the_relay_from_reading() {
+fn a_client_that_does_not_read_pauses_the_relay() {
     let desk = Desk::new();
     desk.home.write(".adjutant/prompts/wide.md", "w".repeat(100_000));
     let mut child = desk
@@ -622,7 +622,7 @@ fn a_client_that_does_not_read_stops_the_relay_from_reading() {
 }
 
 #[test]
-fn a_hub_stops_in_order_on_every_usual_signal() {
+fn a_hub_shuts_down_cleanly_on_every_termination_signal() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let desk = Desk::new();
         let mut hub = Foreground::start(&desk, &[]);
@@ -696,7 +696,7 @@ fn a_misspelt_key_is_named_with_its_line() {
 }
 
 #[test]
-fn a_home_too_deep_for_a_socket_gets_one_elsewhere() {
+fn a_home_with_a_path_too_long_for_a_socket_gets_one_elsewhere() {
     let desk = Desk::new();
     let home = desk.home.path().join("deep".repeat(40));
     let config = format!("{}/config.toml", "deep".repeat(40));
@@ -714,7 +714,7 @@ fn a_home_too_deep_for_a_socket_gets_one_elsewhere() {
 }
 
 #[test]
-fn wrong_usage_ends_with_code_2_and_says_what_is_right() {
+fn wrong_usage_exits_with_2_and_a_hint() {
     let desk = Desk::new();
     let cases: [(&[&str], &str); 5] = [
         (&["serve", "--http", "nowhere"], "127.0.0.1:7437"),
@@ -732,7 +732,7 @@ fn wrong_usage_ends_with_code_2_and_says_what_is_right() {
 }
 
 #[test]
-fn a_projects_prompts_come_first_for_its_clients_alone() {
+fn project_prompts_come_first_for_clients_of_the_project_only() {
     let desk = Desk::new();
     desk.home.write(".adjutant/prompts/hello.md", "from the user");
     desk.home.write("work/.git/HEAD", "");
@@ -774,7 +774,7 @@ fn a_taken_port_is_named() {
 }
 
 #[test]
-fn open_prints_a_link_that_is_this_hubs() {
+fn open_prints_a_login_link_of_this_hub() {
     let desk = Desk::new();
     let hub = Foreground::start(&desk, &["--http", "127.0.0.1:0"]);
     let status = desk.status().unwrap();
@@ -787,7 +787,7 @@ fn open_prints_a_link_that_is_this_hubs() {
 }
 
 #[test]
-fn who_connects_is_the_kernels_word() {
+fn the_hub_takes_the_pid_of_a_client_from_the_kernel() {
     let desk = Desk::new();
     desk.start();
     let mut stream = UnixStream::connect(desk.socket()).unwrap();
@@ -806,7 +806,7 @@ fn who_connects_is_the_kernels_word() {
 }
 
 #[test]
-fn a_second_signal_ends_a_hub_that_still_waits() {
+fn a_second_signal_ends_a_hub_at_once() {
     let desk = Desk::new();
     desk.home.write(".adjutant/config.toml", "grace_seconds = 600\n[http]\naddress = \"off\"\n");
     let mut hub = Foreground::start(&desk, &[]);
@@ -832,7 +832,7 @@ fn a_second_signal_ends_a_hub_that_still_waits() {
 }
 
 #[test]
-fn the_demo_fills_an_empty_home_and_leaves_a_full_one_alone() {
+fn the_demo_fills_an_empty_home_only() {
     let desk = Desk::new();
     let first = Foreground::start(&desk, &["--demo"]);
     let example = desk.folder().join("prompts/standup.md");
@@ -848,7 +848,7 @@ fn the_demo_fills_an_empty_home_and_leaves_a_full_one_alone() {
 
 /// In a container the session may have been begun outside: its leader has no number inside.
 #[test]
-fn a_hub_in_a_container_knows_a_person() {
+fn a_hub_in_a_container_accepts_the_user() {
     let desk = Desk::new();
     let script = r#"
         "$1" serve --http 127.0.0.1:0 & hub=$!

@@ -64,7 +64,7 @@ fn open(terminal: &mut Terminal) {
 }
 
 #[test]
-fn a_question_is_answered_by_keys_and_the_script_gets_the_value() {
+fn a_question_is_answered_with_keys_and_the_script_gets_the_value() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let mut terminal = inbox(&home);
@@ -89,7 +89,7 @@ fn a_question_is_answered_by_keys_and_the_script_gets_the_value() {
 }
 
 #[test]
-fn an_answer_is_taken_back_and_given_anew() {
+fn an_answer_is_undone_and_given_again() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let asking = Asking::start(&home, &DEPLOY);
@@ -107,7 +107,7 @@ fn an_answer_is_taken_back_and_given_anew() {
 }
 
 #[test]
-fn the_first_answer_wins_and_the_other_terminal_says_where() {
+fn the_first_answer_wins_and_the_other_terminal_names_its_channel() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let asking = Asking::start(&home, &DEPLOY);
@@ -124,7 +124,7 @@ fn the_first_answer_wins_and_the_other_terminal_says_where() {
 }
 
 #[test]
-fn codes_say_what_came_of_it() {
+fn each_outcome_has_its_exit_code() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let mut terminal = inbox(&home);
@@ -168,7 +168,7 @@ fn a_script_gets_the_whole_outcome_as_json() {
 }
 
 #[test]
-fn strangers_text_does_not_steer_the_terminal() {
+fn control_characters_in_a_question_do_not_reach_the_terminal() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let title = "Safe?\u{202e}evil \x1b]0;owned\x07\x1b[2J";
@@ -184,7 +184,7 @@ fn strangers_text_does_not_steer_the_terminal() {
 }
 
 #[test]
-fn a_terminal_may_be_narrow_colourless_and_resized() {
+fn the_inbox_adapts_to_narrow_colourless_and_resized_terminals() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let _asking = Asking::start(&home, &DEPLOY);
@@ -204,7 +204,7 @@ fn a_terminal_may_be_narrow_colourless_and_resized() {
 }
 
 #[test]
-fn a_question_outlives_its_hub_in_the_open_inbox() {
+fn an_open_inbox_keeps_its_question_when_the_hub_restarts() {
     let home = Home::new();
     let mut hub = Serving::socket_hub(&home);
     let asking = Asking::start(&home, &DEPLOY);
@@ -225,7 +225,7 @@ fn a_question_outlives_its_hub_in_the_open_inbox() {
 }
 
 #[test]
-fn lines_in_lines_out_without_a_terminal() {
+fn the_plain_inbox_reads_and_writes_lines_without_a_terminal() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let asking = Asking::start(&home, &DEPLOY);
@@ -292,7 +292,7 @@ fn lines_in_lines_out_without_a_terminal() {
 }
 
 #[test]
-fn a_passphrase_is_typed_on_a_terminal_and_never_shown() {
+fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let refused = home.run(["passphrase"], "correct horse\ncorrect horse\n");
@@ -335,7 +335,7 @@ fn a_passphrase_is_typed_on_a_terminal_and_never_shown() {
 }
 
 #[test]
-fn an_agent_answers_no_question_with_the_command_line() {
+fn an_agent_cannot_answer_a_question_with_the_command_line() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     // The relay's starter is this process, so what this process starts is an agent's.
@@ -356,7 +356,7 @@ fn with_phone(ntfy: &Ntfy, more: &str) -> Home {
 }
 
 #[test]
-fn a_phone_answers_once_and_a_replayed_nonce_answers_nothing() {
+fn a_phone_answers_once_and_a_replayed_nonce_is_rejected() {
     let ntfy = Ntfy::start();
     let home = with_phone(&ntfy, "");
     let _hub = Serving::socket_hub(&home);
@@ -384,7 +384,7 @@ fn a_phone_answers_once_and_a_replayed_nonce_answers_nothing() {
 }
 
 #[test]
-fn what_is_marked_high_has_no_buttons_and_long_choices_neither() {
+fn high_risk_and_long_questions_have_no_buttons_on_the_phone() {
     let ntfy = Ntfy::start();
     let home = with_phone(&ntfy, "body = true\n");
     let _hub = Serving::socket_hub(&home);
@@ -403,7 +403,7 @@ fn what_is_marked_high_has_no_buttons_and_long_choices_neither() {
 }
 
 #[test]
-fn a_phone_is_not_rung_over_clear_text() {
+fn no_phone_notification_is_sent_over_clear_text_http() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[ntfy]\nserver = \"http://ntfy.example\"\ntopic = \"bell\"\n");
     let refused = home.run(["serve", "--http", "off"], "");
@@ -430,7 +430,7 @@ pub(crate) fn git(folder: &std::path::Path, arguments: &[&str]) {
 
 /// What the hub says of the workspace is git's word and not the agent's; and the frame is the README's picture.
 #[test]
-fn the_picture_is_a_real_frame_with_what_the_hub_sees() {
+fn the_documented_screenshot_is_a_real_frame_of_the_inbox() {
     let home = Home::new();
     let shop = home.write("shop/deploy.toml", "replicas = 2\n");
     let shop = shop.parent().unwrap();

@@ -85,7 +85,7 @@ fn serves(program: &mut Command) {
 }
 
 #[test]
-fn every_sum_is_right_and_no_word_is_left_open() {
+fn every_checksum_matches_and_every_placeholder_is_filled() {
     let release = Release::new("npm,deb");
     run(Command::new("sha256sum").args(["--check", "--quiet", "SHA256SUMS"]).current_dir(&release.dist));
     for name in ["adjutant.rb", "server.json", &format!("container-{TARGET}/Containerfile")] {
@@ -112,7 +112,7 @@ fn every_sum_is_right_and_no_word_is_left_open() {
 }
 
 #[test]
-fn the_registry_and_the_bundle_say_what_they_must() {
+fn the_registry_entry_and_the_bundle_are_valid() {
     let release = Release::new("npm,deb");
     let server: Value = serde_json::from_str(&release.text("server.json")).unwrap();
     assert_eq!(
@@ -153,7 +153,7 @@ fn the_registry_and_the_bundle_say_what_they_must() {
 }
 
 #[test]
-fn the_archive_the_formula_and_the_image_fit_together() {
+fn the_archive_the_formula_and_the_image_agree() {
     let release = Release::new("npm,deb");
     let name = format!("adjutant-{VERSION}-{TARGET}");
     let archive = format!("{name}.tar.gz");
@@ -242,7 +242,7 @@ fn ruby_reads_the_formula() {
 }
 
 #[test]
-fn the_image_is_built_and_its_user_has_a_home_there() {
+fn the_image_is_built_and_its_user_has_a_home() {
     // Anybody else than root would need a user namespace to look into an image.
     if !rustix::process::geteuid().is_root() || Command::new("buildah").arg("--version").output().is_err() {
         return;
@@ -332,7 +332,7 @@ fn registry_schema() -> Value {
 }
 
 #[test]
-fn the_debian_package_is_built_and_runs() {
+fn the_debian_package_installs_and_runs() {
     if without("dpkg") {
         return;
     }
@@ -355,7 +355,7 @@ fn the_debian_package_is_built_and_runs() {
 }
 
 #[test]
-fn the_wheel_is_installed_and_its_script_is_the_binary() {
+fn the_wheel_installs_and_its_script_is_the_binary() {
     let release = Release::new("npm,deb");
     let wheel = release.file(&format!(
         "adjutant_mcp-{VERSION}-py3-none-manylinux_2_17_{}.whl",
@@ -381,7 +381,7 @@ fn the_wheel_is_installed_and_its_script_is_the_binary() {
 }
 
 #[test]
-fn the_npm_packages_are_installed_and_become_the_binary() {
+fn the_npm_packages_install_and_start_the_binary() {
     if without("npm") {
         return;
     }

@@ -182,7 +182,7 @@ fn texts(lines: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_run_that_ends_by_itself() {
+fn a_run_that_ends_by_itself_has_a_clean_outcome() {
     let (lines, outcome) = Order::new(&["ok"]).run();
     assert_eq!(texts(&lines), ["working", "result"]);
     assert_eq!(outcome["exit"], json!({"code": 0}));
@@ -192,7 +192,7 @@ fn a_run_that_ends_by_itself() {
 }
 
 #[test]
-fn how_a_runner_ends_is_told() {
+fn each_end_of_a_runner_is_reported() {
     for (mode, exit) in [
         ("empty", json!({"code": 0})),
         ("fail-after-result", json!({"code": 3})),
@@ -206,7 +206,7 @@ fn how_a_runner_ends_is_told() {
 }
 
 #[test]
-fn completion_is_the_end_of_the_process_not_of_the_pipe() {
+fn a_run_completes_with_its_process_and_not_with_its_pipe() {
     let start = Instant::now();
     let (lines, outcome) = Order::new(&["leak"]).run();
     assert_eq!(texts(&lines), ["result"]);
@@ -215,14 +215,14 @@ fn completion_is_the_end_of_the_process_not_of_the_pipe() {
 }
 
 #[test]
-fn a_daemon_that_was_left_behind_is_ended() {
+fn a_daemon_of_the_runner_is_ended() {
     let (lines, outcome) = Order::new(&["double-fork"]).run();
     assert_eq!(texts(&lines), ["result"]);
     assert_eq!(outcome["cause"], "exited");
 }
 
 #[test]
-fn cancel_ends_everything_whatever_it_ignores() {
+fn a_cancel_ends_processes_that_ignore_signals() {
     for arguments in [&["hang"][..], &["ignore-term"], &["double-fork", "stay"], &["silent"]] {
         let mut run = Order::new(arguments).with("grace_ms", 200).start();
         if arguments != ["silent"] {
@@ -238,7 +238,7 @@ fn cancel_ends_everything_whatever_it_ignores() {
 }
 
 #[test]
-fn a_runner_that_listens_is_cancelled_without_the_grace() {
+fn a_runner_that_handles_the_signal_is_cancelled_before_the_grace_period() {
     let mut run = Order::new(&["slow"]).with("grace_ms", 60_000).start();
     run.line("working");
     run.cancel();
@@ -247,7 +247,7 @@ fn a_runner_that_listens_is_cancelled_without_the_grace() {
 }
 
 #[test]
-fn generations_of_groups_and_sessions_are_ended() {
+fn descendants_in_other_groups_and_sessions_are_ended() {
     let mut run = Order::new(&["bomb", "5"]).with("grace_ms", 50).start();
     for _ in 0..32 {
         run.line("planted");
@@ -259,7 +259,7 @@ fn generations_of_groups_and_sessions_are_ended() {
 }
 
 #[test]
-fn limits_end_a_run() {
+fn each_limit_ends_a_run() {
     for (arguments, name, limit) in [
         (&["drip", "0.02"][..], "wall_ms", "wall"),
         (&["hang"], "idle_ms", "idle"),
@@ -274,14 +274,14 @@ fn limits_end_a_run() {
 }
 
 #[test]
-fn output_in_time_meets_no_limit() {
+fn output_before_the_timeout_keeps_the_run() {
     let order = Order::new(&["ok"]).with("first_output_ms", 15_000).with("idle_ms", 15_000);
     let (_, outcome) = order.with("wall_ms", 15_000).run();
     assert_eq!(outcome["cause"], "exited");
 }
 
 #[test]
-fn the_hub_ends_and_the_run_with_it() {
+fn a_run_ends_with_its_hub() {
     for arguments in [&["ignore-term"][..], &["double-fork", "stay"], &["bomb", "3"]] {
         let mut run = Order::new(arguments).with("grace_ms", 60_000).start();
         run.event();
@@ -294,7 +294,7 @@ fn the_hub_ends_and_the_run_with_it() {
 }
 
 #[test]
-fn a_killed_hub_leaves_nothing_behind() {
+fn a_killed_hub_leaves_no_process() {
     // The shell is the hub: it holds the lifeline, and is killed.
     let order = Order::new(&["ignore-term"]);
     let mark = order.json["mark"].as_str().unwrap().to_owned();
@@ -317,7 +317,7 @@ fn a_killed_hub_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_kept_run_is_taken_up_by_the_next_hub() {
+fn a_kept_run_is_adopted_by_the_next_hub() {
     let mut run = Order::new(&["hang"]).with("on_hub_exit", "keep").with("wall_ms", 60_000).start();
     run.line("working");
     drop(run.lifeline.take());
@@ -333,7 +333,7 @@ fn a_kept_run_is_taken_up_by_the_next_hub() {
 }
 
 #[test]
-fn a_kept_run_that_ended_without_a_hub_left_its_outcome() {
+fn a_kept_run_that_ends_without_a_hub_leaves_its_outcome() {
     let mut run = Order::new(&["echo-stdin"]).with("on_hub_exit", "keep").input("no hub\n").start();
     drop(run.lifeline.take());
     wait(&mut run.child, DEADLINE);
@@ -346,7 +346,7 @@ fn a_kept_run_that_ended_without_a_hub_left_its_outcome() {
 }
 
 #[test]
-fn a_killed_supervisor_leaves_nothing_to_the_next_hub() {
+fn a_killed_supervisor_leaves_no_run_to_adopt() {
     for arguments in [&["ignore-term"][..], &["double-fork", "stay"], &["bomb", "3"]] {
         let mut run = Order::new(arguments).with("on_hub_exit", "keep").with("wall_ms", 60_000).start();
         run.event();
@@ -362,7 +362,7 @@ fn a_killed_supervisor_leaves_nothing_to_the_next_hub() {
 }
 
 #[test]
-fn a_flood_is_bounded_in_memory_and_on_disk() {
+fn a_flood_of_output_is_bounded_in_memory_and_on_disk() {
     let run = Order::new(&["flood", "64"]).start();
     // A hub that does not read: its pipe is full at once, and the runner must not notice.
     let mut most = 0;
@@ -393,7 +393,7 @@ fn a_flood_is_bounded_in_memory_and_on_disk() {
 }
 
 #[test]
-fn a_hub_that_reads_nothing_stops_nobody() {
+fn a_hub_that_reads_no_events_does_not_block_the_run() {
     let order = Order::new(&["flood", "8"]);
     let mut child =
         order.home.adjutant(["supervise"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -411,7 +411,7 @@ fn a_hub_that_reads_nothing_stops_nobody() {
 }
 
 #[test]
-fn a_long_line_is_cut_and_says_so() {
+fn a_long_line_is_truncated_and_marked() {
     let (lines, outcome) = Order::new(&["long-line", "3"]).with("cap", 8 << 20).run();
     assert_eq!(lines[0]["text"].as_str().unwrap().len(), 1 << 20);
     assert_eq!(lines[0]["cut"], 3_000_000 - (1 << 20));
@@ -420,7 +420,7 @@ fn a_long_line_is_cut_and_says_so() {
 }
 
 #[test]
-fn bytes_of_any_kind_are_passed_on() {
+fn output_of_any_bytes_is_passed_on() {
     let (lines, outcome) = Order::new(&["invalid-utf8"]).run();
     assert_eq!(texts(&lines), ["caf\u{fffd} \u{fffd}\u{fffd} \u{fffd}", "€"]);
     assert_eq!(outcome["stdout"]["seen"], 15);
@@ -431,7 +431,7 @@ fn bytes_of_any_kind_are_passed_on() {
 }
 
 #[test]
-fn stdin_is_written_and_closed() {
+fn the_runner_gets_its_input_and_the_end_of_it() {
     let megabyte = vec![b'x'; 1 << 20];
     let (lines, _) = Order::new(&["read-stdin"]).input(megabyte.clone()).run();
     assert_eq!(texts(&lines), ["1048576 bytes"]);
@@ -445,7 +445,7 @@ fn stdin_is_written_and_closed() {
 }
 
 #[test]
-fn arguments_arrive_byte_for_byte() {
+fn the_runner_gets_its_arguments_byte_for_byte() {
     let arguments = ["", " ", "-x", "--", "a b", "'\"\\$`*", "\u{20ac}", "line\nbreak", "--help"];
     let words: Vec<&str> = ["arguments"].into_iter().chain(arguments).collect();
     let mut order = Order::new(&words);
@@ -461,7 +461,7 @@ fn arguments_arrive_byte_for_byte() {
 }
 
 #[test]
-fn the_environment_is_what_was_given() {
+fn the_runner_gets_exactly_the_given_environment() {
     let order = Order::new(&["environment"]);
     let mark = order.json["mark"].as_str().unwrap().to_owned();
     let env = json!([["PATH", "/usr/bin:/bin"], ["WORD", "a b"], ["EMPTY", ""]]);
@@ -472,7 +472,7 @@ fn the_environment_is_what_was_given() {
 }
 
 #[test]
-fn the_runner_works_in_the_folder_that_was_checked() {
+fn the_runner_starts_in_the_checked_folder() {
     let order = Order::new(&["where"]);
     let workdir = std::fs::canonicalize(order.home.path().join("work")).unwrap();
     let (lines, _) = order.run();
@@ -490,7 +490,7 @@ fn refusal(order: Order) -> Value {
 }
 
 #[test]
-fn a_folder_that_was_swapped_is_refused() {
+fn a_run_in_a_swapped_folder_is_rejected() {
     let order = Order::new(&["where"]);
     let workdir = order.home.path().join("work");
     std::fs::rename(&workdir, order.home.path().join("moved")).unwrap();
@@ -502,7 +502,7 @@ fn a_folder_that_was_swapped_is_refused() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_refused() {
+fn a_run_of_a_missing_program_is_rejected() {
     for program in ["no-such-runner", "/no/such/runner", "./runner", "", "/tmp"] {
         let refused = refusal(Order::new(&[]).with("argv", json!([program])));
         assert_eq!(refused, json!({"not_found": {"program": program}}));
@@ -511,13 +511,13 @@ fn a_program_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn an_argument_that_is_too_long_for_the_system_is_refused() {
+fn an_argument_too_long_for_the_system_is_rejected() {
     let long = "x".repeat(200_000);
     assert!(refusal(Order::new(&["arguments", &long]))["spawn"].is_string());
 }
 
 #[test]
-fn a_program_that_cannot_be_executed_says_so() {
+fn a_program_that_cannot_be_executed_is_reported() {
     let order = Order::new(&[]);
     let program = order.home.write("broken", "#!/no/such/interpreter\n");
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
@@ -530,7 +530,7 @@ fn a_program_that_cannot_be_executed_says_so() {
 }
 
 #[test]
-fn a_spool_is_private_and_used_once() {
+fn a_spool_folder_is_private_and_used_once() {
     let order = Order::new(&["ok"]);
     let json = order.json.clone();
     let mut run = order.start();
@@ -547,7 +547,7 @@ fn a_spool_is_private_and_used_once() {
 }
 
 #[test]
-fn many_runs_at_once() {
+fn many_simultaneous_runs_end_cleanly() {
     let runs: Vec<Run> = (0..40).map(|_| Order::new(&["hang"]).with("grace_ms", 50).start()).collect();
     for run in &runs {
         run.line("working");
@@ -560,7 +560,7 @@ fn many_runs_at_once() {
 }
 
 #[test]
-fn an_order_that_is_none_starts_nothing() {
+fn an_invalid_order_starts_no_run() {
     let home = Home::new();
     for order in ["", "no order\n", "{}\n", "{\"argv\": [\"/bin/true\"]}\n"] {
         let ended = home.run(["supervise"], order);
@@ -586,7 +586,7 @@ fn the_hub_starts_follows_and_cancels_a_run() {
 }
 
 #[test]
-fn the_hub_is_killed_and_nothing_is_left_of_a_run() {
+fn a_killed_hub_leaves_no_process_of_its_run() {
     for arguments in [&["ignore-term"][..], &["double-fork", "stay"], &["bomb", "3"]] {
         let mut run = Order::new(arguments).start_with(&["supervise", "--start"]);
         run.event();
@@ -604,7 +604,7 @@ fn the_hub_is_killed_and_nothing_is_left_of_a_run() {
 }
 
 #[test]
-fn the_hub_sees_that_a_supervisor_was_killed() {
+fn the_hub_reports_a_killed_supervisor() {
     for arguments in [&["ignore-term"][..], &["double-fork", "stay"], &["bomb", "3"]] {
         let run = Order::new(arguments).start_with(&["supervise", "--start"]);
         let supervisor = run.event()["supervisor"].as_i64().unwrap();
@@ -618,7 +618,7 @@ fn the_hub_sees_that_a_supervisor_was_killed() {
 }
 
 #[test]
-fn the_hub_says_why_a_run_cannot_start() {
+fn the_hub_reports_why_a_run_cannot_start() {
     for (name, value, said) in [
         ("argv", json!(["no-such-runner"]), "the program `no-such-runner` was not found"),
         ("argv", json!([]), "the command line is empty"),

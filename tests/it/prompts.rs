@@ -75,7 +75,7 @@ fn folder(home: &Home) -> PathBuf {
 }
 
 #[test]
-fn the_bundled_prompts_are_the_contracts() {
+fn the_bundled_prompts_match_the_contract() {
     let home = Home::new();
     let mut peer = Peer::start(&mut home.adjutant(["mcp", "prompts"]));
     let listed = list(&mut peer);
@@ -92,7 +92,7 @@ fn the_bundled_prompts_are_the_contracts() {
 }
 
 #[test]
-fn earlier_folders_win() {
+fn a_prompt_of_an_earlier_folder_overrides_a_later_one() {
     let home = Home::new();
     home.write(".adjutant/prompts/research.md", "---\ndescription: mine\n---\nMine: {{input}}");
     let mut peer = Peer::start(&mut home.adjutant(["mcp", "prompts"]));
@@ -115,7 +115,7 @@ fn earlier_folders_win() {
 }
 
 #[test]
-fn a_bad_file_hides_no_good_one() {
+fn a_broken_file_hides_no_valid_prompt() {
     let home = Home::new();
     let here = folder(&home);
     home.write("secret.md", "secret");
@@ -149,7 +149,7 @@ fn a_bad_file_hides_no_good_one() {
 }
 
 #[test]
-fn names_are_never_paths() {
+fn a_prompt_name_is_never_used_as_a_path() {
     let home = Home::new();
     let here = folder(&home);
     home.write("secret.md", "secret");
@@ -175,7 +175,7 @@ fn names_are_never_paths() {
 }
 
 #[test]
-fn an_expansion_past_the_limit_costs_nothing() {
+fn an_expansion_over_the_limit_is_rejected_without_memory() {
     let home = Home::new();
     home.write("p/many.md", "{{input}} ".repeat(1000));
     let mut peer = Peer::prompts(&home, &folder(&home));
@@ -187,7 +187,7 @@ fn an_expansion_past_the_limit_costs_nothing() {
 }
 
 #[test]
-fn arguments_are_checked_with_the_contracts_data() {
+fn invalid_arguments_get_the_error_data_of_the_contract() {
     let home = Home::new();
     home.write(
         "p/deploy.md",
@@ -225,7 +225,7 @@ fn arguments_are_checked_with_the_contracts_data() {
 }
 
 #[test]
-fn changes_on_disk_show() {
+fn a_changed_file_is_served_changed() {
     let home = Home::new();
     let here = folder(&home);
     home.write("p/a.md", "one");
@@ -245,7 +245,7 @@ fn changes_on_disk_show() {
 }
 
 #[test]
-fn a_folder_may_come_and_go() {
+fn a_removed_and_restored_folder_is_followed() {
     let home = Home::new();
     let here = home.path().join("p");
     let mut peer = Peer::prompts(&home, &here);
@@ -274,7 +274,7 @@ fn a_folder_may_come_and_go() {
 }
 
 #[test]
-fn listeners_are_told_of_changes() {
+fn subscribers_are_notified_of_changes() {
     let home = Home::new();
     home.write("p/a.md", "one");
     let mut peer = Peer::prompts(&home, &folder(&home));
@@ -287,7 +287,7 @@ fn listeners_are_told_of_changes() {
 }
 
 #[test]
-fn prompts_of_a_project_are_served_that_are_made_while_a_client_is_connected() {
+fn prompts_added_to_a_project_are_served_to_its_connected_client() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     for place in ["repository/.git", "folder"] {
@@ -327,7 +327,7 @@ fn ten_thousand_files_are_served_from_memory() {
 /// The watching thread and its callback share a lock: while many folders are removed, a change below another root still
 /// shows.
 #[test]
-fn removing_many_folders_blinds_no_other_root() {
+fn removing_many_folders_does_not_stop_watching_another_root() {
     let home = Home::new();
     let (many, other) = (home.path().join("many"), home.path().join("other"));
     for number in 0..600 {
@@ -348,7 +348,7 @@ fn removing_many_folders_blinds_no_other_root() {
 
 /// The room never writes into the folders that it reads.
 #[test]
-fn nothing_is_written_below_a_root() {
+fn the_prompt_folders_are_never_written_to() {
     let home = Home::new();
     home.write("p/a.md", "one");
     let here = folder(&home);

@@ -58,7 +58,7 @@ fn server(home: &Home) -> Peer {
 }
 
 #[test]
-fn the_contracts_transcript_holds_to_the_letter() {
+fn the_transcript_of_the_contract_matches_byte_for_byte() {
     let home = contract_home();
     let mut peer = server(&home);
     for (request, answer) in TRANSCRIPT {
@@ -72,7 +72,7 @@ fn the_contracts_transcript_holds_to_the_letter() {
 }
 
 #[test]
-fn the_bundled_prompts_answer_the_contracts_example() {
+fn the_bundled_prompts_answer_the_example_of_the_contract() {
     let home = Home::new();
     let request = TRANSCRIPT[5].0;
     let finished = home.run(["mcp", "prompts"], format!("{request}\n"));
@@ -91,7 +91,7 @@ fn a_request_before_initialize_is_served_as_2024_11_05() {
 }
 
 #[test]
-fn every_handshake_revision_is_answered_in_its_own_shape() {
+fn each_handshake_protocol_version_gets_its_own_answer_shapes() {
     for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let home = contract_home();
         let mut peer = server(&home);
@@ -119,7 +119,7 @@ fn every_handshake_revision_is_answered_in_its_own_shape() {
 }
 
 #[test]
-fn an_unknown_revision_gets_the_newest_with_a_handshake() {
+fn an_unknown_protocol_version_gets_the_newest_handshake_version() {
     let home = contract_home();
     for asked in ["1999-01-01", "2026-07-28", "3000-01-01"] {
         let mut peer = server(&home);
@@ -146,7 +146,7 @@ fn a_stateless_request_needs_no_handshake() {
 }
 
 #[test]
-fn both_eras_share_one_pipe() {
+fn stateless_and_handshake_requests_share_one_pipe() {
     let home = contract_home();
     let mut peer = server(&home);
     let modern = |command: &str| json!({"name": "expand_prompt", "arguments": {"command": command, "input": "x"}, "_meta": modern_meta()});
@@ -166,7 +166,7 @@ fn both_eras_share_one_pipe() {
 }
 
 #[test]
-fn what_differs_between_the_revisions_is_the_dialect_table() {
+fn differences_between_protocol_versions_match_their_table() {
     let home = contract_home();
     let unknown_tool = json!({"name": "no_such_tool", "arguments": {}});
     let no_input = json!({"name": "expand_prompt", "arguments": {"command": 7}});
@@ -203,7 +203,7 @@ fn what_differs_between_the_revisions_is_the_dialect_table() {
 }
 
 #[test]
-fn a_missing_argument_is_named() {
+fn a_missing_prompt_argument_is_named() {
     let home = contract_home();
     let mut peer = server(&home);
     peer.initialize("2024-11-05");
@@ -220,7 +220,7 @@ fn a_missing_argument_is_named() {
 }
 
 #[test]
-fn prompts_are_listed_and_expanded_as_the_specification_says() {
+fn prompts_list_and_prompts_get_follow_the_specification() {
     let home = contract_home();
     home.write(
         "prompts/deploy.md",
@@ -256,7 +256,7 @@ fn prompts_are_listed_and_expanded_as_the_specification_says() {
 }
 
 #[test]
-fn a_changed_file_is_told_to_who_asked_for_it() {
+fn a_changed_file_notifies_its_subscribers() {
     let home = contract_home();
     let mut legacy = server(&home);
     legacy.initialize("2025-06-18");
@@ -291,7 +291,7 @@ fn a_changed_file_is_told_to_who_asked_for_it() {
 }
 
 #[test]
-fn prompts_are_skills_and_resources_too() {
+fn prompts_are_also_skills_and_resources() {
     let home = contract_home();
     home.write("prompts/team/Code_Review.md", "---\ndescription: Review.\n---\nReview {{input}}\n");
     let mut peer = server(&home);

@@ -69,7 +69,7 @@ fn request(method: &str, params: &Value) -> Value {
 }
 
 #[test]
-fn a_stateless_answer_says_what_it_is_how_long_it_lasts_and_who_gives_it() {
+fn a_stateless_answer_has_its_type_cache_time_and_server() {
     let hub = hub();
     for (server, requests) in asked() {
         let mut peers = peers(&hub, server);
@@ -99,7 +99,7 @@ fn a_stateless_answer_says_what_it_is_how_long_it_lasts_and_who_gives_it() {
 }
 
 #[test]
-fn an_answer_of_a_handshake_revision_has_nothing_of_the_newest() {
+fn an_answer_of_a_handshake_version_has_no_newer_members() {
     let hub = hub();
     for (server, requests) in asked() {
         for revision in HANDSHAKES {
@@ -136,7 +136,7 @@ fn an_answer_of_a_handshake_revision_has_nothing_of_the_newest() {
 }
 
 #[test]
-fn a_missing_argument_of_a_prompt_is_asked_for_over_every_way() {
+fn a_missing_prompt_argument_is_requested_over_every_transport() {
     let hub = hub();
     hub.home.write(
         ".adjutant/prompts/deploy.md",
@@ -180,7 +180,7 @@ fn a_missing_argument_of_a_prompt_is_asked_for_over_every_way() {
 }
 
 #[test]
-fn a_stateless_request_belongs_to_no_session_whatever_it_names() {
+fn a_stateless_request_ignores_the_session_it_names() {
     let hub = hub();
     let list = request("tools/list", &json!({"_meta": modern_meta()}));
     let opened = hub.post_to("/mcp/prompts", &[], &initialize("2025-11-25"));

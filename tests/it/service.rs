@@ -48,7 +48,7 @@ fn named(home: &Home, text: &str) -> String {
 }
 
 #[test]
-fn the_files_for_both_managers() {
+fn the_files_for_systemd_and_launchd_match() {
     let home = Home::new();
     for manager in ["systemd", "launchd"] {
         let told = service(&home, &["install", "--dry-run", "--manager", manager]);
@@ -63,7 +63,7 @@ fn the_files_for_both_managers() {
 }
 
 #[test]
-fn a_place_on_the_path_that_outlives_a_new_version_is_what_is_started() {
+fn the_service_starts_a_path_that_outlives_an_upgrade() {
     let home = Home::new();
     let bin = home.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
@@ -74,7 +74,7 @@ fn a_place_on_the_path_that_outlives_a_new_version_is_what_is_started() {
 }
 
 #[test]
-fn the_plist_is_one_and_says_what_launchd_must_know() {
+fn the_plist_is_well_formed_and_complete_for_launchd() {
     let home = Home::new();
     let odd = home.path().join("a \"home\" of <you> & 'me'");
     std::fs::create_dir(&odd).unwrap();
@@ -121,7 +121,7 @@ fn the_plist_is_one_and_says_what_launchd_must_know() {
 }
 
 #[test]
-fn installs_again_without_a_change_and_takes_all_of_it_away() {
+fn a_second_install_changes_nothing_and_uninstall_removes_everything() {
     let home = Home::new();
     let status = || -> Value { serde_json::from_str(&service(&home, &["status", "--json"]).stdout).unwrap() };
     assert_eq!(status()["installed"], false);
@@ -149,7 +149,7 @@ fn installs_again_without_a_change_and_takes_all_of_it_away() {
 }
 
 #[test]
-fn a_unit_of_somebody_else_stays_and_a_silent_manager_is_explained() {
+fn a_foreign_unit_is_kept_and_a_silent_manager_is_explained() {
     let home = Home::new();
     home.write(".config/systemd/user/adjutant.service", "[Service]\nExecStart=/mine\n");
     let refused = service(&home, &["install"]);
@@ -165,7 +165,7 @@ fn a_unit_of_somebody_else_stays_and_a_silent_manager_is_explained() {
 }
 
 #[test]
-fn a_hub_that_was_started_by_hand_is_left_running() {
+fn a_manually_started_hub_keeps_running() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
     assert!(home.run(["serve", "--background"], "").status.success());
@@ -180,7 +180,7 @@ fn a_hub_that_was_started_by_hand_is_left_running() {
 }
 
 #[test]
-fn systemd_finds_no_fault_in_the_units() {
+fn systemd_accepts_the_units() {
     if without("systemd") {
         return;
     }
@@ -199,7 +199,7 @@ fn systemd_finds_no_fault_in_the_units() {
 }
 
 #[test]
-fn the_first_client_starts_the_hub_through_a_socket_that_was_handed_over() {
+fn the_first_client_starts_the_hub_through_socket_activation() {
     if without("systemd") {
         return;
     }
@@ -235,7 +235,7 @@ fn the_first_client_starts_the_hub_through_a_socket_that_was_handed_over() {
 }
 
 #[test]
-fn a_manager_that_waits_is_told_when_the_hub_serves() {
+fn the_hub_notifies_the_service_manager_when_it_is_ready() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
     let place = home.path().join("notify");

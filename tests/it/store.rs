@@ -29,7 +29,7 @@ fn prompts_never_touch_the_database() {
 }
 
 #[test]
-fn a_place_that_is_none_is_refused_without_its_password() {
+fn an_invalid_database_url_is_rejected_without_showing_its_password() {
     let home = Home::new();
     let refused = home.run(["serve", "--database", "mysql://me:secret@host/db"], "");
     assert_eq!(refused.status.code(), Some(2));
@@ -55,7 +55,7 @@ db.commit()
 ";
 
 #[test]
-fn a_database_from_before_the_first_release_is_rejected_with_what_to_do() {
+fn a_database_from_before_the_first_release_is_rejected_with_a_hint() {
     let home = Home::new();
     home.write(".adjutant/prompts/greet.md", "Hello");
     let file = home.path().join(".adjutant/adjutant.db");

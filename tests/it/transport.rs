@@ -185,7 +185,7 @@ fn a_byte_order_mark_is_tolerated_on_the_first_line_alone() {
 }
 
 #[test]
-fn a_last_line_without_its_end_is_served() {
+fn a_last_line_without_a_newline_is_served() {
     let home = home();
     let finished = home.run(["mcp", "prompts"], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     assert_eq!(finished.stdout, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
@@ -193,7 +193,7 @@ fn a_last_line_without_its_end_is_served() {
 }
 
 #[test]
-fn the_same_bytes_split_anywhere_give_the_same_answers() {
+fn input_split_at_any_byte_gets_the_same_answers() {
     let home = home();
     let script = "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n\n{\"jsonrpc\":\"2.0\",\"id\":\"ü\",\"method\":\"ping\"}\nbad\n[]\n{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}";
     let whole = sorted(&home.run(["mcp", "prompts"], script).stdout);
@@ -227,7 +227,7 @@ fn sorted(output: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_line_over_the_limit_is_refused_with_its_id_and_the_next_is_served() {
+fn a_line_over_the_limit_is_rejected_with_its_id_and_the_next_is_served() {
     let home = home();
     let mut peer = server(&home);
     let long = "x".repeat(17 * 1024 * 1024);
@@ -245,7 +245,7 @@ fn a_line_over_the_limit_is_refused_with_its_id_and_the_next_is_served() {
 }
 
 #[test]
-fn deep_nesting_is_refused_and_not_a_crash() {
+fn deeply_nested_json_is_rejected_without_a_crash() {
     let home = home();
     let mut peer = server(&home);
     for depth in [200, 100_000] {
@@ -261,7 +261,7 @@ fn deep_nesting_is_refused_and_not_a_crash() {
 }
 
 #[test]
-fn batches_are_served_for_2025_03_26_alone() {
+fn batches_are_served_at_2025_03_26_only() {
     let home = home();
     let mut peer = server(&home);
     peer.initialize("2025-03-26");
@@ -289,7 +289,7 @@ fn batches_are_served_for_2025_03_26_alone() {
 }
 
 #[test]
-fn an_id_is_free_again_after_its_answer() {
+fn a_request_id_can_be_reused_after_its_answer() {
     let home = home();
     let mut peer = server(&home);
     for _ in 0..3 {
@@ -299,7 +299,7 @@ fn an_id_is_free_again_after_its_answer() {
 }
 
 #[test]
-fn a_second_request_with_an_id_in_flight_is_refused_and_the_first_is_kept() {
+fn a_second_request_with_an_id_in_flight_is_rejected_and_the_first_is_served() {
     let home = home();
     let mut peer = server(&home);
     let listen = json!({
@@ -316,7 +316,7 @@ fn a_second_request_with_an_id_in_flight_is_refused_and_the_first_is_kept() {
 }
 
 #[test]
-fn past_512_requests_in_flight_the_answer_is_busy() {
+fn more_than_512_requests_in_flight_get_a_busy_error() {
     let home = home();
     let mut peer = server(&home);
     let listen = |id: usize| {
@@ -358,7 +358,7 @@ fn a_handshake_and_a_call_in_one_write_are_answered_in_order() {
 }
 
 #[test]
-fn fifty_thousand_calls_in_one_go_are_each_answered_once() {
+fn fifty_thousand_calls_in_one_write_are_each_answered_once() {
     let home = home();
     let mut peer = server(&home);
     let mut stdin = peer.take_stdin();
@@ -382,7 +382,7 @@ fn fifty_thousand_calls_in_one_go_are_each_answered_once() {
 }
 
 #[test]
-fn a_client_that_does_not_read_stops_us_reading() {
+fn a_client_that_does_not_read_pauses_the_server() {
     let home = home();
     let mut peer = Peer::start_unread(&mut home.adjutant(["mcp", "prompts"]));
     let mut stdin = peer.take_stdin();
@@ -443,7 +443,7 @@ fn ended(peer: &Peer, ids: &[Value], why: &str) {
 }
 
 #[test]
-fn subscriptions_that_are_open_at_the_end_are_answered() {
+fn open_subscriptions_are_answered_at_the_end_of_input() {
     let home = home();
     let hub = Serving::socket_hub(&home);
     let ids = [json!("7"), json!(7)];
@@ -473,7 +473,7 @@ fn subscriptions_that_are_open_at_the_end_are_answered() {
 }
 
 #[test]
-fn a_call_that_outlasts_the_grace_is_answered_all_the_same() {
+fn a_call_that_outlasts_the_grace_period_is_still_answered() {
     let home = home();
     home.write(".adjutant/config.toml", "grace_seconds = 1\n[http]\naddress = \"off\"\n");
     let hub = Serving::socket_hub(&home);

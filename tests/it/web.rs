@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 const INLINE: [&str; 5] = [" style=", "<style", "javascript:", "http-equiv", "srcdoc="];
 
 #[test]
-fn every_page_is_strict() {
+fn every_page_has_a_strict_content_security_policy() {
     let desk = Desk::new();
     for path in [
         "/",
@@ -89,7 +89,7 @@ fn assert_strict(path: &str, page: &Answer) {
 }
 
 #[test]
-fn methods_mean_what_they_say() {
+fn head_matches_get_and_other_methods_are_rejected() {
     let desk = Desk::new();
     for path in ["/", "/prompts", "/prompts/research", "/nowhere"] {
         let (get, head) = (desk.get(path), desk.ask("HEAD", path, &[], ""));
@@ -107,7 +107,7 @@ fn methods_mean_what_they_say() {
 }
 
 #[test]
-fn pages_read_as_agreed() {
+fn pages_match_their_snapshots() {
     let desk = Desk::new();
     insta::assert_snapshot!("overview", desk.redacted(&desk.get("/")));
     insta::assert_snapshot!("prompts", desk.redacted(&desk.get("/prompts")));
@@ -121,7 +121,7 @@ fn pages_read_as_agreed() {
 }
 
 #[test]
-fn a_search_needs_no_script() {
+fn the_prompt_search_works_without_script() {
     let desk = Desk::new();
     let found = |q: &str| {
         let page = desk.get(&format!("/prompts?q={q}"));
@@ -141,7 +141,7 @@ fn a_search_needs_no_script() {
 }
 
 #[test]
-fn what_is_left_out_is_named() {
+fn files_that_are_not_served_are_named() {
     let page = Desk::new().get("/prompts").body;
     let problems = page.split("id=\"problems\"").nth(1).expect("a section of problems");
     assert!(problems.contains("broken.md"), "{problems}");
@@ -150,13 +150,13 @@ fn what_is_left_out_is_named() {
 }
 
 #[test]
-fn an_alias_leads_to_its_prompt() {
+fn an_alias_redirects_to_its_prompt() {
     let moved = Desk::new().get("/prompts/pr");
     assert_eq!((moved.status, moved.header("location")), (307, "/prompts/review/pull-request"));
 }
 
 #[test]
-fn a_name_is_never_a_path() {
+fn a_prompt_name_in_a_url_is_never_a_path() {
     let desk = Desk::new();
     desk.home.write("secret.md", "the secret");
     for name in
@@ -169,7 +169,7 @@ fn a_name_is_never_a_path() {
 }
 
 #[test]
-fn hidden_characters_are_seen() {
+fn invisible_characters_are_shown() {
     let desk = Desk::new();
     for page in [desk.get("/prompts/hidden"), desk.post("/prompts/hidden", "input=a%E2%80%AEb%1B%5B31m")] {
         let hidden = ['\u{202e}', '\u{200b}', '\u{e0041}', '\u{1b}'];
@@ -185,7 +185,7 @@ fn hidden_characters_are_seen() {
 }
 
 #[test]
-fn an_argument_error_stands_beside_its_field() {
+fn an_argument_error_is_shown_at_its_field() {
     let page = Desk::new().post("/prompts/review/pull-request", "arg.topic=tides&arg.depth=deep");
     assert_eq!(page.status, 200);
     let field = page.body.split("name=\"arg.depth\"").nth(1).unwrap();
@@ -200,7 +200,7 @@ fn an_argument_error_stands_beside_its_field() {
 }
 
 #[test]
-fn a_long_expansion_is_clipped_and_whole_in_the_download() {
+fn a_long_expansion_is_clipped_on_the_page_and_complete_in_the_download() {
     let desk = Desk::new();
     let long = "tide ".repeat(40_000);
     let page = desk.post("/prompts/research", &format!("input={}", long.replace(' ', "+")));
@@ -215,7 +215,7 @@ fn a_long_expansion_is_clipped_and_whole_in_the_download() {
 }
 
 #[test]
-fn files_are_kept_by_their_content() {
+fn assets_are_cached_by_their_content() {
     let desk = Desk::new();
     let page = desk.get("/").body;
     for (kind, mime) in [("js", "text/javascript; charset=utf-8"), ("svg", "image/svg+xml")] {
@@ -230,7 +230,7 @@ fn files_are_kept_by_their_content() {
 }
 
 #[test]
-fn the_stream_tells_what_changed() {
+fn the_event_stream_reports_changes() {
     let desk = Desk::new();
     let mut stream = desk.stream("/events");
     assert!(stream.until("event: hello").contains("content-type: text/event-stream"));
@@ -244,7 +244,7 @@ fn the_stream_tells_what_changed() {
 }
 
 #[test]
-fn the_stream_ends_with_the_hub() {
+fn the_event_stream_ends_with_the_hub() {
     let mut desk = Desk::new();
     let mut stream = desk.stream("/events");
     stream.until("event: hello");
@@ -253,7 +253,7 @@ fn the_stream_ends_with_the_hub() {
 }
 
 #[test]
-fn a_stranger_is_told_how_to_log_in() {
+fn a_browser_without_a_login_is_told_how_to_log_in() {
     let desk = Desk::locked();
     let page = desk.get("/prompts/research");
     assert_eq!(page.status, 401);
@@ -267,7 +267,7 @@ fn a_stranger_is_told_how_to_log_in() {
 }
 
 #[test]
-fn bad_forms_are_answered() {
+fn malformed_forms_get_an_error_page() {
     let desk = Desk::new();
     for body in [
         "%",

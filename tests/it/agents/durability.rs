@@ -34,7 +34,7 @@ fn until(peer: &mut Peer, state: &str) -> Value {
 }
 
 #[test]
-fn a_result_waits_for_whoever_asks_next() {
+fn a_result_outlives_its_client_and_its_hub_until_a_client_fetches_it() {
     let desk = Desk::new();
     let mut hub = desk.hub();
     let mut first = client(&desk);
@@ -62,7 +62,7 @@ fn a_result_waits_for_whoever_asks_next() {
 }
 
 #[test]
-fn a_killed_hub_takes_its_runs_along_or_leaves_them_to_the_next() {
+fn the_runs_of_a_killed_hub_end_or_are_adopted_by_the_next_hub() {
     let desk = Desk::new();
     let gate = desk.folder("gate");
     desk.agent("keeper", "on_hub_exit: keep\n");
@@ -94,7 +94,7 @@ fn a_killed_hub_takes_its_runs_along_or_leaves_them_to_the_next() {
 }
 
 #[test]
-fn two_hundred_tasks_at_once() {
+fn a_hub_completes_two_hundred_queued_tasks() {
     let desk = Desk::new();
     let hub = desk.hub();
     let mut peer = client(&desk);
@@ -135,7 +135,7 @@ fn to_the_hub(desk: &Desk, tool: &str, arguments: &Value) -> String {
 }
 
 #[test]
-fn delegations_within_delegations_have_an_end_in_depth() {
+fn nested_delegations_are_limited_in_depth() {
     let desk = Desk::new();
     let _hub = desk.hub();
     // Every child delegates what it was delegated: the hub knows it by its process, whatever variables it drops.
@@ -154,7 +154,7 @@ fn delegations_within_delegations_have_an_end_in_depth() {
 }
 
 #[test]
-fn delegations_within_delegations_have_an_end_in_number() {
+fn nested_delegations_are_limited_in_number() {
     let desk = Desk::new();
     desk.configure("max_descendants = 2", &["fake"]);
     let _hub = desk.hub();
@@ -236,7 +236,7 @@ impl Drop for Told {
 }
 
 #[test]
-fn a_hub_whose_last_one_left_no_run_lets_nobody_wait_for_the_database() {
+fn a_hub_without_runs_to_adopt_does_not_wait_for_the_database() {
     let desk = Desk::new();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let database = format!("postgres://ann@{}/tasks", silent.local_addr().unwrap());
@@ -254,7 +254,7 @@ fn rename(desk: &Desk, table: &str, name: &str) {
 }
 
 #[test]
-fn a_run_that_cannot_be_taken_up_at_once_is_taken_up_later() {
+fn a_run_that_cannot_be_adopted_at_once_is_adopted_later() {
     let desk = Desk::new();
     let gate = desk.folder("gate");
     desk.agent("keeper", "on_hub_exit: keep\n");
@@ -298,7 +298,7 @@ fn a_run_that_cannot_be_taken_up_at_once_is_taken_up_later() {
 /// The next hub cannot read yet whose runs go on; an agent of one that asks in this moment waits, and is not taken for a
 /// client from outside, which may do more.
 #[test]
-fn an_agent_that_asks_before_its_run_is_known_waits_until_it_is() {
+fn an_agent_that_asks_before_its_run_is_adopted_waits_for_the_adoption() {
     let desk = Desk::new();
     desk.configure("max_descendants = 2", &["fake", "early"]);
     desk.program("early", EARLY);

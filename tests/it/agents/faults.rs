@@ -20,7 +20,7 @@ fn refused(answer: &Value) -> &str {
 }
 
 #[test]
-fn every_way_a_runner_may_end() {
+fn each_end_of_a_runner_has_its_failure_class() {
     let desk = Desk::new();
     let mut peer = peer(&desk);
     for (number, (mode, class, message)) in [
@@ -60,7 +60,7 @@ fn every_way_a_runner_may_end() {
 }
 
 #[test]
-fn input_that_cannot_be_run_is_refused_with_the_reason() {
+fn input_that_cannot_be_run_is_rejected_with_the_reason() {
     let desk = Desk::new();
     desk.agent("ghost", "runner: nobody\n");
     desk.home.write(".adjutant/agents/broken.yaml", "persona: [");
@@ -99,7 +99,7 @@ fn input_that_cannot_be_run_is_refused_with_the_reason() {
 
 /// The caller itself is told that another runner than the agent's own did it; the contract has no place for it.
 #[test]
-fn an_agent_whose_runner_is_not_there_says_so_in_its_result() {
+fn a_result_names_the_runner_that_replaced_a_missing_one() {
     let desk = Desk::new();
     desk.agent("ghost", "runner: nobody\n");
     let mut task = desk.task("ok");
@@ -117,7 +117,7 @@ fn an_agent_whose_runner_is_not_there_says_so_in_its_result() {
 }
 
 #[test]
-fn a_runner_that_is_not_installed_is_named() {
+fn a_runner_that_is_not_installed_is_named_in_the_error() {
     let desk = Desk::new();
     let runners =
         r#"{"runners": [{"name": "ghost", "command": ["no-such-program"], "levels": ["read-only"]}]}"#;
@@ -129,7 +129,7 @@ fn a_runner_that_is_not_installed_is_named() {
 }
 
 #[test]
-fn a_task_of_any_text_arrives_byte_for_byte() {
+fn a_task_of_any_text_reaches_the_runner_byte_for_byte() {
     let desk = Desk::new();
     let mut peer = peer(&desk);
     let start = "You review.\n\nTask: ";
@@ -154,7 +154,7 @@ fn a_task_of_any_text_arrives_byte_for_byte() {
 }
 
 #[test]
-fn a_folder_that_is_swapped_after_the_check_is_not_entered() {
+fn a_working_directory_that_is_swapped_after_its_check_is_not_entered() {
     let desk = Desk::new();
     desk.configure("max_running = 1", &["fake"]);
     std::fs::create_dir(desk.folder("target")).unwrap();
@@ -185,7 +185,7 @@ fn a_folder_that_is_swapped_after_the_check_is_not_entered() {
 }
 
 #[test]
-fn a_flood_is_bounded_and_its_end_is_in_the_answer() {
+fn a_flood_of_output_is_bounded_and_keeps_its_end() {
     let desk = Desk::new();
     desk.configure("spool_bytes = 2000000", &["fake"]);
     let mut peer = peer(&desk);
@@ -203,7 +203,7 @@ fn a_flood_is_bounded_and_its_end_is_in_the_answer() {
 }
 
 #[test]
-fn cancel_ends_what_does_not_want_to_end() {
+fn a_cancel_ends_runners_that_ignore_signals_or_fork() {
     let desk = Desk::new();
     let mut peer = peer(&desk);
     let modes = [
@@ -225,7 +225,7 @@ fn cancel_ends_what_does_not_want_to_end() {
 }
 
 #[test]
-fn a_time_limit_ends_a_run_in_time() {
+fn a_timeout_ends_a_run_within_its_grace_period() {
     let desk = Desk::new();
     let mut peer = peer(&desk);
     let mut task = desk.task("ignore-term");
@@ -239,7 +239,7 @@ fn a_time_limit_ends_a_run_in_time() {
 }
 
 #[test]
-fn only_a_usage_limit_moves_on_to_the_next_runner() {
+fn only_a_usage_limit_passes_the_task_to_the_next_runner() {
     let desk = Desk::new();
     desk.configure("", &["first", "fake"]);
     let mut peer = desk.alone("first");

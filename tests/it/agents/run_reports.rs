@@ -15,7 +15,7 @@ fn peer(desk: &Desk) -> Peer {
 }
 
 #[test]
-fn an_answer_without_its_shape_is_asked_for_once_more() {
+fn an_answer_that_breaks_the_output_schema_is_requested_once_more() {
     let desk = Desk::new();
     let mut peer = peer(&desk);
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
@@ -40,7 +40,7 @@ fn an_answer_without_its_shape_is_asked_for_once_more() {
 }
 
 #[test]
-fn completed_and_verified_are_two_words() {
+fn checks_decide_the_verdict_of_a_completed_task() {
     let desk = Desk::new();
     let mut peer = peer(&desk);
     let made = "test -e made.txt";
@@ -81,7 +81,7 @@ fn commit_all(desk: &Desk) {
 }
 
 #[test]
-fn a_tree_that_is_kept_outlives_who_made_it() {
+fn a_kept_worktree_outlives_the_server_that_made_it() {
     let desk = Desk::new();
     desk.home.write(".adjutant/config.toml", "[tasks]\nkeep_worktrees = true\n");
     commit_all(&desk);
@@ -103,7 +103,7 @@ fn a_tree_that_is_kept_outlives_who_made_it() {
 }
 
 #[test]
-fn a_tree_of_its_own_keeps_the_work_apart() {
+fn a_worktree_keeps_the_changes_out_of_the_working_directory() {
     let desk = Desk::new();
     commit_all(&desk);
     let mut peer = peer(&desk);

@@ -140,7 +140,7 @@ fn a_call_is_spoken_into_a_file_and_placed_by_the_provider() {
 }
 
 #[test]
-fn nobody_is_called_twice_when_it_is_not_known_whether_the_phone_rang() {
+fn a_call_with_an_unknown_outcome_is_not_repeated() {
     // A server's failure may come after the phone began to ring; so may a connection that breaks.
     for answer in [500, 0] {
         let provider = Server::start(&[answer]);
@@ -165,7 +165,7 @@ fn nobody_is_called_twice_when_it_is_not_known_whether_the_phone_rang() {
 }
 
 #[test]
-fn a_provider_that_has_no_time_is_asked_again_and_one_that_refuses_is_not() {
+fn a_call_is_retried_after_a_busy_provider_and_not_after_a_rejection() {
     let provider = Server::start(&[429]);
     let home = call_desk(&provider, "Review");
     let hub = Hub::start(&home);
@@ -188,7 +188,7 @@ fn a_provider_that_has_no_time_is_asked_again_and_one_that_refuses_is_not() {
 }
 
 #[test]
-fn without_a_provider_a_call_is_simulated_with_a_real_voice() {
+fn a_call_without_a_provider_is_simulated_with_a_real_voice() {
     let without = std::env::var("ADJUTANT_TEST_WITHOUT").unwrap_or_default();
     if without.split(',').any(|name| name.trim() == "espeak-ng") {
         return;
@@ -210,7 +210,7 @@ fn without_a_provider_a_call_is_simulated_with_a_real_voice() {
 }
 
 #[test]
-fn what_nobody_acknowledges_goes_every_way_until_somebody_does() {
+fn an_unacknowledged_notification_escalates_through_every_channel() {
     let (sink, provider, hook, ntfy) =
         (Sink::start(), Server::start(&[]), Server::start(&[503]), Ntfy::start());
     let home = Home::new();
@@ -276,7 +276,7 @@ fn what_nobody_acknowledges_goes_every_way_until_somebody_does() {
 }
 
 #[test]
-fn a_webhook_is_told_in_the_trace_of_the_call_that_planned() {
+fn a_webhook_gets_the_trace_context_of_the_planning_call() {
     // The provider refuses the call, so it goes on by the webhook.
     let (provider, hook) = (Server::start(&[400]), Server::start(&[]));
     let home = Home::new();
@@ -302,7 +302,7 @@ fn a_webhook_is_told_in_the_trace_of_the_call_that_planned() {
 }
 
 #[test]
-fn a_popup_that_a_later_hub_shows_is_acknowledged_there() {
+fn a_notification_question_is_acknowledged_at_a_later_hub() {
     let home = desk_of("[questions]\nundo_milliseconds = 0\n", &["--channels", "popup"], &[due("Review")]);
     let hub = Hub::start(&home);
     first(&home, "sent");
@@ -316,7 +316,7 @@ fn a_popup_that_a_later_hub_shows_is_acknowledged_there() {
 }
 
 #[test]
-fn a_mail_server_that_is_away_slow_or_refuses_loses_nothing() {
+fn no_mail_is_lost_when_its_server_is_down_slow_or_refuses() {
     // Nobody listens there yet.
     let sink = Sink::start();
     let away = {
@@ -355,7 +355,7 @@ fn a_mail_server_that_is_away_slow_or_refuses_loses_nothing() {
 }
 
 #[test]
-fn a_database_that_goes_away_amid_the_sending_costs_no_mail_and_repeats_none() {
+fn a_database_outage_during_sending_loses_and_repeats_no_mail() {
     const MAILS: usize = 24;
     let Some(mut server) = Postgres::start() else { return };
     let sink = Sink::start();

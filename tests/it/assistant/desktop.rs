@@ -27,7 +27,7 @@ fn channels(home: &Home) -> Vec<String> {
 }
 
 #[test]
-fn the_desktop_shows_what_is_due_once_and_it_is_written_down() {
+fn the_desktop_shows_a_due_notification_once_and_the_store_records_it() {
     let sink = Sink::start();
     let home = home(&sink);
     let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
@@ -52,7 +52,7 @@ fn the_desktop_shows_what_is_due_once_and_it_is_written_down() {
 }
 
 #[test]
-fn a_service_that_refuses_is_asked_again_and_given_up_after_the_last_try() {
+fn a_refusing_desktop_service_is_retried_until_the_last_attempt() {
     let sink = Sink::start();
     let home = home(&sink);
     let Some(desktop) = Desktop::start(home.path(), Manner::Refuses(1)) else { return };
@@ -94,7 +94,7 @@ fn a_service_that_refuses_is_asked_again_and_given_up_after_the_last_try() {
 }
 
 #[test]
-fn a_service_that_dies_over_a_notice_is_not_waited_for() {
+fn a_desktop_service_that_dies_does_not_delay_the_next_channel() {
     let sink = Sink::start();
     let home = home(&sink);
     let Some(desktop) = Desktop::start(home.path(), Manner::Dies) else { return };
@@ -109,7 +109,7 @@ fn a_service_that_dies_over_a_notice_is_not_waited_for() {
 }
 
 #[test]
-fn a_service_that_hangs_is_asked_again_later() {
+fn a_desktop_service_that_hangs_is_retried_later() {
     let sink = Sink::start();
     let home = home(&sink);
     let Some(desktop) = Desktop::start(home.path(), Manner::Hangs) else { return };

@@ -230,7 +230,7 @@ pub(super) fn outcomes(home: &Home, one: &Value) -> Vec<String> {
 }
 
 #[test]
-fn what_is_due_is_mailed_once() {
+fn a_due_notification_is_mailed_once() {
     let sink = Sink::start();
     let home = desk(&sink, 30);
     let _hub = Hub::start(&home);
@@ -250,7 +250,7 @@ fn what_is_due_is_mailed_once() {
 }
 
 #[test]
-fn a_server_that_refuses_for_now_is_asked_again() {
+fn a_temporary_refusal_of_the_mail_server_is_retried() {
     let sink = Sink::start();
     *sink.refuse.lock().unwrap() = (1, "451 not now");
     let home = desk(&sink, 1);
@@ -260,7 +260,7 @@ fn a_server_that_refuses_for_now_is_asked_again() {
 }
 
 #[test]
-fn a_connection_that_breaks_after_the_text_leaves_the_outcome_unknown() {
+fn a_connection_that_breaks_after_the_mail_text_leaves_the_outcome_unknown() {
     let sink = Sink::start();
     *sink.refuse.lock().unwrap() = (1, HANG_UP);
     let home = desk(&sink, 1);
@@ -271,7 +271,7 @@ fn a_connection_that_breaks_after_the_text_leaves_the_outcome_unknown() {
 }
 
 #[test]
-fn a_password_is_sent_in_clear_only_where_the_address_says_so() {
+fn a_mail_password_is_sent_in_clear_text_only_to_a_url_that_allows_it() {
     let settings = |scheme: &str, sink: &Sink| {
         format!("[notifications]\nmail = \"{scheme}://ann:sesame@{}\"\n", sink.address)
     };
@@ -296,7 +296,7 @@ fn a_password_is_sent_in_clear_only_where_the_address_says_so() {
 }
 
 #[test]
-fn behind_a_slow_server_only_what_is_sent_counts_as_a_try() {
+fn mails_that_wait_for_a_slow_server_count_no_attempt() {
     const MAILS: usize = 40;
     const TOGETHER: usize = 16;
     let sink = Sink::start();
@@ -313,7 +313,7 @@ fn behind_a_slow_server_only_what_is_sent_counts_as_a_try() {
 }
 
 #[test]
-fn a_hub_killed_while_it_sends_loses_nothing_and_repeats_only_under_the_same_name() {
+fn a_hub_killed_while_sending_loses_no_mail_and_repeats_only_under_the_same_message_id() {
     const MAILS: usize = 60;
     /// Mails that a hub sends at the same time: so many may be repeated after each kill.
     const TOGETHER: usize = 16;
@@ -336,7 +336,7 @@ fn a_hub_killed_while_it_sends_loses_nothing_and_repeats_only_under_the_same_nam
 }
 
 #[test]
-fn what_was_missed_is_told_in_one_piece() {
+fn missed_notifications_are_sent_as_one_summary() {
     let sink = Sink::start();
     let home = desk(&sink, 12);
     // As if the machine had slept: the times to try, and when it was due, are moved back.

@@ -8,7 +8,7 @@ use super::tool;
 use crate::support::{Home, Peer, modern_meta};
 
 #[test]
-fn a_call_that_takes_too_long_is_timed_out_as_its_revision_says() {
+fn a_call_that_exceeds_its_timeout_gets_the_error_of_its_protocol_version() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[assistant]\ncall_timeout_seconds = 1\n");
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -92,7 +92,7 @@ fn foreign(home: &Home) {
 }
 
 #[test]
-fn help_of_every_command() {
+fn help_of_every_agents_command() {
     let home = Home::new();
     insta::assert_snapshot!("help", told(&home, &["--help"]));
     for command in ["list", "show", "lint", "new", "import", "trust"] {
@@ -101,7 +101,7 @@ fn help_of_every_command() {
 }
 
 #[test]
-fn lists_what_there_is() {
+fn list_shows_agents_by_folder_and_query() {
     let home = Home::new();
     insta::assert_snapshot!("list_bundled", told(&home, &["list"]));
     mine(&home);
@@ -120,7 +120,7 @@ fn lists_what_there_is() {
 }
 
 #[test]
-fn projects_win_over_the_user_and_the_user_over_the_bundled() {
+fn project_agents_override_user_agents_and_these_the_bundled_ones() {
     let home = Home::new();
     std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
     home.write("work/.adjutant/agents/reviewer.yaml", "description: The project's.\npersona: Project.\n");
@@ -139,7 +139,7 @@ fn projects_win_over_the_user_and_the_user_over_the_bundled() {
 }
 
 #[test]
-fn shows_one_agent() {
+fn show_prints_one_agent() {
     let home = Home::new();
     mine(&home);
     insta::assert_snapshot!("show", told(&home, &["show", "porter", "--agents-dir", "mine"]));
@@ -154,7 +154,7 @@ fn shows_one_agent() {
 }
 
 #[test]
-fn lints_what_may_be_amiss() {
+fn lint_reports_every_rule() {
     let home = Home::new();
     for (path, text) in [
         ("typo.yaml", "description: A typo.\npersona: P.\npermision: full\n"),
@@ -186,14 +186,14 @@ fn lints_what_may_be_amiss() {
 }
 
 #[test]
-fn lint_tells_field_by_field_what_other_programs_definitions_mean() {
+fn lint_reports_field_by_field_how_foreign_definitions_are_read() {
     let home = Home::new();
     foreign(&home);
     insta::assert_snapshot!("lint_foreign", told(&home, &["lint", "work"]));
 }
 
 #[test]
-fn lint_asks_each_runner_for_the_level_of_the_agent() {
+fn lint_checks_that_a_runner_supports_the_agents_permission() {
     let home = Home::new();
     home.write(
         ".adjutant/config.toml",
@@ -216,7 +216,7 @@ fn lint_asks_each_runner_for_the_level_of_the_agent() {
 }
 
 #[test]
-fn the_table_of_lint_rules_is_true() {
+fn docs_list_every_lint_rule_of_agents() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(root.join("crates/agents/src/lint.rs")).unwrap();
     let rules = source.lines().filter_map(|line| line.split_once("= rule(")?.1.strip_suffix(");"));
@@ -243,7 +243,7 @@ fn the_bundled_agents_have_no_findings() {
 }
 
 #[test]
-fn creates_an_agent_to_start_from() {
+fn new_creates_an_agent_template() {
     let home = Home::new();
     insta::assert_snapshot!("new", told(&home, &["new", "greeter", "--description", "Greets: somebody"]));
     let file = own(&home).join("greeter.yaml");
@@ -275,7 +275,7 @@ fn creates_an_agent_to_start_from() {
 }
 
 #[test]
-fn imports_every_format_and_names_what_is_lost() {
+fn import_reads_every_format_and_names_what_is_lost() {
     let home = Home::new();
     foreign(&home);
     let dry = told(&home, &["import", "work", "--dry-run"]);
@@ -303,7 +303,7 @@ fn imports_every_format_and_names_what_is_lost() {
 }
 
 #[test]
-fn import_tells_whose_a_file_is_by_place_and_content_or_asks() {
+fn import_detects_the_format_by_place_and_content_or_asks_for_it() {
     let home = Home::new();
     foreign(&home);
     for (path, format) in [
@@ -328,7 +328,7 @@ fn import_tells_whose_a_file_is_by_place_and_content_or_asks() {
 }
 
 #[test]
-fn a_bad_file_does_not_stop_the_others() {
+fn import_skips_a_broken_agent_file() {
     let home = Home::new();
     home.write("w/.claude/agents/good.md", "---\nname: good\ndescription: d\n---\nGood.\n");
     home.write("w/.claude/agents/latin.md", b"caf\xe9\n");
@@ -343,7 +343,7 @@ fn a_bad_file_does_not_stop_the_others() {
 }
 
 #[test]
-fn a_project_agent_is_trusted_as_it_is_and_asks_again_when_changed() {
+fn a_trusted_project_agent_needs_trust_again_after_a_change() {
     let home = Home::new();
     foreign(&home);
     let trusted =

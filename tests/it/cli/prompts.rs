@@ -66,7 +66,7 @@ fn mine(home: &Home) {
 }
 
 #[test]
-fn help_of_every_command() {
+fn help_of_every_prompts_command() {
     let home = Home::new();
     insta::assert_snapshot!("help", told(&home, &["--help"], ""));
     for command in ["list", "show", "expand", "lint", "new", "import", "export"] {
@@ -75,7 +75,7 @@ fn help_of_every_command() {
 }
 
 #[test]
-fn lists_what_there_is() {
+fn list_shows_prompts_by_folder_and_query() {
     let home = Home::new();
     insta::assert_snapshot!("list_bundled", told(&home, &["list"], ""));
     mine(&home);
@@ -96,7 +96,7 @@ fn lists_what_there_is() {
 }
 
 #[test]
-fn a_narrow_screen_cuts_descriptions_and_nothing_else() {
+fn a_narrow_screen_truncates_only_descriptions() {
     let home = Home::new();
     mine(&home);
     let mut command = home.adjutant(["prompts", "list", "--prompts-dir", "mine"]);
@@ -108,7 +108,7 @@ fn a_narrow_screen_cuts_descriptions_and_nothing_else() {
 }
 
 #[test]
-fn projects_win_over_the_user_and_the_user_over_the_bundled() {
+fn project_prompts_override_user_prompts_and_these_the_bundled_ones() {
     let home = Home::new();
     home.write("work/.adjutant/prompts/review.md", "---\ndescription: The project's.\n---\nProject.\n");
     home.write(".adjutant/prompts/review.md", "---\ndescription: The user's.\n---\nUser.\n");
@@ -127,7 +127,7 @@ fn projects_win_over_the_user_and_the_user_over_the_bundled() {
 }
 
 #[test]
-fn shows_one_prompt() {
+fn show_prints_one_prompt() {
     let home = Home::new();
     mine(&home);
     insta::assert_snapshot!("show", told(&home, &["show", "tone", "--prompts-dir", "mine"], ""));
@@ -143,7 +143,7 @@ fn shows_one_prompt() {
 }
 
 #[test]
-fn expands_from_words_arguments_and_stdin() {
+fn expand_takes_words_named_arguments_and_stdin() {
     let home = Home::new();
     mine(&home);
     for (arguments, input, expected) in [
@@ -173,7 +173,7 @@ fn expands_from_words_arguments_and_stdin() {
 }
 
 #[test]
-fn says_why_it_does_not_expand() {
+fn expand_reports_why_it_fails() {
     let home = Home::new();
     mine(&home);
     let mut all = String::new();
@@ -253,7 +253,7 @@ fn faulty(home: &Home) {
 }
 
 #[test]
-fn lints_every_rule() {
+fn lint_reports_every_rule() {
     let home = Home::new();
     faulty(&home);
     insta::assert_snapshot!("lint", told(&home, &["lint", "--prompts-dir", "faulty"], ""));
@@ -270,7 +270,7 @@ fn lints_every_rule() {
 }
 
 #[test]
-fn lints_the_files_of_other_programs() {
+fn lint_checks_the_files_of_other_programs() {
     let home = Home::new();
     let from = fixtures();
     insta::assert_snapshot!("lint_foreign", told(&home, &["lint", from.to_str().unwrap()], ""));
@@ -311,7 +311,7 @@ fn lint_reads_nothing_outside_its_root_and_no_name_forges_a_record() {
 }
 
 #[test]
-fn no_command_opens_what_is_not_a_regular_file() {
+fn no_command_opens_a_pipe_or_device() {
     let home = Home::new();
     let fifo = home.path().join("fifo.agent.md");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -353,7 +353,7 @@ fn a_clean_folder_and_the_bundled_prompts_have_no_findings() {
 }
 
 #[test]
-fn sarif_names_rule_place_and_level() {
+fn lint_writes_sarif_with_rule_place_and_level() {
     let home = Home::new();
     faulty(&home);
     let finished = prompts(&home, &["lint", "--format", "sarif", "--prompts-dir", "faulty"], "");
@@ -377,7 +377,7 @@ fn sarif_names_rule_place_and_level() {
 }
 
 #[test]
-fn creates_a_prompt_to_start_from() {
+fn new_creates_a_prompt_template() {
     let home = Home::new();
     insta::assert_snapshot!(
         "new",
@@ -406,7 +406,7 @@ fn creates_a_prompt_to_start_from() {
 }
 
 #[test]
-fn a_project_file_is_created_in_a_project_alone() {
+fn new_creates_a_project_prompt_inside_a_project_only() {
     let home = Home::new();
     let inner = home.path().join("plain/inner");
     std::fs::create_dir_all(&inner).unwrap();
@@ -436,7 +436,7 @@ fn a_project_file_is_created_in_a_project_alone() {
 }
 
 #[test]
-fn imports_every_format_and_names_what_is_lost() {
+fn import_reads_every_format_and_names_what_is_lost() {
     let home = Home::new();
     let from = fixtures();
     let from = from.to_str().unwrap();
@@ -469,7 +469,7 @@ fn imports_every_format_and_names_what_is_lost() {
 }
 
 #[test]
-fn tells_the_format_by_place_and_content() {
+fn import_detects_the_format_by_place_and_content() {
     let home = Home::new();
     for (path, text, format, name) in [
         ("a/SKILL.md", "---\nname: a\ndescription: d\n---\nText\n", "claude-skill", "a"),
@@ -499,7 +499,7 @@ fn tells_the_format_by_place_and_content() {
 }
 
 #[test]
-fn a_bad_file_does_not_stop_the_others() {
+fn import_skips_a_broken_prompt_file() {
     let home = Home::new();
     home.write("w/.claude/commands/good.md", "Good.\n");
     home.write("w/.claude/commands/latin.md", b"caf\xe9\n");
@@ -516,7 +516,7 @@ fn a_bad_file_does_not_stop_the_others() {
 }
 
 #[test]
-fn a_linked_folder_of_skills_is_imported_once() {
+fn import_follows_a_linked_folder_of_skills_once() {
     let home = Home::new();
     home.write("w/.agents/skills/one/SKILL.md", "---\nname: one\ndescription: d\n---\nOne.\n");
     home.write("w/.agents/skills/one/notes.md", "Not a skill.\n");
@@ -538,7 +538,7 @@ fn a_linked_folder_of_skills_is_imported_once() {
 }
 
 #[test]
-fn named_and_zero_based_arguments_of_newer_claude_files() {
+fn import_maps_named_and_zero_based_arguments_of_newer_claude_files() {
     let home = Home::new();
     home.write(
         "w/.claude/skills/component/SKILL.md",
@@ -561,7 +561,7 @@ fn named_and_zero_based_arguments_of_newer_claude_files() {
 }
 
 #[test]
-fn the_page_about_prompts_lists_every_rule() {
+fn docs_list_every_lint_rule_of_prompts() {
     let home = Home::new();
     let log = prompts(&home, &["lint", "--format", "sarif"], "").stdout;
     let log: Value = serde_json::from_str(&log).unwrap();
@@ -580,7 +580,7 @@ fn the_page_about_prompts_lists_every_rule() {
 }
 
 #[test]
-fn exports_to_every_format() {
+fn export_writes_every_format() {
     let home = Home::new();
     mine(&home);
     home.write("mine/logic.md", "---\ndescription: d\nengine: jinja\n---\n{% if input %}x{% endif %}\n");
@@ -601,7 +601,7 @@ fn exports_to_every_format() {
 }
 
 #[test]
-fn import_of_an_export_changes_nothing() {
+fn importing_an_export_changes_nothing() {
     for (format, folders) in [
         ("claude", &[".claude/commands"][..]),
         ("claude-skill", &[".claude/skills", ".agents/skills"]),

@@ -141,7 +141,7 @@ fn process(line: &str) -> Pid {
 }
 
 #[test]
-fn a_result_goes_to_stdout_and_the_rest_to_stderr() {
+fn delegate_prints_the_result_to_stdout_and_progress_to_stderr() {
     let desk = Desk::new();
     let done = desk.run(&["delegate", "doer", "answer forty-two", "--workdir", "work"]);
     assert_eq!((done.status.code(), done.stdout.as_str()), (Some(0), "forty-two\n"), "{}", done.stderr);
@@ -167,7 +167,7 @@ fn a_result_goes_to_stdout_and_the_rest_to_stderr() {
 }
 
 #[test]
-fn what_cannot_be_delegated_is_said_in_words() {
+fn delegate_explains_why_a_task_is_rejected() {
     let desk = Desk::new();
     let cases: &[(&[&str], i32, &[&str])] = &[
         (
@@ -203,7 +203,7 @@ fn what_cannot_be_delegated_is_said_in_words() {
 }
 
 #[test]
-fn a_task_in_the_background_is_found_by_the_beginning_of_its_id() {
+fn a_background_task_is_found_by_the_beginning_of_its_id() {
     let desk = Desk::new();
     let id = desk.background("until go");
     let begin = &id[..8];
@@ -253,7 +253,7 @@ fn a_task_in_the_background_is_found_by_the_beginning_of_its_id() {
 }
 
 #[test]
-fn logs_are_followed_to_the_end() {
+fn tasks_logs_follows_a_run_to_its_end() {
     let desk = Desk::new();
     let id = desk.background("until go");
     let (mut child, lines) = desk.start(&["tasks", "logs", "-f", &id], true);
@@ -268,7 +268,7 @@ fn logs_are_followed_to_the_end() {
 }
 
 #[test]
-fn an_interrupt_cancels_and_waits_until_no_process_is_left() {
+fn an_interrupt_cancels_the_task_and_waits_until_no_process_is_left() {
     let desk = Desk::new();
     let (mut child, lines) = desk.start(&["delegate", "doer", "hang"], false);
     let sleeper = process(&line_with(&lines, "working"));
@@ -281,7 +281,7 @@ fn an_interrupt_cancels_and_waits_until_no_process_is_left() {
 }
 
 #[test]
-fn a_second_interrupt_leaves_the_rest_to_the_hub() {
+fn a_second_interrupt_ends_the_command_and_the_hub_finishes_the_cancel() {
     let desk = Desk::new();
     let (mut child, lines) = desk.start(&["delegate", "doer", "stubborn"], false);
     let runner = process(&line_with(&lines, "working"));
@@ -297,7 +297,7 @@ fn a_second_interrupt_leaves_the_rest_to_the_hub() {
 }
 
 #[test]
-fn a_hang_up_leaves_the_task_running() {
+fn a_hang_up_of_the_terminal_leaves_the_task_running() {
     let desk = Desk::new();
     let (mut child, lines) = desk.start(&["delegate", "doer", "until go"], false);
     line_with(&lines, "working");
@@ -310,7 +310,7 @@ fn a_hang_up_leaves_the_task_running() {
 }
 
 #[test]
-fn on_a_terminal_a_line_moves_and_control_c_cancels() {
+fn a_terminal_shows_progress_in_one_line_and_control_c_cancels() {
     let desk = Desk::new();
     let size = PtySize { rows: 24, cols: 100, pixel_width: 0, pixel_height: 0 };
     let pty = native_pty_system().openpty(size).unwrap();
@@ -358,7 +358,7 @@ fn on_a_terminal_a_line_moves_and_control_c_cancels() {
 }
 
 #[test]
-fn an_agent_at_work_is_no_person() {
+fn the_control_api_rejects_a_running_agent() {
     let desk = Desk::new();
     let other = desk.background("until go");
     let program = env!("CARGO_BIN_EXE_adjutant");
@@ -388,7 +388,7 @@ fn an_agent_at_work_is_no_person() {
 }
 
 #[test]
-fn an_agent_that_is_connected_is_no_person() {
+fn the_control_api_rejects_a_connected_agent() {
     let desk = Desk::new();
     let other = desk.background("until go");
     // An agent: it starts a relay as its MCP server, waits for its answer, and then uses its shell.
@@ -422,7 +422,7 @@ wait $relay
 }
 
 #[test]
-fn who_has_heard_the_end_of_a_relay_is_no_agent_any_more() {
+fn the_control_api_accepts_a_process_whose_relay_has_ended() {
     let desk = Desk::new();
     assert!(desk.run(&["serve", "--background"]).status.success());
     let hub = || {
@@ -451,7 +451,7 @@ fn who_has_heard_the_end_of_a_relay_is_no_agent_any_more() {
 }
 
 #[test]
-fn an_id_that_is_cut_too_short_is_answered_with_what_begins_so() {
+fn an_ambiguous_id_prefix_lists_the_matching_tasks() {
     let desk = Desk::new();
     let first = desk.background("answer x");
     let order = json!({"agent": "doer", "task": "answer x", "workdir": desk.home.path()});
@@ -473,7 +473,7 @@ fn an_id_that_is_cut_too_short_is_answered_with_what_begins_so() {
 }
 
 #[test]
-fn the_door_answers_each_line_and_hangs_up_on_what_is_no_act() {
+fn the_control_api_answers_each_line_and_closes_on_an_unknown_act() {
     let desk = Desk::new();
     desk.background("answer x");
     let list = r#"{"tasks":{"list":{"limit":1}}}"#;

@@ -64,7 +64,7 @@ impl Real {
 pub(super) const RUNNERS: [&str; 2] = ["codex", "copilot"];
 
 #[test]
-fn the_contract_with_a_real_runner_behind_it() {
+fn real_runners_work_through_the_contract() {
     if without("npm") {
         return;
     }
@@ -106,7 +106,7 @@ fn the_contract_with_a_real_runner_behind_it() {
 }
 
 #[test]
-fn a_run_report_of_a_real_run() {
+fn real_runs_have_complete_run_reports() {
     if without("npm") {
         return;
     }
@@ -144,7 +144,7 @@ fn a_run_report_of_a_real_run() {
 }
 
 #[test]
-fn failures_of_the_provider_have_their_class() {
+fn failures_of_the_model_provider_have_their_failure_class() {
     if without("npm") {
         return;
     }
@@ -166,7 +166,7 @@ fn failures_of_the_provider_have_their_class() {
 }
 
 #[test]
-fn a_usage_limit_moves_on_to_the_next_runner_and_lets_the_first_rest() {
+fn a_usage_limit_passes_the_task_to_the_next_runner_and_pauses_the_first() {
     if without("npm") {
         return;
     }
@@ -199,7 +199,7 @@ fn sleeps() -> (String, String) {
 }
 
 #[test]
-fn a_cancelled_task_leaves_no_process() {
+fn a_cancelled_task_of_a_real_runner_leaves_no_process() {
     if without("npm") {
         return;
     }
@@ -266,7 +266,7 @@ fn a_killed_hub_leaves_no_process_of_a_real_runner() {
 }
 
 #[test]
-fn a_kept_run_of_a_real_runner_is_taken_up_by_the_next_hub() {
+fn a_kept_run_of_a_real_runner_is_adopted_by_the_next_hub() {
     if without("npm") {
         return;
     }
@@ -292,7 +292,7 @@ fn a_kept_run_of_a_real_runner_is_taken_up_by_the_next_hub() {
 
 /// The lines of the README, as they stand there, in a home where nothing is set up but Codex.
 #[test]
-fn what_the_readme_says_of_delegation_can_be_run() {
+fn the_delegation_commands_of_the_readme_work() {
     if without("npm") {
         return;
     }

@@ -198,21 +198,21 @@ fn page(name: &str) -> PathBuf {
 }
 
 #[test]
-fn the_readme_can_be_followed() {
+fn the_commands_of_the_readme_work() {
     if !without("npm") {
         follow(&page("README.md")).unwrap();
     }
 }
 
 #[test]
-fn the_first_ten_minutes_can_be_followed() {
+fn the_commands_of_the_quick_start_work() {
     if !without("npm") {
         follow(&page("docs/quick-start.md")).unwrap();
     }
 }
 
 #[test]
-fn every_other_page_can_be_followed() {
+fn the_commands_of_every_other_page_work() {
     if without("npm") {
         return;
     }

@@ -83,21 +83,21 @@ fn check(era: &str, http: bool) {
 }
 
 #[test]
-fn legacy_over_stdio() {
+fn the_inspector_with_a_handshake_works_over_stdio() {
     check("legacy", false);
 }
 
 #[test]
-fn legacy_over_http() {
+fn the_inspector_with_a_handshake_works_over_http() {
     check("legacy", true);
 }
 
 #[test]
-fn modern_over_stdio() {
+fn the_stateless_inspector_works_over_stdio() {
     check("modern", false);
 }
 
 #[test]
-fn modern_over_http() {
+fn the_stateless_inspector_works_over_http() {
     check("modern", true);
 }

@@ -64,7 +64,7 @@ fn planned(answer: &Value, title: &str) -> Vec<(i64, String)> {
 }
 
 #[test]
-fn a_real_runner_proposes_and_the_verifier_plans() {
+fn a_real_runner_proposes_and_the_hub_plans_after_validation() {
     if without("npm") {
         return;
     }
@@ -95,7 +95,7 @@ fn a_real_runner_proposes_and_the_verifier_plans() {
 }
 
 #[test]
-fn a_real_runner_that_talks_or_obeys_an_event_gets_no_further_than_the_rules() {
+fn a_real_runner_that_writes_prose_or_obeys_an_event_stays_within_the_rules() {
     if without("npm") {
         return;
     }

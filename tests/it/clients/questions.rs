@@ -88,7 +88,7 @@ impl Asking {
 }
 
 #[test]
-fn codex_hears_what_a_person_says_in_the_browser() {
+fn codex_gets_the_answer_that_the_user_gives_in_the_browser() {
     if without("npm") {
         return;
     }
@@ -120,7 +120,7 @@ fn codex_hears_what_a_person_says_in_the_browser() {
 }
 
 #[test]
-fn codex_hears_what_a_person_says_in_a_terminal() {
+fn codex_gets_the_answer_that_the_user_gives_in_a_terminal() {
     if without("npm") {
         return;
     }
@@ -140,7 +140,7 @@ fn codex_hears_what_a_person_says_in_a_terminal() {
 }
 
 #[test]
-fn codex_hears_what_a_person_says_over_lines() {
+fn codex_gets_the_answer_that_the_user_gives_over_plain_lines() {
     if without("npm") {
         return;
     }

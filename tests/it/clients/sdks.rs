@@ -91,21 +91,21 @@ fn typescript(server: impl Fn(&Home, &Path) -> (Option<Serving>, Vec<OsString>))
 }
 
 #[test]
-fn python_over_stdio() {
+fn the_python_sdk_works_over_stdio() {
     python(over_stdio);
 }
 
 #[test]
-fn python_over_http() {
+fn the_python_sdk_works_over_http() {
     python(over_http);
 }
 
 #[test]
-fn typescript_over_stdio() {
+fn the_typescript_sdk_works_over_stdio() {
     typescript(over_stdio);
 }
 
 #[test]
-fn typescript_over_http() {
+fn the_typescript_sdk_works_over_http() {
     typescript(over_http);
 }

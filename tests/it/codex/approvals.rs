@@ -135,7 +135,7 @@ fn assert_shows(interface: &str, case: &Case, text: &str) {
 }
 
 #[test]
-fn every_interface_shows_all_that_an_approval_allows() {
+fn every_interface_shows_everything_that_an_approval_allows() {
     for case in cases() {
         let ntfy = Ntfy::start();
         let home = home(&case.request, &ntfy, true);
@@ -187,7 +187,7 @@ fn every_interface_shows_all_that_an_approval_allows() {
 }
 
 #[test]
-fn a_phone_that_shows_a_part_of_an_approval_has_no_buttons_for_it() {
+fn a_phone_notification_that_truncates_an_approval_has_no_buttons() {
     let short = &cases()[3].request;
     let mut long = short.clone();
     long["params"]["url"] = format!("https://example.org/{}?scope=all", "x".repeat(4000)).into();

@@ -203,7 +203,7 @@ want() { line '{"id":"'"$1"'","method":"item/commandExecution/requestApproval","
 for one in first second third; do want $one; read -r decided; say "$one $(printf '%s' "$decided" | tr '"' "'")"; done; done_"#;
 
 #[test]
-fn a_click_in_the_moment_in_which_codex_asks_is_not_taken_for_an_answer() {
+fn a_click_at_the_moment_of_a_new_approval_does_not_answer_it() {
     let Some(mut browser) = Browser::start() else { return };
     let home = Home::new();
     install(&home, &faults::app_server(ASKS), "auto");
@@ -262,7 +262,7 @@ fn codex_waits(home: &Home) -> usize {
 }
 
 #[test]
-fn a_session_of_codex_0_169_in_the_browser() {
+fn a_codex_0_169_session_works_in_the_browser() {
     story(&Version {
         package: "@openai/codex",
         backend: "auto",
@@ -272,11 +272,11 @@ fn a_session_of_codex_0_169_in_the_browser() {
 }
 
 #[test]
-fn a_session_of_codex_0_153_in_the_browser() {
+fn a_codex_0_153_session_works_in_the_browser() {
     story(&Version { package: "codex-0-153", backend: "auto", steers: true, picture: None });
 }
 
 #[test]
-fn a_session_of_codex_0_92_in_the_browser() {
+fn a_codex_0_92_session_works_in_the_browser() {
     story(&Version { package: "codex-0-92", backend: "auto", steers: false, picture: None });
 }

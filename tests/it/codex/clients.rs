@@ -73,7 +73,7 @@ fn hub_with(turn: &str) -> (Home, Serving) {
 }
 
 #[test]
-fn a_client_hears_of_progress_and_takes_its_turn_back() {
+fn a_client_gets_progress_and_cancels_its_turn() {
     let (home, hub) = hub_with(SLOW);
     let mut peer = client(&home, "2025-06-18");
     start(&mut peer, 1, "codex", json!({"prompt": "be slow"}));
@@ -89,7 +89,7 @@ fn a_client_hears_of_progress_and_takes_its_turn_back() {
 }
 
 #[test]
-fn a_reply_that_waits_is_taken_back_and_the_turn_goes_on() {
+fn a_cancelled_reply_in_the_queue_leaves_the_running_turn_alone() {
     let (home, _hub) = hub_with(WAIT);
     let mut peer = client(&home, "2025-06-18");
     start(&mut peer, 1, "codex", json!({"prompt": "first"}));
@@ -114,7 +114,7 @@ fn a_reply_that_waits_is_taken_back_and_the_turn_goes_on() {
 }
 
 #[test]
-fn a_client_of_the_tasks_extension_gets_a_task() {
+fn a_client_with_the_tasks_extension_gets_a_protocol_task_for_a_turn() {
     let mut meta = modern_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] =
         json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
@@ -174,7 +174,7 @@ fn task_until(peer: &mut Peer, about: &Value, wanted: &str) -> Value {
 
 /// A task outlives its hub: one that had ended keeps its answer; one that ran has failed, and says how to go on.
 #[test]
-fn a_turn_is_a_task_after_its_hub_was_killed_or_stopped() {
+fn the_protocol_task_of_a_turn_outlives_a_killed_or_stopped_hub() {
     let mut meta = modern_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] =
         json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
@@ -217,7 +217,7 @@ fn a_turn_is_a_task_after_its_hub_was_killed_or_stopped() {
 
 /// Each turn says which trace it belongs to, also one that waited for another's end; one of no trace says none.
 #[test]
-fn a_turn_belongs_to_the_trace_of_its_call() {
+fn a_turn_has_the_trace_context_of_its_call() {
     let turns = r#"while ! test -e "$HOME/go"; do sleep 0.05; done; say "$(printf '%s' "$thread" | tr '"' "'")"; done_
 while read -r turn; do
 id="${turn#*:}"; id="${id%%,*}"; line '{"id":'"$id"',"result":{"turn":{"id":"u-2"}}}'
@@ -255,7 +255,7 @@ done"#;
 }
 
 #[test]
-fn what_codex_asks_outlives_the_client_that_began_the_turn() {
+fn an_approval_outlives_the_client_that_began_the_turn() {
     let (home, hub) = hub_with(ASK);
     let mut peer = client(&home, "2025-06-18");
     start(&mut peer, 1, "codex", json!({"prompt": "please"}));
@@ -267,7 +267,7 @@ fn what_codex_asks_outlives_the_client_that_began_the_turn() {
 }
 
 #[test]
-fn a_process_for_one_client_ends_with_it_during_an_approval() {
+fn mcp_codex_ends_with_its_client_during_an_approval() {
     let home = Home::new();
     install(&home, &app_server(ASK), "auto");
     let mut peer = Peer::start(&mut home.adjutant(["mcp", "codex"]));
@@ -281,7 +281,7 @@ fn a_process_for_one_client_ends_with_it_during_an_approval() {
 }
 
 #[test]
-fn what_nobody_answers_is_denied_in_time() {
+fn an_unanswered_approval_is_denied_after_its_timeout() {
     let home = Home::new();
     install(&home, &app_server(ASK), "auto");
     let config = std::fs::read_to_string(home.path().join(".adjutant/config.toml")).unwrap();

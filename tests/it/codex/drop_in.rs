@@ -65,7 +65,7 @@ impl Client {
 }
 
 #[test]
-fn a_client_of_mcp_server_runs_unchanged() {
+fn a_client_of_codex_mcp_server_works_unchanged() {
     if without("npm") {
         return;
     }

@@ -18,7 +18,7 @@ fn elsewhere(home: &Home) -> Vec<Value> {
 }
 
 #[test]
-fn a_thread_that_codex_has_is_listed_and_taken_up() {
+fn a_thread_that_codex_began_is_listed_and_resumed() {
     if without("npm") {
         return;
     }
@@ -65,7 +65,7 @@ fn a_thread_that_codex_has_is_listed_and_taken_up() {
 }
 
 #[test]
-fn a_codex_that_lists_nothing_says_why() {
+fn a_thread_list_that_codex_cannot_give_has_a_reason() {
     let home = Home::new();
     install(&home, "#!/bin/sh\necho codex-cli 0.153.4\n", "mcp-server");
     let hub = Serving::socket_hub(&home);

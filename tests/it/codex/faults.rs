@@ -40,7 +40,7 @@ fn home_with(turn: &str) -> (Home, Serving) {
 }
 
 #[test]
-fn twenty_thousand_events_come_in_order_before_the_answer() {
+fn twenty_thousand_events_arrive_in_order_before_the_answer() {
     let (home, _hub) =
         home_with(r#"seq 1 20000 | sed 's/.*/{"method":"count","params":{"n":&}}/'; say done; done_"#);
     let run = codex(&home, &["count"]);
@@ -52,7 +52,7 @@ fn twenty_thousand_events_come_in_order_before_the_answer() {
 }
 
 #[test]
-fn lines_that_cannot_be_read_are_told_and_harm_nothing() {
+fn unreadable_lines_of_codex_are_reported_and_do_not_end_the_turn() {
     let (home, _hub) = home_with(
         r#"line 'not json'; line '{"id":77,"result":{}}'; line '{"method":"never/seen","params":[1,2]}'
 head -c 17825792 /dev/zero | tr '\0' x; line ''
@@ -74,7 +74,7 @@ say2; done_"#,
 }
 
 #[test]
-fn a_crash_within_a_turn_fails_it_with_what_codex_said() {
+fn a_crash_of_codex_fails_the_turn_with_its_last_output() {
     let (home, _hub) =
         home_with("head -c 3000000 /dev/zero | tr '\\0' e >&2; echo 'out of luck' >&2; exit 7");
     let run = codex(&home, &["crash"]);
@@ -90,7 +90,7 @@ read -r interrupt; line '{"id":4,"result":{}}'
 line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","status":"interrupted"}}}'"#;
 
 #[test]
-fn what_went_wrong_still_stands_in_a_transcript_that_is_opened_again() {
+fn a_reopened_transcript_keeps_its_failures() {
     for (turn, faults) in [
         (INTERRUPTED, ["the turn was interrupted"].as_slice()),
         ("echo 'out of luck' >&2; exit 7", ["the turn failed: codex exited with 7"].as_slice()),
@@ -130,7 +130,7 @@ line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","
 
 /// The next hub ends what the killed one left, whoever looks first, and says so where the transcript breaks off.
 #[test]
-fn a_turn_whose_hub_was_killed_was_cut_off_and_its_transcript_says_so() {
+fn a_transcript_shows_where_a_killed_hub_cut_off_its_turn() {
     let home = Home::new();
     let turn = r#"if [ -e left ]; then
 line '{"method":"item/completed","params":{"threadId":"t-1","turnId":"u-1","item":{"type":"agentMessage","id":"m-2","text":"more"}}}'
@@ -160,7 +160,7 @@ done_; else say half; cat > /dev/null; fi"#;
 }
 
 #[test]
-fn nothing_of_a_session_is_left_when_its_hub_is_killed() {
+fn a_killed_hub_leaves_no_process_of_a_codex_session() {
     let (home, mut hub) = home_with("sleep 1000 & setsid sleep 1000 & say x; done_");
     let run = codex(&home, &["leave something"]);
     assert!(run.status.success(), "{run}");
@@ -174,7 +174,7 @@ fn nothing_of_a_session_is_left_when_its_hub_is_killed() {
 }
 
 #[test]
-fn no_codex_no_thread_and_no_backend_are_told_with_what_to_do() {
+fn a_missing_codex_thread_or_backend_has_a_hint() {
     let home = Home::new();
     install(&home, "#!/bin/sh\necho codex-cli 0.169.0\n", "mcp-server");
     let _hub = Serving::socket_hub(&home);
@@ -194,7 +194,7 @@ fn no_codex_no_thread_and_no_backend_are_told_with_what_to_do() {
 }
 
 #[test]
-fn a_codex_that_is_too_old_is_told_with_its_version() {
+fn a_codex_that_is_too_old_is_rejected_with_its_version() {
     let home = Home::new();
     install(&home, "#!/bin/sh\necho codex-cli 0.77.1\n", "app-server");
     let _hub = Serving::socket_hub(&home);
@@ -206,7 +206,7 @@ fn a_codex_that_is_too_old_is_told_with_its_version() {
 }
 
 #[test]
-fn a_model_server_that_is_down_is_told_and_the_turn_can_be_ended() {
+fn an_unreachable_model_server_is_reported_and_the_turn_can_be_interrupted() {
     if crate::support::real_clients::without("npm") {
         return;
     }
@@ -230,7 +230,7 @@ fn a_model_server_that_is_down_is_told_and_the_turn_can_be_ended() {
 }
 
 #[test]
-fn two_replies_to_one_thread_at_once_are_turns_one_after_the_other() {
+fn two_simultaneous_replies_become_consecutive_turns() {
     // Each further turn says its own prompt; the first one waits until both have been handed in.
     let (home, _hub) = home_with(
         r#"say first; done_
@@ -256,7 +256,7 @@ done"#,
 /// No process has the thread, and the first reply's takes its time: the second one waits for it instead of starting
 /// another, which the real Codex would refuse.
 #[test]
-fn two_replies_at_once_take_a_thread_up_once() {
+fn two_simultaneous_replies_resume_a_thread_once() {
     let said_back = r#"say "$(printf '%s' "$turn" | sed 's/.*"text":"\([^"]*\)".*/\1/')"; done_
 read -r turn; line '{"id":4,"result":{"turn":{"id":"u-4"}}}'
 line '{"method":"turn/started","params":{"threadId":"t-1","turn":{"id":"u-4"}}}'
@@ -290,7 +290,7 @@ line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-4","
 }
 
 #[test]
-fn a_terminal_that_goes_away_during_an_approval_leaves_it_to_be_answered_elsewhere() {
+fn an_approval_outlives_the_terminal_that_showed_it() {
     let (home, _hub) = home_with(ASKS);
     let mut running = Running::start(&home, &["clean up"]);
     let approval = running.wait_for_approval("rm -rf build");
@@ -311,7 +311,7 @@ fn a_terminal_that_goes_away_during_an_approval_leaves_it_to_be_answered_elsewhe
 }
 
 #[test]
-fn a_client_that_goes_away_during_an_approval_takes_its_session_along_and_nothing_is_done() {
+fn a_client_that_disconnects_during_an_approval_ends_its_session_and_the_command_does_not_run() {
     let home = Home::new();
     let asks = format!("{ASKS}\necho \"$decided\" > decided");
     install(&home, &app_server(&asks), "auto");
@@ -333,7 +333,7 @@ fn a_client_that_goes_away_during_an_approval_takes_its_session_along_and_nothin
 }
 
 #[test]
-fn a_decision_in_the_inbox_is_the_decision_for_every_interface() {
+fn a_decision_in_the_inbox_applies_to_every_interface() {
     for (value, decided) in [("deny", "denied"), ("approve", "approved")] {
         // The answer waits out its undo time of three seconds, and is decided all the same.
         let (home, _hub) = home_with(ASKS);
@@ -352,7 +352,7 @@ fn a_decision_in_the_inbox_is_the_decision_for_every_interface() {
 }
 
 #[test]
-fn the_question_of_a_codex_session_ends_with_its_hub() {
+fn the_approval_of_a_codex_session_ends_with_its_hub() {
     let (home, mut hub) = home_with(ASKS);
     let mut running = Running::start(&home, &["clean up"]);
     running.wait_for_approval("rm -rf build");

@@ -121,7 +121,7 @@ fn an_approval_is_answered_among_the_questions() {
 }
 
 #[test]
-fn what_was_typed_for_a_thread_that_does_not_begin_stays() {
+fn a_thread_that_fails_to_begin_keeps_the_typed_prompt() {
     let home = Home::new();
     install(&home, "#!/bin/sh\nexit 3\n", "app-server");
     let hub = Serving::open_hub(&home);
@@ -147,7 +147,7 @@ const FLOOD: &str = r#"seq 1 100000 | sed 's/.*/{"method":"item\/completed","par
 done_"#;
 
 #[test]
-fn a_live_thread_of_a_hundred_thousand_items_keeps_its_page() {
+fn a_live_thread_of_a_hundred_thousand_items_is_paged_and_bounded() {
     let home = Home::new();
     install(&home, &faults::app_server(FLOOD), "auto");
     let hub = Serving::open_hub(&home);

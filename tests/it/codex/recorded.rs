@@ -22,7 +22,7 @@ fn player(home: &Home, version: &str, recording: &std::path::Path) {
 }
 
 #[test]
-fn a_recorded_session_of_the_real_codex_is_played_to_the_same_output() {
+fn replaying_a_recorded_codex_session_gives_the_same_output() {
     if without("npm") {
         return;
     }
@@ -51,7 +51,7 @@ fn a_recorded_session_of_the_real_codex_is_played_to_the_same_output() {
 }
 
 #[test]
-fn an_approval_is_played_and_another_decision_is_found() {
+fn a_replay_reports_a_decision_that_differs_from_the_recording() {
     let home = Home::new();
     install(&home, &super::faults::app_server(super::faults::ASKS), "auto");
     let hub = Serving::socket_hub(&home);
@@ -78,7 +78,7 @@ fn an_approval_is_played_and_another_decision_is_found() {
 }
 
 #[test]
-fn codex_is_recorded_unless_that_is_switched_off() {
+fn codex_sessions_are_recorded_unless_recording_is_switched_off() {
     let home = Home::new();
     install(&home, &super::faults::app_server("say done; done_"), "auto");
     let config = std::fs::read_to_string(home.path().join(".adjutant/config.toml")).unwrap();

@@ -27,7 +27,7 @@ read -r interrupt; say "$(printf '%s' "$interrupt" | tr '"' "'")"; line '{"id":4
 line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","status":"interrupted"}}}'"#;
 
 #[test]
-fn what_a_sub_agent_asks_is_asked_in_our_thread_and_the_rest_of_it_is_not_ours() {
+fn the_approvals_of_a_sub_agent_appear_in_the_thread_that_started_it() {
     let home = Home::new();
     install(&home, &faults::app_server(SUB_AGENTS), "auto");
     let hub = Serving::open_hub(&home);
@@ -52,7 +52,7 @@ fn what_a_sub_agent_asks_is_asked_in_our_thread_and_the_rest_of_it_is_not_ours()
 }
 
 #[test]
-fn a_sub_agent_of_the_real_codex_asks_also_when_the_turn_that_started_it_has_ended() {
+fn a_real_sub_agent_can_ask_after_the_turn_that_started_it_ended() {
     if without("npm") {
         return;
     }

@@ -43,7 +43,7 @@ fn decide(terminal: &mut Terminal, key: &str) {
 }
 
 #[test]
-fn a_session_of_codex_in_a_terminal() {
+fn a_real_codex_session_works_in_a_terminal() {
     if without("npm") {
         return;
     }
@@ -140,7 +140,7 @@ fn a_session_of_codex_in_a_terminal() {
 }
 
 #[test]
-fn text_that_steers_a_terminal_is_shown_by_its_codes() {
+fn control_characters_from_codex_are_shown_as_codes() {
     let home = Home::new();
     let turn = r#"line '{"method":"item/completed","params":{"threadId":"t-1","item":{"type":"agentMessage","id":"m-2","text":"\u001b[2Jred\u202eleft\u0007"}}}'
 line '{"method":"item/completed","params":{"threadId":"t-1","item":{"type":"commandExecution","id":"c-2","command":"ls \u001b]0;title\u0007","aggregatedOutput":"a\tb\r\n\u001b[31mred","exitCode":3,"status":"failed"}}}'
@@ -168,7 +168,7 @@ const FORM: &str = r#"line '{"id":"e-1","method":"mcpServer/elicitation/request"
 read -r filled; say "$(printf '%s' "$filled" | tr '"' "'")"; done_"#;
 
 #[test]
-fn a_form_of_an_mcp_server_is_filled_in_by_keys() {
+fn a_form_of_an_mcp_server_is_filled_in_with_keys() {
     let home = Home::new();
     install(&home, &faults::app_server(FORM), "auto");
     let _hub = Serving::socket_hub(&home);
@@ -226,7 +226,7 @@ done
 
 /// The form comes from an MCP server of the real Codex, and what is filled in goes back there and on to the model.
 #[test]
-fn a_form_of_an_mcp_server_of_the_real_codex_is_filled_in() {
+fn a_form_of_a_real_codex_mcp_server_reaches_the_model() {
     if without("npm") {
         return;
     }

@@ -164,7 +164,7 @@ fn story(version: &Version) {
 }
 
 #[test]
-fn codex_0_169_over_app_server() {
+fn codex_0_169_works_over_app_server() {
     story(&Version {
         package: "@openai/codex",
         backend: "auto",
@@ -175,7 +175,7 @@ fn codex_0_169_over_app_server() {
 }
 
 #[test]
-fn codex_0_153_over_app_server() {
+fn codex_0_153_works_over_app_server() {
     story(&Version {
         package: "codex-0-153",
         backend: "app-server",
@@ -186,7 +186,7 @@ fn codex_0_153_over_app_server() {
 }
 
 #[test]
-fn codex_0_153_over_mcp_server() {
+fn codex_0_153_works_over_mcp_server() {
     story(&Version {
         package: "codex-0-153",
         backend: "mcp-server",
@@ -197,7 +197,7 @@ fn codex_0_153_over_mcp_server() {
 }
 
 #[test]
-fn codex_0_92_over_app_server() {
+fn codex_0_92_works_over_app_server() {
     story(&Version {
         package: "codex-0-92",
         backend: "app-server",
@@ -208,7 +208,7 @@ fn codex_0_92_over_app_server() {
 }
 
 #[test]
-fn codex_0_92_over_mcp_server() {
+fn codex_0_92_works_over_mcp_server() {
     story(&Version {
         package: "codex-0-92",
         backend: "mcp-server",
@@ -220,7 +220,7 @@ fn codex_0_92_over_mcp_server() {
 
 /// Codex leaves it out of what it says a command may be answered with, and takes it all the same.
 #[test]
-fn a_command_is_allowed_for_a_session() {
+fn a_command_can_be_approved_for_the_whole_session() {
     if without("npm") {
         return;
     }

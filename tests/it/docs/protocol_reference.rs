@@ -11,7 +11,7 @@ use crate::support::{EndsHub, Home, Peer, modern_meta};
 const REVISIONS: [&str; 2] = ["2024-11-05", "2025-11-25"];
 
 #[test]
-fn the_wire_reference_is_what_is_served() {
+fn the_wire_reference_matches_what_is_served() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
     let agents = home.write("agents/reviewer.yaml", "description: Reviews code\npersona: You review code.\n");

@@ -59,7 +59,7 @@ fn request(method: &str, params: &Value) -> Value {
 }
 
 #[test]
-fn a_client_of_the_contract_gets_over_http_what_it_gets_over_a_pipe() {
+fn a_client_of_the_contract_gets_the_same_answers_over_http_and_stdio() {
     let home = home();
     let mut peer = Peer::start(&mut home.adjutant(["mcp", "assistant"]));
     let shook_hands = peer.initialize("2024-11-05")["result"].clone();
@@ -85,7 +85,7 @@ fn a_client_of_the_contract_gets_over_http_what_it_gets_over_a_pipe() {
 }
 
 #[test]
-fn the_server_of_all_rooms_keeps_their_prompts_and_resources_apart() {
+fn the_server_of_all_toolsets_keeps_their_prompts_and_resources_apart() {
     let hub = Hub::start(home(), "", &["--auth", "none"]);
     let ask = |method: &str, params: Value| hub.post_to(PATHS[1], &[], &request(method, &params)).message();
     let arguments = json!({"event_title": "Review", "event_time": "10:00"});
@@ -108,7 +108,7 @@ fn the_server_of_all_rooms_keeps_their_prompts_and_resources_apart() {
 }
 
 #[test]
-fn newer_clients_get_the_specifications_shapes_over_http() {
+fn newer_clients_get_the_shapes_of_the_specification_over_http() {
     let hub = Hub::start(home(), "", &["--auth", "none"]);
     for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let opened = hub.post_to(PATHS[0], &[], &initialize(revision));
@@ -127,7 +127,7 @@ fn newer_clients_get_the_specifications_shapes_over_http() {
 }
 
 #[test]
-fn a_call_that_is_cancelled_is_answered_where_the_contract_has_a_code_for_it() {
+fn a_cancelled_call_gets_the_error_of_the_contract() {
     let oracle = Oracle::start(|_| Reply::Silence);
     let home = home();
     home.write("work.ics", calendar(&[("review", 26 * 60)]));

@@ -50,7 +50,7 @@ fn is_careful(answer: &Answer) {
 }
 
 #[test]
-fn only_this_listener_is_a_host() {
+fn a_request_for_another_host_is_rejected() {
     let hub = Hub::open("");
     let port = hub.address.port();
     for host in ["localhost", "127.0.0.1", "[::1]", "LOCALHOST"] {
@@ -92,7 +92,7 @@ fn only_this_listener_is_a_host() {
 }
 
 #[test]
-fn only_our_own_pages_are_an_origin() {
+fn a_request_from_another_origin_is_rejected() {
     let hub = Hub::open("");
     let port = hub.address.port();
     for host in ["localhost", "127.0.0.1", "[::1]"] {
@@ -151,7 +151,7 @@ fn a_preflight_is_never_allowed() {
 }
 
 #[test]
-fn no_path_becomes_a_web_socket() {
+fn no_path_upgrades_to_a_web_socket() {
     let hub = Hub::open("");
     let upgrade = [
         ("connection", "Upgrade"),
@@ -169,7 +169,7 @@ fn no_path_becomes_a_web_socket() {
 }
 
 #[test]
-fn a_message_is_json_by_its_header_too() {
+fn a_message_without_the_json_content_type_is_rejected() {
     let hub = Hub::open("");
     for kind in
         ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonx", ""]
@@ -187,7 +187,7 @@ fn a_message_is_json_by_its_header_too() {
 }
 
 #[test]
-fn a_body_over_the_limit_is_refused_however_it_comes() {
+fn a_body_over_the_limit_is_rejected_with_and_without_its_length() {
     let hub = Hub::open("body_limit_bytes = 1000");
     let fits = format!("{LIST:<1000}");
     assert_eq!(hub.ask("POST", "/mcp", &[("content-type", "application/json")], &fits).status, 200);
@@ -240,7 +240,7 @@ fn without_the_token_nothing_is_served() {
 }
 
 #[test]
-fn the_token_file_belongs_to_its_owner_alone() {
+fn only_its_owner_can_read_the_token_file() {
     let home = Home::new();
     let own = "f".repeat(64);
     let path = home.write(".adjutant/token", &own);
@@ -257,7 +257,7 @@ fn the_token_file_belongs_to_its_owner_alone() {
 }
 
 #[test]
-fn a_link_logs_one_browser_in_once() {
+fn a_login_link_logs_in_one_browser_once() {
     let hub = Hub::locked();
     let page = hub.ask("GET", "/", &[], "");
     assert_eq!(page.status, 401, "{page:?}");
@@ -285,7 +285,7 @@ fn a_link_logs_one_browser_in_once() {
 }
 
 #[test]
-fn a_header_that_decides_the_protocol_version_comes_once() {
+fn a_repeated_protocol_version_header_is_rejected() {
     let hub = Hub::open("");
     let version = ("mcp-protocol-version", "2025-06-18");
     assert_eq!(post(&hub, &[version]).status, 200);
@@ -297,7 +297,7 @@ fn a_header_that_decides_the_protocol_version_comes_once() {
 }
 
 #[test]
-fn slow_connections_keep_nobody_out() {
+fn slow_connections_do_not_block_other_clients() {
     let mut files = getrlimit(Resource::Nofile);
     files.current = files.maximum.map_or(Some(4096), |maximum| Some(maximum.min(4096)));
     setrlimit(Resource::Nofile, files).unwrap();
@@ -323,7 +323,7 @@ fn slow_connections_keep_nobody_out() {
 }
 
 #[test]
-fn a_login_cannot_be_made_from_the_token() {
+fn a_login_cookie_cannot_be_forged_from_the_token() {
     let hub = Hub::locked();
     let cookie = hub.log_in();
     // As the hub once sealed it: by a key that a hash of the token gave.
@@ -378,7 +378,7 @@ fn logout_and_a_new_token_end_every_login_at_once() {
 }
 
 #[test]
-fn an_agents_own_token_asks_until_it_is_revoked() {
+fn an_agents_token_works_until_it_is_revoked() {
     let hub = Hub::locked();
     let tokens = |arguments: &[&str]| hub.home.run(["tokens"].iter().chain(arguments), "");
     let added = tokens(&["add", "one"]).stdout.trim().to_owned();
@@ -453,7 +453,7 @@ fn an_agents_own_token_asks_until_it_is_revoked() {
 }
 
 #[test]
-fn other_machines_are_let_in_only_behind_a_proxy() {
+fn other_machines_are_admitted_only_through_a_proxy() {
     let home = Home::new();
     for auth in ["token", "none"] {
         let run = home.run(["serve", "--http", "0.0.0.0:0", "--socket", "off", "--auth", auth], "");
@@ -468,7 +468,7 @@ fn other_machines_are_let_in_only_behind_a_proxy() {
 }
 
 #[test]
-fn bodies_that_are_no_message_get_a_readable_answer() {
+fn an_invalid_body_gets_a_readable_error() {
     let hub = Hub::open("");
     let cases: [(&[u8], i64, Value); 14] = [
         (b"", -32700, Value::Null),

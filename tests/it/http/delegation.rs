@@ -21,7 +21,7 @@ fn modern(hub: &Hub, client: &str, method: &str, name: &str, mut params: Value) 
 }
 
 #[test]
-fn a_task_is_delegated_in_a_session_and_without_one() {
+fn a_task_can_be_delegated_with_and_without_a_session() {
     let desk = Desk::new();
     let settings = std::fs::read_to_string(desk.folder(".adjutant/config.toml")).unwrap();
     let (task, slow) = (desk.task("ok"), desk.task("hang"));
@@ -71,7 +71,7 @@ fn a_task_is_delegated_in_a_session_and_without_one() {
 }
 
 #[test]
-fn delegations_within_delegations_have_an_end_over_http_too() {
+fn nested_delegations_over_http_are_limited() {
     let desk = Desk::new();
     let settings = std::fs::read_to_string(desk.folder(".adjutant/config.toml")).unwrap();
     let (file, folder) = (desk.folder("request.json"), desk.folder("work"));
@@ -88,7 +88,7 @@ fn delegations_within_delegations_have_an_end_over_http_too() {
 }
 
 #[test]
-fn clients_of_one_name_are_told_apart_by_their_address() {
+fn clients_with_one_name_are_distinguished_by_their_address() {
     let desk = Desk::new();
     let settings = std::fs::read_to_string(desk.folder(".adjutant/config.toml")).unwrap();
     let task = desk.task("ok");

@@ -6,7 +6,7 @@ use super::client::Hub;
 use crate::transport::{Answer, BATTERY};
 
 #[test]
-fn every_body_is_answered_as_its_line_is() {
+fn every_body_gets_the_answer_of_the_same_line_on_stdio() {
     let hub = Hub::open("");
     for (name, body, expected) in BATTERY {
         let mut bytes = format!(

@@ -28,7 +28,7 @@ fn within(hub: &Hub, session: &str, message: &Value) -> Answer {
 }
 
 #[test]
-fn each_handshake_revision_is_agreed_on() {
+fn each_handshake_protocol_version_is_negotiated() {
     let hub = Hub::open("");
     for revision in HANDSHAKES {
         let (session, answer) = hub.initialize(revision);
@@ -64,7 +64,7 @@ fn each_handshake_revision_is_agreed_on() {
 }
 
 #[test]
-fn the_contract_holds_to_the_letter() {
+fn the_contract_holds_byte_for_byte_over_http() {
     let hub = Hub::open("");
     let sent = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","clientInfo":{"name":"example","version":"dev"}}}"#;
     let answer = hub.ask("POST", "/mcp/prompts", &[("content-type", "application/json")], sent);
@@ -77,7 +77,7 @@ fn the_contract_holds_to_the_letter() {
 }
 
 #[test]
-fn a_client_that_shook_no_hands_is_served_as_the_contracts_say() {
+fn a_client_without_a_handshake_is_served_by_the_contract() {
     let hub = Hub::open("");
     let (session, _) = hub.initialize("2024-11-05");
     let list = request(1, "tools/list", &json!({}));
@@ -99,7 +99,7 @@ fn a_client_that_shook_no_hands_is_served_as_the_contracts_say() {
 }
 
 #[test]
-fn the_newest_revision_is_stateless() {
+fn requests_of_2026_07_28_need_no_session() {
     let hub = Hub::open("");
     let discovered = modern(&hub, "server/discover", json!({}), &[]);
     assert_eq!(discovered.header("mcp-session-id"), "");
@@ -131,7 +131,7 @@ fn the_newest_revision_is_stateless() {
 type Case<'a> = (&'a str, Value, &'a [(&'a str, &'a str)]);
 
 #[test]
-fn headers_that_contradict_the_body_are_refused() {
+fn headers_that_contradict_the_body_are_rejected() {
     let hub = Hub::open("");
     let call = || json!({"name": "expand_prompt", "arguments": {"command": "greet", "input": "x"}});
     let cases: [Case<'_>; 10] = [
@@ -168,7 +168,7 @@ fn headers_that_contradict_the_body_are_refused() {
 }
 
 #[test]
-fn a_session_is_its_servers_alone_until_it_ends() {
+fn a_session_belongs_to_one_server_until_it_ends() {
     let hub = Hub::open("");
     let (session, _) = hub.initialize("2025-11-25");
     let list = request("l", "tools/list", &json!({}));
@@ -210,7 +210,7 @@ fn a_client_that_lists_event_streams_first_gets_one() {
 }
 
 #[test]
-fn the_console_shows_who_is_connected() {
+fn the_console_shows_the_connected_clients() {
     let hub = Hub::open("");
     // What happened lately stands further down and keeps the names of those who left.
     let connected = || hub.ask("GET", "/", &[], "").body.split_once("id=\"activity\"").unwrap().0.to_owned();
@@ -237,7 +237,7 @@ fn the_console_shows_who_is_connected() {
 }
 
 #[test]
-fn sessions_are_bounded_and_the_idle_make_room() {
+fn sessions_are_limited_and_idle_ones_are_evicted_first() {
     let hub = Hub::open("sessions = 2");
     let open = |session: &str| {
         hub.stream("GET", "/mcp/prompts", &[("mcp-session-id", session), ("accept", "text/event-stream")], "")
@@ -261,7 +261,7 @@ fn sessions_are_bounded_and_the_idle_make_room() {
 }
 
 #[test]
-fn an_idle_session_ends_and_one_at_work_does_not() {
+fn an_idle_session_expires_and_a_busy_one_does_not() {
     let hub = Hub::open("session_idle_seconds = 1");
     let (working, _) = hub.initialize("2025-11-25");
     let named = [("mcp-session-id", working.as_str()), ("accept", "text/event-stream")];
@@ -288,7 +288,7 @@ fn an_idle_session_ends_and_one_at_work_does_not() {
 }
 
 #[test]
-fn a_changed_file_is_told_on_the_event_stream() {
+fn a_changed_file_sends_a_notification_on_the_event_stream() {
     let hub = Hub::open("");
     let (session, _) = hub.initialize("2025-11-25");
     let named = [("mcp-session-id", session.as_str()), ("accept", "text/event-stream")];
@@ -316,7 +316,7 @@ fn a_changed_file_is_told_on_the_event_stream() {
 }
 
 #[test]
-fn batches_belong_to_one_revision() {
+fn batches_are_served_at_2025_03_26_only() {
     let hub = Hub::open("");
     let batch = json!([
         request(1, "ping", &json!({})),
@@ -360,7 +360,7 @@ fn batches_belong_to_one_revision() {
 }
 
 #[test]
-fn a_stop_ends_streams_at_once() {
+fn stopping_the_hub_ends_streams_at_once() {
     let hub = Hub::open("");
     let (session, _) = hub.initialize("2025-11-25");
     let named = [("mcp-session-id", session.as_str()), ("accept", "text/event-stream")];

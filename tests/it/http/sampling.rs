@@ -44,7 +44,7 @@ fn planned(answer: &Value) -> Vec<(i64, String)> {
 }
 
 #[test]
-fn a_client_of_a_session_is_asked_on_the_stream_of_its_call() {
+fn a_client_with_a_session_is_sampled_on_the_stream_of_its_call() {
     let hub = hub();
     for (path, revision) in PATHS
         .into_iter()
@@ -76,7 +76,7 @@ fn a_client_of_a_session_is_asked_on_the_stream_of_its_call() {
 }
 
 #[test]
-fn a_client_without_a_session_is_asked_in_rounds() {
+fn a_client_without_a_session_is_sampled_in_rounds() {
     let hub = hub();
     let headers = [
         ("mcp-protocol-version", "2026-07-28"),

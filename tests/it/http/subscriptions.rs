@@ -36,7 +36,7 @@ fn told(stream: &mut Stream, id: &Value) -> String {
 }
 
 #[test]
-fn each_subscription_is_told_what_it_asked_for_and_no_more() {
+fn each_subscription_gets_only_the_notifications_of_its_filter() {
     let hub = Hub::open("");
     hub.home.write(".adjutant/agents/first.yaml", AGENT);
     let filters = [
@@ -98,7 +98,7 @@ fn edit(hub: &Hub, arguments: &[&str]) {
 }
 
 #[test]
-fn a_watched_resource_is_told_of_when_it_is_another_one() {
+fn a_subscribed_resource_sends_a_notification_when_its_content_changes() {
     let hub = Hub::open("");
     edit(&hub, &["add", "Ann", "--id", "ann", "--email", "ann@example.org"]);
     let (skill, ann) = ("skill://prompts/greet/SKILL.md", "resources://users/ann");
@@ -147,7 +147,7 @@ fn a_watched_resource_is_told_of_when_it_is_another_one() {
 }
 
 #[test]
-fn nothing_is_missed_between_the_acknowledgement_and_the_first_look() {
+fn no_change_is_missed_between_the_acknowledgement_and_the_first_scan() {
     let skill = "skill://prompts/greet/SKILL.md";
     let filter =
         json!({"promptsListChanged": true, "resourceSubscriptions": [skill], "toolsListChanged": true});
@@ -170,7 +170,7 @@ fn nothing_is_missed_between_the_acknowledgement_and_the_first_look() {
 }
 
 #[test]
-fn users_that_come_and_go_change_the_list_of_resources() {
+fn added_and_removed_users_change_the_resource_list() {
     let hub = Hub::open("");
     let filter = json!({"promptsListChanged": true, "resourcesListChanged": true});
     let mut stream = listen(&hub, "/mcp/assistant", 1, filter);
@@ -209,7 +209,7 @@ impl Writer {
 /// Another process writes in the moment of the acknowledgement; whoever looks for the first time behind it sees nothing
 /// new.
 #[test]
-fn a_user_that_comes_right_behind_the_acknowledgement_is_told_of() {
+fn a_user_added_right_after_the_acknowledgement_sends_a_notification() {
     let mut open = Vec::new();
     for _ in 0..4 {
         let hub = Hub::open("");
@@ -230,7 +230,7 @@ fn a_user_that_comes_right_behind_the_acknowledgement_is_told_of() {
 }
 
 #[test]
-fn a_database_that_says_nothing_keeps_nothing_else_back() {
+fn a_silent_database_delays_no_other_notification() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let database = format!("postgres://ann@{}/users", silent.local_addr().unwrap());
     let hub = Hub::start(Home::new(), "", &["--auth", "none", "--database", &database]);
@@ -244,7 +244,7 @@ fn a_database_that_says_nothing_keeps_nothing_else_back() {
 }
 
 #[test]
-fn what_a_server_does_not_tell_is_left_out_of_the_acknowledgement() {
+fn the_acknowledgement_omits_unsupported_notifications() {
     let hub = Hub::open("");
     let all = json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true});
     for (path, expected) in [
@@ -261,7 +261,7 @@ fn what_a_server_does_not_tell_is_left_out_of_the_acknowledgement() {
 }
 
 #[test]
-fn a_client_that_goes_ends_its_subscription_alone() {
+fn a_client_that_disconnects_ends_only_its_own_subscription() {
     let hub = Hub::open("");
     let filter = json!({"promptsListChanged": true});
     let mut stays = listen(&hub, "/mcp", "stays", filter.clone());

@@ -42,7 +42,7 @@ fn refused(home: &Home, arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn a_broken_file_is_told_with_its_line_and_left_alone() {
+fn a_broken_configuration_is_reported_with_its_line_and_not_changed() {
     let home = Home::new();
     home.write(".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\" 1\n  }\n}\n");
     refused(
@@ -70,7 +70,7 @@ fn a_broken_file_is_told_with_its_line_and_left_alone() {
 }
 
 #[test]
-fn one_that_fails_does_not_keep_the_others_from_theirs() {
+fn a_client_that_fails_does_not_stop_the_others() {
     let home = Home::new();
     home.write(".cursor/mcp.json", "{");
     home.write(".config/zed/settings.json", "{}");
@@ -86,7 +86,7 @@ fn one_that_fails_does_not_keep_the_others_from_theirs() {
 }
 
 #[test]
-fn another_server_of_our_name_gives_way_by_force_only() {
+fn another_server_named_adjutant_is_replaced_by_force_only() {
     let home = Home::new();
     for (client, file, text) in [
         (
@@ -123,7 +123,7 @@ fn another_server_of_our_name_gives_way_by_force_only() {
 }
 
 #[test]
-fn a_link_stays_a_link_and_is_told() {
+fn a_linked_configuration_stays_a_link_and_is_reported() {
     let home = Home::new();
     let real = home.write("dotfiles/codex.toml", "model = \"o\"\n");
     fs::create_dir(home.path().join(".codex")).unwrap();
@@ -144,7 +144,7 @@ fn a_link_stays_a_link_and_is_told() {
 }
 
 #[test]
-fn what_may_not_be_written_is_not() {
+fn a_read_only_configuration_is_not_written() {
     let home = Home::new();
     let file = home.write(".cursor/mcp.json", "{}\n");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
@@ -160,7 +160,7 @@ fn what_may_not_be_written_is_not() {
 }
 
 #[test]
-fn a_copy_that_was_deleted_takes_nothing_along() {
+fn uninstall_without_a_backup_removes_the_entry() {
     let home = Home::new();
     let file = home.write(".cursor/mcp.json", "{\"mine\": 1}\n");
     let told = done(&home, &["install", "cursor", "--json"]);
@@ -171,7 +171,7 @@ fn a_copy_that_was_deleted_takes_nothing_along() {
 }
 
 #[test]
-fn every_copy_is_kept_and_every_file_has_its_own() {
+fn every_install_keeps_a_backup_of_each_file() {
     let home = Home::new();
     // Three times within a second or two, so that the same stamp comes again.
     for version in 1..=3 {
@@ -206,7 +206,7 @@ fn every_copy_is_kept_and_every_file_has_its_own() {
 }
 
 #[test]
-fn who_may_read_it_stays_as_it_was() {
+fn the_permissions_of_a_configuration_are_kept() {
     let home = Home::new();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let file = home.write(".cursor/mcp.json", "{}\n");
@@ -226,7 +226,7 @@ fn who_may_read_it_stays_as_it_was() {
 }
 
 #[test]
-fn others_changes_since_then_stay() {
+fn uninstall_keeps_later_changes_of_other_programs() {
     let home = Home::new();
     let file = home.write(".claude.json", "{\n  \"numStartups\": 1\n}\n");
     done(&home, &["install", "claude"]);
@@ -237,7 +237,7 @@ fn others_changes_since_then_stay() {
 }
 
 #[test]
-fn nothing_here_is_nothing_to_take_out() {
+fn uninstall_without_an_entry_changes_nothing() {
     let home = Home::new();
     let install = home.adjutant(["install"]).env("PATH", "/nowhere").output().unwrap();
     assert_eq!(install.status.code(), Some(1));
@@ -260,7 +260,7 @@ fn a_dry_run_writes_nothing() {
 }
 
 #[test]
-fn a_person_at_a_terminal_is_asked_and_a_file_that_changed_meanwhile_is_left() {
+fn the_user_is_asked_at_a_terminal_and_a_file_changed_meanwhile_is_not_written() {
     let home = Home::new();
     let file = home.write(".cursor/mcp.json", "{}\n");
     let mut terminal = Terminal::start(&home, &["install", "cursor"], 100, 30, &[]);
@@ -278,7 +278,7 @@ fn a_person_at_a_terminal_is_asked_and_a_file_that_changed_meanwhile_is_left() {
 }
 
 #[test]
-fn what_hides_or_steers_in_a_file_is_shown() {
+fn invisible_and_control_characters_of_a_configuration_are_shown() {
     let home = Home::new();
     home.write(".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\u{202e}\": \"b\" // \u{1b}[2J\n  }\n}\n");
     let told = done(&home, &["install", "cursor", "--dry-run"]).stdout;
@@ -286,7 +286,7 @@ fn what_hides_or_steers_in_a_file_is_shown() {
 }
 
 #[test]
-fn a_hostile_project_changes_nothing() {
+fn a_hostile_project_changes_no_configuration() {
     let home = Home::new();
     let evil = r#"{"mcpServers": {"adjutant": {"command": "/evil", "args": ["connect"]}}}"#;
     for file in

@@ -148,7 +148,7 @@ fn check(client: &str) {
 
 /// What a configuration says, without its white space and comments, and without what says nothing.
 fn meaning(path: &str, text: &str) -> String {
-    let comment = if path == ".codex/config.toml" { "#" } else { "//" };
+    let comment = if path == ".the_files_of_codex_match/config.toml" { "#" } else { "//" };
     let lines = text.lines().map(|line| line.split(comment).next().unwrap_or_default());
     let text: String = lines.flat_map(str::chars).filter(|c| !c.is_whitespace()).collect();
     // Copilot's file of hooks says this besides.
@@ -157,52 +157,52 @@ fn meaning(path: &str, text: &str) -> String {
 }
 
 #[test]
-fn claude_code() {
+fn the_files_of_claude_code_match() {
     check("claude");
 }
 
 #[test]
-fn claude_desktop() {
+fn the_files_of_claude_desktop_match() {
     check("claude-desktop");
 }
 
 #[test]
-fn codex() {
-    check("codex");
+fn the_files_of_codex_match() {
+    check("the_files_of_codex_match");
 }
 
 #[test]
-fn copilot() {
-    check("copilot");
+fn the_files_of_copilot_match() {
+    check("the_files_of_copilot_match");
 }
 
 #[test]
-fn cursor() {
-    check("cursor");
+fn the_files_of_cursor_match() {
+    check("the_files_of_cursor_match");
 }
 
 #[test]
-fn gemini() {
-    check("gemini");
+fn the_files_of_gemini_match() {
+    check("the_files_of_gemini_match");
 }
 
 #[test]
-fn opencode() {
-    check("opencode");
+fn the_files_of_opencode_match() {
+    check("the_files_of_opencode_match");
 }
 
 #[test]
-fn vscode() {
-    check("vscode");
+fn the_files_of_vscode_match() {
+    check("the_files_of_vscode_match");
 }
 
 #[test]
-fn zed() {
-    check("zed");
+fn the_files_of_zed_match() {
+    check("the_files_of_zed_match");
 }
 
 #[test]
-fn the_recipes_show_what_is_written() {
+fn the_recipes_show_the_written_entries() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/recipes.md");
     let page = fs::read_to_string(page).unwrap();
     let mut seen = 0;

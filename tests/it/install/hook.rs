@@ -34,7 +34,7 @@ fn added(home: &Home, client: &str, prompt: &str) -> String {
 }
 
 #[test]
-fn each_client_gets_the_prompt_where_it_looks_for_it() {
+fn each_client_gets_the_expanded_prompt_in_its_own_format() {
     let home = home();
     for (client, event) in
         [("claude", "UserPromptSubmit"), ("codex", "UserPromptSubmit"), ("gemini", "BeforeAgent")]
@@ -51,7 +51,7 @@ fn each_client_gets_the_prompt_where_it_looks_for_it() {
 }
 
 #[test]
-fn a_prompt_without_a_command_is_left_alone() {
+fn a_prompt_without_a_command_is_not_changed() {
     let home = home();
     for prompt in
         ["hello", "at 10:30", ":smile:", ":unknown x", "`:research x`", "", "a\n```\n:research x\n```\n"]
@@ -62,7 +62,7 @@ fn a_prompt_without_a_command_is_left_alone() {
 }
 
 #[test]
-fn several_commands_share_the_text() {
+fn several_commands_in_one_prompt_share_its_text() {
     let home = home();
     home.write(".adjutant/prompts/team/tone.md", "Write plainly.\n");
     let text = added(&home, "claude", "First :research tides :team/tone and be brief");
@@ -71,7 +71,7 @@ fn several_commands_share_the_text() {
 }
 
 #[test]
-fn what_cannot_be_expanded_is_said_to_the_model() {
+fn a_failed_expansion_is_explained_to_the_model() {
     let home = home();
     home.write(
         ".adjutant/prompts/deploy.md",
@@ -85,7 +85,7 @@ fn what_cannot_be_expanded_is_said_to_the_model() {
 }
 
 #[test]
-fn a_prompt_that_a_client_would_cut_is_left_to_the_tool() {
+fn a_prompt_over_a_clients_limit_is_left_to_the_tool() {
     let home = home();
     home.write(".adjutant/prompts/long.md", "word ".repeat(3_000));
     for client in ["claude", "codex"] {
@@ -97,7 +97,7 @@ fn a_prompt_that_a_client_would_cut_is_left_to_the_tool() {
 }
 
 #[test]
-fn whatever_goes_wrong_the_prompt_goes_on() {
+fn a_fault_in_the_hook_does_not_block_the_prompt() {
     let home = home();
     for input in ["", "{", "[1]", "{\"cwd\": \"/\"}", "null", "{\"prompt\": 3}"] {
         let finished = home.run(["hook", "claude"], input);
@@ -128,7 +128,7 @@ fn a_client_that_keeps_the_pipe_open_is_answered() {
 }
 
 #[test]
-fn a_projects_own_prompt_is_marked_and_runs_nothing() {
+fn a_project_prompt_is_marked_and_runs_nothing() {
     let home = home();
     let mark = home.path().join("ran");
     let body = format!("!`touch {0}`\n{{{{ '`touch {0}`' }}}} $(touch {0})\n{{{{input}}}}\n", mark.display());
@@ -150,7 +150,7 @@ fn a_projects_own_prompt_is_marked_and_runs_nothing() {
 }
 
 #[test]
-fn a_hub_that_runs_hears_what_was_expanded() {
+fn a_running_hub_records_the_expansion() {
     let home = home();
     home.write(".adjutant/prompts/long.md", "x".repeat(20_000));
     let hub = Serving::open_hub(&home);

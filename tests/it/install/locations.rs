@@ -21,7 +21,7 @@ fn read(path: &Path) -> String {
 }
 
 #[test]
-fn a_clients_own_variables_say_where_its_files_are() {
+fn the_variables_of_a_client_decide_where_its_files_are() {
     let home = Home::new();
     let at = |name: &str| home.path().join("elsewhere").join(name);
     let all = ["claude", "codex", "copilot", "gemini", "opencode", "zed", "vscode"];
@@ -60,7 +60,7 @@ fn a_clients_own_variables_say_where_its_files_are() {
 }
 
 #[test]
-fn without_a_name_every_client_that_is_here_gets_it() {
+fn install_without_a_name_sets_up_every_installed_client() {
     let home = Home::new();
     let nothing = home.adjutant(["install"]).env("PATH", home.path()).output().unwrap();
     assert_eq!(nothing.status.code(), Some(1));
@@ -83,7 +83,7 @@ fn without_a_name_every_client_that_is_here_gets_it() {
 }
 
 #[test]
-fn every_sibling_of_vs_code_gets_it() {
+fn install_sets_up_every_variant_of_vs_code() {
     let home = Home::new();
     home.write(".config/VSCodium/User/keep", "");
     done(&home, &["install", "vscode"]);
@@ -106,7 +106,7 @@ fn every_sibling_of_vs_code_gets_it() {
 }
 
 #[test]
-fn one_of_the_files_that_opencode_reads_has_it() {
+fn install_writes_one_of_the_files_that_opencode_reads() {
     let home = Home::new();
     let plain = home.write(".config/opencode/opencode.json", "{\"theme\": \"tides\"}");
     done(&home, &["install", "opencode"]);
@@ -123,7 +123,7 @@ fn one_of_the_files_that_opencode_reads_has_it() {
 }
 
 #[test]
-fn what_is_right_already_stays_in_its_own_words() {
+fn a_correct_entry_keeps_its_wording() {
     let home = Home::new();
     let program = env!("CARGO_BIN_EXE_adjutant");
     let text = format!(
@@ -141,7 +141,7 @@ fn what_is_right_already_stays_in_its_own_words() {
 }
 
 #[test]
-fn what_is_started_is_an_absolute_path_that_outlives_a_new_version() {
+fn the_entry_has_an_absolute_path_that_outlives_an_upgrade() {
     let home = Home::new();
     let bin = home.path().join("my bin");
     fs::create_dir(&bin).unwrap();
@@ -172,7 +172,7 @@ fn what_is_started_is_an_absolute_path_that_outlives_a_new_version() {
 }
 
 #[test]
-fn another_home_goes_along() {
+fn the_entry_keeps_another_adjutant_home() {
     let home = Home::new();
     let desk = home.path().join("desk");
     let desk = desk.to_str().unwrap();
@@ -197,7 +197,7 @@ fn the_hook_can_be_left_out() {
 }
 
 #[test]
-fn links_hold_what_they_install() {
+fn install_links_contain_the_whole_entry() {
     let home = Home::new();
     let links = done(&home, &["install", "--link"]).stdout;
     let [cursor, vscode] = links.lines().collect::<Vec<_>>()[..] else { panic!("{links}") };

@@ -176,27 +176,27 @@ fn hooks(client: &str) {
 }
 
 #[test]
-fn codex_takes_the_tour() {
+fn codex_calls_one_tool_of_each_toolset() {
     tours("codex");
 }
 
 #[test]
-fn copilot_takes_the_tour() {
+fn copilot_calls_one_tool_of_each_toolset() {
     tours("copilot");
 }
 
 #[test]
-fn claude_code_takes_the_tour() {
+fn claude_code_calls_one_tool_of_each_toolset() {
     tours("claude");
 }
 
 #[test]
-fn gemini_takes_the_tour() {
+fn gemini_calls_one_tool_of_each_toolset() {
     tours("gemini");
 }
 
 #[test]
-fn opencode_takes_the_tour() {
+fn opencode_calls_one_tool_of_each_toolset() {
     // Its package for another processor is not to be had.
     if cfg!(target_arch = "x86_64") {
         tours("opencode");
@@ -204,22 +204,22 @@ fn opencode_takes_the_tour() {
 }
 
 #[test]
-fn codex_expands_as_a_prompt_is_sent() {
+fn the_codex_hook_expands_a_sent_prompt() {
     hooks("codex");
 }
 
 #[test]
-fn copilot_expands_as_a_prompt_is_sent() {
+fn the_copilot_hook_expands_a_sent_prompt() {
     hooks("copilot");
 }
 
 #[test]
-fn claude_code_expands_as_a_prompt_is_sent() {
+fn the_claude_code_hook_expands_a_sent_prompt() {
     hooks("claude");
 }
 
 #[test]
-fn gemini_expands_as_a_prompt_is_sent() {
+fn the_gemini_hook_expands_a_sent_prompt() {
     hooks("gemini");
 }
 

@@ -32,7 +32,7 @@ pub(super) fn reply(peer: &mut Peer, form: &Value, result: Value) {
 }
 
 #[test]
-fn a_client_of_the_handshake_shows_a_form_and_its_answer_counts() {
+fn a_client_with_a_handshake_answers_in_its_form() {
     let hub = Hub::with(WANTED);
     for (revision, options) in [
         ("2025-06-18", json!({"type": "string", "enum": ["yes", "no"], "enumNames": ["Yes", "No"]})),
@@ -137,7 +137,7 @@ fn with_words(revision: &str) -> (Value, Value) {
 }
 
 #[test]
-fn words_of_ones_own_can_be_written_in_the_clients_form_in_both_eras() {
+fn a_clients_form_takes_free_text_at_every_protocol_version() {
     let hub = Hub::with(WANTED);
     let asks = |title: &str| {
         let mut asks = example(title);
@@ -184,7 +184,7 @@ fn words_of_ones_own_can_be_written_in_the_clients_form_in_both_eras() {
 }
 
 #[test]
-fn no_name_or_value_of_a_question_is_taken_for_the_forms_own() {
+fn no_name_or_value_of_a_question_collides_with_the_forms_own() {
     let hub = Hub::with(WANTED);
     let mut peer = connect(&hub, "2025-11-25", json!({"elicitation": {}}));
     let schema = json!({"type": "object", "required": ["day"], "properties": {
@@ -212,7 +212,7 @@ fn no_name_or_value_of_a_question_is_taken_for_the_forms_own() {
 }
 
 #[test]
-fn a_question_that_the_clients_forms_cannot_say_says_so_where_it_is_asked() {
+fn a_question_that_does_not_fit_a_clients_form_says_so_elsewhere() {
     let hub = Hub::with(WANTED);
     let several = json!({"type": "object", "required": ["parts"], "properties": {
         "parts": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1},
@@ -239,7 +239,7 @@ fn a_question_that_the_clients_forms_cannot_say_says_so_where_it_is_asked() {
 }
 
 #[test]
-fn whoever_answers_first_counts_and_the_clients_form_is_taken_away() {
+fn the_first_answer_wins_and_the_clients_form_is_withdrawn() {
     let hub = Hub::with("undo_milliseconds = 60000\nask_in_client = [\"*\"]");
     let mut peer = connect(&hub, "2025-11-25", json!({"elicitation": {}}));
     ask(&mut peer, 1, "triggerPopup", example("Race"));
@@ -269,7 +269,7 @@ fn whoever_answers_first_counts_and_the_clients_form_is_taken_away() {
 }
 
 #[test]
-fn no_client_is_asked_unless_the_person_wants_it_and_never_what_is_high() {
+fn a_client_shows_forms_only_when_configured_and_never_for_high_risk() {
     let declared = json!({"elicitation": {}});
     let answered = |hub: &Hub, peer: &mut Peer, arguments: Value| {
         let title = arguments["title"].as_str().unwrap().to_owned();
@@ -320,7 +320,7 @@ fn no_client_is_asked_unless_the_person_wants_it_and_never_what_is_high() {
 }
 
 #[test]
-fn the_stateless_revision_gets_the_form_in_its_answer() {
+fn a_stateless_client_gets_the_form_in_its_answer() {
     let hub = Hub::with(WANTED);
     let mut meta = modern_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
@@ -396,7 +396,7 @@ fn the_stateless_revision_gets_the_form_in_its_answer() {
 
 /// A question outlives its hub, and so does what the client was given for it.
 #[test]
-fn a_sealed_state_is_good_after_the_hub_was_killed() {
+fn a_sealed_state_stays_valid_after_the_hub_was_killed() {
     let mut hub = Hub::with(WANTED);
     let mut meta = modern_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
@@ -410,7 +410,7 @@ fn a_sealed_state_is_good_after_the_hub_was_killed() {
 }
 
 #[test]
-fn a_task_asks_its_client_too() {
+fn a_task_shows_a_form_to_its_client() {
     let hub = Hub::with(WANTED);
     let mut peer = hub.client("popup");
     let mut meta = modern_meta();
@@ -442,7 +442,7 @@ fn a_task_asks_its_client_too() {
 }
 
 #[test]
-fn over_http_the_form_comes_on_the_calls_own_stream() {
+fn a_form_over_http_comes_on_the_stream_of_its_call() {
     let hub = Hub::with(WANTED);
     let session = hub.session("2025-11-25", &json!({"elicitation": {}}));
     let headers = [("mcp-session-id", session.as_str()), ("accept", "application/json, text/event-stream")];

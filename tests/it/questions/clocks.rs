@@ -32,7 +32,7 @@ fn ask(hub: &Hub, title: &str, more: Value) -> Value {
 }
 
 #[test]
-fn a_clock_set_back_neither_ends_a_question_nor_keeps_it_for_ever() {
+fn a_clock_set_back_keeps_the_deadlines_of_questions() {
     let mut hub = Hub::with("undo_milliseconds = 60000");
     let waits = ask(&hub, "Waits", json!({"default": "yes", "default_after_seconds": 1}));
     hub.person().act(json!({"seen": {"ticket": waits["ticket"]}}));
@@ -53,7 +53,7 @@ fn a_clock_set_back_neither_ends_a_question_nor_keeps_it_for_ever() {
 }
 
 #[test]
-fn a_clock_set_ahead_ends_what_is_due_and_decides_nothing() {
+fn a_clock_set_ahead_expires_questions_and_applies_no_default() {
     let mut hub = Hub::with("undo_milliseconds = 60000");
     let due =
         ask(&hub, "Due", json!({"timeout_seconds": 3600, "default": "yes", "default_after_seconds": 60}));

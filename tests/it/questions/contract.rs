@@ -10,7 +10,7 @@ use super::user_acts::{Hub, Person, example, request};
 use crate::support::{Home, Peer};
 
 #[test]
-fn the_contracts_line_is_answered_by_its_line() {
+fn the_example_request_of_the_contract_gets_its_example_answer() {
     let hub = Hub::new();
     for server in ["popup", "all"] {
         let mut peer = hub.client(server);
@@ -23,7 +23,7 @@ fn the_contracts_line_is_answered_by_its_line() {
 }
 
 #[test]
-fn a_relay_at_the_end_of_its_input_passes_the_answer_on_and_ends() {
+fn a_relay_passes_the_answer_on_after_the_end_of_its_input() {
     let hub = Hub::new();
     let mut peer = hub.client("popup");
     peer.send(&request("req1", "Last"));
@@ -41,7 +41,7 @@ fn a_relay_at_the_end_of_its_input_passes_the_answer_on_and_ends() {
 }
 
 #[test]
-fn what_is_no_question_is_refused_with_its_place() {
+fn an_invalid_question_is_rejected_with_its_path() {
     let hub = Hub::new();
     let mut peer = hub.client("popup");
     let long = "x".repeat(1 << 20);
@@ -80,7 +80,7 @@ fn what_is_no_question_is_refused_with_its_place() {
 }
 
 #[test]
-fn without_options_the_person_writes_and_a_refusal_has_its_code() {
+fn a_question_without_options_takes_text_and_a_decline_has_its_code() {
     let hub = Hub::new();
     let mut peer = hub.client("popup");
     let ask = |peer: &mut Peer, title: &str, more: Value| {
@@ -110,7 +110,7 @@ fn without_options_the_person_writes_and_a_refusal_has_its_code() {
 }
 
 #[test]
-fn a_post_is_acknowledged_and_its_response_waits_for_its_own_stream() {
+fn a_post_is_acknowledged_and_its_response_comes_on_the_clients_stream() {
     let hub = Hub::new();
     let (status, body) = hub.post("/mcp?client=one", &[], &request("req1", "Confirm").to_string());
     assert_eq!(status, 202);
@@ -144,7 +144,7 @@ fn a_post_is_acknowledged_and_its_response_waits_for_its_own_stream() {
 }
 
 #[test]
-fn the_stream_is_for_every_client_that_takes_events() {
+fn any_client_that_accepts_events_gets_the_stream() {
     let hub = Hub::new();
     // As a browser's `EventSource` says it, as curl does, and as most libraries do.
     for (at, accept) in ["text/event-stream", "*/*", "application/json, */*;q=0.8"].into_iter().enumerate() {
@@ -160,7 +160,7 @@ fn the_stream_is_for_every_client_that_takes_events() {
 }
 
 #[test]
-fn without_a_hub_the_desk_is_the_process_itself() {
+fn mcp_popup_without_a_hub_serves_its_own_questions() {
     let home = Home::new();
     let mut command = home.adjutant(["mcp", "popup", "--http", "127.0.0.1:0"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -203,7 +203,7 @@ fn without_a_hub_the_desk_is_the_process_itself() {
 }
 
 #[test]
-fn who_prefers_to_wait_gets_one_answer() {
+fn a_post_that_prefers_to_wait_gets_one_answer() {
     let hub = Hub::new();
     let asking = std::thread::scope(|scope| {
         let asking = scope.spawn(|| {

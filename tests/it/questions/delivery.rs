@@ -35,7 +35,7 @@ fn answer_while_stopped(hub: &Hub, peer: &mut Peer) -> Value {
 }
 
 #[test]
-fn an_answer_that_a_killed_relay_did_not_pass_on_is_found_again_and_used_once() {
+fn an_answer_that_a_killed_relay_kept_back_is_delivered_once_later() {
     let hub = Hub::new();
     let mut peer = client(&hub);
     let question = answer_while_stopped(&hub, &mut peer);
@@ -59,7 +59,7 @@ fn an_answer_that_a_killed_relay_did_not_pass_on_is_found_again_and_used_once() 
 }
 
 #[test]
-fn an_answer_that_arrived_although_the_hub_died_is_not_repeated_by_the_next_hub() {
+fn the_next_hub_does_not_repeat_a_delivered_answer() {
     let mut hub = Hub::new();
     let mut peer = client(&hub);
     answer_while_stopped(&hub, &mut peer);
@@ -79,7 +79,7 @@ fn an_answer_that_arrived_although_the_hub_died_is_not_repeated_by_the_next_hub(
 }
 
 #[test]
-fn an_answer_that_did_not_arrive_because_the_client_gave_up_comes_with_its_next_call() {
+fn an_answer_to_an_abandoned_call_comes_with_the_clients_next_call() {
     let hub = Hub::with("undo_milliseconds = 0\nwait_seconds = 1");
     let mut peer = client(&hub);
     send(&mut peer, 1, "triggerPopup", example("Deploy"));

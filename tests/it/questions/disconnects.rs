@@ -17,7 +17,7 @@ fn call(id: i64, name: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn a_late_answer_goes_with_any_tools_answer_also_with_a_large_one() {
+fn a_late_answer_comes_with_the_next_answer_of_any_tool() {
     let hub = Hub::with("undo_milliseconds = 0\nwait_seconds = 1");
     hub.home.write(".adjutant/prompts/greet.md", "Say \"hello\" to {{input}}.\n");
     let mut peer = hub.client("all");
@@ -51,7 +51,7 @@ fn a_late_answer_goes_with_any_tools_answer_also_with_a_large_one() {
 }
 
 #[test]
-fn a_session_over_http_that_ends_is_a_client_that_is_gone() {
+fn an_http_session_that_ends_counts_as_a_disconnected_client() {
     let hub = Hub::with(IMPATIENT);
     for (title, deletes) in [("Deleted", true), ("Idle", false)] {
         let session = hub.session("2025-11-25", &json!({}));
@@ -69,7 +69,7 @@ fn a_session_over_http_that_ends_is_a_client_that_is_gone() {
 }
 
 #[test]
-fn a_caller_whose_stream_broke_off_is_gone_and_is_told_so_when_it_comes_back() {
+fn a_caller_with_a_broken_stream_counts_as_disconnected_until_it_returns() {
     let hub = Hub::with(IMPATIENT);
     let queue = |client: &str, title: &str| {
         assert_eq!(
@@ -120,7 +120,7 @@ fn stateless(hub: &Hub, id: i64, params: &Value, task: bool) -> Value {
 }
 
 #[test]
-fn a_caller_without_a_session_that_asks_no_more_is_shown_and_its_answer_is_kept() {
+fn a_silent_caller_without_a_session_is_shown_and_its_answer_is_kept() {
     let hub = Hub::with(
         "undo_milliseconds = 0\nwait_seconds = 1\nsilent_seconds = 1\ndisconnect_grace_seconds = 1",
     );
@@ -151,7 +151,7 @@ fn a_caller_without_a_session_that_asks_no_more_is_shown_and_its_answer_is_kept(
 }
 
 #[test]
-fn a_script_that_is_interrupted_takes_its_question_with_it() {
+fn an_interrupted_script_withdraws_its_question() {
     let hub = Hub::with("disconnect_grace_seconds = 600");
     let ask = || Peer::start(&mut hub.home.adjutant(["ask", "--title", "Twice", "--option", "yes"]));
     let first = ask();

@@ -11,7 +11,7 @@ use super::user_acts::{Hub, Person, example, request};
 use crate::support::DEADLINE;
 
 #[test]
-fn a_hub_killed_at_any_step_keeps_every_acknowledged_question_once() {
+fn a_hub_killed_at_any_step_keeps_each_acknowledged_question_once() {
     let mut hub = Hub::new();
     let queued = |hub: &Hub, title: &str| {
         let (status, _) = hub.post("/mcp?client=c", &[], &request(title, title).to_string());
@@ -63,7 +63,7 @@ fn an_answer_in_its_undo_window_survives_a_crash() {
 }
 
 #[test]
-fn an_answer_that_came_after_its_client_died_is_handed_over() {
+fn an_answer_for_a_dead_client_reaches_its_next_session() {
     let hub = Hub::new();
     let mut peer = hub.client("popup");
     peer.initialize("2025-11-25");
@@ -83,7 +83,7 @@ fn an_answer_that_came_after_its_client_died_is_handed_over() {
 }
 
 #[test]
-fn a_hub_that_goes_away_under_a_call_answers_it_with_an_error_and_keeps_the_question() {
+fn a_call_to_a_hub_that_ends_gets_an_error_and_its_question_is_kept() {
     let mut hub = Hub::new();
     let mut peer = hub.client("popup");
     peer.initialize("2025-11-25");
@@ -101,7 +101,7 @@ fn a_hub_that_goes_away_under_a_call_answers_it_with_an_error_and_keeps_the_ques
 }
 
 #[test]
-fn a_workspace_that_is_none_is_said_to_be_none_and_the_question_stands() {
+fn an_invalid_workspace_is_marked_and_the_question_is_still_asked() {
     let hub = Hub::new();
     let file = hub.home.write("file", "no folder");
     for (workspace, said) in [
@@ -123,7 +123,7 @@ fn a_workspace_that_is_none_is_said_to_be_none_and_the_question_stands() {
 }
 
 #[test]
-fn one_client_cannot_fill_the_desk_and_asking_again_adds_nothing() {
+fn one_client_cannot_use_up_the_question_limit_and_repeats_add_nothing() {
     let hub = Hub::with("undo_milliseconds = 0\npending_per_client = 2\nwait_seconds = 1");
     let mut peer = hub.client("popup");
     peer.initialize("2025-11-25");
@@ -161,7 +161,7 @@ fn acknowledged(root: &str, client: &str, title: &str) -> bool {
 }
 
 #[test]
-fn a_hub_killed_amid_a_burst_keeps_what_it_acknowledged_and_nothing_twice() {
+fn a_hub_killed_during_a_burst_keeps_each_acknowledged_question_once() {
     let mut hub = Hub::new();
     let mut kept = Vec::new();
     for round in 0..5 {
@@ -203,7 +203,7 @@ fn a_hub_killed_amid_a_burst_keeps_what_it_acknowledged_and_nothing_twice() {
 }
 
 #[test]
-fn of_two_who_answer_at_once_one_hears_that_it_was_the_other() {
+fn of_two_simultaneous_answers_one_is_rejected_as_already_decided() {
     let hub = Hub::new();
     let mut events = hub.events("/mcp?client=c", &[]);
     for round in 0..15 {
@@ -227,7 +227,7 @@ fn of_two_who_answer_at_once_one_hears_that_it_was_the_other() {
 }
 
 #[test]
-fn an_answer_that_races_its_deadline_is_the_outcome_or_is_not() {
+fn an_answer_that_races_the_deadline_wins_or_is_rejected() {
     let hub = Hub::new();
     let mut events = hub.events("/mcp?client=c", &[]);
     for late in [0_u64, 5, 10, 20] {
@@ -255,7 +255,7 @@ fn an_answer_that_races_its_deadline_is_the_outcome_or_is_not() {
 }
 
 #[test]
-fn a_post_that_hangs_up_while_it_waits_gets_its_answer_on_the_stream() {
+fn a_post_that_hangs_up_gets_its_answer_on_the_stream() {
     let hub = Hub::new();
     let root = hub.serving.url("");
     let host = root.strip_prefix("http://").unwrap();

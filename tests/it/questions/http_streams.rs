@@ -38,7 +38,7 @@ fn next_result(hub: &Hub, session: &str, id: i64) -> Value {
 }
 
 #[test]
-fn a_stream_that_broke_is_resumed_with_the_answer_that_came_meanwhile() {
+fn a_broken_stream_resumes_with_the_answer_given_meanwhile() {
     let hub = Hub::new();
     for (id, answered_first) in [(1, true), (2, false)] {
         let session = hub.session("2025-11-25", &json!({}));
@@ -69,7 +69,7 @@ fn a_stream_that_broke_is_resumed_with_the_answer_that_came_meanwhile() {
 }
 
 #[test]
-fn an_answer_whose_stream_broke_is_in_the_sessions_next_result() {
+fn an_answer_lost_with_its_stream_is_in_the_sessions_next_result() {
     let hub = Hub::new();
     let session = hub.session("2025-11-25", &json!({}));
     let other = hub.session("2025-11-25", &json!({}));

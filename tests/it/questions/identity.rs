@@ -57,7 +57,7 @@ fn two_sessions_of_one_client_share_no_question_and_no_answer() {
 }
 
 #[test]
-fn a_session_that_lost_its_process_finds_its_question_in_its_workspace_alone() {
+fn a_restarted_agent_session_finds_its_question_in_its_workspace_only() {
     let hub = Hub::with("undo_milliseconds = 0\nwait_seconds = 1\ndisconnect_grace_seconds = 600");
     let [mut lost, mut elsewhere] = sessions(&hub, ["one", "two"]);
     call(&mut lost, 1, "triggerPopup", continue_());

@@ -54,7 +54,7 @@ fn answer_and_end(peer: &Peer) -> (Value, Value) {
 }
 
 #[test]
-fn what_takes_the_passphrase_is_a_link_that_lets_nobody_in() {
+fn a_high_risk_question_becomes_a_link_that_logs_nobody_in() {
     let hub = hub();
     let mut peer = connect(&hub, "2025-11-25", json!({"elicitation": {"form": {}, "url": {}}}));
     ask(&mut peer, 1, &high("Hi\u{202e}gh"));
@@ -85,7 +85,7 @@ fn what_takes_the_passphrase_is_a_link_that_lets_nobody_in() {
 }
 
 #[test]
-fn a_link_that_nobody_follows_decides_nothing() {
+fn a_link_that_is_not_followed_decides_nothing() {
     let hub = hub();
     // A client without forms gets links for everything.
     let mut peer = connect(&hub, "2025-11-25", json!({"elicitation": {"url": {}}}));
@@ -115,7 +115,7 @@ fn a_link_that_nobody_follows_decides_nothing() {
 }
 
 #[test]
-fn a_client_that_cannot_wait_is_sent_to_the_link_first() {
+fn a_client_that_cannot_wait_gets_the_link_as_an_error() {
     let hub = hub();
     let mut peer = connect(&hub, "2025-11-25", json!({"elicitation": {"form": {}, "url": {}}}));
     let params = json!({"name": "triggerPopup", "arguments": high("First")});
@@ -142,7 +142,7 @@ fn a_client_that_cannot_wait_is_sent_to_the_link_first() {
 }
 
 #[test]
-fn the_stateless_revision_gets_the_link_in_its_answer() {
+fn a_stateless_client_gets_the_link_in_its_answer() {
     let hub = hub();
     let mut meta = modern_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}, "url": {}}});
@@ -169,7 +169,7 @@ fn the_stateless_revision_gets_the_link_in_its_answer() {
 }
 
 #[test]
-fn no_link_without_the_persons_word_or_without_a_page() {
+fn a_link_needs_the_setting_and_a_client_that_takes_links() {
     let declared = json!({"elicitation": {"url": {}}});
     // Not listed.
     let plain = Hub::new();

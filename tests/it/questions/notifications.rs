@@ -26,7 +26,7 @@ fn home() -> Home {
 }
 
 #[test]
-fn the_desktop_is_told_once_and_the_notice_goes_when_somebody_answers() {
+fn a_desktop_notification_is_shown_once_and_closed_by_the_answer() {
     let home = home();
     let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
     let hub = hub(home, &desktop);
@@ -56,7 +56,7 @@ fn the_desktop_is_told_once_and_the_notice_goes_when_somebody_answers() {
 }
 
 #[test]
-fn what_was_put_off_rings_again_when_it_is_back() {
+fn a_snoozed_question_notifies_again_when_it_returns() {
     let home = home();
     let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
     let ntfy = Ntfy::start();
@@ -88,7 +88,7 @@ fn what_was_put_off_rings_again_when_it_is_back() {
 }
 
 #[test]
-fn a_desktop_that_hangs_delays_nothing() {
+fn a_desktop_that_hangs_delays_no_other_channel() {
     let home = home();
     let Some(desktop) = Desktop::start(home.path(), Manner::Hangs) else { return };
     let ntfy = Ntfy::start();
@@ -113,7 +113,7 @@ fn a_desktop_that_hangs_delays_nothing() {
 }
 
 #[test]
-fn the_phone_is_rung_in_the_trace_of_the_call_that_asks() {
+fn a_phone_notification_has_the_trace_context_of_its_call() {
     let home = Home::new();
     let ntfy = Ntfy::start();
     home.write(".adjutant/config.toml", format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url()));
@@ -133,7 +133,7 @@ fn the_phone_is_rung_in_the_trace_of_the_call_that_asks() {
 }
 
 #[test]
-fn after_a_crash_the_desktop_is_told_again_and_the_phone_is_not() {
+fn a_hub_restarted_after_a_crash_notifies_the_desktop_again_and_not_the_phone() {
     let home = home();
     let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
     let ntfy = Ntfy::start();

@@ -209,7 +209,7 @@ const WAYS: [Way; 12] = [
 ];
 
 #[test]
-fn an_agent_that_asks_does_not_answer_by_any_way_that_the_kernel_shows() {
+fn an_agent_cannot_answer_its_question_by_any_way_that_the_kernel_shows() {
     let mut answered = String::new();
     for (number, attempt) in WAYS {
         let said = attempt(&Place::new());
@@ -222,7 +222,7 @@ fn an_agent_that_asks_does_not_answer_by_any_way_that_the_kernel_shows() {
 }
 
 #[test]
-fn every_way_is_refused_by_a_test_or_stated_with_the_level_that_holds() {
+fn each_documented_way_has_a_test_or_names_the_level_that_stops_it() {
     let page = include_str!("../../../SECURITY.md");
     for number in (1..=27).filter(|number| WAYS.iter().all(|(way, _)| way != number)) {
         let row = page.lines().find(|line| line.starts_with(&format!("| {number} |")));
@@ -245,7 +245,7 @@ fn agent_elsewhere(place: &Place) -> Peer {
 }
 
 #[test]
-fn the_user_answers_without_a_passphrase_where_the_kernel_shows_no_agent_above() {
+fn a_user_without_an_agent_among_the_ancestors_needs_no_passphrase() {
     for in_terminal in [false, true] {
         let place = Place::new();
         let _hub = Serving::socket_hub(&place.home);
@@ -263,7 +263,7 @@ fn the_user_answers_without_a_passphrase_where_the_kernel_shows_no_agent_above()
 }
 
 #[test]
-fn a_terminal_gives_the_passphrase_once_and_for_itself_alone() {
+fn a_passphrase_gives_a_ticket_to_one_terminal_only() {
     let place = Place::new();
     let _hub = Serving::socket_hub(&place.home);
     let mut set = Terminal::start(&place.home, &["passphrase"], 100, 30, &[]);

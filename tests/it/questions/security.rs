@@ -41,7 +41,7 @@ fn told(lines: &[String], who: &str, what: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_marked_high_waits_for_the_person_whatever_an_agent_does() {
+fn an_agent_cannot_answer_a_high_risk_question() {
     // The weakest hub there is: it asks nobody for a token, and answers leave at once.
     let mut hub = Hub::new();
     let done = hub.person().desk(json!({"set_passphrase": {"current": null, "new": "correct horse"}}));

@@ -17,7 +17,7 @@ fn start(peer: &mut Peer, id: i64, name: &str, arguments: Value) {
 }
 
 #[test]
-fn a_question_is_answered_at_every_revision() {
+fn a_question_is_answered_at_every_protocol_version() {
     let hub = Hub::new();
     for revision in REVISIONS {
         let mut peer = hub.client("popup");
@@ -48,7 +48,7 @@ fn a_question_is_answered_at_every_revision() {
 }
 
 #[test]
-fn the_stateless_revision_is_answered_as_the_others_are() {
+fn a_stateless_client_gets_the_same_answer() {
     let hub = Hub::with("undo_milliseconds = 0\nwait_seconds = 1");
     let mut peer = hub.client("popup");
     let params =
@@ -109,7 +109,7 @@ fn the_stateless_revision_is_answered_as_the_others_are() {
 }
 
 #[test]
-fn a_form_comes_back_as_its_schema_says() {
+fn the_answer_to_a_form_follows_its_schema() {
     let hub = Hub::new();
     let mut peer = hub.client("all");
     peer.initialize("2025-11-25");
@@ -176,7 +176,7 @@ fn a_form_comes_back_as_its_schema_says() {
 }
 
 #[test]
-fn who_cannot_wait_gets_a_ticket_and_the_answer_finds_its_caller() {
+fn a_client_that_cannot_wait_gets_a_ticket_and_later_the_answer() {
     let hub = Hub::with("undo_milliseconds = 0\nwait_seconds = 1");
     let mut peer = hub.client("all");
     peer.initialize("2025-11-25");
@@ -216,7 +216,7 @@ fn who_cannot_wait_gets_a_ticket_and_the_answer_finds_its_caller() {
 }
 
 #[test]
-fn progress_is_told_and_a_call_taken_back_loses_nothing() {
+fn a_waiting_call_gets_progress_and_a_cancelled_one_keeps_its_question() {
     let hub = Hub::new();
     let mut peer = hub.client("popup");
     peer.initialize("2025-06-18");
@@ -236,7 +236,7 @@ fn progress_is_told_and_a_call_taken_back_loses_nothing() {
 }
 
 #[test]
-fn a_client_of_the_tasks_extension_gets_a_task() {
+fn a_client_with_the_tasks_extension_gets_a_protocol_task_for_a_question() {
     let hub = Hub::new();
     let mut peer = hub.client("all");
     let mut meta = modern_meta();
@@ -264,7 +264,7 @@ fn a_client_of_the_tasks_extension_gets_a_task() {
 }
 
 #[test]
-fn who_is_away_is_not_asked_and_a_passphrase_guards_what_is_high() {
+fn an_away_user_is_not_asked_and_a_high_risk_answer_needs_the_passphrase() {
     let hub = Hub::new();
     let mut peer = hub.client("popup");
     peer.initialize("2025-11-25");
@@ -299,7 +299,7 @@ fn who_is_away_is_not_asked_and_a_passphrase_guards_what_is_high() {
 }
 
 #[test]
-fn refusals_and_other_ways_out_are_told_in_words() {
+fn each_outcome_without_an_answer_is_explained_in_words() {
     let hub = Hub::new();
     let mut peer = hub.client("popup");
     peer.initialize("2025-11-25");

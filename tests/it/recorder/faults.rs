@@ -17,7 +17,7 @@ fn tapped_on_a_full_disk(home: &Home) -> Peer {
 }
 
 #[test]
-fn a_full_disk_breaks_no_session_and_leaves_a_recording_that_can_be_read() {
+fn a_full_disk_breaks_no_session_and_leaves_a_readable_recording() {
     let home = Home::new();
     let mut peer = tapped_on_a_full_disk(&home);
     let line = "x".repeat(1000);
@@ -36,7 +36,7 @@ fn a_full_disk_breaks_no_session_and_leaves_a_recording_that_can_be_read() {
 }
 
 #[test]
-fn what_fits_on_a_full_disk_is_kept_although_it_came_at_once() {
+fn a_full_disk_keeps_the_messages_that_still_fit() {
     let home = Home::new();
     let mut peer = tapped_on_a_full_disk(&home);
     // One message is one write: what is too much for the disk comes with what is not.
@@ -50,7 +50,7 @@ fn what_fits_on_a_full_disk_is_kept_although_it_came_at_once() {
 }
 
 #[test]
-fn a_recording_is_bounded_and_begins_with_its_handshake() {
+fn a_full_recording_keeps_its_handshake() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[log]\nmax_recording_bytes = 100000\nkeep_count = 2\n");
     let mut input = String::from("{\"id\":1,\"method\":\"hello\"}\n");
@@ -67,7 +67,7 @@ fn a_recording_is_bounded_and_begins_with_its_handshake() {
 }
 
 #[test]
-fn a_wrong_edge_in_the_configuration_is_told() {
+fn an_unknown_transport_in_the_configuration_is_reported() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[log]\nrecord = [\"codexx\"]\n");
     let run = home.run(["log", "list"], "");

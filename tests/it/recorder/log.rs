@@ -35,7 +35,7 @@ fn show(home: &Home, more: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_recording_is_shown_by_method_and_direction_with_its_secrets_hidden() {
+fn log_show_lists_methods_and_directions_and_hides_secrets() {
     let home = recorded();
     let all = show(&home, &[]);
     assert!(
@@ -81,7 +81,7 @@ fn a_recording_is_shown_by_method_and_direction_with_its_secrets_hidden() {
 }
 
 #[test]
-fn an_export_is_one_file_without_secrets_that_is_read_again() {
+fn an_exported_recording_is_one_file_without_secrets() {
     let home = recorded();
     let run = home.run(["log", "export", "--output", "bug.jsonl"], "");
     assert!(run.status.success() && run.stderr.contains("2 lines with secrets redacted"), "{}", run.stderr);
@@ -111,7 +111,7 @@ fn an_export_is_one_file_without_secrets_that_is_read_again() {
 }
 
 #[test]
-fn tail_shows_what_passes_as_it_passes() {
+fn log_tail_shows_messages_as_they_pass() {
     let home = recorded();
     let last = home.run(["log", "tail", "--no-follow", "-n", "2", "--json"], "").lines();
     assert_eq!(last.len(), 2);

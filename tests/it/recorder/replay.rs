@@ -47,7 +47,7 @@ fn recorded() -> Home {
 }
 
 #[test]
-fn as_the_server_it_answers_as_it_did() {
+fn a_replayed_server_gives_the_recorded_answers() {
     let home = recorded();
     let mut server =
         Peer::start(&mut home.adjutant(["log", "replay", "bug.jsonl", "--report", "report.txt"]));
@@ -67,7 +67,7 @@ fn as_the_server_it_answers_as_it_did() {
 }
 
 #[test]
-fn as_the_client_it_finds_what_a_server_does_otherwise() {
+fn a_replayed_client_reports_the_differences_of_a_server() {
     let home = recorded();
     let folder = home.path().join("prompts");
     let replay = |home: &Home, more: &[&str]| {
@@ -93,7 +93,7 @@ fn as_the_client_it_finds_what_a_server_does_otherwise() {
 }
 
 #[test]
-fn a_crash_is_played_too() {
+fn a_recorded_crash_is_replayed() {
     let home = Home::new();
     let script = "read -r a; echo '{\"id\":1,\"result\":{}}'; read -r b; exit 5";
     let mut tap = Peer::start(&mut home.adjutant(["tap", "--", "sh", "-c", script]));
@@ -111,7 +111,7 @@ fn a_crash_is_played_too() {
 }
 
 #[test]
-fn what_is_no_recording_is_told() {
+fn a_file_that_is_not_a_recording_is_rejected() {
     let home = Home::new();
     home.write("text.txt", "hello\n");
     home.write(
@@ -212,7 +212,7 @@ fn bodies(answers: &[String]) -> Vec<&str> {
 }
 
 #[test]
-fn over_http_it_is_the_server_as_it_was() {
+fn a_replayed_http_server_gives_the_recorded_answers() {
     let (home, _hub, file, then) = recorded_over_http();
     let (child, curl) = server(&home, &file);
     let now = curl.session(SAID);
@@ -248,7 +248,7 @@ fn over_http_it_is_the_server_as_it_was() {
 }
 
 #[test]
-fn over_http_it_is_the_client_as_it_was() {
+fn a_replayed_http_client_sends_the_recorded_requests() {
     let (home, hub, file, _) = recorded_over_http();
     let token = home.path().join(".adjutant/token");
     let arguments = |url: &str| {

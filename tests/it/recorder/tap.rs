@@ -16,7 +16,7 @@ fn tap(home: &Home, command: &[&str]) -> Command {
 }
 
 #[test]
-fn every_byte_of_both_directions_goes_through_and_is_recorded() {
+fn tap_passes_and_records_every_byte_of_both_directions() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[log]\nmax_recording_bytes = 200000000\n");
     let mut sent = b"{\"id\":1}\r\n\n\xff\xfe not UTF-8\n".to_vec();
@@ -47,7 +47,7 @@ fn every_byte_of_both_directions_goes_through_and_is_recorded() {
 }
 
 #[test]
-fn the_exit_code_is_passed_on_and_so_is_a_signal() {
+fn tap_passes_on_the_exit_code_and_signals() {
     let home = Home::new();
     let run = home.run(["tap", "--", "sh", "-c", "echo said; exit 7"], "");
     assert_eq!((run.stdout.as_str(), run.status.code()), ("said\n", Some(7)));
@@ -67,7 +67,7 @@ fn the_exit_code_is_passed_on_and_so_is_a_signal() {
 }
 
 #[test]
-fn the_end_of_one_side_is_the_end_of_the_other() {
+fn tap_passes_the_end_of_each_side_to_the_other() {
     let home = Home::new();
     // The client goes: the server sees the end of its input, and of who reads its output.
     let mut child = tap(&home, &["sh", "-c", "cat > /dev/null; echo last words; exit 3"]).spawn().unwrap();
@@ -102,7 +102,7 @@ fn the_end_of_one_side_is_the_end_of_the_other() {
 }
 
 #[test]
-fn it_records_where_it_is_told_and_over_nothing() {
+fn tap_writes_to_the_given_file_and_never_over_one() {
     let home = Home::new();
     let run = home.run(["tap", "--output", "bug.jsonl", "--", "cat"], "hello\n");
     assert_eq!(run.stdout, "hello\n");

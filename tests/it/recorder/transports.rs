@@ -18,7 +18,7 @@ fn home_recording(edges: &str) -> Home {
 }
 
 #[test]
-fn a_client_on_stdin_is_recorded_where_that_is_asked_for() {
+fn a_stdio_client_is_recorded_when_configured() {
     let home = Home::new();
     let sent = format!("not json\r\n\n{LIST}");
     let silent = home.run(["mcp", "prompts"], &sent);
@@ -34,7 +34,7 @@ fn a_client_on_stdin_is_recorded_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_client_of_the_socket_is_recorded_by_the_hub() {
+fn a_socket_client_is_recorded_by_the_hub() {
     let home = home_recording(r#""socket""#);
     let _hub = Serving::socket_hub(&home);
     let run = home.run(["connect", "prompts"], format!("{LIST}\n"));
@@ -53,7 +53,7 @@ fn a_client_of_the_socket_is_recorded_by_the_hub() {
 }
 
 #[test]
-fn a_client_of_http_is_recorded_by_its_bodies_and_headers_and_never_its_token() {
+fn an_http_client_is_recorded_without_its_token() {
     let home = home_recording(r#""http""#);
     let hub = Serving::hub(&home);
     let post = |session: Option<&str>, body: &str| {
@@ -120,7 +120,7 @@ fn a_client_of_http_is_recorded_by_its_bodies_and_headers_and_never_its_token() 
 }
 
 #[test]
-fn a_runner_is_recorded_with_what_it_was_given_and_what_it_wrote() {
+fn a_runner_is_recorded_with_its_input_and_output() {
     let desk = Desk::new();
     desk.configure("[log]\nrecord = [\"runner\"]", &["fake"]);
     desk.program("fake", "#!/bin/sh\ncat > /dev/null\nprintf 'one\\377\\r\\n{\"two\":2}\\n'\necho no >&2\n");

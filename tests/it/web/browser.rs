@@ -24,7 +24,7 @@ pub(super) fn tab_to(browser: &mut Browser, selector: &str) {
 }
 
 #[test]
-fn search_is_done_by_keyboard_alone() {
+fn search_works_by_keyboard() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     browser.open(&desk.url("/prompts"));
@@ -41,7 +41,7 @@ fn search_is_done_by_keyboard_alone() {
 }
 
 #[test]
-fn the_palette_leads_anywhere_by_keys_alone() {
+fn the_palette_opens_any_page_by_keyboard() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     browser.open(&desk.url("/agents"));
@@ -69,7 +69,7 @@ fn the_palette_leads_anywhere_by_keys_alone() {
 }
 
 #[test]
-fn every_link_and_button_of_the_console_is_reached_by_keyboard_alone() {
+fn every_link_and_button_is_reachable_by_keyboard() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     questions(&desk);
@@ -150,7 +150,7 @@ fn the_preview_follows_the_form() {
 }
 
 #[test]
-fn everything_works_without_script() {
+fn the_prompt_pages_work_without_script() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     browser.scripts(false);
@@ -177,7 +177,7 @@ fn everything_works_without_script() {
 }
 
 #[test]
-fn a_form_is_sent_from_behind_the_login() {
+fn a_logged_in_browser_can_send_a_form() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::locked();
     browser.scripts(false);
@@ -195,7 +195,7 @@ fn a_form_is_sent_from_behind_the_login() {
 }
 
 #[test]
-fn a_client_shows_up_by_itself() {
+fn a_new_client_appears_without_a_reload() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     browser.open(&desk.url("/"));
@@ -218,7 +218,7 @@ fn a_client_shows_up_by_itself() {
 }
 
 #[test]
-fn a_look_that_is_overtaken_loses_nothing() {
+fn a_page_update_overtaken_by_a_newer_one_loses_nothing() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     browser.open(&desk.url("/"));
@@ -244,7 +244,7 @@ fn a_look_that_is_overtaken_loses_nothing() {
 }
 
 #[test]
-fn a_changed_file_shows_up_by_itself() {
+fn a_changed_file_appears_without_a_reload() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     browser.open(&desk.url("/prompts"));
@@ -255,7 +255,7 @@ fn a_changed_file_shows_up_by_itself() {
 }
 
 #[test]
-fn an_edited_prompt_keeps_what_was_filled_in() {
+fn a_changed_prompt_keeps_the_typed_arguments() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     browser.open(&desk.url("/prompts/research"));
@@ -278,7 +278,7 @@ fn an_edited_prompt_keeps_what_was_filled_in() {
 }
 
 #[test]
-fn a_copy_is_exact() {
+fn copy_puts_the_exact_text_on_the_clipboard() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     browser.allow_clipboard();
@@ -461,7 +461,7 @@ fn fill(browser: &mut Browser, field: &str, text: &str, wanted: &str) {
 }
 
 #[test]
-fn headings_and_landmarks_are_in_order() {
+fn pages_have_ordered_headings_and_landmarks() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     let (_asker, tasks) = delegated(&desk);

@@ -53,7 +53,7 @@ fn home() -> Home {
 }
 
 #[test]
-fn a_week_is_a_picture_with_its_reasons_and_a_form() {
+fn the_week_page_shows_notifications_with_reasons_and_a_form() {
     let Some(mut browser) = Browser::start() else { return };
     let home = home();
     let hub = Serving::open_hub(&home);
@@ -92,7 +92,7 @@ fn a_week_is_a_picture_with_its_reasons_and_a_form() {
 }
 
 #[test]
-fn the_week_is_accessible_and_fits_every_width() {
+fn the_week_page_is_accessible_and_fits_every_width() {
     let Some(mut browser) = Browser::start() else { return };
     let Some(axe) = axe() else { return };
     let home = home();
@@ -109,7 +109,7 @@ fn the_week_is_accessible_and_fits_every_width() {
 }
 
 #[test]
-fn wishes_are_changed_by_keys_alone_and_without_script() {
+fn preferences_are_changed_by_keyboard_and_without_script() {
     let Some(mut browser) = Browser::start() else { return };
     let home = home();
     let hub = Serving::open_hub(&home);
@@ -139,7 +139,7 @@ fn wishes_are_changed_by_keys_alone_and_without_script() {
 }
 
 #[test]
-fn what_was_told_is_acknowledged_and_what_failed_is_sent_again_on_its_page() {
+fn a_notification_page_acknowledges_and_retries() {
     let Some(mut browser) = Browser::start() else { return };
     // A sender that is none: the mail fails for good, and being urgent it goes on as a popup.
     let home = Home::new();

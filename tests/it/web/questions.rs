@@ -26,7 +26,7 @@ fn form(desk: &Desk, path: &str, more: &str) -> String {
 }
 
 #[test]
-fn a_question_shows_what_is_asked_and_what_the_hub_sees() {
+fn a_question_page_shows_the_question_and_what_the_hub_knows_of_its_asker() {
     let desk = Desk::new();
     desk.home.write("work/tides.txt", "changed\n");
     let message = "# Hear\n<script>alert(1)</script>\n\n--- a/tide.rs\n+++ b/tide.rs\n@@ -1 +1 @@\n-old\n+new\n\n![x](https://evil.test/p.png) a\u{202e}b";
@@ -62,7 +62,7 @@ fn a_question_shows_what_is_asked_and_what_the_hub_sees() {
 
 /// A page is there at once, with what is known of the folder and since when; git is asked meanwhile.
 #[test]
-fn no_page_waits_for_git() {
+fn no_question_page_waits_for_git() {
     let home = Home::new();
     let work = home.path().canonicalize().unwrap().join("work");
     std::fs::create_dir_all(&work).unwrap();
@@ -118,7 +118,7 @@ fn no_page_waits_for_git() {
 }
 
 #[test]
-fn nothing_is_done_without_the_token_or_in_a_hurry() {
+fn an_answer_without_the_form_token_or_too_early_is_rejected() {
     let desk = Desk::new();
     let path = deploy(&desk, 1);
     for forged in ["act=answer&f0=0", "csrf=&act=answer&f0=0", "csrf=00&made=0&act=decline"] {
@@ -143,7 +143,7 @@ fn nothing_is_done_without_the_token_or_in_a_hurry() {
 }
 
 #[test]
-fn a_guarded_question_asks_for_the_passphrase() {
+fn a_high_risk_question_page_asks_for_the_passphrase() {
     let desk = Desk::new();
     let fields = [field("answer", "", choice(&["Delete", "Keep"], 1))];
     let path = ask(&desk, 1, "Delete it?", "For good.", &fields, "high");
@@ -153,7 +153,7 @@ fn a_guarded_question_asks_for_the_passphrase() {
 }
 
 #[test]
-fn what_was_said_is_found_again_and_taken_along() {
+fn answered_questions_are_found_and_exported() {
     let desk = Desk::new();
     let first = deploy(&desk, 1);
     let fields = [field("answer", "Why?", json!({"kind": "text", "multiline": true, "min": 0, "max": 100}))];
@@ -178,7 +178,7 @@ fn what_was_said_is_found_again_and_taken_along() {
 }
 
 #[test]
-fn a_question_is_answered_and_taken_back_without_script() {
+fn a_question_is_answered_and_undone_without_script() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::locked();
     browser.scripts(false);
@@ -207,7 +207,7 @@ fn a_question_is_answered_and_taken_back_without_script() {
 }
 
 #[test]
-fn a_question_is_answered_by_keys_alone() {
+fn a_question_is_answered_by_keyboard() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     let path = deploy(&desk, 1);
@@ -240,7 +240,7 @@ fn a_question_is_answered_by_keys_alone() {
 }
 
 #[test]
-fn who_was_slower_sees_it_and_loses_no_word() {
+fn the_slower_of_two_answers_is_reported_and_keeps_its_text() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     let path = deploy(&desk, 1);
@@ -257,7 +257,7 @@ fn who_was_slower_sees_it_and_loses_no_word() {
 
 /// A hub that is started anew takes no form of the last one; an open page goes on with what was typed all the same.
 #[test]
-fn an_open_page_outlives_its_hub_with_what_was_typed() {
+fn an_open_page_keeps_the_typed_text_when_the_hub_restarts() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     let (path, other) = (deploy(&desk, 1), deploy(&desk, 2));
@@ -285,7 +285,7 @@ fn an_open_page_outlives_its_hub_with_what_was_typed() {
 }
 
 #[test]
-fn a_name_that_points_here_by_rebinding_reads_nothing() {
+fn a_host_name_rebound_to_loopback_reads_nothing() {
     let Some(mut browser) = Browser::start_with(&["--host-resolver-rules=MAP evil.test 127.0.0.1"]) else {
         return;
     };

@@ -17,7 +17,7 @@ pub(super) fn token(page: &str) -> &str {
 }
 
 #[test]
-fn a_task_shows_what_the_agent_says_and_what_the_hub_saw() {
+fn a_task_page_shows_the_agents_message_and_the_run_report() {
     let desk = Desk::new();
     let mut asker = Asker::new(&desk);
     let checks = json!({"isolation": "worktree", "checks": ["test -f tides.txt", "sh -c false"]});
@@ -47,7 +47,7 @@ fn a_task_shows_what_the_agent_says_and_what_the_hub_saw() {
 }
 
 #[test]
-fn an_agents_words_are_text() {
+fn markup_in_an_agents_message_is_escaped() {
     let desk = Desk::new();
     let mut asker = Asker::new(&desk);
     let id = asker.delegate(&desk, "<script>alert(2)</script>\u{202e} be hostile", json!({}));
@@ -66,7 +66,7 @@ fn an_agents_words_are_text() {
 }
 
 #[test]
-fn a_projects_agents_are_there_while_a_client_works_in_it() {
+fn project_agents_are_listed_while_a_client_works_in_the_project() {
     let desk = Desk::new();
     let file = desk.home.write(
         "project/.claude/agents/local.md",
@@ -93,7 +93,7 @@ fn a_projects_agents_are_there_while_a_client_works_in_it() {
 }
 
 #[test]
-fn tasks_are_found_by_state_and_words_and_turned_over_by_pages() {
+fn tasks_are_filtered_by_state_and_words_and_paged() {
     let desk = Desk::new();
     let mut asker = Asker::new(&desk);
     let bad = asker.delegate(&desk, "this one is to fail", json!({}));
@@ -128,7 +128,7 @@ fn tasks_are_found_by_state_and_words_and_turned_over_by_pages() {
 }
 
 #[test]
-fn a_cancel_needs_the_token_of_a_page() {
+fn a_cancel_needs_the_form_token() {
     let desk = Desk::new();
     let mut asker = Asker::new(&desk);
     let id = asker.delegate(&desk, "hang", json!({}));
@@ -172,7 +172,7 @@ fn a_task_is_cancelled_by_keyboard_without_script() {
 }
 
 #[test]
-fn a_runs_lines_come_by_themselves() {
+fn the_output_of_a_run_appears_without_a_reload() {
     let Some(mut browser) = Browser::start() else { return };
     let desk = Desk::new();
     let mut asker = Asker::new(&desk);

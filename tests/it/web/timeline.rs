@@ -18,7 +18,7 @@ fn lines(page: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn one_timeline_over_all_rooms_is_searched_and_turned() {
+fn the_timeline_of_all_toolsets_is_searched_and_paged() {
     let desk = Desk::new();
     let mut asker = Asker::new(&desk);
     let done = asker.delegate(&desk, "Sort the <b>tides</b>: quick", json!({}));
@@ -63,7 +63,7 @@ fn one_timeline_over_all_rooms_is_searched_and_turned() {
 }
 
 #[test]
-fn a_page_of_the_timeline_loses_no_line_to_the_next_one() {
+fn the_pages_of_the_timeline_repeat_and_lose_no_line() {
     let desk = Desk::new();
     let mut agent = desk.agent();
     agent.initialize("2025-11-25");
@@ -83,7 +83,7 @@ fn a_page_of_the_timeline_loses_no_line_to_the_next_one() {
 }
 
 #[test]
-fn a_setting_says_where_it_came_from_and_no_secret() {
+fn the_settings_page_shows_the_source_of_each_setting_and_no_secret() {
     let desk = Desk::new();
     desk.home.write("other/config.toml", "grace_seconds = 3\n[notifications]\nmail = \"smtp://ann:sesame@localhost\"\n[ntfy]\ntopic = \"a-hidden-topic\"\n[clients.codex]\ntoolsets = [\"prompts\"]\n");
     let page = desk.get("/settings").body;
@@ -117,7 +117,7 @@ fn a_setting_says_where_it_came_from_and_no_secret() {
 }
 
 #[test]
-fn everything_is_found_by_a_word_without_script() {
+fn the_search_finds_every_kind_of_item_without_script() {
     let desk = Desk::new();
     let mut asker = Asker::new(&desk);
     let done = asker.delegate(&desk, "Sort the tides: quick", json!({}));

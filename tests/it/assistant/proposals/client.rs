@@ -34,7 +34,7 @@ fn answer(peer: &mut Peer, proposals: Value) -> Value {
 }
 
 #[test]
-fn planning_hands_out_prompt_and_schema_and_a_second_call_returns_the_plan() {
+fn a_planning_call_returns_prompt_and_schema_and_a_second_call_the_plan() {
     let home = home(ASKS);
     let mut peer = client(&home, "2025-11-25", json!({}));
     let declared = arguments_of_plan(&mut peer);
@@ -95,7 +95,7 @@ fn planning_hands_out_prompt_and_schema_and_a_second_call_returns_the_plan() {
 }
 
 #[test]
-fn answers_are_checked_and_taken_where_they_were_asked_for() {
+fn proposals_are_validated_and_accepted_only_from_a_client_that_was_asked() {
     let home = home(ASKS);
     let mut peer = client(&home, "2025-06-18", json!({}));
     let question = json!({"question": "x", "proposal": proposal(&[])});
@@ -151,7 +151,7 @@ fn says(text: &str) -> Value {
 }
 
 #[test]
-fn a_client_that_declared_sampling_is_asked_while_its_call_waits() {
+fn a_client_with_sampling_is_asked_during_its_call() {
     for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
         let home = home(SAMPLES);
         let mut peer = client(&home, revision, json!({"sampling": {}}));
@@ -177,7 +177,7 @@ fn a_client_that_declared_sampling_is_asked_while_its_call_waits() {
 }
 
 #[test]
-fn a_client_of_the_hub_is_asked_through_its_relay() {
+fn a_client_of_the_hub_is_sampled_through_its_relay() {
     let home = home(SAMPLES);
     let _hub = Serving::socket_hub(&home);
     let relay = Peer::start(&mut home.adjutant(["connect", "assistant", "--no-start"]));
@@ -188,7 +188,7 @@ fn a_client_of_the_hub_is_asked_through_its_relay() {
 }
 
 #[test]
-fn a_client_that_refuses_or_cannot_sample_leaves_it_to_the_policy() {
+fn the_policy_plans_when_the_client_cannot_sample_or_refuses() {
     let home = home(SAMPLES);
     let mut peer = client(&home, "2025-06-18", json!({"sampling": {}}));
     let refusal = json!({"error": {"code": -1, "message": "User rejected sampling request"}});
@@ -203,7 +203,7 @@ fn a_client_that_refuses_or_cannot_sample_leaves_it_to_the_policy() {
 }
 
 #[test]
-fn who_is_asked_first_stands_first() {
+fn the_next_planner_is_asked_when_the_first_one_fails() {
     let home = home(
         "[assistant]\nplanner = ['endpoint', 'sampling']\n[assistant.endpoint]\nbase_url = 'http://127.0.0.1:1'\nmodel = 'm'\n",
     );

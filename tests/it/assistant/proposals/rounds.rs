@@ -49,7 +49,7 @@ fn samples() -> Value {
 }
 
 #[test]
-fn the_clients_model_is_asked_in_rounds_and_corrected_twice() {
+fn a_stateless_clients_model_is_asked_in_rounds_and_corrected_twice() {
     let home = home(SAMPLES);
     let mut peer = assistant(&home);
     let params = params(&samples(), &json!({"user_id": "ann"}));
@@ -103,7 +103,7 @@ fn the_clients_model_is_asked_in_rounds_and_corrected_twice() {
 }
 
 #[test]
-fn a_state_is_good_for_the_call_that_it_is_of() {
+fn the_state_of_a_round_is_valid_for_its_own_call_only() {
     let home = home(SAMPLES);
     let mut peer = assistant(&home);
     let params = params(&samples(), &json!({"user_id": "ann"}));
@@ -141,7 +141,7 @@ fn a_state_is_good_for_the_call_that_it_is_of() {
 }
 
 #[test]
-fn a_client_that_declared_nothing_is_not_asked() {
+fn a_client_without_sampling_is_not_asked() {
     let home = home(SAMPLES);
     let mut peer = assistant(&home);
     for declared in [json!({}), json!({"elicitation": {}})] {

@@ -62,7 +62,7 @@ fn a_runner_proposes_from_an_empty_folder() {
 }
 
 #[test]
-fn the_command_line_asks_in_the_same_order() {
+fn the_command_line_asks_planners_in_the_same_order() {
     let home = home_with(&format!("echo '{}'", proposal(&[(45, "email", "")])));
     assert_eq!(
         run(&home, &["notifications", "plan", "ann"]),
@@ -103,7 +103,7 @@ fn the_command_line_asks_in_the_same_order() {
 }
 
 #[test]
-fn a_runner_that_talks_is_corrected_once_and_then_left() {
+fn a_runner_that_answers_with_prose_is_corrected_once() {
     let home = home_with("echo 'I would remind them the evening before.'");
     let answer = plan(&mut assistant(&home));
     assert_eq!(planned(&answer, "review"), policys());
@@ -114,7 +114,7 @@ fn a_runner_that_talks_is_corrected_once_and_then_left() {
 }
 
 #[test]
-fn a_runner_that_fails_or_hangs_leaves_it_to_the_policy() {
+fn the_policy_plans_when_a_runner_fails_or_hangs() {
     let home = home_with("echo 'no such model' >&2; exit 3");
     let answer = plan(&mut assistant(&home));
     assert_eq!(planned(&answer, "review"), policys());
@@ -147,7 +147,7 @@ fn a_runner_that_fails_or_hangs_leaves_it_to_the_policy() {
 }
 
 #[test]
-fn a_runner_that_is_not_there_is_named() {
+fn a_planner_without_its_runner_names_the_missing_runner() {
     let home = home(
         "[assistant]\nplanner = ['runner']\n[[runners]]\nname = 'gone'\ncommand = ['/no/such/program']\nlevels = ['read-only']\n",
     );
