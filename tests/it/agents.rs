@@ -4,13 +4,11 @@ mod durability;
 mod faults;
 mod run_reports;
 
-use std::os::unix::fs::PermissionsExt;
-
 use serde_json::{Value, json};
 
-use crate::support::{Home, Peer, modern_meta};
+use crate::support::{Home, Peer, stateless_meta};
 
-/// Shows its arguments; a task that ends in `hang` says that it works and never ends.
+/// Prints its arguments. A task that ends in `hang` prints `working` and never ends.
 const CODEX: &str = r#"#!/bin/sh
 case "$*" in
 *hang) echo working; exec sleep 300 ;;
@@ -19,18 +17,17 @@ esac
 for argument; do printf '[%s]\n' "$argument"; done
 "#;
 
-struct Desk {
+struct Fixture {
     home: Home,
 }
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         let home = Home::new();
-        let codex = home.write("bin/codex", CODEX);
-        std::fs::set_permissions(codex, std::fs::Permissions::from_mode(0o755)).unwrap();
+        home.write_program("bin/codex", CODEX);
         home.write("agents/reviewer.yaml", "persona: You review.\ndescription: Reviews code\n");
         home.write("agents/broken.yaml", "persona: [");
-        home.write("work/README.md", "An empty desk.\n");
+        home.write("work/README.md", "An empty project.\n");
         Self { home }
     }
 
@@ -60,8 +57,8 @@ fn tool(peer: &mut Peer, id: i64, name: &str, arguments: Value) -> Value {
 
 #[test]
 fn mcp_agents_answers_the_contract_byte_for_byte() {
-    let desk = Desk::new();
-    let mut peer = desk.peer();
+    let fixture = Fixture::new();
+    let mut peer = fixture.peer();
     let hello = peer.initialize("2024-11-05");
     assert_eq!(
         hello["result"],
@@ -80,10 +77,10 @@ fn mcp_agents_answers_the_contract_byte_for_byte() {
     let listed = tool(&mut peer, 2, "list_agents", json!({}));
     let text = listed["result"]["content"][0]["text"].as_str().unwrap();
     assert_eq!(text, r#"{"agents":[{"name":"reviewer","description":"Reviews code"}]}"#);
-    let done = tool(&mut peer, 3, "delegate_task", desk.task("look"));
+    let done = tool(&mut peer, 3, "delegate_task", fixture.task("look"));
     let line = format!(
         "[--cd]\n[{}]\n[--sandbox]\n[read-only]\n[--ask-for-approval]\n[never]\n[exec]\n[You review.\n\nTask: look]",
-        desk.work()
+        fixture.work()
     );
     assert_eq!(done["result"], json!({"content": [{"type": "text", "text": line}]}));
     let (status, log) = peer.finish();
@@ -95,8 +92,8 @@ fn mcp_agents_answers_the_contract_byte_for_byte() {
 
 #[test]
 fn rejected_calls_have_the_error_codes_of_the_contract() {
-    let desk = Desk::new();
-    let mut peer = desk.peer();
+    let fixture = Fixture::new();
+    let mut peer = fixture.peer();
     peer.initialize("2024-11-05");
     assert_eq!(tool(&mut peer, 1, "task_get", json!({}))["error"]["code"], json!(-32601));
     let missing = tool(&mut peer, 2, "delegate_task", json!({"agent": "reviewer", "task": "x"}));
@@ -106,12 +103,12 @@ fn rejected_calls_have_the_error_codes_of_the_contract() {
     let wrong = tool(&mut peer, 3, "delegate_task", wrong);
     assert_eq!(wrong["error"]["data"]["validator"], json!("type"));
     for (number, (agent, task, folder, words)) in [
-        ("reviewr", "x", desk.work(), "did you mean `reviewer`"),
-        ("reviewer", "", desk.work(), "empty"),
+        ("reviewr", "x", fixture.work(), "did you mean `reviewer`"),
+        ("reviewer", "", fixture.work(), "empty"),
         ("reviewer", "x", "/".to_owned(), "must not be `/`"),
         ("reviewer", "x", "work".to_owned(), "absolute"),
         ("reviewer", "x", "/nowhere/at/all".to_owned(), "does not exist"),
-        ("reviewer", "fail", desk.work(), "did not finish"),
+        ("reviewer", "fail", fixture.work(), "did not finish"),
     ]
     .into_iter()
     .enumerate()
@@ -126,8 +123,8 @@ fn rejected_calls_have_the_error_codes_of_the_contract() {
 
 #[test]
 fn a_client_of_2025_11_25_gets_task_ids_and_run_reports() {
-    let desk = Desk::new();
-    let mut peer = desk.peer();
+    let fixture = Fixture::new();
+    let mut peer = fixture.peer();
     peer.initialize("2025-11-25");
     let tools = peer.call(1, "tools/list", json!({}));
     for tool in tools["result"]["tools"].as_array().unwrap() {
@@ -135,11 +132,11 @@ fn a_client_of_2025_11_25_gets_task_ids_and_run_reports() {
         assert!(hints["destructiveHint"] == json!(false) && hints["openWorldHint"] == json!(false), "{tool}");
         assert!(tool["outputSchema"].is_object() && tool["title"].is_string(), "{tool}");
     }
-    let done = tool(&mut peer, 2, "delegate_task", desk.task("look"));
-    let told = &done["result"]["structuredContent"];
-    assert_eq!((&told["status"], &told["verdict"]), (&json!("succeeded"), &json!("unverified")));
-    assert_eq!(told["run_report"]["processes_left"], json!(0));
-    let mut background = desk.task("look");
+    let done = tool(&mut peer, 2, "delegate_task", fixture.task("look"));
+    let result = &done["result"]["structuredContent"];
+    assert_eq!((&result["status"], &result["verdict"]), (&json!("succeeded"), &json!("unverified")));
+    assert_eq!(result["run_report"]["processes_left"], json!(0));
+    let mut background = fixture.task("look");
     background["background"] = json!(true);
     let handle = tool(&mut peer, 3, "delegate_task", background);
     let id = handle["result"]["structuredContent"]["task_id"].clone();
@@ -147,7 +144,7 @@ fn a_client_of_2025_11_25_gets_task_ids_and_run_reports() {
     assert_eq!(waited["result"]["structuredContent"]["status"], json!("succeeded"));
     let unknown = tool(&mut peer, 5, "task_get", json!({"task_id": "nothing"}));
     assert_eq!(unknown["result"]["isError"], json!(true));
-    let many = json!({"tasks": [desk.task("one"), desk.task("fail"), {"agent": "nobody", "task": "x", "working_directory": desk.work()}]});
+    let many = json!({"tasks": [fixture.task("one"), fixture.task("fail"), {"agent": "nobody", "task": "x", "working_directory": fixture.work()}]});
     let many = tool(&mut peer, 6, "delegate_many", many);
     let states: Vec<&Value> = many["result"]["structuredContent"]["results"]
         .as_array()
@@ -160,11 +157,11 @@ fn a_client_of_2025_11_25_gets_task_ids_and_run_reports() {
 
 #[test]
 fn a_cancelled_call_cancels_its_task() {
-    let desk = Desk::new();
-    let mut peer = desk.peer();
+    let fixture = Fixture::new();
+    let mut peer = fixture.peer();
     peer.initialize("2025-11-25");
     let params =
-        json!({"name": "delegate_task", "arguments": desk.task("hang"), "_meta": {"progressToken": "p"}});
+        json!({"name": "delegate_task", "arguments": fixture.task("hang"), "_meta": {"progressToken": "p"}});
     peer.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
     loop {
         let message = peer.receive();
@@ -177,18 +174,21 @@ fn a_cancelled_call_cancels_its_task() {
     let listed = tool(&mut peer, 2, "task_list", json!({}));
     let id = listed["result"]["structuredContent"]["tasks"][0]["task_id"].clone();
     let ended = tool(&mut peer, 3, "task_wait", json!({"task_id": id}));
-    let told = &ended["result"]["structuredContent"];
-    assert_eq!((&told["status"], &told["run_report"]["processes_left"]), (&json!("cancelled"), &json!(0)));
+    let result = &ended["result"]["structuredContent"];
+    assert_eq!(
+        (&result["status"], &result["run_report"]["processes_left"]),
+        (&json!("cancelled"), &json!(0))
+    );
 }
 
 #[test]
 fn a_client_with_the_tasks_extension_gets_a_protocol_task() {
-    let desk = Desk::new();
-    let mut peer = desk.peer();
-    let mut meta = modern_meta();
+    let fixture = Fixture::new();
+    let mut peer = fixture.peer();
+    let mut meta = stateless_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] =
         json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
-    let params = json!({"name": "delegate_task", "arguments": desk.task("hang"), "_meta": meta});
+    let params = json!({"name": "delegate_task", "arguments": fixture.task("hang"), "_meta": meta});
     let created = peer.call(1, "tools/call", params)["result"].clone();
     assert_eq!((&created["resultType"], &created["status"]), (&json!("task"), &json!("working")));
     let about = json!({"taskId": created["taskId"], "_meta": meta});
@@ -197,6 +197,6 @@ fn a_client_with_the_tasks_extension_gets_a_protocol_task() {
     let wait = json!({"name": "task_wait", "arguments": {"task_id": created["taskId"]}, "_meta": meta});
     peer.call(4, "tools/call", wait);
     assert_eq!(peer.call(5, "tasks/get", about)["result"]["status"], json!("cancelled"));
-    let without = json!({"taskId": created["taskId"], "_meta": modern_meta()});
+    let without = json!({"taskId": created["taskId"], "_meta": stateless_meta()});
     assert!(peer.call(6, "tasks/get", without)["error"].is_object());
 }

@@ -1,28 +1,29 @@
-//! The server of all toolsets: what it lists, which toolsets it has for whom, and what it tells an agent that was away.
+//! The server of all toolsets: its lists, the toolsets of each client, and the outcomes that a disconnected agent gets
+//! later.
 
 use std::collections::BTreeSet;
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::questions::user_acts::{Person, example, relay_of};
-use crate::support::delegation::Desk;
+use crate::questions::user_acts::{User, example, relay_of};
+use crate::support::delegation::TaskFixture;
 use crate::support::serving::Serving;
-use crate::support::{Home, Peer, modern_meta};
+use crate::support::{Home, Peer, stateless_meta};
 
-const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+const HANDSHAKE_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// Most bytes of one answer to `tools/list`: every client sends it to its model with every turn.
-const LIST: usize = 25_000;
+/// Largest answer to `tools/list` in bytes: every client sends it to its model with every turn.
+const MAX_LIST_BYTES: usize = 25_000;
 
-/// A relay under a shell of its own: what starts one counts as an agent, and the test has to stay a person.
-fn away(desk: &Desk, name: &str) -> Peer {
-    let relay = desk.adjutant(&[]);
+/// A relay below a separate shell. The process that starts a relay counts as an agent, and the test has to stay a user.
+fn relay_in_shell(fixture: &TaskFixture, name: &str) -> Peer {
+    let relay = fixture.adjutant(&[]);
     let mut shell = std::process::Command::new("/bin/sh");
     shell.args(["-c", &format!("{} connect --no-start; :", env!("CARGO_BIN_EXE_adjutant"))]).env_clear();
     shell.envs(relay.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let mut peer = Peer::start(shell.current_dir(desk.home.path()));
-    hello(&mut peer, name, "2025-11-25");
+    let mut peer = Peer::start(shell.current_dir(fixture.home.path()));
+    handshake(&mut peer, name, "2025-11-25");
     peer
 }
 
@@ -31,7 +32,7 @@ fn connect(home: &Home) -> Peer {
 }
 
 /// A handshake under a name.
-fn hello(peer: &mut Peer, name: &str, revision: &str) -> Value {
+fn handshake(peer: &mut Peer, name: &str, revision: &str) -> Value {
     let client = json!({"name": name, "version": "1"});
     let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client});
     let answer = peer.call("init", "initialize", params);
@@ -54,19 +55,19 @@ fn the_tool_list_is_complete_and_below_25_kilobytes() {
     let _hub = Serving::socket_hub(&home);
     let ask = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
     let mut last = Value::Null;
-    for revision in REVISIONS.into_iter().map(Some).chain([None]) {
+    for revision in HANDSHAKE_VERSIONS.into_iter().map(Some).chain([None]) {
         let mut peer = connect(&home);
         let mut ask = ask.clone();
         match revision {
             Some(revision) => drop(peer.initialize(revision)),
-            None => ask["params"]["_meta"] = modern_meta(),
+            None => ask["params"]["_meta"] = stateless_meta(),
         }
         peer.send(&ask);
         let mut line = peer.line();
         while !line.contains("\"id\":1") {
             line = peer.line();
         }
-        assert!(line.len() < LIST, "{revision:?}: {} bytes", line.len());
+        assert!(line.len() < MAX_LIST_BYTES, "{revision:?}: {} bytes", line.len());
         peer.send(&ask);
         assert_eq!(peer.line(), line, "the same list twice");
         last = serde_json::from_str(&line).unwrap();
@@ -76,8 +77,8 @@ fn the_tool_list_is_complete_and_below_25_kilobytes() {
             assert!(tool["description"].as_str().is_some_and(|text| text.len() > 20), "{revision}: {name}");
             assert_eq!(tool["inputSchema"]["type"], json!("object"), "{revision}: {name}");
             for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
-                let said = tool["annotations"][hint].is_boolean();
-                assert_eq!(said, revision > "2024-11-05", "{revision}: {name} and {hint}");
+                let message = tool["annotations"][hint].is_boolean();
+                assert_eq!(message, revision > "2024-11-05", "{revision}: {name} and {hint}");
             }
             if revision >= "2025-06-18" {
                 assert!(tool["title"].is_string(), "{revision}: {name}");
@@ -97,19 +98,20 @@ fn the_configuration_switches_toolsets_for_all_and_for_one_client() {
     );
     let hub = Serving::open_hub(&home);
     let mut any = connect(&home);
-    let said = hello(&mut any, "anything", "2025-11-25")["instructions"].as_str().unwrap().to_owned();
+    let text = handshake(&mut any, "anything", "2025-11-25")["instructions"].as_str().unwrap().to_owned();
     assert!(
-        said.contains("expand_prompt") && said.contains("task_wait") && !said.contains("codex"),
-        "{said}"
+        text.contains("expand_prompt") && text.contains("task_wait") && !text.contains("codex"),
+        "{text}"
     );
     let all = tools(&mut any);
     assert!(all.contains("getUser") && all.contains("delegate_task") && !all.contains("codex"), "{all:?}");
 
     let mut claude = connect(&home);
-    let said = hello(&mut claude, "claude-code", "2025-06-18")["instructions"].as_str().unwrap().to_owned();
+    let text =
+        handshake(&mut claude, "claude-code", "2025-06-18")["instructions"].as_str().unwrap().to_owned();
     assert!(
-        said.contains("expand_prompt") && !said.contains("task_wait") && !said.contains("getUser"),
-        "{said}"
+        text.contains("expand_prompt") && !text.contains("task_wait") && !text.contains("getUser"),
+        "{text}"
     );
     assert_eq!(
         tools(&mut claude),
@@ -121,7 +123,7 @@ fn the_configuration_switches_toolsets_for_all_and_for_one_client() {
     assert_eq!(refused["error"]["code"], json!(-32602), "{refused}");
 
     let mut desktop = connect(&home);
-    hello(&mut desktop, "Claude-Desktop", "2025-06-18");
+    handshake(&mut desktop, "Claude-Desktop", "2025-06-18");
     assert!(tools(&mut desktop).contains("getUser"));
     assert_eq!(
         desktop.call(3, "resources/templates/list", json!({}))["result"]["resourceTemplates"]
@@ -134,7 +136,7 @@ fn the_configuration_switches_toolsets_for_all_and_for_one_client() {
     let skill = desktop.call(5, "resources/read", json!({"uri": "skill://research/SKILL.md"}));
     assert_eq!(skill["error"]["code"], json!(-32002), "{skill}");
 
-    // A server that was asked for by its own name is there.
+    // A server that is requested by its name is served.
     let mut alone = Peer::start(&mut home.adjutant(["connect", "codex", "--no-start"]));
     alone.initialize("2025-06-18");
     assert!(tools(&mut alone).contains("codex"));
@@ -150,19 +152,19 @@ fn a_switched_toolset_notifies_clients_and_applies_at_once() {
     assert!(tools(&mut legacy).contains("list_prompts"));
     let mut modern = connect(&home);
     let filter = json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true});
-    let listen = json!({"notifications": filter, "_meta": modern_meta()});
+    let listen = json!({"notifications": filter, "_meta": stateless_meta()});
     modern.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "subscriptions/listen", "params": listen}));
     assert_eq!(modern.receive()["method"], json!("notifications/subscriptions/acknowledged"));
 
-    // What cannot be read moves nothing.
+    // An unreadable configuration changes nothing.
     home.write(".adjutant/config.toml", "[toolsets]\nprompts = maybe\n");
     home.write(".adjutant/config.toml", "[toolsets]\nprompts = false\nassistant = false\n");
     for peer in [&legacy, &modern] {
-        let told: BTreeSet<String> =
+        let notified: BTreeSet<String> =
             (0..3).map(|_| peer.receive()["method"].as_str().unwrap().to_owned()).collect();
         let lists =
             ["prompts", "resources", "tools"].map(|list| format!("notifications/{list}/list_changed"));
-        assert_eq!(told, lists.into());
+        assert_eq!(notified, lists.into());
     }
     let left = tools(&mut legacy);
     assert!(left.contains("delegate_task") && !left.contains("list_prompts"), "{left:?}");
@@ -214,34 +216,34 @@ fn call(peer: &mut Peer, id: i64, name: &str, arguments: Value) -> Value {
 
 #[test]
 fn undelivered_outcomes_come_once_with_the_next_answer() {
-    let desk = Desk::new();
-    let config = std::fs::read_to_string(desk.folder(".adjutant/config.toml")).unwrap();
-    desk.home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{config}"));
-    desk.home.write(".adjutant/prompts/tides.md", "Tides: {{input}}");
-    let _hub = desk.hub();
-    let mut peer = away(&desk, "away");
-    let mut task = desk.task("ok");
+    let fixture = TaskFixture::new();
+    let config = std::fs::read_to_string(fixture.folder(".adjutant/config.toml")).unwrap();
+    fixture.home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{config}"));
+    fixture.home.write(".adjutant/prompts/tides.md", "Tides: {{input}}");
+    let _hub = fixture.hub();
+    let mut peer = relay_in_shell(&fixture, "away");
+    let mut task = fixture.task("ok");
     task["background"] = json!(true);
     let begun = call(&mut peer, 1, "delegate_task", task.clone());
     let id = begun["structuredContent"]["task_id"].as_str().unwrap().to_owned();
     peer.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
         "params": {"name": "triggerPopup", "arguments": example("Meanwhile")}}));
-    let question = Person::waits_for(&desk.home, "Meanwhile");
+    let question = User::wait_for_question(&fixture.home, "Meanwhile");
     // The agent's process dies, the user answers, the task ends.
     kill_process(relay_of(&peer), Signal::KILL).unwrap();
     drop(peer);
-    let mut watch = Person::watch(&desk.home);
-    watch.waiting("Meanwhile", "away");
-    Person::enter(&desk.home).choose(&question, "yes");
-    let ended = desk.adjutant(&["tasks", "wait", &id]).output().unwrap();
+    let mut watch = User::follow(&fixture.home);
+    watch.wait_for_presence("Meanwhile", "away");
+    User::connect(&fixture.home).choose(&question, "yes");
+    let ended = fixture.adjutant(&["tasks", "wait", &id]).output().unwrap();
     assert!(ended.status.success(), "{ended:?}");
 
-    let mut back = away(&desk, "away");
+    let mut back = relay_in_shell(&fixture, "away");
     // The answer that goes to the wire as prepared bytes carries it too.
     let first = call(&mut back, 1, "expand_prompt", json!({"command": "tides", "input": "now"}));
-    let told = &first["structuredContent"];
-    assert_eq!(told["prompt"], json!("Tides: now"));
-    let finished = &told["finished_tasks"];
+    let result = &first["structuredContent"];
+    assert_eq!(result["prompt"], json!("Tides: now"));
+    let finished = &result["finished_tasks"];
     assert_eq!(
         (&finished[0]["task_id"], &finished[0]["status"]),
         (&json!(id), &json!("succeeded")),
@@ -252,37 +254,37 @@ fn undelivered_outcomes_come_once_with_the_next_answer() {
     assert_eq!(texts.len(), 2, "{first}");
     assert_eq!(texts[0], r#"{"prompt":"Tides: now"}"#);
     assert!(texts[1].contains(&id), "{texts:?}");
-    // A question belongs to the session that asked, so a new session gets the answer when it asks the same again.
-    let again = call(&mut back, 4, "triggerPopup", example("Meanwhile"));
-    assert!(again.to_string().contains("yes"), "{again}");
+    // A question belongs to its session, so a new session gets the answer when it repeats the question.
+    let repeated = call(&mut back, 4, "triggerPopup", example("Meanwhile"));
+    assert!(repeated.to_string().contains("yes"), "{repeated}");
 
     let second = call(&mut back, 2, "list_prompts", json!({}));
     assert_eq!(second["structuredContent"].get("finished_tasks"), None, "{second}");
     assert_eq!(second["structuredContent"].get("earlier_answers"), None, "{second}");
     assert_eq!(second["content"].as_array().unwrap().len(), 1);
-    // It is told, and still there.
+    // The task is reported, and still listed.
     let whole = call(&mut back, 3, "task_get", json!({"task_id": id}));
     assert_eq!(whole["structuredContent"]["status"], json!("succeeded"));
 
-    // Another agent's news are its own.
-    let mut other = away(&desk, "other");
+    // Another agent gets its own outcomes only.
+    let mut other = relay_in_shell(&fixture, "other");
     let mut task = task;
     task["background"] = json!(true);
     let begun = call(&mut back, 4, "delegate_task", task);
     let id = begun["structuredContent"]["task_id"].as_str().unwrap().to_owned();
-    assert!(desk.adjutant(&["tasks", "wait", &id]).output().unwrap().status.success());
+    assert!(fixture.adjutant(&["tasks", "wait", &id]).output().unwrap().status.success());
     assert_eq!(
         call(&mut other, 1, "list_agents", json!({}))["structuredContent"].get("finished_tasks"),
         None
     );
     let last = call(&mut back, 5, "list_agents", json!({}));
     assert_eq!(last["structuredContent"]["finished_tasks"][0]["task_id"], json!(id), "{last}");
-    desk.no_survivors();
+    fixture.assert_no_survivors();
 }
 
 /// The `_meta` of a stateless request of a client that has forms.
-fn with_forms() -> Value {
-    let mut meta = modern_meta();
+fn meta_with_forms() -> Value {
+    let mut meta = stateless_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
     meta
 }
@@ -299,7 +301,7 @@ fn a_missing_prompt_argument_is_requested_in_the_clients_form() {
     let _hub = Serving::socket_hub(&home);
     let mut peer = connect(&home);
     let mut get = |more: Value| {
-        let mut params = json!({"name": "tides", "arguments": {"tone": "blunt"}, "_meta": with_forms()});
+        let mut params = json!({"name": "tides", "arguments": {"tone": "blunt"}, "_meta": meta_with_forms()});
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         peer.call(1, "prompts/get", params)
     };
@@ -315,19 +317,20 @@ fn a_missing_prompt_argument_is_requested_in_the_clients_form() {
     let answer = get(json!({"inputResponses": filled("tides"), "requestState": state}))["result"].clone();
     assert_eq!(answer["messages"][0]["content"]["text"], json!("tides, blunt"), "{answer}");
 
-    // What is not ours, or was not said, is asked for again; who does not want to say it is told what is missing.
+    // A state that the hub did not seal, or an incomplete answer, is asked again. A client that declines gets the
+    // error.
     let mut other = state.as_str().unwrap().to_owned();
     other.replace_range(..1, if other.starts_with('A') { "B" } else { "A" });
     for (state, responses) in
         [(json!(other), filled("tides")), (Value::Null, filled("tides")), (state.clone(), json!({}))]
     {
-        let again = get(json!({"inputResponses": responses, "requestState": state}));
-        assert_eq!(again["result"]["resultType"], json!("input_required"), "{again}");
+        let repeated = get(json!({"inputResponses": responses, "requestState": state}));
+        assert_eq!(repeated["result"]["resultType"], json!("input_required"), "{repeated}");
     }
     let declined = json!({"arguments": {"action": "decline"}});
     let refused = get(json!({"inputResponses": declined, "requestState": state}));
     assert_eq!(refused["error"]["data"]["path"], json!(["topic"]), "{refused}");
-    // Another version of the file is another form.
+    // A changed file needs another form.
     home.write(".adjutant/prompts/tides.md", file("New: "));
     let end = std::time::Instant::now() + crate::support::DEADLINE;
     loop {
@@ -337,8 +340,8 @@ fn a_missing_prompt_argument_is_requested_in_the_clients_form() {
         }
         assert!(std::time::Instant::now() < end, "{late}");
     }
-    // Who has no forms is told what is missing, at every revision.
-    let params = json!({"name": "tides", "arguments": {}, "_meta": modern_meta()});
+    // A client without forms gets the error at every protocol version.
+    let params = json!({"name": "tides", "arguments": {}, "_meta": stateless_meta()});
     assert_eq!(peer.call(9, "prompts/get", params)["error"]["data"]["validator"], json!("required"));
 }
 
@@ -350,7 +353,7 @@ fn a_stateless_list_says_how_long_it_may_be_cached() {
     for method in
         ["server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"]
     {
-        let result = peer.call(1, method, json!({"_meta": modern_meta()}))["result"].clone();
+        let result = peer.call(1, method, json!({"_meta": stateless_meta()}))["result"].clone();
         assert_eq!(result["resultType"], json!("complete"), "{method}: {result}");
         assert_eq!(
             (&result["ttlMs"], &result["cacheScope"]),
@@ -365,22 +368,23 @@ fn a_stateless_list_says_how_long_it_may_be_cached() {
 
 #[test]
 fn an_agent_gets_the_trace_context_of_its_task() {
-    let desk = Desk::new();
-    let _hub = desk.hub();
-    let mut peer = away(&desk, "traced");
+    let fixture = TaskFixture::new();
+    let _hub = fixture.hub();
+    let mut peer = relay_in_shell(&fixture, "traced");
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let mut run = |id: i64, meta: Value| {
-        let params = json!({"name": "delegate_task", "arguments": desk.task("environment"), "_meta": meta});
+        let params =
+            json!({"name": "delegate_task", "arguments": fixture.task("environment"), "_meta": meta});
         peer.call(id, "tools/call", params)["result"]["structuredContent"]["message"].to_string()
     };
-    let told =
+    let output =
         run(1, json!({"traceparent": parent, "tracestate": "a=b", "baggage": "who=ann", "progressToken": 1}));
     for variable in [&format!("TRACEPARENT={parent}"), "TRACESTATE=a=b", "BAGGAGE=who=ann"] {
-        assert!(told.contains(variable), "{variable}: {told}");
+        assert!(output.contains(variable), "{variable}: {output}");
     }
-    let told =
+    let output =
         run(2, json!({"traceparent": "nonsense", "tracestate": "a=b", "baggage": "c=d", "progressToken": 2}));
-    assert!(told.contains("ADJUTANT_TASK=") && !told.contains("TRACE"), "{told}");
-    assert!(!told.contains("BAGGAGE"), "{told}");
-    desk.no_survivors();
+    assert!(output.contains("ADJUTANT_TASK=") && !output.contains("TRACE"), "{output}");
+    assert!(!output.contains("BAGGAGE"), "{output}");
+    fixture.assert_no_survivors();
 }

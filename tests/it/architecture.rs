@@ -1,4 +1,4 @@
-//! The rules of the house that the compiler does not hold. The tables here are the ones in ARCHITECTURE.md.
+//! The architecture rules that the compiler does not hold. The tables here are the ones in ARCHITECTURE.md.
 
 mod imports;
 mod public_items;
@@ -21,8 +21,8 @@ const LAYERS: &[(&str, &[&str])] = &[
 const INTERFACES_ON_INTERFACES: &[(&str, &[&str])] =
     &[("http", &["mcp", "web"]), ("terminal", &["mcp"]), ("adjutant", &["http", "mcp", "terminal", "web"])];
 
-/// Which outside crate may be named below which path.
-const OUTSIDE: &[(&str, &[&str])] = &[
+/// The path below which each outside crate may be named.
+const OUTSIDE_CRATES: &[(&str, &[&str])] = &[
     ("axum", &["crates/http", "crates/web"]),
     ("calcard", &["crates/assistant/src/calendar"]),
     ("clap", &["src/cli"]),
@@ -126,7 +126,7 @@ fn no_two_files_import_each_other() {
     let mut faults = Vec::new();
     for krate in crates().into_iter().chain(["adjutant".to_owned()]) {
         let own: Vec<&Source> = sources.iter().filter(|source| source.krate == krate).collect();
-        for circle in imports::circles(&imports::imports(&own)) {
+        for circle in imports::cycles(&imports::imports(&own)) {
             let names: Vec<_> = circle.iter().map(|module| module.join("::")).collect();
             faults.push(format!("{krate}: {}", names.join(", ")));
         }
@@ -143,7 +143,7 @@ fn each_outside_crate_is_used_in_its_module_only() {
     let mut faults = Vec::new();
     for source in sources() {
         for (number, line) in source.product_lines() {
-            for (name, homes) in OUTSIDE {
+            for (name, homes) in OUTSIDE_CRATES {
                 let home = homes.iter().any(|home| {
                     source.path.starts_with(home) || source.path == Path::new(&format!("{home}.rs"))
                 });
@@ -173,7 +173,11 @@ fn public_items_are_used_by_another_crate() {
 #[test]
 fn public_items_are_documented() {
     let bare = public_items::undocumented(&sources());
-    assert!(bare.is_empty(), "these need a comment that says what they take and give:\n{}", bare.join("\n"));
+    assert!(
+        bare.is_empty(),
+        "these need a doc comment with their arguments and result:\n{}",
+        bare.join("\n")
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The assistant's contract at 2024-11-05 and at newer revisions, on SQLite and on PostgreSQL; and what is sent.
+//! The assistant's contract at 2024-11-05 and at newer protocol versions, on SQLite and on PostgreSQL; and deliveries.
 
 mod delivery;
 mod desktop;
@@ -6,45 +6,45 @@ mod dispatch;
 mod proposals;
 mod timeouts;
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
 use crate::support::postgres::Postgres;
-use crate::support::{Home, Peer, modern_meta};
+use crate::support::{Home, Peer, stateless_meta};
 
-const POLICY: &str = "LLM prompt template for notification planning";
+const POLICY_PROMPT_TITLE: &str = "LLM prompt template for notification planning";
 
 /// A home with one user and a week of events around now, in a database.
-struct Desk {
+struct Fixture {
     home: Home,
     database: String,
-    /// Ends with the desk.
+    /// Ends with the fixture.
     server: Option<Postgres>,
 }
 
-impl Desk {
+impl Fixture {
     fn sqlite() -> Self {
         let home = Home::new();
         let database = format!("sqlite:{}", home.path().join("assistant.db").display());
-        Self::filled(home, database, None)
+        Self::with_events(home, database, None)
     }
 
     fn postgres() -> Option<Self> {
         let server = Postgres::start()?;
         let database = server.url("postgres");
-        Some(Self::filled(Home::new(), database, Some(server)))
+        Some(Self::with_events(Home::new(), database, Some(server)))
     }
 
-    fn filled(home: Home, database: String, server: Option<Postgres>) -> Self {
-        let desk = Self { home, database, server };
+    fn with_events(home: Home, database: String, server: Option<Postgres>) -> Self {
+        let fixture = Self { home, database, server };
         let wishes =
             ["--email", "ann@example.org", "--phone", "+15550100200", "--time-zone", "Europe/Berlin"];
         let user = [&["users", "add", "Ann Bücher", "--id", "ann"][..], &wishes[..]].concat();
-        assert_eq!(desk.run(&user).trim(), "ann");
-        desk.home.write("work.ics", calendar(&[("review", 26 * 60), ("lunch", 50 * 60)]));
-        desk.run(&["events", "import", "ann", "work.ics"]);
-        desk
+        assert_eq!(fixture.run(&user).trim(), "ann");
+        fixture.home.write("work.ics", calendar(&[("review", 26 * 60), ("lunch", 50 * 60)]));
+        fixture.run(&["events", "import", "ann", "work.ics"]);
+        fixture
     }
 
     fn run(&self, arguments: &[&str]) -> String {
@@ -70,22 +70,22 @@ impl Desk {
 pub(crate) fn calendar(events: &[(&str, i64)]) -> String {
     // By the full hour, so that the same calendar is the same text.
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs().cast_signed();
-    let entry = |(name, minutes): &(&str, i64)| entry(name, minutes * 60 - now % 3600);
+    let entry = |(name, minutes): &(&str, i64)| event_in(name, minutes * 60 - now % 3600);
     let events = events.iter().map(entry).collect::<String>();
     format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n{events}END:VCALENDAR\r\n")
 }
 
 /// An event that starts in so many seconds.
-fn entry(name: &str, seconds: i64) -> String {
+fn event_in(name: &str, seconds: i64) -> String {
     format!(
         "BEGIN:VEVENT\r\nUID:{name}@test\r\nDTSTART:{}\r\nDTEND:{}\r\nSUMMARY:{name}\r\nLOCATION:Room 4\r\nEND:VEVENT\r\n",
-        stamp(seconds),
-        stamp(seconds + 3600)
+        calendar_time(seconds),
+        calendar_time(seconds + 3600)
     )
 }
 
 /// The instant in so many seconds, as iCalendar writes it.
-fn stamp(seconds: i64) -> String {
+fn calendar_time(seconds: i64) -> String {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     let at = now.cast_signed() + seconds;
     let (days, second) = (at.div_euclid(86_400), at.rem_euclid(86_400));
@@ -105,25 +105,25 @@ pub(crate) fn tool(peer: &mut Peer, name: &str, arguments: Value) -> Value {
     peer.call(name, "tools/call", json!({"name": name, "arguments": arguments}))
 }
 
-/// The JSON in a tool's text.
-pub(crate) fn told(answer: &Value) -> Value {
+/// Returns the JSON in a tool's text.
+pub(crate) fn result_json(answer: &Value) -> Value {
     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
     serde_json::from_str(text).unwrap()
 }
 
 #[test]
 fn the_contracts_transcript_holds_on_sqlite() {
-    transcript(&Desk::sqlite());
+    check_contract(&Fixture::sqlite());
 }
 
 #[test]
 fn the_contracts_transcript_holds_on_postgresql() {
-    let Some(desk) = Desk::postgres() else { return };
-    transcript(&desk);
+    let Some(fixture) = Fixture::postgres() else { return };
+    check_contract(&fixture);
 }
 
-fn transcript(desk: &Desk) {
-    let mut peer = desk.peer();
+fn check_contract(fixture: &Fixture) {
+    let mut peer = fixture.peer();
     peer.write(concat!(
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"client-name","version":"1.0.0"}}}"#,
         "\n",
@@ -134,18 +134,18 @@ fn transcript(desk: &Desk) {
         peer.line(),
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{"listChanged":false},"resources":{"subscribe":false,"listChanged":false},"prompts":{"listChanged":false}},"serverInfo":{"name":"assistant-mcp-server","version":"1.0.0"}}}"#
     );
-    tools(&mut peer);
-    let id = events(&mut peer);
-    planning(&mut peer, &id);
-    resources(&mut peer, &id);
-    prompts(&mut peer);
-    faults(&mut peer);
-    undeclared(&mut peer);
+    check_tools(&mut peer);
+    let id = check_events(&mut peer);
+    check_planning(&mut peer, &id);
+    check_resources(&mut peer, &id);
+    check_prompts(&mut peer);
+    check_faults(&mut peer);
+    check_undeclared_methods(&mut peer);
     let (status, stderr) = peer.finish();
     assert!(status.success(), "{stderr}");
 }
 
-fn tools(peer: &mut Peer) {
+fn check_tools(peer: &mut Peer) {
     let tools = peer.call(2, "tools/list", json!({}))["result"]["tools"].clone();
     let names: Vec<_> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["getUser", "getEvent", "listEvents", "listNotifications", "planNotifications"]);
@@ -172,7 +172,7 @@ fn tools(peer: &mut Peer) {
 }
 
 /// Returns the id of the next event.
-fn events(peer: &mut Peer) -> String {
+fn check_events(peer: &mut Peer) -> String {
     let answer = tool(peer, "getUser", json!({"user_id": "ann"}));
     assert_eq!(answer["result"]["isError"], false);
     assert_eq!(answer["result"].get("structuredContent"), None);
@@ -183,39 +183,39 @@ fn events(peer: &mut Peer) -> String {
         ),
         "{text}"
     );
-    assert_eq!(told(&answer)["preferences"]["timezone"], "Europe/Berlin");
+    assert_eq!(result_json(&answer)["preferences"]["timezone"], "Europe/Berlin");
 
-    let listed = told(&tool(peer, "listEvents", json!({"user_id": "ann"})));
+    let listed = result_json(&tool(peer, "listEvents", json!({"user_id": "ann"})));
     assert_eq!(listed["count"], 2);
     assert_eq!(listed["events"][0]["title"], "review");
     let id = listed["events"][0]["id"].as_str().unwrap().to_owned();
-    let event = told(&tool(peer, "getEvent", json!({"event_id": id})));
+    let event = result_json(&tool(peer, "getEvent", json!({"event_id": id})));
     assert_eq!(event["location"], "Room 4");
-    assert_eq!(told(&tool(peer, "listEvents", json!({"days_forward": 1})))["count"], 0);
-    assert_eq!(told(&tool(peer, "listEvents", json!({"user_id": null, "days_back": 30})))["count"], 2);
+    assert_eq!(result_json(&tool(peer, "listEvents", json!({"days_forward": 1})))["count"], 0);
+    assert_eq!(result_json(&tool(peer, "listEvents", json!({"user_id": null, "days_back": 30})))["count"], 2);
     id
 }
 
-fn planning(peer: &mut Peer, id: &str) {
-    let planned = told(&tool(peer, "planNotifications", json!({"user_id": "ann", "event_id": id})));
+fn check_planning(peer: &mut Peer, id: &str) {
+    let planned = result_json(&tool(peer, "planNotifications", json!({"user_id": "ann", "event_id": id})));
     assert_eq!(planned["events_processed"], 1, "{planned}");
     let one = planned["notifications_planned"].as_i64().unwrap();
     assert!(one > 0 && planned["plan_time"].is_string(), "{planned}");
-    let planned = told(&tool(peer, "planNotifications", json!({"user_id": "ann"})));
+    let planned = result_json(&tool(peer, "planNotifications", json!({"user_id": "ann"})));
     assert_eq!(planned["events_processed"], 2);
     assert!(planned["notifications_planned"].as_i64().unwrap() > 0, "{planned}");
-    let all = told(&tool(peer, "listNotifications", json!({"user_id": "ann"})));
-    for again in [json!({"user_id": "ann"}), json!({"user_id": "ann", "force_replan": true})] {
-        let planned = told(&tool(peer, "planNotifications", again));
+    let all = result_json(&tool(peer, "listNotifications", json!({"user_id": "ann"})));
+    for arguments in [json!({"user_id": "ann"}), json!({"user_id": "ann", "force_replan": true})] {
+        let planned = result_json(&tool(peer, "planNotifications", arguments));
         assert_eq!((&planned["notifications_planned"], &planned["superseded"]), (&json!(0), &json!(0)));
     }
-    let after = told(&tool(peer, "listNotifications", json!({"user_id": "ann", "status": "planned"})));
+    let after = result_json(&tool(peer, "listNotifications", json!({"user_id": "ann", "status": "planned"})));
     assert_eq!(after["notifications"], all["notifications"], "planning again planned nothing twice");
     assert!(all["notifications"][0]["reasons"][0]["why"].is_string(), "{all}");
     assert!(all["notifications"][0]["plan_time"].as_str().unwrap().contains('T'));
 }
 
-fn resources(peer: &mut Peer, id: &str) {
+fn check_resources(peer: &mut Peer, id: &str) {
     let resources = peer.call(4, "resources/list", json!({}))["result"]["resources"].clone();
     assert_eq!(
         resources[0],
@@ -235,23 +235,24 @@ fn resources(peer: &mut Peer, id: &str) {
             "resources://users/{user_id}/events"
         ]
     );
-    let whole = content(peer, json!({"uri": "resources://users/ann"}));
+    let whole = resource_content(peer, json!({"uri": "resources://users/ann"}));
     let text: Vec<char> = whole["text"].as_str().unwrap().chars().collect();
     assert!(whole["hash"].as_str().unwrap().starts_with("sha256:"), "{whole}");
     let mut read = String::new();
     for offset in (0..text.len()).step_by(7) {
-        let part = content(peer, json!({"uri": "resources://users/ann", "offset": offset, "limit": 7}));
+        let part =
+            resource_content(peer, json!({"uri": "resources://users/ann", "offset": offset, "limit": 7}));
         assert_eq!(part["hash"], whole["hash"], "the hash is the whole's");
         read.push_str(part["text"].as_str().unwrap());
     }
     assert_eq!(read, text.iter().collect::<String>(), "parts are cut between characters");
     for uri in [format!("resources://events/{id}"), "resources://users/ann/events".to_owned()] {
-        let text = content(peer, json!({"uri": uri}))["text"].as_str().unwrap().to_owned();
+        let text = resource_content(peer, json!({"uri": uri}))["text"].as_str().unwrap().to_owned();
         assert!(text.contains("review"), "{uri}: {text}");
     }
 }
 
-fn prompts(peer: &mut Peer) {
+fn check_prompts(peer: &mut Peer) {
     let prompts = peer.call(6, "prompts/list", json!({}))["result"]["prompts"].clone();
     let names: Vec<_> = prompts.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["notificationPolicy", "emailTemplate", "ttsScript"]);
@@ -263,7 +264,7 @@ fn prompts(peer: &mut Peer) {
     let prompt =
         peer.call(7, "prompts/get", json!({"name": "notificationPolicy", "arguments": arguments}))["result"]
             .clone();
-    assert_eq!(prompt["description"], POLICY);
+    assert_eq!(prompt["description"], POLICY_PROMPT_TITLE);
     assert_eq!(prompt["messages"][0]["role"], "system");
     assert!(
         prompt["messages"][0]["content"].as_str().unwrap().starts_with("You are a scheduling policy agent")
@@ -277,12 +278,12 @@ fn prompts(peer: &mut Peer) {
     );
 }
 
-fn content(peer: &mut Peer, params: Value) -> Value {
+fn resource_content(peer: &mut Peer, params: Value) -> Value {
     peer.call("read", "resources/read", params)["result"]["contents"][0].clone()
 }
 
-/// What the server does not declare has a code of its own.
-fn undeclared(peer: &mut Peer) {
+/// Undeclared methods have their own error code.
+fn check_undeclared_methods(peer: &mut Peer) {
     let completion = json!({"ref": {"type": "ref/prompt", "name": "ttsScript"}, "argument": {"name": "urgency", "value": ""}});
     for (method, params, capability) in [
         ("resources/subscribe", json!({"uri": "x"}), "resources.subscribe"),
@@ -297,9 +298,8 @@ fn undeclared(peer: &mut Peer) {
     }
 }
 
-/// Every fault with its code and its data.
-/// What is no request has its data too.
-fn garbage(peer: &mut Peer) {
+/// Lines that are not requests get error data too.
+fn check_invalid_requests(peer: &mut Peer) {
     for (line, code, validator) in [
         ("not json", -32700, "json"),
         (r#"{"jsonrpc":"1.0","id":1,"method":"tools/list"}"#, -32600, "request"),
@@ -311,7 +311,7 @@ fn garbage(peer: &mut Peer) {
     }
 }
 
-fn faults(peer: &mut Peer) {
+fn check_faults(peer: &mut Peer) {
     let data = |path: Value, validator: &str, value: Value| json!({"path": path, "validator": validator, "validator_value": value});
     let call = |name: &str, arguments: Value| ("tools/call", json!({"name": name, "arguments": arguments}));
     let prompt = |arguments: Value| ("prompts/get", json!({"name": "emailTemplate", "arguments": arguments}));
@@ -394,7 +394,7 @@ fn faults(peer: &mut Peer) {
         assert_eq!(answer["error"]["code"], code, "{method} {params}: {answer}");
         assert_eq!(answer["error"]["data"], data, "{method} {params}");
     }
-    garbage(peer);
+    check_invalid_requests(peer);
     let status = tool(peer, "listNotifications", json!({"status": "lost"}));
     assert_eq!(status["error"]["data"]["validator"], "enum");
     for uri in
@@ -408,8 +408,8 @@ fn faults(peer: &mut Peer) {
 
 #[test]
 fn a_cancelled_call_gets_the_error_of_the_contract() {
-    let desk = Desk::sqlite();
-    let mut peer = desk.peer();
+    let fixture = Fixture::sqlite();
+    let mut peer = fixture.peer();
     // Both lines are read before the database is open.
     peer.write(concat!(
         r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"getUser","arguments":{"user_id":"ann"}}}"#,
@@ -419,24 +419,24 @@ fn a_cancelled_call_gets_the_error_of_the_contract() {
     ));
     let answer = peer.receive();
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(9), &json!(-32005)), "{answer}");
-    assert_eq!(told(&tool(&mut peer, "getUser", json!({"user_id": "ann"})))["id"], "ann");
+    assert_eq!(result_json(&tool(&mut peer, "getUser", json!({"user_id": "ann"})))["id"], "ann");
 }
 
 #[test]
 fn each_newer_protocol_version_gets_its_own_answer_shapes() {
-    let desk = Desk::sqlite();
+    let fixture = Fixture::sqlite();
     for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
-        let mut peer = desk.peer();
+        let mut peer = fixture.peer();
         let answer = peer.initialize(revision);
         assert_eq!(answer["result"]["protocolVersion"], revision);
         assert_eq!(answer["result"]["serverInfo"]["name"], "assistant-mcp-server");
-        newer(&mut peer, revision, json!({}));
+        check_newer_version(&mut peer, revision, json!({}));
     }
-    let mut peer = desk.peer();
-    newer(&mut peer, "2026-07-28", modern_meta());
+    let mut peer = fixture.peer();
+    check_newer_version(&mut peer, "2026-07-28", stateless_meta());
 }
 
-fn newer(peer: &mut Peer, revision: &str, meta: Value) {
+fn check_newer_version(peer: &mut Peer, revision: &str, meta: Value) {
     let params = |mut params: Value| {
         if meta != json!({}) {
             let mut all = meta.clone();
@@ -457,7 +457,7 @@ fn newer(peer: &mut Peer, revision: &str, meta: Value) {
     let call = |name: &str, arguments: Value| params(json!({"name": name, "arguments": arguments}));
     let user = peer.call(2, "tools/call", call("getUser", json!({"user_id": "ann"})));
     assert_eq!(user["result"].get("structuredContent").is_some(), structured, "{user}");
-    assert_eq!(told(&user)["id"], "ann");
+    assert_eq!(result_json(&user)["id"], "ann");
     let unknown = peer.call(3, "tools/call", call("getUser", json!({"user_id": "bob"})))["result"].clone();
     assert_eq!(unknown["isError"], true, "{revision}: {unknown}");
     assert_eq!(unknown["structuredContent"]["path"], json!(["user_id"]));
@@ -478,9 +478,9 @@ fn newer(peer: &mut Peer, revision: &str, meta: Value) {
     assert_eq!(part["text"], "  \"id\": \"ann");
     assert!(part["_meta"]["hash"].as_str().unwrap().starts_with("sha256:"), "{part}");
     assert_eq!(part.get("hash"), None);
-    let gone = peer.call(8, "resources/read", params(json!({"uri": "resources://users/bob"})));
+    let closed = peer.call(8, "resources/read", params(json!({"uri": "resources://users/bob"})));
     let code = if revision == "2026-07-28" { -32602 } else { -32002 };
-    assert_eq!(gone["error"]["code"], code, "{gone}");
+    assert_eq!(closed["error"]["code"], code, "{closed}");
 
     let arguments = json!({"event_title": "Review", "event_time": "10:00"});
     let prompt =
@@ -495,19 +495,21 @@ fn newer(peer: &mut Peer, revision: &str, meta: Value) {
 
 #[test]
 fn a_changed_event_is_planned_anew_and_a_cancelled_one_sends_nothing() {
-    let desk = Desk::sqlite();
-    desk.run(&["notifications", "plan", "ann"]);
-    let planned = |desk: &Desk| -> Vec<Value> {
-        let listed = desk.run(&["notifications", "list", "--user", "ann", "--status", "planned", "--json"]);
+    let fixture = Fixture::sqlite();
+    fixture.run(&["notifications", "plan", "ann"]);
+    let planned = |fixture: &Fixture| -> Vec<Value> {
+        let listed =
+            fixture.run(&["notifications", "list", "--user", "ann", "--status", "planned", "--json"]);
         serde_json::from_str::<Value>(&listed).unwrap()["notifications"].as_array().unwrap().clone()
     };
-    let before = planned(&desk);
-    let review = desk.event("review");
-    // By twelve hours, because both may not begin in the same night: what is due then is due before the night.
-    desk.home.write("work.ics", calendar(&[("review", 38 * 60), ("lunch", 50 * 60)]));
-    let told = desk.run(&["events", "import", "ann", "work.ics"]);
-    assert!(told.contains("0 new, 1 changed, 1 as before, 0 removed"), "{told}");
-    let moved = planned(&desk);
+    let before = planned(&fixture);
+    let review = fixture.event("review");
+    // By twelve hours, because both times may not be in the same night: a notification at night is sent before the
+    // night.
+    fixture.home.write("work.ics", calendar(&[("review", 38 * 60), ("lunch", 50 * 60)]));
+    let output = fixture.run(&["events", "import", "ann", "work.ics"]);
+    assert!(output.contains("0 new, 1 changed, 1 as before, 0 removed"), "{output}");
+    let moved = planned(&fixture);
     assert_eq!(moved.len(), before.len());
     let due = |all: &[Value]| {
         let of = all.iter().find(|one| one["event_id"] == review.as_str());
@@ -515,53 +517,46 @@ fn a_changed_event_is_planned_anew_and_a_cancelled_one_sends_nothing() {
     };
     assert_ne!(due(&before), due(&moved), "the plan moved with its event");
 
-    desk.home.write("work.ics", calendar(&[("lunch", 50 * 60)]));
-    let told = desk.run(&["events", "import", "ann", "work.ics"]);
-    assert!(told.contains("1 removed"), "{told}");
-    assert!(planned(&desk).iter().all(|one| one["event_id"] != review.as_str()));
-    let exported = desk.run(&["events", "export", "ann"]);
+    fixture.home.write("work.ics", calendar(&[("lunch", 50 * 60)]));
+    let output = fixture.run(&["events", "import", "ann", "work.ics"]);
+    assert!(output.contains("1 removed"), "{output}");
+    assert!(planned(&fixture).iter().all(|one| one["event_id"] != review.as_str()));
+    let exported = fixture.run(&["events", "export", "ann"]);
     assert!(exported.contains("UID:lunch@test") && exported.contains("BEGIN:VALARM"), "{exported}");
     assert!(!exported.contains("UID:review@test"));
 }
 
 #[test]
 fn an_import_names_the_line_of_a_broken_event_and_keeps_the_others() {
-    let desk = Desk::sqlite();
-    let broken = entry("broken", 3600)
+    let fixture = Fixture::sqlite();
+    let broken = event_in("broken", 3600)
         .replace("DTSTART:", "DTSTART;TZID=Mars/Base:")
         .replace("Z\r\nDTEND", "\r\nDTEND");
-    desk.home.write(
+    fixture.home.write(
         "more.ics",
         calendar(&[("fine", 60)]).replace("END:VCALENDAR", &format!("{broken}END:VCALENDAR")),
     );
-    let told = desk.home.run(["events", "import", "ann", "more.ics", "--database", &desk.database], "");
-    assert_eq!(told.status.code(), Some(1));
-    assert!(told.stdout.contains("1 new") && told.stdout.contains("1 left out"), "{}", told.stdout);
-    assert!(told.stderr.contains("more.ics:11: left out: unknown time zone `Mars/Base`"), "{}", told.stderr);
+    let output =
+        fixture.home.run(["events", "import", "ann", "more.ics", "--database", &fixture.database], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.contains("1 new") && output.stdout.contains("1 left out"), "{}", output.stdout);
+    assert!(
+        output.stderr.contains("more.ics:11: left out: unknown time zone `Mars/Base`"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]
 fn a_restarted_database_is_used_again() {
-    let Some(mut desk) = Desk::postgres() else { return };
-    let mut peer = desk.peer();
-    assert_eq!(told(&tool(&mut peer, "getUser", json!({"user_id": "ann"})))["id"], "ann");
-    desk.server.as_mut().unwrap().restart();
-    assert_eq!(told(&tool(&mut peer, "getUser", json!({"user_id": "ann"})))["id"], "ann");
-    let planned = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    let Some(mut fixture) = Fixture::postgres() else { return };
+    let mut peer = fixture.peer();
+    assert_eq!(result_json(&tool(&mut peer, "getUser", json!({"user_id": "ann"})))["id"], "ann");
+    fixture.server.as_mut().unwrap().restart();
+    assert_eq!(result_json(&tool(&mut peer, "getUser", json!({"user_id": "ann"})))["id"], "ann");
+    let planned = result_json(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
     assert_eq!(planned["events_processed"], 2, "{planned}");
-    drop(desk);
+    drop(fixture);
     let answer = tool(&mut peer, "getUser", json!({"user_id": "ann"}));
     assert_eq!(answer["error"]["code"], -32003, "{answer}");
-}
-
-/// Waits until `done` gives something, looking every few milliseconds.
-pub(crate) fn eventually<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
-    let end = std::time::Instant::now() + crate::support::DEADLINE * 2;
-    loop {
-        if let Some(value) = done() {
-            return value;
-        }
-        assert!(std::time::Instant::now() < end, "{what} did not happen");
-        std::thread::park_timeout(Duration::from_millis(20));
-    }
 }

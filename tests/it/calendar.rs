@@ -1,4 +1,4 @@
-//! Calendars in and out from the command line, and what they would have somebody told.
+//! Import and export of calendars on the command line, and the notifications for them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -26,14 +26,14 @@ fn home() -> Home {
     home
 }
 
-const MEETING: &str =
+const SERIES: &str =
     "UID:m@example.org\r\nDTSTART;TZID=Europe/Berlin:20301127T140000\r\nDURATION:PT1H\r\nSUMMARY:Budget";
 
 #[test]
 fn a_simulation_shows_a_month_and_sends_nothing() {
     let home = home();
     let weekly = "UID:w\r\nDTSTART;TZID=Europe/Berlin:20301014T073000\r\nDURATION:PT15M\r\nSUMMARY:Stand-up\r\nRRULE:FREQ=WEEKLY;COUNT=6";
-    // The horizon of what is kept begins now, so the month lies just ahead.
+    // The stored horizon begins now, so the month is just ahead.
     let soon = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::get("Europe/Berlin").unwrap());
     let soon = soon.checked_add(jiff::ToSpan::days(1)).unwrap().strftime("%Y%m%dT073000").to_string();
     home.write("w.ics", calendar(&[&weekly.replace("20301014T073000", &soon)]));
@@ -46,11 +46,15 @@ fn a_simulation_shows_a_month_and_sends_nothing() {
     let events = played["events"].as_array().unwrap();
     assert!((4..=5).contains(&events.len()), "{played:#}");
     for event in events {
-        // Half past six is quiet, so it is told at seven, or not at a weekend.
-        for told in event["notifications"].as_array().unwrap() {
-            assert_eq!(&told["due_at"].as_str().unwrap()[11..16], "07:00", "{event:#}");
-            let by: Vec<_> =
-                told["reasons"].as_array().unwrap().iter().map(|one| one["by"].as_str().unwrap()).collect();
+        // Half past six is in the quiet hours, so the notification is due at seven, or never at a weekend.
+        for notification in event["notifications"].as_array().unwrap() {
+            assert_eq!(&notification["due_at"].as_str().unwrap()[11..16], "07:00", "{event:#}");
+            let by: Vec<_> = notification["reasons"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| one["by"].as_str().unwrap())
+                .collect();
             assert_eq!(by, ["policy", "quiet_hours"]);
         }
     }
@@ -62,7 +66,7 @@ fn a_simulation_shows_a_month_and_sends_nothing() {
     );
 }
 
-/// Answers requests with these, one each, and returns what was asked.
+/// Answers one request with each of these texts, and returns the requests.
 fn server(answers: Vec<String>) -> (String, std::thread::JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/feed.ics", listener.local_addr().unwrap());
@@ -89,17 +93,17 @@ fn a_feed_is_parsed_again_only_after_it_changed() {
         )
     };
     let (url, asked) = server(vec![
-        answer("200 OK", &calendar(&[MEETING])),
+        answer("200 OK", &calendar(&[SERIES])),
         answer("304 Not Modified", ""),
-        answer("200 OK", &calendar(&[&MEETING.replace("m@", "other@")])),
+        answer("200 OK", &calendar(&[&SERIES.replace("m@", "other@")])),
         answer("503 Later", ""),
-        answer("200 OK", &calendar(&[MEETING])),
+        answer("200 OK", &calendar(&[SERIES])),
     ]);
     let home = home();
     let import = || home.run(["events", "import", "ann", &url], "");
     assert_eq!(import().stdout, "1 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
     assert_eq!(import().stdout, "nothing has changed since the last time\n");
-    // What a feed does not say any more was called off.
+    // An event that a feed no longer contains is cancelled.
     assert_eq!(import().stdout, "1 new, 0 changed, 0 as before, 1 removed, 0 left out\n");
     let away = "error: the server answers with status 503\nhint: the events of the last import are kept; try again later\n";
     assert_eq!(import().stderr, away);
@@ -189,8 +193,8 @@ fn a_caldav_calendar_is_synchronized_by_its_changes() {
         let status = radicale.ask("PUT", &format!("/ann/work/{name}.ics"), &calendar(&[event]));
         assert!(status.contains(" 201 "), "{status}");
     };
-    put("m", MEETING);
-    put("n", &MEETING.replace("m@", "n@"));
+    put("m", SERIES);
+    put("n", &SERIES.replace("m@", "n@"));
     let secret = home.write("secret", "secret\n");
     let url = format!("http://{}/ann/work/", radicale.address);
     let pull = || {
@@ -221,11 +225,11 @@ fn a_caldav_calendar_is_synchronized_by_its_changes() {
     );
     assert!(radicale.ask("MKCALENDAR", "/ann/empty/", "").contains(" 201 "));
     assert_eq!(at("/ann/empty/").stdout, "0 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
-    put("m", &MEETING.replace("T140000", "T160000"));
+    put("m", &SERIES.replace("T140000", "T160000"));
     assert!(radicale.ask("DELETE", "/ann/work/n.ics", "").contains(" 200 "));
     assert_eq!(pull().stdout, "0 new, 1 changed, 0 as before, 1 removed, 0 left out\n");
-    // A version that cannot be read is told again and again, and calls nothing off.
-    put("m", &MEETING.replace("Europe/Berlin", "Mars/Base"));
+    // An unreadable version is reported each time, and cancels nothing.
+    put("m", &SERIES.replace("Europe/Berlin", "Mars/Base"));
     for _ in 0..2 {
         let broken = pull();
         assert_eq!(broken.stdout, "0 new, 0 changed, 0 as before, 0 removed, 1 left out\n");
@@ -249,8 +253,8 @@ fn exported(home: &Home, user: &str) -> String {
     done.stdout
 }
 
-/// What happens in the days to come, by title and instant.
-fn happens(home: &Home, user: &str) -> Vec<(String, String)> {
+/// The occurrences of the next days, by title and instant.
+fn occurrences(home: &Home, user: &str) -> Vec<(String, String)> {
     let listed = home.run(["events", "list", "--user", user, "--days-forward", "90", "--json"], "");
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
     let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
@@ -262,8 +266,8 @@ fn happens(home: &Home, user: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The civil time at a place in so many days.
-fn at(days: i64, time: &str) -> String {
+/// The local time in Berlin, this many days from now.
+fn berlin_time_in(days: i64, time: &str) -> String {
     let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::get("Europe/Berlin").unwrap());
     now.checked_add(jiff::ToSpan::days(days)).unwrap().strftime(&format!("%Y%m%dT{time}00")).to_string()
 }
@@ -274,14 +278,14 @@ fn a_changed_occurrence_replaces_its_original_in_any_import_order() {
     let zone = "TZID=Europe/Berlin";
     let series = format!(
         "UID:s\r\nSUMMARY:Stand-up\r\nDTSTART;{zone}:{}\r\nDURATION:PT1H\r\nRRULE:FREQ=DAILY;COUNT=3",
-        at(2, "1000")
+        berlin_time_in(2, "1000")
     );
     let moved = format!(
         "UID:s\r\nSUMMARY:Moved\r\nRECURRENCE-ID;{zone}:{}\r\nDTSTART;{zone}:{}\r\nDURATION:PT1H",
-        at(3, "1000"),
-        at(3, "1500")
+        berlin_time_in(3, "1000"),
+        berlin_time_in(3, "1500")
     );
-    let titles = || happens(&home, "ann").into_iter().map(|(title, _)| title).collect::<Vec<_>>();
+    let titles = || occurrences(&home, "ann").into_iter().map(|(title, _)| title).collect::<Vec<_>>();
     home.write("s.ics", calendar(&[&series]));
     imported(&home, "ann", "s.ics");
     assert_eq!(titles(), ["Stand-up", "Stand-up", "Stand-up"]);
@@ -291,11 +295,11 @@ fn a_changed_occurrence_replaces_its_original_in_any_import_order() {
     home.write("s.ics", calendar(&[&series, &format!("{moved}\r\nSTATUS:CANCELLED")]));
     imported(&home, "ann", "s.ics");
     assert_eq!(titles(), ["Stand-up", "Stand-up"]);
-    // What was called off once stays so for whoever reads the export.
+    // A cancelled occurrence stays cancelled in the export.
     home.run(["users", "add", "Bo", "--id", "bo", "--time-zone", "Europe/Berlin"], "");
     home.write("out.ics", exported(&home, "ann"));
     imported(&home, "bo", "out.ics");
-    assert_eq!(happens(&home, "ann"), happens(&home, "bo"));
+    assert_eq!(occurrences(&home, "ann"), occurrences(&home, "bo"));
     home.write("s.ics", calendar(&[&series]));
     assert!(
         imported(&home, "ann", "s.ics").ends_with("0 new, 1 changed, 0 as before, 1 removed, 0 left out\n")
@@ -309,18 +313,18 @@ fn a_change_of_this_and_future_occurrences_holds_in_any_import_order() {
     let zone = "TZID=Europe/Berlin";
     let series = format!(
         "UID:s\r\nSUMMARY:Stand-up\r\nDTSTART;{zone}:{}\r\nDURATION:PT1H\r\nRRULE:FREQ=DAILY;COUNT=4",
-        at(2, "1000")
+        berlin_time_in(2, "1000")
     );
     let later = format!(
         "UID:s\r\nSUMMARY:Later\r\nRECURRENCE-ID;RANGE=THISANDFUTURE;{zone}:{}\r\nDTSTART;{zone}:{}\r\nDURATION:PT1H",
-        at(4, "1000"),
-        at(4, "1500")
+        berlin_time_in(4, "1000"),
+        berlin_time_in(4, "1500")
     );
     home.write("s.ics", calendar(&[&series, &later]));
     assert!(
         imported(&home, "ann", "s.ics").ends_with("2 new, 0 changed, 0 as before, 0 removed, 0 left out\n")
     );
-    let found = happens(&home, "ann");
+    let found = occurrences(&home, "ann");
     let shown: Vec<_> = found.iter().map(|(title, start)| (title.as_str(), &start[11..16])).collect();
     assert_eq!(shown, [("Stand-up", "10:00"), ("Stand-up", "10:00"), ("Later", "15:00"), ("Later", "15:00")]);
     assert!(
@@ -329,30 +333,30 @@ fn a_change_of_this_and_future_occurrences_holds_in_any_import_order() {
     home.run(["users", "add", "Bo", "--id", "bo", "--time-zone", "Europe/Berlin"], "");
     home.write("out.ics", exported(&home, "ann"));
     imported(&home, "bo", "out.ics");
-    assert_eq!(happens(&home, "bo"), found);
-    // Without its series it is told, and stands for its own occurrence alone.
+    assert_eq!(occurrences(&home, "bo"), found);
+    // Without its series a change is reported, and applies to its own occurrence only.
     home.write("s.ics", calendar(&[&later]));
-    let told = home.run(["events", "import", "ann", "s.ics"], "");
+    let output = home.run(["events", "import", "ann", "s.ics"], "");
     assert!(
-        told.status.success()
-            && told.stdout.ends_with("0 new, 1 changed, 0 as before, 1 removed, 0 left out\n"),
+        output.status.success()
+            && output.stdout.ends_with("0 new, 1 changed, 0 as before, 1 removed, 0 left out\n"),
         "{}{}",
-        told.stdout,
-        told.stderr
+        output.stdout,
+        output.stderr
     );
     assert!(
-        told.stderr.contains("s.ics:4: imported, but: it changes the rest of a series"),
+        output.stderr.contains("s.ics:4: imported, but: it changes the rest of a series"),
         "{}",
-        told.stderr
+        output.stderr
     );
-    assert_eq!(happens(&home, "ann"), found[2..3]);
+    assert_eq!(occurrences(&home, "ann"), found[2..3]);
 }
 
 #[test]
 fn a_removed_event_is_cancelled_while_a_broken_one_keeps_its_last_state() {
     let home = home();
     let event = |uid: &str, zone: &str| {
-        format!("UID:{uid}\r\nSUMMARY:{uid}\r\nDTSTART;TZID={zone}:{}", at(4, "1000"))
+        format!("UID:{uid}\r\nSUMMARY:{uid}\r\nDTSTART;TZID={zone}:{}", berlin_time_in(4, "1000"))
     };
     let [one, two, three] = ["one", "two", "three"].map(|uid| event(uid, "Europe/Berlin"));
     home.write("s.ics", calendar(&[&one, &two, &three]));
@@ -373,18 +377,18 @@ fn a_removed_event_is_cancelled_while_a_broken_one_keeps_its_last_state() {
         found.sort();
         found
     };
-    let again = |events: &[&str]| {
+    let repeated = |events: &[&str]| {
         home.write("s.ics", calendar(events));
-        let told = home.run(["events", "import", "ann", "s.ics"], "");
-        assert_eq!(told.status.code(), Some(1), "{}", told.stdout);
-        told.stdout
+        let output = home.run(["events", "import", "ann", "s.ics"], "");
+        assert_eq!(output.status.code(), Some(1), "{}", output.stdout);
+        output.stdout
     };
     let broken = event("two", "Mars/Base");
-    assert!(again(&[&broken, &three]).ends_with("0 new, 0 changed, 1 as before, 1 removed, 1 left out\n"));
+    assert!(repeated(&[&broken, &three]).ends_with("0 new, 0 changed, 1 as before, 1 removed, 1 left out\n"));
     assert_eq!(standing(), ["three", "two"], "its last version that could be read stays");
-    // One without a name may be any of them.
+    // A broken event without a UID may be any of them.
     let nameless = broken.replace("UID:two\r\n", "");
-    assert!(again(&[&nameless]).ends_with("0 new, 0 changed, 0 as before, 0 removed, 1 left out\n"));
+    assert!(repeated(&[&nameless]).ends_with("0 new, 0 changed, 0 as before, 0 removed, 1 left out\n"));
     assert_eq!(standing(), ["three", "two"]);
 }
 
@@ -392,20 +396,22 @@ fn a_removed_event_is_cancelled_while_a_broken_one_keeps_its_last_state() {
 fn a_file_that_is_not_a_calendar_does_not_fail_the_import_of_its_folder() {
     let home = home();
     home.write("all/a.ics", "<html>Log in first</html>");
-    home.write("all/b.ics", calendar(&[MEETING]));
+    home.write("all/b.ics", calendar(&[SERIES]));
     home.write("all/notes.txt", "no calendar, and does not say so");
-    let told = home.run(["events", "import", "ann", "all"], "");
-    assert_eq!(told.status.code(), Some(1));
-    assert_eq!(told.stdout, "all/b.ics: 1 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
-    assert!(told.stderr.contains("left out: all/a.ics: this is not a calendar"), "{}", told.stderr);
-    let told = home.run(["events", "import", "nobody", "all"], "");
-    assert!(told.stderr.starts_with("error: unknown user `nobody`"), "{}", told.stderr);
+    let output = home.run(["events", "import", "ann", "all"], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.stdout, "all/b.ics: 1 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
+    assert!(output.stderr.contains("left out: all/a.ics: this is not a calendar"), "{}", output.stderr);
+    let output = home.run(["events", "import", "nobody", "all"], "");
+    assert!(output.stderr.starts_with("error: unknown user `nobody`"), "{}", output.stderr);
 }
 
 #[test]
 fn events_of_a_deleted_file_are_cancelled() {
     let home = home();
-    let event = |uid: &str| calendar(&[&format!("UID:{uid}\r\nDTSTART:{}\r\nSUMMARY:Budget", at(5, "1400"))]);
+    let event = |uid: &str| {
+        calendar(&[&format!("UID:{uid}\r\nDTSTART:{}\r\nSUMMARY:Budget", berlin_time_in(5, "1400"))])
+    };
     for (file, uid) in [("all/a.ics", "a"), ("all/b.ics", "b"), ("all/c.ics", "c"), ("d.ics", "d")] {
         home.write(file, event(uid));
     }
@@ -417,30 +423,30 @@ fn events_of_a_deleted_file_are_cancelled() {
     let names = || {
         let exported = exported(&home, "ann");
         let names = exported.lines().filter_map(|line| line.strip_prefix("UID:"));
-        // An alarm has a name as well.
+        // An alarm has a UID as well.
         let mut names: Vec<_> = names.filter(|name| name.len() == 1).map(str::to_owned).collect();
         names.sort();
         names
     };
     std::fs::remove_file(home.path().join("all/a.ics")).unwrap();
     std::fs::rename(home.path().join("all/b.ics"), home.path().join("all/b.bak")).unwrap();
-    // One that cannot be read is there all the same.
+    // An unreadable file still exists.
     home.write("all/c.ics", "<html>Log in first</html>");
     home.write("all/e.ics", event("e"));
-    let told = home.run(["events", "import", "ann", "all/", "--json"], "");
-    let told: Value = serde_json::from_str(&told.stdout).unwrap();
-    let told: Vec<_> = told["imported"].as_array().unwrap().iter().collect();
-    let gone: Vec<_> = told.iter().filter(|one| one["removed"] == 1).collect();
-    assert_eq!(gone.len(), 2, "{told:#?}");
-    assert!(gone.iter().all(|one| one["cancelled"] == 1), "{gone:#?}");
+    let output = home.run(["events", "import", "ann", "all/", "--json"], "");
+    let output: Value = serde_json::from_str(&output.stdout).unwrap();
+    let output: Vec<_> = output["imported"].as_array().unwrap().iter().collect();
+    let closed: Vec<_> = output.iter().filter(|one| one["removed"] == 1).collect();
+    assert_eq!(closed.len(), 2, "{output:#?}");
+    assert!(closed.iter().all(|one| one["cancelled"] == 1), "{closed:#?}");
     assert_eq!(names(), ["c", "d", "e"]);
-    let again = home.run(["events", "import", "ann", "all"], "");
-    assert!(!again.stdout.contains("1 removed"), "it is told once: {}", again.stdout);
-    // It is back, and so is its event.
+    let repeated = home.run(["events", "import", "ann", "all"], "");
+    assert!(!repeated.stdout.contains("1 removed"), "it is reported once: {}", repeated.stdout);
+    // The file is back, and so is its event.
     std::fs::rename(home.path().join("all/b.bak"), home.path().join("all/b.ics")).unwrap();
     home.run(["events", "import", "ann", "all"], "");
     assert_eq!(names(), ["b", "c", "d", "e"]);
-    // A folder without any file may be a disk that is not there.
+    // A folder without files may be a disk that is not mounted.
     for file in ["b", "c", "e"] {
         std::fs::remove_file(home.path().join(format!("all/{file}.ics"))).unwrap();
     }
@@ -452,14 +458,16 @@ fn events_of_a_deleted_file_are_cancelled() {
 #[test]
 fn a_mistaken_import_can_be_removed() {
     let home = home();
-    let event = |uid: &str| calendar(&[&format!("UID:{uid}\r\nDTSTART:{}\r\nSUMMARY:Budget", at(5, "1400"))]);
+    let event = |uid: &str| {
+        calendar(&[&format!("UID:{uid}\r\nDTSTART:{}\r\nSUMMARY:Budget", berlin_time_in(5, "1400"))])
+    };
     for (file, uid) in [("all/a.ics", "a"), ("all/b.ics", "b"), ("c.ics", "c")] {
         home.write(file, event(uid));
     }
     let import = |from: &str| home.run(["events", "import", "ann", from], "").stdout;
     let forget = |from: &str| home.run(["events", "forget", "ann", from], "");
     let names = || -> Vec<_> {
-        // Events come in the order of ids that are drawn by lot.
+        // Events come in the order of random ids.
         let exported = exported(&home, "ann");
         let lines = exported.lines().filter(|line| line.starts_with("UID:") && line.len() == 5);
         let mut names: Vec<_> = lines.map(str::to_owned).collect();
@@ -475,15 +483,15 @@ fn a_mistaken_import_can_be_removed() {
     }
     assert!(home.run(["notifications", "plan", "ann"], "").status.success());
     let place = home.path().join("all/b.ics");
-    let told = home.run(["events", "forget", "ann", "all/b.ics", "--json"], "");
-    let told: Value = serde_json::from_str(&told.stdout).unwrap();
-    let told = &told["forgotten"][0];
-    assert_eq!((&told["from"], &told["removed"]), (&place.to_str().unwrap().into(), &1.into()));
-    assert_eq!(told["cancelled"], 1, "{told}");
+    let output = home.run(["events", "forget", "ann", "all/b.ics", "--json"], "");
+    let output: Value = serde_json::from_str(&output.stdout).unwrap();
+    let output = &output["forgotten"][0];
+    assert_eq!((&output["from"], &output["removed"]), (&place.to_str().unwrap().into(), &1.into()));
+    assert_eq!(output["cancelled"], 1, "{output}");
     assert_eq!(names(), ["UID:a", "UID:c"]);
-    let again = forget("all/b.ics").stderr;
-    assert!(again.contains("hint: they came from ") && again.contains("c.ics"), "{again}");
-    // The folder, though its files are gone; and what was forgotten may be taken over again.
+    let repeated = forget("all/b.ics").stderr;
+    assert!(repeated.contains("hint: they came from ") && repeated.contains("c.ics"), "{repeated}");
+    // The folder can be removed after its files are gone, and removed calendars can be imported again.
     std::fs::remove_dir_all(home.path().join("all")).unwrap();
     let folder = forget("all/");
     assert!(folder.stdout.ends_with("/all/a.ics: 1 event removed, 1 notification cancelled\n"), "{folder}");
@@ -500,15 +508,15 @@ fn entries_that_are_not_events_are_named_and_skipped() {
     let home = home();
     let task = "BEGIN:VTODO\r\nUID:t\r\nSUMMARY:Buy nails\r\nBEGIN:VALARM\r\nACTION:AUDIO\r\nEND:VALARM\r\nEND:VTODO\r\n";
     let note = "BEGIN:VJOURNAL\r\nSUMMARY:A day\r\nEND:VJOURNAL\r\n";
-    let alarmed = format!("{MEETING}\r\nBEGIN:VALARM\r\nACTION:AUDIO\r\nEND:VALARM");
+    let alarmed = format!("{SERIES}\r\nBEGIN:VALARM\r\nACTION:AUDIO\r\nEND:VALARM");
     let text = calendar(&[&alarmed]).replace("END:VCALENDAR", &format!("{task}{note}{task}END:VCALENDAR"));
     home.write("w.ics", &text);
-    let told = home.run(["events", "import", "ann", "w.ics"], "");
-    assert!(told.status.success(), "{}", told.stderr);
-    assert_eq!(told.stdout, "w.ics: 1 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
+    let output = home.run(["events", "import", "ann", "w.ics"], "");
+    assert!(output.status.success(), "{}", output.stderr);
+    assert_eq!(output.stdout, "w.ics: 1 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
     let line = |what: &str| text[..text.find(what).unwrap()].lines().count() + 1;
     assert_eq!(
-        told.stderr,
+        output.stderr,
         format!(
             "w.ics:{}: ignored: a `VTODO` is not an event; 1 more like it\n\
              w.ics:{}: ignored: a `VJOURNAL` is not an event\n",
@@ -516,24 +524,27 @@ fn entries_that_are_not_events_are_named_and_skipped() {
             line("BEGIN:VJOURNAL")
         )
     );
-    // A task without a name is no event whose name is not known: what is gone is called off.
+    // A task without a UID is not an unnamed event: removed events are still cancelled.
     home.write("w.ics", calendar(&[]).replace("END:VCALENDAR", &format!("{note}END:VCALENDAR")));
-    let told = home.run(["events", "import", "ann", "w.ics"], "");
-    assert_eq!(told.stdout, "w.ics: 0 new, 0 changed, 0 as before, 1 removed, 0 left out\n");
+    let output = home.run(["events", "import", "ann", "w.ics"], "");
+    assert_eq!(output.stdout, "w.ics: 0 new, 0 changed, 0 as before, 1 removed, 0 left out\n");
 }
 
 #[test]
 fn another_import_of_an_export_gives_the_same_calendar() {
     let home = home();
     let event = |uid: &str, zone: &str, more: &str| {
-        format!("UID:{uid}\r\nSUMMARY:{uid}\r\nDTSTART;TZID={zone}:{}\r\nDURATION:PT1H{more}", at(4, "1000"))
+        format!(
+            "UID:{uid}\r\nSUMMARY:{uid}\r\nDTSTART;TZID={zone}:{}\r\nDURATION:PT1H{more}",
+            berlin_time_in(4, "1000")
+        )
     };
     let events = [
         event("plain", "Europe/Berlin", ""),
         event("weekly", "Australia/Lord_Howe", "\r\nRRULE:FREQ=WEEKLY"),
         event("windows", "Eastern Standard Time", "\r\nRRULE:FREQ=DAILY;COUNT=5"),
-        format!("UID:day\r\nSUMMARY:day\r\nDTSTART;VALUE=DATE:{}", &at(5, "0000")[..8]),
-        format!("UID:float\r\nSUMMARY:float\r\nDTSTART:{}", at(6, "0900")),
+        format!("UID:day\r\nSUMMARY:day\r\nDTSTART;VALUE=DATE:{}", &berlin_time_in(5, "0000")[..8]),
+        format!("UID:float\r\nSUMMARY:float\r\nDTSTART:{}", berlin_time_in(6, "0900")),
     ];
     let events: Vec<&str> = events.iter().map(String::as_str).collect();
     home.write("all.ics", calendar(&events));
@@ -552,15 +563,15 @@ fn another_import_of_an_export_gives_the_same_calendar() {
     assert!(
         imported(&home, "bo", "out.ics").ends_with("5 new, 0 changed, 0 as before, 0 removed, 0 left out\n")
     );
-    assert_eq!(happens(&home, "ann"), happens(&home, "bo"));
-    // The reminders that came along are Ann's, and are taken out again: nothing is planned for Bo.
+    assert_eq!(occurrences(&home, "ann"), occurrences(&home, "bo"));
+    // The imported reminders are Ann's, and are removed again: nothing is planned for Bo.
     let second = exported(&home, "bo");
     assert_eq!(second.matches("BEGIN:VALARM").count(), 0, "{second}");
     assert_eq!(second.matches("BEGIN:VTIMEZONE").count(), 3);
 }
 
-/// Reads a calendar's zones as another program does, and says where its clocks show something else than the world's.
-const CLOCKS: &str = "
+/// Reads a calendar's time zones with Python, and prints where its clocks differ from the system's.
+const CLOCK_DIFFERENCES: &str = "
 import datetime, io, re, sys, zoneinfo
 from dateutil import tz
 text = open(sys.argv[1]).read()
@@ -598,15 +609,15 @@ fn python_reads_the_same_time_zones_from_an_export() {
         "Asia/Jerusalem",
         "Pacific/Chatham",
     ];
-    let events =
-        zones.map(|zone| format!("UID:{zone}\r\nSUMMARY:x\r\nDTSTART;TZID={zone}:{}", at(4, "1000")));
+    let events = zones
+        .map(|zone| format!("UID:{zone}\r\nSUMMARY:x\r\nDTSTART;TZID={zone}:{}", berlin_time_in(4, "1000")));
     let events: Vec<&str> = events.iter().map(String::as_str).collect();
     home.write("all.ics", calendar(&events));
     imported(&home, "ann", "all.ics");
     let out = home.write("out.ics", exported(&home, "ann"));
     // Debian's radicale brings dateutil.
     let read = Command::new("/usr/bin/python3")
-        .args(["-c", CLOCKS])
+        .args(["-c", CLOCK_DIFFERENCES])
         .arg(out)
         .arg(zones.len().to_string())
         .output()
@@ -617,7 +628,7 @@ fn python_reads_the_same_time_zones_from_an_export() {
 #[test]
 fn an_exported_feed_needs_its_secret_address_only() {
     let home = home();
-    home.write("m.ics", calendar(&[MEETING]));
+    home.write("m.ics", calendar(&[SERIES]));
     imported(&home, "ann", "m.ics");
     let hub = Serving::hub(&home);
     let address = |more: &[&str]| {
@@ -644,13 +655,13 @@ fn an_exported_feed_needs_its_secret_address_only() {
     let etag = answer.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
     let same = get(&first, &format!("If-None-Match: \"other\", W/{etag}\r\n"));
     assert!(same.starts_with("HTTP/1.1 304 ") && !same.contains("UID:"), "{same}");
-    // What is planned is in it, so a plan makes another version.
-    home.write("m.ics", calendar(&[&MEETING.replace("20301127T140000", &at(3, "1400"))]));
+    // The feed contains the plan, so planning changes its version.
+    home.write("m.ics", calendar(&[&SERIES.replace("20301127T140000", &berlin_time_in(3, "1400"))]));
     imported(&home, "ann", "m.ics");
     assert!(home.run(["notifications", "plan", "ann"], "").status.success());
     let changed = get(&first, &format!("If-None-Match: {etag}\r\n"));
     assert!(changed.starts_with("HTTP/1.1 200 ") && changed.contains("BEGIN:VALARM"), "{changed}");
-    // A program of this machine is not a page on another site.
+    // A program of this machine does not count as a page of another site.
     assert!(get(&first, "Origin: http://evil.example\r\n").starts_with("HTTP/1.1 403 "));
     for wrong in [
         format!("{}x", first.trim_end_matches(".ics")),
@@ -671,13 +682,13 @@ fn an_exported_feed_needs_its_secret_address_only() {
 #[test]
 fn an_event_with_an_extreme_duration_is_rejected_alone() {
     let home = home();
-    let start = at(2, "1000");
+    let start = berlin_time_in(2, "1000");
     let lasting = |length: &str| {
         format!("UID:{length}\r\nSUMMARY:{length}\r\nDTSTART;TZID=Europe/Berlin:{start}\r\nDURATION:{length}")
     };
     let lengths = ["P9999999D", "P4294967295W", "PT4294967295H", "P99999999999999999999D", "PT1H"];
     let mut events: Vec<String> = lengths.map(lasting).to_vec();
-    // An added start may have a length too, and a series may have any.
+    // An added start may have a duration too, and so may a series.
     events.push(format!("{}\r\nRRULE:FREQ=DAILY;INTERVAL=65535", lasting("P7304485D")));
     events.push(format!(
         "UID:p\r\nSUMMARY:p\r\nDTSTART;TZID=Europe/Berlin:{start}\r\nRDATE;VALUE=PERIOD:20301124T100000Z/P9999999D"
@@ -686,7 +697,7 @@ fn an_event_with_an_extreme_duration_is_rejected_alone() {
     home.write("long.ics", calendar(&events));
     let imported = home.run(["events", "import", "ann", "long.ics"], "");
     assert!(!imported.stderr.contains("panicked"), "{}", imported.stderr);
-    let titles: Vec<String> = happens(&home, "ann").into_iter().map(|(title, _)| title).collect();
+    let titles: Vec<String> = occurrences(&home, "ann").into_iter().map(|(title, _)| title).collect();
     assert!(titles.contains(&"PT1H".to_owned()), "{titles:?} {}", imported.stderr);
     let why = "left out: the event is outside of the years 1 to 9999";
     assert!(imported.stderr.matches(why).count() >= 2, "{}", imported.stderr);
@@ -703,7 +714,7 @@ fn oversized_and_explosive_calendars_are_rejected_by_name_in_bounded_time() {
                hint: name the folder to import all its `.ics` files\n";
     assert_eq!(refused.stderr, why);
     // Every second of the next centuries, dates that no year has, and a rule for each of many events.
-    let start = at(2, "1000");
+    let start = berlin_time_in(2, "1000");
     let bomb = |uid: &str, rule: &str| {
         format!("UID:{uid}\r\nSUMMARY:{uid}\r\nDTSTART;TZID=Europe/Berlin:{start}\r\nRRULE:{rule}")
     };
@@ -716,13 +727,17 @@ fn oversized_and_explosive_calendars_are_rejected_by_name_in_bounded_time() {
     events.extend((0..300).map(|n| bomb(&format!("b{n}"), "FREQ=YEARLY;BYMONTH=1;BYYEARDAY=200")));
     let events: Vec<&str> = events.iter().map(String::as_str).collect();
     home.write("bombs.ics", calendar(&events));
-    // The run has a deadline of its own.
-    let told = home.run(["events", "import", "ann", "bombs.ics"], "");
+    // The run itself has a deadline.
+    let output = home.run(["events", "import", "ann", "bombs.ics"], "");
     assert_eq!(
-        told.stdout, "bombs.ics: 1 new, 0 changed, 0 as before, 0 removed, 303 left out\n",
+        output.stdout, "bombs.ics: 1 new, 0 changed, 0 as before, 0 removed, 303 left out\n",
         "{}",
-        told.stderr
+        output.stderr
     );
-    assert!(told.stderr.contains("bombs.ics:10: left out: the event repeats more than"), "{}", told.stderr);
-    assert_eq!(happens(&home, "ann").len(), 3);
+    assert!(
+        output.stderr.contains("bombs.ics:10: left out: the event repeats more than"),
+        "{}",
+        output.stderr
+    );
+    assert_eq!(occurrences(&home, "ann").len(), 3);
 }

@@ -1,5 +1,4 @@
-//! The command line as a whole: help, examples, completions, the manual, colours, widths, and what is said when
-//! nothing is asked.
+//! The command line as a whole: help, examples, completions, the manual, colours, widths, and `adjutant` alone.
 
 mod agents;
 mod prompts;
@@ -14,25 +13,26 @@ use crate::support::Home;
 use crate::support::serving::Serving;
 use crate::support::terminal::Terminal;
 
-/// Lines of help are at most this long, whatever the terminal.
-const COLUMNS: usize = 100;
+/// Longest line of help, at any width of the terminal.
+const MAX_HELP_COLUMNS: usize = 100;
 
-/// A command that the help shows, and its whole help.
+/// A visible command, and its whole help.
 struct Page {
     /// `adjutant prompts list`
     command: String,
     help: String,
 }
 
-/// Reads the help of every command that is shown, the way a person finds them.
+/// Reads the help of every visible command, from the top as a user does.
 fn pages() -> Vec<Page> {
     fn walk(home: &Home, path: &[String], found: &mut Vec<Page>) {
         let words = path.iter().map(String::as_str).chain(["--help"]);
-        let told = home.run(words, "");
-        assert!(told.status.success(), "{path:?}: {}", told.stderr);
+        let output = home.run(words, "");
+        assert!(output.status.success(), "{path:?}: {}", output.stderr);
         let command = ["adjutant"].into_iter().chain(path.iter().map(String::as_str));
-        found.push(Page { command: command.collect::<Vec<_>>().join(" "), help: told.stdout.clone() });
-        let below = told.stdout.lines().skip_while(|line| !["Commands:", "Toolsets:"].contains(line)).skip(1);
+        found.push(Page { command: command.collect::<Vec<_>>().join(" "), help: output.stdout.clone() });
+        let below =
+            output.stdout.lines().skip_while(|line| !["Commands:", "Toolsets:"].contains(line)).skip(1);
         for line in below.take_while(|line| !line.is_empty()) {
             let name = line.strip_prefix("  ").and_then(|line| line.split("  ").next()).unwrap_or_default();
             if !name.is_empty() && name != "help" {
@@ -51,7 +51,7 @@ fn every_help_page_fits_the_screen_has_an_example_and_is_in_the_reference() {
     assert!(pages.len() > 50, "only {} commands were found", pages.len());
     for Page { command, help } in &pages {
         for line in help.lines() {
-            assert!(line.chars().count() <= COLUMNS, "{command}: {line}");
+            assert!(line.chars().count() <= MAX_HELP_COLUMNS, "{command}: {line}");
         }
         let examples = help.split_once("\nExamples:\n").map_or("", |(_, examples)| examples);
         assert!(examples.lines().any(|line| line.starts_with(&format!("  {command}"))), "{command}\n{help}");
@@ -74,27 +74,27 @@ fn every_help_page_fits_the_screen_has_an_example_and_is_in_the_reference() {
 #[test]
 fn examples_with_bundled_prompts_work() {
     let home = Home::new();
-    let mut seen = 0;
+    let mut found = 0;
     for page in pages().into_iter().filter(|page| page.command.starts_with("adjutant prompts ")) {
         let examples = page.help.split_once("\nExamples:\n").map_or("", |(_, examples)| examples);
         let lines = examples.lines().filter_map(|line| line.split("  # ").next()).map(str::trim);
         for line in lines.filter(|line| line.contains(" expand ") || line.contains(" show ")) {
             let words = line.split(' ').skip(1).filter(|word| !word.contains('"'));
-            let told = home.run(words, "a text");
-            assert!(told.status.success() && !told.stdout.is_empty(), "{line}\n{told}");
-            seen += 1;
+            let output = home.run(words, "a text");
+            assert!(output.status.success() && !output.stdout.is_empty(), "{line}\n{output}");
+            found += 1;
         }
     }
-    assert_eq!(seen, 4);
+    assert_eq!(found, 4);
 }
 
 #[test]
 fn examples_show_ids_in_their_real_form() {
     let home = Home::new();
     let run = |words: &[&str]| {
-        let told = home.run(words, "");
-        assert!(told.status.success(), "{words:?}\n{told}");
-        told.stdout
+        let output = home.run(words, "");
+        assert!(output.status.success(), "{words:?}\n{output}");
+        output.stdout
     };
     let calendar = "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//example//EN\nBEGIN:VEVENT\nUID:tides@example.org\n\
         DTSTAMP:20260101T000000Z\nDTSTART:20260101T100000Z\nDTEND:20260101T110000Z\nRRULE:FREQ=DAILY\n\
@@ -123,12 +123,12 @@ fn examples_show_ids_in_their_real_form() {
         let shown = examples.split_whitespace().find(|word| word.starts_with(&format!("{kind}-")));
         assert_eq!(shown.map(str::len), Some(given.len()), "{given}\n{examples}");
     }
-    let gone = home.run(["users", "rule", "ann", "--remove", "rule-0"], "");
-    assert!(gone.stderr.contains("hint: `adjutant users show USER`"), "{gone}");
+    let closed = home.run(["users", "rule", "ann", "--remove", "rule-0"], "");
+    assert!(closed.stderr.contains("hint: `adjutant users show USER`"), "{closed}");
 }
 
-/// What bash proposes for the last word of `line`.
-fn completed(home: &Home, script: &Path, line: &str) -> Vec<String> {
+/// Returns what bash proposes for the last word of `line`.
+fn completions(home: &Home, script: &Path, line: &str) -> Vec<String> {
     let words: Vec<&str> = line.split(' ').collect();
     let (last, before) = (words.len() - 1, words[words.len() - 2]);
     let program = format!(
@@ -139,31 +139,31 @@ fn completed(home: &Home, script: &Path, line: &str) -> Vec<String> {
         point = line.len(),
         word = words[last],
     );
-    let told = Command::new("bash")
+    let output = Command::new("bash")
         .args(["--norc", "--noprofile", "-c", &program])
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
         .current_dir(home.path())
         .output()
         .unwrap();
-    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
-    String::from_utf8(told.stdout).unwrap().lines().map(str::to_owned).collect()
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
 #[test]
 fn bash_completes_commands_options_and_values() {
     let home = Home::new();
     let script = home.write("completions.bash", home.run(["completions", "bash"], "").stdout);
-    assert_eq!(completed(&home, &script, "adjutant prom"), ["prompts"]);
-    assert_eq!(completed(&home, &script, "adjutant tasks l"), ["list", "logs"]);
-    assert_eq!(completed(&home, &script, "adjutant tasks list --sta"), ["--state"]);
-    assert_eq!(completed(&home, &script, "adjutant tasks list --state run"), ["running"]);
-    assert_eq!(completed(&home, &script, "adjutant completions f"), ["fish"]);
+    assert_eq!(completions(&home, &script, "adjutant prom"), ["prompts"]);
+    assert_eq!(completions(&home, &script, "adjutant tasks l"), ["list", "logs"]);
+    assert_eq!(completions(&home, &script, "adjutant tasks list --sta"), ["--state"]);
+    assert_eq!(completions(&home, &script, "adjutant tasks list --state run"), ["running"]);
+    assert_eq!(completions(&home, &script, "adjutant completions f"), ["fish"]);
     // Hidden commands stay hidden.
-    assert_eq!(completed(&home, &script, "adjutant super"), [""]);
+    assert_eq!(completions(&home, &script, "adjutant super"), [""]);
     for shell in ["zsh", "fish", "elvish", "powershell"] {
-        let told = home.run(["completions", shell], "");
-        assert!(told.status.success() && told.stdout.contains("adjutant"), "{shell}");
+        let output = home.run(["completions", shell], "");
+        assert!(output.status.success() && output.stdout.contains("adjutant"), "{shell}");
     }
     // The words of an argument, which the generator leaves out for this shell.
     let fish = home.run(["completions", "fish"], "").stdout;
@@ -180,8 +180,8 @@ fn bash_completes_commands_options_and_values() {
 #[test]
 fn the_manual_has_a_page_for_every_command() {
     let home = Home::new();
-    let told = home.run(["man", "man/man1"], "");
-    assert!(told.status.success(), "{}", told.stderr);
+    let output = home.run(["man", "man/man1"], "");
+    assert!(output.status.success(), "{}", output.stderr);
     let folder = home.path().join("man/man1");
     for Page { command, .. } in pages() {
         let file = folder.join(format!("{}.1", command.replace(' ', "-")));
@@ -192,15 +192,15 @@ fn the_manual_has_a_page_for_every_command() {
     }
     assert!(!folder.join("adjutant-supervise.1").exists());
     home.write("a-file", "");
-    let told = home.run(["man", "a-file/man1"], "");
-    assert_eq!(told.status.code(), Some(1));
-    assert!(told.stderr.contains("\nhint: name a folder"), "{}", told.stderr);
+    let output = home.run(["man", "a-file/man1"], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stderr.contains("\nhint: name a folder"), "{}", output.stderr);
 }
 
-/// What a terminal shows of a command that has ended: its text, and whether any of it has a colour or is bold.
-fn shown(home: &Home, words: &[&str], variables: &[(&str, &str)]) -> (String, bool) {
+/// Runs a command in a terminal to its end; returns its text, and whether any of it is coloured or bold.
+fn run_in_terminal(home: &Home, words: &[&str], variables: &[(&str, &str)]) -> (String, bool) {
     let mut terminal = Terminal::start(home, words, 100, 50, variables);
-    terminal.ended();
+    terminal.exit_code();
     let screen = terminal.wait("something", |screen| !screen.is_empty());
     let now = terminal.screen();
     let (rows, columns) = now.size();
@@ -216,9 +216,9 @@ fn shown(home: &Home, words: &[&str], variables: &[(&str, &str)]) -> (String, bo
 fn terminal_output_has_colour_unless_the_user_turns_it_off() {
     let home = Home::new();
     for words in [&["prompts", "show", "nothing"][..], &["--help"], &["prompts", "list"]] {
-        let (text, styled) = shown(&home, words, &[]);
+        let (text, styled) = run_in_terminal(&home, words, &[]);
         assert!(styled, "{words:?} is plain:\n{text}");
-        let (text, styled) = shown(&home, words, &[("NO_COLOR", "1")]);
+        let (text, styled) = run_in_terminal(&home, words, &[("NO_COLOR", "1")]);
         assert!(!styled, "{words:?} has colours:\n{text}");
     }
 }
@@ -228,13 +228,13 @@ fn control_characters_in_files_do_not_reach_the_terminal() {
     let home = Home::new();
     home.write(".adjutant/prompts/loud.md", "Be \u{1b}[31mred about {{input}}.\n");
     home.write(".adjutant/agents/loud.yaml", "# \u{202e}\ndescription: x\npersona: z\n");
-    for (words, hidden, seen) in [
+    for (words, hidden, visible) in [
         (&["prompts", "expand", "loud", "tides"][..], "\u{1b}[31m", "Be ⟨U+001B⟩[31mred about tides."),
         (&["prompts", "show", "loud", "--source"], "\u{1b}[31m", "Be ⟨U+001B⟩[31mred about {{input}}."),
         (&["agents", "show", "loud", "--source"], "\u{202e}", "# ⟨U+202E⟩"),
     ] {
-        Terminal::start(&home, words, 100, 50, &[]).shows(seen);
-        // A program gets the file as it is.
+        Terminal::start(&home, words, 100, 50, &[]).shows(visible);
+        // A program gets the bytes of the file.
         assert!(home.run(words, "").stdout.contains(hidden), "{words:?}");
     }
 }
@@ -245,8 +245,8 @@ fn quiet_prints_data_and_errors_only_and_verbose_adds_details() {
     let words = ["prompts", "list", "zzz"];
     assert_eq!(home.run(words, "").stderr, "no prompt matches `zzz`\n");
     assert_eq!(home.run(["--quiet"].iter().chain(&words), "").stderr, "");
-    let told = home.run(["prompts", "show", "zzz", "-q"], "");
-    assert!(told.stderr.starts_with("error: unknown prompt `zzz`\nhint: "), "{}", told.stderr);
+    let output = home.run(["prompts", "show", "zzz", "-q"], "");
+    assert!(output.stderr.starts_with("error: unknown prompt `zzz`\nhint: "), "{}", output.stderr);
     let both = home.run(["status", "-q", "-v"], "");
     assert_eq!(both.status.code(), Some(2), "{}", both.stderr);
 }
@@ -259,8 +259,8 @@ fn tables_fit_narrow_screens_and_use_wide_ones() {
         "---\ndescription: A description of what this prompt is for which goes on for quite a while, as they do.\n---\nX\n",
     );
     let list = |columns: &str| {
-        let told = home.adjutant(["prompts", "list", "--all"]).env("COLUMNS", columns).output().unwrap();
-        String::from_utf8(told.stdout).unwrap()
+        let output = home.adjutant(["prompts", "list", "--all"]).env("COLUMNS", columns).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
     };
     let narrow = list("60");
     assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
@@ -283,16 +283,16 @@ fn adjutant_without_a_command_shows_the_state_and_three_next_steps() {
         let commands = steps.take_while(|line| !line.is_empty());
         commands.map(|line| line.trim_start().split("  ").next().unwrap().to_owned()).collect()
     };
-    let told = alone();
-    assert!(told.status.success());
-    assert_eq!(told.stderr, "");
-    assert!(told.stdout.starts_with("adjutant 0."), "{}", told.stdout);
-    assert!(told.stdout.contains("no hub runs"), "{}", told.stdout);
-    let first = steps(&told.stdout);
-    assert_eq!(first.len(), 3, "{}", told.stdout);
+    let answer = alone();
+    assert!(answer.status.success());
+    assert_eq!(answer.stderr, "");
+    assert!(answer.stdout.starts_with("adjutant 0."), "{}", answer.stdout);
+    assert!(answer.stdout.contains("no hub runs"), "{}", answer.stdout);
+    let first = steps(&answer.stdout);
+    assert_eq!(first.len(), 3, "{}", answer.stdout);
     assert_eq!(first[0], "adjutant serve --background --open");
     assert!(!home.path().join(".adjutant").exists(), "looking made a home");
-    // Each step is a command that there is.
+    // Each step is an existing command.
     for step in &first {
         let words = step.split(' ').skip(1).filter(|word| !word.starts_with('-')).take(2);
         assert!(home.run(words.chain(["--help"]), "").status.success(), "{step}");
@@ -304,8 +304,8 @@ fn adjutant_without_a_command_shows_the_state_and_three_next_steps() {
     assert_eq!(later.len(), 3);
 }
 
-/// Asks the person something at a hub's own door for that, and does not wait.
-fn asked(hub: &Serving, path: &str, id: &str, title: &str) {
+/// Posts a question for the user to a hub, and does not wait.
+fn post_question(hub: &Serving, path: &str, id: &str, title: &str) {
     let request = json!({"jsonrpc": "2.0", "id": id, "method": "triggerPopup", "params": {
         "title": title,
         "message": "Now, or **later**?",
@@ -326,10 +326,10 @@ fn pending_questions_are_counted_listed_and_shown() {
         "there are no pending questions; --decided shows decided questions\n"
     );
     assert!(!run(&[]).stdout.contains("waiting"));
-    asked(&hub, "/mcp/popup?client=script", "a", "Deploy to production?");
-    asked(&hub, "/mcp/popup", "b", "Which branch shall it be, of the many that there are?");
-    let told = run(&[]).stdout;
-    assert!(told.contains("\nwaiting for you: 2 questions\n\nNext:\n  adjutant inbox "), "{told}");
+    post_question(&hub, "/mcp/popup?client=script", "a", "Deploy to production?");
+    post_question(&hub, "/mcp/popup", "b", "Which branch shall it be, of the many that there are?");
+    let output = run(&[]).stdout;
+    assert!(output.contains("\nwaiting for you: 2 questions\n\nNext:\n  adjutant inbox "), "{output}");
     assert!(run(&["status"]).stdout.contains("\npending  2 questions\n"));
     let listed = run(&["questions", "list"]);
     assert!(listed.stdout.starts_with("ID       QUESTION") && listed.stdout.lines().count() == 3, "{listed}");
@@ -366,9 +366,9 @@ fn availability_is_shown_and_changed() {
     assert_eq!(run(&[]).stdout, "here\n");
     assert!(run(&["do-not-disturb", "--minutes", "90"]).status.success());
     assert!(run(&[]).stdout.starts_with("do-not-disturb until 20"));
-    let told: Value = serde_json::from_str(&run(&["--json"]).stdout).unwrap();
-    assert_eq!(told["state"], "do_not_disturb");
-    assert!(told["until"].as_str().unwrap().ends_with('Z'), "{told}");
+    let output: Value = serde_json::from_str(&run(&["--json"]).stdout).unwrap();
+    assert_eq!(output["state"], "do_not_disturb");
+    assert!(output["until"].as_str().unwrap().ends_with('Z'), "{output}");
     assert!(run(&["here"]).status.success());
     assert_eq!(run(&[]).stdout, "here\n");
     assert_eq!(run(&["--minutes", "5"]).status.code(), Some(2));
@@ -401,9 +401,9 @@ fn json_lists_are_in_a_named_member() {
         ("codex approvals", "approvals"),
         ("log list", "recordings"),
     ] {
-        let told = home.run(line.split(' ').chain(["--json"]), "");
+        let output = home.run(line.split(' ').chain(["--json"]), "");
         let value: Value =
-            serde_json::from_str(&told.stdout).unwrap_or_else(|error| panic!("{line}: {error}\n{told}"));
+            serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}\n{output}"));
         assert!(value[name].is_array(), "{line}: {value}");
     }
 }
@@ -462,13 +462,13 @@ fn every_error_has_a_hint() {
     let _hub = Serving::socket_hub(&home);
     let mut faults = Vec::new();
     for line in lines {
-        let told = home.run(line.split(' '), "");
-        let code = told.status.code();
-        let errors = told.stderr.lines().filter(|line| line.starts_with("error: ")).count();
-        let hinted = told.stderr.contains("\nhint: ");
-        let general = told.stderr.contains("`adjutant doctor` checks the installation");
+        let output = home.run(line.split(' '), "");
+        let code = output.status.code();
+        let errors = output.stderr.lines().filter(|line| line.starts_with("error: ")).count();
+        let hinted = output.stderr.contains("\nhint: ");
+        let general = output.stderr.contains("`adjutant doctor` checks the installation");
         if errors != 1 || !hinted || general || code.is_none_or(|code| code == 0) {
-            faults.push(format!("{line}: {code:?}\n{}", told.stderr));
+            faults.push(format!("{line}: {code:?}\n{}", output.stderr));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));

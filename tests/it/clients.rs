@@ -1,4 +1,4 @@
-//! Real clients drive the real binary, each in a home of its own, with nothing beyond loopback.
+//! Real clients drive the real binary, each in a separate home, with nothing beyond loopback.
 
 mod agents;
 mod delegation;
@@ -12,10 +12,10 @@ use std::path::PathBuf;
 
 use crate::support::Home;
 
-/// What `:research tides` becomes.
+/// The expansion of `:research tides`.
 const EXPANDED: &str = "You are a focused researcher.\n\nTopic:\ntides";
 
-/// A home with one prompt where the hub looks for it; returns the folder too.
+/// A home with one prompt in the hub's folder; returns the folder too.
 fn home_with_research() -> (Home, PathBuf) {
     let home = Home::new();
     let file = home.write(

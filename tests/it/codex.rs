@@ -13,7 +13,7 @@ mod terminal;
 mod versions;
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
@@ -25,13 +25,13 @@ use crate::support::real_clients::RUN_DEADLINE;
 use crate::support::{Finished, Home};
 
 /// `adjutant codex` that runs, line by line.
-struct Running {
+struct RunningCommand {
     child: Child,
     lines: Receiver<String>,
-    said: String,
+    output: String,
 }
 
-impl Running {
+impl RunningCommand {
     fn start(home: &Home, arguments: &[&str]) -> Self {
         let mut command = home.adjutant([["codex"].as_slice(), arguments].concat());
         let mut child = command
@@ -44,7 +44,7 @@ impl Running {
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = channel();
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
-        Self { child, lines, said: String::new() }
+        Self { child, lines, output: String::new() }
     }
 
     /// Waits for a line that holds `part`, and returns it.
@@ -53,9 +53,9 @@ impl Running {
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let line = self.lines.recv_timeout(left);
-            let line = line.unwrap_or_else(|error| panic!("no `{part}` ({error}) in\n{}", self.said));
-            self.said.push_str(&line);
-            self.said.push('\n');
+            let line = line.unwrap_or_else(|error| panic!("no `{part}` ({error}) in\n{}", self.output));
+            self.output.push_str(&line);
+            self.output.push('\n');
             if line.contains(part) {
                 return line;
             }
@@ -65,7 +65,7 @@ impl Running {
     /// Waits for an approval, and returns its name.
     fn wait_for_approval(&mut self, about: &str) -> String {
         let line = self.wait_for("[approval ");
-        assert!(line.contains(about), "{line}\n{}", self.said);
+        assert!(line.contains(about), "{line}\n{}", self.output);
         line.split([' ', ']']).nth(1).unwrap().to_owned()
     }
 
@@ -73,24 +73,22 @@ impl Running {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
 
-    /// Waits for its end; returns what it said and its exit code.
+    /// Waits for its end; returns its output and its exit code.
     fn end(mut self) -> (String, Option<i32>) {
         let end = Instant::now() + RUN_DEADLINE;
         while let Ok(line) = self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            self.said.push_str(&line);
-            self.said.push('\n');
+            self.output.push_str(&line);
+            self.output.push('\n');
         }
         let status = crate::support::wait(&mut self.child, RUN_DEADLINE);
-        (self.said, status.code())
+        (self.output, status.code())
     }
 }
 
-/// Writes a program that stands for `codex`, and has the hub use it.
+/// Writes a fake `codex` and configures it.
 fn install(home: &Home, script: &str, backend: &str) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let program = home.write("bin/codex", script);
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    home.write("work/README.md", "An empty desk.\n");
+    let program = home.write_program("bin/codex", script);
+    home.write("work/README.md", "An empty project.\n");
     home.write(
         ".adjutant/config.toml",
         format!("[codex]\nprogram = {:?}\nbackend = \"{backend}\"\n", program.to_str().unwrap()),
@@ -103,7 +101,7 @@ fn codex(home: &Home, arguments: &[&str]) -> Finished {
     crate::support::real_clients::run(command.current_dir(home.path().join("work")), RUN_DEADLINE)
 }
 
-/// The threads that are known, the last used first.
+/// The known threads, the most recent first.
 fn threads(home: &Home) -> Vec<Value> {
     let listed = codex(home, &["list", "--json"]);
     let listed: Value =
@@ -111,25 +109,15 @@ fn threads(home: &Home) -> Vec<Value> {
     listed["threads"].as_array().unwrap().clone()
 }
 
-/// The lines that are not a notification's.
-fn said(text: &str) -> Vec<&str> {
+/// The lines of output that are not a notification's.
+fn output_lines(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with("[mcp ")).collect()
-}
-
-/// The recordings of the sessions of a home, the oldest first.
-fn recordings(home: &Home) -> Vec<PathBuf> {
-    let Ok(folder) = std::fs::read_dir(home.path().join(".adjutant/logs/recordings")) else {
-        return Vec::new();
-    };
-    let mut files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
 }
 
 #[test]
 fn a_mistyped_command_starts_no_session() {
     let home = Home::new();
-    // It does not even tell its version: whatever gets as far as Codex fails in words of its own.
+    // It fails before it prints a version: a command that starts Codex fails with Codex's message.
     install(&home, "#!/bin/sh\nexit 3\n", "app-server");
     let cases = [
         (&["lits"][..], Some("list")),
@@ -142,20 +130,20 @@ fn a_mistyped_command_starts_no_session() {
         (&["refactor"], None),
     ];
     for (words, meant) in cases {
-        let told = codex(&home, words);
-        let slip = told.stderr.contains("looks like a command, not like a prompt\n");
-        assert_eq!(slip, meant.is_some(), "{words:?}: {told}");
+        let output = codex(&home, words);
+        let slip = output.stderr.contains("looks like a command, not like a prompt\n");
+        assert_eq!(slip, meant.is_some(), "{words:?}: {output}");
         if let Some(meant) = meant {
             let word = words.last().unwrap();
-            assert_eq!(told.status.code(), Some(2), "{told}");
-            assert!(told.stderr.contains(&format!("hint: did you mean `{meant}`")), "{told}");
-            assert!(told.stderr.ends_with(&format!(": adjutant codex -- {word}\n")), "{told}");
+            assert_eq!(output.status.code(), Some(2), "{output}");
+            assert!(output.stderr.contains(&format!("hint: did you mean `{meant}`")), "{output}");
+            assert!(output.stderr.ends_with(&format!(": adjutant codex -- {word}\n")), "{output}");
         }
     }
     assert!(threads(&home).is_empty());
 }
 
-/// Whether a process of ours, or below one, still works in the home.
+/// The processes of the test, or below them, that still run in the home.
 fn processes_of(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {

@@ -4,19 +4,19 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::support::real_clients::{RUN_DEADLINE, node, package, run, without};
+use crate::support::real_clients::{RUN_DEADLINE, is_excluded, node, package, run};
 use crate::support::serving::Serving;
 use crate::support::{Finished, Home, Peer};
 
-/// The suite's two lines: the one that knows requirement sets, and the last release.
+/// The suite's two release lines: the one that knows requirement sets, and the last release.
 const SUITE: (&str, &str) = ("0.2.0-alpha.12", "@modelcontextprotocol/conformance/dist/index.js");
 #[cfg(feature = "fixture")]
 const RELEASED: (&str, &str) = ("0.1.16", "conformance-released/dist/index.js");
 
-/// What one run of a suite found.
+/// The result of one run of a suite.
 struct Run {
     finished: Finished,
-    /// The scenarios that the set requires and that failed.
+    /// The required scenarios that failed.
     broken: BTreeSet<String>,
     /// A row of the table in `docs/conformance.md`.
     row: String,
@@ -53,8 +53,8 @@ fn total(output: &str) -> Option<(u32, u32)> {
     Some((passed.parse().ok()?, failed.strip_suffix(" failed")?.parse().ok()?))
 }
 
-/// Asserts that the document has this row of its table; with `ADJUTANT_WRITE_DOCS` set it is put there. The last cell
-/// counts also what no revision requires, of which a check more or less depends on when things happen: it is not compared.
+/// Asserts that the document has this row of its table; with `ADJUTANT_WRITE_DOCS` set it is written there. The last
+/// cell also counts checks that no protocol version requires, which vary with timing: it is not compared.
 fn assert_documented(run: &Run) {
     let row = run.row.as_str();
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/conformance.md");
@@ -68,7 +68,7 @@ fn assert_documented(run: &Run) {
         "docs/conformance.md lacks this row, which ADJUTANT_WRITE_DOCS=1 would put there:\n{row}\n{}",
         run.finished
     );
-    // The first three cells say which run it was.
+    // The first three cells identify the run.
     let start: String = row.split_inclusive('|').take(4).collect();
     let lines = document.lines().map(|line| if line.starts_with(&start) { row } else { line });
     let written = lines.collect::<Vec<_>>().join("\n") + "\n";
@@ -76,10 +76,9 @@ fn assert_documented(run: &Run) {
     std::fs::write(path, written).unwrap();
 }
 
-/// The product, held against a list of what it does not have: a scenario that fails without standing there, or
-/// stands there without failing, fails the test.
+/// Runs the suite against the product and compares the failed scenarios with the expected ones, in both directions.
 fn check_product(revision: &str) {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let home = Home::new();
@@ -90,7 +89,7 @@ fn check_product(revision: &str) {
     assert_documented(&run);
 }
 
-/// The prompts of a person's own that the suite asks for and that are texts, as this person writes them.
+/// Writes the user's prompts that the suite requests and that are texts.
 fn write_prompts(home: &Home) {
     let argument =
         |name: &str| format!("  - name: {name}\n    description: Of the suite\n    required: true\n");
@@ -110,7 +109,7 @@ fn write_prompts(home: &Home) {
     }
 }
 
-/// The scenarios that the product is known to fail at a revision.
+/// The scenarios that the product is known to fail at a protocol version.
 fn expected(revision: &str) -> BTreeSet<String> {
     let file = format!("{}/tests/clients/expected-failures-{revision}.yml", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(file).unwrap();
@@ -118,10 +117,10 @@ fn expected(revision: &str) -> BTreeSet<String> {
     text.lines().filter_map(name).collect()
 }
 
-/// The product on stdin and stdout, behind a bridge that lends it HTTP: what it fails there is what it fails over HTTP,
-/// and the one scenario that is about HTTP alone.
+/// The product on stdin and stdout, with a bridge that adds HTTP: it fails what it fails over HTTP, and the one
+/// scenario about HTTP.
 fn check_over_stdio(revision: &str) {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let home = Home::new();
@@ -134,10 +133,10 @@ fn check_over_stdio(revision: &str) {
     assert_documented(&run);
 }
 
-/// The scenario that is about HTTP alone, and fails wherever there is none.
+/// The scenario about HTTP, which fails on any other transport.
 const ABOUT_HTTP: &str = "dns-rebinding-protection";
 
-/// Runs the suite against a server on stdin and stdout, behind the bridge.
+/// Runs the suite against a server on stdin and stdout, through the bridge.
 fn bridged(home: &Home, name: &str, revision: &str, server: &[&str]) -> Run {
     let bridge = format!("{}/tests/clients/stdio_bridge.mjs", env!("CARGO_MANIFEST_DIR"));
     let mut command = home.client(&node());
@@ -173,7 +172,7 @@ fn the_product_over_http_passes_the_suite_of_2026_07_28() {
 /// The fixture: every required scenario passes.
 #[cfg(feature = "fixture")]
 fn check_fixture(line: (&str, &str), set: &[&str]) {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let home = Home::new();
@@ -195,11 +194,11 @@ fn the_fixture_over_http_passes_the_suite_of_2026_07_28() {
     check_fixture(SUITE, &["--requirements", "2026-07-28"]);
 }
 
-/// The fixture on stdin and stdout: every scenario passes but the one about HTTP and those in `partly`, of which some checks
-/// are.
+/// The fixture on stdin and stdout: every scenario passes but the one about HTTP and those in `partly`, of which some
+/// checks pass.
 #[cfg(feature = "fixture")]
 fn check_fixture_over_stdio(revision: &str, partly: &[&str]) {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let run = bridged(&Home::new(), "fixture over stdio", revision, &["fixture", "--stdio"]);
@@ -217,7 +216,7 @@ fn the_fixture_over_stdio_passes_the_suite_of_2025_11_25() {
 #[cfg(feature = "fixture")]
 #[test]
 fn the_fixture_over_stdio_passes_the_suite_of_2026_07_28() {
-    // Four of its thirty checks want a status of HTTP, or a header that disagrees with the body.
+    // Four of its thirty checks need a status of HTTP, or a header that contradicts the body.
     check_fixture_over_stdio("2026-07-28", &["server-stateless"]);
 }
 

@@ -1,5 +1,5 @@
-//! The documentation holds together: every link leads somewhere, every page is in the book, and what it calls a command
-//! of ours is one.
+//! The documentation is consistent: every link has a target, every page is in the book, and every documented command
+//! exists.
 
 mod protocol_reference;
 
@@ -14,7 +14,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every page of the repository that people read, from its root.
+/// Every page of the repository for readers, from its root.
 pub(crate) fn pages() -> Vec<PathBuf> {
     let in_folder = |folder: &Path| {
         let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -31,7 +31,7 @@ fn events(text: &str) -> Parser<'_> {
     Parser::new_ext(text, Options::ENABLE_TABLES)
 }
 
-/// The names by which the headings of a page are linked to, made as GitHub and mdBook make them.
+/// The link targets of the headings of a page, made as GitHub and mdBook make them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     let mut heading: Option<String> = None;
@@ -57,7 +57,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 #[test]
 fn every_link_of_the_documentation_has_a_target() {
     let mut broken = Vec::new();
-    let mut seen = 0;
+    let mut found = 0;
     for page in pages() {
         let text = std::fs::read_to_string(&page).unwrap();
         for event in events(&text) {
@@ -67,7 +67,7 @@ fn every_link_of_the_documentation_has_a_target() {
             if dest_url.contains("://") || dest_url.starts_with("mailto:") {
                 continue;
             }
-            seen += 1;
+            found += 1;
             let (file, anchor) = dest_url.split_once('#').map_or((&*dest_url, None), |(f, a)| (f, Some(a)));
             let target = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
             let there = match (anchor, std::fs::read_to_string(&target)) {
@@ -80,7 +80,7 @@ fn every_link_of_the_documentation_has_a_target() {
             }
         }
     }
-    assert!(seen > 20, "only {seen} links were found");
+    assert!(found > 20, "only {found} links were found");
     assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
 }
 
@@ -100,7 +100,7 @@ fn every_page_of_the_documentation_is_in_the_book() {
     assert_eq!(listed, there);
 }
 
-/// Words that stand in backquotes and begin with `adjutant` name commands that exist, with options that they take.
+/// Text in backquotes that begins with `adjutant` names commands that exist, with options that they accept.
 #[test]
 fn documented_commands_and_options_exist() {
     let home = Home::new();
@@ -113,7 +113,7 @@ fn documented_commands_and_options_exist() {
         });
         help.clone()
     };
-    // The map also speaks of commands that only the program itself gives.
+    // The map also names commands that only the program itself uses.
     for page in pages().into_iter().filter(|page| !page.ends_with("ARCHITECTURE.md")) {
         let text = std::fs::read_to_string(&page).unwrap();
         let shown = page.strip_prefix(root()).unwrap().display().to_string();
@@ -127,7 +127,7 @@ fn documented_commands_and_options_exist() {
             let is_name = |word: &&&str| {
                 word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && !word.starts_with('-')
             };
-            // `tasks list|show` stands for two commands; what a command takes is written in capitals.
+            // `tasks list|show` means two commands; arguments are in capitals.
             let mut commands: Vec<Vec<&str>> = vec![Vec::new()];
             for word in words.iter().take_while(|word| word.split('|').all(|part| is_name(&&part))) {
                 let more = commands.iter().flat_map(|command| {

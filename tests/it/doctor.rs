@@ -10,20 +10,20 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::support::processes::Frozen;
+use crate::support::processes::FrozenListener;
 use crate::support::serving::Serving;
-use crate::support::{DEADLINE, EndsHub, Home, wait};
+use crate::support::{DEADLINE, Home, StopHubOnDrop, wait};
 
-/// A home whose hub, if one is started, keeps its HTTP door shut and ends with the value.
-struct Clinic {
+/// A home whose hub, if one is started, has HTTP off and ends with the value.
+struct Fixture {
     home: Home,
 }
 
-impl Clinic {
+impl Fixture {
     fn new() -> Self {
-        let clinic = Self { home: Home::new() };
-        clinic.config("[http]\naddress = \"off\"\n");
-        clinic
+        let fixture = Self { home: Home::new() };
+        fixture.config("[http]\naddress = \"off\"\n");
+        fixture
     }
 
     fn config(&self, text: &str) {
@@ -39,20 +39,19 @@ impl Clinic {
         std::fs::set_permissions(self.file(name), std::fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// What `doctor --json` says with these arguments, and its exit code.
-    fn look(&self, arguments: &[&str]) -> Seen {
-        look_by(&mut self.home.adjutant(["doctor", "--json"].iter().chain(arguments)))
+    /// Runs `doctor --json` with these arguments.
+    fn run_doctor(&self, arguments: &[&str]) -> Report {
+        run_command(&mut self.home.adjutant(["doctor", "--json"].iter().chain(arguments)))
     }
 
     fn hub(&self) -> Option<Value> {
-        let told = self.home.run(["status", "--json"], "");
-        told.status.success().then(|| serde_json::from_str(&told.stdout).unwrap())
+        let output = self.home.run(["status", "--json"], "");
+        output.status.success().then(|| serde_json::from_str(&output.stdout).unwrap())
     }
 
     /// Puts a program on the `PATH` of the next command.
     fn program(&self, name: &str, script: &str) {
-        let file = self.home.write(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n"));
-        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        self.home.write_program(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n"));
     }
 
     /// The doctor, on a `PATH` of these programs and the system's.
@@ -63,7 +62,7 @@ impl Clinic {
     }
 }
 
-impl Drop for Clinic {
+impl Drop for Fixture {
     fn drop(&mut self) {
         let pid = self.hub().and_then(|hub| hub["pid"].as_i64());
         if let Some(pid) = pid.and_then(|pid| rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)) {
@@ -72,31 +71,31 @@ impl Drop for Clinic {
     }
 }
 
-/// What a doctor that was prepared says.
-fn look_by(command: &mut Command) -> Seen {
-    let told = command.stdin(Stdio::null()).output().unwrap();
-    let text = String::from_utf8(told.stdout).unwrap();
-    let said = serde_json::from_str(&text)
-        .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&told.stderr)));
-    Seen { said, code: told.status.code().unwrap() }
+/// Runs a prepared doctor command.
+fn run_command(command: &mut Command) -> Report {
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let json = serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)));
+    Report { json, code: output.status.code().unwrap() }
 }
 
-/// What the doctor said.
+/// The report of the doctor and its exit code.
 #[derive(Debug)]
-struct Seen {
-    said: Value,
+struct Report {
+    json: Value,
     code: i32,
 }
 
-impl Seen {
+impl Report {
     fn check(&self, id: &str) -> &Value {
-        let all = self.said["checks"].as_array().unwrap();
-        all.iter().find(|check| check["id"] == id).unwrap_or_else(|| panic!("no check {id}: {:#}", self.said))
+        let all = self.json["checks"].as_array().unwrap();
+        all.iter().find(|check| check["id"] == id).unwrap_or_else(|| panic!("no check {id}: {:#}", self.json))
     }
 
-    /// Asserts how a check ended and what its detail holds; what does not work needs a remedy.
+    /// Asserts the status of a check and a part of its detail; a warning or failure needs a remedy.
     #[track_caller]
-    fn is(&self, id: &str, status: &str, detail: &str) {
+    fn assert_check(&self, id: &str, status: &str, detail: &str) {
         let check = self.check(id);
         assert_eq!(check["status"], status, "{check:#}");
         assert!(check["detail"].as_str().unwrap().contains(detail), "{check:#}");
@@ -107,9 +106,9 @@ impl Seen {
 
 #[test]
 fn an_empty_home_passes_and_is_not_changed() {
-    let clinic = Clinic { home: Home::new() };
-    let seen = clinic.look(&[]);
-    let checks = seen.said["checks"].as_array().unwrap();
+    let fixture = Fixture { home: Home::new() };
+    let report = fixture.run_doctor(&[]);
+    let checks = report.json["checks"].as_array().unwrap();
     let ids: Vec<&str> = checks.iter().map(|check| check["id"].as_str().unwrap()).collect();
     for id in [
         "config",
@@ -137,136 +136,136 @@ fn an_empty_home_passes_and_is_not_changed() {
         assert_eq!(members, ["id", "status", "detail", "remedy", "fixable", "fixed"]);
         assert_ne!(check["status"], "fail", "{check:#}");
     }
-    assert_eq!(seen.code, 0);
-    assert!(!clinic.home.path().join(".adjutant").exists(), "looking made a home");
-    // For a person: a line each, and the count.
-    let told = clinic.home.run(["doctor"], "");
-    assert!(told.stdout.contains("ok       handshake.stdio"), "{}", told.stdout);
-    assert!(told.stderr.starts_with("0 failed, "), "{}", told.stderr);
+    assert_eq!(report.code, 0);
+    assert!(!fixture.home.path().join(".adjutant").exists(), "looking made a home");
+    // Without `--json`: a line for each check, and the count.
+    let output = fixture.home.run(["doctor"], "");
+    assert!(output.stdout.contains("ok       handshake.stdio"), "{}", output.stdout);
+    assert!(output.stderr.starts_with("0 failed, "), "{}", output.stderr);
 }
 
 #[test]
 fn files_that_other_users_may_read_are_found_and_fixed() {
-    let clinic = Clinic::new();
-    std::fs::write(clinic.file("token"), "t").unwrap();
-    clinic.mode("token", 0o644);
-    clinic.mode("config.toml", 0o666);
-    clinic.mode("", 0o755);
-    let seen = clinic.look(&[]);
-    seen.is("home.permissions", "fail", "token");
-    assert_eq!(seen.check("home.permissions")["fixable"], true);
-    assert_eq!((seen.code, &seen.said["status"]), (1, &json!("fail")));
-    let seen = clinic.look(&["--fix"]);
-    seen.is("home.permissions", "ok", "yours alone");
-    let fixed = seen.check("home.permissions")["fixed"].as_str().unwrap();
+    let fixture = Fixture::new();
+    std::fs::write(fixture.file("token"), "t").unwrap();
+    fixture.mode("token", 0o644);
+    fixture.mode("config.toml", 0o666);
+    fixture.mode("", 0o755);
+    let report = fixture.run_doctor(&[]);
+    report.assert_check("home.permissions", "fail", "token");
+    assert_eq!(report.check("home.permissions")["fixable"], true);
+    assert_eq!((report.code, &report.json["status"]), (1, &json!("fail")));
+    let report = fixture.run_doctor(&["--fix"]);
+    report.assert_check("home.permissions", "ok", "yours alone");
+    let fixed = report.check("home.permissions")["fixed"].as_str().unwrap();
     assert!(fixed.contains("token has mode 600 now"), "{fixed}");
-    let mode = |name: &str| std::fs::metadata(clinic.file(name)).unwrap().permissions().mode() & 0o777;
+    let mode = |name: &str| std::fs::metadata(fixture.file(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(""), mode("token"), mode("config.toml")), (0o700, 0o600, 0o600));
-    assert_eq!(clinic.look(&[]).check("home.permissions")["fixed"], Value::Null);
+    assert_eq!(fixture.run_doctor(&[]).check("home.permissions")["fixed"], Value::Null);
 }
 
 #[test]
 fn fix_removes_a_stale_socket_and_starts_a_hub() {
-    let clinic = Clinic::new();
-    drop(UnixListener::bind(clinic.file("hub.sock")).unwrap());
-    let seen = clinic.look(&[]);
-    seen.is("socket.permissions", "warn", "remains from a hub");
-    seen.is("hub", "skipped", "no hub runs");
-    let seen = clinic.look(&["--fix"]);
-    assert!(seen.check("socket.permissions")["fixed"].as_str().unwrap().starts_with("removed "));
-    seen.is("socket.permissions", "ok", "yours alone");
-    seen.is("hub", "ok", "runs");
-    assert_eq!(seen.check("hub")["fixed"], "started a hub");
-    seen.is("handshake.socket", "ok", "2026-07-28");
-    seen.is("handshake.stdio", "ok", "connect");
-    assert!(clinic.hub().is_some());
-    clinic.mode("hub.sock", 0o666);
-    clinic.look(&[]).is("socket.permissions", "fail", "others may open");
-    clinic.look(&["--fix"]).is("socket.permissions", "ok", "yours alone");
+    let fixture = Fixture::new();
+    drop(UnixListener::bind(fixture.file("hub.sock")).unwrap());
+    let report = fixture.run_doctor(&[]);
+    report.assert_check("socket.permissions", "warn", "remains from a hub");
+    report.assert_check("hub", "skipped", "no hub runs");
+    let report = fixture.run_doctor(&["--fix"]);
+    assert!(report.check("socket.permissions")["fixed"].as_str().unwrap().starts_with("removed "));
+    report.assert_check("socket.permissions", "ok", "yours alone");
+    report.assert_check("hub", "ok", "runs");
+    assert_eq!(report.check("hub")["fixed"], "started a hub");
+    report.assert_check("handshake.socket", "ok", "2026-07-28");
+    report.assert_check("handshake.stdio", "ok", "connect");
+    assert!(fixture.hub().is_some());
+    fixture.mode("hub.sock", 0o666);
+    fixture.run_doctor(&[]).assert_check("socket.permissions", "fail", "others may open");
+    fixture.run_doctor(&["--fix"]).assert_check("socket.permissions", "ok", "yours alone");
 }
 
 #[test]
 fn a_socket_of_another_program_is_named_and_kept() {
-    let clinic = Clinic::new();
-    let other = UnixListener::bind(clinic.file("hub.sock")).unwrap();
-    // Who connects is turned away, as by a program that is no hub.
+    let fixture = Fixture::new();
+    let other = UnixListener::bind(fixture.file("hub.sock")).unwrap();
+    // A connection is closed, as by a program that is not a hub.
     std::thread::spawn(move || other.incoming().for_each(drop));
-    let seen = clinic.look(&["--fix"]);
-    seen.is("socket.permissions", "fail", "another program listens there");
-    assert_eq!(seen.check("socket.permissions")["fixed"], Value::Null);
-    assert!(clinic.file("hub.sock").exists());
+    let report = fixture.run_doctor(&["--fix"]);
+    report.assert_check("socket.permissions", "fail", "another program listens there");
+    assert_eq!(report.check("socket.permissions")["fixed"], Value::Null);
+    assert!(fixture.file("hub.sock").exists());
 }
 
 #[test]
 fn frozen_programs_are_reported() {
-    let clinic = Clinic::new();
-    let places = [clinic.file("hub.sock"), clinic.home.path().join("wayland-7")];
-    let _frozen = places.map(|place| Frozen::at(&place));
+    let fixture = Fixture::new();
+    let places = [fixture.file("hub.sock"), fixture.home.path().join("wayland-7")];
+    let _frozen = places.map(|place| FrozenListener::at(&place));
     let screen =
-        [("WAYLAND_DISPLAY", "wayland-7"), ("XDG_RUNTIME_DIR", clinic.home.path().to_str().unwrap())];
-    let seen = look_by(clinic.with_programs().envs(screen));
-    seen.is("socket.permissions", "fail", "another program listens there");
-    seen.is("display", "warn", "it accepted no connection for 2 s");
+        [("WAYLAND_DISPLAY", "wayland-7"), ("XDG_RUNTIME_DIR", fixture.home.path().to_str().unwrap())];
+    let report = run_command(fixture.with_programs().envs(screen));
+    report.assert_check("socket.permissions", "fail", "another program listens there");
+    report.assert_check("display", "warn", "it accepted no connection for 2 s");
 }
 
 #[test]
 fn a_home_that_is_a_file_is_reported() {
     let home = Home::new();
     home.write(".adjutant", "");
-    let seen = look_by(&mut home.adjutant(["doctor", "--json"]));
-    seen.is("config", "fail", ".adjutant is not a folder");
-    assert!(seen.check("config")["remedy"].as_str().unwrap().contains("--home"), "{seen:?}");
+    let report = run_command(&mut home.adjutant(["doctor", "--json"]));
+    report.assert_check("config", "fail", ".adjutant is not a folder");
+    assert!(report.check("config")["remedy"].as_str().unwrap().contains("--home"), "{report:?}");
 }
 
 #[test]
 fn a_file_in_the_sockets_place_is_reported_and_kept() {
-    let clinic = Clinic::new();
-    std::fs::write(clinic.file("hub.sock"), "mine").unwrap();
-    let seen = clinic.look(&["--fix"]);
-    seen.is("socket.permissions", "fail", "in the way");
-    assert_eq!(std::fs::read_to_string(clinic.file("hub.sock")).unwrap(), "mine");
-    // The hub could not be started either, and that is said.
-    let fixed = seen.check("hub")["fixed"].as_str().unwrap();
+    let fixture = Fixture::new();
+    std::fs::write(fixture.file("hub.sock"), "mine").unwrap();
+    let report = fixture.run_doctor(&["--fix"]);
+    report.assert_check("socket.permissions", "fail", "in the way");
+    assert_eq!(std::fs::read_to_string(fixture.file("hub.sock")).unwrap(), "mine");
+    // The hub could not be started either, and that is reported.
+    let fixed = report.check("hub")["fixed"].as_str().unwrap();
     assert!(fixed.starts_with("could not start a hub: "), "{fixed}");
 }
 
 #[test]
 fn the_http_check_uses_the_token() {
-    let clinic = Clinic::new();
-    clinic.config("[http]\naddress = \"127.0.0.1:0\"\n");
-    assert!(clinic.home.run(["serve", "--background"], "").status.success());
-    let seen = clinic.look(&[]);
-    seen.is("handshake.http", "ok", "2025-11-25 and 2026-07-28");
-    seen.is("port", "ok", "the hub listens on 127.0.0.1:");
-    std::fs::write(clinic.file("token"), "another\n").unwrap();
-    clinic.look(&[]).is("handshake.http", "fail", "status 401");
-    std::fs::remove_file(clinic.file("token")).unwrap();
-    clinic.look(&[]).is("handshake.http", "fail", "the token cannot be read");
+    let fixture = Fixture::new();
+    fixture.config("[http]\naddress = \"127.0.0.1:0\"\n");
+    assert!(fixture.home.run(["serve", "--background"], "").status.success());
+    let report = fixture.run_doctor(&[]);
+    report.assert_check("handshake.http", "ok", "2025-11-25 and 2026-07-28");
+    report.assert_check("port", "ok", "the hub listens on 127.0.0.1:");
+    std::fs::write(fixture.file("token"), "another\n").unwrap();
+    fixture.run_doctor(&[]).assert_check("handshake.http", "fail", "status 401");
+    std::fs::remove_file(fixture.file("token")).unwrap();
+    fixture.run_doctor(&[]).assert_check("handshake.http", "fail", "the token cannot be read");
 }
 
 #[test]
 fn the_http_check_of_an_open_hub_uses_no_token() {
-    let clinic = Clinic::new();
-    clinic.config("[http]\naddress = \"127.0.0.1:0\"\n");
+    let fixture = Fixture::new();
+    fixture.config("[http]\naddress = \"127.0.0.1:0\"\n");
     let demo = ["serve", "--background", "--demo", "--auth", "none"];
-    assert!(clinic.home.run(demo, "").status.success());
-    // It asks for no token and made none.
-    clinic.look(&[]).is("handshake.http", "ok", "2025-11-25 and 2026-07-28");
+    assert!(fixture.home.run(demo, "").status.success());
+    // It needs no token and made none.
+    fixture.run_doctor(&[]).assert_check("handshake.http", "ok", "2025-11-25 and 2026-07-28");
 }
 
 /// Answers on the socket as a hub of another version does, and holds the home's lock until it is dropped.
-fn other_hub(clinic: &Clinic, answers: bool) -> std::fs::File {
-    let lock = std::fs::File::create(clinic.file("hub.lock")).unwrap();
+fn fake_hub_of_another_version(fixture: &Fixture, answers: bool) -> std::fs::File {
+    let lock = std::fs::File::create(fixture.file("hub.lock")).unwrap();
     std::fs::write(
-        clinic.file("hub.lock"),
-        json!({"pid": 4242, "adjutant": "0.0.9", "http": null, "socket": clinic.file("hub.sock")})
+        fixture.file("hub.lock"),
+        json!({"pid": 4242, "adjutant": "0.0.9", "http": null, "socket": fixture.file("hub.sock")})
             .to_string(),
     )
     .unwrap();
-    clinic.mode("hub.lock", 0o600);
+    fixture.mode("hub.lock", 0o600);
     lock.lock().unwrap();
-    let listener = UnixListener::bind(clinic.file("hub.sock")).unwrap();
-    clinic.mode("hub.sock", 0o600);
+    let listener = UnixListener::bind(fixture.file("hub.sock")).unwrap();
+    fixture.mode("hub.sock", 0o600);
     std::thread::spawn(move || {
         let mut kept = Vec::new();
         for stream in listener.incoming() {
@@ -287,115 +286,118 @@ fn other_hub(clinic: &Clinic, answers: bool) -> std::fs::File {
 
 #[test]
 fn a_hub_of_another_version_is_named() {
-    let clinic = Clinic::new();
-    let _lock = other_hub(&clinic, true);
-    let seen = clinic.look(&[]);
-    seen.is("hub", "warn", "adjutant 0.0.9 runs (pid 4242)");
-    assert!(seen.check("hub")["remedy"].as_str().unwrap().contains("kill 4242"));
-    let alone = clinic.home.run([""; 0], "").stdout;
+    let fixture = Fixture::new();
+    let _lock = fake_hub_of_another_version(&fixture, true);
+    let report = fixture.run_doctor(&[]);
+    report.assert_check("hub", "warn", "adjutant 0.0.9 runs (pid 4242)");
+    assert!(report.check("hub")["remedy"].as_str().unwrap().contains("kill 4242"));
+    let alone = fixture.home.run([""; 0], "").stdout;
     assert!(alone.contains("the hub runs (pid 4242, version 0.0.9)"), "{alone}");
-    // It says hello and nothing else.
-    seen.is("handshake.socket", "fail", "answer");
+    // It sends its hello and nothing else.
+    report.assert_check("handshake.socket", "fail", "answer");
 }
 
 #[test]
 fn a_silent_hub_and_silent_programs_do_not_hang_the_doctor() {
-    let clinic = Clinic::new();
-    let _lock = other_hub(&clinic, false);
-    clinic.program("codex", "exec sleep 600");
-    clinic.program("silent", "exec sleep 600");
+    let fixture = Fixture::new();
+    let _lock = fake_hub_of_another_version(&fixture, false);
+    fixture.program("codex", "exec sleep 600");
+    fixture.program("silent", "exec sleep 600");
     let begun = Instant::now();
-    let seen = look_by(clinic.with_programs().args(["--program", "bin/silent"]));
+    let report = run_command(fixture.with_programs().args(["--program", "bin/silent"]));
     assert!(begun.elapsed() < Duration::from_secs(45), "{:?}", begun.elapsed());
-    seen.is("hub", "fail", "does not answer");
-    seen.is("runner.codex", "fail", "longer than");
-    seen.is("stdout.purity", "fail", "longer than");
-    seen.is("clock", "ok", "");
-    assert_eq!(seen.code, 1);
+    report.assert_check("hub", "fail", "does not answer");
+    report.assert_check("runner.codex", "fail", "longer than");
+    report.assert_check("stdout.purity", "fail", "longer than");
+    report.assert_check("clock", "ok", "");
+    assert_eq!(report.code, 1);
 }
 
 #[test]
 fn a_wrapper_that_writes_to_stdout_is_found() {
-    let clinic = Clinic::new();
+    let fixture = Fixture::new();
     let own = env!("CARGO_BIN_EXE_adjutant");
-    clinic.program("talks", &format!("echo 'Welcome back!'\nexec {own} \"$@\""));
-    let seen = clinic.look(&["--program", "bin/talks"]);
-    seen.is("stdout.purity", "fail", "\"Welcome back!\"");
-    clinic.program("breaks", "echo 'no such thing' >&2\nexit 3");
-    let seen = clinic.look(&["--program", "bin/breaks"]);
-    seen.is("handshake.stdio", "fail", "it ended with code 3: no such thing");
-    clinic.look(&[]).is("stdout.purity", "ok", "nothing else");
+    fixture.program("talks", &format!("echo 'Welcome back!'\nexec {own} \"$@\""));
+    let report = fixture.run_doctor(&["--program", "bin/talks"]);
+    report.assert_check("stdout.purity", "fail", "\"Welcome back!\"");
+    fixture.program("breaks", "echo 'no such thing' >&2\nexit 3");
+    let report = fixture.run_doctor(&["--program", "bin/breaks"]);
+    report.assert_check("handshake.stdio", "fail", "it ended with code 3: no such thing");
+    fixture.run_doctor(&[]).assert_check("stdout.purity", "ok", "nothing else");
 }
 
 #[test]
 fn a_codex_other_than_the_runners_is_named() {
-    let clinic = Clinic::new();
-    let own = clinic.home.write("own/codex", "#!/bin/sh\necho 'codex-cli 0.153.4'\n");
-    std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let fixture = Fixture::new();
+    let own = fixture.home.write_program("own/codex", "#!/bin/sh\necho 'codex-cli 0.153.4'\n");
     let text = format!("[http]\naddress = \"off\"\n[codex]\nbackend = \"mcp-server\"\nprogram = {own:?}\n");
-    clinic.config(&text);
-    let look = || look_by(&mut clinic.with_programs());
-    look().is("runner.codex", "ok", "0.153.4 for sessions only, driven by its mcp-server");
-    clinic.program("codex", "echo 'codex-cli 0.169.0'");
-    look().is("runner.codex", "warn", "codex-cli 0.169.0; sessions have 0.153.4, driven by its mcp-server");
-    std::fs::remove_file(clinic.home.path().join("bin/codex")).unwrap();
+    fixture.config(&text);
+    let run_doctor = || run_command(&mut fixture.with_programs());
+    run_doctor().assert_check("runner.codex", "ok", "0.153.4 for sessions only, driven by its mcp-server");
+    fixture.program("codex", "echo 'codex-cli 0.169.0'");
+    run_doctor().assert_check(
+        "runner.codex",
+        "warn",
+        "codex-cli 0.169.0; sessions have 0.153.4, driven by its mcp-server",
+    );
+    std::fs::remove_file(fixture.home.path().join("bin/codex")).unwrap();
     std::fs::remove_file(own).unwrap();
-    look().is("runner.codex", "fail", "codex was not found at `");
+    run_doctor().assert_check("runner.codex", "fail", "codex was not found at `");
 }
 
 #[test]
 fn runners_are_listed_with_version_backend_and_login() {
-    let clinic = Clinic::new();
-    let seen = look_by(&mut clinic.with_programs());
-    seen.is("runner.codex", "skipped", "not installed");
-    seen.is("runners", "warn", "none is installed");
-    clinic.program("codex", "echo 'codex-cli 0.169.0'");
-    clinic.program("gemini", "exit 7");
-    clinic.program("copilot", "printf 'GitHub Copilot CLI 1.0.102.\nRun it.\n'");
-    let seen = look_by(&mut clinic.with_programs());
-    seen.is("runner.codex", "warn", "codex-cli 0.169.0, driven by its app-server, not logged in");
-    assert!(seen.check("runner.codex")["remedy"].as_str().unwrap().contains("codex login"));
-    seen.is("runner.gemini", "fail", "exit code 7");
-    let copilot = seen.check("runner.copilot")["detail"].as_str().unwrap();
+    let fixture = Fixture::new();
+    let report = run_command(&mut fixture.with_programs());
+    report.assert_check("runner.codex", "skipped", "not installed");
+    report.assert_check("runners", "warn", "none is installed");
+    fixture.program("codex", "echo 'codex-cli 0.169.0'");
+    fixture.program("gemini", "exit 7");
+    fixture.program("copilot", "printf 'GitHub Copilot CLI 1.0.102.\nRun it.\n'");
+    let report = run_command(&mut fixture.with_programs());
+    report.assert_check("runner.codex", "warn", "codex-cli 0.169.0, driven by its app-server, not logged in");
+    assert!(report.check("runner.codex")["remedy"].as_str().unwrap().contains("codex login"));
+    report.assert_check("runner.gemini", "fail", "exit code 7");
+    let copilot = report.check("runner.copilot")["detail"].as_str().unwrap();
     assert!(copilot.starts_with("GitHub Copilot CLI 1.0.102, "), "{copilot}");
-    seen.is("runners", "ok", "3 of 5");
-    let keyed = look_by(clinic.with_programs().env("OPENAI_API_KEY", "sk-secret"));
-    keyed.is("runner.codex", "ok", "logged in by OPENAI_API_KEY");
-    assert!(!keyed.said.to_string().contains("sk-secret"));
-    clinic.home.write(".codex/auth.json", r#"{"OPENAI_API_KEY": null, "tokens": {"id_token": "secret"}}"#);
-    clinic.program("codex", "echo 'codex-cli 0.77.1'");
-    let seen = look_by(&mut clinic.with_programs());
-    seen.is("runner.codex", "ok", "codex-cli 0.77.1, driven by its mcp-server, logged in");
-    clinic.config("[http]\naddress = \"off\"\n[codex]\nbackend = \"app-server\"\n[[runners]]\nname = \"codex\"\n[[runners]]\nname = \"claude\"\nprogram = \"/nowhere/claude\"\n");
-    let seen = look_by(&mut clinic.with_programs());
-    seen.is("runner.codex", "fail", "has no `app-server`");
-    seen.is("runner.claude", "fail", "/nowhere/claude is not a program");
+    report.assert_check("runners", "ok", "3 of 5");
+    let keyed = run_command(fixture.with_programs().env("OPENAI_API_KEY", "sk-secret"));
+    keyed.assert_check("runner.codex", "ok", "logged in by OPENAI_API_KEY");
+    assert!(!keyed.json.to_string().contains("sk-secret"));
+    fixture.home.write(".codex/auth.json", r#"{"OPENAI_API_KEY": null, "tokens": {"id_token": "secret"}}"#);
+    fixture.program("codex", "echo 'codex-cli 0.77.1'");
+    let report = run_command(&mut fixture.with_programs());
+    report.assert_check("runner.codex", "ok", "codex-cli 0.77.1, driven by its mcp-server, logged in");
+    fixture.config("[http]\naddress = \"off\"\n[codex]\nbackend = \"app-server\"\n[[runners]]\nname = \"codex\"\n[[runners]]\nname = \"claude\"\nprogram = \"/nowhere/claude\"\n");
+    let report = run_command(&mut fixture.with_programs());
+    report.assert_check("runner.codex", "fail", "has no `app-server`");
+    report.assert_check("runner.claude", "fail", "/nowhere/claude is not a program");
 }
 
 #[test]
 fn a_broken_database_is_found_and_not_changed() {
-    let clinic = Clinic::new();
-    assert!(clinic.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
-    clinic.look(&[]).is("database", "ok", "sound");
-    let mut bytes = std::fs::read(clinic.file("adjutant.db")).unwrap();
+    let fixture = Fixture::new();
+    assert!(fixture.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
+    fixture.run_doctor(&[]).assert_check("database", "ok", "sound");
+    let mut bytes = std::fs::read(fixture.file("adjutant.db")).unwrap();
     let length = bytes.len();
     assert!(length > 3 * 4096, "{length}");
     bytes[2 * 4096..length].fill(0x5a);
-    std::fs::write(clinic.file("adjutant.db"), &bytes).unwrap();
-    clinic.look(&[]).is("database", "fail", "");
-    assert_eq!(std::fs::read(clinic.file("adjutant.db")).unwrap(), bytes);
-    std::fs::write(clinic.file("adjutant.db"), "this is no database at all, however long one looks at it")
+    std::fs::write(fixture.file("adjutant.db"), &bytes).unwrap();
+    fixture.run_doctor(&[]).assert_check("database", "fail", "");
+    assert_eq!(std::fs::read(fixture.file("adjutant.db")).unwrap(), bytes);
+    std::fs::write(fixture.file("adjutant.db"), "this is no database at all, however long one looks at it")
         .unwrap();
-    clinic.look(&[]).is("database", "fail", "database");
+    fixture.run_doctor(&[]).assert_check("database", "fail", "database");
 }
 
 #[test]
 fn each_database_fault_has_its_own_remedy() {
-    let clinic = Clinic::new();
-    assert!(clinic.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
-    let remedy = |seen: &Seen| seen.check("database")["remedy"].as_str().unwrap().to_owned();
+    let fixture = Fixture::new();
+    assert!(fixture.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
+    let remedy = |report: &Report| report.check("database")["remedy"].as_str().unwrap().to_owned();
     let sql = |script: &str| {
-        let file = clinic.file("adjutant.db");
+        let file = fixture.file("adjutant.db");
         let done = Command::new("python3")
             .args(["-c", &format!("import sqlite3, sys\ndb = sqlite3.connect({file:?})\n{script}")])
             .stdin(Stdio::piped())
@@ -403,74 +405,75 @@ fn each_database_fault_has_its_own_remedy() {
             .spawn();
         done.unwrap()
     };
-    // It holds the file until its stdin ends.
+    // It keeps the file locked until its stdin ends.
     let mut holder = sql(
         "db.execute('PRAGMA locking_mode = EXCLUSIVE')\ndb.execute('BEGIN EXCLUSIVE')\nprint('held', flush=True)\nsys.stdin.read()",
     );
     let mut word = String::new();
     BufReader::new(holder.stdout.take().unwrap()).read_line(&mut word).unwrap();
     assert_eq!(word, "held\n");
-    let seen = clinic.look(&[]);
-    seen.is("database", "fail", "another program has locked it");
-    assert!(remedy(&seen).starts_with("end that program"), "{seen:?}");
+    let report = fixture.run_doctor(&[]);
+    report.assert_check("database", "fail", "another program has locked it");
+    assert!(remedy(&report).starts_with("end that program"), "{report:?}");
     drop(holder.stdin.take());
     assert!(holder.wait().unwrap().success());
     let newer = sql(
         "db.execute('INSERT INTO _sqlx_migrations SELECT version + 1000000, description, installed_on, success, checksum, execution_time FROM _sqlx_migrations ORDER BY version DESC LIMIT 1')\ndb.commit()",
     );
     assert!(newer.wait_with_output().unwrap().status.success());
-    let seen = clinic.look(&[]);
-    seen.is("database", "fail", "a newer adjutant wrote it");
-    assert!(remedy(&seen).starts_with("start that version"), "{seen:?}");
-    clinic.config("database = \"postgres://ann@127.0.0.1:1/rows\"\n");
-    let seen = clinic.look(&[]);
-    seen.is("database", "fail", "cannot be reached");
-    assert!(remedy(&seen).starts_with("start its server"), "{seen:?}");
+    let report = fixture.run_doctor(&[]);
+    report.assert_check("database", "fail", "a newer adjutant wrote it");
+    assert!(remedy(&report).starts_with("start that version"), "{report:?}");
+    fixture.config("database = \"postgres://ann@127.0.0.1:1/rows\"\n");
+    let report = fixture.run_doctor(&[]);
+    report.assert_check("database", "fail", "cannot be reached");
+    assert!(remedy(&report).starts_with("start its server"), "{report:?}");
 }
 
 #[test]
 fn a_hub_with_a_broken_database_still_reports_its_state() {
-    let clinic = Clinic::new();
-    std::fs::write(clinic.file("adjutant.db"), [0x5a; 8192]).unwrap();
-    clinic.mode("adjutant.db", 0o600);
-    let seen = clinic.look(&["--fix"]);
-    seen.is("hub", "ok", "runs");
-    seen.is("handshake.socket", "ok", "2026-07-28");
-    seen.is("database", "fail", "not a database");
-    // Nobody waits for a pool that tries again and again.
+    let fixture = Fixture::new();
+    std::fs::write(fixture.file("adjutant.db"), [0x5a; 8192]).unwrap();
+    fixture.mode("adjutant.db", 0o600);
+    let report = fixture.run_doctor(&["--fix"]);
+    report.assert_check("hub", "ok", "runs");
+    report.assert_check("handshake.socket", "ok", "2026-07-28");
+    report.assert_check("database", "fail", "not a database");
+    // The command does not wait for a pool that retries again and again.
     let begun = Instant::now();
-    let told = clinic.home.run(["tasks", "list"], "");
-    assert!(!told.status.success() && told.stderr.contains("store does not answer"), "{told}");
-    assert!(begun.elapsed() < Duration::from_secs(9), "{told}");
+    let output = fixture.home.run(["tasks", "list"], "");
+    assert!(!output.status.success() && output.stderr.contains("store does not answer"), "{output}");
+    assert!(begun.elapsed() < Duration::from_secs(9), "{output}");
 }
 
 #[test]
 fn a_display_that_does_not_answer_is_reported() {
-    let clinic = Clinic::new();
-    let look = |variables: &[(&str, &str)]| look_by(clinic.with_programs().envs(variables.iter().copied()));
-    look(&[("DISPLAY", ":7777")]).is("display", "warn", ":7777 does not answer");
-    look(&[("DISPLAY", "nonsense")]).is("display", "warn", "not a valid display name");
-    let _compositor = UnixListener::bind(clinic.home.path().join("wayland-7")).unwrap();
-    let folder = clinic.home.path().to_str().unwrap();
+    let fixture = Fixture::new();
+    let run_doctor =
+        |variables: &[(&str, &str)]| run_command(fixture.with_programs().envs(variables.iter().copied()));
+    run_doctor(&[("DISPLAY", ":7777")]).assert_check("display", "warn", ":7777 does not answer");
+    run_doctor(&[("DISPLAY", "nonsense")]).assert_check("display", "warn", "not a valid display name");
+    let _compositor = UnixListener::bind(fixture.home.path().join("wayland-7")).unwrap();
+    let folder = fixture.home.path().to_str().unwrap();
     let both = [("DISPLAY", ":7777"), ("WAYLAND_DISPLAY", "wayland-7"), ("XDG_RUNTIME_DIR", folder)];
-    look(&both).is("display", "ok", "wayland-7, where this command runs");
+    run_doctor(&both).assert_check("display", "ok", "wayland-7, where this command runs");
 }
 
 #[test]
 fn processes_without_a_supervisor_are_found_and_ended() {
-    let clinic = Clinic::new();
+    let fixture = Fixture::new();
     let record = json!({"supervisor": 4_000_001, "runner": 4_000_002, "runner_start": 1, "mark": "00ff"});
-    clinic.home.write(".adjutant/spool/tasks/one/run-1/run.json", record.to_string());
-    clinic.home.write(".adjutant/spool/tasks/one/run-1/lock", "");
-    clinic.mode("spool", 0o700);
+    fixture.home.write(".adjutant/spool/tasks/one/run-1/run.json", record.to_string());
+    fixture.home.write(".adjutant/spool/tasks/one/run-1/lock", "");
+    fixture.mode("spool", 0o700);
     let mut left = Command::new("sleep").arg("600").env("ADJUTANT_RUN", "00ff").spawn().unwrap();
     let stranger = Command::new("sleep").arg("600").env("ADJUTANT_RUN", "00fe").spawn();
     let mut stranger = stranger.unwrap();
-    let seen = clinic.look(&[]);
-    seen.is("runs", "fail", "without a supervisor: 1, in runs: 1");
-    let seen = clinic.look(&["--fix"]);
-    seen.is("runs", "ok", "");
-    assert!(seen.check("runs")["fixed"].as_str().unwrap().starts_with("ended "), "{:#}", seen.said);
+    let report = fixture.run_doctor(&[]);
+    report.assert_check("runs", "fail", "without a supervisor: 1, in runs: 1");
+    let report = fixture.run_doctor(&["--fix"]);
+    report.assert_check("runs", "ok", "");
+    assert!(report.check("runs")["fixed"].as_str().unwrap().starts_with("ended "), "{:#}", report.json);
     wait(&mut left, DEADLINE);
     assert!(stranger.try_wait().unwrap().is_none(), "a process of another run was ended");
     stranger.kill().unwrap();
@@ -479,73 +482,78 @@ fn processes_without_a_supervisor_are_found_and_ended() {
 
 #[test]
 fn a_taken_port_a_late_clock_and_an_old_service_are_found() {
-    let clinic = Clinic::new();
+    let fixture = Fixture::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
-    clinic.config(&format!("[http]\naddress = \"{address}\"\n"));
-    clinic.look(&[]).is("port", "fail", &format!("another program listens on {address}"));
+    fixture.config(&format!("[http]\naddress = \"{address}\"\n"));
+    fixture.run_doctor(&[]).assert_check("port", "fail", &format!("another program listens on {address}"));
     drop(taken);
-    clinic.look(&[]).is("port", "ok", "is free");
+    fixture.run_doctor(&[]).assert_check("port", "ok", "is free");
 
-    let lock = std::fs::File::create(clinic.file("hub.lock")).unwrap();
-    clinic.mode("hub.lock", 0o600);
+    let lock = std::fs::File::create(fixture.file("hub.lock")).unwrap();
+    fixture.mode("hub.lock", 0o600);
     lock.set_modified(SystemTime::now() + Duration::from_hours(30)).unwrap();
-    clinic.look(&[]).is("clock", "fail", "hub.lock was written");
+    fixture.run_doctor(&[]).assert_check("clock", "fail", "hub.lock was written");
     lock.set_modified(SystemTime::now()).unwrap();
-    clinic.look(&[]).is("clock", "ok", "");
+    fixture.run_doctor(&[]).assert_check("clock", "ok", "");
 
-    clinic.home.write(
+    fixture.home.write(
         ".config/systemd/user/adjutant.service",
         "# Written by `adjutant service install`; of another day.\n",
     );
-    clinic.look(&[]).is("service", "warn", "another version");
+    fixture.run_doctor(&[]).assert_check("service", "warn", "another version");
 }
 
 #[test]
 fn an_unreadable_configuration_is_the_only_finding() {
-    let clinic = Clinic::new();
-    clinic.config("[http]\nadress = \"off\"\n");
-    let seen = clinic.look(&[]);
-    assert_eq!(seen.said["checks"].as_array().unwrap().len(), 1);
-    seen.is("config", "fail", "adress");
-    assert_eq!(seen.code, 1);
-    clinic.config("");
-    assert!(Path::new(&clinic.look(&[]).said["home"].as_str().unwrap()).is_absolute());
+    let fixture = Fixture::new();
+    fixture.config("[http]\nadress = \"off\"\n");
+    let report = fixture.run_doctor(&[]);
+    assert_eq!(report.json["checks"].as_array().unwrap().len(), 1);
+    report.assert_check("config", "fail", "adress");
+    assert_eq!(report.code, 1);
+    fixture.config("");
+    assert!(Path::new(&fixture.run_doctor(&[]).json["home"].as_str().unwrap()).is_absolute());
 }
 
 #[test]
 fn clients_are_checked_by_the_entry_named_adjutant() {
-    let clinic = Clinic::new();
-    let look = || clinic.look(&[]);
-    // A word in a comment, a project's path or another server's argument is no entry.
-    clinic.home.write(
+    let fixture = Fixture::new();
+    let run_doctor = || fixture.run_doctor(&[]);
+    // A word in a comment, a project's path or another server's argument is not an entry.
+    fixture.home.write(
         ".codex/config.toml",
         "# once had adjutant\n[projects.\"/home/me/adjutant\"]\ntrust_level = \"trusted\"\n",
     );
-    clinic
+    fixture
         .home
         .write(".cursor/mcp.json", r#"{"mcpServers": {"other": {"command": "/opt/adjutant/bin/other"}}}"#);
-    look().is("clients", "warn", "none is connected; found: Codex, Cursor");
-    assert!(clinic.home.run(["install", "codex", "--yes"], "").status.success());
-    look().is("clients", "ok", "connected: Codex; not connected: Cursor");
-    clinic.home.write(
+    run_doctor().assert_check("clients", "warn", "none is connected; found: Codex, Cursor");
+    assert!(fixture.home.run(["install", "codex", "--yes"], "").status.success());
+    run_doctor().assert_check("clients", "ok", "connected: Codex; not connected: Cursor");
+    fixture.home.write(
         ".cursor/mcp.json",
         r#"{"mcpServers": {"adjutant": {"command": "/nowhere/adjutant", "args": ["connect"]}}}"#,
     );
-    look().is(
+    run_doctor().assert_check(
         "clients",
         "fail",
         "these clients start a program that does not exist: Cursor starts /nowhere/adjutant",
     );
-    clinic
-        .home
-        .write(".cursor/mcp.json", r#"{"mcpServers": {"adjutant": {"command": "desk", "args": ["serve"]}}}"#);
-    look().is("clients", "warn", "another server has the name adjutant: Cursor (desk serve)");
+    fixture.home.write(
+        ".cursor/mcp.json",
+        r#"{"mcpServers": {"adjutant": {"command": "other", "args": ["serve"]}}}"#,
+    );
+    run_doctor().assert_check(
+        "clients",
+        "warn",
+        "another server has the name adjutant: Cursor (other serve)",
+    );
     let own = json!({"mcpServers": {"adjutant": {"command": "adjutant", "args": ["connect", "prompts"]}}});
-    clinic.home.write(".cursor/mcp.json", own.to_string());
-    look().is("clients", "ok", "connected: Codex, Cursor; with a changed entry: Cursor");
-    clinic.home.write(".cursor/mcp.json", "{\"mcpServers\": ");
-    look().is("clients", "fail", "mcp.json");
+    fixture.home.write(".cursor/mcp.json", own.to_string());
+    run_doctor().assert_check("clients", "ok", "connected: Codex, Cursor; with a changed entry: Cursor");
+    fixture.home.write(".cursor/mcp.json", "{\"mcpServers\": ");
+    run_doctor().assert_check("clients", "fail", "mcp.json");
 }
 
 #[test]
@@ -554,12 +562,12 @@ fn probes_of_the_doctor_do_not_count_as_clients_or_activity() {
     let hub = Serving::open_hub(&home);
     let address = hub.url("").trim_start_matches("http://").to_owned();
     home.write(".adjutant/config.toml", format!("[http]\naddress = \"{address}\"\nauth = \"none\"\n"));
-    let clinic = Clinic { home };
-    clinic.look(&[]).is("handshake.http", "ok", "speaks 2025-11-25");
-    // Who calls without a session is shown for some minutes.
-    let told = clinic.home.run(["status"], "").stdout;
-    assert!(told.contains("\ncheck    adjutant doctor ") && !told.contains("\nclient "), "{told}");
-    assert!(clinic.home.run([""; 0], "").stdout.contains("0 clients"), "{told}");
+    let fixture = Fixture { home };
+    fixture.run_doctor(&[]).assert_check("handshake.http", "ok", "speaks 2025-11-25");
+    // A caller without a session is listed for some minutes.
+    let output = fixture.home.run(["status"], "").stdout;
+    assert!(output.contains("\ncheck    adjutant doctor ") && !output.contains("\nclient "), "{output}");
+    assert!(fixture.home.run([""; 0], "").stdout.contains("0 clients"), "{output}");
     let page = hub.page("/");
     assert!(page.contains("adjutant doctor") && page.contains("a check"), "{page}");
     assert!(
@@ -578,13 +586,13 @@ fn settings_that_need_a_restart_are_named() {
         "[questions]\nkeep_days = 5\n[ntfy]\nserver = \"https://ntfy.example\"\ntopic = \"a\"\n",
     );
     let hub = Serving::open_hub(&home);
-    let clinic = Clinic { home };
-    let (status, page) = (|| clinic.home.run(["status"], "").stdout, || hub.page("/settings"));
+    let fixture = Fixture { home };
+    let (status, page) = (|| fixture.home.run(["status"], "").stdout, || hub.page("/settings"));
     assert!(!status().contains("restart") && !page().contains("Pending restart"));
-    clinic.look(&[]).is("config", "ok", "can be read");
-    // A flag decides about auth, and toolsets are switched at once: neither waits.
+    fixture.run_doctor(&[]).assert_check("config", "ok", "can be read");
+    // The authentication follows a flag, and toolsets switch at once: neither needs a restart.
     let changed = "[http]\nauth = \"token\"\n[toolsets]\ncodex = false\n[questions]\nkeep_days = 6\n";
-    clinic.home.write(".adjutant/config.toml", changed);
+    fixture.home.write(".adjutant/config.toml", changed);
     let end = Instant::now() + DEADLINE;
     while !status().contains("these need a restart: ntfy.server, ntfy.topic, questions.keep_days\n") {
         assert!(Instant::now() < end, "{}", status());
@@ -594,12 +602,12 @@ fn settings_that_need_a_restart_are_named() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("href=\"#http.auth\"") && !shown.contains("href=\"#toolsets.codex\""), "{shown}");
-    clinic.look(&[]).is("config", "warn", "ntfy.server, ntfy.topic, questions.keep_days");
-    clinic.home.write(".adjutant/config.toml", "[questions\n");
+    fixture.run_doctor(&[]).assert_check("config", "warn", "ntfy.server, ntfy.topic, questions.keep_days");
+    fixture.home.write(".adjutant/config.toml", "[questions\n");
     while !page().contains("The file cannot be read") {
         assert!(Instant::now() < end, "{}", page());
     }
-    clinic.home.write(
+    fixture.home.write(
         ".adjutant/config.toml",
         "[questions]\nkeep_days = 5\n[ntfy]\nserver = \"https://ntfy.example\"\ntopic = \"a\"\n",
     );
@@ -613,9 +621,9 @@ fn settings_that_need_a_restart_are_named() {
 fn a_complete_machine_passes_every_check() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[http]\naddress = \"127.0.0.1:0\"\n");
-    let clinic = Clinic { home };
-    let home = &clinic.home;
-    clinic.mode("", 0o700);
+    let fixture = Fixture { home };
+    let home = &fixture.home;
+    fixture.mode("", 0o700);
     for (name, version) in [
         ("codex", "codex-cli 0.169.0"),
         ("copilot", "GitHub Copilot CLI 1.0.102."),
@@ -623,31 +631,31 @@ fn a_complete_machine_passes_every_check() {
         ("gemini", "0.61.0"),
         ("opencode", "1.18.33"),
     ] {
-        clinic.program(name, &format!("echo '{version}'"));
+        fixture.program(name, &format!("echo '{version}'"));
     }
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), home.path().join("bin/adjutant")).unwrap();
     let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
     let run = |words: &[&str]| {
-        let told = home.adjutant(words).env("PATH", &path).stdin(Stdio::null()).output().unwrap();
-        assert!(told.status.success(), "{words:?}: {}", String::from_utf8_lossy(&told.stderr));
-        String::from_utf8(told.stdout).unwrap()
+        let output = home.adjutant(words).env("PATH", &path).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
     };
     assert!(run(&[]).contains("\n  adjutant install "));
     home.write(".adjutant/approval-passphrase", "");
-    clinic.mode("approval-passphrase", 0o600);
+    fixture.mode("approval-passphrase", 0o600);
     run(&["install", "--yes"]);
     run(&["serve", "--background"]);
-    let _hub = EndsHub(home);
+    let _hub = StopHubOnDrop(home);
     let keys = ["OPENAI_API_KEY", "GH_TOKEN", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"].map(|name| (name, "x"));
-    let seen = look_by(clinic.with_programs().envs(keys));
-    let checks = seen.said["checks"].as_array().unwrap();
+    let report = run_command(fixture.with_programs().envs(keys));
+    let checks = report.json["checks"].as_array().unwrap();
     for check in checks {
         assert!(check["status"] == "ok" || check["status"] == "skipped", "{check:#}");
     }
-    seen.is("clients", "ok", "connected: Claude Code, Codex, Copilot CLI, Gemini CLI, opencode");
-    seen.is("runners", "ok", "5 of 5");
+    report.assert_check("clients", "ok", "connected: Claude Code, Codex, Copilot CLI, Gemini CLI, opencode");
+    report.assert_check("runners", "ok", "5 of 5");
     for id in ["hub", "handshake.stdio", "handshake.socket", "handshake.http", "stdout.purity", "program"] {
-        assert_eq!(seen.check(id)["status"], "ok", "{id}");
+        assert_eq!(report.check(id)["status"], "ok", "{id}");
     }
     assert!(!run(&[]).contains("\n  adjutant install "), "it is installed already");
 }

@@ -1,4 +1,4 @@
-//! The HTTP door: who may come in, what is served to whom, and that nothing else is.
+//! HTTP: admission, what each client is served, and that nothing else is.
 
 mod assistant;
 mod authentication;

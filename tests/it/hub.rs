@@ -1,6 +1,7 @@
-//! The hub as a process and the relay to it: starting, stopping, dying, and who is told what.
+//! The hub as a process and the relay to it: start, stop, crash, and their messages.
 //!
-//! That another user's connection is turned away cannot be tested by one user; the modes of folder and socket are.
+//! A test with one user cannot check that another user's connection is rejected; it checks the modes of folder and
+//! socket.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
@@ -14,15 +15,15 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde_json::{Value, json};
 
-use crate::support::processes::Frozen;
-use crate::support::{DEADLINE, Home, Peer, modern_meta, wait};
+use crate::support::processes::FrozenListener;
+use crate::support::{DEADLINE, Home, Peer, stateless_meta, wait};
 
-/// A home whose hub keeps its HTTP door shut, so that tests do not meet at a port. The hub ends with the value.
-struct Desk {
+/// A home whose hub has HTTP off, so that tests do not share a port. The hub ends with the value.
+struct Fixture {
     home: Home,
 }
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         let home = Home::new();
         home.write(".adjutant/config.toml", "grace_seconds = 2\n[http]\naddress = \"off\"\n");
@@ -41,10 +42,10 @@ impl Desk {
         Peer::start(&mut self.home.adjutant(["connect", "prompts"]))
     }
 
-    /// What `status --json` says, if there is a hub.
+    /// The JSON of `status --json`, if there is a hub.
     fn status(&self) -> Option<Value> {
-        let told = self.home.run(["status", "--json"], "");
-        told.status.success().then(|| serde_json::from_str(&told.stdout).unwrap())
+        let output = self.home.run(["status", "--json"], "");
+        output.status.success().then(|| serde_json::from_str(&output.stdout).unwrap())
     }
 
     fn pid(&self) -> Option<Pid> {
@@ -63,15 +64,15 @@ impl Desk {
         pid
     }
 
-    /// Kills the hub and waits until the kernel has taken its lock away.
+    /// Kills the hub and waits until the kernel has released its lock.
     fn kill(&self) -> Pid {
         let pid = self.signal(Signal::KILL);
-        self.unlocked();
+        self.wait_until_unlocked();
         pid
     }
 
-    /// Waits until no hub holds the home.
-    fn unlocked(&self) {
+    /// Waits until no hub has the lock of the home.
+    fn wait_until_unlocked(&self) {
         let lock = std::fs::File::open(self.folder().join("hub.lock")).unwrap();
         let end = Instant::now() + DEADLINE;
         while lock.try_lock().is_err() {
@@ -81,7 +82,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for Fixture {
     fn drop(&mut self) {
         if let Some(pid) = self.pid() {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
@@ -89,16 +90,16 @@ impl Drop for Desk {
     }
 }
 
-/// A hub in the foreground, and what it said until its doors were open.
-struct Foreground {
+/// A hub in the foreground, and its output until it listens.
+struct ForegroundHub {
     child: Child,
     banner: String,
     stderr: BufReader<std::process::ChildStderr>,
 }
 
-impl Foreground {
-    fn start(desk: &Desk, arguments: &[&str]) -> Self {
-        let mut command = desk.home.adjutant(["serve"].iter().chain(arguments));
+impl ForegroundHub {
+    fn start(fixture: &Fixture, arguments: &[&str]) -> Self {
+        let mut command = fixture.home.adjutant(["serve"].iter().chain(arguments));
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut banner = String::new();
@@ -116,7 +117,7 @@ impl Foreground {
     }
 }
 
-impl Drop for Foreground {
+impl Drop for ForegroundHub {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -129,9 +130,9 @@ fn names(answer: &Value) -> Vec<&str> {
 
 #[test]
 fn connect_starts_a_hub_in_a_fresh_home_and_leaves_it_running() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let begun = Instant::now();
-    let mut peer = desk.connect();
+    let mut peer = fixture.connect();
     let answer = peer.call(1, "tools/list", json!({}));
     assert_eq!(names(&answer), ["list_prompts", "expand_prompt"]);
     // Codex drops the tools of a server that takes about a second; the demand is half of that.
@@ -140,22 +141,22 @@ fn connect_starts_a_hub_in_a_fresh_home_and_leaves_it_running() {
     assert!(status.success(), "{stderr}");
     assert_eq!(stderr, "");
 
-    let status = desk.status().unwrap();
+    let status = fixture.status().unwrap();
     assert_eq!(status["status"]["clients"], json!([]));
     let mode = |path: PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(desk.folder()), 0o700);
-    assert_eq!(mode(desk.socket()), 0o600);
-    assert_eq!(mode(desk.folder().join("logs")), 0o700);
+    assert_eq!(mode(fixture.folder()), 0o700);
+    assert_eq!(mode(fixture.socket()), 0o600);
+    assert_eq!(mode(fixture.folder().join("logs")), 0o700);
 }
 
 #[test]
 fn simultaneous_connects_start_one_hub() {
-    let desk = Desk::new();
-    let mut peers: Vec<_> = (0..4).map(|_| desk.connect()).collect();
+    let fixture = Fixture::new();
+    let mut peers: Vec<_> = (0..4).map(|_| fixture.connect()).collect();
     for peer in &mut peers {
         peer.initialize("2025-06-18");
     }
-    let clients = desk.status().unwrap()["status"]["clients"].clone();
+    let clients = fixture.status().unwrap()["status"]["clients"].clone();
     assert_eq!(clients.as_array().unwrap().len(), 4, "{clients}");
     assert_eq!(clients[0]["name"], "test");
     assert!(clients[0]["pid"].is_u64());
@@ -164,120 +165,120 @@ fn simultaneous_connects_start_one_hub() {
 #[test]
 fn a_relay_uses_a_hub_that_another_process_starts_at_the_same_moment() {
     for _ in 0..4 {
-        let desk = Desk::new();
-        let mut other = desk.home.adjutant(["serve", "--background"]);
+        let fixture = Fixture::new();
+        let mut other = fixture.home.adjutant(["serve", "--background"]);
         let mut other =
             other.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let mut peer = desk.connect();
+        let mut peer = fixture.connect();
         assert!(peer.initialize("2025-11-25")["result"].is_object());
-        // It started its hub or found another; the relay has the one that there is.
+        // It started a hub or found another; the relay uses the existing one.
         wait(&mut other, DEADLINE);
-        assert!(desk.pid().is_some());
+        assert!(fixture.pid().is_some());
     }
 }
 
 #[test]
 fn connect_with_no_start_starts_no_hub() {
-    let desk = Desk::new();
-    let told = desk.home.run(["connect", "--no-start"], "");
-    assert_eq!(told.status.code(), Some(1));
-    assert!(told.stderr.contains("no hub answers on"), "{}", told.stderr);
-    assert!(told.stderr.contains("hint: start one with `adjutant serve`"), "{}", told.stderr);
-    assert_eq!(told.stdout, "");
-    assert!(desk.status().is_none());
+    let fixture = Fixture::new();
+    let output = fixture.home.run(["connect", "--no-start"], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stderr.contains("no hub answers on"), "{}", output.stderr);
+    assert!(output.stderr.contains("hint: start one with `adjutant serve`"), "{}", output.stderr);
+    assert_eq!(output.stdout, "");
+    assert!(fixture.status().is_none());
 }
 
 #[test]
 fn a_running_hub_is_found_after_its_configuration_changed() {
-    let desk = Desk::new();
-    let first = desk.start();
-    let old = std::fs::read_to_string(desk.folder().join("config.toml")).unwrap();
+    let fixture = Fixture::new();
+    let first = fixture.start();
+    let old = std::fs::read_to_string(fixture.folder().join("config.toml")).unwrap();
     for now in ["socket = \"elsewhere.sock\"\n", "socket = \"off\"\n", "no TOML", "unknown = 1\n"] {
-        desk.home.write(".adjutant/config.toml", now);
-        let answer = desk.connect().call(1, "tools/list", json!({}));
+        fixture.home.write(".adjutant/config.toml", now);
+        let answer = fixture.connect().call(1, "tools/list", json!({}));
         assert_eq!(names(&answer), ["list_prompts", "expand_prompt"], "{now}");
     }
-    // Without one it counts, as it would for the new one.
-    desk.home.write(".adjutant/config.toml", &old);
-    desk.kill();
+    // Without a hub the configuration counts, as it would for the new one.
+    fixture.home.write(".adjutant/config.toml", &old);
+    fixture.kill();
     for (now, why) in [
         ("socket = \"off\"\n", "the socket is switched off in config.toml"),
         ("no TOML", "config.toml is not valid"),
         ("unknown = 1\n", "unknown field `unknown`"),
     ] {
-        desk.home.write(".adjutant/config.toml", now);
-        let told = desk.home.run(["connect", "prompts"], "");
-        assert_eq!(told.status.code(), Some(1), "{told}");
-        assert!(told.stderr.contains(why) && told.stderr.contains("\nhint: "), "{told}");
+        fixture.home.write(".adjutant/config.toml", now);
+        let output = fixture.home.run(["connect", "prompts"], "");
+        assert_eq!(output.status.code(), Some(1), "{output}");
+        assert!(output.stderr.contains(why) && output.stderr.contains("\nhint: "), "{output}");
     }
-    desk.home.write(".adjutant/config.toml", format!("socket = \"elsewhere.sock\"\n{old}"));
-    let mut peer = desk.connect();
+    fixture.home.write(".adjutant/config.toml", format!("socket = \"elsewhere.sock\"\n{old}"));
+    let mut peer = fixture.connect();
     assert_eq!(names(&peer.call(1, "tools/list", json!({}))), ["list_prompts", "expand_prompt"]);
-    assert!(desk.folder().join("elsewhere.sock").exists());
-    assert_ne!(desk.pid(), Some(first));
+    assert!(fixture.folder().join("elsewhere.sock").exists());
+    assert_ne!(fixture.pid(), Some(first));
 }
 
 #[test]
 fn a_second_hub_names_the_first() {
-    let desk = Desk::new();
-    let pid = desk.start();
+    let fixture = Fixture::new();
+    let pid = fixture.start();
     for arguments in [vec!["serve"], vec!["serve", "--background"]] {
-        let told = desk.home.run(arguments, "");
-        assert_eq!(told.status.code(), Some(1));
-        assert!(told.stderr.contains("a hub already runs for this home"), "{}", told.stderr);
-        assert!(told.stderr.contains(&format!("pid {}", pid.as_raw_nonzero())), "{}", told.stderr);
+        let output = fixture.home.run(arguments, "");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(output.stderr.contains("a hub already runs for this home"), "{}", output.stderr);
+        assert!(output.stderr.contains(&format!("pid {}", pid.as_raw_nonzero())), "{}", output.stderr);
     }
-    assert_eq!(desk.pid(), Some(pid));
+    assert_eq!(fixture.pid(), Some(pid));
 }
 
 #[test]
 fn a_socket_left_by_a_killed_hub_is_replaced() {
-    let desk = Desk::new();
-    desk.start();
-    let old = desk.kill();
-    assert!(desk.socket().exists());
-    assert!(desk.status().is_none());
-    assert_ne!(desk.start(), old);
+    let fixture = Fixture::new();
+    fixture.start();
+    let old = fixture.kill();
+    assert!(fixture.socket().exists());
+    assert!(fixture.status().is_none());
+    assert_ne!(fixture.start(), old);
 }
 
 #[test]
 fn a_file_in_the_sockets_place_is_kept() {
-    let desk = Desk::new();
-    desk.home.write(".adjutant/hub.sock", "mine");
-    let told = desk.home.run(["serve"], "");
-    assert_eq!(told.status.code(), Some(1));
-    assert!(told.stderr.contains("it is not a socket"), "{}", told.stderr);
-    assert_eq!(std::fs::read_to_string(desk.socket()).unwrap(), "mine");
+    let fixture = Fixture::new();
+    fixture.home.write(".adjutant/hub.sock", "mine");
+    let output = fixture.home.run(["serve"], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stderr.contains("it is not a socket"), "{}", output.stderr);
+    assert_eq!(std::fs::read_to_string(fixture.socket()).unwrap(), "mine");
 }
 
-/// A hub that the test plays itself: it takes connections on the home's socket, line by line.
-struct Played {
+/// A fake hub: it accepts connections on the home's socket, line by line.
+struct FakeHub {
     listener: UnixListener,
 }
 
-/// One connection of a played hub.
-struct Line {
+/// One connection of a fake hub.
+struct FakeConnection {
     input: BufReader<UnixStream>,
     output: UnixStream,
 }
 
-impl Played {
-    fn new(desk: &Desk) -> Self {
-        Self { listener: UnixListener::bind(desk.socket()).unwrap() }
+impl FakeHub {
+    fn new(fixture: &Fixture) -> Self {
+        Self { listener: UnixListener::bind(fixture.socket()).unwrap() }
     }
 
-    /// Takes the next connection and answers its hello; returns the hello too.
-    fn take(&self, welcome: &Value) -> (Line, Value) {
+    /// Accepts the next connection and answers its hello; returns the hello too.
+    fn accept_client(&self, welcome: &Value) -> (FakeConnection, Value) {
         let (output, _) = self.listener.accept().unwrap();
         output.set_read_timeout(Some(DEADLINE)).unwrap();
-        let mut line = Line { input: BufReader::new(output.try_clone().unwrap()), output };
+        let mut line = FakeConnection { input: BufReader::new(output.try_clone().unwrap()), output };
         let hello = line.receive();
         line.send(welcome);
         (line, hello)
     }
 }
 
-impl Line {
+impl FakeConnection {
     fn receive(&mut self) -> Value {
         let mut text = String::new();
         self.input.read_line(&mut text).unwrap();
@@ -299,10 +300,10 @@ fn welcome() -> Value {
 
 #[test]
 fn the_relay_repeats_the_handshake_with_the_next_hub_and_fails_open_calls() {
-    let desk = Desk::new();
-    let played = Played::new(&desk);
-    let mut peer = desk.connect();
-    let (mut hub, hello) = played.take(&welcome());
+    let fixture = Fixture::new();
+    let played = FakeHub::new(&fixture);
+    let mut peer = fixture.connect();
+    let (mut hub, hello) = played.accept_client(&welcome());
     assert_eq!(hello["hello"], 1);
     assert_eq!(hello["toolset"], "prompts");
     assert_eq!(hello["adjutant"], env!("CARGO_PKG_VERSION"));
@@ -310,14 +311,14 @@ fn the_relay_repeats_the_handshake_with_the_next_hub_and_fails_open_calls() {
 
     let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}});
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    // Both in one go: a client need not wait for the answer.
+    // Both in one write: a client need not wait for the answer.
     peer.send(&initialize);
     peer.send(&initialized);
     assert_eq!((hub.receive(), hub.receive()), (initialize.clone(), initialized.clone()));
     hub.answer(&initialize, &json!({"protocolVersion": "2025-06-18"}));
     assert_eq!(peer.receive()["id"], 0);
 
-    // Two calls of the client and one of the hub are open when the hub goes.
+    // Two calls of the client and one of the hub are open when the hub ends.
     peer.send(&json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call"}));
     peer.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call"}));
     assert_eq!((hub.receive()["id"].clone(), hub.receive()["id"].clone()), (json!("a"), json!(2)));
@@ -333,78 +334,78 @@ fn the_relay_repeats_the_handshake_with_the_next_hub_and_fails_open_calls() {
         assert_eq!(answer["error"]["message"], "the hub stopped before this call was finished");
     }
 
-    // The next hub sees the same handshake, its answer stays with the relay, and the late answer to the old
-    // hub's request goes nowhere.
-    let (mut hub, _) = played.take(&welcome());
+    // The next hub gets the same handshake, the relay keeps its answer back, and a late answer to the old hub's request
+    // is dropped.
+    let (mut hub, _) = played.accept_client(&welcome());
     assert_eq!(hub.receive(), initialize);
     hub.send(&json!({"jsonrpc": "2.0", "method": "notifications/message"}));
     hub.answer(&initialize, &json!({"protocolVersion": "2025-06-18"}));
     assert_eq!(hub.receive(), initialized);
     peer.send(&json!({"jsonrpc": "2.0", "id": 9, "result": {}}));
-    let again = json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call"});
-    peer.send(&again);
-    assert_eq!(hub.receive(), again);
-    hub.answer(&again, &json!({"late": false}));
+    let repeated = json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call"});
+    peer.send(&repeated);
+    assert_eq!(hub.receive(), repeated);
+    hub.answer(&repeated, &json!({"late": false}));
     assert_eq!(peer.receive(), json!({"jsonrpc": "2.0", "id": "a", "result": {"late": false}}));
 }
 
 #[test]
 fn a_call_without_a_hub_waits_for_the_next_hub() {
-    let desk = Desk::new();
-    let mut peer = desk.connect();
+    let fixture = Fixture::new();
+    let mut peer = fixture.connect();
     peer.initialize("2024-11-05");
-    let before = desk.kill();
+    let before = fixture.kill();
     let answer = peer.call("next", "tools/list", json!({}));
     assert_eq!(names(&answer), ["list_prompts", "expand_prompt"]);
     assert!(
         answer["result"]["tools"][0].get("annotations").is_none(),
-        "the session is not 2024-11-05 any more"
+        "the session is no longer at 2024-11-05"
     );
-    assert_ne!(desk.pid(), Some(before));
+    assert_ne!(fixture.pid(), Some(before));
 }
 
 #[test]
 fn a_stateless_client_gets_the_end_of_its_subscription_and_continues() {
-    let desk = Desk::new();
-    let mut peer = desk.connect();
-    let listen = json!({"_meta": modern_meta(), "notifications": {"toolsListChanged": true}});
+    let fixture = Fixture::new();
+    let mut peer = fixture.connect();
+    let listen = json!({"_meta": stateless_meta(), "notifications": {"toolsListChanged": true}});
     peer.send(&json!({"jsonrpc": "2.0", "id": "listen", "method": "subscriptions/listen", "params": listen}));
     assert_eq!(peer.receive()["method"], "notifications/subscriptions/acknowledged");
-    desk.kill();
+    fixture.kill();
     let refused = peer.receive();
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("listen"), &json!(-32603)));
-    let answer = peer.call(2, "tools/list", json!({"_meta": modern_meta()}));
+    let answer = peer.call(2, "tools/list", json!({"_meta": stateless_meta()}));
     assert_eq!(names(&answer), ["list_prompts", "expand_prompt"]);
 }
 
 #[test]
 fn a_hub_that_the_user_stops_stays_stopped_until_the_next_call() {
-    let desk = Desk::new();
-    let mut peer = desk.connect();
+    let fixture = Fixture::new();
+    let mut peer = fixture.connect();
     peer.initialize("2025-06-18");
-    desk.signal(Signal::TERM);
-    desk.unlocked();
-    assert!(!desk.socket().exists());
-    assert!(desk.status().is_none());
-    let mut hub = Foreground::start(&desk, &[]);
+    fixture.signal(Signal::TERM);
+    fixture.wait_until_unlocked();
+    assert!(!fixture.socket().exists());
+    assert!(fixture.status().is_none());
+    let mut hub = ForegroundHub::start(&fixture, &[]);
     // The relay finds the new hub by itself.
     let end = Instant::now() + DEADLINE;
-    while desk.status().unwrap()["status"]["clients"].as_array().unwrap().is_empty() {
+    while fixture.status().unwrap()["status"]["clients"].as_array().unwrap().is_empty() {
         assert!(Instant::now() < end, "the relay did not come back");
     }
     let answer = peer.call("next", "tools/list", json!({}));
     assert_eq!(names(&answer).len(), 2);
-    rustix::process::kill_process(desk.pid().unwrap(), Signal::TERM).unwrap();
+    rustix::process::kill_process(fixture.pid().unwrap(), Signal::TERM).unwrap();
     assert!(hub.end().0.success());
 }
 
 #[test]
 fn a_call_times_out_when_no_hub_may_start() {
-    let desk = Desk::new();
-    desk.start();
-    let mut peer = Peer::start(&mut desk.home.adjutant(["connect", "prompts", "--no-start"]));
+    let fixture = Fixture::new();
+    fixture.start();
+    let mut peer = Peer::start(&mut fixture.home.adjutant(["connect", "prompts", "--no-start"]));
     peer.initialize("2025-06-18");
-    desk.kill();
+    fixture.kill();
     let answer = peer.call(1, "tools/list", json!({}));
     assert_eq!(answer["error"]["code"], -32603);
     assert_eq!(answer["error"]["message"], "there is no hub; start one with `adjutant serve`");
@@ -412,10 +413,10 @@ fn a_call_times_out_when_no_hub_may_start() {
 
 #[test]
 fn a_hub_of_another_version_serves_and_is_reported_once() {
-    let desk = Desk::new();
-    let played = Played::new(&desk);
-    let peer = desk.connect();
-    let (hub, _) = played.take(&json!({"adjutant": "9.9.9", "hello": 1, "pid": 4242}));
+    let fixture = Fixture::new();
+    let played = FakeHub::new(&fixture);
+    let peer = fixture.connect();
+    let (hub, _) = played.accept_client(&json!({"adjutant": "9.9.9", "hello": 1, "pid": 4242}));
     drop(hub);
     drop(played);
     let (status, stderr) = peer.finish();
@@ -437,10 +438,10 @@ fn a_program_on_the_socket_that_is_not_a_hub_is_described() {
             "restart the hub, which is older: stop it",
         ),
     ];
-    for (answer, said, hint) in cases {
-        let desk = Desk::new();
-        std::fs::create_dir_all(desk.socket().parent().unwrap()).unwrap();
-        let listener = std::os::unix::net::UnixListener::bind(desk.socket()).unwrap();
+    for (answer, text, hint) in cases {
+        let fixture = Fixture::new();
+        std::fs::create_dir_all(fixture.socket().parent().unwrap()).unwrap();
+        let listener = std::os::unix::net::UnixListener::bind(fixture.socket()).unwrap();
         let answering = std::thread::spawn(move || {
             let (stream, _) = listener.accept().unwrap();
             let mut input = BufReader::new(stream);
@@ -448,33 +449,33 @@ fn a_program_on_the_socket_that_is_not_a_hub_is_described() {
             let line = if answer.is_empty() { String::new() } else { format!("{answer}\n") };
             input.get_ref().write_all(line.as_bytes()).unwrap();
         });
-        let told = desk.home.run(["connect", "prompts", "--no-start"], "");
+        let output = fixture.home.run(["connect", "prompts", "--no-start"], "");
         answering.join().unwrap();
-        assert_eq!(told.status.code(), Some(1), "{answer}: {}", told.stderr);
-        assert!(told.stderr.contains(said) && told.stderr.contains(hint), "{answer}: {}", told.stderr);
-        assert!(!told.stderr.contains("kill 0"), "{}", told.stderr);
+        assert_eq!(output.status.code(), Some(1), "{answer}: {}", output.stderr);
+        assert!(output.stderr.contains(text) && output.stderr.contains(hint), "{answer}: {}", output.stderr);
+        assert!(!output.stderr.contains("kill 0"), "{}", output.stderr);
     }
 }
 
 #[test]
 fn a_frozen_program_on_the_socket_blocks_no_command() {
-    let desk = Desk::new();
-    std::fs::create_dir_all(desk.socket().parent().unwrap()).unwrap();
-    let _frozen = Frozen::at(&desk.socket());
+    let fixture = Fixture::new();
+    std::fs::create_dir_all(fixture.socket().parent().unwrap()).unwrap();
+    let _frozen = FrozenListener::at(&fixture.socket());
     for words in
         [&["connect", "prompts", "--no-start"][..], &["connect", "prompts"], &["serve", "--http", "off"]]
     {
-        let told = desk.home.run(words, "");
-        assert_eq!(told.status.code(), Some(1), "{words:?}: {}", told.stderr);
-        let said = ["it accepted no connection for 2 s", "is in the way: another program listens there"];
-        assert!(said.iter().any(|said| told.stderr.contains(said)), "{words:?}: {}", told.stderr);
+        let output = fixture.home.run(words, "");
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {}", output.stderr);
+        let text = ["it accepted no connection for 2 s", "is in the way: another program listens there"];
+        assert!(text.iter().any(|text| output.stderr.contains(text)), "{words:?}: {}", output.stderr);
     }
-    // A client's hook expands by itself; the hub would only have noted it.
-    desk.home.write(".adjutant/prompts/research.md", "About {{input}}.\n");
+    // A client's hook expands by itself; the hub would only record it.
+    fixture.home.write(".adjutant/prompts/research.md", "About {{input}}.\n");
     let prompt =
-        json!({"hook_event_name": "UserPromptSubmit", "prompt": ":research bees", "cwd": desk.folder()});
-    let told = desk.home.run(["hook", "claude"], prompt.to_string());
-    assert!(told.status.success() && told.stdout.contains("bees"), "{told}");
+        json!({"hook_event_name": "UserPromptSubmit", "prompt": ":research bees", "cwd": fixture.folder()});
+    let output = fixture.home.run(["hook", "claude"], prompt.to_string());
+    assert!(output.status.success() && output.stdout.contains("bees"), "{output}");
 }
 
 #[test]
@@ -482,24 +483,24 @@ fn a_hub_with_another_handshake_gives_an_error_that_names_the_side_to_restart() 
     for (hello, side) in
         [(0, "restart the hub, which is older"), (2, "restart the agent, whose adjutant is older")]
     {
-        let desk = Desk::new();
-        let played = Played::new(&desk);
-        let peer = desk.connect();
+        let fixture = Fixture::new();
+        let played = FakeHub::new(&fixture);
+        let peer = fixture.connect();
         let refused = json!({"adjutant": "9.9.9", "hello": hello, "pid": 4242, "error": "who are you?"});
-        let _line = played.take(&refused);
+        let _line = played.accept_client(&refused);
         let (status, stderr) = peer.finish();
         assert_eq!(status.code(), Some(1));
         assert!(stderr.contains("the hub (pid 4242, adjutant 9.9.9) and this adjutant"), "{stderr}");
         assert!(stderr.contains(side), "{stderr}");
         drop(played);
-        std::fs::remove_file(desk.socket()).unwrap();
+        std::fs::remove_file(fixture.socket()).unwrap();
     }
 }
 
 #[test]
 fn the_hub_answers_an_invalid_hello_with_an_error_line() {
-    let desk = Desk::new();
-    desk.start();
+    let fixture = Fixture::new();
+    fixture.start();
     let cases = [
         ("{\"adjutant\":\"9\",\"hello\":2,\"toolset\":\"all\"}\n", "the client 9"),
         ("{\"adjutant\":\"9\",\"hello\":1,\"toolset\":\"nope\"}\n", "this hub has no toolset `nope`"),
@@ -508,7 +509,7 @@ fn the_hub_answers_an_invalid_hello_with_an_error_line() {
         ("{\"adjutant\":\"9\",\"hello\":1,\"ask\":\"open\"}\n", "without the console"),
     ];
     for (hello, expected) in cases {
-        let mut stream = UnixStream::connect(desk.socket()).unwrap();
+        let mut stream = UnixStream::connect(fixture.socket()).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         stream.write_all(hello.as_bytes()).unwrap();
         let mut answer = String::new();
@@ -521,22 +522,22 @@ fn the_hub_answers_an_invalid_hello_with_an_error_line() {
 
 #[test]
 fn a_relay_passes_on_all_answers_after_the_end_of_its_input() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}";
     // The last line has no newline.
-    let told = desk.home.run(["connect", "prompts"], format!("{line}\n{line}"));
-    assert!(told.status.success(), "{}", told.stderr);
-    let lines = told.lines();
+    let output = fixture.home.run(["connect", "prompts"], format!("{line}\n{line}"));
+    assert!(output.status.success(), "{}", output.stderr);
+    let lines = output.lines();
     assert_eq!(lines.len(), 2);
     assert!(lines.iter().all(|line| line["id"] == 1));
 }
 
 #[test]
 fn a_relay_waits_for_a_silent_hub_no_longer_than_the_grace_period() {
-    let desk = Desk::new();
-    let played = Played::new(&desk);
-    let mut peer = desk.connect();
-    let (mut hub, _) = played.take(&welcome());
+    let fixture = Fixture::new();
+    let played = FakeHub::new(&fixture);
+    let mut peer = fixture.connect();
+    let (mut hub, _) = played.accept_client(&welcome());
     peer.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
     hub.receive();
     let begun = Instant::now();
@@ -551,23 +552,23 @@ fn a_relay_waits_for_a_silent_hub_no_longer_than_the_grace_period() {
 
 #[test]
 fn a_signal_ends_a_relay_at_once() {
-    let desk = Desk::new();
-    desk.start();
+    let fixture = Fixture::new();
+    fixture.start();
     for signal in [Signal::TERM, Signal::INT] {
-        let mut peer = desk.connect();
+        let mut peer = fixture.connect();
         peer.initialize("2025-06-18");
         let begun = Instant::now();
         rustix::process::kill_process(Pid::from_child(&peer.child), signal).unwrap();
         wait(&mut peer.child, DEADLINE);
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     }
-    assert!(desk.status().is_some());
+    assert!(fixture.status().is_some());
 }
 
 #[test]
 fn a_line_over_the_limit_is_rejected_and_the_next_is_served() {
-    let desk = Desk::new();
-    let mut peer = desk.connect();
+    let fixture = Fixture::new();
+    let mut peer = fixture.connect();
     let mut line =
         b"{\"jsonrpc\":\"2.0\",\"id\":\"long\",\"method\":\"tools/call\",\"params\":{\"x\":\"".to_vec();
     line.resize(17 * 1024 * 1024, b'x');
@@ -580,9 +581,9 @@ fn a_line_over_the_limit_is_rejected_and_the_next_is_served() {
 
 #[test]
 fn a_client_that_does_not_read_pauses_the_relay() {
-    let desk = Desk::new();
-    desk.home.write(".adjutant/prompts/wide.md", "w".repeat(100_000));
-    let mut child = desk
+    let fixture = Fixture::new();
+    fixture.home.write(".adjutant/prompts/wide.md", "w".repeat(100_000));
+    let mut child = fixture
         .home
         .adjutant(["connect", "prompts"])
         .stdin(Stdio::piped())
@@ -610,7 +611,7 @@ fn a_client_that_does_not_read_pauses_the_relay() {
         let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap().to_owned();
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
     };
-    assert!(peak(child.id()) < 40_000, "the relay keeps what nobody reads: {} kB", peak(child.id()));
+    assert!(peak(child.id()) < 40_000, "the relay buffers unread answers: {} kB", peak(child.id()));
     let mut ids: Vec<i64> = stdout
         .lines()
         .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()["id"].as_i64().unwrap())
@@ -624,16 +625,16 @@ fn a_client_that_does_not_read_pauses_the_relay() {
 #[test]
 fn a_hub_shuts_down_cleanly_on_every_termination_signal() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
-        let desk = Desk::new();
-        let mut hub = Foreground::start(&desk, &[]);
+        let fixture = Fixture::new();
+        let mut hub = ForegroundHub::start(&fixture, &[]);
         assert!(hub.banner.contains("hub.sock"), "{}", hub.banner);
-        let mut peer = desk.connect();
+        let mut peer = fixture.connect();
         peer.initialize("2025-06-18");
         rustix::process::kill_process(Pid::from_child(&hub.child), signal).unwrap();
         let (status, stderr) = hub.end();
         assert_eq!(status.code(), Some(0), "{stderr}");
-        assert!(!desk.socket().exists());
-        assert!(desk.status().is_none());
+        assert!(!fixture.socket().exists());
+        assert!(fixture.status().is_none());
     }
 }
 
@@ -644,78 +645,78 @@ fn a_hub_whose_home_is_deleted_moved_or_replaced_ends_by_itself() {
         let ready = rustix::event::poll(&mut [PollFd::new(hub, PollFlags::IN)], Some(&deadline)).unwrap();
         assert_eq!(ready, 1, "the hub still runs");
     };
-    let hub_of = |desk: &Desk| {
-        desk.connect().initialize("2025-06-18");
-        pidfd_open(desk.pid().unwrap(), PidfdFlags::empty()).unwrap()
+    let hub_of = |fixture: &Fixture| {
+        fixture.connect().initialize("2025-06-18");
+        pidfd_open(fixture.pid().unwrap(), PidfdFlags::empty()).unwrap()
     };
 
-    let desk = Desk::new();
-    let hub = hub_of(&desk);
-    std::fs::remove_dir_all(desk.folder()).unwrap();
+    let fixture = Fixture::new();
+    let hub = hub_of(&fixture);
+    std::fs::remove_dir_all(fixture.folder()).unwrap();
     ended(&hub);
-    assert!(!desk.folder().exists(), "the hub wrote its home again");
+    assert!(!fixture.folder().exists(), "the hub wrote its home again");
 
-    let desk = Desk::new();
-    let hub = hub_of(&desk);
-    std::fs::rename(desk.folder(), desk.home.path().join("moved")).unwrap();
+    let fixture = Fixture::new();
+    let hub = hub_of(&fixture);
+    std::fs::rename(fixture.folder(), fixture.home.path().join("moved")).unwrap();
     ended(&hub);
 
-    let desk = Desk::new();
-    let hub = hub_of(&desk);
-    std::fs::rename(desk.folder(), desk.home.path().join("moved")).unwrap();
-    desk.home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
-    let next = desk.start();
+    let fixture = Fixture::new();
+    let hub = hub_of(&fixture);
+    std::fs::rename(fixture.folder(), fixture.home.path().join("moved")).unwrap();
+    fixture.home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
+    let next = fixture.start();
     ended(&hub);
-    assert_eq!(desk.pid(), Some(next), "the next hub keeps its home and its socket");
+    assert_eq!(fixture.pid(), Some(next), "the next hub keeps its home and its socket");
 }
 
 #[test]
 fn a_home_that_cannot_be_written_is_named() {
-    let desk = Desk::new();
-    let file = desk.home.write("file", "");
+    let fixture = Fixture::new();
+    let file = fixture.home.write("file", "");
     let home = file.join("home");
     let cases = [vec!["serve"], vec!["serve", "--background"], vec!["connect"]];
     for mut arguments in cases {
         arguments.extend(["--home", home.to_str().unwrap()]);
-        let told = desk.home.run(arguments, "");
-        assert_eq!(told.status.code(), Some(1));
-        assert!(told.stderr.contains(home.to_str().unwrap()), "{}", told.stderr);
+        let output = fixture.home.run(arguments, "");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(output.stderr.contains(home.to_str().unwrap()), "{}", output.stderr);
     }
 }
 
 #[test]
 fn a_misspelt_key_is_named_with_its_line() {
-    let desk = Desk::new();
-    desk.home.write(".adjutant/config.toml", "[http]\n\nadress = \"off\"\n");
-    let told = desk.home.run(["serve"], "");
-    assert_eq!(told.status.code(), Some(1));
-    assert!(told.stderr.contains("line 3"), "{}", told.stderr);
-    assert!(told.stderr.contains("unknown field `adress`"), "{}", told.stderr);
-    assert!(told.stderr.contains("`address`"), "{}", told.stderr);
-    desk.home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
+    let fixture = Fixture::new();
+    fixture.home.write(".adjutant/config.toml", "[http]\n\nadress = \"off\"\n");
+    let output = fixture.home.run(["serve"], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stderr.contains("line 3"), "{}", output.stderr);
+    assert!(output.stderr.contains("unknown field `adress`"), "{}", output.stderr);
+    assert!(output.stderr.contains("`address`"), "{}", output.stderr);
+    fixture.home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
 }
 
 #[test]
 fn a_home_with_a_path_too_long_for_a_socket_gets_one_elsewhere() {
-    let desk = Desk::new();
-    let home = desk.home.path().join("deep".repeat(40));
+    let fixture = Fixture::new();
+    let home = fixture.home.path().join("deep".repeat(40));
     let config = format!("{}/config.toml", "deep".repeat(40));
-    desk.home.write(&config, "[http]\naddress = \"off\"\n");
+    fixture.home.write(&config, "[http]\naddress = \"off\"\n");
     let home = home.to_str().unwrap();
     let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
-    let told = desk.home.run(["connect", "--home", home], line);
-    let status = desk.home.run(["status", "--json", "--home", home], "");
+    let output = fixture.home.run(["connect", "--home", home], line);
+    let status = fixture.home.run(["status", "--json", "--home", home], "");
     let status: Value = serde_json::from_str(&status.stdout).unwrap();
     let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
     rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::TERM).unwrap();
-    assert_eq!(told.lines().len(), 1, "{}", told.stderr);
+    assert_eq!(output.lines().len(), 1, "{}", output.stderr);
     let socket = status["status"]["socket"].as_str().unwrap();
     assert!(socket.starts_with("/tmp/adjutant-"), "{socket}");
 }
 
 #[test]
 fn wrong_usage_exits_with_2_and_a_hint() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let cases: [(&[&str], &str); 5] = [
         (&["serve", "--http", "nowhere"], "127.0.0.1:7437"),
         (&["serve", "--http", "off", "--socket", "off"], "make the hub unreachable"),
@@ -724,27 +725,28 @@ fn wrong_usage_exits_with_2_and_a_hint() {
         (&["sreve"], "'serve'"),
     ];
     for (arguments, expected) in cases {
-        let told = desk.home.run(arguments, "");
-        assert_eq!(told.status.code(), Some(2), "{arguments:?}: {}", told.stderr);
-        assert!(told.stderr.contains(expected), "{arguments:?}: {}", told.stderr);
-        assert_eq!(told.stdout, "");
+        let output = fixture.home.run(arguments, "");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", output.stderr);
+        assert!(output.stderr.contains(expected), "{arguments:?}: {}", output.stderr);
+        assert_eq!(output.stdout, "");
     }
 }
 
 #[test]
 fn project_prompts_come_first_for_clients_of_the_project_only() {
-    let desk = Desk::new();
-    desk.home.write(".adjutant/prompts/hello.md", "from the user");
-    desk.home.write("work/.git/HEAD", "");
-    desk.home.write("work/.adjutant/prompts/hello.md", "from the project");
-    desk.home.write("work/deep/down/file", "");
-    desk.home.write("elsewhere/file", "");
+    let fixture = Fixture::new();
+    fixture.home.write(".adjutant/prompts/hello.md", "from the user");
+    fixture.home.write("work/.git/HEAD", "");
+    fixture.home.write("work/.adjutant/prompts/hello.md", "from the project");
+    fixture.home.write("work/deep/down/file", "");
+    fixture.home.write("elsewhere/file", "");
     let expand = json!({"name": "expand_prompt", "arguments": {"command": "hello", "input": ""}});
     for (folder, expected) in
         [("work/deep/down", "from the project"), ("elsewhere", "from the user"), (".", "from the user")]
     {
         for server in [["connect", "prompts"], ["mcp", "prompts"]] {
-            let mut peer = Peer::start(desk.home.adjutant(server).current_dir(desk.home.path().join(folder)));
+            let mut peer =
+                Peer::start(fixture.home.adjutant(server).current_dir(fixture.home.path().join(folder)));
             let answer = peer.call(1, "tools/call", expand.clone());
             let prompt = answer["result"]["structuredContent"]["prompt"].as_str().unwrap();
             assert!(prompt.starts_with(expected), "{folder}, {server:?}: {answer}");
@@ -754,49 +756,49 @@ fn project_prompts_come_first_for_clients_of_the_project_only() {
 
 #[test]
 fn a_taken_port_is_named() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     for arguments in [vec!["serve", "--http", &address], vec!["serve", "--background", "--http", &address]] {
-        let told = desk.home.run(arguments, "");
-        assert_eq!(told.status.code(), Some(1));
-        assert!(told.stderr.contains(&format!("cannot listen on {address}")), "{}", told.stderr);
-        assert!(told.stderr.contains("hint: "), "{}", told.stderr);
+        let output = fixture.home.run(arguments, "");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(output.stderr.contains(&format!("cannot listen on {address}")), "{}", output.stderr);
+        assert!(output.stderr.contains("hint: "), "{}", output.stderr);
     }
-    assert!(desk.status().is_none());
+    assert!(fixture.status().is_none());
 
-    // Where it is a hub of ours that has the port, it is called that.
-    let other = Desk::new();
-    let _hub = Foreground::start(&other, &["--http", "127.0.0.1:0"]);
+    // A hub at the port is named as one.
+    let other = Fixture::new();
+    let _hub = ForegroundHub::start(&other, &["--http", "127.0.0.1:0"]);
     let status = other.status().unwrap();
-    let told = desk.home.run(["serve", "--http", status["status"]["http"].as_str().unwrap()], "");
-    assert!(told.stderr.contains("hint: the hub of another home listens there"), "{}", told.stderr);
+    let output = fixture.home.run(["serve", "--http", status["status"]["http"].as_str().unwrap()], "");
+    assert!(output.stderr.contains("hint: the hub of another home listens there"), "{}", output.stderr);
 }
 
 #[test]
 fn open_prints_a_login_link_of_this_hub() {
-    let desk = Desk::new();
-    let hub = Foreground::start(&desk, &["--http", "127.0.0.1:0"]);
-    let status = desk.status().unwrap();
+    let fixture = Fixture::new();
+    let hub = ForegroundHub::start(&fixture, &["--http", "127.0.0.1:0"]);
+    let status = fixture.status().unwrap();
     let address = status["status"]["http"].as_str().unwrap();
     assert!(hub.banner.contains(&format!("http://{address}/mcp")), "{}", hub.banner);
-    let told = desk.home.run(["open", "--json"], "");
-    let link: Value = serde_json::from_str(&told.stdout).unwrap();
+    let output = fixture.home.run(["open", "--json"], "");
+    let link: Value = serde_json::from_str(&output.stdout).unwrap();
     assert!(link["link"].as_str().unwrap().starts_with(&format!("http://{address}/login/")), "{link}");
-    assert_eq!(desk.home.run(["open", "--print"], "").stdout.lines().count(), 1);
+    assert_eq!(fixture.home.run(["open", "--print"], "").stdout.lines().count(), 1);
 }
 
 #[test]
 fn the_hub_takes_the_pid_of_a_client_from_the_kernel() {
-    let desk = Desk::new();
-    desk.start();
-    let mut stream = UnixStream::connect(desk.socket()).unwrap();
+    let fixture = Fixture::new();
+    fixture.start();
+    let mut stream = UnixStream::connect(fixture.socket()).unwrap();
     stream.write_all(b"{\"adjutant\":\"0\",\"hello\":1,\"toolset\":\"prompts\",\"pid\":1}\n").unwrap();
     let mut welcome = String::new();
     BufReader::new(stream.try_clone().unwrap()).read_line(&mut welcome).unwrap();
     let end = Instant::now() + DEADLINE;
     let client = loop {
-        let status = desk.status().unwrap();
+        let status = fixture.status().unwrap();
         match status["status"]["clients"].as_array().unwrap().as_slice() {
             [client] => break client.clone(),
             _ => assert!(Instant::now() < end, "{status}"),
@@ -807,12 +809,12 @@ fn the_hub_takes_the_pid_of_a_client_from_the_kernel() {
 
 #[test]
 fn a_second_signal_ends_a_hub_at_once() {
-    let desk = Desk::new();
-    desk.home.write(".adjutant/config.toml", "grace_seconds = 600\n[http]\naddress = \"off\"\n");
-    let mut hub = Foreground::start(&desk, &[]);
+    let fixture = Fixture::new();
+    fixture.home.write(".adjutant/config.toml", "grace_seconds = 600\n[http]\naddress = \"off\"\n");
+    let mut hub = ForegroundHub::start(&fixture, &[]);
     let pid = Pid::from_child(&hub.child);
-    // A connection that never says hello does not hold a hub up; a client that reads nothing does.
-    let mut deaf = UnixStream::connect(desk.socket()).unwrap();
+    // A connection without a hello does not delay the shutdown; a client that reads nothing does.
+    let mut deaf = UnixStream::connect(fixture.socket()).unwrap();
     deaf.write_all(b"{\"adjutant\":\"0\",\"hello\":1,\"toolset\":\"prompts\"}\n").unwrap();
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "expand_prompt", "arguments": {"command": "research", "input": "x".repeat(3_000_000)}}});
@@ -821,42 +823,42 @@ fn a_second_signal_ends_a_hub_at_once() {
     answer.read_line(&mut String::new()).unwrap();
     answer.read_exact(&mut [0; 1]).unwrap();
     rustix::process::kill_process(pid, Signal::TERM).unwrap();
-    let mut told = String::new();
-    while !told.contains("stopping") {
-        assert_ne!(hub.stderr.read_line(&mut told).unwrap(), 0, "the hub ended: {told}");
+    let mut reply = String::new();
+    while !reply.contains("stopping") {
+        assert_ne!(hub.stderr.read_line(&mut reply).unwrap(), 0, "the hub ended: {reply}");
     }
     rustix::process::kill_process(pid, Signal::INT).unwrap();
     let (status, _) = hub.end();
     assert_eq!(status.code(), Some(130));
-    assert!(!desk.socket().exists());
+    assert!(!fixture.socket().exists());
 }
 
 #[test]
 fn the_demo_fills_an_empty_home_only() {
-    let desk = Desk::new();
-    let first = Foreground::start(&desk, &["--demo"]);
-    let example = desk.folder().join("prompts/standup.md");
+    let fixture = Fixture::new();
+    let first = ForegroundHub::start(&fixture, &["--demo"]);
+    let example = fixture.folder().join("prompts/standup.md");
     assert!(std::fs::read_to_string(&example).unwrap().contains("{{input}}"));
-    let told = desk.home.run(["prompts", "list"], "");
-    assert!(told.stdout.contains("standup") && told.stdout.contains("research"), "{}", told.stdout);
+    let output = fixture.home.run(["prompts", "list"], "");
+    assert!(output.stdout.contains("standup") && output.stdout.contains("research"), "{}", output.stdout);
     drop(first);
     std::fs::remove_file(&example).unwrap();
-    let second = Foreground::start(&desk, &["--demo"]);
+    let second = ForegroundHub::start(&fixture, &["--demo"]);
     assert!(!example.exists());
     drop(second);
 }
 
-/// In a container the session may have been begun outside: its leader has no number inside.
+/// In a container the session may have begun outside: its leader has no process number inside.
 #[test]
 fn a_hub_in_a_container_accepts_the_user() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let script = r#"
         "$1" serve --http 127.0.0.1:0 & hub=$!
         until "$1" status 2>status.err; do kill -0 $hub || exit 1; done
-        "$1" open --print; told=$?
+        "$1" open --print; status=$?
         kill $hub; wait $hub
-        exit $told"#;
-    let given = desk.home.adjutant(["serve"]);
+        exit $status"#;
+    let given = fixture.home.adjutant(["serve"]);
     let within = |as_root: &[&str], words: &[&str]| {
         let mut command = std::process::Command::new("unshare");
         command
@@ -865,15 +867,15 @@ fn a_hub_in_a_container_accepts_the_user() {
             .args(words)
             .env_clear();
         command.envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.current_dir(desk.home.path()).stdin(Stdio::null()).output().unwrap()
+        command.current_dir(fixture.home.path()).stdin(Stdio::null()).output().unwrap()
     };
-    // Some machines let nobody but root make a container, and some not even root.
+    // Some machines let only root make a container, and some not even root.
     let ways: [&[&str]; 2] = [&[], &["--user", "--map-root-user"]];
     let Some(way) = ways.into_iter().find(|way| within(way, &["true"]).status.success()) else {
         eprintln!("no container can be made here");
         return;
     };
-    let told = within(way, &["sh", "-c", script, "sh", given.get_program().to_str().unwrap()]);
-    let (stdout, stderr) = (String::from_utf8_lossy(&told.stdout), String::from_utf8_lossy(&told.stderr));
-    assert!(told.status.success() && stdout.contains("/login/"), "{stdout}{stderr}");
+    let output = within(way, &["sh", "-c", script, "sh", given.get_program().to_str().unwrap()]);
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && stdout.contains("/login/"), "{stdout}{stderr}");
 }

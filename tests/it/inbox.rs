@@ -1,4 +1,5 @@
-//! The presenters that are no page: the inbox in a pseudo-terminal and over lines, `adjutant ask`, and the bells.
+//! The channels other than pages: the Inbox in a pseudo-terminal and over lines, `adjutant ask`, and phone
+//! notifications.
 
 use std::process::{Child, Command, Stdio};
 
@@ -11,9 +12,9 @@ use super::support::{Finished, Home, Peer, wait};
 use crate::support::DEADLINE;
 
 /// A script that asks and waits.
-struct Asking(Option<Child>);
+struct Script(Option<Child>);
 
-impl Asking {
+impl Script {
     fn start(home: &Home, arguments: &[&str]) -> Self {
         let mut command: Command = home.adjutant(["ask"]);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -33,7 +34,7 @@ impl Asking {
     }
 }
 
-impl Drop for Asking {
+impl Drop for Script {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
             let _ = child.kill();
@@ -57,7 +58,7 @@ fn inbox(home: &Home) -> Terminal {
     Terminal::start(home, &["inbox"], 80, 24, &[])
 }
 
-/// Opens the first question and waits until its keys count.
+/// Opens the first question and waits until it accepts keys.
 fn open(terminal: &mut Terminal) {
     terminal.send("\r");
     terminal.wait("an open question whose keys count", |screen| screen.contains("Enter sends"));
@@ -69,12 +70,12 @@ fn a_question_is_answered_with_keys_and_the_script_gets_the_value() {
     let _hub = Serving::socket_hub(&home);
     let mut terminal = inbox(&home);
     terminal.shows("There are no pending questions.");
-    let asking = Asking::start(&home, &DEPLOY);
+    let asking = Script::start(&home, &DEPLOY);
     terminal.shows("Deploy to production?");
     open(&mut terminal);
     terminal.send("1");
     let screen = terminal.shows("1 (•) Yes, deploy now");
-    // The home's name is another one in every run.
+    // The path of the home differs in every run.
     let screen: Vec<&str> =
         screen.lines().filter(|line| !line.contains("hub sees") && !line.contains("asks")).collect();
     insta::assert_snapshot!("inbox_question", screen.join("\n"));
@@ -84,15 +85,15 @@ fn a_question_is_answered_with_keys_and_the_script_gets_the_value() {
     assert_eq!((finished.stdout.as_str(), finished.status.code()), ("yes\n", Some(0)), "{}", finished.stderr);
     terminal.shows("There are no pending questions.");
     terminal.send("q");
-    assert_eq!(terminal.ended(), 0);
-    terminal.given_back();
+    assert_eq!(terminal.exit_code(), 0);
+    terminal.wait_until_restored();
 }
 
 #[test]
 fn an_answer_is_undone_and_given_again() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
-    let asking = Asking::start(&home, &DEPLOY);
+    let asking = Script::start(&home, &DEPLOY);
     let mut terminal = inbox(&home);
     terminal.shows("Deploy to production?");
     open(&mut terminal);
@@ -110,7 +111,7 @@ fn an_answer_is_undone_and_given_again() {
 fn the_first_answer_wins_and_the_other_terminal_names_its_channel() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
-    let asking = Asking::start(&home, &DEPLOY);
+    let asking = Script::start(&home, &DEPLOY);
     let (mut first, mut second) = (inbox(&home), inbox(&home));
     for terminal in [&mut first, &mut second] {
         terminal.shows("Deploy to production?");
@@ -128,7 +129,7 @@ fn each_outcome_has_its_exit_code() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let mut terminal = inbox(&home);
-    let asking = Asking::start(&home, &DEPLOY);
+    let asking = Script::start(&home, &DEPLOY);
     terminal.shows("Deploy to production?");
     open(&mut terminal);
     terminal.send("\x04");
@@ -150,7 +151,7 @@ fn each_outcome_has_its_exit_code() {
 fn a_script_gets_the_whole_outcome_as_json() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
-    let asking = Asking::start(&home, &["--title", "Why?", "--json"]);
+    let asking = Script::start(&home, &["--title", "Why?", "--json"]);
     let mut terminal = inbox(&home);
     terminal.shows("Why?");
     open(&mut terminal);
@@ -172,7 +173,7 @@ fn control_characters_in_a_question_do_not_reach_the_terminal() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
     let title = "Safe?\u{202e}evil \x1b]0;owned\x07\x1b[2J";
-    let _asking = Asking::start(
+    let _asking = Script::start(
         &home,
         &["--title", title, "--message", "a\x1b[31mred\u{200b}b", "--option", "Y\x1b[8m=y"],
     );
@@ -187,7 +188,7 @@ fn control_characters_in_a_question_do_not_reach_the_terminal() {
 fn the_inbox_adapts_to_narrow_colourless_and_resized_terminals() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
-    let _asking = Asking::start(&home, &DEPLOY);
+    let _asking = Script::start(&home, &DEPLOY);
     let mut terminal = Terminal::start(&home, &["inbox"], 34, 20, &[("NO_COLOR", "1")]);
     terminal.shows("Deploy to production?");
     open(&mut terminal);
@@ -207,13 +208,13 @@ fn the_inbox_adapts_to_narrow_colourless_and_resized_terminals() {
 fn an_open_inbox_keeps_its_question_when_the_hub_restarts() {
     let home = Home::new();
     let mut hub = Serving::socket_hub(&home);
-    let asking = Asking::start(&home, &DEPLOY);
+    let asking = Script::start(&home, &DEPLOY);
     let mut terminal = inbox(&home);
     terminal.shows("Deploy to production?");
     open(&mut terminal);
     hub.kill();
     terminal.shows("! ");
-    // The script starts the next one by itself; the inbox finds it.
+    // The script starts the next hub by itself; the Inbox finds it.
     terminal.wait("the next hub", |screen| !screen.contains("! "));
     terminal.send("1");
     terminal.shows("1 (•)");
@@ -228,24 +229,24 @@ fn an_open_inbox_keeps_its_question_when_the_hub_restarts() {
 fn the_plain_inbox_reads_and_writes_lines_without_a_terminal() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
-    let asking = Asking::start(&home, &DEPLOY);
+    let asking = Script::start(&home, &DEPLOY);
     let mut lines = Peer::start(&mut home.adjutant(["inbox"]));
-    let mut seen = Vec::new();
+    let mut found = Vec::new();
     let id = loop {
         let line = lines.line();
-        seen.push(line.clone());
+        found.push(line.clone());
         if let Some(rest) = line.strip_prefix("QUESTION ") {
             break rest.split(' ').next().unwrap().to_owned();
         }
     };
     for wanted in ["  Deploy to production?", "  1  yes  Yes, deploy now"] {
-        while seen.last().map(String::as_str) != Some(wanted) {
-            seen.push(lines.line());
+        while found.last().map(String::as_str) != Some(wanted) {
+            found.push(lines.line());
         }
     }
     lines.write("qzzz yes\n");
-    while !seen.last().unwrap().starts_with("REFUSED no question") {
-        seen.push(lines.line());
+    while !found.last().unwrap().starts_with("REFUSED no question") {
+        found.push(lines.line());
     }
     lines.write(format!("{id} 7\n"));
     assert_eq!(lines.line(), "REFUSED `7` is not one of the options: yes, no");
@@ -264,10 +265,10 @@ fn the_plain_inbox_reads_and_writes_lines_without_a_terminal() {
     lines.write(format!("{id} /note not on a Friday\n{id} /dismiss\n"));
     assert_eq!(lines.line(), format!("NOTED {id} it is sent with your decision"));
     assert!(lines.line().starts_with(&format!("DONE {id} dismissed; ")));
-    // What was said beside it is not taken back with it.
+    // Undo does not remove the note.
     lines.write(format!("{id} /undo\n"));
     while lines.line() != "  2  no  No" {}
-    // Lines that come at once are carried out in their order.
+    // Lines in one write are carried out in order.
     lines.write(format!("{id} yes\n{id} /undo\n"));
     assert!(lines.line().starts_with(&format!("DONE {id} answered; ")));
     while lines.line() != "  2  no  No" {}
@@ -306,9 +307,10 @@ fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
         }
         let screen = terminal.shows(end);
         assert!(!screen.contains("horse") && !screen.contains("staple"), "{screen}");
-        terminal.ended()
+        terminal.exit_code()
     };
-    let new = |again: &'static str| [("New passphrase:", "correct horse"), ("Repeat the passphrase:", again)];
+    let new =
+        |repeated: &'static str| [("New passphrase:", "correct horse"), ("Repeat the passphrase:", repeated)];
     assert_eq!(set(&new("correct house"), "nothing was changed"), 1);
     assert_eq!(set(&new("correct horse"), "the approval passphrase is set"), 0);
     let changed = [
@@ -318,9 +320,9 @@ fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
     ];
     assert_eq!(set(&changed, "not the approval passphrase"), 1);
 
-    // Over lines in a terminal, as with a screen reader, it is asked for; through a pipe it is not taken.
+    // Over lines in a terminal, as with a screen reader, it is asked for; through a pipe it is rejected.
     let high = [&DEPLOY[..], &["--high"]].concat();
-    let asking = Asking::start(&home, &high);
+    let asking = Script::start(&home, &high);
     let mut lines = Terminal::start(&home, &["inbox", "--plain"], 100, 30, &[]);
     let screen = lines.shows("QUESTION q");
     let id = screen.split("QUESTION ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
@@ -338,7 +340,7 @@ fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
 fn an_agent_cannot_answer_a_question_with_the_command_line() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
-    // The relay's starter is this process, so what this process starts is an agent's.
+    // The process that started the relay is this one, so its children count as an agent's.
     let mut agent = Peer::start(&mut home.adjutant(["connect", "popup"]));
     agent.initialize("2025-11-25");
     let refused = home.run(["inbox"], "");
@@ -346,8 +348,8 @@ fn an_agent_cannot_answer_a_question_with_the_command_line() {
     assert!(refused.stderr.contains("only the user may do this"), "{}", refused.stderr);
 }
 
-/// A home whose hub rings this phone.
-fn with_phone(ntfy: &Ntfy, more: &str) -> Home {
+/// A home whose hub notifies this phone.
+fn home_with_phone(ntfy: &Ntfy, more: &str) -> Home {
     let home = Home::new();
     let phone =
         format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\nreply_topic = \"back\"\n{more}", ntfy.url());
@@ -358,11 +360,11 @@ fn with_phone(ntfy: &Ntfy, more: &str) -> Home {
 #[test]
 fn a_phone_answers_once_and_a_replayed_nonce_is_rejected() {
     let ntfy = Ntfy::start();
-    let home = with_phone(&ntfy, "");
+    let home = home_with_phone(&ntfy, "");
     let _hub = Serving::socket_hub(&home);
-    assert_eq!(ntfy.listener(), "/back/json");
-    let asking = Asking::start(&home, &DEPLOY);
-    let notice = ntfy.notice();
+    assert_eq!(ntfy.next_subscriber(), "/back/json");
+    let asking = Script::start(&home, &DEPLOY);
+    let notice = ntfy.next_notification();
     assert_eq!(notice["topic"], "bell");
     assert_eq!(notice["title"], "adjutant ask asks: Deploy to production?");
     assert!(!notice.to_string().contains("nobody is on call"), "the message stays here: {notice}");
@@ -374,32 +376,32 @@ fn a_phone_answers_once_and_a_replayed_nonce_is_rejected() {
     let finished = asking.finish();
     assert_eq!(finished.stdout, "yes\n", "{}", finished.stderr);
 
-    // The same words again are another question: neither the used nonce nor its sister is good for it.
-    let asking = Asking::start(&home, &["--title", "And again?", "--option", "Yes=yes", "--option", "No=no"]);
-    let again = ntfy.notice();
+    // The same words ask a new question: neither the used nonce nor the other one answers it.
+    let asking = Script::start(&home, &["--title", "And again?", "--option", "Yes=yes", "--option", "No=no"]);
+    let repeated = ntfy.next_notification();
     ntfy.press(&actions[0]);
     ntfy.press(&actions[1]);
-    ntfy.press(&again["actions"][1]);
+    ntfy.press(&repeated["actions"][1]);
     assert_eq!(asking.finish().stdout, "no\n");
 }
 
 #[test]
 fn high_risk_and_long_questions_have_no_buttons_on_the_phone() {
     let ntfy = Ntfy::start();
-    let home = with_phone(&ntfy, "body = true\n");
+    let home = home_with_phone(&ntfy, "body = true\n");
     let _hub = Serving::socket_hub(&home);
-    ntfy.listener();
+    ntfy.next_subscriber();
     let high = [&DEPLOY[..], &["--high"]].concat();
-    let _high = Asking::start(&home, &high);
-    let notice = ntfy.notice();
+    let _high = Script::start(&home, &high);
+    let notice = ntfy.next_notification();
     assert_eq!(notice["actions"], serde_json::json!([]));
     assert_eq!(notice["priority"], 5);
     assert!(notice["message"].as_str().unwrap().contains("nobody is on call"), "{notice}");
-    let _many = Asking::start(
+    let _many = Script::start(
         &home,
         &["--title", "Which?", "--option", "a", "--option", "b", "--option", "c", "--option", "d"],
     );
-    assert_eq!(ntfy.notice()["actions"], serde_json::json!([]));
+    assert_eq!(ntfy.next_notification()["actions"], serde_json::json!([]));
 }
 
 #[test]
@@ -411,7 +413,7 @@ fn no_phone_notification_is_sent_over_clear_text_http() {
     assert!(refused.stderr.contains("`server` must begin with https://"), "{}", refused.stderr);
 }
 
-/// Runs git as nobody in particular, at a moment that is always the same.
+/// Runs git as a fixed author at a fixed time.
 pub(crate) fn git(folder: &std::path::Path, arguments: &[&str]) {
     let mut command = Command::new("git");
     command.args([
@@ -428,7 +430,7 @@ pub(crate) fn git(folder: &std::path::Path, arguments: &[&str]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// What the hub says of the workspace is git's word and not the agent's; and the frame is the README's picture.
+/// The workspace line comes from git and not from the agent; and the frame is the README's picture.
 #[test]
 fn the_documented_screenshot_is_a_real_frame_of_the_inbox() {
     let home = Home::new();
@@ -442,7 +444,7 @@ fn the_documented_screenshot_is_a_real_frame_of_the_inbox() {
     let _hub = Serving::socket_hub(&home);
     let mut command = home.adjutant(["ask"]);
     command.args(DEPLOY).current_dir(shop).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let _asking = Asking(Some(command.spawn().unwrap()));
+    let _asking = Script(Some(command.spawn().unwrap()));
     let mut terminal = inbox(&home);
     terminal.shows("shop (release)");
     open(&mut terminal);
@@ -459,7 +461,7 @@ fn the_documented_screenshot_is_a_real_frame_of_the_inbox() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         std::fs::write(folder.join("inbox.svg"), &picture).unwrap();
     }
-    // Colours and words are the same in every run, the place of a home is not.
+    // Colours and text are the same in every run, the path of a home is not.
     let words =
         |svg: &str| svg.matches("deploy\u{a0}now").count() + svg.matches("+replicas\u{a0}=\u{a0}4").count();
     assert_eq!(words(&std::fs::read_to_string(file).unwrap()), words(&picture));

@@ -8,8 +8,8 @@ mod real;
 
 use crate::support::{Finished, Home};
 
-/// Runs a command that must do what it is asked for.
-fn done(home: &Home, arguments: &[&str]) -> Finished {
+/// Runs a command that must succeed.
+fn run_ok(home: &Home, arguments: &[&str]) -> Finished {
     let finished = home.run(arguments, "");
     assert!(finished.status.success(), "{arguments:?}\n{finished}");
     finished

@@ -6,7 +6,7 @@
     clippy::needless_pass_by_value,
     clippy::unwrap_used,
     unreachable_pub,
-    reason = "a test fails by panicking, starts what it tests by itself, and is nobody's library"
+    reason = "a test fails by panicking, starts programs by itself, and exports nothing"
 )]
 
 mod support;

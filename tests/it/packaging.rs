@@ -3,13 +3,12 @@
 //! The binary in them is a line of shell that becomes the real one: packages of a debug build would be large.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::real_clients::{node, without};
+use crate::support::real_clients::{is_excluded, node};
 use crate::support::{Home, Peer};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -19,25 +18,26 @@ const TARGET: &str = if ON_ARM { "aarch64-unknown-linux-gnu" } else { "x86_64-un
 const DEBIAN: &str = if ON_ARM { "arm64" } else { "amd64" };
 const NODE: &str = if ON_ARM { "linux-arm64" } else { "linux-x64" };
 
-/// What a release left, in a home of its own.
+/// The files of a release, in a separate home.
 struct Release {
     home: Home,
     dist: PathBuf,
 }
 
-/// Runs a program to its end and returns what it said.
+/// Runs a program to its end and returns its output.
 #[track_caller]
 fn run(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{command:?}\n{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    said
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{command:?}\n{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    text
 }
 
 fn script(home: &Home, without: &str) -> Command {
-    let program =
-        home.write("build/adjutant", format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_adjutant")));
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = home.write_program(
+        "build/adjutant",
+        format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_adjutant")),
+    );
     let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/release"));
     command.args(["--repository", "example/adjutant", "--target", TARGET, "--without", without]);
     command.arg("--binary").arg(program).arg("--dist").arg(home.path().join("dist"));
@@ -75,8 +75,8 @@ impl Release {
     }
 }
 
-/// Whether a program of a package is ours, and ends when its input does.
-fn serves(program: &mut Command) {
+/// Asserts that a program of a package is adjutant, and ends when its input does.
+fn assert_serves(program: &mut Command) {
     let mut peer = Peer::start(program.args(["mcp", "prompts"]));
     let tools = peer.call(1, "tools/list", json!({}));
     assert_eq!(tools["result"]["tools"][1]["name"], "expand_prompt");
@@ -98,14 +98,14 @@ fn every_checksum_matches_and_every_placeholder_is_filled() {
             "{name}"
         );
     }
-    let mut again = script(&release.home, "npm,deb");
-    let noted = again.output().unwrap();
+    let mut repeated = script(&release.home, "npm,deb");
+    let noted = repeated.output().unwrap();
     assert!(
         String::from_utf8_lossy(&noted.stderr)
             .contains("repository = \"https://github.com/example/adjutant\"")
     );
-    let again = run(&mut again);
-    assert!(again.contains("SHA256SUMS"), "{again}");
+    let repeated = run(&mut repeated);
+    assert!(repeated.contains("SHA256SUMS"), "{repeated}");
     let refused = script(&release.home, "npm").args(["--repository", "no name"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("is not OWNER/NAME"));
@@ -166,13 +166,16 @@ fn the_archive_the_formula_and_the_image_agree() {
     // `class`, `def`, `service do`, `test do` and two blocks for the platform.
     assert_eq!(words("do") + words("def") + words("class"), words("end"), "{formula}");
     run(Command::new("tar").arg("xzf").arg(release.file(&archive)).current_dir(release.home.path()));
-    serves(&mut Command::new(release.home.path().join(&name).join("adjutant")));
+    assert_serves(&mut Command::new(release.home.path().join(&name).join("adjutant")));
 
-    // What cargo-binstall is told is where the archive has the binary.
+    // The path for cargo-binstall is the binary's path in the archive.
     let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
-    let told = manifest.split("[package.metadata.binstall]").nth(1).unwrap();
-    assert!(told.contains("/v{ version }/{ name }-{ version }-{ target }{ archive-suffix }\""), "{told}");
-    assert!(told.contains("bin-dir = \"{ name }-{ version }-{ target }/{ bin }{ binary-ext }\""), "{told}");
+    let answer = manifest.split("[package.metadata.binstall]").nth(1).unwrap();
+    assert!(answer.contains("/v{ version }/{ name }-{ version }-{ target }{ archive-suffix }\""), "{answer}");
+    assert!(
+        answer.contains("bin-dir = \"{ name }-{ version }-{ target }/{ bin }{ binary-ext }\""),
+        "{answer}"
+    );
 
     let context = release.file(&format!("container-{TARGET}"));
     let recipe = fs::read_to_string(context.join("Containerfile")).unwrap();
@@ -187,7 +190,7 @@ fn the_archive_the_formula_and_the_image_agree() {
     );
 }
 
-/// Stands in for Homebrew: takes the stanzas that there are, and no others, and prints what it was told.
+/// Replaces Homebrew: accepts the existing stanzas and no others, and prints their values.
 const HOMEBREW: &str = r##"
 class Formula
   STANZAS = %i[desc homepage version license url sha256 on_macos on_linux on_intel on_arm service run keep_alive environment_variables
@@ -215,7 +218,7 @@ fn ruby_reads_the_formula() {
     }
     let release = Release::new("npm,deb");
     let homebrew = release.home.write("homebrew.rb", HOMEBREW);
-    let told = run(Command::new("ruby").arg(homebrew).arg(release.file("adjutant.rb")));
+    let output = run(Command::new("ruby").arg(homebrew).arg(release.file("adjutant.rb")));
     let (system, machine) = ("on_linux", if ON_ARM { "on_arm" } else { "on_intel" });
     let archive = format!("adjutant-{VERSION}-{TARGET}.tar.gz");
     let url = format!("url https://github.com/example/adjutant/releases/download/v{VERSION}/{archive}");
@@ -238,7 +241,7 @@ fn ruby_reads_the_formula() {
         "test",
         "[:install]",
     ];
-    assert_eq!(told.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(output.lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -249,7 +252,7 @@ fn the_image_is_built_and_its_user_has_a_home() {
     }
     let home = Home::new();
     let mut command = script(&home, "npm,deb");
-    // The image holds nothing else, so the stand-in, which is a shell's, would not run in it.
+    // The image contains nothing else, so the stand-in, which is a shell script, would not run in it.
     let program = home.path().join("adjutant");
     run(Command::new("strip").arg("-o").arg(&program).arg(env!("CARGO_BIN_EXE_adjutant")));
     run(command.arg("--binary").arg(program));
@@ -285,7 +288,7 @@ fn the_image_is_built_and_its_user_has_a_home() {
     run(&mut buildah(&["rmi", "--all"]));
 }
 
-/// The rules of the registry's schema of 2025-12-11 that touch what stands in our file.
+/// The rules of the registry's schema of 2025-12-11 that concern members of the file.
 fn registry_schema() -> Value {
     let argument = json!({
         "type": "object",
@@ -304,7 +307,7 @@ fn registry_schema() -> Value {
             "transport": {"type": "object", "required": ["type"], "properties": {"type": {"const": "stdio"}}},
         },
         "additionalProperties": false,
-        // What is not in the schema, and the registry asks for all the same.
+        // The registry's rules outside the schema.
         "allOf": [
             {"if": {"properties": {"registryType": {"const": "mcpb"}}}, "then": {"required": ["fileSha256"]}},
             {"if": {"properties": {"registryType": {"const": "oci"}}}, "then": {"not": {"required": ["version"]}}},
@@ -333,7 +336,7 @@ fn registry_schema() -> Value {
 
 #[test]
 fn the_debian_package_installs_and_runs() {
-    if without("dpkg") {
+    if is_excluded("dpkg") {
         return;
     }
     let release = Release::new("npm");
@@ -351,7 +354,7 @@ fn the_debian_package_installs_and_runs() {
     ] {
         assert!(fs::metadata(root.join("usr").join(file)).unwrap().len() > 500, "{file}");
     }
-    serves(&mut Command::new(root.join("usr/bin/adjutant")));
+    assert_serves(&mut Command::new(root.join("usr/bin/adjutant")));
 }
 
 #[test]
@@ -369,20 +372,20 @@ fn the_wheel_installs_and_its_script_is_the_binary() {
         .arg(&wheel));
     let installed = fs::read(place.join("bin/adjutant")).unwrap();
     assert_eq!(installed, fs::read(release.home.path().join("build/adjutant")).unwrap());
-    serves(&mut Command::new(place.join("bin/adjutant")));
-    // `uvx` and `pipx run` start what is called as the package is, and through a link where it is kept.
-    serves(&mut Command::new(place.join("bin/adjutant-mcp")));
+    assert_serves(&mut Command::new(place.join("bin/adjutant")));
+    // `uvx` and `pipx run` start the command with the package's name, through a link.
+    assert_serves(&mut Command::new(place.join("bin/adjutant-mcp")));
     let linked = release.home.path().join("adjutant-mcp");
     std::os::unix::fs::symlink(place.join("bin/adjutant-mcp"), &linked).unwrap();
-    serves(&mut Command::new(linked));
-    // pip has checked the digests of RECORD only if it wrote them down again.
+    assert_serves(&mut Command::new(linked));
+    // pip has checked the digests of RECORD only if it rewrote them.
     let shown = run(Command::new(place.join("bin/pip")).args(["show", "-f", "adjutant-mcp"]));
     assert!(shown.contains("bin/adjutant"), "{shown}");
 }
 
 #[test]
 fn the_npm_packages_install_and_start_the_binary() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let release = Release::new("deb");
@@ -395,14 +398,14 @@ fn the_npm_packages_install_and_start_the_binary() {
     npm.arg(release.file(&format!("adjutant-mcp-{NODE}-{VERSION}.tgz")));
     run(npm.current_dir(&place).env("HOME", release.home.path()));
     let launcher = place.join("node_modules/.bin/adjutant");
-    // The pinned Node replaces itself; any other hands on what it gets.
-    serves(Command::new(node()).arg(&launcher));
-    serves(&mut Command::new(&launcher));
+    // The pinned Node replaces itself; any other passes the output on.
+    assert_serves(Command::new(node()).arg(&launcher));
+    assert_serves(&mut Command::new(&launcher));
     let mut stopped = Peer::start(Command::new(&launcher).args(["mcp", "prompts"]));
     stopped.call(1, "tools/list", json!({}));
     let pid = rustix::process::Pid::from_child(&stopped.child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    stopped.ended();
+    stopped.assert_ended();
     fs::remove_dir_all(place.join(format!("node_modules/adjutant-mcp-{NODE}"))).unwrap();
     let alone = Command::new(&launcher).output().unwrap();
     assert!(

@@ -1,4 +1,4 @@
-//! Supervised runs: the test plays the hub, writes the order and reads the events. Survivors are counted from the
+//! Supervised runs: the test acts as the hub, writes the order and reads the events. Survivors are counted from the
 //! table of processes, by the mark that every process of a run carries.
 
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::processes::{carrying, eventually};
+use crate::support::processes::{eventually, processes_with_variable};
 use crate::support::{DEADLINE, Home, wait};
 
 const RUNNER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/runner.sh");
@@ -127,14 +127,14 @@ impl Run {
     }
 
     fn read_to_end(mut self) -> (Vec<Value>, Value) {
-        let (lines, outcome) = to_the_end(&self.events);
-        self.is_clean(&outcome);
+        let (lines, outcome) = read_to_outcome(&self.events);
+        self.assert_clean(&outcome);
         (lines, outcome)
     }
 
-    /// The supervisor ends, nothing of the run is left, and the disk says what was said.
-    fn is_clean(&mut self, outcome: &Value) {
-        assert_eq!(survivors(&self.mark), Vec::<String>::new(), "{outcome}");
+    /// Asserts that the supervisor ended, nothing of the run is left, and the disk has the same outcome.
+    fn assert_clean(&mut self, outcome: &Value) {
+        assert_eq!(survivors_with_mark(&self.mark), Vec::<String>::new(), "{outcome}");
         assert_eq!(outcome["processes_left"], 0, "{outcome}");
         wait(&mut self.child, DEADLINE);
         assert_eq!(&self.outcome_on_disk(), outcome);
@@ -144,7 +144,7 @@ impl Run {
         serde_json::from_slice(&std::fs::read(self.spool.join("outcome.json")).unwrap()).unwrap()
     }
 
-    /// `adjutant supervise --resume`, which is what a later hub does.
+    /// Starts `adjutant supervise --resume`, as a later hub does.
     fn resume(&self) -> (Child, Receiver<Value>) {
         let arguments = ["supervise".as_ref(), "--resume".as_ref(), self.spool.as_os_str()];
         let mut child =
@@ -154,7 +154,7 @@ impl Run {
     }
 }
 
-fn to_the_end(events: &Receiver<Value>) -> (Vec<Value>, Value) {
+fn read_to_outcome(events: &Receiver<Value>) -> (Vec<Value>, Value) {
     let mut lines = Vec::new();
     loop {
         let mut event = events.recv_timeout(DEADLINE).expect("an event in time");
@@ -167,14 +167,14 @@ fn to_the_end(events: &Receiver<Value>) -> (Vec<Value>, Value) {
     }
 }
 
-/// Everything that lives and carries the mark.
-fn survivors(mark: &str) -> Vec<String> {
-    carrying(&format!("ADJUTANT_RUN={mark}"))
+/// Every live process with the mark.
+fn survivors_with_mark(mark: &str) -> Vec<String> {
+    processes_with_variable(&format!("ADJUTANT_RUN={mark}"))
 }
 
-/// Everything that lives and was started with this home's own variable.
+/// Every live process with this home's variable.
 fn survivors_in(home: &Home) -> Vec<String> {
-    carrying(&format!("TEST_HOME={}", home.path().display()))
+    processes_with_variable(&format!("TEST_HOME={}", home.path().display()))
 }
 
 fn texts(lines: &[Value]) -> Vec<&str> {
@@ -252,7 +252,7 @@ fn descendants_in_other_groups_and_sessions_are_ended() {
     for _ in 0..32 {
         run.line("planted");
     }
-    assert!(survivors(&run.mark).len() >= 32);
+    assert!(survivors_with_mark(&run.mark).len() >= 32);
     run.cancel();
     let (_, outcome) = run.read_to_end();
     assert_eq!(outcome["cause"], "cancelled");
@@ -287,15 +287,15 @@ fn a_run_ends_with_its_hub() {
         run.event();
         run.event();
         drop(run.lifeline.take());
-        let (_, outcome) = to_the_end(&run.events);
-        run.is_clean(&outcome);
+        let (_, outcome) = read_to_outcome(&run.events);
+        run.assert_clean(&outcome);
         assert_eq!(outcome["cause"], "hub_gone", "{arguments:?}");
     }
 }
 
 #[test]
 fn a_killed_hub_leaves_no_process() {
-    // The shell is the hub: it holds the lifeline, and is killed.
+    // The shell acts as the hub: it holds the lifeline, and is killed.
     let order = Order::new(&["ignore-term"]);
     let mark = order.json["mark"].as_str().unwrap().to_owned();
     let file = order.home.write("order.json", format!("{}\n", order.json));
@@ -304,13 +304,13 @@ fn a_killed_hub_leaves_no_process() {
     let mut hub = Command::new("setsid").args(["sh", "-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
     let events = events(hub.stdout.take().unwrap());
     while events.recv_timeout(DEADLINE).unwrap()["text"] != "working" {}
-    assert!(!survivors(&mark).is_empty());
-    // The whole group of the hub, which is what a terminal or an out-of-memory killer takes; not the supervisor,
-    // which left it.
+    assert!(!survivors_with_mark(&mark).is_empty());
+    // The whole process group of the hub, as a terminal or an out-of-memory killer ends it; not the supervisor, which
+    // left it.
     let group = rustix::process::Pid::from_child(&hub);
     rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
     hub.wait().unwrap();
-    eventually("survivors", || match survivors(&mark) {
+    eventually("survivors", || match survivors_with_mark(&mark) {
         none if none.is_empty() => Ok(()),
         some => Err(some),
     });
@@ -326,10 +326,10 @@ fn a_kept_run_is_adopted_by_the_next_hub() {
     let first = events.recv_timeout(DEADLINE).unwrap();
     assert_eq!(first["text"], "working", "lines come from the first one on");
     hub.stdin.take().unwrap().write_all(b"\"cancel\"\n").unwrap();
-    let (_, outcome) = to_the_end(&events);
+    let (_, outcome) = read_to_outcome(&events);
     assert_eq!(outcome["cause"], "cancelled");
     assert!(wait(&mut hub, DEADLINE).success());
-    run.is_clean(&outcome);
+    run.assert_clean(&outcome);
 }
 
 #[test]
@@ -338,10 +338,10 @@ fn a_kept_run_that_ends_without_a_hub_leaves_its_outcome() {
     drop(run.lifeline.take());
     wait(&mut run.child, DEADLINE);
     let (mut hub, events) = run.resume();
-    let (_, outcome) = to_the_end(&events);
+    let (_, outcome) = read_to_outcome(&events);
     assert_eq!(outcome["cause"], "exited");
     wait(&mut hub, DEADLINE);
-    run.is_clean(&outcome);
+    run.assert_clean(&outcome);
     assert_eq!(std::fs::read_to_string(run.spool.join("stdout")).unwrap(), "no hub\n");
 }
 
@@ -354,10 +354,10 @@ fn a_killed_supervisor_leaves_no_run_to_adopt() {
         run.child.kill().unwrap();
         run.child.wait().unwrap();
         let (mut hub, events) = run.resume();
-        let (_, outcome) = to_the_end(&events);
+        let (_, outcome) = read_to_outcome(&events);
         wait(&mut hub, DEADLINE);
         assert_eq!((&outcome["cause"], &outcome["exit"]), (&json!("lost"), &json!("unknown")));
-        run.is_clean(&outcome);
+        run.assert_clean(&outcome);
     }
 }
 
@@ -380,9 +380,9 @@ fn a_flood_of_output_is_bounded_in_memory_and_on_disk() {
     };
     assert!(lines > 1000, "{lines}");
     assert!(most > 0 && most < 40 << 10, "{most} KiB");
-    let seen = outcome["stdout"]["seen"].as_u64().unwrap();
+    let found = outcome["stdout"]["seen"].as_u64().unwrap();
     let kept = outcome["stdout"]["kept"].as_u64().unwrap();
-    assert!(seen > 64_000_000 && (512 << 10..=1 << 20).contains(&kept), "{outcome}");
+    assert!(found > 64_000_000 && (512 << 10..=1 << 20).contains(&kept), "{outcome}");
     let on_disk: u64 = std::fs::read_dir(&run.spool)
         .unwrap()
         .map(|entry| entry.unwrap())
@@ -401,12 +401,12 @@ fn a_hub_that_reads_no_events_does_not_block_the_run() {
     lifeline.write_all(format!("{}\n", order.json).as_bytes()).unwrap();
     let outcome = order.home.path().join("spool/run/outcome.json");
     eventually("an outcome on disk", || if outcome.exists() { Ok(()) } else { Err(()) });
-    // What it reads late is the head, a gap that is told, and the tail.
-    let (lines, outcome) = to_the_end(&events(child.stdout.take().unwrap()));
+    // A late read gets the head, a marked gap, and the tail.
+    let (lines, outcome) = read_to_outcome(&events(child.stdout.take().unwrap()));
     wait(&mut child, DEADLINE);
     let missed: u64 = lines.iter().filter_map(|line| line["missed"].as_u64()).sum();
-    let (seen, kept) = (&outcome["stdout"]["seen"], &outcome["stdout"]["kept"]);
-    assert_eq!(missed, seen.as_u64().unwrap() - kept.as_u64().unwrap());
+    let (found, kept) = (&outcome["stdout"]["seen"], &outcome["stdout"]["kept"]);
+    assert_eq!(missed, found.as_u64().unwrap() - kept.as_u64().unwrap());
     assert_eq!(texts(&lines).last(), Some(&"result"));
 }
 
@@ -449,11 +449,11 @@ fn the_runner_gets_its_arguments_byte_for_byte() {
     let arguments = ["", " ", "-x", "--", "a b", "'\"\\$`*", "\u{20ac}", "line\nbreak", "--help"];
     let words: Vec<&str> = ["arguments"].into_iter().chain(arguments).collect();
     let mut order = Order::new(&words);
-    // A byte that is no UTF-8 travels as a zero and two digits.
+    // A byte that is not UTF-8 is encoded as a zero and two digits.
     order.json["argv"].as_array_mut().unwrap().push(json!("caf\u{0}e9"));
     let mut run = order.start();
-    let (_, outcome) = to_the_end(&run.events);
-    run.is_clean(&outcome);
+    let (_, outcome) = read_to_outcome(&run.events);
+    run.assert_clean(&outcome);
     let expected: String = arguments.iter().flat_map(|argument| ["[", argument, "]\n"]).collect();
     let mut expected = expected.into_bytes();
     expected.extend(b"[caf\xe9]\n");
@@ -479,13 +479,13 @@ fn the_runner_starts_in_the_checked_folder() {
     assert_eq!(texts(&lines), [workdir.to_str().unwrap()]);
 }
 
-/// Why the supervisor refuses, and that it left nothing.
-fn refusal(order: Order) -> Value {
+/// The reason of a rejection by the supervisor, after which nothing is left.
+fn rejection(order: Order) -> Value {
     let mut run = order.start();
     let mut event = run.event();
     assert_eq!(event["event"], "refused", "{event}");
     wait(&mut run.child, DEADLINE);
-    assert_eq!(survivors(&run.mark), Vec::<String>::new());
+    assert_eq!(survivors_with_mark(&run.mark), Vec::<String>::new());
     event["error"].take()
 }
 
@@ -495,38 +495,37 @@ fn a_run_in_a_swapped_folder_is_rejected() {
     let workdir = order.home.path().join("work");
     std::fs::rename(&workdir, order.home.path().join("moved")).unwrap();
     std::os::unix::fs::symlink("/", &workdir).unwrap();
-    assert!(refusal(order)["workdir"].is_string());
+    assert!(rejection(order)["workdir"].is_string());
     let order = Order::new(&["where"]);
     std::fs::remove_dir(order.home.path().join("work")).unwrap();
-    assert!(refusal(order)["workdir"].is_string());
+    assert!(rejection(order)["workdir"].is_string());
 }
 
 #[test]
 fn a_run_of_a_missing_program_is_rejected() {
     for program in ["no-such-runner", "/no/such/runner", "./runner", "", "/tmp"] {
-        let refused = refusal(Order::new(&[]).with("argv", json!([program])));
+        let refused = rejection(Order::new(&[]).with("argv", json!([program])));
         assert_eq!(refused, json!({"not_found": {"program": program}}));
     }
-    assert!(refusal(Order::new(&[]).with("argv", json!([])))["argv"].is_string());
+    assert!(rejection(Order::new(&[]).with("argv", json!([])))["argv"].is_string());
 }
 
 #[test]
 fn an_argument_too_long_for_the_system_is_rejected() {
     let long = "x".repeat(200_000);
-    assert!(refusal(Order::new(&["arguments", &long]))["spawn"].is_string());
+    assert!(rejection(Order::new(&["arguments", &long]))["spawn"].is_string());
 }
 
 #[test]
 fn a_program_that_cannot_be_executed_is_reported() {
     let order = Order::new(&[]);
-    let program = order.home.write("broken", "#!/no/such/interpreter\n");
-    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let program = order.home.write_program("broken", "#!/no/such/interpreter\n");
     let mut run = order.with("argv", json!([program])).start();
-    let (_, outcome) = to_the_end(&run.events);
-    run.is_clean(&outcome);
+    let (_, outcome) = read_to_outcome(&run.events);
+    run.assert_clean(&outcome);
     assert_eq!(outcome["exit"], "not_started");
-    let said = std::fs::read_to_string(run.spool.join("stderr")).unwrap();
-    assert!(said.contains("cannot be executed"), "{said}");
+    let output = std::fs::read_to_string(run.spool.join("stderr")).unwrap();
+    assert!(output.contains("cannot be executed"), "{output}");
 }
 
 #[test]
@@ -534,16 +533,16 @@ fn a_spool_folder_is_private_and_used_once() {
     let order = Order::new(&["ok"]);
     let json = order.json.clone();
     let mut run = order.start();
-    let (_, outcome) = to_the_end(&run.events);
-    run.is_clean(&outcome);
+    let (_, outcome) = read_to_outcome(&run.events);
+    run.assert_clean(&outcome);
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&run.spool), 0o700);
     for entry in std::fs::read_dir(&run.spool).unwrap() {
         let path = entry.unwrap().path();
         assert_eq!(mode(&path), 0o600, "{}", path.display());
     }
-    let again = Order { home: run.home, json, input: Vec::new() };
-    assert!(refusal(again)["spool"].is_string());
+    let repeated = Order { home: run.home, json, input: Vec::new() };
+    assert!(rejection(repeated)["spool"].is_string());
 }
 
 #[test]
@@ -569,18 +568,18 @@ fn an_invalid_order_starts_no_run() {
     }
 }
 
-/// The hub's own half: `supervise --start` starts the run as the hub does.
+/// The hub's part: `supervise --start` starts the run as the hub does.
 #[test]
 fn the_hub_starts_follows_and_cancels_a_run() {
     let run = Order::new(&["echo-stdin"]).input("one\ntwo\n").start_with(&["supervise", "--start"]);
-    let (lines, outcome) = to_the_end(&run.events);
+    let (lines, outcome) = read_to_outcome(&run.events);
     assert_eq!(texts(&lines), ["one", "two"]);
     assert_eq!((&outcome["cause"], &outcome["exit"]), (&json!("exited"), &json!({"code": 0})));
     assert_eq!(run.outcome_on_disk(), outcome);
     let mut run = Order::new(&["ignore-term"]).with("grace_ms", 50).start_with(&["supervise", "--start"]);
     run.line("working");
     run.cancel();
-    let (_, outcome) = to_the_end(&run.events);
+    let (_, outcome) = read_to_outcome(&run.events);
     assert_eq!((&outcome["cause"], &outcome["processes_left"]), (&json!("cancelled"), &json!(0)));
     assert_eq!(survivors_in(&run.home), Vec::<String>::new());
 }
@@ -611,7 +610,7 @@ fn the_hub_reports_a_killed_supervisor() {
         run.event();
         let pid = rustix::process::Pid::from_raw(i32::try_from(supervisor).unwrap()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-        let (_, outcome) = to_the_end(&run.events);
+        let (_, outcome) = read_to_outcome(&run.events);
         assert_eq!((&outcome["cause"], &outcome["processes_left"]), (&json!("lost"), &json!(0)));
         assert_eq!(survivors_in(&run.home), Vec::<String>::new(), "{arguments:?}");
     }
@@ -619,7 +618,7 @@ fn the_hub_reports_a_killed_supervisor() {
 
 #[test]
 fn the_hub_reports_why_a_run_cannot_start() {
-    for (name, value, said) in [
+    for (name, value, message) in [
         ("argv", json!(["no-such-runner"]), "the program `no-such-runner` was not found"),
         ("argv", json!([]), "the command line is empty"),
         ("argv", json!(["/bin/echo", "a\u{0}00b"]), "the command line holds a zero byte"),
@@ -633,7 +632,7 @@ fn the_hub_reports_why_a_run_cannot_start() {
     ] {
         let order = Order::new(&[]).with(name, value);
         let ended = order.home.run(["supervise", "--start"], format!("{}\n", order.json));
-        assert_eq!(ended.status.code(), Some(1), "{said}");
-        assert!(ended.stderr.starts_with(&format!("error: {said}")), "{}", ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{message}");
+        assert!(ended.stderr.starts_with(&format!("error: {message}")), "{}", ended.stderr);
     }
 }

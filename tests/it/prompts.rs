@@ -1,5 +1,5 @@
-//! The prompts room through `adjutant mcp prompts`: what is found, what is refused, what is filled in, and how soon
-//! a change on disk shows.
+//! The prompts domain through `adjutant mcp prompts`: found and rejected files, expansions, and how soon a change on
+//! disk is served.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::serving::Serving;
 use crate::support::{Home, Peer};
 
-/// A change shows after at most half a second; a machine that is busy with other tests is given more.
+/// A change is served after at most half a second; a machine that is busy with other tests gets more.
 const SHOWS_WITHIN: Duration = Duration::from_secs(3);
 
 fn list(peer: &mut Peer) -> Value {
@@ -49,15 +49,15 @@ fn expanded(peer: &mut Peer, command: &str, input: &str) -> String {
     prompt.unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
 
-/// The message of a refused expansion.
+/// The message of a rejected expansion.
 fn refused(peer: &mut Peer, command: &str, input: &str) -> String {
     let answer = expand(peer, command, input);
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
-/// Asks until the answer is as wanted.
-fn soon<T: PartialEq + std::fmt::Debug>(wanted: &T, mut ask: impl FnMut() -> T) {
+/// Repeats until the value is the wanted one.
+fn wait_for<T: PartialEq + std::fmt::Debug>(wanted: &T, mut ask: impl FnMut() -> T) {
     let began = Instant::now();
     loop {
         let answer = ask();
@@ -233,15 +233,15 @@ fn a_changed_file_is_served_changed() {
     assert_eq!(expanded(&mut peer, "a", ""), "one\n\n");
     for text in ["two", "six", "ten"] {
         home.write("p/a.md", text);
-        soon(&format!("{text}\n\n"), || expanded(&mut peer, "a", ""));
+        wait_for(&format!("{text}\n\n"), || expanded(&mut peer, "a", ""));
     }
     home.write("p/team/b.md", "new");
-    soon(&vec!["a".to_owned(), "team/b".to_owned()], || names(&mut peer));
+    wait_for(&vec!["a".to_owned(), "team/b".to_owned()], || names(&mut peer));
     fs::remove_file(here.join("a.md")).unwrap();
     fs::rename(here.join("team"), here.join("crew")).unwrap();
-    soon(&vec!["crew/b".to_owned()], || names(&mut peer));
+    wait_for(&vec!["crew/b".to_owned()], || names(&mut peer));
     home.write("p/crew/b.md", "newer");
-    soon(&"newer\n\n".to_owned(), || expanded(&mut peer, "crew/b", ""));
+    wait_for(&"newer\n\n".to_owned(), || expanded(&mut peer, "crew/b", ""));
 }
 
 #[test]
@@ -251,15 +251,15 @@ fn a_removed_and_restored_folder_is_followed() {
     let mut peer = Peer::prompts(&home, &here);
     assert_eq!(problems(&mut peer), [": the folder does not exist"]);
     home.write("p/a.md", "one");
-    soon(&vec!["a".to_owned()], || names(&mut peer));
+    wait_for(&vec!["a".to_owned()], || names(&mut peer));
     fs::rename(&here, home.path().join("away")).unwrap();
-    soon(&Vec::<String>::new(), || names(&mut peer));
+    wait_for(&Vec::<String>::new(), || names(&mut peer));
     fs::write(&here, "a file in its place").unwrap();
-    soon(&vec![": the folder is not a folder".to_owned()], || problems(&mut peer));
+    wait_for(&vec![": the folder is not a folder".to_owned()], || problems(&mut peer));
     fs::remove_file(&here).unwrap();
     fs::rename(home.path().join("away"), &here).unwrap();
-    soon(&vec!["a".to_owned()], || names(&mut peer));
-    // Permissions do not bind root: then the folder must simply go on being served.
+    wait_for(&vec!["a".to_owned()], || names(&mut peer));
+    // Permissions do not bind root: then the folder must simply stay served.
     fs::set_permissions(&here, fs::Permissions::from_mode(0o000)).unwrap();
     let bound = fs::read_dir(&here).is_err();
     let (served, fault) = if bound {
@@ -267,10 +267,10 @@ fn a_removed_and_restored_folder_is_followed() {
     } else {
         (vec!["a".to_owned()], vec![])
     };
-    soon(&served, || names(&mut peer));
-    soon(&fault, || problems(&mut peer));
+    wait_for(&served, || names(&mut peer));
+    wait_for(&fault, || problems(&mut peer));
     fs::set_permissions(&here, fs::Permissions::from_mode(0o700)).unwrap();
-    soon(&vec!["a".to_owned()], || names(&mut peer));
+    wait_for(&vec!["a".to_owned()], || names(&mut peer));
 }
 
 #[test]
@@ -281,8 +281,8 @@ fn subscribers_are_notified_of_changes() {
     peer.initialize("2025-06-18");
     assert_eq!(names(&mut peer), ["a"]);
     home.write("p/b.md", "two");
-    let told = peer.receive();
-    assert_eq!(told["method"], "notifications/prompts/list_changed");
+    let notified = peer.receive();
+    assert_eq!(notified["method"], "notifications/prompts/list_changed");
     assert_eq!(names(&mut peer), ["a", "b"]);
 }
 
@@ -318,14 +318,14 @@ fn ten_thousand_files_are_served_from_memory() {
     let mut peer = Peer::prompts(&home, &folder(&home));
     assert_eq!(names(&mut peer).len(), 10_000);
     home.write("p/07/00007.md", "changed");
-    soon(&"changed\n\n".to_owned(), || expanded(&mut peer, "07/00007", ""));
+    wait_for(&"changed\n\n".to_owned(), || expanded(&mut peer, "07/00007", ""));
     home.write("p/new.md", "new");
-    soon(&10_001, || names(&mut peer).len());
+    wait_for(&10_001, || names(&mut peer).len());
     assert!(peer.resident_kib() < 128 * 1024, "{} KiB", peer.resident_kib());
 }
 
-/// The watching thread and its callback share a lock: while many folders are removed, a change below another root still
-/// shows.
+/// The watcher thread and its callback share a lock: while many folders are removed, a change below another root is
+/// still served.
 #[test]
 fn removing_many_folders_does_not_stop_watching_another_root() {
     let home = Home::new();
@@ -341,12 +341,12 @@ fn removing_many_folders_does_not_stop_watching_another_root() {
     for number in 0..30 {
         fs::remove_dir_all(many.join(format!("{number:02}"))).unwrap();
         home.write("other/a.md", format!("{number}"));
-        soon(&format!("{number}\n\n"), || expanded(&mut peer, "a", ""));
+        wait_for(&format!("{number}\n\n"), || expanded(&mut peer, "a", ""));
     }
-    soon(&vec!["a".to_owned()], || names(&mut peer));
+    wait_for(&vec!["a".to_owned()], || names(&mut peer));
 }
 
-/// The room never writes into the folders that it reads.
+/// The hub never writes into the prompt folders.
 #[test]
 fn the_prompt_folders_are_never_written_to() {
     let home = Home::new();

@@ -1,8 +1,8 @@
-//! The contract of prompt commands, verbatim at 2024-11-05, and what newer revisions get instead.
+//! The contract of prompt commands, verbatim at 2024-11-05, and the answers at newer protocol versions.
 
 use serde_json::{Value, json};
 
-use crate::support::{Home, Peer, modern_meta};
+use crate::support::{Home, Peer, stateless_meta};
 
 const RESEARCH: &str = "---\ndescription: Research a topic and provide a concise summary with key sources.\n---\n\
 You are a focused researcher. Investigate the topic below and return:\n- A 3-5 sentence summary\n- 3 key findings\n\
@@ -10,7 +10,7 @@ You are a focused researcher. Investigate the topic below and return:\n- A 3-5 s
 const SUMMARIZE: &str =
     "---\ndescription: Summarize provided text into a tight digest with bullets.\n---\nSummarize:\n";
 
-/// What a client sends and what it must get, line by line, as contracts/prompts.md shows it.
+/// The client's lines and the required answers, as contracts/prompts.md shows them.
 const TRANSCRIPT: &[(&str, Option<&str>)] = &[
     (
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","clientInfo":{"name":"example","version":"dev"}}}"#,
@@ -131,15 +131,15 @@ fn an_unknown_protocol_version_gets_the_newest_handshake_version() {
 fn a_stateless_request_needs_no_handshake() {
     let home = contract_home();
     let mut peer = server(&home);
-    let discover = peer.call(1, "server/discover", json!({"_meta": modern_meta()}))["result"].clone();
+    let discover = peer.call(1, "server/discover", json!({"_meta": stateless_meta()}))["result"].clone();
     assert_eq!(
         discover["supportedVersions"],
         json!(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"])
     );
-    let listed = peer.call(2, "tools/list", json!({"_meta": modern_meta()}))["result"].clone();
+    let listed = peer.call(2, "tools/list", json!({"_meta": stateless_meta()}))["result"].clone();
     assert_eq!(listed["resultType"], "complete");
     assert!(listed["ttlMs"].is_u64() && listed["cacheScope"].is_string(), "{listed}");
-    let call = json!({"name": "expand_prompt", "arguments": {"command": "research", "input": "x"}, "_meta": modern_meta()});
+    let call = json!({"name": "expand_prompt", "arguments": {"command": "research", "input": "x"}, "_meta": stateless_meta()});
     let called = peer.call(3, "tools/call", call)["result"].clone();
     assert_eq!(called["resultType"], "complete");
     assert!(called["structuredContent"]["prompt"].as_str().unwrap().ends_with("\nx"));
@@ -149,7 +149,7 @@ fn a_stateless_request_needs_no_handshake() {
 fn stateless_and_handshake_requests_share_one_pipe() {
     let home = contract_home();
     let mut peer = server(&home);
-    let modern = |command: &str| json!({"name": "expand_prompt", "arguments": {"command": command, "input": "x"}, "_meta": modern_meta()});
+    let modern = |command: &str| json!({"name": "expand_prompt", "arguments": {"command": command, "input": "x"}, "_meta": stateless_meta()});
     let legacy =
         |command: &str| json!({"name": "expand_prompt", "arguments": {"command": command, "input": "x"}});
     assert_eq!(peer.call(1, "tools/call", modern("research"))["result"]["resultType"], "complete");
@@ -262,10 +262,10 @@ fn a_changed_file_notifies_its_subscribers() {
     legacy.initialize("2025-06-18");
     legacy.call(1, "tools/call", json!({"name": "list_prompts", "arguments": {}}));
     let mut modern = server(&home);
-    let filter = json!({"notifications": {"promptsListChanged": true}, "_meta": modern_meta()});
+    let filter = json!({"notifications": {"promptsListChanged": true}, "_meta": stateless_meta()});
     modern.send(&json!({"jsonrpc": "2.0", "id": "sub", "method": "subscriptions/listen", "params": filter}));
     assert_eq!(modern.receive()["method"], "notifications/subscriptions/acknowledged");
-    modern.call(1, "tools/call", json!({"name": "list_prompts", "arguments": {}, "_meta": modern_meta()}));
+    modern.call(1, "tools/call", json!({"name": "list_prompts", "arguments": {}, "_meta": stateless_meta()}));
 
     home.write("prompts/fresh.md", "A new one: {{input}}");
 
@@ -278,8 +278,8 @@ fn a_changed_file_notifies_its_subscribers() {
         }
     };
     until_changed(&legacy);
-    let told = until_changed(&modern);
-    assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "sub");
+    let reply = until_changed(&modern);
+    assert_eq!(reply["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "sub");
     for peer in [&mut legacy, &mut modern] {
         let answer = peer.call(
             2,
@@ -296,7 +296,7 @@ fn prompts_are_also_skills_and_resources() {
     home.write("prompts/team/Code_Review.md", "---\ndescription: Review.\n---\nReview {{input}}\n");
     let mut peer = server(&home);
     let modern = |mut params: Value| {
-        params["_meta"] = modern_meta();
+        params["_meta"] = stateless_meta();
         params
     };
     let skills = peer.call(1, "skills/list", modern(json!({})))["result"]["skills"].clone();

@@ -1,21 +1,21 @@
-//! What a revision adds to an answer, or leaves out of it, over every way in: one table, and the same bytes of JSON on
-//! a pipe, through the hub's socket and over HTTP.
+//! The members that a protocol version adds to an answer or removes, over every transport: one table, and the same JSON
+//! bytes on a pipe, through the hub's socket and over HTTP.
 
 use serde_json::{Map, Value, json};
 
 use crate::http::client::{Hub, initialize};
-use crate::support::{Home, Peer, modern_meta};
+use crate::support::{Home, Peer, stateless_meta};
 
 const HANDSHAKES: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// What only 2026-07-28 has in an answer.
-const NEW: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
+/// Members of an answer that only 2026-07-28 has.
+const NEWEST_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
-/// Method, parameters, and whether the answer may be cached and so says for how long.
-type Asked = (&'static str, Value, bool);
+/// Method, parameters, and whether the answer has a cache time.
+type RequestCase = (&'static str, Value, bool);
 
 /// A server, and requests to it.
-fn asked() -> [(&'static str, Vec<Asked>); 2] {
+fn request_cases() -> [(&'static str, Vec<RequestCase>); 2] {
     let argument = json!({"name": "input", "value": ""});
     let completion = json!({"ref": {"type": "ref/prompt", "name": "greet"}, "argument": argument});
     let greet = json!({"name": "greet", "arguments": {"input": "you"}});
@@ -53,7 +53,7 @@ fn hub() -> Hub {
     let home = Home::new();
     let added = home.run(["users", "add", "Ann", "--id", "ann", "--email", "ann@example.org"], "");
     assert!(added.status.success(), "{}", added.stderr);
-    Hub::both(home)
+    Hub::with_socket(home)
 }
 
 /// The same server on a pipe and through the socket.
@@ -71,29 +71,29 @@ fn request(method: &str, params: &Value) -> Value {
 #[test]
 fn a_stateless_answer_has_its_type_cache_time_and_server() {
     let hub = hub();
-    for (server, requests) in asked() {
+    for (server, requests) in request_cases() {
         let mut peers = peers(&hub, server);
         let name = if server == "prompts" { "codex-subagents" } else { "assistant-mcp-server" };
         let discover = ("server/discover", json!({}), true);
         for (method, mut params, cached) in requests.into_iter().chain([discover]) {
-            params["_meta"] = modern_meta();
+            params["_meta"] = stateless_meta();
             let posted = hub.modern(&format!("/mcp/{server}"), &request(method, &params)).whole();
             assert_eq!(
                 (posted.status, posted.header("content-type")),
                 (200, "application/json"),
                 "{posted:?}"
             );
-            let told = posted.message();
+            let answer = posted.message();
             for (way, peer) in &mut peers {
-                assert_eq!(peer.call("it", method, params.clone()), told, "{server} over {way}: {method}");
+                assert_eq!(peer.call("it", method, params.clone()), answer, "{server} over {way}: {method}");
             }
-            let result = &told["result"];
-            assert_eq!(result["resultType"], "complete", "{method}: {told}");
-            assert_eq!(result["ttlMs"].is_u64(), cached, "{method}: {told}");
-            assert_eq!(result.get("cacheScope"), cached.then_some(&json!("private")), "{method}: {told}");
+            let result = &answer["result"];
+            assert_eq!(result["resultType"], "complete", "{method}: {answer}");
+            assert_eq!(result["ttlMs"].is_u64(), cached, "{method}: {answer}");
+            assert_eq!(result.get("cacheScope"), cached.then_some(&json!("private")), "{method}: {answer}");
             let who = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
-            assert_eq!(who["name"], name, "{method}: {told}");
-            assert!(who["version"].is_string(), "{method}: {told}");
+            assert_eq!(who["name"], name, "{method}: {answer}");
+            assert!(who["version"].is_string(), "{method}: {answer}");
         }
     }
 }
@@ -101,7 +101,7 @@ fn a_stateless_answer_has_its_type_cache_time_and_server() {
 #[test]
 fn an_answer_of_a_handshake_version_has_no_newer_members() {
     let hub = hub();
-    for (server, requests) in asked() {
+    for (server, requests) in request_cases() {
         for revision in HANDSHAKES {
             let path = format!("/mcp/{server}");
             let opened = hub.post_to(&path, &[], &initialize(revision));
@@ -116,20 +116,20 @@ fn an_answer_of_a_handshake_version_has_no_newer_members() {
             }
             for (method, params, _) in &requests {
                 let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", revision)];
-                let told = hub.post_to(&path, &headers, &request(method, params)).message();
+                let reply = hub.post_to(&path, &headers, &request(method, params)).message();
                 for (way, peer) in &mut peers {
                     let answer = peer.call("it", method, params.clone());
-                    assert_eq!(answer, told, "{server} at {revision} over {way}: {method}");
+                    assert_eq!(answer, reply, "{server} at {revision} over {way}: {method}");
                 }
                 // The contract of the assistant has no completion.
-                let Some(result) = told["result"].as_object() else {
-                    panic!("{method} at {revision}: {told}")
+                let Some(result) = reply["result"].as_object() else {
+                    panic!("{method} at {revision}: {reply}")
                 };
-                let found = NEW.iter().find(|name| result.contains_key(**name));
-                assert_eq!(found, None, "{method} at {revision}: {told}");
+                let found = NEWEST_MEMBERS.iter().find(|name| result.contains_key(**name));
+                assert_eq!(found, None, "{method} at {revision}: {reply}");
                 let named = result.get("_meta").and_then(Value::as_object).into_iter().flat_map(Map::keys);
                 let named: Vec<_> = named.filter(|key| key.starts_with("io.modelcontextprotocol/")).collect();
-                assert!(named.is_empty(), "{method} at {revision}: {told}");
+                assert!(named.is_empty(), "{method} at {revision}: {reply}");
             }
         }
     }
@@ -142,7 +142,7 @@ fn a_missing_prompt_argument_is_requested_over_every_transport() {
         ".adjutant/prompts/deploy.md",
         "---\ndescription: Deploy.\narguments:\n  - name: stage\n    description: Where to\n    required: true\n---\nDeploy to {{stage}}.\n",
     );
-    let mut meta = modern_meta();
+    let mut meta = stateless_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
     let ask = |more: Value| {
         let mut params = json!({"name": "deploy", "_meta": meta});
@@ -167,22 +167,22 @@ fn a_missing_prompt_argument_is_requested_over_every_transport() {
         let given = json!({"action": "accept", "content": {"stage": "staging"}});
         let mut answers = Map::new();
         answers.insert(key.clone(), given);
-        let mut again = json!({"inputResponses": answers});
+        let mut repeated = json!({"inputResponses": answers});
         if let Some(state) = round.get("requestState") {
-            again["requestState"] = state.clone();
+            repeated["requestState"] = state.clone();
         }
-        let got = get(ask(again))["result"].clone();
+        let got = get(ask(repeated))["result"].clone();
         assert_eq!(got["resultType"], "complete", "{way}: {got}");
         assert_eq!(got["messages"][0]["content"]["text"], "Deploy to staging.", "{way}: {got}");
-        let plain = json!({"name": "deploy", "_meta": modern_meta()});
-        assert_eq!(get(plain)["error"]["code"], -32602, "{way}: who shows no forms is not asked");
+        let plain = json!({"name": "deploy", "_meta": stateless_meta()});
+        assert_eq!(get(plain)["error"]["code"], -32602, "{way}: a client without forms is not asked");
     }
 }
 
 #[test]
 fn a_stateless_request_ignores_the_session_it_names() {
     let hub = hub();
-    let list = request("tools/list", &json!({"_meta": modern_meta()}));
+    let list = request("tools/list", &json!({"_meta": stateless_meta()}));
     let opened = hub.post_to("/mcp/prompts", &[], &initialize("2025-11-25"));
     for session in ["nobody's", opened.header("mcp-session-id")] {
         let headers = [
@@ -190,9 +190,9 @@ fn a_stateless_request_ignores_the_session_it_names() {
             ("mcp-protocol-version", "2026-07-28"),
             ("mcp-method", "tools/list"),
         ];
-        let told = hub.post_to("/mcp/prompts", &headers, &list);
-        assert_eq!(told.status, 200, "{told:?}");
-        assert_eq!(told.header("mcp-session-id"), "", "{told:?}");
-        assert_eq!(told.message()["result"]["resultType"], "complete", "{told:?}");
+        let answer = hub.post_to("/mcp/prompts", &headers, &list);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert_eq!(answer.header("mcp-session-id"), "", "{answer:?}");
+        assert_eq!(answer.message()["result"]["resultType"], "complete", "{answer:?}");
     }
 }

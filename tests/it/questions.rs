@@ -1,4 +1,4 @@
-//! Questions to the person: the contract's raw form, the tools of every revision, and what no fault may lose.
+//! Questions to the user: the contract's raw form, the tools at every protocol version, and what no fault may lose.
 
 mod client_forms;
 mod clocks;

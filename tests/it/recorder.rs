@@ -1,4 +1,4 @@
-//! The flight recorder: what passes an edge, on disk and byte by byte; read, handed on and played again.
+//! The flight recorder: the traffic of each transport, on disk and byte by byte; shown, exported and replayed.
 
 mod faults;
 mod log;
@@ -7,14 +7,13 @@ mod tap;
 mod transports;
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::support::{DEADLINE, Home};
+use crate::support::Home;
 
-/// The files of the recordings in a home, the first part of each.
-fn recordings(home: &Home) -> Vec<PathBuf> {
+/// The recordings in a home, the oldest first; the first file of each.
+pub(crate) fn recordings(home: &Home) -> Vec<PathBuf> {
     let Ok(folder) = std::fs::read_dir(home.path().join(".adjutant/logs/recordings")) else {
         return Vec::new();
     };
@@ -23,7 +22,7 @@ fn recordings(home: &Home) -> Vec<PathBuf> {
     files
 }
 
-/// The one recording of an edge.
+/// The only recording of a transport.
 fn recording(home: &Home, edge: &str) -> PathBuf {
     let start = format!("{edge}-");
     let of_edge = |file: &PathBuf| file.file_name().unwrap().to_str().unwrap().starts_with(&start);
@@ -33,14 +32,14 @@ fn recording(home: &Home, edge: &str) -> PathBuf {
 }
 
 /// Header and entries of a recording.
-fn read(file: &PathBuf) -> (Value, Vec<Value>) {
+fn read_recording(file: &PathBuf) -> (Value, Vec<Value>) {
     let text = std::fs::read_to_string(file).unwrap();
     let mut lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
     (lines.next().unwrap(), lines.collect())
 }
 
 /// The bytes of one direction, put together again.
-fn bytes(entries: &[Value], direction: &str) -> Vec<u8> {
+fn direction_bytes(entries: &[Value], direction: &str) -> Vec<u8> {
     let mut all = Vec::new();
     for entry in entries.iter().filter(|entry| entry["dir"] == direction) {
         if let Some(line) = entry["line"].as_str() {
@@ -56,16 +55,4 @@ fn bytes(entries: &[Value], direction: &str) -> Vec<u8> {
         }
     }
     all
-}
-
-/// Waits until `look` finds what it looks for.
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + DEADLINE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "{what} did not come");
-        std::thread::park_timeout(std::time::Duration::from_millis(5));
-    }
 }

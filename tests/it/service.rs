@@ -1,48 +1,46 @@
-//! The hub as a service: the files, the manager's commands, and a socket that somebody else listens on.
+//! The hub as a service: the files, the manager's commands, and socket activation.
 
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::real_clients::without;
+use crate::support::real_clients::is_excluded;
 use crate::support::{DEADLINE, Finished, Home, Peer, wait};
 
-/// Runs a command of `adjutant service` with a systemctl that writes down what it is told.
+/// Runs a command of `adjutant service` with a systemctl that records its arguments.
 fn service(home: &Home, arguments: &[&str]) -> Finished {
-    let file = home.write(
+    home.write_program(
         "bin/systemctl",
-        "#!/bin/sh\necho \"$*\" >>\"$HOME/told\"\ncase \"$*\" in\n\
+        "#!/bin/sh\necho \"$*\" >>\"$HOME/systemctl_calls\"\ncase \"$*\" in\n\
          *is-active*) [ -e \"$HOME/active\" ] ;;\n*start*) touch \"$HOME/active\" ;;\n\
          *disable*) rm -f \"$HOME/active\" ;;\n*daemon-reload*) [ ! -e \"$HOME/broken\" ] || { echo 'no bus' >&2; exit 1; } ;;\n\
          esac\n",
     );
-    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
-    let told = home.adjutant(["service"].iter().chain(arguments)).env("PATH", path).output().unwrap();
+    let output = home.adjutant(["service"].iter().chain(arguments)).env("PATH", path).output().unwrap();
     Finished {
-        status: told.status,
-        stdout: String::from_utf8(told.stdout).unwrap(),
-        stderr: String::from_utf8(told.stderr).unwrap(),
+        status: output.status,
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }
 
-fn unit(home: &Home, name: &str) -> PathBuf {
+fn unit_path(home: &Home, name: &str) -> PathBuf {
     home.path().join(".config/systemd/user").join(name)
 }
 
-/// What systemctl was told since the last time.
-fn told(home: &Home) -> Vec<String> {
-    let file = home.path().join("told");
+/// The calls of systemctl since the last time.
+fn systemctl_calls(home: &Home) -> Vec<String> {
+    let file = home.path().join("systemctl_calls");
     let text = std::fs::read_to_string(&file).unwrap_or_default();
     let _ = std::fs::remove_file(file);
     text.lines().filter(|line| !line.contains("is-active")).map(str::to_owned).collect()
 }
 
-/// A text with what differs from run to run named.
-fn named(home: &Home, text: &str) -> String {
+/// Replaces the parts of a text that differ from run to run.
+fn redact(home: &Home, text: &str) -> String {
     let text = text.replace(env!("CARGO_BIN_EXE_adjutant"), "[program]");
     text.replace(home.path().to_str().unwrap(), "[home]")
 }
@@ -51,14 +49,14 @@ fn named(home: &Home, text: &str) -> String {
 fn the_files_for_systemd_and_launchd_match() {
     let home = Home::new();
     for manager in ["systemd", "launchd"] {
-        let told = service(&home, &["install", "--dry-run", "--manager", manager]);
-        assert!(told.status.success(), "{}", told.stderr);
-        insta::assert_snapshot!(format!("service_{manager}"), named(&home, &told.stdout));
+        let output = service(&home, &["install", "--dry-run", "--manager", manager]);
+        assert!(output.status.success(), "{}", output.stderr);
+        insta::assert_snapshot!(format!("service_{manager}"), redact(&home, &output.stdout));
     }
     home.write(".adjutant/config.toml", "socket = \"off\"\n");
     let odd = home.path().join("a \"home\" of 100%$");
-    let told = service(&home, &["install", "--dry-run", "--home", odd.to_str().unwrap()]);
-    assert!(told.stdout.contains(r#" --home "[home]/a \"home\" of 100%%$$""#.replace("[home]", home.path().to_str().unwrap()).as_str()), "{}", told.stdout);
+    let output = service(&home, &["install", "--dry-run", "--home", odd.to_str().unwrap()]);
+    assert!(output.stdout.contains(r#" --home "[home]/a \"home\" of 100%%$$""#.replace("[home]", home.path().to_str().unwrap()).as_str()), "{}", output.stdout);
     assert!(!home.path().join(".config").exists(), "a dry run wrote");
 }
 
@@ -68,9 +66,9 @@ fn the_service_starts_a_path_that_outlives_an_upgrade() {
     let bin = home.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), bin.join("adjutant")).unwrap();
-    let told = service(&home, &["install", "--dry-run", "--manager", "systemd"]);
+    let output = service(&home, &["install", "--dry-run", "--manager", "systemd"]);
     let line = format!("ExecStart=\"{}\" serve", bin.join("adjutant").display());
-    assert!(told.stdout.contains(&line), "{}", told.stdout);
+    assert!(output.stdout.contains(&line), "{}", output.stdout);
 }
 
 #[test]
@@ -80,18 +78,19 @@ fn the_plist_is_well_formed_and_complete_for_launchd() {
     std::fs::create_dir(&odd).unwrap();
     std::fs::write(odd.join("config.toml"), "[http]\naddress = \"off\"\n").unwrap();
     let words = ["install", "--dry-run", "--manager", "launchd", "--home", odd.to_str().unwrap()];
-    let told = service(&home, &words);
-    assert!(told.status.success(), "{}", told.stderr);
-    let begin = told.stdout.find("<?xml").unwrap();
-    let end = told.stdout.find("</plist>").unwrap() + "</plist>".len();
-    // There is no plutil but on a Mac; Python reads the same format, and refuses what is not well formed.
+    let finished = service(&home, &words);
+    assert!(finished.status.success(), "{}", finished.stderr);
+    let begin = finished.stdout.find("<?xml").unwrap();
+    let end = finished.stdout.find("</plist>").unwrap() + "</plist>".len();
+    // plutil exists on a Mac only; Python reads the same format, and rejects malformed files.
     let program = "import json, plistlib, sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))";
     let mut python = std::process::Command::new("python3");
     let mut child =
         python.args(["-c", program]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &told.stdout.as_bytes()[begin..end]).unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &finished.stdout.as_bytes()[begin..end])
+        .unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", told.stdout);
+    assert!(output.status.success(), "{}", finished.stdout);
     let plist: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(plist["Label"], "org.adjutant.hub");
     let words: Vec<&str> =
@@ -130,20 +129,23 @@ fn a_second_install_changes_nothing_and_uninstall_removes_everything() {
     assert!(first.stderr.contains("wrote "), "{}", first.stderr);
     let both = "adjutant.socket adjutant.service";
     assert_eq!(
-        told(&home),
+        systemctl_calls(&home),
         ["--user daemon-reload".to_owned(), format!("--user enable {both}"), format!("--user start {both}"),]
     );
     assert_eq!(
         (&status()["installed"], &status()["running"], &status()["manager"]),
         (&json!(true), &json!(true), &json!("systemd"))
     );
-    let again = service(&home, &["install"]);
-    assert!(again.stderr.contains("kept ") && !again.stderr.contains("wrote "), "{}", again.stderr);
-    told(&home);
-    let gone = service(&home, &["uninstall"]);
-    assert!(gone.status.success(), "{}", gone.stderr);
-    assert_eq!(told(&home), [format!("--user disable --now {both}"), "--user daemon-reload".to_owned()]);
-    assert!(!unit(&home, "adjutant.service").exists() && !unit(&home, "adjutant.socket").exists());
+    let repeated = service(&home, &["install"]);
+    assert!(repeated.stderr.contains("kept ") && !repeated.stderr.contains("wrote "), "{}", repeated.stderr);
+    systemctl_calls(&home);
+    let closed = service(&home, &["uninstall"]);
+    assert!(closed.status.success(), "{}", closed.stderr);
+    assert_eq!(
+        systemctl_calls(&home),
+        [format!("--user disable --now {both}"), "--user daemon-reload".to_owned()]
+    );
+    assert!(!unit_path(&home, "adjutant.service").exists() && !unit_path(&home, "adjutant.socket").exists());
     assert_eq!(service(&home, &["status"]).status.code(), Some(1));
     assert!(service(&home, &["uninstall"]).stderr.contains("not installed"));
 }
@@ -155,9 +157,9 @@ fn a_foreign_unit_is_kept_and_a_silent_manager_is_explained() {
     let refused = service(&home, &["install"]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(refused.stderr.contains("was not written by Adjutant\nhint: --force"), "{}", refused.stderr);
-    assert!(!unit(&home, "adjutant.socket").exists(), "half of it was written");
+    assert!(!unit_path(&home, "adjutant.socket").exists(), "half of it was written");
     assert!(service(&home, &["uninstall"]).status.success());
-    assert!(unit(&home, "adjutant.service").exists());
+    assert!(unit_path(&home, "adjutant.service").exists());
     home.write("broken", "");
     let failed = service(&home, &["install", "--force"]);
     assert_eq!(failed.status.code(), Some(1));
@@ -176,37 +178,40 @@ fn a_manually_started_hub_keeps_running() {
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     assert!(done.status.success(), "{}", done.stderr);
     assert!(done.stderr.contains("starts at your next login"), "{}", done.stderr);
-    assert!(!told(&home).iter().any(|line| line.contains("--user start")), "it was started beside the other");
+    assert!(
+        !systemctl_calls(&home).iter().any(|line| line.contains("--user start")),
+        "a second hub was started"
+    );
 }
 
 #[test]
 fn systemd_accepts_the_units() {
-    if without("systemd") {
+    if is_excluded("systemd") {
         return;
     }
     let home = Home::new();
     assert!(service(&home, &["install"]).status.success());
     let verify = Command::new("systemd-analyze")
         .args(["--user", "--man=no", "verify"])
-        .args([unit(&home, "adjutant.service"), unit(&home, "adjutant.socket")])
+        .args([unit_path(&home, "adjutant.service"), unit_path(&home, "adjutant.socket")])
         .env("HOME", home.path())
         .env("XDG_RUNTIME_DIR", home.path())
         .output()
         .expect("systemd-analyze is in Debian's package systemd");
-    let said = String::from_utf8_lossy(&verify.stderr);
-    let ours: Vec<&str> = said.lines().filter(|line| line.contains("adjutant")).collect();
-    assert!(verify.status.success() && ours.is_empty(), "{said}");
+    let output = String::from_utf8_lossy(&verify.stderr);
+    let ours: Vec<&str> = output.lines().filter(|line| line.contains("adjutant")).collect();
+    assert!(verify.status.success() && ours.is_empty(), "{output}");
 }
 
 #[test]
 fn the_first_client_starts_the_hub_through_socket_activation() {
-    if without("systemd") {
+    if is_excluded("systemd") {
         return;
     }
     let home = Home::new();
     home.write(".adjutant/config.toml", "grace_seconds = 1\n[http]\naddress = \"off\"\n");
     let socket = home.path().join(".adjutant/hub.sock");
-    // It listens, and becomes the hub when somebody comes.
+    // It listens, and becomes the hub at the first connection.
     let mut hub = Command::new("systemd-socket-activate")
         .arg(format!("--listen={}", socket.display()))
         .args([env!("CARGO_BIN_EXE_adjutant"), "serve", "--quiet"])
@@ -218,7 +223,7 @@ fn the_first_client_starts_the_hub_through_socket_activation() {
         .expect("systemd-socket-activate is in Debian's package systemd");
     let end = std::time::Instant::now() + DEADLINE;
     while !socket.exists() {
-        assert!(std::time::Instant::now() < end, "nobody listens");
+        assert!(std::time::Instant::now() < end, "no process listens");
         std::thread::park_timeout(std::time::Duration::from_millis(5));
     }
     let mut peer = Peer::start(&mut home.adjutant(["connect", "prompts", "--no-start"]));
@@ -249,6 +254,6 @@ fn the_hub_notifies_the_service_manager_when_it_is_ready() {
     assert_eq!(&word[..length], b"READY=1\n");
     assert!(home.run(["status"], "").status.success());
     hub.kill().unwrap();
-    let said = hub.wait_with_output().unwrap().stderr;
-    assert!(!String::from_utf8_lossy(&said).contains("console"), "a link that logs in stands in the log");
+    let output = hub.wait_with_output().unwrap().stderr;
+    assert!(!String::from_utf8_lossy(&output).contains("console"), "the log contains a login link");
 }

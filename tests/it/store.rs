@@ -1,4 +1,4 @@
-//! The database is opened by what needs it, and by nothing else. What it promises is told in `crates/store/src/tests`.
+//! The database is opened only by commands that need it. Its promises are tested in `crates/store/src/tests`.
 
 use std::process::Command;
 
@@ -40,7 +40,7 @@ fn an_invalid_database_url_is_rejected_without_showing_its_password() {
     );
 }
 
-/// The record that a build before the first release left in its database.
+/// The record of a build before the first release.
 const OLD_RECORD: &str = "
 db.execute('CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY, description TEXT NOT NULL, '
            'installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, success BOOLEAN NOT NULL, '

@@ -1,4 +1,4 @@
-//! What the tests share: a hermetic home, the binary as a child, and a line client with deadlines.
+//! Support of all tests: a hermetic home, the binary as a child, and a line client with deadlines.
 
 pub(crate) mod chromium;
 pub(crate) mod delegation;
@@ -13,6 +13,7 @@ pub(crate) mod serving;
 pub(crate) mod terminal;
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -21,10 +22,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-/// How long any single wait may take before the test fails.
+/// Longest single wait before the test fails.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
-/// A home of its own in a temporary folder, gone with the value.
+/// A separate home in a temporary folder, removed with the value.
 pub struct Home {
     folder: tempfile::TempDir,
 }
@@ -47,6 +48,13 @@ impl Home {
         path
     }
 
+    /// Writes an executable file below `$HOME` and returns its path.
+    pub fn write_program(&self, relative: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.write(relative, content);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
     /// `adjutant` with `arguments`, the environment cleared but for what a client like Codex passes.
     pub fn adjutant<S: AsRef<std::ffi::OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
@@ -56,7 +64,7 @@ impl Home {
             .env("HOME", self.path())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("LANG", "C.UTF-8")
-            // No test may ring on the desktop of who runs it: a bus would be looked for here.
+            // No test may notify the desktop of its user: a session bus would be looked up here.
             .env("XDG_RUNTIME_DIR", self.path())
             .current_dir(self.path());
         command
@@ -92,13 +100,13 @@ impl Home {
     }
 }
 
-/// Ends the hub that somebody started in the background of a home, with the value.
-pub struct EndsHub<'a>(pub &'a Home);
+/// Ends the background hub of a home, with the value.
+pub struct StopHubOnDrop<'a>(pub &'a Home);
 
-impl Drop for EndsHub<'_> {
+impl Drop for StopHubOnDrop<'_> {
     fn drop(&mut self) {
-        let told = self.0.run(["status", "--json"], "");
-        let status: Value = serde_json::from_str(&told.stdout).unwrap_or_default();
+        let output = self.0.run(["status", "--json"], "");
+        let status: Value = serde_json::from_str(&output.stdout).unwrap_or_default();
         let pid = status["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
         if let Some(pid) = pid {
             let _ = kill_process(pid, Signal::TERM);
@@ -106,7 +114,7 @@ impl Drop for EndsHub<'_> {
     }
 }
 
-/// What a finished run left behind.
+/// The result of a finished run.
 pub struct Finished {
     pub status: ExitStatus,
     pub stdout: String,
@@ -149,6 +157,18 @@ pub fn wait(child: &mut Child, deadline: Duration) -> ExitStatus {
     }
 }
 
+/// Waits until `look` returns a value, with a check every few milliseconds.
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + DEADLINE * 2;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "{what} did not come");
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
 /// A child that speaks newline-delimited JSON-RPC on its stdin and stdout.
 pub struct Peer {
     pub child: Child,
@@ -177,7 +197,7 @@ impl Peer {
         Self { stdin: child.stdin.take(), child, lines, _unread: None, stderr }
     }
 
-    /// The same, but nobody reads what the child writes.
+    /// The same, but the test never reads the child's output.
     pub fn start_unread(command: &mut Command) -> Self {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -186,7 +206,7 @@ impl Peer {
         Self { stdin: child.stdin.take(), _unread: child.stdout.take(), child, lines, stderr }
     }
 
-    /// The child's stdin, for a test that writes from a thread of its own.
+    /// The child's stdin, for a test that writes from another thread.
     pub fn take_stdin(&mut self) -> ChildStdin {
         self.stdin.take().expect("stdin is open")
     }
@@ -232,7 +252,7 @@ impl Peer {
     }
 
     /// Asserts that the output has ended without another line.
-    pub fn ended(&self) {
+    pub fn assert_ended(&self) {
         match self.lines.recv_timeout(DEADLINE) {
             Ok(line) => panic!("one line too many: {line}"),
             Err(RecvTimeoutError::Disconnected) => {}
@@ -269,7 +289,7 @@ impl Peer {
         self.stdin = None;
     }
 
-    /// Ends the input, waits for the child's end, and returns what it wrote to stderr.
+    /// Closes the input, waits for the child to end, and returns its stderr.
     pub fn finish(mut self) -> (ExitStatus, String) {
         self.close();
         let status = wait(&mut self.child, DEADLINE);
@@ -288,7 +308,6 @@ impl Drop for Peer {
     }
 }
 
-/// The `_meta` of a stateless 2026-07-28 request.
 /// The `_meta` of a call that belongs to a trace.
 pub fn traced_meta() -> Value {
     json!({"traceparent": TRACEPARENT, "tracestate": "vendor=1", "baggage": "who=ann"})
@@ -297,7 +316,7 @@ pub fn traced_meta() -> Value {
 pub const TRACEPARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 /// The `_meta` of a client of the stateless revision.
-pub fn modern_meta() -> Value {
+pub fn stateless_meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},

@@ -1,15 +1,15 @@
-//! The line battery: what the protocol edge does with every line that any client can send.
+//! The transport's answer to every line that a client can send.
 //!
-//! One table serves stdio and the hub's socket; `http/battery.rs` sends the same bodies over HTTP.
+//! One table serves stdio and the hub's socket; `http/hostile_input.rs` sends the same bodies over HTTP.
 
 use serde_json::{Value, json};
 
 use crate::support::serving::Serving;
 use crate::support::{Home, Peer};
 
-/// What must come back for one line, by id: a code, or a result.
+/// The required answer to one line, by id: a code, or a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Answer {
+pub enum Expected {
     /// Nothing at all.
     Silence,
     /// A result under this id.
@@ -17,10 +17,10 @@ pub enum Answer {
     /// An error with this code under this id (JSON text).
     Error(&'static str, i64),
 }
-use Answer::{Error, Result, Silence};
+use Expected::{Error, Result, Silence};
 
-/// Every line, and what it gets. Ids are JSON texts.
-pub const BATTERY: &[(&str, &[u8], Answer)] = &[
+/// Every line, and its required answer. Ids are JSON texts.
+pub const BATTERY: &[(&str, &[u8], Expected)] = &[
     ("not JSON", b"this is not json", Error("null", -32700)),
     ("cut off", br#"{"jsonrpc":"2.0","id":1,"method":"pi"#, Error("null", -32700)),
     ("two values", br#"{"jsonrpc":"2.0","id":1,"method":"ping"} {}"#, Error("null", -32700)),
@@ -60,8 +60,8 @@ pub const BATTERY: &[(&str, &[u8], Answer)] = &[
     ("a cancel of nothing", br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}"#, Silence),
     ("initialized, short form", br#"{"jsonrpc":"2.0","method":"initialized"}"#, Silence),
     ("initialized", br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, Silence),
-    ("an answer nobody asked for", br#"{"jsonrpc":"2.0","id":77,"result":{}}"#, Silence),
-    ("an error nobody asked for", br#"{"jsonrpc":"2.0","id":77,"error":{"code":-1,"message":"x"}}"#, Silence),
+    ("an unsolicited answer", br#"{"jsonrpc":"2.0","id":77,"result":{}}"#, Silence),
+    ("an unsolicited error", br#"{"jsonrpc":"2.0","id":77,"error":{"code":-1,"message":"x"}}"#, Silence),
     ("tools/call without params", br#"{"jsonrpc":"2.0","id":5,"method":"tools/call"}"#, Error("5", -32602)),
     ("tools/call without a name", br#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}"#, Error("5", -32602)),
     ("tools/call, name a number", br#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":5}}"#, Error("5", -32602)),
@@ -73,7 +73,7 @@ pub const BATTERY: &[(&str, &[u8], Answer)] = &[
     ("params an array", br#"{"jsonrpc":"2.0","id":5,"method":"tools/list","params":[]}"#, Error("5", -32602)),
     ("params a string", br#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":"x"}"#, Error("5", -32602)),
     ("_meta a string", br#"{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"_meta":"x"}}"#, Error("5", -32602)),
-    ("a cursor that is no string", br#"{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"cursor":{}}}"#, Error("5", -32602)),
+    ("a cursor that is not a string", br#"{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"cursor":{}}}"#, Error("5", -32602)),
     ("prompts/get without a name", br#"{"jsonrpc":"2.0","id":5,"method":"prompts/get","params":{}}"#, Error("5", -32602)),
     ("initialize without params", br#"{"jsonrpc":"2.0","id":5,"method":"initialize"}"#, Error("5", -32602)),
     (
@@ -94,7 +94,7 @@ pub const BATTERY: &[(&str, &[u8], Answer)] = &[
     ("a separator inside a string", "{\"jsonrpc\":\"2.0\",\"id\":\"\u{2028}\",\"method\":\"ping\"}".as_bytes(), Result("\"\u{2028}\"")),
 ];
 
-/// Sends each line of the battery, then a `ping`: the answer must be the expected one, and the ping's the next.
+/// Sends each line of the table, then a `ping`: the answer must be the expected one, and the ping's the next.
 fn run_battery(peer: &mut Peer) {
     for (number, (name, line, expected)) in BATTERY.iter().enumerate() {
         let probe = json!(format!("probe-{number}"));
@@ -109,7 +109,7 @@ fn run_battery(peer: &mut Peer) {
             }
             answers.push(message);
         }
-        // An answer that goes through a handler may come behind the probe's; it comes before the next one's.
+        // An answer through a handler may come after the ping's; it comes before the next one's.
         if answers.is_empty() && *expected != Silence {
             answers.push(peer.receive());
         }
@@ -215,7 +215,7 @@ fn input_split_at_any_byte_gets_the_same_answers() {
         while lines.len() < whole.len() {
             lines.push(peer.line());
         }
-        peer.ended();
+        peer.assert_ended();
         assert_eq!(sorted(&lines.join("\n")), whole, "split at byte {at}");
     }
 }
@@ -237,7 +237,7 @@ fn a_line_over_the_limit_is_rejected_with_its_id_and_the_next_is_served() {
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(41), &json!(-32600)));
     assert_eq!(peer.receive()["id"], 42);
     peer.send(&json!({"jsonrpc": "2.0", "method": long, "id": 43}));
-    assert_eq!(peer.receive()["id"], Value::Null, "an id behind the cut cannot be read");
+    assert_eq!(peer.receive()["id"], Value::Null, "an id after the limit cannot be read");
     let fits = "x".repeat(8 * 1024 * 1024);
     let answer = peer.call(44, "tools/call", json!({"name": fits}));
     assert_eq!(answer["error"]["code"], -32601);
@@ -304,7 +304,7 @@ fn a_second_request_with_an_id_in_flight_is_rejected_and_the_first_is_served() {
     let mut peer = server(&home);
     let listen = json!({
         "jsonrpc": "2.0", "id": "sub", "method": "subscriptions/listen",
-        "params": {"notifications": {"promptsListChanged": true}, "_meta": crate::support::modern_meta()},
+        "params": {"notifications": {"promptsListChanged": true}, "_meta": crate::support::stateless_meta()},
     });
     peer.send(&listen);
     assert_eq!(peer.receive()["method"], "notifications/subscriptions/acknowledged");
@@ -322,7 +322,7 @@ fn more_than_512_requests_in_flight_get_a_busy_error() {
     let listen = |id: usize| {
         json!({
             "jsonrpc": "2.0", "id": id, "method": "subscriptions/listen",
-            "params": {"notifications": {"promptsListChanged": true}, "_meta": crate::support::modern_meta()},
+            "params": {"notifications": {"promptsListChanged": true}, "_meta": crate::support::stateless_meta()},
         })
     };
     for id in 0..512 {
@@ -335,7 +335,7 @@ fn more_than_512_requests_in_flight_get_a_busy_error() {
     let refused = peer.receive();
     assert_eq!(refused["id"], 512);
     assert!(refused["error"]["message"].as_str().unwrap().starts_with("busy"), "{refused}");
-    // A cancel makes room again.
+    // A cancelled request frees its place.
     peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}));
     assert!(peer.call("after", "ping", json!({})).get("result").is_some());
     peer.close();
@@ -371,11 +371,11 @@ fn fifty_thousand_calls_in_one_write_are_each_answered_once() {
         }
         buffer.flush().unwrap();
     });
-    let mut seen = vec![false; 50_000];
+    let mut found = vec![false; 50_000];
     for _ in 0..50_000 {
         let answer = peer.receive();
         let id = usize::try_from(answer["id"].as_u64().unwrap()).unwrap();
-        assert!(!std::mem::replace(&mut seen[id], true), "{id} was answered twice");
+        assert!(!std::mem::replace(&mut found[id], true), "{id} was answered twice");
         assert_eq!(answer["result"]["structuredContent"]["prompt"], id.to_string());
     }
     writer.join().unwrap();
@@ -386,7 +386,7 @@ fn a_client_that_does_not_read_pauses_the_server() {
     let home = home();
     let mut peer = Peer::start_unread(&mut home.adjutant(["mcp", "prompts"]));
     let mut stdin = peer.take_stdin();
-    // More than pipes and buffers hold: the writer must come to a stop, and the server's memory with it.
+    // More than pipes and buffers hold: the writer must stop, and the server's memory with it.
     let (send, progress) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         use std::io::Write;
@@ -405,18 +405,18 @@ fn a_client_that_does_not_read_pauses_the_server() {
     assert!(peer.resident_kib() < 64 * 1024, "{} KiB", peer.resident_kib());
 }
 
-/// A subscription, and what a stream is told when it ends in order: that it is cancelled, then the answer to its request.
+/// A subscription, and the messages at its orderly end: a cancellation, then the answer to its request.
 fn subscribe(peer: &mut Peer, id: &Value) {
     peer.send(&json!({
         "jsonrpc": "2.0", "id": id, "method": "subscriptions/listen",
-        "params": {"notifications": {"promptsListChanged": true}, "_meta": crate::support::modern_meta()},
+        "params": {"notifications": {"promptsListChanged": true}, "_meta": crate::support::stateless_meta()},
     }));
     let granted = peer.receive();
     assert_eq!(granted["method"], "notifications/subscriptions/acknowledged", "{granted}");
     assert_eq!(&granted["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id, "{granted}");
 }
 
-fn ended(peer: &Peer, ids: &[Value], why: &str) {
+fn assert_subscriptions_end(peer: &Peer, ids: &[Value], why: &str) {
     let mut cancelled = Vec::new();
     let mut answered = Vec::new();
     while answered.len() < ids.len() {
@@ -453,11 +453,11 @@ fn open_subscriptions_are_answered_at_the_end_of_input() {
             subscribe(&mut peer, id);
         }
         peer.close();
-        ended(&peer, &ids, "the input ended");
-        peer.ended();
+        assert_subscriptions_end(&peer, &ids, "the input ended");
+        peer.assert_ended();
         assert!(peer.finish().0.success());
     }
-    // One that its client cancelled is no longer answered, and tells nothing any more.
+    // A subscription that its client cancelled is not answered, and sends no more notifications.
     let mut peer = connect();
     for id in &ids {
         subscribe(&mut peer, id);
@@ -465,11 +465,11 @@ fn open_subscriptions_are_answered_at_the_end_of_input() {
     peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "7"}}));
     assert!(peer.call("after", "ping", json!({})).get("result").is_some());
     home.write(".adjutant/prompts/more.md", "More.");
-    let told = peer.receive();
-    assert_eq!(told["method"], "notifications/prompts/list_changed", "{told}");
-    assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7, "{told}");
+    let notified = peer.receive();
+    assert_eq!(notified["method"], "notifications/prompts/list_changed", "{notified}");
+    assert_eq!(notified["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7, "{notified}");
     hub.stop();
-    ended(&peer, &ids[1..], "the server stopped");
+    assert_subscriptions_end(&peer, &ids[1..], "the server stopped");
 }
 
 #[test]
@@ -501,7 +501,7 @@ fn a_call_that_outlasts_the_grace_period_is_still_answered() {
     }
     let mut peer = Peer::start(&mut home.adjutant(["connect", "popup", "--no-start"]));
     ask(&mut peer);
-    // Behind its answer the hub has read what was asked before.
+    // After its answer the hub has read the earlier requests.
     peer.call(6, "ping", json!({}));
     hub.stop();
     answered(&peer, "the server stopped");

@@ -13,15 +13,15 @@ use std::io::Write;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use console_client::{Answer, Desk};
+use console_client::{Answer, Console};
 use sha2::{Digest, Sha256};
 
-/// What no page may contain beside its style sheet; the policy would refuse it, and a page that tries is broken.
+/// Text that no page may contain besides its style sheet, because the policy would block it.
 const INLINE: [&str; 5] = [" style=", "<style", "javascript:", "http-equiv", "srcdoc="];
 
 #[test]
 fn every_page_has_a_strict_content_security_policy() {
-    let desk = Desk::new();
+    let console = Console::new();
     for path in [
         "/",
         "/prompts",
@@ -48,13 +48,13 @@ fn every_page_has_a_strict_content_security_policy() {
         "/find?q=re",
         "/nowhere",
     ] {
-        assert_strict(path, &desk.get(path));
+        assert_strict(path, &console.get(path));
     }
 }
 
-/// Asserts that a page has its policy and holds nothing that the policy would refuse.
+/// Asserts that a page has its policy and contains nothing that the policy would block.
 fn assert_strict(path: &str, page: &Answer) {
-    let (sheet, body) = console_client::apart(&page.body).unwrap();
+    let (sheet, body) = console_client::split_style(&page.body).unwrap();
     let digest = STANDARD.encode(Sha256::digest(sheet));
     assert_eq!(
         page.header("content-security-policy"),
@@ -66,7 +66,7 @@ fn assert_strict(path: &str, page: &Answer) {
     );
     assert_eq!(page.header("cache-control"), "no-store", "{path}");
     assert_eq!(page.header("x-content-type-options"), "nosniff", "{path}");
-    // `no-referrer` would make a browser send `Origin: null` with our own forms.
+    // `no-referrer` would make a browser send `Origin: null` with the console's own forms.
     assert_eq!(page.header("referrer-policy"), "same-origin", "{path}");
     assert_eq!(page.header("origin-agent-cluster"), "?1", "{path}");
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8", "{path}");
@@ -90,41 +90,41 @@ fn assert_strict(path: &str, page: &Answer) {
 
 #[test]
 fn head_matches_get_and_other_methods_are_rejected() {
-    let desk = Desk::new();
+    let console = Console::new();
     for path in ["/", "/prompts", "/prompts/research", "/nowhere"] {
-        let (get, head) = (desk.get(path), desk.ask("HEAD", path, &[], ""));
+        let (get, head) = (console.get(path), console.ask("HEAD", path, &[], ""));
         assert_eq!(head.status, get.status, "{path}");
         assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
         assert_eq!(head.body, "", "{path}");
     }
-    let wrong = desk.ask("PUT", "/prompts", &[], "");
+    let wrong = console.ask("PUT", "/prompts", &[], "");
     assert_eq!((wrong.status, wrong.header("allow")), (405, "GET,HEAD"));
-    assert_eq!(desk.ask("DELETE", "/prompts/research", &[], "").status, 405);
-    assert_eq!(desk.get("/prompts?q=%ff").status, 200, "a search for noise is a search");
-    assert_eq!(desk.get("/prompts/%ff").status, 400);
+    assert_eq!(console.ask("DELETE", "/prompts/research", &[], "").status, 405);
+    assert_eq!(console.get("/prompts?q=%ff").status, 200, "a search for noise is a search");
+    assert_eq!(console.get("/prompts/%ff").status, 400);
     let typed = [("content-type", "text/csv")];
-    assert_eq!(desk.ask("POST", "/prompts/research", &typed, "input=x").status, 400);
+    assert_eq!(console.ask("POST", "/prompts/research", &typed, "input=x").status, 400);
 }
 
 #[test]
 fn pages_match_their_snapshots() {
-    let desk = Desk::new();
-    insta::assert_snapshot!("overview", desk.redacted(&desk.get("/")));
-    insta::assert_snapshot!("prompts", desk.redacted(&desk.get("/prompts")));
-    insta::assert_snapshot!("prompt", desk.redacted(&desk.get("/prompts/review/pull-request")));
-    insta::assert_snapshot!("agents", desk.redacted(&desk.get("/agents")));
-    insta::assert_snapshot!("agent", desk.redacted(&desk.get("/agents/reviewer")));
-    insta::assert_snapshot!("no_prompt", desk.redacted(&desk.get("/prompts/reserch")));
+    let console = Console::new();
+    insta::assert_snapshot!("overview", console.redacted(&console.get("/")));
+    insta::assert_snapshot!("prompts", console.redacted(&console.get("/prompts")));
+    insta::assert_snapshot!("prompt", console.redacted(&console.get("/prompts/review/pull-request")));
+    insta::assert_snapshot!("agents", console.redacted(&console.get("/agents")));
+    insta::assert_snapshot!("agent", console.redacted(&console.get("/agents/reviewer")));
+    insta::assert_snapshot!("no_prompt", console.redacted(&console.get("/prompts/reserch")));
     let filled = "arg.topic=the+tide+table&arg.depth=3&arg.tone=blunt&arg.tests=true&input=Mind+%3Cthis%3E";
-    let fragment = desk.post("/prompts/review/pull-request?part=try", filled);
-    insta::assert_snapshot!("preview", desk.redacted(&fragment));
+    let fragment = console.post("/prompts/review/pull-request?part=try", filled);
+    insta::assert_snapshot!("preview", console.redacted(&fragment));
 }
 
 #[test]
 fn the_prompt_search_works_without_script() {
-    let desk = Desk::new();
+    let console = Console::new();
     let found = |q: &str| {
-        let page = desk.get(&format!("/prompts?q={q}"));
+        let page = console.get(&format!("/prompts?q={q}"));
         let names = page.body.split("class=\"name\" href=\"/prompts/").skip(1);
         names.map(|rest| rest.split('"').next().unwrap().to_owned()).collect::<Vec<_>>()
     };
@@ -136,13 +136,13 @@ fn the_prompt_search_works_without_script() {
         "by every word of the description, in any case"
     );
     assert_eq!(found("tired+nothing"), Vec::<String>::new());
-    let page = desk.get("/prompts?q=%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E");
+    let page = console.get("/prompts?q=%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E");
     assert!(!page.body.contains("<script>alert"), "{}", page.body);
 }
 
 #[test]
 fn files_that_are_not_served_are_named() {
-    let page = Desk::new().get("/prompts").body;
+    let page = Console::new().get("/prompts").body;
     let problems = page.split("id=\"problems\"").nth(1).expect("a section of problems");
     assert!(problems.contains("broken.md"), "{problems}");
     let overridden = page.split("id=\"overridden\"").nth(1).expect("a section of overridden prompts");
@@ -151,18 +151,18 @@ fn files_that_are_not_served_are_named() {
 
 #[test]
 fn an_alias_redirects_to_its_prompt() {
-    let moved = Desk::new().get("/prompts/pr");
+    let moved = Console::new().get("/prompts/pr");
     assert_eq!((moved.status, moved.header("location")), (307, "/prompts/review/pull-request"));
 }
 
 #[test]
 fn a_prompt_name_in_a_url_is_never_a_path() {
-    let desk = Desk::new();
-    desk.home.write("secret.md", "the secret");
+    let console = Console::new();
+    console.home.write("secret.md", "the secret");
     for name in
         ["../secret", "..%2fsecret", "%2e%2e/%2e%2e/secret", "%2fetc%2fpasswd", "a%00b", "%E2%80%AE", "..."]
     {
-        let page = desk.get(&format!("/prompts/{name}"));
+        let page = console.get(&format!("/prompts/{name}"));
         assert_eq!(page.status, 404, "{name}");
         assert!(!page.body.contains("the secret"), "{name}");
     }
@@ -170,8 +170,10 @@ fn a_prompt_name_in_a_url_is_never_a_path() {
 
 #[test]
 fn invisible_characters_are_shown() {
-    let desk = Desk::new();
-    for page in [desk.get("/prompts/hidden"), desk.post("/prompts/hidden", "input=a%E2%80%AEb%1B%5B31m")] {
+    let console = Console::new();
+    for page in
+        [console.get("/prompts/hidden"), console.post("/prompts/hidden", "input=a%E2%80%AEb%1B%5B31m")]
+    {
         let hidden = ['\u{202e}', '\u{200b}', '\u{e0041}', '\u{1b}'];
         let text = page.body.split("<textarea").next().unwrap().to_owned()
             + page.body.split("</textarea>").nth(1).unwrap();
@@ -180,13 +182,13 @@ fn invisible_characters_are_shown() {
             assert!(text.contains(code), "{code} is not shown: {text}");
         }
     }
-    let typed = desk.post("/prompts/hidden", "input=a%E2%80%AEb%1B%5B31m").body;
+    let typed = console.post("/prompts/hidden", "input=a%E2%80%AEb%1B%5B31m").body;
     assert!(typed.contains("1b\">U+001B"), "what was typed is shown too");
 }
 
 #[test]
 fn an_argument_error_is_shown_at_its_field() {
-    let page = Desk::new().post("/prompts/review/pull-request", "arg.topic=tides&arg.depth=deep");
+    let page = Console::new().post("/prompts/review/pull-request", "arg.topic=tides&arg.depth=deep");
     assert_eq!(page.status, 200);
     let field = page.body.split("name=\"arg.depth\"").nth(1).unwrap();
     let (tag, rest) = field.split_once('>').unwrap();
@@ -201,74 +203,74 @@ fn an_argument_error_is_shown_at_its_field() {
 
 #[test]
 fn a_long_expansion_is_clipped_on_the_page_and_complete_in_the_download() {
-    let desk = Desk::new();
+    let console = Console::new();
     let long = "tide ".repeat(40_000);
-    let page = desk.post("/prompts/research", &format!("input={}", long.replace(' ', "+")));
+    let page = console.post("/prompts/research", &format!("input={}", long.replace(' ', "+")));
     assert!(page.body.contains("This is the beginning."));
     assert!(page.body.matches("tide ").count() < 60_000, "the preview is not clipped");
-    let file = desk.post("/prompts/research", &format!("download=1&input={}", long.replace(' ', "+")));
+    let file = console.post("/prompts/research", &format!("download=1&input={}", long.replace(' ', "+")));
     assert_eq!(file.header("content-type"), "text/plain; charset=utf-8");
     assert_eq!(file.header("content-disposition"), "attachment; filename=\"research.txt\"");
     assert!(file.body.ends_with(&long), "the file has the whole text");
-    let lines = desk.post("/prompts/research", "download=1&input=one%0D%0Atwo").body;
+    let lines = console.post("/prompts/research", "download=1&input=one%0D%0Atwo").body;
     assert!(lines.ends_with("one\ntwo"), "line breaks are a prompt's, not a form's: {lines:?}");
 }
 
 #[test]
 fn assets_are_cached_by_their_content() {
-    let desk = Desk::new();
-    let page = desk.get("/").body;
+    let console = Console::new();
+    let page = console.get("/").body;
     for (kind, mime) in [("js", "text/javascript; charset=utf-8"), ("svg", "image/svg+xml")] {
         let path = page.split('"').find(|word| word.contains("static") && word.ends_with(kind)).unwrap();
         let path = path.replace("&#x2f;", "/");
-        let file = desk.get(&path);
+        let file = console.get(&path);
         assert_eq!((file.status, file.header("content-type")), (200, mime), "{path}");
         assert_eq!(file.header("cache-control"), "public, max-age=31536000, immutable");
         let stale = path.replace(|c: char| c.is_ascii_digit(), "x");
-        assert_eq!(desk.get(&stale).status, 404, "{stale}");
+        assert_eq!(console.get(&stale).status, 404, "{stale}");
     }
 }
 
 #[test]
 fn the_event_stream_reports_changes() {
-    let desk = Desk::new();
-    let mut stream = desk.stream("/events");
-    assert!(stream.until("event: hello").contains("content-type: text/event-stream"));
-    let mut agent = desk.agent();
+    let console = Console::new();
+    let mut stream = console.stream("/events");
+    assert!(stream.wait_until("event: hello").contains("content-type: text/event-stream"));
+    let mut agent = console.connect_agent();
     agent.initialize("2025-06-18");
-    stream.until("event: changed");
-    stream.until("clients");
-    desk.home.write(".adjutant/prompts/fresh.md", "Fresh.");
-    stream.until("prompts");
-    assert!(desk.get("/prompts").body.contains("/prompts/fresh"));
+    stream.wait_until("event: changed");
+    stream.wait_until("clients");
+    console.home.write(".adjutant/prompts/fresh.md", "Fresh.");
+    stream.wait_until("prompts");
+    assert!(console.get("/prompts").body.contains("/prompts/fresh"));
 }
 
 #[test]
 fn the_event_stream_ends_with_the_hub() {
-    let mut desk = Desk::new();
-    let mut stream = desk.stream("/events");
-    stream.until("event: hello");
-    desk.stop();
-    stream.ended();
+    let mut console = Console::new();
+    let mut stream = console.stream("/events");
+    stream.wait_until("event: hello");
+    console.stop();
+    stream.assert_ended();
 }
 
 #[test]
 fn a_browser_without_a_login_is_told_how_to_log_in() {
-    let desk = Desk::locked();
-    let page = desk.get("/prompts/research");
+    let console = Console::with_login();
+    let page = console.get("/prompts/research");
     assert_eq!(page.status, 401);
     assert!(page.header("content-security-policy").starts_with("default-src 'none'"));
-    insta::assert_snapshot!("login_needed", desk.redacted(&page));
+    insta::assert_snapshot!("login_needed", console.redacted(&page));
     assert!(
-        console_client::apart(&page.body).unwrap().0.contains(":root"),
+        console_client::split_style(&page.body).unwrap().0.contains(":root"),
         "the page is not without its style"
     );
-    assert_eq!(desk.get("/events").status, 401);
+    assert_eq!(console.get("/events").status, 401);
 }
 
 #[test]
 fn malformed_forms_get_an_error_page() {
-    let desk = Desk::new();
+    let console = Console::new();
     for body in [
         "%",
         "arg.topic",
@@ -279,12 +281,12 @@ fn malformed_forms_get_an_error_page() {
         "arg.topic=x&arg.topic=y",
         &"&".repeat(100_000),
     ] {
-        let page = desk.post("/prompts/review/pull-request", body);
+        let page = console.post("/prompts/review/pull-request", body);
         assert!(matches!(page.status, 200 | 400), "{:.40}: {}", body, page.status);
     }
     let mut sink = Vec::new();
     writeln!(sink, "input={}", "x".repeat(5 << 20)).unwrap();
-    let page: Answer = desk.post("/prompts/research", &String::from_utf8(sink).unwrap());
+    let page: Answer = console.post("/prompts/research", &String::from_utf8(sink).unwrap());
     assert_eq!(page.status, 200);
     assert!(page.body.contains("over the limit of"), "an expansion past the limit is refused in words");
 }

@@ -1,4 +1,4 @@
-//! Tasks on a hub outlive who asked for them, and the hub: through the socket and over HTTP.
+//! Tasks on a hub outlive their client and their hub, through the socket and over HTTP.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::delegation::Desk;
-use crate::support::processes::{below, eventually, until_none};
+use crate::support::delegation::TaskFixture;
+use crate::support::processes::{descendants, eventually, wait_until_none};
 use crate::support::{DEADLINE, Peer};
 
 /// A client on the hub's socket.
-fn client(desk: &Desk) -> Peer {
-    let mut peer = desk.connect();
+fn client(fixture: &TaskFixture) -> Peer {
+    let mut peer = fixture.connect();
     peer.initialize("2025-11-25");
     peer
 }
 
 /// Asks until the newest task of this client is in a state; looking at the list fetches no result.
-fn until(peer: &mut Peer, state: &str) -> Value {
+fn wait_for_state(peer: &mut Peer, state: &str) -> Value {
     let end = Instant::now() + DEADLINE;
     loop {
         let listed = peer.tool(1_000, "task_list", json!({}))["structuredContent"].clone();
@@ -35,73 +35,73 @@ fn until(peer: &mut Peer, state: &str) -> Value {
 
 #[test]
 fn a_result_outlives_its_client_and_its_hub_until_a_client_fetches_it() {
-    let desk = Desk::new();
-    let mut hub = desk.hub();
-    let mut first = client(&desk);
-    let gate = desk.folder("gate");
-    let task = desk.task(&format!("until-file {}", gate.display()));
-    // The client waits for its answer, and goes without it.
+    let fixture = TaskFixture::new();
+    let mut hub = fixture.hub();
+    let mut first = client(&fixture);
+    let gate = fixture.folder("gate");
+    let task = fixture.task(&format!("until-file {}", gate.display()));
+    // The client disconnects before its answer.
     let params = json!({"name": "delegate_task", "arguments": task});
     first.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
-    let mut second = client(&desk);
-    until(&mut second, "running");
+    let mut second = client(&fixture);
+    wait_for_state(&mut second, "running");
     drop(first);
     std::fs::write(&gate, "").unwrap();
-    let listed = until(&mut second, "succeeded");
+    let listed = wait_for_state(&mut second, "succeeded");
     let id = listed["tasks"][0]["task_id"].clone();
     assert_eq!(listed["unfetched"], json!([id]));
     // The hub is killed between the end and the fetch; the next one has the result.
     hub.kill();
-    let _next = desk.hub();
-    let mut third = client(&desk);
-    assert_eq!(until(&mut third, "succeeded")["unfetched"], json!([id]));
-    let told = third.tool(1, "task_get", json!({"task_id": id}))["structuredContent"].clone();
-    assert_eq!(told["message"], "working\nresult", "{told:#}");
-    assert_eq!(told["run_report"]["processes_left"], 0);
-    assert_eq!(until(&mut third, "succeeded")["unfetched"], json!([]));
+    let _next = fixture.hub();
+    let mut third = client(&fixture);
+    assert_eq!(wait_for_state(&mut third, "succeeded")["unfetched"], json!([id]));
+    let result = third.tool(1, "task_get", json!({"task_id": id}))["structuredContent"].clone();
+    assert_eq!(result["message"], "working\nresult", "{result:#}");
+    assert_eq!(result["run_report"]["processes_left"], 0);
+    assert_eq!(wait_for_state(&mut third, "succeeded")["unfetched"], json!([]));
 }
 
 #[test]
 fn the_runs_of_a_killed_hub_end_or_are_adopted_by_the_next_hub() {
-    let desk = Desk::new();
-    let gate = desk.folder("gate");
-    desk.agent("keeper", "on_hub_exit: keep\n");
-    let mut hub = desk.hub();
-    let mut peer = client(&desk);
-    let killed = peer.in_background(1, desk.task("ignore-term"));
-    let mut task = desk.task(&format!("until-file {}", gate.display()));
+    let fixture = TaskFixture::new();
+    let gate = fixture.folder("gate");
+    fixture.agent("keeper", "on_hub_exit: keep\n");
+    let mut hub = fixture.hub();
+    let mut peer = client(&fixture);
+    let killed = peer.delegate_in_background(1, fixture.task("ignore-term"));
+    let mut task = fixture.task(&format!("until-file {}", gate.display()));
     task["agent"] = json!("keeper");
-    let kept = peer.in_background(2, task);
+    let kept = peer.delegate_in_background(2, task);
     for task in [&killed, &kept] {
-        peer.until_it_says(3, task, "working");
+        peer.wait_for_activity(3, task, "working");
     }
     hub.kill();
-    let _next = desk.hub();
-    let mut peer = client(&desk);
-    let told = peer.tool(1, "task_wait", json!({"task_id": killed}))["structuredContent"].clone();
-    assert_eq!(told["failure"]["class"], "hub_gone", "{told:#}");
-    assert_eq!(told["run_report"]["processes_left"], 0);
-    let told = peer.tool(2, "task_get", json!({"task_id": kept}))["structuredContent"].clone();
-    assert_eq!(told["status"], "running", "{told:#}");
+    let _next = fixture.hub();
+    let mut peer = client(&fixture);
+    let result = peer.tool(1, "task_wait", json!({"task_id": killed}))["structuredContent"].clone();
+    assert_eq!(result["failure"]["class"], "hub_gone", "{result:#}");
+    assert_eq!(result["run_report"]["processes_left"], 0);
+    let result = peer.tool(2, "task_get", json!({"task_id": kept}))["structuredContent"].clone();
+    assert_eq!(result["status"], "running", "{result:#}");
     std::fs::write(&gate, "").unwrap();
-    let told = peer.tool(3, "task_wait", json!({"task_id": kept}))["structuredContent"].clone();
+    let result = peer.tool(3, "task_wait", json!({"task_id": kept}))["structuredContent"].clone();
     assert_eq!(
-        (&told["status"], &told["message"]),
+        (&result["status"], &result["message"]),
         (&json!("succeeded"), &json!("working\nresult")),
-        "{told:#}"
+        "{result:#}"
     );
-    desk.no_survivors();
+    fixture.assert_no_survivors();
 }
 
 #[test]
 fn a_hub_completes_two_hundred_queued_tasks() {
-    let desk = Desk::new();
-    let hub = desk.hub();
-    let mut peer = client(&desk);
+    let fixture = TaskFixture::new();
+    let hub = fixture.hub();
+    let mut peer = client(&fixture);
     for call in 0..4 {
-        let tasks: Vec<Value> = (0..50).map(|_| desk.task("ok")).collect();
-        let told = peer.tool(call, "delegate_many", json!({"tasks": tasks, "background": true}));
-        assert_eq!(told["structuredContent"]["results"].as_array().unwrap().len(), 50, "{told:#}");
+        let tasks: Vec<Value> = (0..50).map(|_| fixture.task("ok")).collect();
+        let answer = peer.tool(call, "delegate_many", json!({"tasks": tasks, "background": true}));
+        assert_eq!(answer["structuredContent"]["results"].as_array().unwrap().len(), 50, "{answer:#}");
     }
     let end = Instant::now() + 3 * DEADLINE;
     loop {
@@ -116,12 +116,12 @@ fn a_hub_completes_two_hundred_queued_tasks() {
             peer.tool(12, "task_wait", json!({"task_id": task}));
         }
     }
-    until_none("children of the hub", || below(hub.pid()));
-    desk.no_survivors();
+    wait_until_none("children of the hub", || descendants(hub.pid()));
+    fixture.assert_no_survivors();
 }
 
-/// Writes what the agent of a task says to the hub in its turn.
-fn to_the_hub(desk: &Desk, tool: &str, arguments: &Value) -> String {
+/// Returns a task whose agent calls a tool of the hub.
+fn ask_hub_task(fixture: &TaskFixture, tool: &str, arguments: &Value) -> String {
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "child", "version": "1"}});
     let call = json!({"name": tool, "arguments": arguments});
     let lines = [
@@ -129,47 +129,47 @@ fn to_the_hub(desk: &Desk, tool: &str, arguments: &Value) -> String {
         json!({"jsonrpc": "2.0", "id": "call", "method": "tools/call", "params": call}),
     ];
     let [hello, call] = lines.map(|line| line.to_string());
-    desk.home.write("to-the-hub.ndjson", format!("{hello}\n{call}\n"));
-    let file = desk.folder("to-the-hub.ndjson");
+    fixture.home.write("to-the-hub.ndjson", format!("{hello}\n{call}\n"));
+    let file = fixture.folder("to-the-hub.ndjson");
     format!("ask-the-hub {} {}", env!("CARGO_BIN_EXE_adjutant"), file.display())
 }
 
 #[test]
 fn nested_delegations_are_limited_in_depth() {
-    let desk = Desk::new();
-    let _hub = desk.hub();
-    // Every child delegates what it was delegated: the hub knows it by its process, whatever variables it drops.
+    let fixture = TaskFixture::new();
+    let _hub = fixture.hub();
+    // Every child delegates the same task again. The hub identifies it by its process, whatever variables it drops.
     let task = format!(
         "ask-the-hub {} {}",
         env!("CARGO_BIN_EXE_adjutant"),
-        desk.folder("to-the-hub.ndjson").display()
+        fixture.folder("to-the-hub.ndjson").display()
     );
-    to_the_hub(&desk, "delegate_task", &desk.task(&task));
-    let mut peer = client(&desk);
-    let told = peer.delegated(1, desk.task(&task));
-    assert_eq!(told["status"], "succeeded", "{told:#}");
-    let message = told["message"].as_str().unwrap();
+    ask_hub_task(&fixture, "delegate_task", &fixture.task(&task));
+    let mut peer = client(&fixture);
+    let result = peer.delegate_and_wait(1, fixture.task(&task));
+    assert_eq!(result["status"], "succeeded", "{result:#}");
+    let message = result["message"].as_str().unwrap();
     assert!(message.contains("this task is 3 delegations deep, and 2 is the limit"), "{message}");
-    desk.no_survivors();
+    fixture.assert_no_survivors();
 }
 
 #[test]
 fn nested_delegations_are_limited_in_number() {
-    let desk = Desk::new();
-    desk.configure("max_descendants = 2", &["fake"]);
-    let _hub = desk.hub();
-    let three = json!({"tasks": [desk.task("ok"), desk.task("ok"), desk.task("ok")]});
-    let task = to_the_hub(&desk, "delegate_many", &three);
-    let mut peer = client(&desk);
-    let told = peer.delegated(1, desk.task(&task));
-    let message = told["message"].as_str().unwrap_or_else(|| panic!("{told:#}"));
+    let fixture = TaskFixture::new();
+    fixture.configure("max_descendants = 2", &["fake"]);
+    let _hub = fixture.hub();
+    let three = json!({"tasks": [fixture.task("ok"), fixture.task("ok"), fixture.task("ok")]});
+    let task = ask_hub_task(&fixture, "delegate_many", &three);
+    let mut peer = client(&fixture);
+    let result = peer.delegate_and_wait(1, fixture.task(&task));
+    let message = result["message"].as_str().unwrap_or_else(|| panic!("{result:#}"));
     assert!(message.contains("has 2 tasks below it already, which is the limit"), "{message}");
-    // What it was allowed has run, and belongs to the child: the client sees its own task alone.
-    assert_eq!(until(&mut peer, "succeeded")["total"], 1);
+    // The two allowed tasks have run and belong to the child: the client lists its own task only.
+    assert_eq!(wait_for_state(&mut peer, "succeeded")["total"], 1);
 }
 
 /// Says something to the hub once there is a gate, and notes when the hub first answered.
-const EARLY: &str = r#"#!/bin/sh
+const EARLY_ASKER: &str = r#"#!/bin/sh
 cat > /dev/null
 echo working
 while ! test -e "$HOME/gate"; do sleep 0.05; done
@@ -184,13 +184,13 @@ while ! grep -q '"id":"call"' "$TMPDIR/answers"; do sleep 0.05; done
 grep '"id":"call"' "$TMPDIR/answers"
 "#;
 
-/// Whoever keeps all writers from the database.
-struct Lock(Child);
+/// Keeps every writer from the database.
+struct DatabaseLock(Child);
 
-impl Lock {
-    fn of(desk: &Desk) -> Self {
+impl DatabaseLock {
+    fn take(fixture: &TaskFixture) -> Self {
         let mut lock = Command::new("sqlite3")
-            .arg(desk.folder(".adjutant/adjutant.db"))
+            .arg(fixture.folder(".adjutant/adjutant.db"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -206,29 +206,29 @@ impl Lock {
     }
 }
 
-/// A hub, and the file that it says in what happens.
-struct Told {
+/// A hub, and the file with its log.
+struct LoggedHub {
     hub: Child,
     log: PathBuf,
 }
 
-impl Told {
-    fn start(desk: &Desk, more: &[&str]) -> Self {
-        let log = desk.folder("log");
-        let mut command = desk.adjutant(&[&["serve", "--http", "off"], more].concat());
+impl LoggedHub {
+    fn start(fixture: &TaskFixture, more: &[&str]) -> Self {
+        let log = fixture.folder("log");
+        let mut command = fixture.adjutant(&[&["serve", "--http", "off"], more].concat());
         let command = command.stdin(Stdio::null()).stdout(Stdio::null());
         let hub = command.stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
-        let socket = desk.folder(".adjutant/hub.sock");
+        let socket = fixture.folder(".adjutant/hub.sock");
         eventually("it listens", || UnixStream::connect(&socket).map(drop));
         Self { hub, log }
     }
 
-    fn said(&self) -> String {
+    fn logged(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 }
 
-impl Drop for Told {
+impl Drop for LoggedHub {
     fn drop(&mut self) {
         kill_process(Pid::from_child(&self.hub), Signal::TERM).unwrap();
         crate::support::wait(&mut self.hub, DEADLINE);
@@ -237,47 +237,47 @@ impl Drop for Told {
 
 #[test]
 fn a_hub_without_runs_to_adopt_does_not_wait_for_the_database() {
-    let desk = Desk::new();
+    let fixture = TaskFixture::new();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let database = format!("postgres://ann@{}/tasks", silent.local_addr().unwrap());
-    let hub = Told::start(&desk, &["--database", &database]);
-    client(&desk);
-    let said = hub.said();
-    assert!(!said.contains("is taken for any other client"), "the doors waited: {said}");
+    let hub = LoggedHub::start(&fixture, &["--database", &database]);
+    client(&fixture);
+    let output = hub.logged();
+    assert!(!output.contains("is taken for any other client"), "the hub waited for the database: {output}");
 }
 
-fn rename(desk: &Desk, table: &str, name: &str) {
+fn rename_table(fixture: &TaskFixture, table: &str, name: &str) {
     let rename = format!("ALTER TABLE {table} RENAME TO {name}");
     let mut sqlite = Command::new("sqlite3");
-    let sqlite = sqlite.args(["-cmd", ".timeout 10000"]).arg(desk.folder(".adjutant/adjutant.db"));
+    let sqlite = sqlite.args(["-cmd", ".timeout 10000"]).arg(fixture.folder(".adjutant/adjutant.db"));
     assert!(sqlite.arg(rename).status().expect("no sqlite3: apt-get install sqlite3").success());
 }
 
 #[test]
 fn a_run_that_cannot_be_adopted_at_once_is_adopted_later() {
-    let desk = Desk::new();
-    let gate = desk.folder("gate");
-    desk.agent("keeper", "on_hub_exit: keep\n");
-    let mut hub = desk.hub();
-    let mut peer = client(&desk);
-    let mut task = desk.task(&format!("until-file {}", gate.display()));
+    let fixture = TaskFixture::new();
+    let gate = fixture.folder("gate");
+    fixture.agent("keeper", "on_hub_exit: keep\n");
+    let mut hub = fixture.hub();
+    let mut peer = client(&fixture);
+    let mut task = fixture.task(&format!("until-file {}", gate.display()));
     task["agent"] = json!("keeper");
-    let kept = peer.in_background(1, task);
-    peer.until_it_says(2, &kept, "working");
+    let kept = peer.delegate_in_background(1, task);
+    peer.wait_for_activity(2, &kept, "working");
     hub.kill();
 
-    rename(&desk, "tasks", "tasks_elsewhere");
-    let next = Told::start(&desk, &[]);
+    rename_table(&fixture, "tasks", "tasks_elsewhere");
+    let next = LoggedHub::start(&fixture, &[]);
     eventually("the next hub cannot read them", || {
-        let said = next.said();
-        if said.matches("the tasks of the last hub cannot be read yet").count() > 2 {
+        let output = next.logged();
+        if output.matches("the tasks of the last hub cannot be read yet").count() > 2 {
             Ok(())
         } else {
-            Err(said)
+            Err(output)
         }
     });
-    let said = next.said();
-    let seconds = said
+    let output = next.logged();
+    let seconds = output
         .lines()
         .filter_map(|line| line.split_once('.').filter(|_| line.contains("the queue cannot be read")));
     let mut seconds: Vec<_> = seconds.map(|(second, _)| second).collect();
@@ -286,49 +286,49 @@ fn a_run_that_cannot_be_adopted_at_once_is_adopted_later() {
     assert_eq!(
         seconds.len(),
         looks,
-        "each look that fails is followed by one other, two seconds later:\n{said}"
+        "each look that fails is followed by one other, two seconds later:\n{output}"
     );
-    rename(&desk, "tasks_elsewhere", "tasks");
+    rename_table(&fixture, "tasks_elsewhere", "tasks");
     std::fs::write(&gate, "").unwrap();
-    let told = client(&desk).tool(1, "task_wait", json!({"task_id": kept}))["structuredContent"].clone();
-    assert_eq!(told["message"], "working\nresult", "{told:#}");
-    desk.no_survivors();
+    let result = client(&fixture).tool(1, "task_wait", json!({"task_id": kept}))["structuredContent"].clone();
+    assert_eq!(result["message"], "working\nresult", "{result:#}");
+    fixture.assert_no_survivors();
 }
 
-/// The next hub cannot read yet whose runs go on; an agent of one that asks in this moment waits, and is not taken for a
-/// client from outside, which may do more.
+/// The next hub cannot read yet which runs continue. An agent of such a run that asks in this moment waits, and does
+/// not count as a client from outside, which may do more.
 #[test]
 fn an_agent_that_asks_before_its_run_is_adopted_waits_for_the_adoption() {
-    let desk = Desk::new();
-    desk.configure("max_descendants = 2", &["fake", "early"]);
-    desk.program("early", EARLY);
-    desk.agent("keeper", "runner: early\non_hub_exit: keep\n");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), desk.folder("adjutant")).unwrap();
-    to_the_hub(
-        &desk,
+    let fixture = TaskFixture::new();
+    fixture.configure("max_descendants = 2", &["fake", "early"]);
+    fixture.program("early", EARLY_ASKER);
+    fixture.agent("keeper", "runner: early\non_hub_exit: keep\n");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), fixture.folder("adjutant")).unwrap();
+    ask_hub_task(
+        &fixture,
         "delegate_many",
-        &json!({"tasks": [desk.task("ok"), desk.task("ok"), desk.task("ok")]}),
+        &json!({"tasks": [fixture.task("ok"), fixture.task("ok"), fixture.task("ok")]}),
     );
-    let mut hub = desk.hub();
-    let mut peer = client(&desk);
-    let mut task = desk.task("wait");
+    let mut hub = fixture.hub();
+    let mut peer = client(&fixture);
+    let mut task = fixture.task("wait");
     task["agent"] = json!("keeper");
-    let kept = peer.in_background(1, task);
-    peer.until_it_says(2, &kept, "working");
+    let kept = peer.delegate_in_background(1, task);
+    peer.wait_for_activity(2, &kept, "working");
     hub.kill();
 
-    let lock = Lock::of(&desk);
-    let _next = desk.hub();
-    desk.home.write("gate", "");
-    // As long as nobody may write, nobody is told anything; it is not waited for longer than it takes to see that.
+    let lock = DatabaseLock::take(&fixture);
+    let _next = fixture.hub();
+    fixture.home.write("gate", "");
+    // While the database is locked no client gets an answer. The hub waits only until it has seen that.
     let end = Instant::now() + Duration::from_secs(1);
-    while !desk.folder("answered").exists() && Instant::now() < end {
+    while !fixture.folder("answered").exists() && Instant::now() < end {
         std::thread::park_timeout(Duration::from_millis(10));
     }
     lock.release();
-    let mut peer = client(&desk);
-    let told = peer.tool(3, "task_wait", json!({"task_id": kept}))["structuredContent"].clone();
-    let message = told["message"].as_str().unwrap_or_else(|| panic!("{told:#}"));
+    let mut peer = client(&fixture);
+    let result = peer.tool(3, "task_wait", json!({"task_id": kept}))["structuredContent"].clone();
+    let message = result["message"].as_str().unwrap_or_else(|| panic!("{result:#}"));
     assert!(message.contains("has 2 tasks below it already, which is the limit"), "{message}");
-    desk.no_survivors();
+    fixture.assert_no_survivors();
 }

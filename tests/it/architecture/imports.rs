@@ -13,7 +13,7 @@ type Module = Vec<String>;
 #[derive(Default)]
 struct File {
     children: BTreeSet<String>,
-    /// A local name and the path that it stands for, from `use`.
+    /// A local name and the path that it means, from `use`.
     uses: Vec<(String, Vec<String>)>,
     /// Every path that the file's own code names; re-exports are left out.
     paths: Vec<Vec<String>>,
@@ -39,31 +39,31 @@ pub(super) fn imports(sources: &[&Source]) -> BTreeMap<Module, BTreeSet<Module>>
     graph
 }
 
-/// Returns the groups of modules that import each other, directly or round about. A module and the modules below it are
-/// one thing to the reader: a child may use what its parent defines.
-pub(super) fn circles(graph: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<BTreeSet<Module>> {
+/// Returns the groups of modules that import each other, directly or through others. A module and the modules below it
+/// count as one: a child may use its parent's items.
+pub(super) fn cycles(graph: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<BTreeSet<Module>> {
     let mut reached: BTreeMap<&Module, BTreeSet<&Module>> = BTreeMap::new();
     for start in graph.keys() {
-        let mut seen = BTreeSet::new();
+        let mut found = BTreeSet::new();
         let mut open = vec![start];
         while let Some(module) = open.pop() {
             for next in graph.get(module).into_iter().flatten() {
-                if !module.starts_with(next) && seen.insert(next) {
+                if !module.starts_with(next) && found.insert(next) {
                     open.push(next);
                 }
             }
         }
-        reached.insert(start, seen);
+        reached.insert(start, found);
     }
-    let mut circles = BTreeSet::new();
-    for (module, seen) in &reached {
-        if seen.contains(module) {
+    let mut cycles = BTreeSet::new();
+    for (module, found) in &reached {
+        if found.contains(module) {
             let circle =
-                seen.iter().filter(|other| reached.get(*other).is_some_and(|back| back.contains(module)));
-            circles.insert(circle.map(|other| (*other).clone()).collect::<BTreeSet<_>>());
+                found.iter().filter(|other| reached.get(*other).is_some_and(|back| back.contains(module)));
+            cycles.insert(circle.map(|other| (*other).clone()).collect::<BTreeSet<_>>());
         }
     }
-    circles.into_iter().collect()
+    cycles.into_iter().collect()
 }
 
 fn read(text: &str) -> File {

@@ -1,124 +1,127 @@
-//! What is planned for the desktop, with a notification service on a bus of its own that shows it, refuses it, hangs or
-//! goes away.
+//! Notifications on the desktop, with a notification service on a private bus that shows, refuses, hangs or ends.
 
 use serde_json::Value;
 
-use super::dispatch::{Hub, Sink, alter, desk_of, due, mail_to, outcomes, told};
-use super::eventually;
-use crate::support::Home;
-use crate::support::desktop::{Call, Desktop, Manner};
+use super::dispatch::{
+    Hub, MailServer, alter_database, attempt_outcomes, due_event, home_with, mail_config, notifications,
+};
+use crate::support::desktop::{Behaviour, Call, Desktop};
+use crate::support::{Home, wait_for};
 
-/// A home where the mail is refused for good, so that the desktop is next and a popup the last way.
-fn home(sink: &Sink) -> Home {
-    *sink.refuse.lock().unwrap() = (usize::MAX, "550 no such box");
+/// A home where the mail server refuses for good, so that the desktop is next and a question the last channel.
+fn desktop_home(mail_server: &MailServer) -> Home {
+    *mail_server.refuse.lock().unwrap() = (usize::MAX, "550 no such box");
     let ways = ["--email", "ann@example.org", "--ladder", "email,desktop,popup"];
-    desk_of(&mail_to(&sink.address), &ways, &[due("Review <b>&</b> plan")])
+    home_with(&mail_config(&mail_server.address), &ways, &[due_event("Review <b>&</b> plan")])
 }
 
-/// Waits until this way stands so.
-fn by(home: &Home, channel: &str, status: &str) -> Value {
-    eventually(&format!("{channel} {status}"), || {
-        told(home, &[]).into_iter().find(|one| one["channel"] == channel && one["status"] == status)
+/// Waits until the notification of this channel has this status.
+fn by_channel(home: &Home, channel: &str, status: &str) -> Value {
+    wait_for(&format!("{channel} {status}"), || {
+        notifications(home, &[]).into_iter().find(|one| one["channel"] == channel && one["status"] == status)
     })
 }
 
 fn channels(home: &Home) -> Vec<String> {
-    told(home, &[]).iter().map(|one| one["channel"].as_str().unwrap().to_owned()).collect()
+    notifications(home, &[]).iter().map(|one| one["channel"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
 fn the_desktop_shows_a_due_notification_once_and_the_store_records_it() {
-    let sink = Sink::start();
-    let home = home(&sink);
-    let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
+    let mail_server = MailServer::start();
+    let home = desktop_home(&mail_server);
+    let Some(desktop) = Desktop::start(home.path(), Behaviour::Answers) else { return };
     let hub = Hub::start_on(&home, &desktop);
-    let one = by(&home, "desktop", "sent");
-    let Call::Shown { replaces: 0, title, body, actions, .. } = desktop.call() else {
+    let one = by_channel(&home, "desktop", "sent");
+    let Call::Shown { replaces: 0, title, body, actions, .. } = desktop.next_call() else {
         panic!("a new notice")
     };
     assert_eq!(title, one["subject"].as_str().unwrap());
-    assert!(title.contains("Review <b>&</b> plan"), "a title is no markup, and shown as it is: {title}");
+    assert!(title.contains("Review <b>&</b> plan"), "a title is shown as plain text: {title}");
     assert!(body.contains("Review &lt;b&gt;&amp;&lt;/b&gt; plan"), "a body would be: {body}");
     assert!(actions.is_empty());
     assert!(one["sent_time"].is_string() && one["attempts"] == 1, "{one}");
-    assert_eq!(outcomes(&home, &one), ["sent"]);
+    assert_eq!(attempt_outcomes(&home, &one), ["sent"]);
     let last = one["reasons"].as_array().unwrap().last().unwrap();
     assert_eq!(last["why"], "it could not be sent by email, so it escalates to desktop");
     // Neither this hub nor the next one shows it again.
     drop(hub);
     let _again = Hub::start_on(&home, &desktop);
-    eventually("a look of the hub", || home.run(["status"], "").status.success().then_some(()));
-    assert_eq!((desktop.more(), channels(&home)), (vec![], vec!["email".to_owned(), "desktop".to_owned()]));
+    wait_for("a look of the hub", || home.run(["status"], "").status.success().then_some(()));
+    assert_eq!(
+        (desktop.remaining_calls(), channels(&home)),
+        (vec![], vec!["email".to_owned(), "desktop".to_owned()])
+    );
 }
 
 #[test]
 fn a_refusing_desktop_service_is_retried_until_the_last_attempt() {
-    let sink = Sink::start();
-    let home = home(&sink);
-    let Some(desktop) = Desktop::start(home.path(), Manner::Refuses(1)) else { return };
+    let mail_server = MailServer::start();
+    let home = desktop_home(&mail_server);
+    let Some(desktop) = Desktop::start(home.path(), Behaviour::Refuses(1)) else { return };
     let hub = Hub::start_on(&home, &desktop);
-    let one = by(&home, "desktop", "sent");
-    assert_eq!(outcomes(&home, &one), ["failed", "sent"]);
+    let one = by_channel(&home, "desktop", "sent");
+    assert_eq!(attempt_outcomes(&home, &one), ["failed", "sent"]);
     assert!(matches!(
-        (desktop.call(), desktop.call()),
+        (desktop.next_call(), desktop.next_call()),
         (Call::Shown { .. }, Call::Shown { replaces: 0, .. })
     ));
     drop(hub);
 
-    let home = self::home(&sink);
-    let Some(desktop) = Desktop::start(home.path(), Manner::Refuses(usize::MAX)) else { return };
+    let home = self::desktop_home(&mail_server);
+    let Some(desktop) = Desktop::start(home.path(), Behaviour::Refuses(usize::MAX)) else { return };
     let hub = Hub::start_on(&home, &desktop);
-    eventually("the first try", || {
-        let one = told(&home, &[]).into_iter().find(|one| one["channel"] == "desktop")?;
-        (outcomes(&home, &one) == ["failed"]).then_some(())
+    wait_for("the first try", || {
+        let one = notifications(&home, &[]).into_iter().find(|one| one["channel"] == "desktop")?;
+        (attempt_outcomes(&home, &one) == ["failed"]).then_some(())
     });
     drop(hub);
-    // As if the tries between had been made and had waited until the event began.
-    alter(&home, "UPDATE occurrences SET starts_at = 0");
-    alter(
+    // As if the attempts between had been made and the retries had lasted until the event began.
+    alter_database(&home, "UPDATE occurrences SET starts_at = 0");
+    alter_database(
         &home,
         "INSERT INTO attempts (notification_id, attempt, started_at, ended_at, outcome) \
          SELECT id, column1, 0, 0, 'failed' FROM notifications, (VALUES (2), (3), (4)) \
          WHERE channel = 'desktop' AND status = 'planned'",
     );
-    alter(
+    alter_database(
         &home,
         "UPDATE notifications SET attempts = 4, try_at = 0 WHERE channel = 'desktop' AND status = 'planned'",
     );
     let _hub = Hub::start_on(&home, &desktop);
-    let dead = by(&home, "desktop", "dead");
+    let dead = by_channel(&home, "desktop", "dead");
     let why = dead["error"].as_str().unwrap();
     assert!(why.starts_with("the notification service rejected it: "), "{why}");
-    by(&home, "popup", "sent");
+    by_channel(&home, "popup", "sent");
     assert_eq!(channels(&home), ["email", "desktop", "popup"]);
 }
 
 #[test]
 fn a_desktop_service_that_dies_does_not_delay_the_next_channel() {
-    let sink = Sink::start();
-    let home = home(&sink);
-    let Some(desktop) = Desktop::start(home.path(), Manner::Dies) else { return };
+    let mail_server = MailServer::start();
+    let home = desktop_home(&mail_server);
+    let Some(desktop) = Desktop::start(home.path(), Behaviour::Dies) else { return };
     let _hub = Hub::start_on(&home, &desktop);
-    by(&home, "popup", "sent");
-    let failed = by(&home, "desktop", "failed");
+    by_channel(&home, "popup", "sent");
+    let failed = by_channel(&home, "desktop", "failed");
     let why = failed["error"].as_str().unwrap();
     assert!(why.starts_with("there is no notification service: "), "{why}");
-    assert_eq!(outcomes(&home, &failed), ["failed"]);
-    assert!(matches!(desktop.call(), Call::Shown { .. }));
-    assert!(desktop.more().is_empty());
+    assert_eq!(attempt_outcomes(&home, &failed), ["failed"]);
+    assert!(matches!(desktop.next_call(), Call::Shown { .. }));
+    assert!(desktop.remaining_calls().is_empty());
 }
 
 #[test]
 fn a_desktop_service_that_hangs_is_retried_later() {
-    let sink = Sink::start();
-    let home = home(&sink);
-    let Some(desktop) = Desktop::start(home.path(), Manner::Hangs) else { return };
+    let mail_server = MailServer::start();
+    let home = desktop_home(&mail_server);
+    let Some(desktop) = Desktop::start(home.path(), Behaviour::Hangs) else { return };
     let _hub = Hub::start_on(&home, &desktop);
-    let waits = eventually("the end of the first try", || {
-        let one = told(&home, &[]).into_iter().find(|one| one["channel"] == "desktop")?;
+    let waits = wait_for("the end of the first try", || {
+        let one = notifications(&home, &[]).into_iter().find(|one| one["channel"] == "desktop")?;
         (one["status"] == "planned" && one["error"].is_string()).then_some(one)
     });
     assert_eq!(waits["error"], "it did not answer in time");
-    assert_eq!(outcomes(&home, &waits)[0], "failed");
-    assert!(matches!(desktop.call(), Call::Shown { .. }));
+    assert_eq!(attempt_outcomes(&home, &waits)[0], "failed");
+    assert!(matches!(desktop.next_call(), Call::Shown { .. }));
 }

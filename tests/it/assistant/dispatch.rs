@@ -1,4 +1,4 @@
-//! What is due goes out once: to a mail server on loopback that counts, over crashes and refusals.
+//! A due notification is sent once: to a mail server on loopback that counts, across crashes and refusals.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -10,29 +10,29 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{entry, eventually};
-use crate::support::Home;
+use super::event_in;
 use crate::support::desktop::Desktop;
+use crate::support::{Home, wait_for};
 
-/// In the place of an answer: the server ends the connection.
+/// Instead of an answer the server ends the connection.
 const HANG_UP: &str = "";
 
-/// A mail server that takes everything, or refuses the first so many mails for now.
+/// A mail server that accepts everything, or refuses the first mails temporarily.
 #[derive(Clone)]
-pub(super) struct Sink {
+pub(super) struct MailServer {
     pub(super) address: String,
     pub(super) mails: Arc<Mutex<Vec<String>>>,
-    /// So many mails are answered with this first.
+    /// This many mails get this answer first.
     pub(super) refuse: Arc<Mutex<(usize, &'static str)>>,
-    /// How long it thinks about each mail, once it took so many; it makes up its mind when this becomes less.
+    /// After this many mails, the delay of each mail. Waiting mails continue when the delay becomes shorter.
     pub(super) slow: Arc<Mutex<(usize, Duration)>>,
-    /// The first words of all commands.
+    /// The first word of each command.
     pub(super) commands: Arc<Mutex<Vec<String>>>,
-    /// Mails that it thinks about now.
-    pub(super) thinking: Arc<AtomicUsize>,
+    /// Mails that are delayed now.
+    pub(super) delayed: Arc<AtomicUsize>,
 }
 
-impl Sink {
+impl MailServer {
     pub(super) fn start() -> Self {
         Self::listen("127.0.0.1:0")
     }
@@ -40,22 +40,22 @@ impl Sink {
     pub(super) fn listen(address: &str) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let sink = Self {
+        let mail_server = Self {
             address,
             mails: Arc::default(),
             refuse: Arc::default(),
             slow: Arc::default(),
             commands: Arc::default(),
-            thinking: Arc::default(),
+            delayed: Arc::default(),
         };
-        let served = sink.clone();
+        let served = mail_server.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let sink = served.clone();
-                std::thread::spawn(move || sink.serve(stream));
+                let mail_server = served.clone();
+                std::thread::spawn(move || mail_server.serve(stream));
             }
         });
-        sink
+        mail_server
     }
 
     fn serve(&self, stream: TcpStream) -> Option<()> {
@@ -81,13 +81,13 @@ impl Sink {
                         mail.push_str(&line);
                         mail.push('\n');
                     }
-                    if self.thinks_for() > Duration::ZERO {
-                        self.thinking.fetch_add(1, Ordering::SeqCst);
+                    if self.delay() > Duration::ZERO {
+                        self.delayed.fetch_add(1, Ordering::SeqCst);
                         let since = Instant::now();
-                        while since.elapsed() < self.thinks_for() {
+                        while since.elapsed() < self.delay() {
                             std::thread::park_timeout(Duration::from_millis(5));
                         }
-                        self.thinking.fetch_sub(1, Ordering::SeqCst);
+                        self.delayed.fetch_sub(1, Ordering::SeqCst);
                     }
                     let mut refuse = self.refuse.lock().unwrap();
                     if refuse.0 > 0 {
@@ -111,13 +111,13 @@ impl Sink {
         }
     }
 
-    /// How long it thinks about a mail now.
-    fn thinks_for(&self) -> Duration {
+    /// The delay of a mail now.
+    fn delay(&self) -> Duration {
         let (quick, slow) = *self.slow.lock().unwrap();
         if self.mails.lock().unwrap().len() < quick { Duration::ZERO } else { slow }
     }
 
-    /// How often each Message-ID was taken.
+    /// How often each Message-ID was accepted.
     pub(super) fn counts(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for mail in self.mails.lock().unwrap().iter() {
@@ -156,39 +156,39 @@ impl Hub {
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        // SIGKILL: no goodbye.
+        // SIGKILL: the hub cannot clean up.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A home whose hub mails to the sink, with so many events whose mail is due soon.
-fn desk(sink: &Sink, events: usize) -> Home {
-    let entries: Vec<String> = (0..events).map(|n| due(&format!("event-{n}"))).collect();
-    desk_of(&mail_to(&sink.address), &["--email", "ann@example.org"], &entries)
+/// A home whose hub mails to the server, with this many events whose mail is due soon.
+fn mail_home(mail_server: &MailServer, events: usize) -> Home {
+    let entries: Vec<String> = (0..events).map(|n| due_event(&format!("event-{n}"))).collect();
+    home_with(&mail_config(&mail_server.address), &["--email", "ann@example.org"], &entries)
 }
 
 /// The settings of a hub that mails to this address.
-pub(super) fn mail_to(address: &str) -> String {
-    format!("[notifications]\nmail = \"smtp://{address}\"\nmail_from = \"Desk <desk@example.org>\"\n")
+pub(super) fn mail_config(address: &str) -> String {
+    format!("[notifications]\nmail = \"smtp://{address}\"\nmail_from = \"Adjutant <adjutant@example.org>\"\n")
 }
 
-/// An event that is told soon, and later than a slow machine has planned it: within the hour the policy does so a
-/// quarter of an hour before the start.
-pub(super) fn due(name: &str) -> String {
-    entry(name, 900 + 8)
+/// An event whose notification is due soon, and later than a slow machine has planned it: within the last hour the
+/// policy notifies a quarter of an hour before the start.
+pub(super) fn due_event(name: &str) -> String {
+    event_in(name, 900 + 8)
 }
 
-/// A home with these settings, and a user with these wishes and events, who may be told at any time.
-pub(super) fn desk_of(config: &str, wishes: &[&str], entries: &[String]) -> Home {
+/// A home with these settings, and a user with these preferences and events, without quiet hours.
+pub(super) fn home_with(config: &str, wishes: &[&str], entries: &[String]) -> Home {
     let home = Home::new();
     home.write(".adjutant/config.toml", config);
-    fill(&home, wishes, entries, &[]);
+    add_user_and_plan(&home, wishes, entries, &[]);
     home
 }
 
-/// Adds the user and plans for the events, in this place.
-pub(super) fn fill(home: &Home, wishes: &[&str], entries: &[String], place: &[&str]) {
+/// Adds the user and plans for the events, in this database.
+pub(super) fn add_user_and_plan(home: &Home, wishes: &[&str], entries: &[String], place: &[&str]) {
     let user = ["users", "add", "Ann", "--id", "ann", "--quiet-hours", "none", "--weekend", "both"];
     run(home, &[&user[..], wishes, place].concat());
     let entries = entries.concat();
@@ -206,43 +206,43 @@ pub(super) fn run(home: &Home, arguments: &[&str]) -> String {
     finished.stdout
 }
 
-/// Everything that Ann is told, by the time it is due.
-pub(super) fn told(home: &Home, place: &[&str]) -> Vec<Value> {
+/// Returns the notifications of Ann, by the time they are due.
+pub(super) fn notifications(home: &Home, place: &[&str]) -> Vec<Value> {
     let listed = run(home, &[&["notifications", "list", "--user", "ann", "--json"], place].concat());
     serde_json::from_str::<Value>(&listed).unwrap()["notifications"].as_array().unwrap().clone()
 }
 
-/// Counts the notifications by where they stand.
-fn standing(home: &Home) -> BTreeMap<String, usize> {
+/// Counts the notifications by status.
+fn count_by_status(home: &Home) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for one in told(home, &[]) {
+    for one in notifications(home, &[]) {
         *counts.entry(one["status"].as_str().unwrap().to_owned()).or_default() += 1;
     }
     counts
 }
 
-/// How the tries of a notification ended.
-pub(super) fn outcomes(home: &Home, one: &Value) -> Vec<String> {
+/// The outcomes of the attempts of a notification.
+pub(super) fn attempt_outcomes(home: &Home, one: &Value) -> Vec<String> {
     let shown = run(home, &["notifications", "show", one["id"].as_str().unwrap(), "--json"]);
     let shown: Value = serde_json::from_str(&shown).unwrap();
-    let outcome = |one: &Value| one["outcome"].as_str().unwrap_or("goes on").to_owned();
+    let outcome = |one: &Value| one["outcome"].as_str().unwrap_or("pending").to_owned();
     shown["attempts"].as_array().unwrap().iter().map(outcome).collect()
 }
 
 #[test]
 fn a_due_notification_is_mailed_once() {
-    let sink = Sink::start();
-    let home = desk(&sink, 30);
+    let mail_server = MailServer::start();
+    let home = mail_home(&mail_server, 30);
     let _hub = Hub::start(&home);
-    eventually("30 mails", || (sink.counts().len() == 30).then_some(()));
-    eventually("30 records", || (standing(&home).get("sent") == Some(&30)).then_some(()));
-    assert!(sink.counts().values().all(|count| *count == 1), "{:?}", sink.counts());
-    let mail = sink.mails.lock().unwrap()[0].clone();
+    wait_for("30 mails", || (mail_server.counts().len() == 30).then_some(()));
+    wait_for("30 records", || (count_by_status(&home).get("sent") == Some(&30)).then_some(()));
+    assert!(mail_server.counts().values().all(|count| *count == 1), "{:?}", mail_server.counts());
+    let mail = mail_server.mails.lock().unwrap()[0].clone();
     assert!(
-        mail.contains("From: Desk <desk@example.org>") && mail.contains("To: Ann <ann@example.org>"),
+        mail.contains("From: Adjutant <adjutant@example.org>") && mail.contains("To: Ann <ann@example.org>"),
         "{mail}"
     );
-    // Without these a reader takes what is not ASCII for something else.
+    // Without these headers a mail client misreads characters outside ASCII.
     assert!(
         mail.contains("MIME-Version: 1.0") && mail.contains("Content-Type: text/plain; charset=utf-8"),
         "{mail}"
@@ -251,114 +251,125 @@ fn a_due_notification_is_mailed_once() {
 
 #[test]
 fn a_temporary_refusal_of_the_mail_server_is_retried() {
-    let sink = Sink::start();
-    *sink.refuse.lock().unwrap() = (1, "451 not now");
-    let home = desk(&sink, 1);
+    let mail_server = MailServer::start();
+    *mail_server.refuse.lock().unwrap() = (1, "451 not now");
+    let home = mail_home(&mail_server, 1);
     let _hub = Hub::start(&home);
-    eventually("the second try", || (standing(&home).get("sent") == Some(&1)).then_some(()));
-    assert_eq!(outcomes(&home, &told(&home, &[])[0]), ["failed", "sent"]);
+    wait_for("the second try", || (count_by_status(&home).get("sent") == Some(&1)).then_some(()));
+    assert_eq!(attempt_outcomes(&home, &notifications(&home, &[])[0]), ["failed", "sent"]);
 }
 
 #[test]
 fn a_connection_that_breaks_after_the_mail_text_leaves_the_outcome_unknown() {
-    let sink = Sink::start();
-    *sink.refuse.lock().unwrap() = (1, HANG_UP);
-    let home = desk(&sink, 1);
+    let mail_server = MailServer::start();
+    *mail_server.refuse.lock().unwrap() = (1, HANG_UP);
+    let home = mail_home(&mail_server, 1);
     let _hub = Hub::start(&home);
-    eventually("the outcome", || (standing(&home).get("unknown") == Some(&1)).then_some(()));
-    assert_eq!(outcomes(&home, &told(&home, &[])[0]), ["unknown"]);
-    assert!(sink.mails.lock().unwrap().is_empty(), "nothing is sent again by itself");
+    wait_for("the outcome", || (count_by_status(&home).get("unknown") == Some(&1)).then_some(()));
+    assert_eq!(attempt_outcomes(&home, &notifications(&home, &[])[0]), ["unknown"]);
+    assert!(mail_server.mails.lock().unwrap().is_empty(), "nothing is sent again by itself");
 }
 
 #[test]
 fn a_mail_password_is_sent_in_clear_text_only_to_a_url_that_allows_it() {
-    let settings = |scheme: &str, sink: &Sink| {
-        format!("[notifications]\nmail = \"{scheme}://ann:sesame@{}\"\n", sink.address)
+    let settings = |scheme: &str, mail_server: &MailServer| {
+        format!("[notifications]\nmail = \"{scheme}://ann:sesame@{}\"\n", mail_server.address)
     };
     // This address is not a loopback address, although it leads to this machine.
-    let sink = Sink::listen("0.0.0.0:0");
-    let home = desk_of(&settings("smtp", &sink), &["--email", "ann@example.org"], &[due("a")]);
+    let mail_server = MailServer::listen("0.0.0.0:0");
+    let home = home_with(&settings("smtp", &mail_server), &["--email", "ann@example.org"], &[due_event("a")]);
     let hub = Hub::start(&home);
-    eventually("a try", || {
-        outcomes(&home, &told(&home, &[])[0]).contains(&"failed".to_owned()).then_some(())
+    wait_for("a try", || {
+        attempt_outcomes(&home, &notifications(&home, &[])[0]).contains(&"failed".to_owned()).then_some(())
     });
     drop(hub);
-    let commands = sink.commands.lock().unwrap().clone();
+    let commands = mail_server.commands.lock().unwrap().clone();
     assert!(
         commands.iter().all(|command| ["EHLO", "STARTTLS", "QUIT"].contains(&&**command)),
         "{commands:?}"
     );
-    let sink = Sink::listen("0.0.0.0:0");
-    let home = desk_of(&settings("smtp+insecure", &sink), &["--email", "ann@example.org"], &[due("a")]);
+    let mail_server = MailServer::listen("0.0.0.0:0");
+    let home = home_with(
+        &settings("smtp+insecure", &mail_server),
+        &["--email", "ann@example.org"],
+        &[due_event("a")],
+    );
     let _hub = Hub::start(&home);
-    eventually("the mail", || (standing(&home).get("sent") == Some(&1)).then_some(()));
-    assert!(sink.commands.lock().unwrap().contains(&"AUTH".to_owned()));
+    wait_for("the mail", || (count_by_status(&home).get("sent") == Some(&1)).then_some(()));
+    assert!(mail_server.commands.lock().unwrap().contains(&"AUTH".to_owned()));
 }
 
 #[test]
 fn mails_that_wait_for_a_slow_server_count_no_attempt() {
     const MAILS: usize = 40;
-    const TOGETHER: usize = 16;
-    let sink = Sink::start();
-    *sink.slow.lock().unwrap() = (0, Duration::from_secs(50));
-    let home = desk(&sink, MAILS);
+    const SENT_AT_ONCE: usize = 16;
+    let mail_server = MailServer::start();
+    *mail_server.slow.lock().unwrap() = (0, Duration::from_secs(50));
+    let home = mail_home(&mail_server, MAILS);
     let _hub = Hub::start(&home);
-    let thinking = || sink.thinking.load(Ordering::SeqCst);
-    eventually("mails in flight", || (thinking() == TOGETHER).then_some(()));
-    let tried = told(&home, &[]).iter().filter(|one| one["attempts"] != 0).count();
-    assert_eq!((thinking(), tried), (TOGETHER, TOGETHER), "the others wait for their turn without a try");
-    *sink.slow.lock().unwrap() = (0, Duration::ZERO);
-    eventually("all mails", || (standing(&home).get("sent") == Some(&MAILS)).then_some(()));
-    assert!(told(&home, &[]).iter().all(|one| one["attempts"] == 1) && sink.counts().len() == MAILS);
+    let delayed = || mail_server.delayed.load(Ordering::SeqCst);
+    wait_for("mails in flight", || (delayed() == SENT_AT_ONCE).then_some(()));
+    let tried = notifications(&home, &[]).iter().filter(|one| one["attempts"] != 0).count();
+    assert_eq!(
+        (delayed(), tried),
+        (SENT_AT_ONCE, SENT_AT_ONCE),
+        "the others wait for their turn without a try"
+    );
+    *mail_server.slow.lock().unwrap() = (0, Duration::ZERO);
+    wait_for("all mails", || (count_by_status(&home).get("sent") == Some(&MAILS)).then_some(()));
+    assert!(
+        notifications(&home, &[]).iter().all(|one| one["attempts"] == 1)
+            && mail_server.counts().len() == MAILS
+    );
 }
 
 #[test]
 fn a_hub_killed_while_sending_loses_no_mail_and_repeats_only_under_the_same_message_id() {
     const MAILS: usize = 60;
-    /// Mails that a hub sends at the same time: so many may be repeated after each kill.
-    const TOGETHER: usize = 16;
-    let sink = Sink::start();
-    *sink.slow.lock().unwrap() = (0, Duration::from_millis(40));
-    let home = desk(&sink, MAILS);
+    /// Mails that a hub sends at the same time: this many may be repeated after each kill.
+    const SENT_AT_ONCE: usize = 16;
+    let mail_server = MailServer::start();
+    *mail_server.slow.lock().unwrap() = (0, Duration::from_millis(40));
+    let home = mail_home(&mail_server, MAILS);
     let mut kills = 0;
     for wanted in [5, 20, 35] {
         let hub = Hub::start(&home);
-        eventually("some mails", || (sink.counts().len() >= wanted).then_some(()));
+        wait_for("some mails", || (mail_server.counts().len() >= wanted).then_some(()));
         drop(hub);
         kills += 1;
     }
     let _hub = Hub::start(&home);
-    eventually("all mails", || (standing(&home).get("sent") == Some(&MAILS)).then_some(()));
-    let counts = sink.counts();
+    wait_for("all mails", || (count_by_status(&home).get("sent") == Some(&MAILS)).then_some(()));
+    let counts = mail_server.counts();
     assert_eq!(counts.len(), MAILS, "every notification has one name, and none is lost");
     let repeated: usize = counts.values().map(|count| count - 1).sum();
-    assert!(repeated <= kills * TOGETHER, "{repeated} repeated");
+    assert!(repeated <= kills * SENT_AT_ONCE, "{repeated} repeated");
 }
 
 #[test]
 fn missed_notifications_are_sent_as_one_summary() {
-    let sink = Sink::start();
-    let home = desk(&sink, 12);
-    // As if the machine had slept: the times to try, and when it was due, are moved back.
-    assert_eq!(told(&home, &[]).len(), 12);
-    age(&home);
+    let mail_server = MailServer::start();
+    let home = mail_home(&mail_server, 12);
+    // As if the machine had slept: the times of the attempts and of the notification are moved back.
+    assert_eq!(notifications(&home, &[]).len(), 12);
+    make_late(&home);
     let _hub = Hub::start(&home);
-    eventually("the one mail", || (standing(&home).get("sent") == Some(&1)).then_some(()));
-    assert_eq!(standing(&home).get("merged"), Some(&11));
-    let mails = sink.mails.lock().unwrap().clone();
+    wait_for("the one mail", || (count_by_status(&home).get("sent") == Some(&1)).then_some(()));
+    assert_eq!(count_by_status(&home).get("merged"), Some(&11));
+    let mails = mail_server.mails.lock().unwrap().clone();
     assert_eq!(mails.len(), 1);
     assert_eq!(mails[0].matches("\n- ").count(), 11, "{}", mails[0]);
-    assert!(!mails[0].contains(" minutes"), "how long it is till then is not true any more: {}", mails[0]);
+    assert!(!mails[0].contains(" minutes"), "the time until the event is out of date: {}", mails[0]);
 }
 
-/// Makes everything that is planned late by an hour.
-fn age(home: &Home) {
-    alter(home, "UPDATE notifications SET try_at = try_at - 3600000, due_at = due_at - 3600000");
+/// Makes every planned notification late by an hour.
+fn make_late(home: &Home) {
+    alter_database(home, "UPDATE notifications SET try_at = try_at - 3600000, due_at = due_at - 3600000");
 }
 
-/// Changes rows behind the program's back, while no hub runs.
+/// Changes rows directly, while no hub runs.
 #[expect(clippy::disallowed_methods, reason = "the test reaches into the database as nothing else may")]
-pub(super) fn alter(home: &Home, sql: &str) {
+pub(super) fn alter_database(home: &Home, sql: &str) {
     let database = home.path().join(".adjutant/adjutant.db");
     let code = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nc.execute(sys.argv[2])\nc.commit()\n";
     let done =

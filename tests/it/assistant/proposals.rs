@@ -1,5 +1,5 @@
-//! Who is asked what to tell: a model behind a server, one of the runners, the client's own model. Whatever they say, what is planned
-//! keeps the rules, and where they say nothing of use the policy plans and says why.
+//! Planners: a model server, a runner, or the client's own model. A plan keeps the rules for any proposal; without a
+//! valid proposal the policy plans and names the reason.
 
 mod client;
 mod endpoint;
@@ -8,10 +8,10 @@ mod runner;
 
 use serde_json::{Value, json};
 
-use super::{calendar, told, tool};
+use super::{calendar, result_json, tool};
 use crate::support::{Home, Peer};
 
-/// A home with one user to whom nothing is quiet, and two events, of 26 and of 50 hours from now.
+/// A home with one user without quiet hours, and two events, 26 and 50 hours from now.
 fn home(config: &str) -> Home {
     let home = Home::new();
     home.write(".adjutant/config.toml", config);
@@ -34,10 +34,10 @@ fn assistant(home: &Home) -> Peer {
 }
 
 fn plan(peer: &mut Peer) -> Value {
-    told(&tool(peer, "planNotifications", json!({"user_id": "ann"})))
+    result_json(&tool(peer, "planNotifications", json!({"user_id": "ann"})))
 }
 
-/// A proposal with these steps: minutes before the start, way, words.
+/// A proposal with these steps: minutes before the start, channel, text.
 fn proposal(steps: &[(i64, &str, &str)]) -> Value {
     let step = |(before, channel, text): &(i64, &str, &str)| {
         json!({
@@ -49,7 +49,7 @@ fn proposal(steps: &[(i64, &str, &str)]) -> Value {
     json!({"notify": true, "reasoning": "because I think so", "plan": plan})
 }
 
-/// What is planned for an event of this title: minutes before the start, and way.
+/// The plan for the event of this title: minutes before the start, and channel.
 fn planned(answer: &Value, title: &str) -> Vec<(i64, String)> {
     let all = answer["notifications"].as_array().unwrap();
     let of = all.iter().filter(|one| one["subject"].as_str().unwrap().contains(title));
@@ -57,13 +57,13 @@ fn planned(answer: &Value, title: &str) -> Vec<(i64, String)> {
         .collect()
 }
 
-/// What the policy plans for each event of this user.
-fn policys() -> Vec<(i64, String)> {
+/// The policy's plan for each event of this user.
+fn policy_plan() -> Vec<(i64, String)> {
     vec![(-60, "email".to_owned()), (-15, "call".to_owned())]
 }
 
-/// Why those who were asked did not decide, one for each event.
-fn fell_back(answer: &Value) -> Vec<String> {
+/// The reason for the policy's plan, one for each event.
+fn fallback_reasons(answer: &Value) -> Vec<String> {
     let all = answer["fell_back"].as_array().map(Vec::as_slice).unwrap_or_default();
     all.iter().map(|one| one["why"].as_str().unwrap().to_owned()).collect()
 }

@@ -1,11 +1,11 @@
-//! Calls that take too long, over a database that takes connections and says nothing.
+//! Calls over the timeout, with a database that accepts connections and never answers.
 
 use std::net::TcpListener;
 
 use serde_json::json;
 
 use super::tool;
-use crate::support::{Home, Peer, modern_meta};
+use crate::support::{Home, Peer, stateless_meta};
 
 #[test]
 fn a_call_that_exceeds_its_timeout_gets_the_error_of_its_protocol_version() {
@@ -34,7 +34,7 @@ fn a_call_that_exceeds_its_timeout_gets_the_error_of_its_protocol_version() {
         assert_eq!(answer["result"]["isError"], true, "{revision}: {answer}");
         assert_eq!(answer["result"]["structuredContent"], data, "{revision}");
     }
-    let params = json!({"name": "getUser", "arguments": {"user_id": "ann"}, "_meta": modern_meta()});
+    let params = json!({"name": "getUser", "arguments": {"user_id": "ann"}, "_meta": stateless_meta()});
     let answer = start().call(1, "tools/call", params);
     assert_eq!(answer["result"]["structuredContent"], data, "{answer}");
 }

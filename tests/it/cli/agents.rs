@@ -1,4 +1,4 @@
-//! `adjutant agents …`: what a person types and what they read, and the definitions of other programs.
+//! `adjutant agents …`: commands and their output, and the definitions of other programs.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::support::{Finished, Home};
 
 /// Runs `adjutant agents` in a folder of the home and returns exit code, stdout and stderr as one text, with the
 /// home's path taken out.
-fn told_in(home: &Home, folder: &str, arguments: &[&str]) -> String {
+fn transcript_in(home: &Home, folder: &str, arguments: &[&str]) -> String {
     let output = command(home, arguments).current_dir(home.path().join(folder)).output().unwrap();
     let (stdout, stderr) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
@@ -16,8 +16,8 @@ fn told_in(home: &Home, folder: &str, arguments: &[&str]) -> String {
     text.replace(home.path().to_str().unwrap(), "[home]")
 }
 
-fn told(home: &Home, arguments: &[&str]) -> String {
-    told_in(home, "", arguments)
+fn transcript(home: &Home, arguments: &[&str]) -> String {
+    transcript_in(home, "", arguments)
 }
 
 fn command(home: &Home, arguments: &[&str]) -> std::process::Command {
@@ -34,7 +34,7 @@ fn json(home: &Home, arguments: &[&str]) -> Value {
 }
 
 /// The user's own folder of agents.
-fn own(home: &Home) -> PathBuf {
+fn user_folder(home: &Home) -> PathBuf {
     home.path().join(".adjutant/agents")
 }
 
@@ -50,8 +50,8 @@ fn as_text(folder: &Path) -> String {
     text.collect()
 }
 
-/// A small folder of agents, `mine` in the home.
-fn mine(home: &Home) {
+/// Writes a small folder of agents, `mine` in the home.
+fn write_files(home: &Home) {
     home.write(
         "mine/porter.yaml",
         "description: Ports code from one library to another.\npersona: |\n  You port code.\n\n  Keep it small.\nmodel: gpt-5\nrunner: codex\npermission: workspace-write\ntimeout: 10m\non_hub_exit: keep\nisolation: worktree\nchecks:\n  - cargo test\n  - [make, check]\nenv:\n  TOKEN: hush\n",
@@ -59,9 +59,9 @@ fn mine(home: &Home) {
     home.write("mine/plain.yaml", "description: Does it plainly.\npersona: You are plain.\n");
 }
 
-/// A workspace, `work` in the home, with a definition of every program that is understood.
-fn foreign(home: &Home) {
-    // Beside the definitions lie files that no program takes for one.
+/// Writes a workspace, `work` in the home, with a definition for every supported program.
+fn write_foreign_definitions(home: &Home) {
+    // Next to the definitions are files that no program reads as one.
     home.write("work/.claude/agents/README.md", "# Our agents\n\nRead this first.\n");
     home.write("work/.github/agents/notes.md", "");
     std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
@@ -94,25 +94,28 @@ fn foreign(home: &Home) {
 #[test]
 fn help_of_every_agents_command() {
     let home = Home::new();
-    insta::assert_snapshot!("help", told(&home, &["--help"]));
+    insta::assert_snapshot!("help", transcript(&home, &["--help"]));
     for command in ["list", "show", "lint", "new", "import", "trust"] {
-        insta::assert_snapshot!(format!("help_{command}"), told(&home, &[command, "--help"]));
+        insta::assert_snapshot!(format!("help_{command}"), transcript(&home, &[command, "--help"]));
     }
 }
 
 #[test]
 fn list_shows_agents_by_folder_and_query() {
     let home = Home::new();
-    insta::assert_snapshot!("list_bundled", told(&home, &["list"]));
-    mine(&home);
-    insta::assert_snapshot!("list", told(&home, &["list", "--agents-dir", "mine"]));
-    insta::assert_snapshot!("list_json", told(&home, &["list", "PORTS", "--json", "--agents-dir", "mine"]));
-    let nothing = told(&home, &["list", "zzz"]);
+    insta::assert_snapshot!("list_bundled", transcript(&home, &["list"]));
+    write_files(&home);
+    insta::assert_snapshot!("list", transcript(&home, &["list", "--agents-dir", "mine"]));
+    insta::assert_snapshot!(
+        "list_json",
+        transcript(&home, &["list", "PORTS", "--json", "--agents-dir", "mine"])
+    );
+    let nothing = transcript(&home, &["list", "zzz"]);
     assert_eq!(nothing, "exit 0\n--- stdout\n--- stderr\nno agent matches `zzz`\n");
     std::fs::create_dir(home.path().join("empty")).unwrap();
-    let empty = told(&home, &["list", "--agents-dir", "empty"]);
+    let empty = transcript(&home, &["list", "--agents-dir", "empty"]);
     assert!(empty.ends_with("no agents yet; `adjutant agents new NAME` creates one\n"), "{empty}");
-    let missing = told(&home, &["list", "--agents-dir", "nowhere"]);
+    let missing = transcript(&home, &["list", "--agents-dir", "nowhere"]);
     assert_eq!(
         missing,
         "exit 1\n--- stdout\n--- stderr\nerror: nowhere is not a folder\nhint: name an existing folder, or leave the option out\n"
@@ -125,32 +128,32 @@ fn project_agents_override_user_agents_and_these_the_bundled_ones() {
     std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
     home.write("work/.adjutant/agents/reviewer.yaml", "description: The project's.\npersona: Project.\n");
     home.write(".adjutant/agents/reviewer.yaml", "description: The user's.\npersona: User.\n");
-    let all = told_in(&home, "work", &["list", "reviewer", "--all"]);
+    let all = transcript_in(&home, "work", &["list", "reviewer", "--all"]);
     let sources: Vec<&str> = all
         .lines()
         .filter(|line| line.starts_with("reviewer"))
         .map(|line| line.rsplit("  ").next().unwrap())
         .collect();
     assert_eq!(sources, ["project (not trusted yet)", "user (overridden)", "bundled (overridden)"], "{all}");
-    let show = told_in(&home, "work", &["show", "reviewer"]);
+    let show = transcript_in(&home, "work", &["show", "reviewer"]);
     assert!(show.contains("overrides   user: reviewer.yaml\noverrides   bundled: reviewer.yaml\n"), "{show}");
-    let lint = told_in(&home, "work", &["lint"]);
+    let lint = transcript_in(&home, "work", &["lint"]);
     assert!(lint.contains("note[A103]: agent `reviewer` is never used: the one of project wins"), "{lint}");
 }
 
 #[test]
 fn show_prints_one_agent() {
     let home = Home::new();
-    mine(&home);
-    insta::assert_snapshot!("show", told(&home, &["show", "porter", "--agents-dir", "mine"]));
-    let value = told(&home, &["show", "porter", "--json", "--agents-dir", "mine"]);
+    write_files(&home);
+    insta::assert_snapshot!("show", transcript(&home, &["show", "porter", "--agents-dir", "mine"]));
+    let value = transcript(&home, &["show", "porter", "--json", "--agents-dir", "mine"]);
     assert!(!value.contains("hush"), "values of `env` may be secrets: {value}");
     insta::assert_snapshot!("show_json", value);
-    insta::assert_snapshot!("show_unknown", told(&home, &["show", "reviwer"]));
+    insta::assert_snapshot!("show_unknown", transcript(&home, &["show", "reviwer"]));
     let source = agents(&home, &["show", "reviewer", "--source"]).stdout;
     assert_eq!(source, include_str!("../../../crates/agents/assets/reviewer.yaml"));
     home.write("mine/broken.yaml", "description: No persona.\n");
-    insta::assert_snapshot!("show_broken", told(&home, &["show", "broken", "--agents-dir", "mine"]));
+    insta::assert_snapshot!("show_broken", transcript(&home, &["show", "broken", "--agents-dir", "mine"]));
 }
 
 #[test]
@@ -170,7 +173,7 @@ fn lint_reports_every_rule() {
     }
     home.write("faulty/latin.yaml", b"description: caf\xe9\npersona: P.\n");
     home.write("faulty/huge.yaml", "x".repeat(300_000));
-    insta::assert_snapshot!("lint", told(&home, &["lint", "--agents-dir", "faulty"]));
+    insta::assert_snapshot!("lint", transcript(&home, &["lint", "--agents-dir", "faulty"]));
     let value = json(&home, &["lint", "--json", "--agents-dir", "faulty"]);
     let severities = |name: &str| {
         value["findings"].as_array().unwrap().iter().filter(|found| found["severity"] == name).count()
@@ -178,7 +181,7 @@ fn lint_reports_every_rule() {
     assert_eq!(value["errors"], severities("error"));
     assert_eq!(value["warnings"], severities("warning"));
     assert_eq!(value["files"], 10);
-    let missing = told(&home, &["lint", "nowhere.yaml"]);
+    let missing = transcript(&home, &["lint", "nowhere.yaml"]);
     assert!(
         missing.starts_with("exit 1\n--- stdout\n--- stderr\nerror: nowhere.yaml cannot be read"),
         "{missing}"
@@ -188,8 +191,8 @@ fn lint_reports_every_rule() {
 #[test]
 fn lint_reports_field_by_field_how_foreign_definitions_are_read() {
     let home = Home::new();
-    foreign(&home);
-    insta::assert_snapshot!("lint_foreign", told(&home, &["lint", "work"]));
+    write_foreign_definitions(&home);
+    insta::assert_snapshot!("lint_foreign", transcript(&home, &["lint", "work"]));
 }
 
 #[test]
@@ -245,13 +248,16 @@ fn the_bundled_agents_have_no_findings() {
 #[test]
 fn new_creates_an_agent_template() {
     let home = Home::new();
-    insta::assert_snapshot!("new", told(&home, &["new", "greeter", "--description", "Greets: somebody"]));
-    let file = own(&home).join("greeter.yaml");
+    insta::assert_snapshot!(
+        "new",
+        transcript(&home, &["new", "greeter", "--description", "Greets: somebody"])
+    );
+    let file = user_folder(&home).join("greeter.yaml");
     insta::assert_snapshot!("new_file", std::fs::read_to_string(&file).unwrap());
     assert_eq!(json(&home, &["show", "greeter", "--json"])["description"], "Greets: somebody");
     assert_eq!(json(&home, &["lint", "--json"])["findings"], Value::from(Vec::<Value>::new()));
 
-    // What the template offers as optional is right once the marks are gone.
+    // The optional fields of the template are valid once uncommented.
     let text = std::fs::read_to_string(&file).unwrap();
     let (text, optional) = text.split_once("need.\n").unwrap();
     let optional: Vec<&str> = optional.lines().map(|line| &line[2..]).collect();
@@ -261,35 +267,38 @@ fn new_creates_an_agent_template() {
     assert_eq!(shown["env"], Value::from(vec!["CI"]));
 
     std::fs::write(&file, "mine now").unwrap();
-    insta::assert_snapshot!("new_again", told(&home, &["new", "greeter"]));
+    insta::assert_snapshot!("new_again", transcript(&home, &["new", "greeter"]));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine now");
-    insta::assert_snapshot!("new_bad_name", told(&home, &["new", "Say Hi!"]));
-    let escape = told(&home, &["new", "../../evil"]);
+    insta::assert_snapshot!("new_bad_name", transcript(&home, &["new", "Say Hi!"]));
+    let escape = transcript(&home, &["new", "../../evil"]);
     assert!(escape.starts_with("exit 2\n"), "{escape}");
     assert!(!home.path().join("evil.yaml").exists());
-    insta::assert_snapshot!("new_shadows", told(&home, &["new", "reviewer"]));
+    insta::assert_snapshot!("new_shadows", transcript(&home, &["new", "reviewer"]));
 
     std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
-    told_in(&home, "work", &["new", "here", "--project"]);
+    transcript_in(&home, "work", &["new", "here", "--project"]);
     assert!(home.path().join("work/.adjutant/agents/here.yaml").is_file());
 }
 
 #[test]
 fn import_reads_every_format_and_names_what_is_lost() {
     let home = Home::new();
-    foreign(&home);
-    let dry = told(&home, &["import", "work", "--dry-run"]);
+    write_foreign_definitions(&home);
+    let dry = transcript(&home, &["import", "work", "--dry-run"]);
     assert!(dry.contains("dry run, nothing was written"), "{dry}");
-    assert!(!own(&home).exists());
+    assert!(!user_folder(&home).exists());
 
-    insta::assert_snapshot!("import", told(&home, &["import", "work"]));
-    insta::assert_snapshot!("import_files", as_text(&own(&home)));
-    let before = as_text(&own(&home));
-    let again = told(&home, &["import", "work"]);
-    assert!(again.starts_with("exit 0\n") && again.ends_with("--- stderr\n5 unchanged\n"), "{again}");
+    insta::assert_snapshot!("import", transcript(&home, &["import", "work"]));
+    insta::assert_snapshot!("import_files", as_text(&user_folder(&home)));
+    let before = as_text(&user_folder(&home));
+    let repeated = transcript(&home, &["import", "work"]);
+    assert!(
+        repeated.starts_with("exit 0\n") && repeated.ends_with("--- stderr\n5 unchanged\n"),
+        "{repeated}"
+    );
 
     home.write(".adjutant/agents/scout.yaml", "my own words\n");
-    let differs = told(&home, &["import", "work"]);
+    let differs = transcript(&home, &["import", "work"]);
     assert!(differs.starts_with("exit 1\n"), "{differs}");
     assert!(
         differs.ends_with("4 unchanged, 1 differs\nhint: --force replaces files that differ\n"),
@@ -299,13 +308,13 @@ fn import_reads_every_format_and_names_what_is_lost() {
     let replaced =
         forced["files"].as_array().unwrap().iter().find(|file| file["outcome"] == "replaced").unwrap();
     assert_eq!((&replaced["name"], &replaced["format"]), (&Value::from("scout"), &Value::from("gemini")));
-    assert_eq!(as_text(&own(&home)), before);
+    assert_eq!(as_text(&user_folder(&home)), before);
 }
 
 #[test]
 fn import_detects_the_format_by_place_and_content_or_asks_for_it() {
     let home = Home::new();
-    foreign(&home);
+    write_foreign_definitions(&home);
     for (path, format) in [
         ("work/.claude/agents/cr.md", "claude"),
         ("work/.claude/agents", "claude"),
@@ -321,10 +330,10 @@ fn import_detects_the_format_by_place_and_content_or_asks_for_it() {
     let value = json(&home, &["import", loose.to_str().unwrap(), "--dry-run", "--json"]);
     assert_eq!(value["files"][0]["format"], "claude", "{value}");
     home.write("plain/y.md", "---\ndescription: d\n---\nText\n");
-    insta::assert_snapshot!("import_unclear", told(&home, &["import", "plain"]));
-    insta::assert_snapshot!("import_named", told(&home, &["import", "plain", "--from", "opencode"]));
-    insta::assert_snapshot!("import_nothing", told(&home, &["import", "plain", "--from", "codex"]));
-    insta::assert_snapshot!("import_missing", told(&home, &["import", "nowhere"]));
+    insta::assert_snapshot!("import_unclear", transcript(&home, &["import", "plain"]));
+    insta::assert_snapshot!("import_named", transcript(&home, &["import", "plain", "--from", "opencode"]));
+    insta::assert_snapshot!("import_nothing", transcript(&home, &["import", "plain", "--from", "codex"]));
+    insta::assert_snapshot!("import_missing", transcript(&home, &["import", "nowhere"]));
 }
 
 #[test]
@@ -338,23 +347,23 @@ fn import_skips_a_broken_agent_file() {
     home.write("w/.codex/agents/bad.toml", "name = \n");
     let fifo = home.path().join("w/.claude/agents/pipe.md");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    insta::assert_snapshot!("import_bad", told(&home, &["import", "w"]));
-    assert_eq!(std::fs::read_dir(own(&home)).unwrap().count(), 1);
+    insta::assert_snapshot!("import_bad", transcript(&home, &["import", "w"]));
+    assert_eq!(std::fs::read_dir(user_folder(&home)).unwrap().count(), 1);
 }
 
 #[test]
 fn a_trusted_project_agent_needs_trust_again_after_a_change() {
     let home = Home::new();
-    foreign(&home);
+    write_foreign_definitions(&home);
     let trusted =
-        || told_in(&home, "work", &["show", "code-reviewer", "--json"]).contains("\"trusted\": true");
+        || transcript_in(&home, "work", &["show", "code-reviewer", "--json"]).contains("\"trusted\": true");
     assert!(!trusted());
-    let lint = told_in(&home, "work", &["lint"]);
+    let lint = transcript_in(&home, "work", &["lint"]);
     assert!(lint.contains("hint: read it, then `adjutant agents trust code-reviewer`"), "{lint}");
-    insta::assert_snapshot!("trust", told_in(&home, "work", &["trust", "code-reviewer"]));
+    insta::assert_snapshot!("trust", transcript_in(&home, "work", &["trust", "code-reviewer"]));
     assert!(trusted());
-    let again = told_in(&home, "work", &["trust", "code-reviewer"]);
-    assert!(again.ends_with("`code-reviewer` is trusted already in its current version\n"), "{again}");
+    let repeated = transcript_in(&home, "work", &["trust", "code-reviewer"]);
+    assert!(repeated.ends_with("`code-reviewer` is trusted already in its current version\n"), "{repeated}");
 
     let file = home.path().join("work/.claude/agents/cr.md");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -363,8 +372,8 @@ fn a_trusted_project_agent_needs_trust_again_after_a_change() {
     std::fs::write(&file, text).unwrap();
     assert!(trusted(), "the text that was trusted is still trusted");
 
-    let other = told_in(&home, "work", &["list", "scout", "--json"]);
+    let other = transcript_in(&home, "work", &["list", "scout", "--json"]);
     assert!(other.contains("\"trusted\": false"), "trust is for one agent: {other}");
-    insta::assert_snapshot!("trust_needless", told(&home, &["trust", "reviewer"]));
-    insta::assert_snapshot!("trust_unknown", told_in(&home, "work", &["trust", "code-reviwer"]));
+    insta::assert_snapshot!("trust_needless", transcript(&home, &["trust", "reviewer"]));
+    insta::assert_snapshot!("trust_unknown", transcript_in(&home, "work", &["trust", "code-reviwer"]));
 }

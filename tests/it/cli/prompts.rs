@@ -1,4 +1,4 @@
-//! `adjutant prompts …`: what a person types and what they read, and the files of other programs.
+//! `adjutant prompts …`: commands and their output, and the files of other programs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,14 @@ use serde_json::Value;
 use crate::support::{Finished, Home};
 
 /// Runs `adjutant prompts` and returns exit code, stdout and stderr as one text, with the home's path taken out.
-fn told(home: &Home, arguments: &[&str], input: &str) -> String {
+fn transcript(home: &Home, arguments: &[&str], input: &str) -> String {
     let finished = prompts(home, arguments, input);
-    let text =
-        format!("exit {}\n--- stdout\n{}--- stderr\n{}", code(&finished), finished.stdout, finished.stderr);
+    let text = format!(
+        "exit {}\n--- stdout\n{}--- stderr\n{}",
+        exit_code(&finished),
+        finished.stdout,
+        finished.stderr
+    );
     let text = text.replace(home.path().to_str().unwrap(), "[home]");
     text.replace(fixtures().to_str().unwrap(), "[fixtures]")
 }
@@ -20,7 +24,7 @@ fn prompts(home: &Home, arguments: &[&str], input: &str) -> Finished {
     home.run(std::iter::once(&"prompts").chain(arguments), input)
 }
 
-fn code(finished: &Finished) -> i32 {
+fn exit_code(finished: &Finished) -> i32 {
     finished.status.code().unwrap()
 }
 
@@ -55,8 +59,8 @@ fn as_text(files: &BTreeMap<String, String>) -> String {
     files.iter().flat_map(|(path, text)| ["=== ", path, "\n", text]).collect()
 }
 
-/// A small folder with one prompt of each kind, `mine` in the home.
-fn mine(home: &Home) {
+/// Writes a small folder with one prompt of each kind, `mine` in the home.
+fn write_files(home: &Home) {
     home.write(
         "mine/tone.md",
         "---\ntitle: Set the tone\ndescription: Rewrite a text in another tone of voice.\naliases: [voice]\narguments:\n  - name: tone\n    description: How it should sound\n    enum: [dry, warm]\n    default: dry\n  - name: ticket\n    pattern: '^[A-Z]+-[0-9]+$'\n  - name: words\n    type: integer\n    required: true\n---\nIn a {{tone}} tone, {{words}} words, for {{ticket}}:\n{{input}}\n",
@@ -68,27 +72,27 @@ fn mine(home: &Home) {
 #[test]
 fn help_of_every_prompts_command() {
     let home = Home::new();
-    insta::assert_snapshot!("help", told(&home, &["--help"], ""));
+    insta::assert_snapshot!("help", transcript(&home, &["--help"], ""));
     for command in ["list", "show", "expand", "lint", "new", "import", "export"] {
-        insta::assert_snapshot!(format!("help_{command}"), told(&home, &[command, "--help"], ""));
+        insta::assert_snapshot!(format!("help_{command}"), transcript(&home, &[command, "--help"], ""));
     }
 }
 
 #[test]
 fn list_shows_prompts_by_folder_and_query() {
     let home = Home::new();
-    insta::assert_snapshot!("list_bundled", told(&home, &["list"], ""));
-    mine(&home);
-    insta::assert_snapshot!("list", told(&home, &["list", "--prompts-dir", "mine"], ""));
-    insta::assert_snapshot!("list_query", told(&home, &["list", "VOICE", "--prompts-dir", "mine"], ""));
-    insta::assert_snapshot!("list_nothing", told(&home, &["list", "zzz", "--prompts-dir", "mine"], ""));
+    insta::assert_snapshot!("list_bundled", transcript(&home, &["list"], ""));
+    write_files(&home);
+    insta::assert_snapshot!("list", transcript(&home, &["list", "--prompts-dir", "mine"], ""));
+    insta::assert_snapshot!("list_query", transcript(&home, &["list", "VOICE", "--prompts-dir", "mine"], ""));
+    insta::assert_snapshot!("list_nothing", transcript(&home, &["list", "zzz", "--prompts-dir", "mine"], ""));
     insta::assert_snapshot!(
         "list_json",
-        told(&home, &["list", "deep", "--json", "--prompts-dir", "mine"], "")
+        transcript(&home, &["list", "deep", "--json", "--prompts-dir", "mine"], "")
     );
     std::fs::create_dir(home.path().join("empty")).unwrap();
-    insta::assert_snapshot!("list_empty", told(&home, &["list", "--prompts-dir", "empty"], ""));
-    let missing = told(&home, &["list", "--prompts-dir", "nowhere"], "");
+    insta::assert_snapshot!("list_empty", transcript(&home, &["list", "--prompts-dir", "empty"], ""));
+    let missing = transcript(&home, &["list", "--prompts-dir", "nowhere"], "");
     assert_eq!(
         missing,
         "exit 1\n--- stdout\n--- stderr\nerror: nowhere is not a folder\nhint: name an existing folder, or leave the option out\n"
@@ -98,7 +102,7 @@ fn list_shows_prompts_by_folder_and_query() {
 #[test]
 fn a_narrow_screen_truncates_only_descriptions() {
     let home = Home::new();
-    mine(&home);
+    write_files(&home);
     let mut command = home.adjutant(["prompts", "list", "--prompts-dir", "mine"]);
     let output = command.env("COLUMNS", "44").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -129,13 +133,16 @@ fn project_prompts_override_user_prompts_and_these_the_bundled_ones() {
 #[test]
 fn show_prints_one_prompt() {
     let home = Home::new();
-    mine(&home);
-    insta::assert_snapshot!("show", told(&home, &["show", "tone", "--prompts-dir", "mine"], ""));
+    write_files(&home);
+    insta::assert_snapshot!("show", transcript(&home, &["show", "tone", "--prompts-dir", "mine"], ""));
     insta::assert_snapshot!(
         "show_json",
-        told(&home, &["show", ":voice", "--json", "--prompts-dir", "mine"], "")
+        transcript(&home, &["show", ":voice", "--json", "--prompts-dir", "mine"], "")
     );
-    insta::assert_snapshot!("show_unknown", told(&home, &["show", "tune", "--prompts-dir", "mine"], ""));
+    insta::assert_snapshot!(
+        "show_unknown",
+        transcript(&home, &["show", "tune", "--prompts-dir", "mine"], "")
+    );
     let source = prompts(&home, &["show", "plain", "--source", "--prompts-dir", "mine"], "").stdout;
     assert_eq!(source, "---\ndescription: Say it plainly.\n---\nSay it plainly.\n");
     let bundled = prompts(&home, &["show", "research", "--source"], "").stdout;
@@ -145,7 +152,7 @@ fn show_prints_one_prompt() {
 #[test]
 fn expand_takes_words_named_arguments_and_stdin() {
     let home = Home::new();
-    mine(&home);
+    write_files(&home);
     for (arguments, input, expected) in [
         (&["plain", "two", "words"][..], "", "Say it plainly.\n\ntwo words\n"),
         (&["plain"], "from a pipe\n", "Say it plainly.\n\nfrom a pipe\n"),
@@ -175,7 +182,7 @@ fn expand_takes_words_named_arguments_and_stdin() {
 #[test]
 fn expand_reports_why_it_fails() {
     let home = Home::new();
-    mine(&home);
+    write_files(&home);
     let mut all = String::new();
     for arguments in [
         &["plian", "x"][..],
@@ -192,21 +199,21 @@ fn expand_reports_why_it_fails() {
     ] {
         let arguments: Vec<&str> =
             ["expand", "--prompts-dir", "mine"].iter().chain(arguments).copied().collect();
-        all.push_str(&format!("$ {}\n{}\n", arguments.join(" "), told(&home, &arguments, "")));
+        all.push_str(&format!("$ {}\n{}\n", arguments.join(" "), transcript(&home, &arguments, "")));
     }
     insta::assert_snapshot!("expand_errors", all);
     let finished = home.run(["prompts", "expand", "--prompts-dir", "mine", "plain"], b"\xff\xfe");
     assert_eq!(
-        (code(&finished), finished.stderr.as_str()),
+        (exit_code(&finished), finished.stderr.as_str()),
         (1, "error: the input is not UTF-8\nhint: prompts are text; convert it first, such as with iconv\n")
     );
     let finished = home.run(["prompts", "expand", "--prompts-dir", "mine", "plain"], vec![b'x'; 5 << 20]);
-    assert_eq!(code(&finished), 1);
+    assert_eq!(exit_code(&finished), 1);
     assert!(finished.stderr.contains("over the limit of 4194304 bytes"), "{}", finished.stderr);
 }
 
-/// Files with something wrong in each, as they are found in real life.
-fn faulty(home: &Home) {
+/// Writes files with the faults that real ones have.
+fn write_faulty_prompts(home: &Home) {
     for (path, text) in [
         ("colon.md", "---\ndescription: Fix it: read it, then change it\n---\nFix {{input}}\n"),
         (
@@ -255,10 +262,10 @@ fn faulty(home: &Home) {
 #[test]
 fn lint_reports_every_rule() {
     let home = Home::new();
-    faulty(&home);
-    insta::assert_snapshot!("lint", told(&home, &["lint", "--prompts-dir", "faulty"], ""));
-    let by_path = told(&home, &["lint", "faulty"], "");
-    assert_eq!(by_path, told(&home, &["lint", "--prompts-dir", "faulty"], ""));
+    write_faulty_prompts(&home);
+    insta::assert_snapshot!("lint", transcript(&home, &["lint", "--prompts-dir", "faulty"], ""));
+    let by_path = transcript(&home, &["lint", "faulty"], "");
+    assert_eq!(by_path, transcript(&home, &["lint", "--prompts-dir", "faulty"], ""));
     let value = json(&home, &["lint", "--json", "--prompts-dir", "faulty"]);
     let severities = |name: &str| {
         value["findings"].as_array().unwrap().iter().filter(|found| found["severity"] == name).count()
@@ -273,9 +280,9 @@ fn lint_reports_every_rule() {
 fn lint_checks_the_files_of_other_programs() {
     let home = Home::new();
     let from = fixtures();
-    insta::assert_snapshot!("lint_foreign", told(&home, &["lint", from.to_str().unwrap()], ""));
+    insta::assert_snapshot!("lint_foreign", transcript(&home, &["lint", from.to_str().unwrap()], ""));
     home.write("skills/x/SKILL.md", "---\nname: Not--Good\ndescription: d\n---\nText\n");
-    let skill = told(&home, &["lint", "skills/x/SKILL.md"], "");
+    let skill = transcript(&home, &["lint", "skills/x/SKILL.md"], "");
     insta::assert_snapshot!("lint_skill", skill);
 }
 
@@ -294,7 +301,7 @@ fn lint_reads_nothing_outside_its_root_and_no_name_forges_a_record() {
     link("root/kernel.md", "/proc/kmsg");
     home.write("root/b.md\na.md:7:1: error[P101]: forged.md", "---\nx: y\n---\n");
     home.write("root/c\nroot/a.md:7:1: error[P101]: forged.md", "---\nunknown: y\n---\nText.\n");
-    // What lies in the folder of another program decides its format.
+    // The folder of another program decides the format of its files.
     home.write("foreign/a.txt", "no prompt");
     link("foreign/link.md", "outside/secret.md");
     for arguments in [&["lint", "root"][..], &["lint", "--prompts-dir", "root"], &["lint", "foreign"]] {
@@ -339,13 +346,13 @@ fn a_clean_folder_and_the_bundled_prompts_have_no_findings() {
     let home = Home::new();
     let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/prompts/assets");
     let finished = prompts(&home, &["lint", bundled.to_str().unwrap()], "");
-    assert_eq!((code(&finished), finished.stdout.as_str()), (0, ""));
+    assert_eq!((exit_code(&finished), finished.stdout.as_str()), (0, ""));
     assert!(
         finished.stderr.starts_with("10 files checked: 0 errors, 0 warnings, 0 notes"),
         "{}",
         finished.stderr
     );
-    let missing = told(&home, &["lint", "nowhere.md"], "");
+    let missing = transcript(&home, &["lint", "nowhere.md"], "");
     assert!(
         missing.starts_with("exit 1\n--- stdout\n--- stderr\nerror: nowhere.md cannot be read"),
         "{missing}"
@@ -355,9 +362,9 @@ fn a_clean_folder_and_the_bundled_prompts_have_no_findings() {
 #[test]
 fn lint_writes_sarif_with_rule_place_and_level() {
     let home = Home::new();
-    faulty(&home);
+    write_faulty_prompts(&home);
     let finished = prompts(&home, &["lint", "--format", "sarif", "--prompts-dir", "faulty"], "");
-    assert_eq!(code(&finished), 1);
+    assert_eq!(exit_code(&finished), 1);
     let log: Value = serde_json::from_str(&finished.stdout).unwrap();
     let run = &log["runs"][0];
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
@@ -381,21 +388,21 @@ fn new_creates_a_prompt_template() {
     let home = Home::new();
     insta::assert_snapshot!(
         "new",
-        told(&home, &["new", "team/greet", "--description", "Greet: somebody"], "")
+        transcript(&home, &["new", "team/greet", "--description", "Greet: somebody"], "")
     );
     let file = home.path().join(".adjutant/prompts/team/greet.md");
     insta::assert_snapshot!("new_file", std::fs::read_to_string(&file).unwrap());
     let expanded = prompts(&home, &["expand", "team/greet", "Ada"], "");
     assert!(expanded.stdout.ends_with("\n\nAda\n"), "{}", expanded.stdout);
-    assert_eq!(code(&prompts(&home, &["lint"], "")), 0);
+    assert_eq!(exit_code(&prompts(&home, &["lint"], "")), 0);
 
     std::fs::write(&file, "mine now").unwrap();
-    insta::assert_snapshot!("new_again", told(&home, &["new", "team/greet"], ""));
+    insta::assert_snapshot!("new_again", transcript(&home, &["new", "team/greet"], ""));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine now");
-    insta::assert_snapshot!("new_bad_name", told(&home, &["new", "Team/Say Hi!"], ""));
-    insta::assert_snapshot!("new_escape", told(&home, &["new", "../../evil"], ""));
+    insta::assert_snapshot!("new_bad_name", transcript(&home, &["new", "Team/Say Hi!"], ""));
+    insta::assert_snapshot!("new_escape", transcript(&home, &["new", "../../evil"], ""));
     assert!(!home.path().join("evil.md").exists());
-    insta::assert_snapshot!("new_shadows", told(&home, &["new", "review"], ""));
+    insta::assert_snapshot!("new_shadows", transcript(&home, &["new", "review"], ""));
 
     std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
     let mut command = home.adjutant(["prompts", "new", "here", "--project", "--json"]);
@@ -442,19 +449,19 @@ fn import_reads_every_format_and_names_what_is_lost() {
     let from = from.to_str().unwrap();
     let into = home.path().join(".adjutant/prompts");
 
-    let dry = told(&home, &["import", from, "--dry-run"], "");
+    let dry = transcript(&home, &["import", from, "--dry-run"], "");
     assert!(dry.contains("dry run, nothing was written"), "{dry}");
     assert!(!into.exists());
 
-    insta::assert_snapshot!("import", told(&home, &["import", from], ""));
+    insta::assert_snapshot!("import", transcript(&home, &["import", from], ""));
     insta::assert_snapshot!("import_files", as_text(&tree(&into)));
     let before = tree(&into);
-    let again = told(&home, &["import", from], "");
-    assert!(!again.contains("created") && !again.contains("replaced"), "{again}");
-    assert!(again.ends_with("--- stderr\n12 unchanged, 1 failed\n"), "{again}");
+    let repeated = transcript(&home, &["import", from], "");
+    assert!(!repeated.contains("created") && !repeated.contains("replaced"), "{repeated}");
+    assert!(repeated.ends_with("--- stderr\n12 unchanged, 1 failed\n"), "{repeated}");
 
     std::fs::write(into.join("standup.md"), "my own words\n").unwrap();
-    let differs = told(&home, &["import", from], "");
+    let differs = transcript(&home, &["import", from], "");
     assert!(differs.starts_with("exit 1\n"), "{differs}");
     assert!(
         differs.ends_with("11 unchanged, 1 differs, 1 failed\nhint: --force replaces files that differ\n"),
@@ -491,11 +498,11 @@ fn import_detects_the_format_by_place_and_content() {
         }
     }
     home.write("j/plain.md", "Text\n");
-    insta::assert_snapshot!("import_unclear", told(&home, &["import", "j"], ""));
-    insta::assert_snapshot!("import_named", told(&home, &["import", "j", "--from", "cursor"], ""));
-    insta::assert_snapshot!("import_nothing", told(&home, &["import", "j", "--from", "fabric"], ""));
-    insta::assert_snapshot!("import_missing", told(&home, &["import", "nowhere"], ""));
-    insta::assert_snapshot!("import_no_format", told(&home, &["import", "j", "--from", "claud"], ""));
+    insta::assert_snapshot!("import_unclear", transcript(&home, &["import", "j"], ""));
+    insta::assert_snapshot!("import_named", transcript(&home, &["import", "j", "--from", "cursor"], ""));
+    insta::assert_snapshot!("import_nothing", transcript(&home, &["import", "j", "--from", "fabric"], ""));
+    insta::assert_snapshot!("import_missing", transcript(&home, &["import", "nowhere"], ""));
+    insta::assert_snapshot!("import_no_format", transcript(&home, &["import", "j", "--from", "claud"], ""));
 }
 
 #[test]
@@ -511,7 +518,7 @@ fn import_skips_a_broken_prompt_file() {
     std::os::unix::fs::symlink("/etc/passwd", home.path().join("w/.claude/commands/link.md")).unwrap();
     let fifo = home.path().join("w/.claude/commands/pipe.md");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    insta::assert_snapshot!("import_bad", told(&home, &["import", "w"], ""));
+    insta::assert_snapshot!("import_bad", transcript(&home, &["import", "w"], ""));
     assert_eq!(tree(&home.path().join(".adjutant/prompts")).len(), 1);
 }
 
@@ -531,7 +538,7 @@ fn import_follows_a_linked_folder_of_skills_once() {
     ] {
         std::os::unix::fs::symlink(target, home.path().join(link)).unwrap();
     }
-    let report = told(&home, &["import", "w"], "");
+    let report = transcript(&home, &["import", "w"], "");
     assert!(report.starts_with("exit 0\n") && report.ends_with("--- stderr\n2 created\n"), "{report}");
     let names: Vec<String> = tree(&home.path().join(".adjutant/prompts")).into_keys().collect();
     assert_eq!(names, ["one.md", "two.md"]);
@@ -545,7 +552,7 @@ fn import_maps_named_and_zero_based_arguments_of_newer_claude_files() {
         "---\nname: component\ndescription: d\narguments: [kind, old-name]\n---\nMake a $kind.\n",
     );
     home.write("w/.claude/commands/zero.md", "---\ndescription: d\n---\nMove $0 to $1.\n");
-    let report = told(&home, &["import", "w"], "");
+    let report = transcript(&home, &["import", "w"], "");
     assert!(report.contains("it counts words from zero"), "{report}");
     let expanded = prompts(&home, &["expand", "component", "--arg", "kind=form"], "").stdout;
     assert_eq!(expanded, "Make a form.\n");
@@ -582,21 +589,21 @@ fn docs_list_every_lint_rule_of_prompts() {
 #[test]
 fn export_writes_every_format() {
     let home = Home::new();
-    mine(&home);
+    write_files(&home);
     home.write("mine/logic.md", "---\ndescription: d\nengine: jinja\n---\n{% if input %}x{% endif %}\n");
     for format in ["claude", "claude-skill", "codex", "copilot", "cursor", "fabric"] {
-        let report = told(&home, &["export", "out", "--to", format, "--prompts-dir", "mine"], "");
+        let report = transcript(&home, &["export", "out", "--to", format, "--prompts-dir", "mine"], "");
         let files = tree(&home.path().join("out"));
         insta::assert_snapshot!(format!("export_{format}"), format!("{report}{}", as_text(&files)));
         std::fs::remove_dir_all(home.path().join("out")).unwrap();
     }
     insta::assert_snapshot!(
         "export_named",
-        told(&home, &["export", "out", "--to", "cursor", "logic", "--prompts-dir", "mine"], "")
+        transcript(&home, &["export", "out", "--to", "cursor", "logic", "--prompts-dir", "mine"], "")
     );
     insta::assert_snapshot!(
         "export_unknown",
-        told(&home, &["export", "out", "--to", "cursor", "tome", "--prompts-dir", "mine"], "")
+        transcript(&home, &["export", "out", "--to", "cursor", "tome", "--prompts-dir", "mine"], "")
     );
 }
 
@@ -618,14 +625,14 @@ fn importing_an_export_changes_nothing() {
         let round = |from: &str, by: &str, into: &str| {
             prompts(&home, &["export", by, "--to", format, "--prompts-dir", from], "");
             let finished = prompts(&home, &["import", by, "--from", format, "--into", into], "");
-            assert_eq!(code(&finished), 0, "{format}: {}", finished.stdout);
+            assert_eq!(exit_code(&finished), 0, "{format}: {}", finished.stdout);
         };
         round("first", "by-1", "second");
         round("second", "by-2", "third");
         let (first, second) = (tree(&home.path().join("first")), tree(&home.path().join("second")));
         assert!(!first.is_empty(), "{format}");
         for (path, text) in &first {
-            // Codex appends nothing, so a prompt without a place for input gets one when it is written for it.
+            // Codex appends nothing, so a prompt without a placeholder for input gets one in its export.
             if path != "tidy.md" {
                 assert_eq!(second.get(path), Some(text), "{format}: {path}");
             }

@@ -1,5 +1,5 @@
-//! `adjutant delegate` and `adjutant tasks …`: a person hands over work, watches it and ends it; and an agent that
-//! tries the same is turned away.
+//! `adjutant delegate` and `adjutant tasks …`: a user delegates, follows and cancels tasks; the hub rejects an agent
+//! that does the same.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::{DEADLINE, Finished, Home, wait};
 
-/// Does what the task says.
+/// Runs the command in the task.
 const RUNNER: &str = r#"
 prompt=$(cat)
 task=${prompt##*Task: }
@@ -28,11 +28,11 @@ answer\ *) echo "${task#answer }" | head -n 1 ;;
 esac
 "#;
 
-struct Desk {
+struct Fixture {
     home: Home,
 }
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         let home = Home::new();
         let runner = home.write("bin/runner.sh", RUNNER);
@@ -47,7 +47,7 @@ impl Desk {
             ".adjutant/agents/doer.yaml",
             "persona: You do.\ndescription: Does it\nrunner: fake\npermission: workspace-write\n",
         );
-        home.write("work/README.md", "An empty desk.\n");
+        home.write("work/README.md", "An empty project.\n");
         Self { home }
     }
 
@@ -56,28 +56,28 @@ impl Desk {
     }
 
     fn json(&self, arguments: &[&str]) -> Value {
-        let told = self.run(arguments);
-        serde_json::from_str(&told.stdout)
-            .unwrap_or_else(|error| panic!("{error}: {} {}", told.stdout, told.stderr))
+        let output = self.run(arguments);
+        serde_json::from_str(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {} {}", output.stdout, output.stderr))
     }
 
-    /// Hands over a task in the background; returns its id.
+    /// Delegates a task in the background; returns its id.
     fn background(&self, task: &str) -> String {
-        let told = self.run(&["delegate", "doer", task, "--background"]);
-        assert!(told.status.success(), "{}", told.stderr);
-        told.stdout.trim().to_owned()
+        let output = self.run(&["delegate", "doer", task, "--background"]);
+        assert!(output.status.success(), "{}", output.stderr);
+        output.stdout.trim().to_owned()
     }
 
-    /// Says lines at the person's door, behind a hello, and returns what it answers to each.
-    fn say(&self, lines: &[&str]) -> Vec<Value> {
+    /// Sends a hello and these lines to the control API, and returns its answers.
+    fn control_requests(&self, lines: &[&str]) -> Vec<Value> {
         let mut stream = UnixStream::connect(self.home.path().join(".adjutant/hub.sock")).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         let hello = r#"{"adjutant":"0","hello":1,"user":true,"pid":1}"#;
-        // In one piece: the hub may hang up behind any of them, and a write after that would fail.
+        // In one write: the hub may close after any line, and a later write would fail.
         let all = [&[hello], lines].concat().join("\n");
         stream.write_all(format!("{all}\n").as_bytes()).unwrap();
-        let told = BufReader::new(stream).lines().take(lines.len() + 1).map_while(Result::ok);
-        told.map(|line| serde_json::from_str(&line).unwrap()).collect()
+        let answer = BufReader::new(stream).lines().take(lines.len() + 1).map_while(Result::ok);
+        answer.map(|line| serde_json::from_str(&line).unwrap()).collect()
     }
 
     /// Starts a command and returns the lines of its stderr, or of its stdout.
@@ -94,10 +94,10 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for Fixture {
     fn drop(&mut self) {
-        let told = self.run(&["status", "--json"]);
-        let status: Option<Value> = serde_json::from_str(&told.stdout).ok();
+        let output = self.run(&["status", "--json"]);
+        let status: Option<Value> = serde_json::from_str(&output.stdout).ok();
         let pid = status.and_then(|status| i32::try_from(status["pid"].as_i64()?).ok());
         if let Some(pid) = pid.and_then(Pid::from_raw) {
             let _ = kill_process(pid, Signal::TERM);
@@ -121,54 +121,55 @@ fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
     receive
 }
 
-/// The first line with these words.
+/// The first line with this text.
 fn line_with(lines: &Receiver<String>, words: &str) -> String {
     let end = Instant::now() + DEADLINE;
-    let mut seen = Vec::new();
+    let mut found = Vec::new();
     while let Ok(line) = lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
         if line.contains(words) {
             return line;
         }
-        seen.push(line);
+        found.push(line);
     }
-    panic!("no line with `{words}`: {seen:#?}");
+    panic!("no line with `{words}`: {found:#?}");
 }
 
-/// The number of the process that a runner's `working` line names.
-fn process(line: &str) -> Pid {
+/// The process number in a runner's `working` line.
+fn runner_pid(line: &str) -> Pid {
     let number = line.rsplit(' ').next().unwrap().parse().unwrap();
     Pid::from_raw(number).unwrap()
 }
 
 #[test]
 fn delegate_prints_the_result_to_stdout_and_progress_to_stderr() {
-    let desk = Desk::new();
-    let done = desk.run(&["delegate", "doer", "answer forty-two", "--workdir", "work"]);
+    let fixture = Fixture::new();
+    let done = fixture.run(&["delegate", "doer", "answer forty-two", "--workdir", "work"]);
     assert_eq!((done.status.code(), done.stdout.as_str()), (Some(0), "forty-two\n"), "{}", done.stderr);
     for words in ["running (fake)", "fake starts", "unverified", "0 processes left"] {
         assert!(done.stderr.contains(words), "{words}: {}", done.stderr);
     }
-    let piped = desk.home.run(["delegate", "doer", "-"], "answer from stdin");
+    let piped = fixture.home.run(["delegate", "doer", "-"], "answer from stdin");
     assert_eq!((piped.status.code(), piped.stdout.as_str()), (Some(0), "from stdin\n"), "{}", piped.stderr);
-    let failed = desk.run(&["delegate", "doer", "fail"]);
+    let failed = fixture.run(&["delegate", "doer", "fail"]);
     assert_eq!((failed.status.code(), failed.stdout.as_str()), (Some(1), ""));
     assert!(
         failed.stderr.contains("error: The agent did not finish (crashed): exit code 7"),
         "{}",
         failed.stderr
     );
-    let checked = desk.run(&["delegate", "doer", "answer x", "--check", "true", "--check", "sh -c 'exit 3'"]);
+    let checked =
+        fixture.run(&["delegate", "doer", "answer x", "--check", "true", "--check", "sh -c 'exit 3'"]);
     assert_eq!((checked.status.code(), checked.stdout.as_str()), (Some(1), "x\n"));
     assert!(checked.stderr.contains("not every check passed"), "{}", checked.stderr);
-    let schema = desk.home.write("schema.json", r#"{"type":"object","required":["n"]}"#);
+    let schema = fixture.home.write("schema.json", r#"{"type":"object","required":["n"]}"#);
     let schema = schema.to_str().unwrap();
-    let shaped = desk.run(&["delegate", "doer", "answer {\"n\": 1}", "--schema", schema]);
+    let shaped = fixture.run(&["delegate", "doer", "answer {\"n\": 1}", "--schema", schema]);
     assert_eq!(serde_json::from_str::<Value>(&shaped.stdout).unwrap()["n"], 1, "{}", shaped.stderr);
 }
 
 #[test]
 fn delegate_explains_why_a_task_is_rejected() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let cases: &[(&[&str], i32, &[&str])] = &[
         (
             &["delegate", "doar", "x"],
@@ -193,26 +194,26 @@ fn delegate_explains_why_a_task_is_rejected() {
         (&["tasks", "cancel"], 2, &["required arguments"]),
     ];
     for (arguments, code, words) in cases {
-        let told = desk.run(arguments);
-        assert_eq!(told.status.code(), Some(*code), "{arguments:?}: {}", told.stderr);
+        let output = fixture.run(arguments);
+        assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {}", output.stderr);
         for words in *words {
-            assert!(told.stderr.contains(words), "{arguments:?}: {}", told.stderr);
+            assert!(output.stderr.contains(words), "{arguments:?}: {}", output.stderr);
         }
-        assert_eq!(told.stdout, "", "{arguments:?}");
+        assert_eq!(output.stdout, "", "{arguments:?}");
     }
 }
 
 #[test]
 fn a_background_task_is_found_by_the_beginning_of_its_id() {
-    let desk = Desk::new();
-    let id = desk.background("until go");
+    let fixture = Fixture::new();
+    let id = fixture.background("until go");
     let begin = &id[..8];
-    let shown = desk.json(&["tasks", "show", begin, "--json"]);
+    let shown = fixture.json(&["tasks", "show", begin, "--json"]);
     assert_eq!((&shown["id"], &shown["asked_by"]), (&Value::from(id.as_str()), &Value::from("user")));
-    let late = desk.run(&["tasks", "wait", begin, "--timeout", "1s"]);
+    let late = fixture.run(&["tasks", "wait", begin, "--timeout", "1s"]);
     assert_eq!(late.status.code(), Some(1));
     assert!(late.stderr.contains("has not ended in time: it is running"), "{}", late.stderr);
-    let listed = desk.run(&["tasks", "list"]);
+    let listed = fixture.run(&["tasks", "list"]);
     assert!(
         listed.stdout.starts_with("ID        STATUS   AGENT  TASK      ASKED BY  WHEN\n"),
         "{}",
@@ -223,105 +224,105 @@ fn a_background_task_is_found_by_the_beginning_of_its_id() {
         "{}",
         listed.stdout
     );
-    desk.background(&format!("answer {}", "long ".repeat(50)));
-    let narrow = desk.home.adjutant(["tasks", "list"]).env("COLUMNS", "80").output().unwrap();
+    fixture.background(&format!("answer {}", "long ".repeat(50)));
+    let narrow = fixture.home.adjutant(["tasks", "list"]).env("COLUMNS", "80").output().unwrap();
     let narrow = String::from_utf8(narrow.stdout).unwrap();
     assert!(narrow.lines().count() == 3 && narrow.contains('…'), "{narrow}");
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
-    desk.home.write("go", "");
-    let done = desk.run(&["tasks", "wait", begin]);
+    fixture.home.write("go", "");
+    let done = fixture.run(&["tasks", "wait", begin]);
     assert_eq!(
         (done.status.code(), done.stdout.lines().last()),
         (Some(0), Some("it is there")),
         "{}",
         done.stderr
     );
-    let shown = desk.run(&["tasks", "show", begin]).stdout;
+    let shown = fixture.run(&["tasks", "show", begin]).stdout;
     for words in
         [id.as_str(), "status    succeeded", "agent     doer on fake", "report    fake", "it is there"]
     {
         assert!(shown.contains(words), "{words}: {shown}");
     }
-    let listed = desk.json(&["tasks", "list", "until", "--state", "succeeded", "--json"]);
+    let listed = fixture.json(&["tasks", "list", "until", "--state", "succeeded", "--json"]);
     assert_eq!((&listed["total"], &listed["tasks"][0]["id"]), (&Value::from(1), &Value::from(id.as_str())));
-    // A slip in an id is answered with the one that was meant.
-    let near = desk.run(&["tasks", "show", &id[..18]]);
+    // A mistyped id gets the nearest one as a hint.
+    let near = fixture.run(&["tasks", "show", &id[..18]]);
     assert!(near.status.success());
     let swapped = format!("{}u", &id[..19]);
-    let near = desk.run(&["tasks", "show", &swapped]);
+    let near = fixture.run(&["tasks", "show", &swapped]);
     assert!(near.stderr.contains(&format!("did you mean `{id}`?")), "{}", near.stderr);
 }
 
 #[test]
 fn tasks_logs_follows_a_run_to_its_end() {
-    let desk = Desk::new();
-    let id = desk.background("until go");
-    let (mut child, lines) = desk.start(&["tasks", "logs", "-f", &id], true);
+    let fixture = Fixture::new();
+    let id = fixture.background("until go");
+    let (mut child, lines) = fixture.start(&["tasks", "logs", "-f", &id], true);
     assert!(line_with(&lines, "working").contains("Z  working"));
     assert!(child.try_wait().unwrap().is_none());
-    desk.home.write("go", "");
+    fixture.home.write("go", "");
     line_with(&lines, "it is there");
     assert!(wait(&mut child, DEADLINE).success());
-    let events: Vec<Value> = desk.run(&["tasks", "logs", &id, "--json"]).lines();
+    let events: Vec<Value> = fixture.run(&["tasks", "logs", &id, "--json"]).lines();
     assert_eq!(events[0]["what"]["kind"], "started");
     assert_eq!(events.iter().map(|event| event["seq"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
 }
 
 #[test]
 fn an_interrupt_cancels_the_task_and_waits_until_no_process_is_left() {
-    let desk = Desk::new();
-    let (mut child, lines) = desk.start(&["delegate", "doer", "hang"], false);
-    let sleeper = process(&line_with(&lines, "working"));
+    let fixture = Fixture::new();
+    let (mut child, lines) = fixture.start(&["delegate", "doer", "hang"], false);
+    let sleeper = runner_pid(&line_with(&lines, "working"));
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     line_with(&lines, "error: The task was cancelled; no process of it is left.");
     assert!(test_kill_process(sleeper).is_err());
     assert_eq!(wait(&mut child, DEADLINE).code(), Some(1));
-    let listed = desk.json(&["tasks", "list", "--json"]);
+    let listed = fixture.json(&["tasks", "list", "--json"]);
     assert_eq!(listed["tasks"][0]["status"], "cancelled");
 }
 
 #[test]
 fn a_second_interrupt_ends_the_command_and_the_hub_finishes_the_cancel() {
-    let desk = Desk::new();
-    let (mut child, lines) = desk.start(&["delegate", "doer", "stubborn"], false);
-    let runner = process(&line_with(&lines, "working"));
+    let fixture = Fixture::new();
+    let (mut child, lines) = fixture.start(&["delegate", "doer", "stubborn"], false);
+    let runner = runner_pid(&line_with(&lines, "working"));
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     line_with(&lines, "cancelling");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     line_with(&lines, "while it is being cancelled");
     assert_eq!(wait(&mut child, DEADLINE).code(), Some(1));
-    let id = desk.json(&["tasks", "list", "--json"])["tasks"][0]["id"].as_str().unwrap().to_owned();
-    let cancelled = desk.run(&["tasks", "cancel", &id]);
+    let id = fixture.json(&["tasks", "list", "--json"])["tasks"][0]["id"].as_str().unwrap().to_owned();
+    let cancelled = fixture.run(&["tasks", "cancel", &id]);
     assert!(cancelled.status.success(), "{}", cancelled.stderr);
     assert!(test_kill_process(runner).is_err());
 }
 
 #[test]
 fn a_hang_up_of_the_terminal_leaves_the_task_running() {
-    let desk = Desk::new();
-    let (mut child, lines) = desk.start(&["delegate", "doer", "until go"], false);
+    let fixture = Fixture::new();
+    let (mut child, lines) = fixture.start(&["delegate", "doer", "until go"], false);
     line_with(&lines, "working");
     kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
     line_with(&lines, "it continues");
     assert_eq!(wait(&mut child, DEADLINE).code(), Some(1));
-    let id = desk.json(&["tasks", "list", "--json"])["tasks"][0]["id"].as_str().unwrap().to_owned();
-    desk.home.write("go", "");
-    assert!(desk.run(&["tasks", "wait", &id]).status.success());
+    let id = fixture.json(&["tasks", "list", "--json"])["tasks"][0]["id"].as_str().unwrap().to_owned();
+    fixture.home.write("go", "");
+    assert!(fixture.run(&["tasks", "wait", &id]).status.success());
 }
 
 #[test]
 fn a_terminal_shows_progress_in_one_line_and_control_c_cancels() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let size = PtySize { rows: 24, cols: 100, pixel_width: 0, pixel_height: 0 };
     let pty = native_pty_system().openpty(size).unwrap();
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_adjutant"));
     command.args(["delegate", "doer", "hang"]);
     command.env_clear();
-    command.env("HOME", desk.home.path());
+    command.env("HOME", fixture.home.path());
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("TERM", "xterm");
     command.env("NO_COLOR", "1");
-    command.cwd(desk.home.path());
+    command.cwd(fixture.home.path());
     let mut child = pty.slave.spawn_command(command).unwrap();
     drop(pty.slave);
     let mut reader = pty.master.try_clone_reader().unwrap();
@@ -353,14 +354,14 @@ fn a_terminal_shows_progress_in_one_line_and_control_c_cancels() {
     assert_eq!(code, 1, "{screen}");
     assert!(screen.contains("error: The task was cancelled; no process of it is left."), "{screen}");
     assert!(all.contains("s working"), "how long it has worked: {all:?}");
-    // NO_COLOR was heard.
+    // NO_COLOR is respected.
     assert!(!all.contains("\x1b[3") && !all.contains("\x1b[1;3"), "{all:?}");
 }
 
 #[test]
 fn the_control_api_rejects_a_running_agent() {
-    let desk = Desk::new();
-    let other = desk.background("until go");
+    let fixture = Fixture::new();
+    let other = fixture.background("until go");
     let program = env!("CARGO_BIN_EXE_adjutant");
     let attempts = [
         format!("tasks cancel {other}"),
@@ -374,24 +375,24 @@ fn the_control_api_rejects_a_running_agent() {
         for form in [
             format!("run {program} {attempt}"),
             format!(
-                "run (setsid env -u ADJUTANT_RUN {program} {attempt} > told 2>&1; echo > ended) & until [ -e ended ]; do sleep 0.05; done; rm ended; cat told"
+                "run (setsid env -u ADJUTANT_RUN {program} {attempt} > output 2>&1; echo > ended) & until [ -e ended ]; do sleep 0.05; done; rm ended; cat output"
             ),
         ] {
-            let told = desk.run(&["delegate", "doer", &form]);
-            let said = format!("{}{}", told.stdout, told.stderr);
-            assert!(said.contains("only the user may do this"), "{form}: {said}");
-            assert!(said.contains("belongs to a task of an agent"), "{form}: {said}");
+            let output = fixture.run(&["delegate", "doer", &form]);
+            let text = format!("{}{}", output.stdout, output.stderr);
+            assert!(text.contains("only the user may do this"), "{form}: {text}");
+            assert!(text.contains("belongs to a task of an agent"), "{form}: {text}");
         }
     }
-    desk.home.write("go", "");
-    assert!(desk.run(&["tasks", "wait", &other]).status.success());
+    fixture.home.write("go", "");
+    assert!(fixture.run(&["tasks", "wait", &other]).status.success());
 }
 
 #[test]
 fn the_control_api_rejects_a_connected_agent() {
-    let desk = Desk::new();
-    let other = desk.background("until go");
-    // An agent: it starts a relay as its MCP server, waits for its answer, and then uses its shell.
+    let fixture = Fixture::new();
+    let other = fixture.background("until go");
+    // An agent: it starts a relay as its MCP server, receives its answer, and then uses its shell.
     let agent = r#"
 mkfifo in out
 "$1" connect agents < in > out & relay=$!
@@ -408,25 +409,25 @@ wait $relay
     command.args(["-c", agent, "agent", env!("CARGO_BIN_EXE_adjutant"), &other]);
     command
         .env_clear()
-        .env("HOME", desk.home.path())
+        .env("HOME", fixture.home.path())
         .env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    let told = command.current_dir(desk.home.path()).stdin(Stdio::null()).output().unwrap();
-    let said = String::from_utf8_lossy(&told.stderr).into_owned();
-    assert_eq!(said.matches("only the user may do this").count(), 2, "{said}");
-    assert_eq!(said.matches("an agent started process ").count(), 2, "{said}");
-    // When its relay has gone it is nobody's agent any more.
-    assert!(String::from_utf8_lossy(&told.stdout).contains("running"), "{said}");
-    // A person beside it was never in the way.
-    desk.home.write("go", "");
-    assert!(desk.run(&["tasks", "wait", &other]).status.success());
+    let output = command.current_dir(fixture.home.path()).stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(text.matches("only the user may do this").count(), 2, "{text}");
+    assert_eq!(text.matches("an agent started process ").count(), 2, "{text}");
+    // After its relay has ended, the process no longer counts as an agent.
+    assert!(String::from_utf8_lossy(&output.stdout).contains("running"), "{text}");
+    // A user at the same time was never rejected.
+    fixture.home.write("go", "");
+    assert!(fixture.run(&["tasks", "wait", &other]).status.success());
 }
 
 #[test]
 fn the_control_api_accepts_a_process_whose_relay_has_ended() {
-    let desk = Desk::new();
-    assert!(desk.run(&["serve", "--background"]).status.success());
+    let fixture = Fixture::new();
+    assert!(fixture.run(&["serve", "--background"]).status.success());
     let hub = || {
-        let stream = UnixStream::connect(desk.home.path().join(".adjutant/hub.sock")).unwrap();
+        let stream = UnixStream::connect(fixture.home.path().join(".adjutant/hub.sock")).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         stream
     };
@@ -437,8 +438,8 @@ fn the_control_api_accepts_a_process_whose_relay_has_ended() {
         stream.read_line(&mut answer).unwrap();
         (stream, answer)
     };
-    // This process is both: first its own relay, then the person's program, as in `… | adjutant connect` in a shell
-    // and the command behind it.
+    // This process is both: first its own relay, then the user's program, as in `… | adjutant connect` in a shell and
+    // the next command in it.
     for _ in 0..100 {
         let (mut relay, welcome) = greet(hub(), r#""toolset":"all""#);
         assert!(!welcome.contains("error"), "{welcome}");
@@ -452,42 +453,45 @@ fn the_control_api_accepts_a_process_whose_relay_has_ended() {
 
 #[test]
 fn an_ambiguous_id_prefix_lists_the_matching_tasks() {
-    let desk = Desk::new();
-    let first = desk.background("answer x");
-    let order = json!({"agent": "doer", "task": "answer x", "workdir": desk.home.path()});
+    let fixture = Fixture::new();
+    let first = fixture.background("answer x");
+    let order = json!({"agent": "doer", "task": "answer x", "workdir": fixture.home.path()});
     let order = json!({"tasks": {"delegate": order}}).to_string();
-    // One more task than there are letters: two ids begin alike.
-    let told = desk.say(&vec![order.as_str(); 32]);
-    let ids = told[1..].iter().map(|told| told["last"]["id"].as_str().unwrap().to_owned());
+    // One more task than there are letters: two ids have the same beginning.
+    let answer = fixture.control_requests(&vec![order.as_str(); 32]);
+    let ids = answer[1..].iter().map(|answer| answer["last"]["id"].as_str().unwrap().to_owned());
     let mut ids: Vec<String> = ids.chain([first]).collect();
     ids.sort();
     let pair = ids.windows(2).find(|pair| pair[0][..1] == pair[1][..1]).unwrap();
-    let told = desk.run(&["tasks", "show", &pair[0][..1]]);
-    assert_eq!(told.status.code(), Some(1));
+    let answer = fixture.run(&["tasks", "show", &pair[0][..1]]);
+    assert_eq!(answer.status.code(), Some(1));
     let words = format!("several tasks have ids that begin with `{}`: ", &pair[0][..1]);
     assert!(
-        told.stderr.contains(&words) && told.stderr.contains("hint: enter more of the id"),
+        answer.stderr.contains(&words) && answer.stderr.contains("hint: enter more of the id"),
         "{}",
-        told.stderr
+        answer.stderr
     );
 }
 
 #[test]
 fn the_control_api_answers_each_line_and_closes_on_an_unknown_act() {
-    let desk = Desk::new();
-    desk.background("answer x");
+    let fixture = Fixture::new();
+    fixture.background("answer x");
     let list = r#"{"tasks":{"list":{"limit":1}}}"#;
-    // Acts that come at once are done one after the other.
-    let told = desk.say(&[list, list]);
-    assert_eq!(told[0]["hello"], 1);
-    assert_eq!((&told[1]["last"]["total"], &told[2]["last"]["total"]), (&Value::from(1), &Value::from(1)));
+    // Simultaneous acts run one after the other.
+    let answer = fixture.control_requests(&[list, list]);
+    assert_eq!(answer[0]["hello"], 1);
+    assert_eq!(
+        (&answer[1]["last"]["total"], &answer[2]["last"]["total"]),
+        (&Value::from(1), &Value::from(1))
+    );
     for wrong in ["", "{}", "[]", "list", r#"{"tasks":"lists"}"#, r#"{"deeds":{"list":{}}}"#, "{\"tasks\""] {
-        let told = desk.say(&[wrong, list]);
-        let message = told[1]["rejected"]["message"].as_str().unwrap();
+        let answer = fixture.control_requests(&[wrong, list]);
+        let message = answer[1]["rejected"]["message"].as_str().unwrap();
         assert!(message.starts_with("this hub does not know the request"), "{wrong}: {message}");
-        assert_eq!(told.len(), 2, "{wrong}: {told:?}");
+        assert_eq!(answer.len(), 2, "{wrong}: {answer:?}");
     }
-    let unknown = desk.say(&[r#"{"tasks":{"show":{"id":"zz"}}}"#, list]);
+    let unknown = fixture.control_requests(&[r#"{"tasks":{"show":{"id":"zz"}}}"#, list]);
     assert!(unknown[1]["rejected"]["hints"][0].as_str().unwrap().contains("adjutant tasks list"));
     assert_eq!(unknown[2]["last"]["total"], 1, "a refused act does not end the connection");
 }

@@ -1,23 +1,23 @@
-//! Two real coding agents against a scripted model: the model calls `expand_prompt`, and the expansion must stand
-//! in the next request that the agent sends to the model.
+//! Two real coding agents against a scripted model: the model calls `expand_prompt`, and the next request of the agent
+//! must contain the expansion.
 
 use serde_json::{Value, json};
 
 use super::{EXPANDED, home_with_research};
 use crate::support::Finished;
-use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real_clients::{RUN_DEADLINE, codex_config, node, package, run, without};
+use crate::support::model::{FINAL_TEXT, Model, Script};
+use crate::support::real_clients::{RUN_DEADLINE, codex_config, is_excluded, node, package, run};
 use crate::support::serving::Serving;
 
-fn model() -> Model {
+fn calling_model() -> Model {
     let arguments = json!({"command": "research", "input": "tides"});
     Model::start(Script::Call { tool: "expand_prompt", arguments })
 }
 
-/// The result of the tool call, out of the last request that the model got.
-fn result_seen(model: &Model, finished: &Finished) -> Value {
+/// The result of the tool call, from the last request to the model.
+fn tool_result(model: &Model, finished: &Finished) -> Value {
     assert!(finished.status.success(), "{finished}");
-    assert!(finished.stdout.contains(LAST_WORD), "{finished}");
+    assert!(finished.stdout.contains(FINAL_TEXT), "{finished}");
     let requests = model.requests();
     let last = requests.last().unwrap_or_else(|| panic!("the model was never asked\n{finished}"));
     let items = last.get("input").or_else(|| last.get("messages")).and_then(Value::as_array).unwrap();
@@ -25,7 +25,7 @@ fn result_seen(model: &Model, finished: &Finished) -> Value {
     result.unwrap_or_else(|| panic!("no tool result in {last:#}\n{finished}")).clone()
 }
 
-/// The text of a tool result, whatever the agent wraps it in, with the layers of JSON quoting taken off.
+/// Asserts the text of a tool result, without the layers of JSON quoting that an agent adds.
 fn assert_expanded(result: &Value) {
     let text = result.to_string();
     let unquoted = text.replace('\\', "");
@@ -35,19 +35,19 @@ fn assert_expanded(result: &Value) {
 
 #[test]
 fn codex_expands_a_prompt_through_connect() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let (home, _) = home_with_research();
     let _hub = Serving::socket_hub(&home);
-    let model = model();
+    let model = calling_model();
     let server = format!(
         "[mcp_servers.adjutant]\ncommand = {:?}\nargs = [\"connect\", \"prompts\"]\nrequired = true\n",
         env!("CARGO_BIN_EXE_adjutant")
     );
     let config = codex_config(&model.base_url()) + &server;
     home.write("codex/config.toml", config);
-    home.write("work/README.md", "An empty desk.\n");
+    home.write("work/README.md", "An empty project.\n");
     let finished = run(
         home.client(&node())
             .arg(package("@openai/codex/bin/codex.js"))
@@ -57,22 +57,22 @@ fn codex_expands_a_prompt_through_connect() {
             .current_dir(home.path().join("work")),
         RUN_DEADLINE,
     );
-    assert_expanded(&result_seen(&model, &finished));
+    assert_expanded(&tool_result(&model, &finished));
 }
 
 #[test]
 fn copilot_expands_a_prompt_over_http() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let (home, _) = home_with_research();
     let hub = Serving::hub(&home);
-    let model = model();
+    let model = calling_model();
     let servers = json!({"mcpServers": {"adjutant": {
         "type": "http", "url": hub.url("/mcp"), "tools": ["*"],
         "headers": {"Authorization": format!("Bearer {}", hub.token())},
     }}});
-    home.write("work/README.md", "An empty desk.\n");
+    home.write("work/README.md", "An empty project.\n");
     let finished = run(
         home.client(&node())
             .arg(package("@github/copilot/npm-loader.js"))
@@ -85,5 +85,5 @@ fn copilot_expands_a_prompt_over_http() {
             .current_dir(home.path().join("work")),
         RUN_DEADLINE,
     );
-    assert_expanded(&result_seen(&model, &finished));
+    assert_expanded(&tool_result(&model, &finished));
 }

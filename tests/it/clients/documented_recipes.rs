@@ -1,9 +1,8 @@
-//! Every command of the documentation is run as it stands: each page is one shell session in a home of its own, with the
-//! real agents on its PATH, a scripted model behind them, and a person at the desk who takes the first option.
+//! Every command of the documentation is run unchanged: each page is one shell session in a separate home, with the
+//! real agents on its PATH, a scripted model for them, and a user who takes the first option of each question.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -12,10 +11,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::docs::pages;
 use crate::support::model::{Model, Script};
-use crate::support::real_clients::{RUN_DEADLINE, codex_config, node, package, run, without};
-use crate::support::{EndsHub, Finished, Home, wait};
+use crate::support::real_clients::{RUN_DEADLINE, codex_config, is_excluded, node, package, run};
+use crate::support::{Finished, Home, StopHubOnDrop, wait};
 
-/// A calendar that somebody has.
+/// A calendar of the user.
 const CALENDAR: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//example//work//EN\r\nBEGIN:VEVENT\r\n\
     UID:standup@example.org\r\nDTSTAMP:20260101T000000Z\r\nDTSTART:20260105T090000Z\r\nRRULE:FREQ=DAILY\r\n\
     SUMMARY:Standup\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
@@ -31,9 +30,9 @@ impl Machine {
         let machine = Self { home: Home::new(), model: Model::start(Script::Answer) };
         let home = &machine.home;
         home.write(".codex/config.toml", codex_config(&machine.model.base_url()));
-        // Another hub may have the usual port.
+        // Another hub may have the default port.
         home.write(".adjutant/config.toml", "[http]\naddress = \"127.0.0.1:0\"\n");
-        home.write("work/README.md", "An empty desk.\n");
+        home.write("work/README.md", "An empty project.\n");
         home.write(".claude/commands/tidy.md", "Tidy up $ARGUMENTS.\n");
         std::fs::create_dir_all(home.path().join("bin")).unwrap();
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), home.path().join("bin/adjutant")).unwrap();
@@ -43,7 +42,7 @@ impl Machine {
             let program = format!("exec {} {} \"$@\"", node().display(), package(file).display());
             machine.program(name, &program);
         }
-        // What a build would install is installed: this test was built with it. What it runs, it runs.
+        // The program under test replaces the installed one, so build and install commands succeed.
         machine.program(
             "cargo",
             "case \"$*\" in\n'install --locked --path .') ;;\n'run --release --locked -- '*) shift 4; exec adjutant \"$@\" ;;\n*) exit 64 ;;\nesac",
@@ -54,11 +53,10 @@ impl Machine {
     }
 
     fn program(&self, name: &str, script: &str) {
-        let path = self.home.write(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n"));
-        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+        self.home.write_program(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n"));
     }
 
-    fn dress(&self, command: &mut Command) {
+    fn set_environment(&self, command: &mut Command) {
         let path = std::env::var("PATH").unwrap_or_default();
         command
             .env("PATH", format!("{}:{path}", self.home.path().join("bin").display()))
@@ -72,24 +70,24 @@ impl Machine {
     fn shell(&self, script: &str) -> Finished {
         let mut bash = self.home.client(Path::new("bash"));
         bash.args(["-e", "-u", "-o", "pipefail", "-c", script]);
-        self.dress(&mut bash);
+        self.set_environment(&mut bash);
         run(&mut bash, RUN_DEADLINE)
     }
 }
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        drop(EndsHub(&self.home));
+        drop(StopHubOnDrop(&self.home));
     }
 }
 
-/// Somebody in another terminal, who answers each question with its first option.
-struct Person(Child);
+/// A user in another terminal, who answers each question with its first option.
+struct AnsweringUser(Child);
 
-impl Person {
-    fn sits_down(machine: &Machine) -> Self {
+impl AnsweringUser {
+    fn start(machine: &Machine) -> Self {
         let mut inbox = machine.home.adjutant(["inbox", "--plain"]);
-        machine.dress(&mut inbox);
+        machine.set_environment(&mut inbox);
         let mut inbox = inbox.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (mut says, hears) = (inbox.stdin.take().unwrap(), inbox.stdout.take().unwrap());
         std::thread::spawn(move || {
@@ -104,15 +102,15 @@ impl Person {
     }
 }
 
-impl Drop for Person {
+impl Drop for AnsweringUser {
     fn drop(&mut self) {
         let _ = self.0.kill();
         wait(&mut self.0, RUN_DEADLINE);
     }
 }
 
-/// The blocks of a page that are marked as lines for a shell.
-fn scripts(page: &Path) -> Vec<String> {
+/// The blocks of a page that are marked as shell commands.
+fn shell_blocks(page: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(page).unwrap();
     let mut scripts = Vec::new();
     let mut script: Option<String> = None;
@@ -133,9 +131,9 @@ fn scripts(page: &Path) -> Vec<String> {
     scripts
 }
 
-/// Runs what a page shows, in its order; a server runs until it has said where it is.
-fn follow(page: &Path) -> Result<(), String> {
-    let scripts = scripts(page);
+/// Runs the commands of a page in order; a server runs until it has printed its address.
+fn run_page(page: &Path) -> Result<(), String> {
+    let scripts = shell_blocks(page);
     if scripts.is_empty() {
         return Ok(());
     }
@@ -144,22 +142,22 @@ fn follow(page: &Path) -> Result<(), String> {
         "claude",
         "case \"$*\" in --version) echo '2.1.0 (Claude Code)' ;; 'mcp add '*) ;; *) exit 64 ;; esac",
     );
-    // No service of this machine is touched.
+    // Services of this machine stay untouched.
     machine.program("systemctl", "exit 0");
     machine.program("launchctl", "exit 0");
     machine.home.write("work/work.ics", CALENDAR);
     for script in ["deploy", "scripts/test", "scripts/bench", "scripts/book"] {
-        // These have their own tests, or are what runs this one.
+        // These commands have other tests, or run this test.
         machine.program(&format!("../work/{script}"), "");
     }
     machine.program("../work/wrapper.sh", "exec adjutant \"$@\"");
     let ready = machine.shell("adjutant serve --background");
     assert!(ready.status.success(), "{ready}");
-    let _person = Person::sits_down(&machine);
+    let _person = AnsweringUser::start(&machine);
     let mut session = String::new();
     for script in scripts {
         if script.lines().any(|line| line.contains("serve ")) {
-            serves(&script);
+            check_server_block(&script);
         } else {
             writeln!(session, "{script}").unwrap();
         }
@@ -178,46 +176,46 @@ fn follow(page: &Path) -> Result<(), String> {
     }
 }
 
-/// A block that starts a server, on a machine of its own: it says where the console is.
-fn serves(script: &str) {
+/// Checks that a block, on a separate machine, starts a server that prints the console's address.
+fn check_server_block(script: &str) {
     let machine = Machine::new();
     let mut bash = machine.home.client(Path::new("bash"));
-    // The last command takes the shell's place, so that ending it ends the server.
+    // The last command replaces the shell, so that ending it ends the server.
     bash.args(["-e", "-c", &format!("exec 2>&1; exec {script}")]);
-    machine.dress(&mut bash);
+    machine.set_environment(&mut bash);
     let mut server = bash.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(server.stdout.take().unwrap()).lines();
     let found = lines.map_while(Result::ok).any(|line| line.contains("http://127.0.0.1:"));
     let _ = kill_process(Pid::from_child(&server), Signal::TERM);
     wait(&mut server, RUN_DEADLINE);
-    assert!(found, "{script} did not say where its console is");
+    assert!(found, "{script} did not print its console's address");
 }
 
-fn page(name: &str) -> PathBuf {
+fn page_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
 #[test]
 fn the_commands_of_the_readme_work() {
-    if !without("npm") {
-        follow(&page("README.md")).unwrap();
+    if !is_excluded("npm") {
+        run_page(&page_path("README.md")).unwrap();
     }
 }
 
 #[test]
 fn the_commands_of_the_quick_start_work() {
-    if !without("npm") {
-        follow(&page("docs/quick-start.md")).unwrap();
+    if !is_excluded("npm") {
+        run_page(&page_path("docs/quick-start.md")).unwrap();
     }
 }
 
 #[test]
 fn the_commands_of_every_other_page_work() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
-    let own = [page("README.md"), page("docs/quick-start.md")];
+    let own = [page_path("README.md"), page_path("docs/quick-start.md")];
     let others = pages().into_iter().filter(|page| !own.contains(page));
-    let failures: String = others.filter_map(|page| follow(&page).err()).collect();
+    let failures: String = others.filter_map(|page| run_page(&page).err()).collect();
     assert!(failures.is_empty(), "{failures}");
 }

@@ -1,11 +1,11 @@
-//! The MCP Inspector's command line as a scripted client, in both eras, over stdio and over HTTP.
+//! The MCP Inspector's command line as a scripted client, with a handshake and stateless, over stdio and over HTTP.
 
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::{EXPANDED, home_with_research};
-use crate::support::real_clients::{RUN_DEADLINE, node, package, run, without};
+use crate::support::real_clients::{RUN_DEADLINE, is_excluded, node, package, run};
 use crate::support::serving::Serving;
 use crate::support::{Finished, Home};
 
@@ -50,7 +50,7 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 fn check(era: &str, http: bool) {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let (home, prompts) = home_with_research();

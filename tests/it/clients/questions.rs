@@ -1,30 +1,30 @@
-//! A real Codex asks the person: the model calls `triggerPopup`, a person answers in the browser, in a terminal or over
-//! lines, and the answer must stand in the next request that Codex sends to the model.
+//! A real Codex asks the user: the model calls `triggerPopup`, a user answers in the browser, in a terminal or over
+//! lines, and the next request of Codex to the model must contain the answer.
 
-use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
 use crate::inbox::git;
 use crate::support::chromium::Browser;
-use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real_clients::{RUN_DEADLINE, codex_config, node, package, run, without};
+use crate::support::model::{FINAL_TEXT, Model, Script};
+use crate::support::real_clients::{RUN_DEADLINE, codex_config, is_excluded, node, package, run};
 use crate::support::serving::Serving;
 use crate::support::terminal::Terminal;
 use crate::support::{Finished, Home, Peer};
+use crate::web::browser::pictures;
 
 const TITLE: &str = "Deploy the tide table?";
 
-/// A home with a hub as a person has it, and a Codex whose model asks one question.
-struct Asking {
+/// A home with a hub as a user runs it, and a Codex whose model asks one question.
+struct CodexWithQuestion {
     home: Home,
     hub: Serving,
     model: Model,
     codex: Option<JoinHandle<Finished>>,
 }
 
-impl Asking {
+impl CodexWithQuestion {
     fn start() -> Self {
         let home = Home::new();
         let hub = Serving::hub(&home);
@@ -62,18 +62,18 @@ impl Asking {
         Self { home, hub, model, codex: Some(codex) }
     }
 
-    /// Waits for Codex' end, and asserts that the model was given the answer once, and no other.
-    fn is_answered(&mut self, value: &str, through: &str) {
+    /// Waits for Codex to end, and asserts that the model got this answer once, and no other.
+    fn assert_answered(&mut self, value: &str, through: &str) {
         let finished = self.codex.take().unwrap().join().unwrap();
-        assert!(finished.status.success() && finished.stdout.contains(LAST_WORD), "{finished}");
+        assert!(finished.status.success() && finished.stdout.contains(FINAL_TEXT), "{finished}");
         let requests = self.model.requests();
         let [_, after] = &requests[..] else { panic!("{} requests\n{finished}", requests.len()) };
         let items = after["input"].as_array().unwrap();
         let results: Vec<&Value> =
             items.iter().filter(|item| item["type"] == "function_call_output").collect();
         let [result] = results[..] else { panic!("{results:#?}") };
-        // Codex quotes what the tool said as text once more.
-        let said = result.to_string().replace('\\', "");
+        // Codex quotes the text of the tool once more.
+        let text = result.to_string().replace('\\', "");
         for wanted in [
             json!({"selectedValue": value}),
             json!({"status": "answered"}),
@@ -82,28 +82,28 @@ impl Asking {
         ] {
             let wanted = wanted.to_string();
             let wanted = wanted.trim_matches(['{', '}']);
-            assert!(said.contains(wanted), "{wanted} is not in {result:#}");
+            assert!(text.contains(wanted), "{wanted} is not in {result:#}");
         }
     }
 }
 
 #[test]
 fn codex_gets_the_answer_that_the_user_gives_in_the_browser() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let Some(mut browser) = Browser::start() else { return };
-    let mut asking = Asking::start();
+    let mut asking = CodexWithQuestion::start();
     let link = asking.home.run(["open", "--print"], "").stdout;
     browser.open(link.trim());
     browser.open(&asking.hub.url("/questions"));
     // The page was open before there was a question.
-    browser.until("document.querySelector('#results a[href^=\"/questions/\"]')");
+    browser.wait_until("document.querySelector('#results a[href^=\"/questions/\"]')");
     browser.click("#results a[href^=\"/questions/\"]");
-    browser.loaded();
+    browser.wait_until_loaded();
     assert_eq!(browser.evaluate("document.querySelector('h1').textContent"), json!(TITLE));
-    // The page looks again by itself until git has spoken, and takes no key in its first moment.
-    browser.until("!document.querySelector('[data-again]')");
+    // The page polls until git has answered, and ignores keys in its first moment.
+    browser.wait_until("!document.querySelector('[data-again]')");
     browser.evaluate("new Promise((done) => setTimeout(done, 700))");
     browser.click("label[for=f0-1]");
     let facts = browser.evaluate("document.getElementById('facts-part').innerText");
@@ -113,18 +113,18 @@ fn codex_gets_the_answer_that_the_user_gives_in_the_browser() {
         browser.screenshot(&folder.join("codex-asks.png"));
     }
     browser.click("#confirm");
-    browser.until("document.querySelector('#standing')?.innerText.startsWith('Answered')");
-    asking.is_answered("tonight", "browser");
-    browser.until("document.querySelector('#standing .decided')?.innerText.includes('in the browser')");
-    browser.assert_calm();
+    browser.wait_until("document.querySelector('#standing')?.innerText.startsWith('Answered')");
+    asking.assert_answered("tonight", "browser");
+    browser.wait_until("document.querySelector('#standing .decided')?.innerText.includes('in the browser')");
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn codex_gets_the_answer_that_the_user_gives_in_a_terminal() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
-    let mut asking = Asking::start();
+    let mut asking = CodexWithQuestion::start();
     let mut terminal = Terminal::start(&asking.home, &["inbox"], 80, 30, &[]);
     terminal.shows(TITLE);
     terminal.send("\r");
@@ -133,18 +133,18 @@ fn codex_gets_the_answer_that_the_user_gives_in_a_terminal() {
     let screen = terminal.shows("1 (•) Yes, deploy now");
     assert!(screen.contains("+High water at six."), "{screen}");
     terminal.send("\r");
-    asking.is_answered("yes", "terminal");
+    asking.assert_answered("yes", "terminal");
     terminal.shows("There are no pending questions.");
     terminal.send("q");
-    assert_eq!(terminal.ended(), 0);
+    assert_eq!(terminal.exit_code(), 0);
 }
 
 #[test]
 fn codex_gets_the_answer_that_the_user_gives_over_plain_lines() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
-    let mut asking = Asking::start();
+    let mut asking = CodexWithQuestion::start();
     let mut lines = Peer::start(&mut asking.home.adjutant(["inbox", "--plain"]));
     let id = loop {
         if let Some(question) = lines.line().strip_prefix("QUESTION ") {
@@ -153,12 +153,6 @@ fn codex_gets_the_answer_that_the_user_gives_over_plain_lines() {
     };
     lines.write(format!("{id} no\n"));
     while !lines.line().starts_with(&format!("DONE {id} answered")) {}
-    asking.is_answered("no", "terminal");
+    asking.assert_answered("no", "terminal");
     assert!(lines.finish().0.success());
-}
-
-/// Where pictures go when they are wanted: `ADJUTANT_SCREENSHOTS=docs/screenshots`.
-fn pictures() -> Option<PathBuf> {
-    let folder = std::env::var_os("ADJUTANT_SCREENSHOTS")?;
-    Some(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
 }

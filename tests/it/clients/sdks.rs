@@ -1,5 +1,5 @@
-//! The official Python and TypeScript SDKs, in both eras, over stdio and over HTTP. The scripts in `tests/clients`
-//! do the same with each and print what they got.
+//! The official Python and TypeScript SDKs, with a handshake and stateless, over stdio and over HTTP. The scripts in
+//! `tests/clients` do the same with each and print their results.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::{EXPANDED, home_with_research};
 use crate::support::Home;
 use crate::support::real_clients;
-use crate::support::real_clients::{RUN_DEADLINE, node, packages, run, without};
+use crate::support::real_clients::{RUN_DEADLINE, is_excluded, node, packages, run};
 use crate::support::serving::Serving;
 
-/// A server of its own, as a client starts one; the script's last arguments.
+/// A separate server, as a client starts one; returns the script's last arguments.
 fn over_stdio(_home: &Home, prompts: &Path) -> (Option<Serving>, Vec<OsString>) {
     let command = ["stdio", env!("CARGO_BIN_EXE_adjutant"), "mcp", "prompts", "--prompts-dir"];
     let mut arguments: Vec<OsString> = command.map(OsString::from).into();
@@ -34,17 +34,17 @@ fn script(name: &str) -> String {
 fn check_python(home: &Home, mode: &str, server: &[OsString]) -> Value {
     let mut command = home.client(&real_clients::python());
     command.arg(script("python_client.py")).arg(mode).args(server);
-    report(&run(&mut command, RUN_DEADLINE))
+    checked_report(&run(&mut command, RUN_DEADLINE))
 }
 
 fn check_typescript(home: &Home, sdk: &str, server: &[OsString]) -> Value {
     let mut command = home.client(&node());
     command.arg(script("ts_client.mjs")).arg(packages()).arg(sdk).args(server);
-    report(&run(&mut command, RUN_DEADLINE))
+    checked_report(&run(&mut command, RUN_DEADLINE))
 }
 
-/// Checks what every client must have got, and returns the whole report for the rest.
-fn report(finished: &crate::support::Finished) -> Value {
+/// Checks what every client must get, and returns the whole report for further checks.
+fn checked_report(finished: &crate::support::Finished) -> Value {
     assert!(finished.status.success(), "{finished}");
     let report: Value = serde_json::from_str(finished.stdout.trim())
         .unwrap_or_else(|error| panic!("no report ({error})\n{finished}"));
@@ -53,7 +53,7 @@ fn report(finished: &crate::support::Finished) -> Value {
     assert_eq!(report["expanded"]["structuredContent"]["prompt"], EXPANDED, "{report:#}");
     let text: Value =
         serde_json::from_str(report["expanded"]["content"][0]["text"].as_str().unwrap()).unwrap();
-    assert_eq!(text, report["expanded"]["structuredContent"], "both forms say the same");
+    assert_eq!(text, report["expanded"]["structuredContent"], "both forms agree");
     let listed = &report["listed"]["structuredContent"]["prompts"];
     assert!(
         listed.as_array().unwrap().contains(&json!({"name": "research", "description": "Research a topic."})),
@@ -68,8 +68,8 @@ fn report(finished: &crate::support::Finished) -> Value {
     report
 }
 
-fn python(server: impl Fn(&Home, &Path) -> (Option<Serving>, Vec<OsString>)) {
-    if without("python") {
+fn check_python_sdk(server: impl Fn(&Home, &Path) -> (Option<Serving>, Vec<OsString>)) {
+    if is_excluded("python") {
         return;
     }
     let (home, prompts) = home_with_research();
@@ -79,8 +79,8 @@ fn python(server: impl Fn(&Home, &Path) -> (Option<Serving>, Vec<OsString>)) {
     }
 }
 
-fn typescript(server: impl Fn(&Home, &Path) -> (Option<Serving>, Vec<OsString>)) {
-    if without("npm") {
+fn check_typescript_sdk(server: impl Fn(&Home, &Path) -> (Option<Serving>, Vec<OsString>)) {
+    if is_excluded("npm") {
         return;
     }
     let (home, prompts) = home_with_research();
@@ -92,20 +92,20 @@ fn typescript(server: impl Fn(&Home, &Path) -> (Option<Serving>, Vec<OsString>))
 
 #[test]
 fn the_python_sdk_works_over_stdio() {
-    python(over_stdio);
+    check_python_sdk(over_stdio);
 }
 
 #[test]
 fn the_python_sdk_works_over_http() {
-    python(over_http);
+    check_python_sdk(over_http);
 }
 
 #[test]
 fn the_typescript_sdk_works_over_stdio() {
-    typescript(over_stdio);
+    check_typescript_sdk(over_stdio);
 }
 
 #[test]
 fn the_typescript_sdk_works_over_http() {
-    typescript(over_http);
+    check_typescript_sdk(over_http);
 }

@@ -1,15 +1,16 @@
-//! An approval shows everything that it lets happen, in every interface; an approval that is not understood has no yes.
+//! An approval shows everything that it allows, in every interface; an approval that is not understood cannot be
+//! accepted.
 
 use serde_json::{Value, json};
 
 use super::{codex, faults, install};
-use crate::questions::user_acts::Person;
+use crate::questions::user_acts::User;
 use crate::support::Home;
 use crate::support::ntfy::Ntfy;
 use crate::support::serving::Serving;
 use crate::support::terminal::{Terminal, text};
 
-/// A request for an approval, with the texts that every interface has to show.
+/// A request for an approval, with the texts that every interface must show.
 struct Case {
     request: Value,
     title: &'static str,
@@ -100,8 +101,8 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// A turn that starts a patch, asks, and says what was answered.
-fn turn(request: &Value) -> String {
+/// A turn that starts a patch, asks, and prints the answer.
+fn turn_script(request: &Value) -> String {
     format!(
         r#"line '{{"method":"item/started","params":{{"threadId":"t-1","turnId":"u-1","item":{{"type":"fileChange","id":"i-1","status":"inProgress","changes":[{{"path":"a.txt","kind":{{"type":"update"}},"diff":"-old\n+new"}}]}}}}}}'
 line '{request}'
@@ -111,7 +112,7 @@ read -r decided; say "$(printf '%s' "$decided" | tr '"' "'")"; done_"#
 
 fn home(request: &Value, phone: &Ntfy, body: bool) -> Home {
     let home = Home::new();
-    install(&home, &faults::app_server(&turn(request)), "auto");
+    install(&home, &faults::app_server(&turn_script(request)), "auto");
     let config = home.path().join(".adjutant/config.toml");
     let config = std::fs::read_to_string(config).unwrap();
     let phone = format!(
@@ -122,15 +123,18 @@ fn home(request: &Value, phone: &Ntfy, body: bool) -> Home {
     home
 }
 
-/// The text without the white space and the frames in which interfaces put it.
-fn flat(text: &str) -> String {
+/// The text without white space and the frames that interfaces add.
+fn without_white_space(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !"│┃▌".contains(*c)).collect()
 }
 
 #[track_caller]
 fn assert_shows(interface: &str, case: &Case, text: &str) {
     for wanted in case.shown {
-        assert!(flat(text).contains(&flat(wanted)), "{interface} shows no `{wanted}`:\n{text}");
+        assert!(
+            without_white_space(text).contains(&without_white_space(wanted)),
+            "{interface} shows no `{wanted}`:\n{text}"
+        );
     }
 }
 
@@ -145,20 +149,20 @@ fn every_interface_shows_everything_that_an_approval_allows() {
         assert_shows("the terminal", &case, &text(&terminal.screen()));
         assert_eq!(text(&terminal.screen()).contains("Ctrl-Y approve"), case.can_be_approved);
 
-        let question = Person::waits_for(&home, case.title);
+        let question = User::wait_for_question(&home, case.title);
         assert_shows("the question", &case, question["message"].as_str().unwrap());
         let options = question["fields"][0]["input"]["options"].to_string();
         assert_eq!(options.contains("approve"), case.can_be_approved, "{options}");
 
-        let notice = ntfy.notice();
+        let notice = ntfy.next_notification();
         assert_shows("the phone", &case, notice["message"].as_str().unwrap());
-        // A phone has room for three buttons; a command has four answers.
+        // A phone notification takes three buttons; a command has four answers.
         let has_button = case.can_be_approved && case.request["method"] == "mcpServer/elicitation/request";
         assert_eq!(notice["actions"].to_string().contains("Approve"), has_button, "{notice}");
 
         let page = hub.page("/codex/t-1");
         let page = page.replace("&#x2f;", "/").replace("&quot;", "\"").replace("&#39;", "'");
-        // A difference is highlighted, so its lines are in elements of their own.
+        // A diff is highlighted, so its lines are in separate elements.
         assert_shows("the page", &case, &page);
         assert_eq!(page.contains("value=\"approve\""), case.can_be_approved, "{page}");
 
@@ -179,10 +183,10 @@ fn every_interface_shows_everything_that_an_approval_allows() {
             assert!(codex(&home, &["deny", approval]).status.success());
         }
         let answer = if case.can_be_approved { "'accept'" } else { "'decline'" };
-        terminal.wait(answer, |screen| flat(screen).contains(answer));
+        terminal.wait(answer, |screen| without_white_space(screen).contains(answer));
         terminal.wait("Codex · idle", |screen| screen.contains("Codex · idle"));
         terminal.send("\x03");
-        assert_eq!(terminal.ended(), 0);
+        assert_eq!(terminal.exit_code(), 0);
     }
 }
 
@@ -195,9 +199,9 @@ fn a_phone_notification_that_truncates_an_approval_has_no_buttons() {
         let ntfy = Ntfy::start();
         let home = home(request, &ntfy, body);
         let _hub = Serving::socket_hub(&home);
-        let mut running = super::Running::start(&home, &["please"]);
+        let mut running = super::RunningCommand::start(&home, &["please"]);
         let approval = running.wait_for_approval("");
-        let notice = ntfy.notice();
+        let notice = ntfy.next_notification();
         assert_eq!(notice["actions"], json!([]), "{notice}");
         assert!(codex(&home, &["deny", &approval]).status.success());
         running.end();

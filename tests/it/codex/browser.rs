@@ -1,45 +1,45 @@
-//! One console session with the real Codex of three versions, driven in real Chromium: a thread is begun, a command
-//! and a patch are allowed, a turn is steered and another one stopped, all on the thread's page.
+//! One console session with the real Codex of three versions, driven in real Chromium: a thread begins, a command and a
+//! patch are approved, one turn is steered and one is interrupted, all on the thread's page.
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::versions::{configure, installed};
-use super::{Running, codex, faults, install, said};
+use super::versions::{configure, install_package};
+use super::{RunningCommand, codex, faults, install, output_lines};
 use crate::support::chromium::Browser;
 use crate::support::model::{Model, Script, Turn};
-use crate::support::real_clients::{RUN_DEADLINE, without};
+use crate::support::real_clients::{RUN_DEADLINE, is_excluded};
 use crate::support::serving::Serving;
 use crate::support::{DEADLINE, Home};
 use crate::web::browser::{axe, pictures};
 
-pub(super) const SORT: &str = "sort -k2 -o tides.txt tides.txt && cat tides.txt";
+pub(super) const SORT_TIDES: &str = "sort -k2 -o tides.txt tides.txt && cat tides.txt";
 const PATCH: &str = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: tides.txt\n@@\n-low  06:12\n+low  06:14\n high 12:40\n*** End Patch\nEOF";
-const WAIT: &str = "while ! test -e go; do sleep 0.1; done";
+const WAIT_FOR_GO: &str = "while ! test -e go; do sleep 0.1; done";
 
-/// What the model does in this conversation.
+/// The model's part of this conversation.
 pub(super) fn conversation() -> Script {
     let turn = |on, does, says| Turn { on, does, says };
     Script::Turns(vec![
         turn(
             "table of tides",
-            Script::Escalated(SORT.to_owned()),
+            Script::Escalated(SORT_TIDES.to_owned()),
             "The table is in order now: the *low* tide comes first.",
         ),
         turn("two minutes", Script::Shell(PATCH.to_owned()), "Moved the low tide to 06:14."),
-        turn("be slow", Script::Shell(WAIT.to_owned()), "Nothing more is to be done."),
+        turn("be slow", Script::Shell(WAIT_FOR_GO.to_owned()), "Nothing more is to be done."),
         turn("for ever", Script::Silence, ""),
     ])
 }
 
-/// What differs between the versions.
+/// The differences between the versions.
 struct Version {
     package: &'static str,
     backend: &'static str,
-    /// Takes words into a running turn.
+    /// Accepts text during a running turn.
     steers: bool,
-    /// The name of the picture that is made of it.
+    /// The name of its screenshot.
     picture: Option<&'static str>,
 }
 
@@ -52,13 +52,13 @@ struct Session {
 
 impl Session {
     fn start(version: &Version) -> Option<Self> {
-        if without("npm") {
+        if is_excluded("npm") {
             return None;
         }
         let mut browser = Browser::start()?;
-        browser.look(1400, 900, false);
+        browser.set_window(1400, 900, false);
         let home = Home::new();
-        installed(&home, version.package, version.backend);
+        install_package(&home, version.package, version.backend);
         home.write("work/tides.txt", "high 12:40\nlow  06:12\n");
         let model = Model::start(conversation());
         configure(&home, &model);
@@ -66,8 +66,8 @@ impl Session {
         Some(Self { home, hub, model, browser })
     }
 
-    /// Waits for what a real Codex takes its time for.
-    fn until(&mut self, expression: &str) {
+    /// Waits with the timeout of a real Codex.
+    fn wait_until(&mut self, expression: &str) {
         let end = Instant::now() + RUN_DEADLINE;
         let page = "document.readyState === 'complete'";
         while self.browser.evaluate(&format!("{page} && Boolean({expression})")) != json!(true) {
@@ -82,7 +82,7 @@ impl Session {
         self.browser.evaluate("document.getElementById('prompt').focus()");
         self.browser.type_text(text);
         self.browser.click(button);
-        self.browser.loaded();
+        self.browser.wait_until_loaded();
     }
 
     fn text(&mut self, selector: &str) -> String {
@@ -91,48 +91,52 @@ impl Session {
     }
 }
 
-/// Waits for what Codex asks on the page, which was open before, and presses one of its buttons.
-fn decide(session: &mut Session, asked: &[&str], act: &str) {
-    // Not in the moment in which it appears.
-    session.until("document.querySelector('#asked form button:not([aria-disabled])')");
+/// Waits for the approval on the open page, and presses one of its buttons.
+fn decide_approval(session: &mut Session, asked: &[&str], act: &str) {
+    // A page ignores clicks in the first moment of an approval.
+    session.wait_until("document.querySelector('#asked form button:not([aria-disabled])')");
     let text = session.text("#asked");
     for part in asked {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
     session.browser.click(&format!("#asked button[value={act}]"));
-    session.browser.loaded();
+    session.browser.wait_until_loaded();
 }
 
-fn story(version: &Version) {
+fn run_story(version: &Version) {
     let Some(mut session) = Session::start(version) else { return };
     let work = session.home.path().join("work");
 
-    // A thread is begun; the page shows what comes without being asked again.
+    // A thread begins; the page updates without a reload.
     session.browser.open(&session.hub.url("/codex"));
     session.browser.click(".begin summary");
     session.browser.evaluate(&format!("document.getElementById('cwd').value = {:?}", work.to_str().unwrap()));
     session.browser.evaluate("document.getElementById('sandbox').value = 'read-only'");
     session.browser.evaluate("document.getElementById('approval-policy').value = 'on-request'");
     session.prompt("Put the table of tides in order.", ".begin button");
-    decide(&mut session, &["Codex wants to run a command", SORT, work.to_str().unwrap()], "approve");
-    session.until("document.querySelector('#items').innerText.includes('The table is in order now')");
+    decide_approval(
+        &mut session,
+        &["Codex wants to run a command", SORT_TIDES, work.to_str().unwrap()],
+        "approve",
+    );
+    session.wait_until("document.querySelector('#items').innerText.includes('The table is in order now')");
     assert_eq!(std::fs::read_to_string(work.join("tides.txt")).unwrap(), "low  06:12\nhigh 12:40\n");
-    session.until("document.querySelector('#standing').innerText.includes('last turn completed')");
+    session.wait_until("document.querySelector('#standing').innerText.includes('last turn completed')");
     let items = session
         .browser
         .evaluate("[...document.querySelectorAll('#items > ol > li')].map((item) => item.dataset.kind)");
     let items: Vec<&str> = items.as_array().unwrap().iter().filter_map(Value::as_str).collect();
     let order = ["agent", "command", "user"];
-    let told: Vec<&str> = items.iter().copied().filter(|kind| order.contains(kind)).collect();
-    assert_eq!(told, order, "the newest comes first: {items:?}");
+    let answer: Vec<&str> = items.iter().copied().filter(|kind| order.contains(kind)).collect();
+    assert_eq!(answer, order, "the newest comes first: {items:?}");
 
     assert!(session.text("#items li[data-kind=command] details").contains("high 12:40"));
 
     // A patch, with its diff.
     session.prompt("The low tide comes two minutes later.", "#reply");
-    // What a person closes stays closed while the page goes on.
+    // A section that the user closes stays closed while the page updates.
     session.browser.evaluate("document.querySelector('#items li[data-kind=command] summary').click()");
-    session.until("document.querySelector('#asked .diff')");
+    session.wait_until("document.querySelector('#asked .diff')");
     assert_eq!(
         session.browser.evaluate("document.querySelector('#items li[data-kind=command] details').open"),
         json!(false)
@@ -153,13 +157,13 @@ fn story(version: &Version) {
         session.browser.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)");
         session.browser.screenshot(&folder.join(name));
     }
-    decide(&mut session, &["Codex wants to change files", "tides.txt"], "session");
-    session.until("document.querySelector('#items').innerText.includes('Moved the low tide')");
+    decide_approval(&mut session, &["Codex wants to change files", "tides.txt"], "session");
+    session.wait_until("document.querySelector('#items').innerText.includes('Moved the low tide')");
     assert_eq!(std::fs::read_to_string(work.join("tides.txt")).unwrap(), "low  06:14\nhigh 12:40\n");
 
-    // Words for a turn that runs.
+    // Text for a running turn.
     session.prompt("Now be slow.", "#reply");
-    session.until(
+    session.wait_until(
         "document.querySelector('#steer') && document.querySelector('#items li[data-kind=command] .state.running')",
     );
     session.prompt("Mind the spring tide.", "#steer");
@@ -172,22 +176,22 @@ fn story(version: &Version) {
         assert_eq!(kept, "Mind the spring tide.", "what was typed is still there");
     }
     std::fs::write(work.join("go"), "").unwrap();
-    session.until("document.querySelector('#items').innerText.includes('Nothing more is to be done')");
-    session.until("document.querySelector('#standing').innerText.includes('idle')");
+    session.wait_until("document.querySelector('#items').innerText.includes('Nothing more is to be done')");
+    session.wait_until("document.querySelector('#standing').innerText.includes('idle')");
     let last = session.model.requests().pop().unwrap()["input"].to_string();
     assert_eq!(last.contains("spring tide"), version.steers, "{last}");
 
-    // A turn that would never end, without script.
+    // An endless turn, without script.
     session.browser.evaluate("document.getElementById('prompt').value = ''");
     session.prompt("Go on for ever.", "#reply");
-    session.until("document.querySelector('#interrupt')");
-    session.browser.assert_calm();
-    session.browser.scripts(false);
+    session.wait_until("document.querySelector('#interrupt')");
+    session.browser.assert_no_page_errors();
+    session.browser.enable_scripts(false);
     let path = session.browser.evaluate("location.pathname");
     let page = session.hub.url(path.as_str().unwrap());
     session.browser.open(&page);
     session.browser.click("#interrupt");
-    session.browser.loaded();
+    session.browser.wait_until_loaded();
     let end = Instant::now() + DEADLINE;
     while !session.text("#standing").contains("last turn interrupted") {
         assert!(Instant::now() < end, "{}", session.text("#main"));
@@ -197,8 +201,8 @@ fn story(version: &Version) {
     assert_eq!(session.text("#results").contains("Put the table of tides in order."), version.steers);
 }
 
-/// Two commands in one turn; the first is asked for once the page is open, the second right behind the first decision.
-const ASKS: &str = r#"while ! test -e "$HOME/ask"; do sleep 0.02; done
+/// Two commands in one turn; the first approval comes once the page is open, the second right after the first decision.
+const TWO_APPROVALS: &str = r#"while ! test -e "$HOME/ask"; do sleep 0.02; done
 want() { line '{"id":"'"$1"'","method":"item/commandExecution/requestApproval","params":{"threadId":"t-1","turnId":"u-1","itemId":"'"$1"'","command":"touch '"$1"'","cwd":"/work"}}'; }
 for one in first second third; do want $one; read -r decided; say "$one $(printf '%s' "$decided" | tr '"' "'")"; done; done_"#;
 
@@ -206,56 +210,58 @@ for one in first second third; do want $one; read -r decided; say "$one $(printf
 fn a_click_at_the_moment_of_a_new_approval_does_not_answer_it() {
     let Some(mut browser) = Browser::start() else { return };
     let home = Home::new();
-    install(&home, &faults::app_server(ASKS), "auto");
+    install(&home, &faults::app_server(TWO_APPROVALS), "auto");
     let hub = Serving::open_hub(&home);
-    let mut running = Running::start(&home, &["please"]);
+    let mut running = RunningCommand::start(&home, &["please"]);
     running.wait_for("turn/started");
     browser.open(&hub.url("/codex/t-1"));
-    browser.until("document.querySelector('#pulse.live')");
-    // Somebody presses whatever stands there the moment it does, and again and again.
+    browser.wait_until("document.querySelector('#pulse.live')");
+    // A user presses every new button at once, again and again.
     browser.evaluate(
         "pressed = 0; new MutationObserver(() => { const button = document.querySelector('#asked button[value=approve]');
          if (button) { pressed += 1; button.click(); } }).observe(document.getElementById('asked'), { childList: true, subtree: true }); 0",
     );
     home.write("ask", "");
     running.wait_for_approval("touch first");
-    browser
-        .until("pressed > 0 && document.querySelector('#asked button[value=approve]:not([aria-disabled])')");
-    assert_eq!(codex_waits(&home), 1, "nothing was decided");
-    browser.assert_calm();
+    browser.wait_until(
+        "pressed > 0 && document.querySelector('#asked button[value=approve]:not([aria-disabled])')",
+    );
+    assert_eq!(pending_decisions(&home), 1, "nothing was decided");
+    browser.assert_no_page_errors();
     browser.click("#asked button[value=deny]");
-    browser.loaded();
+    browser.wait_until_loaded();
     running.wait_for("by Person");
     running.wait_for_approval("touch second");
 
-    // The same without script, where the hub alone says no.
-    browser.scripts(false);
+    // The same without script, where the hub alone rejects.
+    browser.enable_scripts(false);
     browser.open(&hub.url("/codex/t-1"));
-    browser.until("document.querySelector('#asked').innerText.includes('touch second')");
+    browser.wait_until("document.querySelector('#asked').innerText.includes('touch second')");
     let now = "Date.now() + 60000";
     browser.evaluate(&format!("document.querySelector('#asked [name=made]').value = {now}"));
     browser.click("#asked button[value=approve]");
-    browser.loaded();
+    browser.wait_until_loaded();
     let fault = browser.evaluate("document.querySelector('#main .error').innerText");
     assert!(fault.as_str().unwrap().contains("was ignored"), "{fault}");
-    assert_eq!(codex_waits(&home), 1);
+    assert_eq!(pending_decisions(&home), 1);
     browser.evaluate("document.querySelector('#asked [name=made]').value = 0");
     browser.click("#asked button[value=approve]");
-    browser.loaded();
+    browser.wait_until_loaded();
     running.wait_for("by Person");
     let third = running.wait_for_approval("touch third");
     assert!(codex(&home, &["deny", &third]).status.success(), "{third}");
     let (text, _) = running.end();
-    let said: Vec<&str> = said(&text).into_iter().filter(|line| line.contains("'decision'")).collect();
-    assert_eq!(said.len(), 3, "{text}");
-    for (line, word) in said.iter().zip(["first", "second", "third"]) {
+    let output: Vec<&str> =
+        output_lines(&text).into_iter().filter(|line| line.contains("'decision'")).collect();
+    assert_eq!(output.len(), 3, "{text}");
+    for (line, word) in output.iter().zip(["first", "second", "third"]) {
         assert!(line.starts_with(word), "{line}");
         assert_eq!(line.contains("'decision':'accept'"), word == "second", "{line}");
     }
 }
 
-/// How many decisions Codex waits for.
-fn codex_waits(home: &Home) -> usize {
+/// The number of decisions that Codex waits for.
+fn pending_decisions(home: &Home) -> usize {
     let approvals = codex(home, &["approvals", "--json"]).stdout;
     let approvals: Value = serde_json::from_str(&approvals).unwrap_or_default();
     approvals["approvals"].as_array().map_or(0, Vec::len)
@@ -263,7 +269,7 @@ fn codex_waits(home: &Home) -> usize {
 
 #[test]
 fn a_codex_0_169_session_works_in_the_browser() {
-    story(&Version {
+    run_story(&Version {
         package: "@openai/codex",
         backend: "auto",
         steers: true,
@@ -273,10 +279,10 @@ fn a_codex_0_169_session_works_in_the_browser() {
 
 #[test]
 fn a_codex_0_153_session_works_in_the_browser() {
-    story(&Version { package: "codex-0-153", backend: "auto", steers: true, picture: None });
+    run_story(&Version { package: "codex-0-153", backend: "auto", steers: true, picture: None });
 }
 
 #[test]
 fn a_codex_0_92_session_works_in_the_browser() {
-    story(&Version { package: "codex-0-92", backend: "auto", steers: false, picture: None });
+    run_story(&Version { package: "codex-0-92", backend: "auto", steers: false, picture: None });
 }

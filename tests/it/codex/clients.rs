@@ -1,20 +1,21 @@
-//! Clients of the hub's tools: what they are told while a turn runs, what they take back, and what outlives them.
+//! Clients of the hub's tools: their progress notifications, their cancellations, and what outlives them.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::faults::app_server;
-use super::pages::{ASK, ask, between};
+use super::pages::{APPROVAL_REQUEST, ask, between};
 use super::{codex, install, processes_of};
 use crate::support::serving::Serving;
-use crate::support::{DEADLINE, Home, Peer, TRACEPARENT, modern_meta, traced_meta};
+use crate::support::{DEADLINE, Home, Peer, TRACEPARENT, stateless_meta, traced_meta, wait_for};
 
 /// A turn with a command that ends when a file is there or when it is interrupted, which is request 4.
-const SLOW: &str = r#"line '{"method":"item/started","params":{"threadId":"t-1","item":{"type":"commandExecution","id":"c-1","command":"sleep 1000"}}}'
+const ENDLESS_COMMAND: &str = r#"line '{"method":"item/started","params":{"threadId":"t-1","item":{"type":"commandExecution","id":"c-1","command":"sleep 1000"}}}'
 read -r interrupt; line '{"id":4,"result":{}}'
 line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","status":"interrupted"}}}'"#;
-const WAIT: &str = r#"while ! test -e "$HOME/go"; do sleep 0.05; done; say done; done_; cat > "$HOME/rest""#;
+const WAIT_FOR_GO: &str =
+    r#"while ! test -e "$HOME/go"; do sleep 0.05; done; say done; done_; cat > "$HOME/rest""#;
 
 fn client(home: &Home, revision: &str) -> Peer {
     let mut peer = Peer::start(&mut home.adjutant(["connect", "codex"]));
@@ -22,13 +23,13 @@ fn client(home: &Home, revision: &str) -> Peer {
     peer
 }
 
-fn start(peer: &mut Peer, id: u64, name: &str, arguments: Value) {
+fn send_call(peer: &mut Peer, id: u64, name: &str, arguments: Value) {
     let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": "p"}});
     peer.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
 }
 
-/// Reads until something is told.
-fn until(peer: &Peer, wanted: impl Fn(&Value) -> bool) -> Value {
+/// Reads until a message matches.
+fn receive_until(peer: &Peer, wanted: impl Fn(&Value) -> bool) -> Value {
     loop {
         let message = peer.receive();
         if wanted(&message) {
@@ -41,24 +42,15 @@ fn is_event(message: &Value, kind: &str) -> bool {
     message["method"] == "codex/event" && message["params"]["msg"]["type"] == kind
 }
 
-/// Waits until something is so.
-fn eventually(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + DEADLINE;
-    while !is_so() {
-        assert!(Instant::now() < end, "never: {what}");
-        std::thread::park_timeout(Duration::from_millis(20));
-    }
-}
-
-/// What the thread's page shows: a person's programs may not be children of an agent, and this test is one.
-fn page(hub: &Serving) -> String {
+/// The thread's page: a user's program may not be a child of an agent, and this test is an agent.
+fn thread_page(hub: &Serving) -> String {
     ask(hub, "GET", "/codex/t-1", "").text
 }
 
-/// Waits for what Codex asks, and allows it on the thread's page.
-fn approve(hub: &Serving) {
-    eventually("an approval", || page(hub).contains("name=\"approval\""));
-    let page = page(hub);
+/// Waits for the approval, and accepts it on the thread's page.
+fn approve_on_page(hub: &Serving) {
+    wait_for("an approval", || thread_page(hub).contains("name=\"approval\"").then_some(()));
+    let page = thread_page(hub);
     let token = between(&page, "name=\"csrf\" value=\"", "\"");
     let approval = between(&page, "name=\"approval\" value=\"", "\"");
     let form = format!("csrf={token}&approval={approval}&act=approve");
@@ -74,51 +66,53 @@ fn hub_with(turn: &str) -> (Home, Serving) {
 
 #[test]
 fn a_client_gets_progress_and_cancels_its_turn() {
-    let (home, hub) = hub_with(SLOW);
+    let (home, hub) = hub_with(ENDLESS_COMMAND);
     let mut peer = client(&home, "2025-06-18");
-    start(&mut peer, 1, "codex", json!({"prompt": "be slow"}));
-    let told = until(&peer, |message| {
+    send_call(&mut peer, 1, "codex", json!({"prompt": "be slow"}));
+    let notified = receive_until(&peer, |message| {
         message["method"] == "notifications/progress" && message["params"]["message"] == "runs sleep 1000"
     });
-    assert_eq!(told["params"]["progressToken"], "p");
+    assert_eq!(notified["params"]["progressToken"], "p");
     peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
-    eventually("the turn was interrupted", || page(&hub).contains("last turn interrupted"));
+    wait_for("the turn was interrupted", || {
+        thread_page(&hub).contains("last turn interrupted").then_some(())
+    });
     peer.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
-    let answer = until(&peer, |message| message.get("id").is_some());
+    let answer = receive_until(&peer, |message| message.get("id").is_some());
     assert_eq!(answer["id"], 2, "what was cancelled has no answer: {answer}");
 }
 
 #[test]
 fn a_cancelled_reply_in_the_queue_leaves_the_running_turn_alone() {
-    let (home, _hub) = hub_with(WAIT);
+    let (home, _hub) = hub_with(WAIT_FOR_GO);
     let mut peer = client(&home, "2025-06-18");
-    start(&mut peer, 1, "codex", json!({"prompt": "first"}));
-    until(&peer, |message| is_event(message, "task_started"));
-    start(&mut peer, 2, "codex-reply", json!({"threadId": "t-1", "prompt": "second"}));
+    send_call(&mut peer, 1, "codex", json!({"prompt": "first"}));
+    receive_until(&peer, |message| is_event(message, "task_started"));
+    send_call(&mut peer, 2, "codex-reply", json!({"threadId": "t-1", "prompt": "second"}));
     let waits = |message: &Value| {
         message["params"]["message"].as_str().is_some_and(|line| line.starts_with("waits for the end of"))
     };
-    until(&peer, waits);
+    receive_until(&peer, waits);
     peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}));
-    start(&mut peer, 3, "codex-reply", json!({"threadId": "t-1", "prompt": "third"}));
-    until(&peer, waits);
+    send_call(&mut peer, 3, "codex-reply", json!({"threadId": "t-1", "prompt": "third"}));
+    receive_until(&peer, waits);
     home.write("go", "");
-    let answer = until(&peer, |message| message.get("id").is_some());
+    let answer = receive_until(&peer, |message| message.get("id").is_some());
     assert_eq!(
         (&answer["id"], &answer["result"]["structuredContent"]["content"]),
         (&json!(1), &json!("done"))
     );
     let rest = || std::fs::read_to_string(home.path().join("rest")).unwrap_or_default();
-    eventually("the third prompt", || rest().contains("third"));
+    wait_for("the third prompt", || rest().contains("third").then_some(()));
     assert!(!rest().contains("second"), "{}", rest());
 }
 
 #[test]
 fn a_client_with_the_tasks_extension_gets_a_protocol_task_for_a_turn() {
-    let mut meta = modern_meta();
+    let mut meta = stateless_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] =
         json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
-    for (turn, interrupts) in [(ASK, false), (SLOW, true)] {
+    for (turn, interrupts) in [(APPROVAL_REQUEST, false), (ENDLESS_COMMAND, true)] {
         let (home, hub) = hub_with(turn);
         let mut peer = Peer::start(&mut home.adjutant(["connect", "codex"]));
         let params = json!({"name": "codex", "arguments": {"prompt": "please"}, "_meta": meta});
@@ -137,7 +131,7 @@ fn a_client_with_the_tasks_extension_gets_a_protocol_task_for_a_turn() {
             peer.call(3, "tasks/cancel", about.clone());
             "cancelled"
         } else {
-            approve(&hub);
+            approve_on_page(&hub);
             "completed"
         };
         let end = Instant::now() + DEADLINE;
@@ -149,9 +143,9 @@ fn a_client_with_the_tasks_extension_gets_a_protocol_task_for_a_turn() {
         };
         assert_eq!(done["status"], wanted, "{done}");
         if !interrupts {
-            let said = &done["result"]["structuredContent"];
+            let text = &done["result"]["structuredContent"];
             assert_eq!(
-                said,
+                text,
                 &json!({"threadId": "t-1", "content": "{'id':0,'result':{'decision':'accept'}}"})
             );
         }
@@ -160,7 +154,7 @@ fn a_client_with_the_tasks_extension_gets_a_protocol_task_for_a_turn() {
     }
 }
 
-/// Asks until a task is as `wanted` says, and returns it.
+/// Polls a task until its status matches, and returns it.
 fn task_until(peer: &mut Peer, about: &Value, wanted: &str) -> Value {
     let end = Instant::now() + DEADLINE;
     loop {
@@ -172,14 +166,14 @@ fn task_until(peer: &mut Peer, about: &Value, wanted: &str) -> Value {
     }
 }
 
-/// A task outlives its hub: one that had ended keeps its answer; one that ran has failed, and says how to go on.
+/// A task outlives its hub: a completed one keeps its answer; a running one has failed, and says how to continue.
 #[test]
 fn the_protocol_task_of_a_turn_outlives_a_killed_or_stopped_hub() {
-    let mut meta = modern_meta();
+    let mut meta = stateless_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] =
         json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     for kills in [true, false] {
-        let (home, mut hub) = hub_with(WAIT);
+        let (home, mut hub) = hub_with(WAIT_FOR_GO);
         let mut peer = Peer::start(&mut home.adjutant(["connect", "codex"]));
         let mut begin = |id: u64, name: &str, arguments: Value| {
             let params = json!({"name": name, "arguments": arguments, "_meta": meta});
@@ -202,20 +196,20 @@ fn the_protocol_task_of_a_turn_outlives_a_killed_or_stopped_hub() {
         let _hub = Serving::open_hub(&home);
         let mut peer = Peer::start(&mut home.adjutant(["connect", "codex"]));
         let kept = task_until(&mut peer, &first, "completed");
-        let said = &kept["result"]["structuredContent"];
-        assert_eq!(said, &json!({"threadId": "t-1", "content": "done"}), "{kept}");
+        let text = &kept["result"]["structuredContent"];
+        assert_eq!(text, &json!({"threadId": "t-1", "content": "done"}), "{kept}");
         let failed = task_until(&mut peer, &second, "failed");
         assert_eq!(failed["statusMessage"], "the hub stopped before its end; thread t-1");
-        let told = failed["error"]["message"].as_str().unwrap();
-        assert!(told.contains("call codex-reply with threadId t-1"), "{failed}");
+        let answer = failed["error"]["message"].as_str().unwrap();
+        assert!(answer.contains("call codex-reply with threadId t-1"), "{failed}");
         assert_eq!(failed["error"]["code"], -32603);
-        // To cancel what is over is no fault, and changes nothing.
+        // Cancelling a completed task is not an error, and changes nothing.
         assert_eq!(peer.call(6, "tasks/cancel", second.clone())["result"]["resultType"], "complete");
         task_until(&mut peer, &second, "failed");
     }
 }
 
-/// Each turn says which trace it belongs to, also one that waited for another's end; one of no trace says none.
+/// Each turn has the trace of its call, also after it was queued; a call without a trace gives none.
 #[test]
 fn a_turn_has_the_trace_context_of_its_call() {
     let turns = r#"while ! test -e "$HOME/go"; do sleep 0.05; done; say "$(printf '%s' "$thread" | tr '"' "'")"; done_
@@ -233,22 +227,22 @@ done"#;
     let mut other = traced_meta();
     other["traceparent"] = json!(TRACEPARENT.replace("4bf9", "aaaa"));
     send(&mut peer, 1, call("codex", json!({"prompt": "first"}), traced_meta()));
-    until(&peer, |message| is_event(message, "task_started"));
+    receive_until(&peer, |message| is_event(message, "task_started"));
     for (id, meta) in [(2, other), (3, json!({}))] {
         send(&mut peer, id, call("codex-reply", json!({"threadId": "t-1", "prompt": "more"}), meta));
     }
     home.write("go", "");
-    // Which of the two that wait comes first is nobody's promise.
-    let mut said: Vec<(u64, String)> = (0..3)
+    // The order of the two queued turns is not defined.
+    let mut text: Vec<(u64, String)> = (0..3)
         .map(|_| {
-            let answer = until(&peer, |message| message.get("id").is_some());
+            let answer = receive_until(&peer, |message| message.get("id").is_some());
             let content = answer["result"]["structuredContent"]["content"].as_str().unwrap();
             (answer["id"].as_u64().unwrap(), content.to_owned())
         })
         .collect();
-    said.sort();
+    text.sort();
     let trace = format!("'trace':{{'traceparent':'{TRACEPARENT}','tracestate':'vendor=1'}}");
-    let [(_, first), (_, second), (_, third)] = &said[..] else { panic!("{said:?}") };
+    let [(_, first), (_, second), (_, third)] = &text[..] else { panic!("{text:?}") };
     assert!(first.contains("thread/start") && first.contains(&trace), "{first}");
     assert!(second.contains("turn/start") && second.contains("'traceparent':'00-aaaa"), "{second}");
     assert!(third.contains("turn/start") && !third.contains("trace"), "{third}");
@@ -256,41 +250,41 @@ done"#;
 
 #[test]
 fn an_approval_outlives_the_client_that_began_the_turn() {
-    let (home, hub) = hub_with(ASK);
+    let (home, hub) = hub_with(APPROVAL_REQUEST);
     let mut peer = client(&home, "2025-06-18");
-    start(&mut peer, 1, "codex", json!({"prompt": "please"}));
-    until(&peer, |message| is_event(message, "exec_approval_request"));
+    send_call(&mut peer, 1, "codex", json!({"prompt": "please"}));
+    receive_until(&peer, |message| is_event(message, "exec_approval_request"));
     peer.finish();
-    approve(&hub);
-    eventually("the turn has ended", || page(&hub).contains("last turn completed"));
-    assert!(page(&hub).contains("accept"), "{}", page(&hub));
+    approve_on_page(&hub);
+    wait_for("the turn has ended", || thread_page(&hub).contains("last turn completed").then_some(()));
+    assert!(thread_page(&hub).contains("accept"), "{}", thread_page(&hub));
 }
 
 #[test]
 fn mcp_codex_ends_with_its_client_during_an_approval() {
     let home = Home::new();
-    install(&home, &app_server(ASK), "auto");
+    install(&home, &app_server(APPROVAL_REQUEST), "auto");
     let mut peer = Peer::start(&mut home.adjutant(["mcp", "codex"]));
     peer.initialize("2024-11-05");
-    start(&mut peer, 1, "codex", json!({"prompt": "please"}));
-    let asked = until(&peer, |message| message["method"] == "elicitation/create");
+    send_call(&mut peer, 1, "codex", json!({"prompt": "please"}));
+    let asked = receive_until(&peer, |message| message["method"] == "elicitation/create");
     assert_eq!(asked["params"]["codex_command"], json!(["touch made.txt"]), "{asked}");
     let (status, stderr) = peer.finish();
     assert!(status.success(), "{stderr}");
-    eventually("nothing is left", || processes_of(home.path()).is_empty());
+    wait_for("nothing is left", || processes_of(home.path()).is_empty().then_some(()));
 }
 
 #[test]
 fn an_unanswered_approval_is_denied_after_its_timeout() {
     let home = Home::new();
-    install(&home, &app_server(ASK), "auto");
+    install(&home, &app_server(APPROVAL_REQUEST), "auto");
     let config = std::fs::read_to_string(home.path().join(".adjutant/config.toml")).unwrap();
     home.write(".adjutant/config.toml", config + "approval_timeout_seconds = 1\n");
     let _hub = Serving::socket_hub(&home);
     let run = codex(&home, &["please"]);
     assert!(run.status.success(), "{run}");
-    let said = super::said(&run.stdout);
-    assert_eq!(said.last(), Some(&"{'id':0,'result':{'decision':'decline'}}"), "{run}");
+    let output = super::output_lines(&run.stdout);
+    assert_eq!(output.last(), Some(&"{'id':0,'result':{'decision':'decline'}}"), "{run}");
     assert!(run.stdout.contains("by Timeout"), "{run}");
     assert!(codex(&home, &["approvals"]).stderr.contains("Codex has no pending approvals"));
 }

@@ -1,14 +1,14 @@
 //! A client that was written for `codex mcp-server`, unchanged, with `adjutant mcp codex` in its place and the real
-//! 0.169.0 behind it, which has no such command any more.
+//! 0.169.0, which no longer has that command.
 
 use serde_json::{Value, json};
 
-use super::versions::{configure, installed};
-use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real_clients::without;
+use super::versions::{configure, install_package};
+use crate::support::model::{FINAL_TEXT, Model, Script};
+use crate::support::real_clients::is_excluded;
 use crate::support::{Home, Peer};
 
-/// What such a client does: it starts the server, calls a tool, keeps the events and answers approvals by `decision`.
+/// Such a client: it starts the server, calls a tool, keeps the events and answers approvals by `decision`.
 struct Client {
     peer: Peer,
     next: u64,
@@ -58,7 +58,7 @@ impl Client {
     }
 
     /// The types of the events of a turn, in order.
-    fn types(&mut self) -> Vec<String> {
+    fn event_types(&mut self) -> Vec<String> {
         let events = std::mem::take(&mut self.events);
         events.iter().map(|event| event["msg"]["type"].as_str().unwrap().to_owned()).collect()
     }
@@ -66,11 +66,11 @@ impl Client {
 
 #[test]
 fn a_client_of_codex_mcp_server_works_unchanged() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let home = Home::new();
-    installed(&home, "@openai/codex", "auto");
+    install_package(&home, "@openai/codex", "auto");
     let model = Model::start(Script::Escalated("touch made.txt".to_owned()));
     configure(&home, &model);
     let mut client = Client::start(&home);
@@ -83,13 +83,13 @@ fn a_client_of_codex_mcp_server_works_unchanged() {
 
     let start = json!({"prompt": "touch it", "approval-policy": "on-request", "sandbox": "read-only"});
     let denied = client.call("codex", start.clone(), &json!({"denied": {"rejection": "not today"}}));
-    assert_eq!(denied["structuredContent"]["content"], LAST_WORD, "{denied}");
+    assert_eq!(denied["structuredContent"]["content"], FINAL_TEXT, "{denied}");
     assert!(!home.path().join("work/made.txt").exists());
     let asked = &client.asked[0];
     assert_eq!(asked["codex_elicitation"], "exec-approval", "{asked}");
     assert!(asked["codex_command"][0].as_str().unwrap().contains("touch made.txt"), "{asked}");
     assert_eq!(asked["codex_cwd"], home.path().join("work").to_str().unwrap(), "{asked}");
-    let types = client.types();
+    let types = client.event_types();
     let order = [
         "session_configured",
         "task_started",
@@ -106,16 +106,16 @@ fn a_client_of_codex_mcp_server_works_unchanged() {
 
     let approved = client.call("codex", start, &json!("approved"));
     let thread = approved["structuredContent"]["threadId"].as_str().unwrap().to_owned();
-    assert_eq!(approved["content"], json!([{"type": "text", "text": LAST_WORD}]), "{approved}");
+    assert_eq!(approved["content"], json!([{"type": "text", "text": FINAL_TEXT}]), "{approved}");
     assert!(approved.get("isError").is_none(), "{approved}");
     assert!(home.path().join("work/made.txt").exists());
-    client.types();
+    client.event_types();
 
     for name in ["threadId", "conversationId"] {
         let reply =
             client.call("codex-reply", json!({name: thread, "prompt": "and again"}), &json!("denied"));
-        assert_eq!(reply["structuredContent"], json!({"threadId": thread, "content": LAST_WORD}), "{reply}");
-        assert!(client.types().contains(&"agent_message".to_owned()));
+        assert_eq!(reply["structuredContent"], json!({"threadId": thread, "content": FINAL_TEXT}), "{reply}");
+        assert!(client.event_types().contains(&"agent_message".to_owned()));
     }
     let unknown = client.call("codex-reply", json!({"threadId": "nope", "prompt": "x"}), &json!("denied"));
     assert_eq!(unknown["isError"], true);
@@ -127,7 +127,7 @@ fn a_client_of_codex_mcp_server_works_unchanged() {
     assert_eq!(refused["isError"], true, "{refused}");
     assert!(refused["content"][0]["text"].as_str().unwrap().contains("401 Unauthorized"), "{refused}");
     assert!(refused["structuredContent"]["threadId"].is_string(), "{refused}");
-    assert_eq!(client.types().last().unwrap(), "error");
+    assert_eq!(client.event_types().last().unwrap(), "error");
 }
 
 impl Client {

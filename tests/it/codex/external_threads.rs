@@ -1,16 +1,16 @@
-//! Threads that were begun without this program, by Codex itself.
+//! Threads that Codex itself began, without this program.
 
 use serde_json::Value;
 
 use super::faults::app_server;
-use super::versions::{configure, installed};
-use super::{codex, install, said, threads};
+use super::versions::{configure, install_package};
+use super::{codex, install, output_lines, threads};
 use crate::support::Home;
-use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real_clients::{RUN_DEADLINE, run, without};
+use crate::support::model::{FINAL_TEXT, Model, Script};
+use crate::support::real_clients::{RUN_DEADLINE, is_excluded, run};
 use crate::support::serving::Serving;
 
-fn elsewhere(home: &Home) -> Vec<Value> {
+fn external_threads(home: &Home) -> Vec<Value> {
     let listed = codex(home, &["list", "--external", "--json"]);
     assert!(listed.status.success(), "{listed}");
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
@@ -19,12 +19,12 @@ fn elsewhere(home: &Home) -> Vec<Value> {
 
 #[test]
 fn a_thread_that_codex_began_is_listed_and_resumed() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     for package in ["@openai/codex", "codex-0-153", "codex-0-92"] {
         let home = Home::new();
-        installed(&home, package, "app-server");
+        install_package(&home, package, "app-server");
         let model = Model::start(Script::Answer);
         configure(&home, &model);
         let mut command = home.client(&home.path().join("bin/codex"));
@@ -33,7 +33,7 @@ fn a_thread_that_codex_began_is_listed_and_resumed() {
         assert!(begun.status.success(), "{package}: {begun}");
 
         let _hub = Serving::socket_hub(&home);
-        let found = elsewhere(&home);
+        let found = external_threads(&home);
         assert_eq!(found.len(), 1, "{package}: {found:?}");
         assert_eq!(
             (&found[0]["title"], &found[0]["source"]),
@@ -44,17 +44,17 @@ fn a_thread_that_codex_began_is_listed_and_resumed() {
 
         let thread = found[0]["thread"].as_str().unwrap();
         let reply = codex(&home, &["--thread", thread, "and the moon"]);
-        assert_eq!(said(&reply.stdout), [LAST_WORD], "{package}: {reply}");
+        assert_eq!(output_lines(&reply.stdout), [FINAL_TEXT], "{package}: {reply}");
         let last = model.requests().pop().unwrap()["input"].to_string();
         assert!(last.contains("the tables of tides") && last.contains("and the moon"), "{package}: {last}");
 
-        // It is known here from now on, and stands in the folder in which it was begun.
-        assert_eq!(elsewhere(&home), [] as [Value; 0]);
+        // The hub knows it from now on, with the folder in which it was begun.
+        assert_eq!(external_threads(&home), [] as [Value; 0]);
         let known = &threads(&home)[0];
         let work = home.path().join("work");
         assert_eq!((&known["thread"], &known["cwd"]), (&found[0]["thread"], &work.to_str().unwrap().into()));
 
-        // One that Codex does not have is refused in its words, and nothing of it is kept.
+        // A thread that Codex does not have is rejected with its message, and nothing is stored.
         let none = "01a1fb15-c637-7223-9d66-12abb257a85a";
         let refused = codex(&home, &["--thread", none, "hello"]);
         assert_eq!(refused.status.code(), Some(1), "{package}: {refused}");
@@ -69,10 +69,10 @@ fn a_thread_list_that_codex_cannot_give_has_a_reason() {
     let home = Home::new();
     install(&home, "#!/bin/sh\necho codex-cli 0.153.4\n", "mcp-server");
     let hub = Serving::socket_hub(&home);
-    let told = codex(&home, &["list", "--external"]);
+    let output = codex(&home, &["list", "--external"]);
     drop(hub);
-    assert!(told.stderr.starts_with("error: codex mcp-server does not list threads\nhint: "), "{told}");
-    // The program is another one: an app-server that knows nothing of threads, then one that dies.
+    assert!(output.stderr.starts_with("error: codex mcp-server does not list threads\nhint: "), "{output}");
+    // Other programs: an app-server without thread lists, then one that dies.
     for (answer, reason) in [
         (
             r#"line '{"id":2,"error":{"code":-32600,"message":"unknown variant `thread/list`"}}'"#,
@@ -83,9 +83,9 @@ fn a_thread_list_that_codex_cannot_give_has_a_reason() {
         let hello = app_server("").split("read -r thread").next().unwrap().to_owned();
         install(&home, &format!("{hello}read -r list; {answer}\ncat > /dev/null\n"), "app-server");
         let _hub = Serving::socket_hub(&home);
-        let told = codex(&home, &["list", "--external"]);
-        assert_eq!(told.status.code(), Some(1), "{told}");
-        assert!(told.stderr.starts_with("error: codex did not list its threads: "), "{told}");
-        assert!(told.stderr.contains(reason), "{told}");
+        let output = codex(&home, &["list", "--external"]);
+        assert_eq!(output.status.code(), Some(1), "{output}");
+        assert!(output.stderr.starts_with("error: codex did not list its threads: "), "{output}");
+        assert!(output.stderr.contains(reason), "{output}");
     }
 }

@@ -1,9 +1,9 @@
-//! A Codex that misbehaves: a script in its place.
+//! A misbehaving Codex: a script in its place.
 
 use serde_json::json;
 
-use super::{Running, codex, install, processes_of, said, threads};
-use crate::questions::user_acts::Person;
+use super::{RunningCommand, codex, install, output_lines, processes_of, threads};
+use crate::questions::user_acts::User;
 use crate::support::serving::Serving;
 use crate::support::{Home, Peer};
 
@@ -27,8 +27,8 @@ cat > /dev/null
     )
 }
 
-/// A turn that asks for a command, says what was decided, and ends.
-pub(super) const ASKS: &str = r#"
+/// A turn that asks for a command, prints the decision, and ends.
+pub(super) const APPROVAL_TURN: &str = r#"
 line '{"id":"q","method":"item/commandExecution/requestApproval","params":{"threadId":"t-1","turnId":"u-1","itemId":"i","command":"rm -rf build","cwd":"/"}}'
 read -r decided; say "$(printf '%s' "$decided" | tr '"' "'")"; done_"#;
 
@@ -47,7 +47,7 @@ fn twenty_thousand_events_arrive_in_order_before_the_answer() {
     let counted: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("[mcp count]")).collect();
     let expected: Vec<String> = (1..=20_000).map(|n| format!("[mcp count] {{\"n\":{n}}}")).collect();
     assert_eq!(counted, expected);
-    assert_eq!(said(&run.stdout), ["done"]);
+    assert_eq!(output_lines(&run.stdout), ["done"]);
     assert!(run.status.success());
 }
 
@@ -62,7 +62,7 @@ say2; done_"#,
     );
     let run = codex(&home, &["misbehave"]);
     assert!(run.status.success(), "{run}");
-    let lines = said(&run.stdout);
+    let lines = output_lines(&run.stdout);
     assert!(lines[0].starts_with("[warning] a line of Codex cannot be read: "), "{run}");
     assert!(lines[1].contains("the request 77, which nobody sent"), "{run}");
     assert_eq!(lines[2], "[warning] a line of Codex with 17825792 bytes was left out");
@@ -84,7 +84,7 @@ fn a_crash_of_codex_fails_the_turn_with_its_last_output() {
     assert_eq!((&thread["state"], &thread["last_end"]), (&"closed".into(), &"failed".into()));
 }
 
-/// A turn with a command that does not end, which is interrupted.
+/// A turn with an endless command, which is interrupted.
 const INTERRUPTED: &str = r#"line '{"method":"item/started","params":{"threadId":"t-1","turnId":"u-1","item":{"type":"commandExecution","id":"c-1","command":"sleep 1000","cwd":"/work","status":"inProgress"}}}'
 read -r interrupt; line '{"id":4,"result":{}}'
 line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","status":"interrupted"}}}'"#;
@@ -103,7 +103,7 @@ line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","
         let home = Home::new();
         install(&home, &app_server(turn), "auto");
         let mut hub = Serving::open_hub(&home);
-        let mut running = Running::start(&home, &["please"]);
+        let mut running = RunningCommand::start(&home, &["please"]);
         if turn == INTERRUPTED {
             running.wait_for("item/started");
             running.interrupt();
@@ -112,14 +112,14 @@ line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","
         for _ in 0..2 {
             let page = hub.page("/codex/t-1");
             let items: Vec<&str> = page.split("<li data-kind=").skip(1).collect();
-            let told: Vec<&&str> = items.iter().filter(|item| item.starts_with("\"error\"")).collect();
-            assert_eq!(told.len(), faults.len(), "each is told once: {page}");
+            let answer: Vec<&&str> = items.iter().filter(|item| item.starts_with("\"error\"")).collect();
+            assert_eq!(answer.len(), faults.len(), "each is shown once: {page}");
             for fault in faults {
-                assert!(told.iter().any(|item| item.contains(fault)), "no `{fault}` in {told:?}");
+                assert!(answer.iter().any(|item| item.contains(fault)), "no `{fault}` in {answer:?}");
             }
             let left = items.iter().any(|item| item.contains("sleep 1000") && item.contains("state failed"));
             assert_eq!(left, turn == INTERRUPTED, "what was being done is there, undone: {page}");
-            // Another hub knows it from the store alone.
+            // Another hub reads it from the store.
             hub.kill();
             hub = Serving::open_hub(&home);
         }
@@ -128,7 +128,8 @@ line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","
     }
 }
 
-/// The next hub ends what the killed one left, whoever looks first, and says so where the transcript breaks off.
+/// The next hub ends the turn of the killed one, at the first look from any interface, and the transcript says where it
+/// breaks off.
 #[test]
 fn a_transcript_shows_where_a_killed_hub_cut_off_its_turn() {
     let home = Home::new();
@@ -137,9 +138,9 @@ line '{"method":"item/completed","params":{"threadId":"t-1","turnId":"u-1","item
 done_; else say half; cat > /dev/null; fi"#;
     install(&home, &app_server(turn), "auto");
     let mut hub = Serving::open_hub(&home);
-    let mut running = Running::start(&home, &["please"]);
+    let mut running = RunningCommand::start(&home, &["please"]);
     running.wait_for("half");
-    // Whoever asks for the page gets what is on disk.
+    // The page shows the state on disk.
     assert!(hub.page("/codex/t-1").contains("half"));
     hub.kill();
     running.end();
@@ -151,7 +152,7 @@ done_; else say half; cat > /dev/null; fi"#;
     assert!(why.starts_with("the hub ended during this turn"), "{thread}");
     home.write("work/left", "");
     let reply = codex(&home, &["--thread", "t-1", "go on"]);
-    assert_eq!(said(&reply.stdout), ["more"], "{reply}");
+    assert_eq!(output_lines(&reply.stdout), ["more"], "{reply}");
     let shown = codex(&home, &["show", "t-1"]).stdout;
     let items: Vec<&str> = shown.split("\n\n").skip(1).map(str::trim_end).collect();
     let cut = format!("error  the turn was cut off: {why}");
@@ -207,31 +208,31 @@ fn a_codex_that_is_too_old_is_rejected_with_its_version() {
 
 #[test]
 fn an_unreachable_model_server_is_reported_and_the_turn_can_be_interrupted() {
-    if crate::support::real_clients::without("npm") {
+    if crate::support::real_clients::is_excluded("npm") {
         return;
     }
     let home = Home::new();
-    super::versions::installed(&home, "@openai/codex", "auto");
-    // The near end of a connection: nobody listens there, and while it is open nobody else is given the port, as another
-    // test's server would be if it were only closed. Codex waits for the network as long as it is let.
+    super::versions::install_package(&home, "@openai/codex", "auto");
+    // A bound port without a listener: while this end is open no other test can get the port, which a closed one would
+    // allow. Codex waits for the network as long as it may.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let base = format!("http://{}/v1", taken.local_addr().unwrap());
     home.write(".codex/config.toml", crate::support::real_clients::codex_config(&base));
     let _hub = Serving::socket_hub(&home);
-    let mut running = Running::start(&home, &["hello", "--approval-policy", "never"]);
-    let told = running.wait_for("[mcp error]");
-    assert!(told.contains("Connection failed") || told.contains("error sending request"), "{told}");
+    let mut running = RunningCommand::start(&home, &["hello", "--approval-policy", "never"]);
+    let answer = running.wait_for("[mcp error]");
+    assert!(answer.contains("Connection failed") || answer.contains("error sending request"), "{answer}");
     running.interrupt();
     let (text, code) = running.end();
-    assert_eq!((said(&text), code), (vec!["[turn interrupted]"], Some(130)), "{text}");
+    assert_eq!((output_lines(&text), code), (vec!["[turn interrupted]"], Some(130)), "{text}");
     let thread = &threads(&home)[0];
     assert_eq!((&thread["state"], &thread["last_end"]), (&"idle".into(), &"interrupted".into()));
 }
 
 #[test]
 fn two_simultaneous_replies_become_consecutive_turns() {
-    // Each further turn says its own prompt; the first one waits until both have been handed in.
+    // Each further turn prints its prompt; the first one waits until both replies have been sent.
     let (home, _hub) = home_with(
         r#"say first; done_
 for id in 4 5; do
@@ -243,18 +244,18 @@ for id in 4 5; do
   line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-'$id'","status":"completed"}}}'
 done"#,
     );
-    assert_eq!(said(&codex(&home, &["begin"]).stdout), ["first"]);
-    let mut one = Running::start(&home, &["--thread", "t-1", "one"]);
+    assert_eq!(output_lines(&codex(&home, &["begin"]).stdout), ["first"]);
+    let mut one = RunningCommand::start(&home, &["--thread", "t-1", "one"]);
     one.wait_for("[mcp waits]");
-    let two = Running::start(&home, &["--thread", "t-1", "two"]);
+    let two = RunningCommand::start(&home, &["--thread", "t-1", "two"]);
     home.write("work/go", "");
     let (one, two) = (one.end(), two.end());
-    assert_eq!((said(&one.0).last(), one.1), (Some(&"one"), Some(0)), "{}", one.0);
-    assert_eq!((said(&two.0).last(), two.1), (Some(&"two"), Some(0)), "{}", two.0);
+    assert_eq!((output_lines(&one.0).last(), one.1), (Some(&"one"), Some(0)), "{}", one.0);
+    assert_eq!((output_lines(&two.0).last(), two.1), (Some(&"two"), Some(0)), "{}", two.0);
 }
 
-/// No process has the thread, and the first reply's takes its time: the second one waits for it instead of starting
-/// another, which the real Codex would refuse.
+/// No process has the thread, and the first reply starts one slowly: the second reply waits for it instead of starting
+/// another, which the real Codex would reject.
 #[test]
 fn two_simultaneous_replies_resume_a_thread_once() {
     let said_back = r#"say "$(printf '%s' "$turn" | sed 's/.*"text":"\([^"]*\)".*/\1/')"; done_
@@ -268,31 +269,31 @@ line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-4","
     install(&home, &app_server(said_back).replace("read -r thread; line", slow), "auto");
     let go = home.write("go", "");
     let mut hub = Serving::socket_hub(&home);
-    assert_eq!(said(&codex(&home, &["begin"]).stdout), ["begin"]);
+    assert_eq!(output_lines(&codex(&home, &["begin"]).stdout), ["begin"]);
     hub.kill();
     std::fs::remove_file(&go).unwrap();
     let _hub = Serving::socket_hub(&home);
     let started = || std::fs::read_to_string(home.path().join("started")).unwrap().lines().count();
-    let one = Running::start(&home, &["--thread", "t-1", "one"]);
+    let one = RunningCommand::start(&home, &["--thread", "t-1", "one"]);
     let end = std::time::Instant::now() + crate::support::DEADLINE;
     while started() < 2 {
         assert!(std::time::Instant::now() < end, "nothing took the thread up");
         std::thread::park_timeout(std::time::Duration::from_millis(10));
     }
-    let two = Running::start(&home, &["--thread", "t-1", "two"]);
-    // Whatever is asked behind it is answered behind it, as a rule; nothing here depends on that.
+    let two = RunningCommand::start(&home, &["--thread", "t-1", "two"]);
+    // Later requests are usually answered later; nothing here depends on that.
     assert_eq!(threads(&home).len(), 1);
     std::fs::write(&go, "").unwrap();
     let (one, two) = (one.end(), two.end());
-    assert_eq!((said(&one.0).last(), one.1), (Some(&"one"), Some(0)), "{}", one.0);
-    assert_eq!((said(&two.0).last(), two.1), (Some(&"two"), Some(0)), "{}", two.0);
+    assert_eq!((output_lines(&one.0).last(), one.1), (Some(&"one"), Some(0)), "{}", one.0);
+    assert_eq!((output_lines(&two.0).last(), two.1), (Some(&"two"), Some(0)), "{}", two.0);
     assert_eq!(started(), 2);
 }
 
 #[test]
 fn an_approval_outlives_the_terminal_that_showed_it() {
-    let (home, _hub) = home_with(ASKS);
-    let mut running = Running::start(&home, &["clean up"]);
+    let (home, _hub) = home_with(APPROVAL_TURN);
+    let mut running = RunningCommand::start(&home, &["clean up"]);
     let approval = running.wait_for_approval("rm -rf build");
     running.child.kill().unwrap();
     running.child.wait().unwrap();
@@ -305,7 +306,7 @@ fn an_approval_outlives_the_terminal_that_showed_it() {
         std::thread::park_timeout(std::time::Duration::from_millis(10));
     }
     assert!(codex(&home, &["approvals"]).stdout.is_empty());
-    // What was decided, and by whom, stands in the transcript.
+    // The transcript contains the decision and its channel.
     let shown = codex(&home, &["show", "t-1"]).stdout;
     assert!(shown.contains("rm -rf build in /\n[denied (by a user)]"), "{shown}");
 }
@@ -313,7 +314,7 @@ fn an_approval_outlives_the_terminal_that_showed_it() {
 #[test]
 fn a_client_that_disconnects_during_an_approval_ends_its_session_and_the_command_does_not_run() {
     let home = Home::new();
-    let asks = format!("{ASKS}\necho \"$decided\" > decided");
+    let asks = format!("{APPROVAL_TURN}\necho \"$decided\" > decided");
     install(&home, &app_server(&asks), "auto");
     let mut client = Peer::start(home.adjutant(["mcp", "codex"]).current_dir(home.path().join("work")));
     client.initialize("2024-11-05");
@@ -335,12 +336,12 @@ fn a_client_that_disconnects_during_an_approval_ends_its_session_and_the_command
 #[test]
 fn a_decision_in_the_inbox_applies_to_every_interface() {
     for (value, decided) in [("deny", "denied"), ("approve", "approved")] {
-        // The answer waits out its undo time of three seconds, and is decided all the same.
-        let (home, _hub) = home_with(ASKS);
-        let mut running = Running::start(&home, &["clean up"]);
+        // The answer waits for its undo window of three seconds, and is then decided.
+        let (home, _hub) = home_with(APPROVAL_TURN);
+        let mut running = RunningCommand::start(&home, &["clean up"]);
         let approval = running.wait_for_approval("rm -rf build");
-        let question = Person::waits_for(&home, "Codex wants to run a command");
-        Person::enter(&home).choose(&question, value);
+        let question = User::wait_for_question(&home, "Codex wants to run a command");
+        User::connect(&home).choose(&question, value);
         for act in ["approve", "deny"] {
             let late = codex(&home, &[act, &approval]);
             assert!(!late.status.success(), "{act} after {value}: {late}");
@@ -353,15 +354,15 @@ fn a_decision_in_the_inbox_applies_to_every_interface() {
 
 #[test]
 fn the_approval_of_a_codex_session_ends_with_its_hub() {
-    let (home, mut hub) = home_with(ASKS);
-    let mut running = Running::start(&home, &["clean up"]);
+    let (home, mut hub) = home_with(APPROVAL_TURN);
+    let mut running = RunningCommand::start(&home, &["clean up"]);
     running.wait_for_approval("rm -rf build");
-    Person::waits_for(&home, "Codex wants to run a command");
+    User::wait_for_question(&home, "Codex wants to run a command");
     hub.kill();
     let _hub = Serving::socket_hub(&home);
     let end = std::time::Instant::now() + crate::support::DEADLINE;
-    while !Person::pending(&home).is_empty() {
-        assert!(std::time::Instant::now() < end, "{:?}", Person::pending(&home));
+    while !User::pending(&home).is_empty() {
+        assert!(std::time::Instant::now() < end, "{:?}", User::pending(&home));
         std::thread::park_timeout(std::time::Duration::from_millis(10));
     }
 }

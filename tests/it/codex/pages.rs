@@ -1,14 +1,14 @@
-//! Threads in the browser's pages: what they show, and an approval answered on either of its two pages.
+//! Threads in the console: their pages, and an approval answered on either of its two pages.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use super::{Running, codex, faults, install, said};
+use super::{RunningCommand, codex, faults, install, output_lines};
 use crate::support::Home;
 use crate::support::serving::Serving;
 
-/// What Codex asks in these tests, with something that must not become markup.
-pub(super) const ASK: &str = r#"line '{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t-1","turnId":"u-1","itemId":"c-1","reason":"<b>May I?</b>","command":"touch made.txt","cwd":"/work"}}'
+/// The approval of these tests, with text that must not become markup.
+pub(super) const APPROVAL_REQUEST: &str = r#"line '{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t-1","turnId":"u-1","itemId":"c-1","reason":"<b>May I?</b>","command":"touch made.txt","cwd":"/work"}}'
 read -r answer; say "$(printf '%s' "$answer" | tr '"' "'")"; done_
 read -r turn2; line '{"id":4,"result":{"turn":{"id":"u-2"}}}'
 line '{"method":"turn/started","params":{"threadId":"t-1","turn":{"id":"u-2"}}}'
@@ -35,7 +35,7 @@ pub(super) fn ask(hub: &Serving, method: &str, path: &str, form: &str) -> Answer
     Answer { status: text.split(' ').nth(1).unwrap().parse().unwrap(), text }
 }
 
-/// What stands between two texts of a page.
+/// The text between two texts of a page.
 pub(super) fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
     let rest = page.split(before).nth(1).unwrap_or_else(|| panic!("no `{before}` in\n{page}"));
     rest.split(after).next().unwrap()
@@ -43,7 +43,7 @@ pub(super) fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
 
 fn home() -> (Home, Serving) {
     let home = Home::new();
-    install(&home, &faults::app_server(ASK), "auto");
+    install(&home, &faults::app_server(APPROVAL_REQUEST), "auto");
     let hub = Serving::open_hub(&home);
     (home, hub)
 }
@@ -51,7 +51,7 @@ fn home() -> (Home, Serving) {
 #[test]
 fn an_approval_is_answered_on_the_threads_page() {
     let (home, hub) = home();
-    let mut running = Running::start(&home, &["please"]);
+    let mut running = RunningCommand::start(&home, &["please"]);
     running.wait_for_approval("touch made.txt");
     let page = ask(&hub, "GET", "/codex/t-1", "");
     assert_eq!(page.status, 200);
@@ -64,10 +64,14 @@ fn an_approval_is_answered_on_the_threads_page() {
     assert_eq!(ask(&hub, "POST", "/codex/t-1", &form.replace(&token, "0")).status, 403);
     assert_eq!(ask(&hub, "POST", "/codex/t-1", &form).status, 303);
     let (text, code) = running.end();
-    assert_eq!(said(&text).last(), Some(&"{'id':0,'result':{'decision':'acceptForSession'}}"), "{text}");
+    assert_eq!(
+        output_lines(&text).last(),
+        Some(&"{'id':0,'result':{'decision':'acceptForSession'}}"),
+        "{text}"
+    );
     assert_eq!(code, Some(0));
-    let again = ask(&hub, "POST", "/codex/t-1", &form);
-    assert!(again.text.contains("nothing is asked by the name"), "{}", again.text);
+    let repeated = ask(&hub, "POST", "/codex/t-1", &form);
+    assert!(repeated.text.contains("nothing is asked by the name"), "{}", repeated.text);
 
     // A reply from the page, whose turn changes a file.
     assert_eq!(ask(&hub, "POST", "/codex/t-1", &format!("csrf={token}&act=reply&prompt=go+on")).status, 303);
@@ -85,7 +89,7 @@ fn an_approval_is_answered_on_the_threads_page() {
 #[test]
 fn an_approval_is_answered_among_the_questions() {
     let (home, hub) = home();
-    let mut running = Running::start(&home, &["please"]);
+    let mut running = RunningCommand::start(&home, &["please"]);
     running.wait_for_approval("touch made.txt");
     let end = std::time::Instant::now() + crate::support::DEADLINE;
     let list = loop {
@@ -104,7 +108,7 @@ fn an_approval_is_answered_among_the_questions() {
     let deny = page.split("type=\"radio\"").find(|option| option.contains("<span>Deny</span>")).unwrap();
     let (field, value) = (between(deny, "name=\"", "\""), between(deny, "value=\"", "\""));
     let form = format!("csrf={token}&made={made}&{field}={value}&note=not+today&act=answer");
-    // What comes the moment the page opens is not taken for an answer.
+    // A decision in the first moment of the page is rejected.
     loop {
         let answered = ask(&hub, "POST", &path, &form);
         if answered.status == 303 {
@@ -114,7 +118,7 @@ fn an_approval_is_answered_among_the_questions() {
         std::thread::park_timeout(std::time::Duration::from_millis(50));
     }
     let (text, code) = running.end();
-    assert_eq!(said(&text).last(), Some(&"{'id':0,'result':{'decision':'decline'}}"), "{text}");
+    assert_eq!(output_lines(&text).last(), Some(&"{'id':0,'result':{'decision':'decline'}}"), "{text}");
     assert!(text.contains(r#"{"deny":{"note":"not today"}} by Person"#), "{text}");
     assert_eq!(code, Some(0));
     assert!(codex(&home, &["approvals"]).stderr.contains("Codex has no pending approvals"));
@@ -142,14 +146,14 @@ fn a_thread_that_fails_to_begin_keeps_the_typed_prompt() {
     assert_eq!(page.matches(" selected").count(), 2, "{page}");
 }
 
-/// Items of one turn, each told as an agent's message.
-const FLOOD: &str = r#"seq 1 100000 | sed 's/.*/{"method":"item\/completed","params":{"threadId":"t-1","turnId":"u-1","item":{"type":"agentMessage","id":"m-&","text":"word &"}}}/'
+/// Items of one turn, each an agent's message.
+const HUNDRED_THOUSAND_ITEMS: &str = r#"seq 1 100000 | sed 's/.*/{"method":"item\/completed","params":{"threadId":"t-1","turnId":"u-1","item":{"type":"agentMessage","id":"m-&","text":"word &"}}}/'
 done_"#;
 
 #[test]
 fn a_live_thread_of_a_hundred_thousand_items_is_paged_and_bounded() {
     let home = Home::new();
-    install(&home, &faults::app_server(FLOOD), "auto");
+    install(&home, &faults::app_server(HUNDRED_THOUSAND_ITEMS), "auto");
     let hub = Serving::open_hub(&home);
     let page = ask(&hub, "GET", "/codex", "");
     let token = between(&page.text, "name=\"csrf\" value=\"", "\"").to_owned();
@@ -167,7 +171,7 @@ fn a_live_thread_of_a_hundred_thousand_items_is_paged_and_bounded() {
         }
         assert!(std::time::Instant::now() < limit, "it takes too long");
     };
-    // The newest first, and behind it all the others.
+    // The newest first, then all the others.
     assert!(between(&last, "<li data-kind=\"agent\">", "</li>").contains("word 100000"), "{last}");
     let older = ask(&hub, "GET", "/codex/t-1?before=101", "").text;
     assert!(between(&older, "<li data-kind=\"agent\">", "</li>").contains("word 100<"), "{older}");

@@ -1,15 +1,16 @@
-//! Codex sessions on the flight recorder, and a recording in the place of Codex.
+//! Recorded Codex sessions, and a recording in the place of Codex.
 
-use super::versions::{configure, installed};
-use super::{codex, install, said};
+use super::versions::{configure, install_package};
+use super::{codex, install, output_lines};
+use crate::recorder::recordings;
 use crate::support::Home;
-use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real_clients::without;
+use crate::support::model::{FINAL_TEXT, Model, Script};
+use crate::support::real_clients::is_excluded;
 use crate::support::serving::Serving;
 
 const TURN: [&str; 5] = ["hello", "--approval-policy", "never", "--sandbox", "read-only"];
 
-/// A program that stands for Codex and plays a recording.
+/// Installs a fake Codex that replays a recording.
 fn player(home: &Home, version: &str, recording: &std::path::Path) {
     let script = format!(
         "#!/bin/sh\nif [ \"$1\" = --version ]; then echo codex-cli {version}; exit; fi\n\
@@ -23,18 +24,18 @@ fn player(home: &Home, version: &str, recording: &std::path::Path) {
 
 #[test]
 fn replaying_a_recorded_codex_session_gives_the_same_output() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let home = Home::new();
-    installed(&home, "@openai/codex", "auto");
+    install_package(&home, "@openai/codex", "auto");
     let model = Model::start(Script::Answer);
     configure(&home, &model);
     let hub = Serving::socket_hub(&home);
     let real = codex(&home, &TURN);
-    assert_eq!(said(&real.stdout), [LAST_WORD], "{real}");
+    assert_eq!(output_lines(&real.stdout), [FINAL_TEXT], "{real}");
     let thread = real.stderr.trim().strip_prefix("thread ").unwrap();
-    // It is found by the name that Codex gave the thread, also while its process waits for more.
+    // It is found by Codex's thread id, also while its process is still open.
     let exported = home.run(["log", "export", thread, "--output", "bug.jsonl"], "");
     assert!(exported.status.success(), "{exported}");
     drop(hub);
@@ -53,10 +54,10 @@ fn replaying_a_recorded_codex_session_gives_the_same_output() {
 #[test]
 fn a_replay_reports_a_decision_that_differs_from_the_recording() {
     let home = Home::new();
-    install(&home, &super::faults::app_server(super::faults::ASKS), "auto");
+    install(&home, &super::faults::app_server(super::faults::APPROVAL_TURN), "auto");
     let hub = Serving::socket_hub(&home);
     let decide = |home: &Home, option: &str| {
-        let mut running = super::Running::start(home, &["do it"]);
+        let mut running = super::RunningCommand::start(home, &["do it"]);
         let approval = running.wait_for_approval("rm -rf");
         assert!(codex(home, &[option, &approval]).status.success());
         running.end().0
@@ -64,7 +65,7 @@ fn a_replay_reports_a_decision_that_differs_from_the_recording() {
     let real = decide(&home, "approve");
     assert!(real.contains("accept"), "{real}");
     drop(hub);
-    let recording = super::recordings(&home).pop().unwrap();
+    let recording = recordings(&home).pop().unwrap();
     let elsewhere = Home::new();
     player(&elsewhere, "0.169.0", &recording);
     let hub = Serving::socket_hub(&elsewhere);
@@ -86,12 +87,12 @@ fn codex_sessions_are_recorded_unless_recording_is_switched_off() {
     let hub = Serving::socket_hub(&home);
     assert!(codex(&home, &["hello"]).status.success());
     drop(hub);
-    assert!(super::recordings(&home).is_empty());
+    assert!(recordings(&home).is_empty());
     home.write(".adjutant/config.toml", config);
     let hub = Serving::socket_hub(&home);
     assert!(codex(&home, &["hello"]).status.success());
     hub.stop();
-    let text = std::fs::read_to_string(super::recordings(&home).pop().unwrap()).unwrap();
+    let text = std::fs::read_to_string(recordings(&home).pop().unwrap()).unwrap();
     for part in [
         r#""about":"codex app-server 0.169.0""#,
         r#""dir":"note","line":"thread t-1""#,

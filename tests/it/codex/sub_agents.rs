@@ -1,19 +1,17 @@
-//! Agents that Codex starts by itself: they have threads of their own in the same process, and what they ask is asked
-//! in the thread that started them.
-
-use std::time::{Duration, Instant};
+//! Agents that Codex starts by itself: they have separate threads in the same process, and their approvals appear in
+//! the thread that started them.
 
 use serde_json::json;
 
-use super::versions::{configure, installed};
-use super::{Running, codex, faults, install, said, threads};
-use crate::support::model::{LAST_WORD, Model, Script, Turn};
-use crate::support::real_clients::{RUN_DEADLINE, without};
+use super::versions::{configure, install_package};
+use super::{RunningCommand, codex, faults, install, output_lines, threads};
+use crate::support::model::{FINAL_TEXT, Model, Script, Turn};
+use crate::support::real_clients::is_excluded;
 use crate::support::serving::Serving;
-use crate::support::{DEADLINE, Home};
+use crate::support::{Home, wait_for};
 
-/// While a turn of ours runs, one sub-agent says something, asks for a patch and has its question taken back; another
-/// one ends. Then our turn waits to be interrupted.
+/// During a turn of the hub, one sub-agent sends a message, asks for a patch and withdraws its question; another
+/// sub-agent ends. Then the turn waits for an interrupt.
 const SUB_AGENTS: &str = r#"
 line '{"method":"turn/started","params":{"threadId":"t-2","turn":{"id":"u-2"}}}'
 line '{"method":"item/completed","params":{"threadId":"t-2","turnId":"u-2","item":{"type":"agentMessage","id":"m-9","text":"of another"}}}'
@@ -31,7 +29,7 @@ fn the_approvals_of_a_sub_agent_appear_in_the_thread_that_started_it() {
     let home = Home::new();
     install(&home, &faults::app_server(SUB_AGENTS), "auto");
     let hub = Serving::open_hub(&home);
-    let mut running = Running::start(&home, &["please"]);
+    let mut running = RunningCommand::start(&home, &["please"]);
     let approval = running.wait_for_approval("change a.txt");
     let page = hub.page("/codex/t-1");
     assert!(page.contains("Codex wants to change files") && page.contains("+new"), "{page}");
@@ -42,8 +40,8 @@ fn the_approvals_of_a_sub_agent_appear_in_the_thread_that_started_it() {
     let (text, code) = running.end();
     assert_eq!(code, Some(130), "{text}");
     assert!(text.contains("'threadId':'t-1','turnId':'u-1'"), "our own turn is interrupted: {text}");
-    let said = said(&text);
-    assert!(!said.iter().any(|line| line.contains("of another") || line.contains("no luck")), "{text}");
+    let output = output_lines(&text);
+    assert!(!output.iter().any(|line| line.contains("of another") || line.contains("no luck")), "{text}");
     let shown = codex(&home, &["show", "t-1"]).stdout;
     assert!(
         !shown.contains("of another") && shown.contains("change a.txt\n[approved (by a user)]"),
@@ -53,35 +51,28 @@ fn the_approvals_of_a_sub_agent_appear_in_the_thread_that_started_it() {
 
 #[test]
 fn a_real_sub_agent_can_ask_after_the_turn_that_started_it_ended() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let home = Home::new();
-    installed(&home, "@openai/codex", "auto");
+    install_package(&home, "@openai/codex", "auto");
     let turn = |on, does, says| Turn { on, does, says };
     let start = Script::Call { tool: "spawn_agent", arguments: json!({"message": "lend a hand"}) };
     let model = Model::start(Script::Turns(vec![
         turn("lend a hand", Script::Escalated("touch made.txt".to_owned()), "lent"),
-        turn("send somebody", start, LAST_WORD),
+        turn("send somebody", start, FINAL_TEXT),
     ]));
     configure(&home, &model);
     let _hub = Serving::socket_hub(&home);
     let run = codex(&home, &["send somebody", "--approval-policy", "on-request", "--sandbox", "read-only"]);
     assert!(run.status.success(), "{run}");
-    assert!(said(&run.stdout).contains(&LAST_WORD), "{run}");
-    let eventually = |what: &str, is_so: &dyn Fn() -> bool| {
-        let end = Instant::now() + RUN_DEADLINE.min(3 * DEADLINE);
-        while !is_so() {
-            assert!(Instant::now() < end, "never: {what}; {:?}", threads(&home));
-            std::thread::park_timeout(Duration::from_millis(50));
-        }
-    };
-    eventually("its question", &|| codex(&home, &["approvals"]).stdout.contains("touch made.txt"));
+    assert!(output_lines(&run.stdout).contains(&FINAL_TEXT), "{run}");
+    wait_for("its question", || codex(&home, &["approvals"]).stdout.contains("touch made.txt").then_some(()));
     assert_eq!(threads(&home)[0]["state"], "asking");
     let approvals: serde_json::Value =
         serde_json::from_str(&codex(&home, &["approvals", "--json"]).stdout).unwrap();
     let approved = codex(&home, &["approve", approvals["approvals"][0]["id"].as_str().unwrap()]);
     assert!(approved.status.success(), "{approved}");
-    eventually("the file", &|| home.path().join("work/made.txt").exists());
-    eventually("rest", &|| threads(&home)[0]["state"] == "idle");
+    wait_for("the file", || home.path().join("work/made.txt").exists().then_some(()));
+    wait_for("rest", || (threads(&home)[0]["state"] == "idle").then_some(()));
 }

@@ -1,24 +1,23 @@
-//! The view in a pseudo-terminal: a session with the real Codex, and text that would steer the terminal.
+//! The terminal view in a pseudo-terminal: a session with the real Codex, and text with control characters.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::browser::{SORT, conversation};
-use super::versions::{configure, installed};
+use super::browser::{SORT_TIDES, conversation};
+use super::versions::{configure, install_package};
 use super::{faults, install, threads};
 use crate::support::Home;
-use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real_clients::{RUN_DEADLINE, without};
+use crate::support::model::{FINAL_TEXT, Model, Script};
+use crate::support::real_clients::{RUN_DEADLINE, is_excluded};
 use crate::support::serving::Serving;
 use crate::support::terminal::{Terminal, svg, text};
 use crate::web::browser::pictures;
 
-const COPY: &[u8] = b"\x1b]52;c;";
+const CLIPBOARD_SEQUENCE: &[u8] = b"\x1b]52;c;";
 
-/// Waits for what a real Codex takes its time for.
-fn until(terminal: &mut Terminal, what: &str, keys: &str, wanted: impl Fn(&str) -> bool) -> String {
+/// Waits with the timeout of a real Codex.
+fn wait_for_screen(terminal: &mut Terminal, what: &str, keys: &str, wanted: impl Fn(&str) -> bool) -> String {
     let end = Instant::now() + RUN_DEADLINE;
     loop {
         let screen = text(&terminal.screen());
@@ -34,21 +33,21 @@ fn until(terminal: &mut Terminal, what: &str, keys: &str, wanted: impl Fn(&str) 
 }
 
 fn shows(terminal: &mut Terminal, wanted: &str) -> String {
-    until(terminal, wanted, "", |screen| screen.contains(wanted))
+    wait_for_screen(terminal, wanted, "", |screen| screen.contains(wanted))
 }
 
-/// Presses a key until the question is off the screen: in its first moment it takes none.
+/// Presses a key until the question is off the screen: in its first moment it ignores keys.
 fn decide(terminal: &mut Terminal, key: &str) {
-    until(terminal, "that it was decided", key, |screen| !screen.contains("Codex wants to"));
+    wait_for_screen(terminal, "that it was decided", key, |screen| !screen.contains("Codex wants to"));
 }
 
 #[test]
 fn a_real_codex_session_works_in_a_terminal() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let home = Home::new();
-    installed(&home, "@openai/codex", "auto");
+    install_package(&home, "@openai/codex", "auto");
     home.write("work/tides.txt", "high 12:40\nlow  06:12\n");
     let work = home.path().join("work");
     let model = Model::start(conversation());
@@ -67,7 +66,7 @@ fn a_real_codex_session_works_in_a_terminal() {
     let mut terminal = Terminal::start(&home, &arguments, 100, 30, &[]);
 
     let screen = shows(&mut terminal, "Codex wants to run a command");
-    assert!(screen.contains(SORT) && screen.contains(work.to_str().unwrap()), "{screen}");
+    assert!(screen.contains(SORT_TIDES) && screen.contains(work.to_str().unwrap()), "{screen}");
     if let Some(folder) = pictures() {
         let replaced = [(work.to_str().unwrap(), "~/tides")];
         let picture = svg(&terminal.screen(), "Codex in a terminal", &replaced);
@@ -78,7 +77,7 @@ fn a_real_codex_session_works_in_a_terminal() {
     assert!(screen.contains("low  06:12") && screen.contains("approved (by a user)"), "{screen}");
     shows(&mut terminal, "Codex · idle");
 
-    // A patch, denied in the person's words.
+    // A patch, denied with a note.
     terminal.send("The low tide comes two minutes later.\r");
     let screen = shows(&mut terminal, "Codex wants to change files");
     assert!(screen.contains("+low  06:14"), "{screen}");
@@ -89,7 +88,7 @@ fn a_real_codex_session_works_in_a_terminal() {
     shows(&mut terminal, "Codex · idle");
     assert_eq!(std::fs::read_to_string(work.join("tides.txt")).unwrap(), "low  06:12\nhigh 12:40\n");
 
-    // Words for a turn that runs.
+    // Text for a running turn.
     terminal.send("Now be slow.\r");
     shows(&mut terminal, "while ! test -e go");
     terminal.send("Mind the spring tide.\r");
@@ -99,14 +98,14 @@ fn a_real_codex_session_works_in_a_terminal() {
     shows(&mut terminal, "› Mind the spring tide.");
     assert!(model.requests().pop().unwrap()["input"].to_string().contains("spring tide"));
 
-    // Another size, the transcript by keys, a search, a copy.
+    // Another size, the transcript by keyboard, a search, a copy.
     terminal.resize(60, 16);
     shows(&mut terminal, "Tab transcript");
     terminal.send("\t/table of\r");
     shows(&mut terminal, "▌ › Put the table of tides in order.");
     terminal.send("c");
     shows(&mut terminal, "copied");
-    let copied: Vec<u8> = [COPY, b"UHV0IHRoZSB0YWJsZSBvZiB0aWRlcyBpbiBvcmRlci4=\x07"].concat();
+    let copied: Vec<u8> = [CLIPBOARD_SEQUENCE, b"UHV0IHRoZSB0YWJsZSBvZiB0aWRlcyBpbiBvcmRlci4=\x07"].concat();
     assert!(terminal.written().windows(copied.len()).any(|part| part == copied));
     terminal.send("\t");
     shows(&mut terminal, "Threads");
@@ -120,23 +119,23 @@ fn a_real_codex_session_works_in_a_terminal() {
     terminal.send("\x03");
     shows(&mut terminal, "the turn was interrupted");
     terminal.send("Go on for ever, again.\r");
-    until(&mut terminal, "the second turn", "", |screen| {
+    wait_for_screen(&mut terminal, "the second turn", "", |screen| {
         screen.contains("› Go on for ever, again.") && screen.contains("Codex · running")
     });
     terminal.send("\x03\x03");
-    assert_eq!(terminal.ended(), 0);
-    terminal.given_back();
+    assert_eq!(terminal.exit_code(), 0);
+    terminal.wait_until_restored();
     let thread = threads(&home)[0]["thread"].as_str().unwrap().to_owned();
     shows(&mut terminal, &format!("adjutant codex --thread {thread} continues it"));
 
-    // The thread is there when the view comes back, and so are the others.
-    let mut again = Terminal::start(&home, &["codex", "--thread", &thread], 120, 30, &[]);
-    shows(&mut again, "› Go on for ever, again.");
-    shows(&mut again, "Threads");
-    // What was stopped on leaving has stopped.
-    shows(&mut again, "Codex · idle");
-    again.send("\x03");
-    assert_eq!(again.ended(), 0);
+    // The thread is listed when the view is opened again, and so are the others.
+    let mut repeated = Terminal::start(&home, &["codex", "--thread", &thread], 120, 30, &[]);
+    shows(&mut repeated, "› Go on for ever, again.");
+    shows(&mut repeated, "Threads");
+    // The turn that was running at the end was interrupted.
+    shows(&mut repeated, "Codex · idle");
+    repeated.send("\x03");
+    assert_eq!(repeated.exit_code(), 0);
 }
 
 #[test]
@@ -160,17 +159,17 @@ done_"#;
     }
     assert!(!terminal.written().windows(4).any(|part| part == b"\x1b]0;"), "no title is set");
     terminal.send("\x03");
-    assert_eq!(terminal.ended(), 0);
+    assert_eq!(terminal.exit_code(), 0);
 }
 
-/// A form of an MCP server with a field of each kind; what was answered is said.
-const FORM: &str = r#"line '{"id":"e-1","method":"mcpServer/elicitation/request","params":{"threadId":"t-1","turnId":"u-1","serverName":"harbour","mode":"form","message":"Where does it berth?","requestedSchema":{"type":"object","required":["name","berth","crew","pilot"],"properties":{"name":{"type":"string","title":"Name of the ship"},"berth":{"type":"string","title":"Berth","oneOf":[{"const":"n","title":"North quay"},{"const":"s","title":"South quay"}]},"crew":{"type":"integer","title":"Crew","minimum":1,"maximum":40},"pilot":{"type":"boolean","title":"With a pilot"},"flags":{"type":"array","title":"Flags","items":{"enum":["red","blue"]}},"remark":{"type":"string","title":"Remark"}}}}}'
+/// A form of an MCP server with a field of each kind; the answer is printed.
+const FORM_REQUEST: &str = r#"line '{"id":"e-1","method":"mcpServer/elicitation/request","params":{"threadId":"t-1","turnId":"u-1","serverName":"harbour","mode":"form","message":"Where does it berth?","requestedSchema":{"type":"object","required":["name","berth","crew","pilot"],"properties":{"name":{"type":"string","title":"Name of the ship"},"berth":{"type":"string","title":"Berth","oneOf":[{"const":"n","title":"North quay"},{"const":"s","title":"South quay"}]},"crew":{"type":"integer","title":"Crew","minimum":1,"maximum":40},"pilot":{"type":"boolean","title":"With a pilot"},"flags":{"type":"array","title":"Flags","items":{"enum":["red","blue"]}},"remark":{"type":"string","title":"Remark"}}}}}'
 read -r filled; say "$(printf '%s' "$filled" | tr '"' "'")"; done_"#;
 
 #[test]
 fn a_form_of_an_mcp_server_is_filled_in_with_keys() {
     let home = Home::new();
-    install(&home, &faults::app_server(FORM), "auto");
+    install(&home, &faults::app_server(FORM_REQUEST), "auto");
     let _hub = Serving::socket_hub(&home);
     let mut terminal = Terminal::start(&home, &["codex", "please"], 80, 40, &[]);
     let screen = shows(&mut terminal, "With a pilot");
@@ -183,9 +182,9 @@ fn a_form_of_an_mcp_server_is_filled_in_with_keys() {
     ] {
         assert!(screen.contains(wanted), "no `{wanted}` in\n{screen}");
     }
-    // In its first moment it takes no keys.
-    until(&mut terminal, "the form's keys", "\x19", |screen| screen.contains("Ctrl-Y sends it"));
-    // Nothing is filled in: it is told what is missing, and nothing is sent.
+    // In its first moment it ignores keys.
+    wait_for_screen(&mut terminal, "the form's keys", "\x19", |screen| screen.contains("Ctrl-Y sends it"));
+    // Nothing is filled in: the missing fields are named, and nothing is sent.
     terminal.send("\x19");
     shows(&mut terminal, "! an answer is needed");
     terminal.send("Fram\t2\t90\ty\t1\t");
@@ -193,7 +192,7 @@ fn a_form_of_an_mcp_server_is_filled_in_with_keys() {
     terminal.send("\x19");
     shows(&mut terminal, "! 90 is out of range");
     terminal.send("\x7f\x7f13\r");
-    // Escape leaves it as it is, and the line below can be typed on.
+    // Escape leaves the form unchanged, and the line below accepts text.
     terminal.send("\x1b");
     shows(&mut terminal, "Ctrl-Y fills it in");
     terminal.send("not for the form");
@@ -201,14 +200,14 @@ fn a_form_of_an_mcp_server_is_filled_in_with_keys() {
     terminal.send("\x19\x19");
     let answered = "{'id':'e-1','result':{'action':'accept','content':{'name':'Fram','berth':'s','crew':13,'pilot':true,'flags':['red']}";
     let flat = |screen: &str| screen.lines().map(str::trim).collect::<String>();
-    until(&mut terminal, answered, "", |screen| flat(screen).contains(answered));
+    wait_for_screen(&mut terminal, answered, "", |screen| flat(screen).contains(answered));
     shows(&mut terminal, "Codex · idle");
     terminal.send("\x03");
-    assert_eq!(terminal.ended(), 0);
+    assert_eq!(terminal.exit_code(), 0);
 }
 
-/// An MCP server whose one tool asks whoever calls it, with a form, and answers what was filled in.
-const HARBOUR: &str = r#"#!/bin/sh
+/// An MCP server whose only tool asks its caller with a form, and answers with the values.
+const FORM_SERVER: &str = r#"#!/bin/sh
 line() { printf '%s\n' "$1"; }
 while read -r asked; do
 id="${asked#*\"id\":}"; id="${id%%[,\}]*}"
@@ -224,18 +223,17 @@ esac
 done
 "#;
 
-/// The form comes from an MCP server of the real Codex, and what is filled in goes back there and on to the model.
+/// The form comes from an MCP server of the real Codex, and the values go back to it and to the model.
 #[test]
 fn a_form_of_a_real_codex_mcp_server_reaches_the_model() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     let home = Home::new();
-    installed(&home, "@openai/codex", "auto");
+    install_package(&home, "@openai/codex", "auto");
     let model = Model::start(Script::Call { tool: "berth", arguments: json!({}) });
     configure(&home, &model);
-    let harbour = home.write("bin/harbour", HARBOUR);
-    std::fs::set_permissions(&harbour, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let harbour = home.write_program("bin/harbour", FORM_SERVER);
     let config = home.path().join(".codex/config.toml");
     let config_text = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, format!("{config_text}[mcp_servers.harbour]\ncommand = {harbour:?}\n")).unwrap();
@@ -244,16 +242,16 @@ fn a_form_of_a_real_codex_mcp_server_reaches_the_model() {
         ["codex", "--approval-policy", "on-request", "--sandbox", "read-only", "A berth, please."];
     let mut terminal = Terminal::start(&home, &arguments, 100, 40, &[]);
     let form = ["`harbour` asks through Codex", "Where does it berth?", "Name of the ship", "south"];
-    until(&mut terminal, "the form", "", |screen| form.iter().all(|part| screen.contains(part)));
-    // In its first moment it takes no keys.
-    until(&mut terminal, "the form's keys", "\x19", |screen| screen.contains("Ctrl-Y sends it"));
-    // Codex hands the fields on by their names' order.
+    wait_for_screen(&mut terminal, "the form", "", |screen| form.iter().all(|part| screen.contains(part)));
+    // In its first moment it ignores keys.
+    wait_for_screen(&mut terminal, "the form's keys", "\x19", |screen| screen.contains("Ctrl-Y sends it"));
+    // Codex orders the fields by name.
     terminal.send("2\tFram\x19");
-    shows(&mut terminal, LAST_WORD);
+    shows(&mut terminal, FINAL_TEXT);
     shows(&mut terminal, "Codex · idle");
-    let told = model.requests().pop().unwrap()["input"].to_string();
-    assert!(told.contains("'action':'accept'"), "{told}");
-    assert!(told.contains("'name':'Fram'") && told.contains("'berth':'south'"), "{told}");
+    let answer = model.requests().pop().unwrap()["input"].to_string();
+    assert!(answer.contains("'action':'accept'"), "{answer}");
+    assert!(answer.contains("'name':'Fram'") && answer.contains("'berth':'south'"), "{answer}");
     terminal.send("\x03");
-    assert_eq!(terminal.ended(), 0);
+    assert_eq!(terminal.exit_code(), 0);
 }

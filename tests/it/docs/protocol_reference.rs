@@ -1,13 +1,13 @@
-//! The wire reference is what the servers say of themselves, at each revision; a difference fails until it is written down.
+//! The wire reference matches the servers' lists at each protocol version.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
 use super::root;
-use crate::support::{EndsHub, Home, Peer, modern_meta};
+use crate::support::{Home, Peer, StopHubOnDrop, stateless_meta};
 
-/// The revision of the contracts, and the last one that begins with a handshake.
+/// The protocol version of the contracts, and the last one with a handshake.
 const REVISIONS: [&str; 2] = ["2024-11-05", "2025-11-25"];
 
 #[test]
@@ -16,7 +16,7 @@ fn the_wire_reference_matches_what_is_served() {
     home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
     let agents = home.write("agents/reviewer.yaml", "description: Reviews code\npersona: You review code.\n");
     let agents = agents.parent().unwrap().to_str().unwrap();
-    let _hub = EndsHub(&home);
+    let _hub = StopHubOnDrop(&home);
     let mut page = String::from(
         "# On the wire\n\n\
          What the servers say of themselves, written by a test: `INSTA_UPDATE=always ./scripts/test wire_reference` writes it anew.\n\n\
@@ -25,12 +25,12 @@ fn the_wire_reference_matches_what_is_served() {
          `delegate_task` take more where a client can use it.\n\n",
     );
     let mut peer = Peer::start(&mut home.adjutant(["connect"]));
-    let said = peer.initialize(REVISIONS[1]);
-    block(&mut page, "Capabilities at 2025-11-25", &said["result"]["capabilities"]);
-    let discovered = peer.call("discover", "server/discover", json!({"_meta": modern_meta()}));
+    let text = peer.initialize(REVISIONS[1]);
+    block(&mut page, "Capabilities at 2025-11-25", &text["result"]["capabilities"]);
+    let discovered = peer.call("discover", "server/discover", json!({"_meta": stateless_meta()}));
     block(&mut page, "Capabilities at 2026-07-28", &discovered["result"]["capabilities"]);
     page.push_str("### Instructions\n\n");
-    for line in said["result"]["instructions"].as_str().unwrap_or_default().lines() {
+    for line in text["result"]["instructions"].as_str().unwrap_or_default().lines() {
         writeln!(page, "> {line}").unwrap();
     }
     page.push('\n');
@@ -55,13 +55,13 @@ fn the_wire_reference_matches_what_is_served() {
     for arguments in alone {
         for revision in REVISIONS {
             let mut peer = Peer::start(&mut home.adjutant(["mcp"].iter().chain(arguments)));
-            let said = peer.initialize(revision);
+            let text = peer.initialize(revision);
             let tools: Vec<String> = list(&mut peer, "tools")
                 .iter()
                 .map(|tool| format!("`{}`", tool["name"].as_str().unwrap()))
                 .collect();
-            let name = said["result"]["serverInfo"]["name"].as_str().unwrap();
-            let answered = said["result"]["protocolVersion"].as_str().unwrap();
+            let name = text["result"]["serverInfo"]["name"].as_str().unwrap();
+            let answered = text["result"]["protocolVersion"].as_str().unwrap();
             writeln!(
                 page,
                 "| `adjutant mcp {}` | {name} | {answered} | {} |",
@@ -116,7 +116,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
 }
 
-/// A tool: what it is for, what a client may think of it, what it takes, and what it gives.
+/// A tool: its purpose, its annotations, its arguments, and its result.
 fn describe(page: &mut String, tool: &Value) {
     writeln!(page, "### `{}`\n", tool["name"].as_str().unwrap()).unwrap();
     writeln!(page, "{}\n", tool["description"].as_str().unwrap_or_default().replace('<', "&lt;")).unwrap();

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::client::{Hub, initialize};
-use crate::assistant::{calendar, eventually};
-use crate::support::model_endpoint::{Oracle, Reply};
-use crate::support::{Home, Peer};
+use crate::assistant::calendar;
+use crate::support::model_endpoint::{ModelEndpoint, Reply};
+use crate::support::{Home, Peer, wait_for};
 
 const PATHS: [&str; 2] = ["/mcp/assistant", "/mcp"];
 
@@ -17,8 +17,8 @@ fn home() -> Home {
     home
 }
 
-/// What the contract shows, and every way in which it says no.
-fn asked() -> Vec<(&'static str, Value)> {
+/// The requests of the contract, and every error of it.
+fn request_cases() -> Vec<(&'static str, Value)> {
     let prompt = json!({"event_title": "Review", "event_time": "10:00"});
     let argument = json!({"name": "urgency", "value": ""});
     let completion = json!({"ref": {"type": "ref/prompt", "name": "ttsScript"}, "argument": argument});
@@ -64,7 +64,7 @@ fn a_client_of_the_contract_gets_the_same_answers_over_http_and_stdio() {
     let mut peer = Peer::start(&mut home.adjutant(["mcp", "assistant"]));
     let shook_hands = peer.initialize("2024-11-05")["result"].clone();
     let expected: Vec<Value> =
-        asked().iter().map(|(method, params)| peer.call(*method, method, params.clone())).collect();
+        request_cases().iter().map(|(method, params)| peer.call(*method, method, params.clone())).collect();
     assert!(expected[0]["result"]["messages"][0]["content"].is_string(), "{}", expected[0]);
     assert!(expected[5]["result"]["contents"][0]["hash"].is_string(), "{}", expected[5]);
     drop(peer);
@@ -73,7 +73,7 @@ fn a_client_of_the_contract_gets_the_same_answers_over_http_and_stdio() {
     let opened = hub.post_to(PATHS[0], &[], &initialize("2024-11-05"));
     assert_eq!(opened.message()["result"], shook_hands);
     let session = opened.header("mcp-session-id").to_owned();
-    for ((method, params), expected) in asked().iter().zip(&expected) {
+    for ((method, params), expected) in request_cases().iter().zip(&expected) {
         let message = request(method, params);
         let within = hub.post_to(PATHS[0], &[("mcp-session-id", &session)], &message);
         assert_eq!(&within.message(), expected, "{method} {params} in a session");
@@ -128,14 +128,14 @@ fn newer_clients_get_the_shapes_of_the_specification_over_http() {
 
 #[test]
 fn a_cancelled_call_gets_the_error_of_the_contract() {
-    let oracle = Oracle::start(|_| Reply::Silence);
+    let endpoint = ModelEndpoint::start(|_| Reply::Silence);
     let home = home();
     home.write("work.ics", calendar(&[("review", 26 * 60)]));
     let imported = home.run(["events", "import", "ann", "work.ics"], "");
     assert!(imported.status.success(), "{}", imported.stderr);
     let config = format!(
         "[assistant]\nplanner = ['endpoint']\n[assistant.endpoint]\nbase_url = '{}'\nmodel = 'm'\n",
-        oracle.base_url()
+        endpoint.base_url()
     );
     let hub = Hub::start(home, &config, &["--auth", "none"]);
     let opened = hub.post_to(PATHS[0], &[], &initialize("2024-11-05"));
@@ -148,7 +148,7 @@ fn a_cancelled_call_gets_the_error_of_the_contract() {
     let params = json!({"name": "planNotifications", "arguments": {"user_id": "ann"}});
     let call = request("tools/call", &params).to_string();
     let mut stream = hub.stream("POST", PATHS[0], &headers, &call);
-    eventually("the question to the model", || (!oracle.asked().is_empty()).then_some(()));
+    wait_for("the question to the model", || (!endpoint.requests().is_empty()).then_some(()));
     let cancel =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "tools/call"}});
     assert_eq!(hub.post_to(PATHS[0], &headers[..1], &cancel).status, 202);
@@ -157,5 +157,5 @@ fn a_cancelled_call_gets_the_error_of_the_contract() {
     let listed = json!({"name": "listNotifications", "arguments": {"user_id": "ann"}});
     let listed = hub.post_to(PATHS[0], &headers[..1], &request("tools/call", &listed)).message();
     let text = listed["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{listed}"));
-    assert!(text.contains("\"count\": 0"), "what was taken back plans nothing: {text}");
+    assert!(text.contains("\"count\": 0"), "a cancelled call plans nothing: {text}");
 }

@@ -1,4 +1,4 @@
-//! Who may come in: the guard, the limits, the token and the login.
+//! Admission: the host guard, the limits, the token and the login.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -15,7 +15,7 @@ use crate::support::Home;
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
-/// A path of every kind: pages, their forms, events, files, exports, the protocol, and none.
+/// A path of every kind: pages, their forms, events, files, exports, the protocol, and an unknown one.
 const PATHS: [(&str, &str); 17] = [
     ("GET", "/"),
     ("GET", "/events"),
@@ -40,7 +40,7 @@ fn post(hub: &Hub, headers: &[(&str, &str)]) -> Answer {
     hub.ask("POST", "/mcp", &[&[("content-type", "application/json")], headers].concat(), LIST)
 }
 
-/// No answer opens the door to another origin, and every answer carries the headers of a careful one.
+/// No answer allows another origin, and every answer has the security headers.
 fn is_careful(answer: &Answer) {
     assert!(!answer.head.to_ascii_lowercase().contains("access-control"), "{answer:?}");
     assert_eq!(answer.header("x-content-type-options"), "nosniff", "{answer:?}");
@@ -84,10 +84,10 @@ fn a_request_for_another_host_is_rejected() {
     let own = hub.address.to_string();
     let twice = post(&hub, &[("host", &own), ("host", "evil.example")]);
     assert_eq!(twice.status, 400, "{twice:?}");
-    let absent = hub.raw("GET / HTTP/1.1\r\nconnection: close\r\n\r\n");
+    let absent = hub.send_bytes("GET / HTTP/1.1\r\nconnection: close\r\n\r\n");
     assert_eq!(absent.status, 400, "{absent:?}");
-    let absolute =
-        hub.raw(format!("GET http://evil.example/ HTTP/1.1\r\nhost: {own}\r\nconnection: close\r\n\r\n"));
+    let absolute = hub
+        .send_bytes(format!("GET http://evil.example/ HTTP/1.1\r\nhost: {own}\r\nconnection: close\r\n\r\n"));
     assert_eq!(absolute.status, 403, "{absolute:?}");
 }
 
@@ -158,7 +158,7 @@ fn no_path_upgrades_to_a_web_socket() {
         ("upgrade", "websocket"),
         ("sec-websocket-version", "13"),
         ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
-        // What a page is sent for reads to its end; a stream would not.
+        // The answer of a page ends; a stream would not.
         ("accept", "text/html"),
     ];
     for (_, path) in PATHS.into_iter().filter(|(_, path)| *path != "/events") {
@@ -192,14 +192,14 @@ fn a_body_over_the_limit_is_rejected_with_and_without_its_length() {
     let fits = format!("{LIST:<1000}");
     assert_eq!(hub.ask("POST", "/mcp", &[("content-type", "application/json")], &fits).status, 200);
     let head = format!("POST /mcp HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n", hub.address);
-    let announced = hub.raw(format!("{head}content-length: 1001\r\n\r\n"));
+    let announced = hub.send_bytes(format!("{head}content-length: 1001\r\n\r\n"));
     assert_eq!(announced.status, 413, "refused before it is sent: {announced:?}");
     assert!(announced.body.contains("1000 bytes"), "{announced:?}");
     let chunk = format!("258\r\n{}\r\n", " ".repeat(600));
-    let streamed = hub.raw(format!("{head}transfer-encoding: chunked\r\n\r\n{chunk}{chunk}"));
+    let streamed = hub.send_bytes(format!("{head}transfer-encoding: chunked\r\n\r\n{chunk}{chunk}"));
     assert_eq!(streamed.status, 413, "refused while it comes: {streamed:?}");
     is_careful(&streamed);
-    let lie = hub.raw(format!("{head}transfer-encoding: chunked\r\n\r\nzz\r\n{LIST}\r\n0\r\n\r\n"));
+    let lie = hub.send_bytes(format!("{head}transfer-encoding: chunked\r\n\r\nzz\r\n{LIST}\r\n0\r\n\r\n"));
     assert_eq!(lie.status, 400, "{lie:?}");
     let form = hub.ask("POST", "/prompts/greet", &[], &"x".repeat(1001));
     assert_eq!(form.status, 413, "pages have the same limit: {form:?}");
@@ -236,7 +236,7 @@ fn without_the_token_nothing_is_served() {
     }
     // The token opens /mcp and nothing else.
     assert_eq!(hub.ask("GET", "/", &[("authorization", &right)], "").status, 401);
-    assert!(!hub.said().contains(&token));
+    assert!(!hub.log().contains(&token));
 }
 
 #[test]
@@ -264,10 +264,10 @@ fn a_login_link_logs_in_one_browser_once() {
     assert!(page.body.contains("adjutant open"), "{page:?}");
     is_careful(&page);
 
-    let path = hub.link();
+    let path = hub.login_link();
     assert!(path.starts_with("/login/"), "{path}");
     let evil = hub.ask("GET", &path, &[("host", "evil.example")], "");
-    assert_eq!(evil.status, 403, "the guard stands before the login");
+    assert_eq!(evil.status, 403, "the host guard comes before the login");
     let login = hub.ask("GET", &path, &[], "");
     assert_eq!((login.status, login.header("location")), (303, "/"), "{login:?}");
     let cookie = login.header("set-cookie").to_owned();
@@ -313,7 +313,7 @@ fn slow_connections_do_not_block_other_clients() {
     for _ in 0..20 {
         assert_eq!(post(&hub, &[("authorization", &right)]).status, 200);
     }
-    // With them a thousand event streams are served, each with its head and its first event.
+    // Meanwhile a thousand event streams are served, each with its head and its first event.
     let cookie = hub.log_in();
     let headers = [("cookie", cookie.as_str()), ("accept", "text/event-stream")];
     let streams: Vec<_> = (0..1000).map(|_| hub.stream("GET", "/events", &headers, "")).collect();
@@ -326,15 +326,15 @@ fn slow_connections_do_not_block_other_clients() {
 fn a_login_cookie_cannot_be_forged_from_the_token() {
     let hub = Hub::locked();
     let cookie = hub.log_in();
-    // As the hub once sealed it: by a key that a hash of the token gave.
+    // The hub's former seal: a key from a hash of the token.
     let hmac = |key: &str, parts: &[&str]| {
         let text: Vec<u8> = parts.iter().flat_map(|part| [part.as_bytes(), &[0]].concat()).collect();
         let mut openssl = Command::new("openssl");
         openssl.args(["dgst", "-sha256", "-mac", "HMAC", "-macopt", &format!("hexkey:{key}"), "-r"]);
         let mut openssl = openssl.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         openssl.stdin.take().unwrap().write_all(&text).unwrap();
-        let said = openssl.wait_with_output().unwrap();
-        String::from_utf8(said.stdout).unwrap().split_whitespace().next().unwrap().to_owned()
+        let output = openssl.wait_with_output().unwrap();
+        String::from_utf8(output.stdout).unwrap().split_whitespace().next().unwrap().to_owned()
     };
     let digest = Sha256::digest(hub.token());
     let token = digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
@@ -356,7 +356,7 @@ fn logout_and_a_new_token_end_every_login_at_once() {
     for end in ["logout", "token"] {
         let cookie = hub.log_in();
         let headers = [("cookie", cookie.as_str()), ("accept", "text/event-stream")];
-        let link = hub.link();
+        let link = hub.login_link();
         let mut stream = hub.stream("GET", "/events", &headers, "");
         assert_eq!(stream.status, 200);
         if end == "logout" {
@@ -370,9 +370,9 @@ fn logout_and_a_new_token_end_every_login_at_once() {
         }
         assert_eq!(hub.ask("GET", "/", &headers[..1], "").status, 401, "{end}");
         assert_eq!(hub.ask("GET", &link, &[], "").status, 401, "{end}: a link of before");
-        // Something changes, so that the stream has something to send.
+        // A change, so that the stream has an event to send.
         hub.home.write(".adjutant/prompts/new.md", "Be new.\n");
-        stream.ended();
+        stream.assert_ended();
         assert_eq!(hub.ask("GET", "/", &[("cookie", &hub.log_in())], "").status, 200, "{end}");
     }
 }
@@ -391,7 +391,7 @@ fn an_agents_token_works_until_it_is_revoked() {
         !std::fs::read_to_string(hub.home.path().join(".adjutant/agent-tokens")).unwrap().contains(&added)
     );
 
-    // It opens /mcp and nothing of the console; the one token stays good.
+    // It opens /mcp and nothing of the console; the hub's token stays valid.
     let cookie = hub.log_in();
     let own = format!("Bearer {}", hub.token());
     for token in [&own, &one, &two] {
@@ -400,7 +400,7 @@ fn an_agents_token_works_until_it_is_revoked() {
             assert_eq!(hub.ask("GET", path, &[("authorization", token)], "").status, 401, "{path}");
         }
     }
-    // A session is its token's alone.
+    // A session belongs to its token.
     let accept = ("accept", "application/json, text/event-stream");
     let json = ("content-type", "application/json");
     let opened = hub.ask(
@@ -434,7 +434,7 @@ fn an_agents_token_works_until_it_is_revoked() {
     assert_eq!(tokens(&["revoke", "one"]).status.code(), Some(1));
     assert_eq!(post(&hub, &[("authorization", &one)]).status, 401);
     assert_eq!(post(&hub, &[("authorization", &two)]).status, 200);
-    // The console is what this process answers through, because it asks as an agent.
+    // This process acts through the console, because it counts as an agent.
     let page = |path: &str| hub.ask("GET", path, &[("cookie", &cookie)], "").body;
     let list = page("/questions");
     let paths: BTreeSet<&str> = list
@@ -449,7 +449,7 @@ fn an_agents_token_works_until_it_is_revoked() {
         let dismissed = hub.ask("POST", path, &fields, &format!("csrf={csrf}&made=0&act=dismiss"));
         assert_eq!(dismissed.status, 303, "{dismissed:?}");
     }
-    first.ended();
+    first.assert_ended();
 }
 
 #[test]
@@ -492,7 +492,7 @@ fn an_invalid_body_gets_a_readable_error() {
             hub.address,
             body.len()
         );
-        let answer = hub.raw([head.as_bytes(), body].concat());
+        let answer = hub.send_bytes([head.as_bytes(), body].concat());
         let shown = String::from_utf8_lossy(body);
         assert_eq!(answer.status, 400, "{shown}: {answer:?}");
         let message = answer.message();

@@ -1,4 +1,4 @@
-//! A hub with its HTTP door open, and a client that says exactly the bytes it is told to.
+//! A hub with HTTP, and a client that sends exact bytes.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -19,25 +19,25 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    /// A hub that asks nobody, with these lines in `[http]` of its `config.toml`.
+    /// A hub without authentication, with these lines in `[http]` of its `config.toml`.
     pub(super) fn open(settings: &str) -> Self {
         Self::start(Home::new(), settings, &["--auth", "none"])
     }
 
-    /// A hub that asks for its token, and has its socket too.
+    /// A hub that requires its token, and has its socket too.
     pub(crate) fn locked() -> Self {
         Self::begin(Home::new(), "", &[])
     }
 
     /// The path of a link that logs a browser in.
-    pub(super) fn link(&self) -> String {
+    pub(super) fn login_link(&self) -> String {
         let link = self.home.run(["open", "--print"], "").stdout;
         link.trim().splitn(4, '/').nth(3).map(|path| format!("/{path}")).unwrap_or_default()
     }
 
     /// Logs a browser in and returns its cookie.
     pub(super) fn log_in(&self) -> String {
-        let answer = self.ask("GET", &self.link(), &[], "");
+        let answer = self.ask("GET", &self.login_link(), &[], "");
         let cookie = answer.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
         assert!(cookie.contains('='), "{answer:?}");
         cookie
@@ -47,8 +47,8 @@ impl Hub {
         Self::begin(home, settings, &[&["--socket", "off"], arguments].concat())
     }
 
-    /// A hub that asks nobody and has its socket too.
-    pub(crate) fn both(home: Home) -> Self {
+    /// A hub without authentication, with its socket too.
+    pub(crate) fn with_socket(home: Home) -> Self {
         Self::begin(home, "", &["--auth", "none"])
     }
 
@@ -73,17 +73,17 @@ impl Hub {
                 let _ = send.send(line);
             }
         });
-        let mut said = Vec::new();
+        let mut text = Vec::new();
         let address: SocketAddr = loop {
             let line =
-                lines.recv_timeout(DEADLINE).unwrap_or_else(|_| panic!("the hub does not serve: {said:?}"));
+                lines.recv_timeout(DEADLINE).unwrap_or_else(|_| panic!("the hub does not serve: {text:?}"));
             let found =
                 line.split_whitespace().find_map(|word| word.strip_suffix("/mcp")?.strip_prefix("http://"));
             assert!(!line.contains("/login/"), "a link that logs in is never printed: {line}");
             if let Some(address) = found {
                 break address.parse().unwrap();
             }
-            said.push(line);
+            text.push(line);
         };
         Self { home, address, child, lines }
     }
@@ -93,14 +93,14 @@ impl Hub {
         std::fs::read_to_string(self.home.path().join(".adjutant/token")).unwrap().trim().to_owned()
     }
 
-    /// Sends bytes on a connection of their own and returns the answer.
-    pub(super) fn raw(&self, bytes: impl AsRef<[u8]>) -> Answer {
+    /// Sends bytes on a new connection and returns the answer.
+    pub(super) fn send_bytes(&self, bytes: impl AsRef<[u8]>) -> Answer {
         Stream::open(self.address, bytes.as_ref()).whole()
     }
 
-    /// Sends a request; Host is ours unless `headers` names one.
+    /// Sends a request; Host is the hub's unless `headers` names one.
     pub(super) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        self.raw(self.request(method, path, headers, body))
+        self.send_bytes(self.request(method, path, headers, body))
     }
 
     /// Posts a stateless request of the newest revision, with the headers that mirror it, and returns its answer when
@@ -111,7 +111,7 @@ impl Hub {
         self.stream("POST", path, &[&MCP[..], &headers].concat(), &message.to_string())
     }
 
-    /// How many sockets its process has open.
+    /// The number of open sockets of its process.
     pub(crate) fn sockets(&self) -> usize {
         let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
         let links = files.filter_map(|file| std::fs::read_link(file.unwrap().path()).ok());
@@ -151,11 +151,11 @@ impl Hub {
         let answer = self.post(&[], &initialize(revision));
         assert_eq!(answer.status, 200, "{answer:?}");
         let session = answer.header("mcp-session-id").to_owned();
-        let told = self.post(
+        let reply = self.post(
             &[("mcp-session-id", &session)],
             &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         );
-        assert_eq!(told.status, 202, "{told:?}");
+        assert_eq!(reply.status, 202, "{reply:?}");
         (session, answer)
     }
 
@@ -166,8 +166,8 @@ impl Hub {
         wait(&mut self.child, DEADLINE)
     }
 
-    /// Everything that the hub said on stderr so far, after its banner's address.
-    pub(super) fn said(&self) -> String {
+    /// The hub's stderr so far, after its banner's address.
+    pub(super) fn log(&self) -> String {
         self.lines.try_iter().collect::<Vec<_>>().join("\n")
     }
 }
@@ -179,11 +179,11 @@ impl Drop for Hub {
     }
 }
 
-/// What an MCP client sends with every message.
+/// The headers of every message of an MCP client.
 const MCP: [(&str, &str); 2] =
     [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
 
-/// The headers of 2026-07-28 that say again what stands in the body.
+/// The headers of 2026-07-28 that repeat members of the body.
 fn mirrored(message: &Value) -> Vec<(&'static str, String)> {
     let params = &message["params"];
     let mut headers = vec![
@@ -305,7 +305,7 @@ impl Stream {
     }
 
     /// Reads on to the end of the stream.
-    pub(super) fn ended(&mut self) {
+    pub(super) fn assert_ended(&mut self) {
         while self.chunk().is_some() {}
     }
 

@@ -5,12 +5,12 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::client::{Answer, Hub, initialize};
-use crate::support::delegation::Desk;
-use crate::support::{DEADLINE, modern_meta};
+use crate::support::delegation::TaskFixture;
+use crate::support::{DEADLINE, stateless_meta};
 
-/// A stateless request of a client that takes tasks, by its name.
+/// A stateless request of a client with the tasks extension, by its name.
 fn modern(hub: &Hub, client: &str, method: &str, name: &str, mut params: Value) -> Value {
-    let mut meta = modern_meta();
+    let mut meta = stateless_meta();
     meta["io.modelcontextprotocol/clientInfo"]["name"] = json!(client);
     meta["io.modelcontextprotocol/clientCapabilities"] =
         json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
@@ -22,10 +22,10 @@ fn modern(hub: &Hub, client: &str, method: &str, name: &str, mut params: Value) 
 
 #[test]
 fn a_task_can_be_delegated_with_and_without_a_session() {
-    let desk = Desk::new();
-    let settings = std::fs::read_to_string(desk.folder(".adjutant/config.toml")).unwrap();
-    let (task, slow) = (desk.task("ok"), desk.task("hang"));
-    let hub = Hub::start(desk.home, &settings, &["--auth", "none"]);
+    let fixture = TaskFixture::new();
+    let settings = std::fs::read_to_string(fixture.folder(".adjutant/config.toml")).unwrap();
+    let (task, slow) = (fixture.task("ok"), fixture.task("hang"));
+    let hub = Hub::start(fixture.home, &settings, &["--auth", "none"]);
 
     let hello = hub.post_to("/mcp/agents", &[], &initialize("2025-11-25"));
     let session =
@@ -36,11 +36,11 @@ fn a_task_can_be_delegated_with_and_without_a_session() {
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
     let answer: Answer = hub.post_to("/mcp/agents", &session, &call);
     let mut messages = answer.messages();
-    let told = messages.pop().unwrap()["result"]["structuredContent"].clone();
+    let result = messages.pop().unwrap()["result"]["structuredContent"].clone();
     assert_eq!(
-        (&told["status"], &told["message"]),
+        (&result["status"], &result["message"]),
         (&json!("succeeded"), &json!("working\nresult")),
-        "{told:#}"
+        "{result:#}"
     );
     assert!(!messages.is_empty(), "no progress");
     for message in messages {
@@ -72,27 +72,27 @@ fn a_task_can_be_delegated_with_and_without_a_session() {
 
 #[test]
 fn nested_delegations_over_http_are_limited() {
-    let desk = Desk::new();
-    let settings = std::fs::read_to_string(desk.folder(".adjutant/config.toml")).unwrap();
-    let (file, folder) = (desk.folder("request.json"), desk.folder("work"));
-    let hub = Hub::start(desk.home, &settings, &["--auth", "none"]);
-    // Every child delegates what it was delegated, on a connection that says nothing of it.
+    let fixture = TaskFixture::new();
+    let settings = std::fs::read_to_string(fixture.folder(".adjutant/config.toml")).unwrap();
+    let (file, folder) = (fixture.folder("request.json"), fixture.folder("work"));
+    let hub = Hub::start(fixture.home, &settings, &["--auth", "none"]);
+    // Every child delegates the same task again, on a connection without any mark of it.
     let task = format!("post {} {}", hub.address.port(), file.display());
     let arguments = json!({"agent": "reviewer", "task": task, "working_directory": folder});
     let params = json!({"name": "delegate_task", "arguments": arguments});
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     std::fs::write(file, call.to_string()).unwrap();
-    let told = hub.post_to("/mcp/agents", &[], &call).message();
-    let message = told["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{told:#}"));
+    let answer = hub.post_to("/mcp/agents", &[], &call).message();
+    let message = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer:#}"));
     assert!(message.contains("this task is 3 delegations deep, and 2 is the limit"), "{message}");
 }
 
 #[test]
 fn clients_with_one_name_are_distinguished_by_their_address() {
-    let desk = Desk::new();
-    let settings = std::fs::read_to_string(desk.folder(".adjutant/config.toml")).unwrap();
-    let task = desk.task("ok");
-    let hub = Hub::start(desk.home, &settings, &["--auth", "none"]);
+    let fixture = TaskFixture::new();
+    let settings = std::fs::read_to_string(fixture.folder(".adjutant/config.toml")).unwrap();
+    let task = fixture.task("ok");
+    let hub = Hub::start(fixture.home, &settings, &["--auth", "none"]);
     let session = |path: &str| {
         let hello = hub.post_to(path, &[], &initialize("2025-11-25"));
         [("mcp-session-id", hello.header("mcp-session-id").to_owned())]
@@ -106,9 +106,9 @@ fn clients_with_one_name_are_distinguished_by_their_address() {
     };
     let (left, right) = ("/mcp/agents?client=left%20window", "/mcp/agents?client=right");
     let (in_left, in_right) = (session(left), session(right));
-    let told = tool(left, &in_left, "delegate_task", &task);
-    assert_eq!(told["status"], "succeeded", "{told:#}");
-    let id = json!({"task_id": told["task_id"]});
+    let reply = tool(left, &in_left, "delegate_task", &task);
+    assert_eq!(reply["status"], "succeeded", "{reply:#}");
+    let id = json!({"task_id": reply["task_id"]});
     assert!(tool(right, &in_right, "task_get", &id).is_null());
     // The same address is the same client in a new session.
     assert_eq!(tool(left, &session(left), "task_get", &id)["status"], "succeeded");

@@ -1,9 +1,9 @@
-//! The line battery of the edge, as bodies of `POST /mcp/prompts`: the same refusals as on a stream.
+//! The table of hostile lines as bodies of `POST /mcp/prompts`: the same errors as on a stream.
 
 use serde_json::Value;
 
 use super::client::Hub;
-use crate::transport::{Answer, BATTERY};
+use crate::transport::{BATTERY, Expected};
 
 #[test]
 fn every_body_gets_the_answer_of_the_same_line_on_stdio() {
@@ -17,27 +17,27 @@ fn every_body_gets_the_answer_of_the_same_line_on_stdio() {
         )
         .into_bytes();
         bytes.extend_from_slice(body);
-        let answer = hub.raw(bytes);
+        let answer = hub.send_bytes(bytes);
         match expected {
             // A stream has empty lines; a body that is empty is not JSON.
-            Answer::Silence if body.trim_ascii().is_empty() => {
+            Expected::Silence if body.trim_ascii().is_empty() => {
                 assert_eq!(answer.status, 400, "{name}: {answer:?}");
             }
-            // An answer belongs to a session that asked; outside one, HTTP says so.
-            Answer::Silence if name.ends_with("nobody asked for") => {
+            // An answer belongs to a session that asked; HTTP rejects it outside one.
+            Expected::Silence if name.ends_with("nobody asked for") => {
                 assert_eq!(answer.status, 400, "{name}: {answer:?}");
             }
-            Answer::Silence => {
+            Expected::Silence => {
                 assert_eq!(answer.status, 202, "{name}: {answer:?}");
                 assert_eq!(answer.body, "", "{name}");
             }
-            Answer::Result(id) => {
+            Expected::Result(id) => {
                 assert_eq!(answer.status, 200, "{name}: {answer:?}");
                 let message = answer.message();
                 assert_eq!(message["id"], serde_json::from_str::<Value>(id).unwrap(), "{name}");
                 assert!(message.get("result").is_some(), "{name}: {message}");
             }
-            Answer::Error(id, code) => {
+            Expected::Error(id, code) => {
                 let message = answer.message();
                 assert_eq!(message["id"], serde_json::from_str::<Value>(id).unwrap(), "{name}: {message}");
                 assert_eq!(message["error"]["code"], *code, "{name}: {message}");

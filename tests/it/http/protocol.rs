@@ -1,4 +1,4 @@
-//! What is served: five revisions in two eras, sessions and their end, streams.
+//! Five protocol versions, with a handshake and stateless; sessions and their end; streams.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::client::{Answer, Hub, initialize};
-use crate::support::{DEADLINE, modern_meta};
+use crate::support::{DEADLINE, stateless_meta};
 
 const HANDSHAKES: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
@@ -16,7 +16,7 @@ fn request(id: impl Into<Value>, method: &str, params: &Value) -> Value {
 
 /// A stateless request of the newest revision, with the headers that mirror it.
 fn modern(hub: &Hub, method: &str, mut params: Value, headers: &[(&str, &str)]) -> Answer {
-    params["_meta"] = modern_meta();
+    params["_meta"] = stateless_meta();
     let own = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
     let own = own.into_iter().filter(|(name, _)| !headers.iter().any(|(given, _)| given == name));
     let headers: Vec<_> = own.chain(headers.iter().copied()).filter(|(_, value)| !value.is_empty()).collect();
@@ -82,7 +82,7 @@ fn a_client_without_a_handshake_is_served_by_the_contract() {
     let (session, _) = hub.initialize("2024-11-05");
     let list = request(1, "tools/list", &json!({}));
     let agreed = within(&hub, &session, &list).message();
-    // As `curl --json` sends it, and as one who lists JSON alone.
+    // As `curl --json` sends it, and as a client that accepts JSON only.
     for accept in ["*/*", "application/json"] {
         let headers = [("content-type", "application/json"), ("accept", accept)];
         let answer = hub.ask("POST", "/mcp/prompts", &headers, &list.to_string());
@@ -94,8 +94,8 @@ fn a_client_without_a_handshake_is_served_by_the_contract() {
         newer["result"]["tools"][0]["annotations"].is_object(),
         "a revision in the header counts: {newer}"
     );
-    let told = hub.post(&[], &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    assert_eq!(told.status, 202, "{told:?}");
+    let reply = hub.post(&[], &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    assert_eq!(reply.status, 202, "{reply:?}");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn requests_of_2026_07_28_need_no_session() {
     let called = modern(&hub, "tools/call", call, &[("mcp-name", "expand_prompt")]).message();
     assert_eq!(called["result"]["resultType"], "complete", "{called}");
     assert_eq!(called["result"]["structuredContent"]["prompt"], "Say hello to you.");
-    // What was removed is as unknown as what never was.
+    // Removed methods are as unknown as invented ones.
     for method in ["no/such", "ping", "logging/setLevel", "resources/subscribe"] {
         let unknown = modern(&hub, method, json!({}), &[]);
         let error = unknown.message()["error"].clone();
@@ -188,7 +188,7 @@ fn a_session_belongs_to_one_server_until_it_ends() {
         let headers = [named[0], ("content-type", "application/json")];
         let answer = hub.ask(method, "/mcp/prompts", &headers, &body);
         assert_eq!(answer.status, 404, "{method}: {answer:?}");
-        assert!(answer.body.contains("initialize"), "says what to do: {answer:?}");
+        assert!(answer.body.contains("initialize"), "the error has a hint: {answer:?}");
     }
 }
 
@@ -212,7 +212,7 @@ fn a_client_that_lists_event_streams_first_gets_one() {
 #[test]
 fn the_console_shows_the_connected_clients() {
     let hub = Hub::open("");
-    // What happened lately stands further down and keeps the names of those who left.
+    // Recent activity is further down and keeps the names of disconnected clients.
     let connected = || hub.ask("GET", "/", &[], "").body.split_once("id=\"activity\"").unwrap().0.to_owned();
     let shown = |name: &str| connected().contains(name);
     let mut hello = initialize("2025-11-25");
@@ -227,7 +227,7 @@ fn the_console_shows_the_connected_clients() {
         assert!(start.elapsed() < DEADLINE, "a client that left is still shown");
         std::thread::park_timeout(Duration::from_millis(5));
     }
-    let mut params = json!({"_meta": modern_meta()});
+    let mut params = json!({"_meta": stateless_meta()});
     params["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] = json!("without-a-session");
     let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
     for _ in 0..2 {
@@ -257,7 +257,7 @@ fn sessions_are_limited_and_idle_ones_are_evicted_first() {
     assert!(full.body.contains("sessions"), "{full:?}");
     assert!(alive(&first) && alive(&third), "those at work are left alone");
     assert_eq!(hub.ask("DELETE", "/mcp/prompts", &[("mcp-session-id", &first)], "").status, 202);
-    assert_eq!(hub.post(&[], &initialize("2025-11-25")).status, 200, "an end makes room");
+    assert_eq!(hub.post(&[], &initialize("2025-11-25")).status, 200, "an ended session frees its place");
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn an_idle_session_expires_and_a_busy_one_does_not() {
     let stream = hub.stream("GET", "/mcp/prompts", &named, "");
     assert_eq!(stream.status, 200);
     let (idle, _) = hub.initialize("2025-11-25");
-    // Asked for a kind that it does not have, a session says that it is there without being used.
+    // A request for an unsupported type shows that the session exists, without using it.
     let exists = |session: &str| {
         let headers = [("mcp-session-id", session), ("accept", "text/plain")];
         match hub.ask("GET", "/mcp/prompts", &headers, "").status {
@@ -293,10 +293,10 @@ fn a_changed_file_sends_a_notification_on_the_event_stream() {
     let (session, _) = hub.initialize("2025-11-25");
     let named = [("mcp-session-id", session.as_str()), ("accept", "text/event-stream")];
     let mut stream = hub.stream("GET", "/mcp/prompts", &named, "");
-    // Only what was shown can change.
+    // Only a listed prompt can change.
     assert_eq!(within(&hub, &session, &request(1, "prompts/list", &json!({}))).status, 200);
     let listen = json!({"jsonrpc": "2.0", "id": 5, "method": "subscriptions/listen", "params": {
-        "_meta": modern_meta(),
+        "_meta": stateless_meta(),
         "notifications": {"promptsListChanged": true},
     }});
     let headers = [
@@ -335,7 +335,7 @@ fn batches_are_served_at_2025_03_26_only() {
     assert_eq!(answer.status, 200, "{answer:?}");
     let mut answers = answer.messages();
     answers.sort_by_key(|message| message["id"].to_string());
-    let told: Vec<(Value, Value)> =
+    let reply: Vec<(Value, Value)> =
         answers.iter().map(|message| (message["id"].clone(), message["error"]["code"].clone())).collect();
     let expected = [
         (json!("two"), Value::Null),
@@ -344,7 +344,7 @@ fn batches_are_served_at_2025_03_26_only() {
         (json!(4), json!(-32600)),
         (json!(5), json!(-32602)),
     ];
-    assert_eq!(told, expected, "{answers:?}");
+    assert_eq!(reply, expected, "{answers:?}");
     let silent = json!([{"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}]);
     assert_eq!(within(&hub, &session, &silent).status, 202);
     assert_eq!(within(&hub, &session, &json!([])).status, 400);
@@ -372,6 +372,6 @@ fn stopping_the_hub_ends_streams_at_once() {
     assert!(hub.stop().success());
     assert!(start.elapsed() < Duration::from_secs(4), "the stop waited for its grace: {:?}", start.elapsed());
     assert_eq!(stream.next(), None);
-    page.ended();
+    page.assert_ended();
     drop(idle);
 }

@@ -1,16 +1,16 @@
-//! A client over HTTP whose model proposes what to tell: asked on the stream of its call, or in rounds of it.
+//! A client over HTTP whose model is the planner: asked on the stream of its call, or in rounds.
 
 use serde_json::{Value, json};
 
 use super::client::{Hub, initialize};
-use crate::assistant::{calendar, told};
-use crate::support::{Home, modern_meta};
+use crate::assistant::{calendar, result_json};
+use crate::support::{Home, stateless_meta};
 
 const PATHS: [&str; 2] = ["/mcp/assistant", "/mcp"];
 
-const PROPOSES: &str = r#"{"notify": true, "reasoning": "a way to go", "plan": [{"before": 75, "unit": "minutes", "channel": "email", "urgency": "normal", "subject": "", "text": "", "speech": ""}]}"#;
+const PROPOSAL: &str = r#"{"notify": true, "reasoning": "a way to go", "plan": [{"before": 75, "unit": "minutes", "channel": "email", "urgency": "normal", "subject": "", "text": "", "speech": ""}]}"#;
 
-/// A hub that has the client sample, with a user and an event of tomorrow.
+/// A hub with the client as planner, with a user and an event of tomorrow.
 fn hub() -> Hub {
     let home = Home::new();
     let run = |arguments: &[&str]| {
@@ -29,11 +29,11 @@ fn call() -> Value {
     json!({"jsonrpc": "2.0", "id": "plan", "method": "tools/call", "params": params})
 }
 
-fn says(text: &str) -> Value {
+fn sampling_result(text: &str) -> Value {
     json!({"role": "assistant", "content": {"type": "text", "text": text}, "model": "m", "stopReason": "endTurn"})
 }
 
-/// Minutes before the start of what is planned, and who proposed it.
+/// Minutes before the start of each planned notification, and its planner.
 fn planned(answer: &Value) -> Vec<(i64, String)> {
     let all = answer["notifications"].as_array().unwrap().iter();
     all.map(|one| {
@@ -62,16 +62,16 @@ fn a_client_with_a_session_is_sampled_on_the_stream_of_its_call() {
         let started = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         assert_eq!(hub.post_to(path, &headers[..1], &started).status, 202);
         let mut stream = hub.stream("POST", path, &headers, &call().to_string());
-        for (turns, words) in [(1, "With pleasure!"), (3, PROPOSES)] {
+        for (turns, words) in [(1, "With pleasure!"), (3, PROPOSAL)] {
             let asked = stream.next().unwrap_or_else(|| panic!("{path} {revision}: the stream has ended"));
             assert_eq!(asked["method"], "sampling/createMessage", "{path} {revision}: {asked}");
             assert_eq!(asked["params"]["messages"].as_array().unwrap().len(), turns, "{asked}");
-            let reply = json!({"jsonrpc": "2.0", "id": asked["id"], "result": says(words)});
+            let reply = json!({"jsonrpc": "2.0", "id": asked["id"], "result": sampling_result(words)});
             assert_eq!(hub.post_to(path, &headers[..1], &reply).status, 202, "{path} {revision}");
         }
         let answer = stream.next().unwrap_or_else(|| panic!("{path} {revision}: no answer"));
         assert_eq!(answer["id"], "plan", "{path} {revision}: {answer}");
-        assert_eq!(planned(&told(&answer)), [(-75, "client".to_owned())], "{path} {revision}");
+        assert_eq!(planned(&result_json(&answer)), [(-75, "client".to_owned())], "{path} {revision}");
     }
 }
 
@@ -85,7 +85,7 @@ fn a_client_without_a_session_is_sampled_in_rounds() {
     ];
     for path in PATHS {
         let mut message = call();
-        let mut meta = modern_meta();
+        let mut meta = stateless_meta();
         meta["io.modelcontextprotocol/clientCapabilities"] = json!({"sampling": {}});
         message["params"]["_meta"] = meta;
         let asked = hub.post_to(path, &headers, &message).message();
@@ -94,12 +94,12 @@ fn a_client_without_a_session_is_sampled_in_rounds() {
         let (key, request) = needs["inputRequests"].as_object().unwrap().iter().next().unwrap();
         assert_eq!(request["method"], "sampling/createMessage", "{path}: {asked}");
         message["params"]["requestState"] = needs["requestState"].clone();
-        message["params"]["inputResponses"] = json!({key: says(PROPOSES)});
+        message["params"]["inputResponses"] = json!({key: sampling_result(PROPOSAL)});
         let mut stranger = message.clone();
         stranger["params"]["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] = json!("another");
         let refused = hub.post_to(path, &headers, &stranger).message();
         assert_eq!(refused["error"]["data"]["path"], json!(["requestState"]), "{path}: {refused}");
         let answer = hub.post_to(path, &headers, &message).message();
-        assert_eq!(planned(&told(&answer)), [(-75, "client".to_owned())], "{path}: {answer}");
+        assert_eq!(planned(&result_json(&answer)), [(-75, "client".to_owned())], "{path}: {answer}");
     }
 }

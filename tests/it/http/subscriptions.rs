@@ -1,4 +1,4 @@
-//! `subscriptions/listen` over HTTP: each has an event stream of its own, from its acknowledgement to its end.
+//! `subscriptions/listen` over HTTP: each has a separate event stream, from its acknowledgement to its end.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::client::{Hub, Stream, initialize};
-use crate::support::{DEADLINE, Home, modern_meta};
+use crate::support::{DEADLINE, Home, stateless_meta};
 
 const AGENT: &str = "persona: You do this.\ndescription: Does this.\n";
 
 fn listen(hub: &Hub, path: &str, id: impl Into<Value>, filter: Value) -> Stream {
-    let params = json!({"notifications": filter, "_meta": modern_meta()});
+    let params = json!({"notifications": filter, "_meta": stateless_meta()});
     let message =
         json!({"jsonrpc": "2.0", "id": id.into(), "method": "subscriptions/listen", "params": params});
     hub.modern(path, &message)
 }
 
-/// What the acknowledgement, which comes first, grants to the subscription `id`.
-fn granted(stream: &mut Stream, id: &Value) -> Value {
+/// The filter that the acknowledgement, which comes first, grants to the subscription `id`.
+fn granted_filter(stream: &mut Stream, id: &Value) -> Value {
     let first = stream.next().expect("an acknowledgement");
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged", "{first}");
     assert_eq!(&first["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id, "{first}");
@@ -29,7 +29,7 @@ fn granted(stream: &mut Stream, id: &Value) -> Value {
 }
 
 /// The method of the next notification of the subscription `id`.
-fn told(stream: &mut Stream, id: &Value) -> String {
+fn notified_method(stream: &mut Stream, id: &Value) -> String {
     let next = stream.next().expect("a notification");
     assert_eq!(&next["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id, "{next}");
     next["method"].as_str().unwrap_or_else(|| panic!("no notification: {next}")).to_owned()
@@ -57,7 +57,7 @@ fn each_subscription_gets_only_the_notifications_of_its_filter() {
         assert_eq!(stream.header("mcp-session-id"), "");
         let mut wanted = filter.clone();
         wanted.as_object_mut().unwrap().retain(|_, wanted| wanted == true);
-        let mut granted = granted(&mut stream, id);
+        let mut granted = granted_filter(&mut stream, id);
         granted.as_object_mut().unwrap().retain(|_, granted| granted == true);
         assert_eq!(granted, wanted);
         open.push((id.clone(), stream));
@@ -67,18 +67,18 @@ fn each_subscription_gets_only_the_notifications_of_its_filter() {
     let tools = "notifications/tools/list_changed";
     for at in [0, 1] {
         let (id, stream) = &mut open[at];
-        assert_eq!(told(stream, id), tools, "{id}");
+        assert_eq!(notified_method(stream, id), tools, "{id}");
     }
     hub.home.write(".adjutant/prompts/more.md", "More.");
     let (prompts, resources) = ("notifications/prompts/list_changed", "notifications/resources/list_changed");
     for (at, expected) in [(0, [prompts, resources].as_slice()), (2, &[prompts]), (3, &[resources])] {
         let (id, stream) = &mut open[at];
         for method in expected {
-            assert_eq!(told(stream, id), *method, "{id}");
+            assert_eq!(notified_method(stream, id), *method, "{id}");
         }
     }
 
-    // The second one knows nothing of prompts: what it hears next is the end of the server.
+    // The second subscription has no prompts: its next message is the end of the server.
     assert!(hub.stop().success());
     for (id, mut stream) in open {
         let end = stream.next().expect("the answer to the request");
@@ -91,8 +91,8 @@ fn each_subscription_gets_only_the_notifications_of_its_filter() {
     }
 }
 
-/// Changes a user in a process of its own, as a person does.
-fn edit(hub: &Hub, arguments: &[&str]) {
+/// Changes a user with the command line, in another process.
+fn run_for_hub(hub: &Hub, arguments: &[&str]) {
     let done = hub.home.run([&["users"], arguments].concat(), "");
     assert!(done.status.success(), "{}", done.stderr);
 }
@@ -100,14 +100,18 @@ fn edit(hub: &Hub, arguments: &[&str]) {
 #[test]
 fn a_subscribed_resource_sends_a_notification_when_its_content_changes() {
     let hub = Hub::open("");
-    edit(&hub, &["add", "Ann", "--id", "ann", "--email", "ann@example.org"]);
+    run_for_hub(&hub, &["add", "Ann", "--id", "ann", "--email", "ann@example.org"]);
     let (skill, ann) = ("skill://prompts/greet/SKILL.md", "resources://users/ann");
     let later = "skill://prompts/later/SKILL.md";
     let filter =
         json!({"resourceSubscriptions": [skill, "file:///etc/passwd", later, ann, "resources://nobody"]});
     let mut stream = listen(&hub, "/mcp", "one", filter);
-    let granted = granted(&mut stream, &json!("one"));
-    assert_eq!(granted["resourceSubscriptions"], json!([skill, later, ann]), "what is not ours is left out");
+    let granted = granted_filter(&mut stream, &json!("one"));
+    assert_eq!(
+        granted["resourceSubscriptions"],
+        json!([skill, later, ann]),
+        "unknown resources are left out"
+    );
 
     let opened = hub.post_to("/mcp", &[], &initialize("2025-11-25"));
     let capabilities = &opened.message()["result"]["capabilities"]["resources"];
@@ -135,15 +139,15 @@ fn a_subscribed_resource_sends_a_notification_when_its_content_changes() {
     updated(skill);
     hub.home.write(".adjutant/prompts/later.md", "Later.");
     updated(later);
-    edit(&hub, &["edit", "ann", "--name", "Ann Other"]);
+    run_for_hub(&hub, &["edit", "ann", "--name", "Ann Other"]);
     updated(ann);
-    let told = loop {
+    let answer = loop {
         let next = legacy.next().expect("a notification");
         if next["method"] == "notifications/resources/updated" {
             break next;
         }
     };
-    assert_eq!(told["params"], json!({"uri": ann}), "the other one is not watched any more");
+    assert_eq!(answer["params"], json!({"uri": ann}), "the first resource is no longer watched");
 }
 
 #[test]
@@ -154,17 +158,17 @@ fn no_change_is_missed_between_the_acknowledgement_and_the_first_scan() {
     for round in 0..5 {
         let hub = Hub::open("");
         let mut stream = listen(&hub, "/mcp", round, filter.clone());
-        granted(&mut stream, &json!(round));
+        granted_filter(&mut stream, &json!(round));
         hub.home.write(".adjutant/prompts/greet.md", format!("Hello for the {round}th time, {{{{input}}}}!"));
         hub.home.write(".adjutant/agents/first.yaml", AGENT);
-        // A file that is being written may be read empty first: then its change is notified twice.
+        // A file that is being written may be read empty first: then there are two notifications.
         let mut missing = BTreeSet::from([
             "notifications/prompts/list_changed",
             "notifications/resources/updated",
             "notifications/tools/list_changed",
         ]);
         while !missing.is_empty() {
-            missing.remove(told(&mut stream, &json!(round)).as_str());
+            missing.remove(notified_method(&mut stream, &json!(round)).as_str());
         }
     }
 }
@@ -174,20 +178,20 @@ fn added_and_removed_users_change_the_resource_list() {
     let hub = Hub::open("");
     let filter = json!({"promptsListChanged": true, "resourcesListChanged": true});
     let mut stream = listen(&hub, "/mcp/assistant", 1, filter);
-    let granted = granted(&mut stream, &json!(1));
+    let granted = granted_filter(&mut stream, &json!(1));
     assert_eq!(granted["resourcesListChanged"], true, "{granted}");
     assert_ne!(granted["promptsListChanged"], true, "its prompts never change: {granted}");
-    edit(&hub, &["add", "Ann", "--id", "ann", "--email", "ann@example.org"]);
-    assert_eq!(told(&mut stream, &json!(1)), "notifications/resources/list_changed");
-    edit(&hub, &["remove", "ann"]);
-    assert_eq!(told(&mut stream, &json!(1)), "notifications/resources/list_changed");
+    run_for_hub(&hub, &["add", "Ann", "--id", "ann", "--email", "ann@example.org"]);
+    assert_eq!(notified_method(&mut stream, &json!(1)), "notifications/resources/list_changed");
+    run_for_hub(&hub, &["remove", "ann"]);
+    assert_eq!(notified_method(&mut stream, &json!(1)), "notifications/resources/list_changed");
 }
 
-/// The database of a hub, open and ready to be written to by another process.
-struct Writer(Child);
+/// The database of a hub, open and ready for a write from another process.
+struct DatabaseWriter(Child);
 
-impl Writer {
-    fn of(hub: &Hub) -> Self {
+impl DatabaseWriter {
+    fn open(hub: &Hub) -> Self {
         let mut child = Command::new("sqlite3")
             .args(["-bail", "-cmd", ".timeout 10000"])
             .arg(hub.home.path().join(".adjutant/adjutant.db"))
@@ -206,26 +210,25 @@ impl Writer {
     }
 }
 
-/// Another process writes in the moment of the acknowledgement; whoever looks for the first time behind it sees nothing
-/// new.
+/// Another process writes at the moment of the acknowledgement; a first scan after it would not see the change.
 #[test]
 fn a_user_added_right_after_the_acknowledgement_sends_a_notification() {
     let mut open = Vec::new();
     for _ in 0..4 {
         let hub = Hub::open("");
-        edit(&hub, &["add", "Ben", "--id", "ben", "--email", "ben@example.org"]);
-        let writer = Writer::of(&hub);
+        run_for_hub(&hub, &["add", "Ben", "--id", "ben", "--email", "ben@example.org"]);
+        let writer = DatabaseWriter::open(&hub);
         let filter =
             json!({"resourcesListChanged": true, "resourceSubscriptions": ["resources://users/ben"]});
         let mut stream = listen(&hub, "/mcp/assistant", 1, filter);
-        granted(&mut stream, &json!(1));
+        granted_filter(&mut stream, &json!(1));
         writer.write("UPDATE users SET name = 'Ben Other', revision = revision + 1 WHERE id = 'ben';");
         open.push((hub, stream));
     }
     for (_hub, stream) in &mut open {
-        let mut told = [told(stream, &json!(1)), told(stream, &json!(1))];
-        told.sort();
-        assert_eq!(told, ["notifications/resources/list_changed", "notifications/resources/updated"]);
+        let mut notified = [notified_method(stream, &json!(1)), notified_method(stream, &json!(1))];
+        notified.sort();
+        assert_eq!(notified, ["notifications/resources/list_changed", "notifications/resources/updated"]);
     }
 }
 
@@ -238,9 +241,9 @@ fn a_silent_database_delays_no_other_notification() {
     let filter =
         json!({"promptsListChanged": true, "resourcesListChanged": true, "resourceSubscriptions": users});
     let mut stream = listen(&hub, "/mcp", 1, filter);
-    granted(&mut stream, &json!(1));
+    granted_filter(&mut stream, &json!(1));
     hub.home.write(".adjutant/prompts/greet.md", "Hello.");
-    assert_eq!(told(&mut stream, &json!(1)), "notifications/prompts/list_changed");
+    assert_eq!(notified_method(&mut stream, &json!(1)), "notifications/prompts/list_changed");
 }
 
 #[test]
@@ -252,7 +255,7 @@ fn the_acknowledgement_omits_unsupported_notifications() {
         ("/mcp/agents", json!({"toolsListChanged": true})),
         ("/mcp/popup", json!({})),
     ] {
-        let mut granted = granted(&mut listen(&hub, path, 1, all.clone()), &json!(1));
+        let mut granted = granted_filter(&mut listen(&hub, path, 1, all.clone()), &json!(1));
         granted.as_object_mut().unwrap().retain(|_, granted| granted == true);
         assert_eq!(granted, expected, "{path}");
     }
@@ -265,11 +268,11 @@ fn a_client_that_disconnects_ends_only_its_own_subscription() {
     let hub = Hub::open("");
     let filter = json!({"promptsListChanged": true});
     let mut stays = listen(&hub, "/mcp", "stays", filter.clone());
-    granted(&mut stays, &json!("stays"));
+    granted_filter(&mut stays, &json!("stays"));
     let before = hub.sockets();
     for round in 0..20 {
         let mut goes = listen(&hub, "/mcp", round, filter.clone());
-        granted(&mut goes, &json!(round));
+        granted_filter(&mut goes, &json!(round));
     }
     let start = Instant::now();
     while hub.sockets() > before {
@@ -277,5 +280,5 @@ fn a_client_that_disconnects_ends_only_its_own_subscription() {
         std::thread::park_timeout(Duration::from_millis(5));
     }
     hub.home.write(".adjutant/prompts/more.md", "More.");
-    assert_eq!(told(&mut stays, &json!("stays")), "notifications/prompts/list_changed");
+    assert_eq!(notified_method(&mut stays, &json!("stays")), "notifications/prompts/list_changed");
 }

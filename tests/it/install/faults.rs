@@ -1,4 +1,4 @@
-//! Configurations that are broken, guarded, linked, somebody else's, or changing.
+//! Configurations that are broken, read-only, linked, of another program, or changing.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::done;
+use super::run_ok;
 use crate::support::Home;
 use crate::support::terminal::Terminal;
 
@@ -29,7 +29,7 @@ fn tree(home: &Home) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Asserts that a command fails with these words and writes nothing.
+/// Asserts that a command fails with these texts and writes nothing.
 #[track_caller]
 fn refused(home: &Home, arguments: &[&str], words: &[&str]) {
     let before = tree(home);
@@ -63,7 +63,7 @@ fn a_broken_configuration_is_reported_with_its_line_and_not_changed() {
     refused(&home, &["install", "cursor"], &["line 2: `mcpServers` is a duplicate"]);
     home.write(".cursor/mcp.json", b"{\n\"a\": \"\xff\"}");
     refused(&home, &["install", "cursor"], &["line 2 is not UTF-8", "hint: save it as UTF-8"]);
-    // The file of hooks counts as well: what cannot be done whole is not begun.
+    // The file of hooks counts as well: a change that cannot be completed is not begun.
     home.write(".codex/config.toml", "model = \"o\"\n");
     home.write(".codex/hooks.json", "{\"hooks\": [");
     refused(&home, &["install", "codex"], &["hooks.json cannot be changed: line 1"]);
@@ -76,11 +76,11 @@ fn a_client_that_fails_does_not_stop_the_others() {
     home.write(".config/zed/settings.json", "{}");
     let finished = home.run(["install", "cursor", "zed", "--json"], "");
     assert_eq!(finished.status.code(), Some(1), "{finished}");
-    let told: Value = serde_json::from_str(&finished.stdout).unwrap();
-    assert!(told["clients"][0]["error"].as_str().unwrap().contains("line 1"), "{told:#}");
-    let zed = &told["clients"][1]["files"][0];
+    let answer: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert!(answer["clients"][0]["error"].as_str().unwrap().contains("line 1"), "{answer:#}");
+    let zed = &answer["clients"][1]["files"][0];
     assert_eq!((&zed["outcome"], &zed["written"]), (&json!("changed"), &json!(true)));
-    assert!(zed["diff"].as_str().unwrap().contains("+  \"context_servers\": {"), "{told:#}");
+    assert!(zed["diff"].as_str().unwrap().contains("+  \"context_servers\": {"), "{answer:#}");
     assert!(fs::read_to_string(zed["backup"].as_str().unwrap()).unwrap().starts_with("{}"));
     assert!(fs::read_to_string(home.path().join(".config/zed/settings.json")).unwrap().contains("connect"));
 }
@@ -112,12 +112,12 @@ fn another_server_named_adjutant_is_replaced_by_force_only() {
     ] {
         let path = home.write(file, text);
         refused(&home, &["install", client], &["another server of the name `adjutant`", "army", "--force"]);
-        done(&home, &["uninstall", client]);
+        run_ok(&home, &["uninstall", client]);
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "it is not ours to remove");
-        done(&home, &["install", client, "--force"]);
+        run_ok(&home, &["install", client, "--force"]);
         let new = fs::read_to_string(&path).unwrap();
         assert!(new.contains("connect") && !new.contains("army"), "{new}");
-        done(&home, &["uninstall", client]);
+        run_ok(&home, &["uninstall", client]);
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
 }
@@ -129,11 +129,11 @@ fn a_linked_configuration_stays_a_link_and_is_reported() {
     fs::create_dir(home.path().join(".codex")).unwrap();
     let link = home.path().join(".codex/config.toml");
     symlink("../dotfiles/codex.toml", &link).unwrap();
-    let told = done(&home, &["install", "codex"]);
+    let output = run_ok(&home, &["install", "codex"]);
     let target = real.canonicalize().unwrap();
-    assert!(told.stdout.contains(&format!("a link to {}", target.display())), "{told}");
+    assert!(output.stdout.contains(&format!("a link to {}", target.display())), "{output}");
     assert!(link.is_symlink() && fs::read_to_string(&real).unwrap().contains("[mcp_servers.adjutant]"));
-    done(&home, &["uninstall", "codex"]);
+    run_ok(&home, &["uninstall", "codex"]);
     assert!(link.is_symlink() && fs::read_to_string(&real).unwrap() == "model = \"o\"\n");
     fs::remove_file(&real).unwrap();
     refused(&home, &["install", "codex"], &["it is a broken link"]);
@@ -152,7 +152,7 @@ fn a_read_only_configuration_is_not_written() {
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
     refused(&home, &["install", "cursor"], &["it is not a file"]);
-    // A pipe would wait for somebody who writes into it.
+    // A pipe would block until another process writes into it.
     fs::remove_dir(&file).unwrap();
     assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
     let finished = home.run(["install", "cursor"], "");
@@ -163,10 +163,10 @@ fn a_read_only_configuration_is_not_written() {
 fn uninstall_without_a_backup_removes_the_entry() {
     let home = Home::new();
     let file = home.write(".cursor/mcp.json", "{\"mine\": 1}\n");
-    let told = done(&home, &["install", "cursor", "--json"]);
-    let told: Value = serde_json::from_str(&told.stdout).unwrap();
-    fs::remove_file(told["clients"][0]["files"][0]["backup"].as_str().unwrap()).unwrap();
-    done(&home, &["uninstall", "cursor"]);
+    let output = run_ok(&home, &["install", "cursor", "--json"]);
+    let output: Value = serde_json::from_str(&output.stdout).unwrap();
+    fs::remove_file(output["clients"][0]["files"][0]["backup"].as_str().unwrap()).unwrap();
+    run_ok(&home, &["uninstall", "cursor"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"mine\": 1}\n");
 }
 
@@ -176,7 +176,7 @@ fn every_install_keeps_a_backup_of_each_file() {
     // Three times within a second or two, so that the same stamp comes again.
     for version in 1..=3 {
         home.write(".cursor/mcp.json", format!("{{\"version\": {version}}}\n"));
-        done(&home, &["install", "cursor"]);
+        run_ok(&home, &["install", "cursor"]);
     }
     let copies =
         fs::read_dir(home.path().join(".adjutant/backups")).unwrap().map(|entry| entry.unwrap().path());
@@ -211,9 +211,9 @@ fn the_permissions_of_a_configuration_are_kept() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let file = home.write(".cursor/mcp.json", "{}\n");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
-    done(&home, &["install", "cursor", "codex"]);
+    run_ok(&home, &["install", "cursor", "codex"]);
     assert_eq!(mode(&file), 0o640);
-    // What is new, and what was copied, may hold secrets.
+    // New files and backups may contain secrets.
     assert_eq!(mode(&home.path().join(".codex/config.toml")), 0o600);
     let backups = home.path().join(".adjutant/backups");
     assert_eq!(mode(&backups), 0o700);
@@ -221,7 +221,7 @@ fn the_permissions_of_a_configuration_are_kept() {
     assert!(kept.len() >= 2 && kept.iter().all(|file| mode(file) == 0o600), "{kept:?}");
     // A byte-order mark stays, too.
     let marked = home.write(".config/zed/settings.json", "\u{feff}{}\n");
-    done(&home, &["install", "zed"]);
+    run_ok(&home, &["install", "zed"]);
     assert!(fs::read_to_string(&marked).unwrap().starts_with("\u{feff}{\n  \"context_servers\""));
 }
 
@@ -229,10 +229,10 @@ fn the_permissions_of_a_configuration_are_kept() {
 fn uninstall_keeps_later_changes_of_other_programs() {
     let home = Home::new();
     let file = home.write(".claude.json", "{\n  \"numStartups\": 1\n}\n");
-    done(&home, &["install", "claude"]);
+    run_ok(&home, &["install", "claude"]);
     let text = fs::read_to_string(&file).unwrap().replace("\"numStartups\": 1", "\"numStartups\": 2");
     fs::write(&file, text).unwrap();
-    done(&home, &["uninstall", "claude"]);
+    run_ok(&home, &["uninstall", "claude"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\n  \"numStartups\": 2\n}\n");
 }
 
@@ -241,9 +241,9 @@ fn uninstall_without_an_entry_changes_nothing() {
     let home = Home::new();
     let install = home.adjutant(["install"]).env("PATH", "/nowhere").output().unwrap();
     assert_eq!(install.status.code(), Some(1));
-    let told = home.adjutant(["uninstall"]).env("PATH", "/nowhere").output().unwrap();
-    let words = String::from_utf8_lossy(&told.stderr);
-    assert!(told.status.success() && words.contains("there is nothing to remove"), "{words}");
+    let output = home.adjutant(["uninstall"]).env("PATH", "/nowhere").output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && words.contains("there is nothing to remove"), "{words}");
 }
 
 #[test]
@@ -252,11 +252,11 @@ fn a_dry_run_writes_nothing() {
     home.write(".codex/config.toml", "model = \"o\"\n");
     home.write(".claude.json", "{\"secret\":\"s\",\"oauth\":{\"x\":1}}");
     let before = tree(&home);
-    let told = done(&home, &["install", "--dry-run"]);
+    let output = run_ok(&home, &["install", "--dry-run"]);
     assert_eq!(tree(&home), before);
-    assert!(told.stdout.contains("+[mcp_servers.adjutant]"), "{told}");
-    assert!(told.stdout.contains("Claude Code: ~/.claude.json changed"), "{told}");
-    assert!(told.stderr.contains("nothing was written"), "{told}");
+    assert!(output.stdout.contains("+[mcp_servers.adjutant]"), "{output}");
+    assert!(output.stdout.contains("Claude Code: ~/.claude.json changed"), "{output}");
+    assert!(output.stderr.contains("nothing was written"), "{output}");
 }
 
 #[test]
@@ -266,14 +266,14 @@ fn the_user_is_asked_at_a_terminal_and_a_file_changed_meanwhile_is_not_written()
     let mut terminal = Terminal::start(&home, &["install", "cursor"], 100, 30, &[]);
     terminal.shows("Write this? [Y/n]");
     terminal.send("n\r");
-    assert_eq!(terminal.ended(), 0);
+    assert_eq!(terminal.exit_code(), 0);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{}\n");
     let mut terminal = Terminal::start(&home, &["install", "cursor"], 100, 30, &[]);
     terminal.shows("Write this? [Y/n]");
     fs::write(&file, "{\"mcpServers\": {}}\n").unwrap();
     terminal.send("\r");
     terminal.shows("changed meanwhile");
-    assert_eq!(terminal.ended(), 1);
+    assert_eq!(terminal.exit_code(), 1);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"mcpServers\": {}}\n");
 }
 
@@ -281,8 +281,11 @@ fn the_user_is_asked_at_a_terminal_and_a_file_changed_meanwhile_is_not_written()
 fn invisible_and_control_characters_of_a_configuration_are_shown() {
     let home = Home::new();
     home.write(".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\u{202e}\": \"b\" // \u{1b}[2J\n  }\n}\n");
-    let told = done(&home, &["install", "cursor", "--dry-run"]).stdout;
-    assert!(told.contains("+    \"adjutant\": {") && !told.contains(['\u{202e}', '\u{1b}']), "{told:?}");
+    let output = run_ok(&home, &["install", "cursor", "--dry-run"]).stdout;
+    assert!(
+        output.contains("+    \"adjutant\": {") && !output.contains(['\u{202e}', '\u{1b}']),
+        "{output:?}"
+    );
 }
 
 #[test]

@@ -1,15 +1,15 @@
-//! Every client's files before and after, byte for byte: installed, installed again, taken out with and without the
-//! copy of what was there.
+//! Every client's files before and after, byte for byte: installed, installed again, removed with and without the
+//! backup.
 //!
-//! `golden/CLIENT.golden` has a part for each case (`####`), with the files before, after, and once our entry is out
-//! again where that differs from before. A carriage return is shown as `␍`, a tab as `␉`, a missing line end as `⏎`.
-//! `INSTA_UPDATE=always` writes what comes out into the file, for a person to read.
+//! `golden/CLIENT.golden` has a part for each case (`####`), with the files before, after, and after the removal of the
+//! entry where that differs from before. A carriage return is shown as `␍`, a tab as `␉`, a missing line end as `⏎`.
+//! `INSTA_UPDATE=always` writes the result into the file, for a review.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::done;
+use super::run_ok;
 use crate::support::Home;
 
 /// Files by their path below the home.
@@ -19,8 +19,8 @@ struct Case {
     name: String,
     before: Files,
     after: Files,
-    /// What `uninstall` leaves where that is not what was before.
-    without: Files,
+    /// The result of `uninstall` where it differs from before.
+    removed: Files,
 }
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_adjutant");
@@ -29,12 +29,12 @@ fn golden_file(client: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/install/golden/{client}.golden"))
 }
 
-fn shown(text: &str) -> String {
+fn escape(text: &str) -> String {
     let text = text.replace(PROGRAM, "/bin/adjutant").replace('\r', "␍").replace('\t', "␉");
     if text.ends_with('\n') { text } else { text + "⏎\n" }
 }
 
-fn meant(text: &str) -> String {
+fn unescape(text: &str) -> String {
     let text = text.strip_suffix("⏎\n").unwrap_or(text);
     text.replace("/bin/adjutant", PROGRAM)
         .replace('␍', "\r")
@@ -47,37 +47,37 @@ fn read(client: &str) -> Vec<Case> {
     let cases = text.split("#### ").skip(1).map(|part| {
         let (name, files) = part.split_once('\n').unwrap();
         let mut case =
-            Case { name: name.to_owned(), before: Files::new(), after: Files::new(), without: Files::new() };
+            Case { name: name.to_owned(), before: Files::new(), after: Files::new(), removed: Files::new() };
         for file in files.split("==== ").skip(1) {
             let (label, text) = file.split_once('\n').unwrap();
             let (when, path) = label.split_once(' ').unwrap();
             let files = match when {
                 "before" => &mut case.before,
                 "after" => &mut case.after,
-                "without" => &mut case.without,
+                "without" => &mut case.removed,
                 other => panic!("{other}?"),
             };
-            files.insert(path.to_owned(), meant(text));
+            files.insert(path.to_owned(), unescape(text));
         }
         case
     });
     cases.collect()
 }
 
-fn written(cases: &[Case]) -> String {
+fn render(cases: &[Case]) -> String {
     let mut text = String::new();
     for case in cases {
         text += &format!("#### {}\n", case.name);
-        for (when, files) in [("before", &case.before), ("after", &case.after), ("without", &case.without)] {
+        for (when, files) in [("before", &case.before), ("after", &case.after), ("without", &case.removed)] {
             for (path, content) in files {
-                text += &format!("==== {when} {path}\n{}", shown(content));
+                text += &format!("==== {when} {path}\n{}", escape(content));
             }
         }
     }
     text
 }
 
-/// All files below the home but our own.
+/// All files below the home but adjutant's own.
 fn files(home: &Home) -> Files {
     fn walk(root: &Path, folder: &Path, found: &mut Files) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -106,22 +106,23 @@ fn check(client: &str) {
         for (path, text) in &case.before {
             home.write(path, text);
         }
-        done(&home, &["install", client]);
+        run_ok(&home, &["install", client]);
         let after = files(&home);
-        let again = done(&home, &["install", client]);
+        let repeated = run_ok(&home, &["install", client]);
         assert_eq!(files(&home), after, "{at}: installed again");
-        assert!(!again.stdout.contains('+'), "{at}: {}", again.stdout);
+        assert!(!repeated.stdout.contains('+'), "{at}: {}", repeated.stdout);
 
-        done(&home, &["uninstall", client]);
+        run_ok(&home, &["uninstall", client]);
         let without = files(&home);
-        let gone = done(&home, &["uninstall", client]);
-        assert!(gone.stdout.lines().all(|line| line.ends_with("unchanged")), "{at}: {}", gone.stdout);
+        let closed = run_ok(&home, &["uninstall", client]);
+        assert!(closed.stdout.lines().all(|line| line.ends_with("unchanged")), "{at}: {}", closed.stdout);
 
-        // Somebody else's change makes the copy useless: then the entry alone goes, and says the same.
+        // Another program's change makes the backup useless: then only the entry is removed, and the meaning is the
+        // same.
         for (path, text) in &after {
             home.write(path, text);
         }
-        done(&home, &["uninstall", client]);
+        run_ok(&home, &["uninstall", client]);
         for (path, text) in files(&home) {
             let before = without.get(&path).map_or("", String::as_str);
             assert_eq!(meaning(&path, &text), meaning(&path, before), "{at}: {path} without a change record");
@@ -135,23 +136,23 @@ fn check(client: &str) {
 
         let without = if without == case.before { Files::new() } else { without };
         if update {
-            (case.after, case.without) = (after, without);
+            (case.after, case.removed) = (after, without);
         } else {
             assert_eq!(after, case.after, "{at}: installed");
-            assert_eq!(without, case.without, "{at}: taken out");
+            assert_eq!(without, case.removed, "{at}: removed");
         }
     }
     if update {
-        fs::write(golden_file(client), written(&cases)).unwrap();
+        fs::write(golden_file(client), render(&cases)).unwrap();
     }
 }
 
-/// What a configuration says, without its white space and comments, and without what says nothing.
+/// The meaning of a configuration, without white space, comments and empty values.
 fn meaning(path: &str, text: &str) -> String {
     let comment = if path == ".the_files_of_codex_match/config.toml" { "#" } else { "//" };
     let lines = text.lines().map(|line| line.split(comment).next().unwrap_or_default());
     let text: String = lines.flat_map(str::chars).filter(|c| !c.is_whitespace()).collect();
-    // Copilot's file of hooks says this besides.
+    // Copilot's file of hooks has this member too.
     let text = text.replace("\"version\":1", "").replace(",}", "}");
     if text == "{}" { String::new() } else { text }
 }
@@ -205,7 +206,7 @@ fn the_files_of_zed_match() {
 fn the_recipes_show_the_written_entries() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/recipes.md");
     let page = fs::read_to_string(page).unwrap();
-    let mut seen = 0;
+    let mut found = 0;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/install/golden");
     for entry in fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
@@ -216,10 +217,10 @@ fn the_recipes_show_the_written_entries() {
         for (path, text) in &fresh.after {
             let is_toml = Path::new(path).extension().is_some_and(|end| end == "toml");
             let language = if is_toml { "toml" } else { "json" };
-            let block = format!("`~/{path}`\n\n```{language}\n{}```\n", shown(text));
+            let block = format!("`~/{path}`\n\n```{language}\n{}```\n", escape(text));
             assert!(page.contains(&block), "docs/recipes.md does not show this for {client}:\n{block}");
-            seen += 1;
+            found += 1;
         }
     }
-    assert_eq!(seen, 12, "nine clients, four of them with a hook, one of which shares the file");
+    assert_eq!(found, 12, "nine clients, four of them with a hook, one of which shares the file");
 }

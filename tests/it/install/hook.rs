@@ -1,4 +1,4 @@
-//! `adjutant hook CLIENT`: JSON in, JSON or nothing out, and never in the way.
+//! `adjutant hook CLIENT`: JSON in, JSON or nothing out, and the prompt is never blocked.
 
 use std::io::{Read, Write};
 use std::process::Stdio;
@@ -17,16 +17,16 @@ fn home() -> Home {
     home
 }
 
-fn hooked(home: &Home, client: &str, prompt: &str) -> Finished {
+fn run_hook(home: &Home, client: &str, prompt: &str) -> Finished {
     let asked = json!({"session_id": "s", "hook_event_name": "UserPromptSubmit", "cwd": home.path(), "prompt": prompt});
     let finished = home.run(["hook", client], asked.to_string());
     assert!(finished.status.success(), "{finished}");
     finished
 }
 
-/// What a client adds to the prompt.
-fn added(home: &Home, client: &str, prompt: &str) -> String {
-    let finished = hooked(home, client, prompt);
+/// The text that a client adds to the prompt.
+fn added_context(home: &Home, client: &str, prompt: &str) -> String {
+    let finished = run_hook(home, client, prompt);
     let [answer] = &finished.lines()[..] else { panic!("{finished}") };
     let context =
         answer.pointer("/hookSpecificOutput/additionalContext").or_else(|| answer.get("additionalContext"));
@@ -39,13 +39,13 @@ fn each_client_gets_the_expanded_prompt_in_its_own_format() {
     for (client, event) in
         [("claude", "UserPromptSubmit"), ("codex", "UserPromptSubmit"), ("gemini", "BeforeAgent")]
     {
-        let lines = hooked(&home, client, ":research how bees sleep").lines();
+        let lines = run_hook(&home, client, ":research how bees sleep").lines();
         assert_eq!(lines[0]["hookSpecificOutput"]["hookEventName"], event);
         assert_eq!(lines[0].as_object().unwrap().len(), 1);
         let text = lines[0]["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
         assert!(text.contains("`:research`") && text.ends_with(EXPANDED), "{text}");
     }
-    let lines = hooked(&home, "copilot", ":research how bees sleep").lines();
+    let lines = run_hook(&home, "copilot", ":research how bees sleep").lines();
     assert!(lines[0]["additionalContext"].as_str().unwrap().ends_with(EXPANDED));
     assert!(!home.path().join(".adjutant/hub.sock").exists(), "no hub is started for it");
 }
@@ -56,7 +56,7 @@ fn a_prompt_without_a_command_is_not_changed() {
     for prompt in
         ["hello", "at 10:30", ":smile:", ":unknown x", "`:research x`", "", "a\n```\n:research x\n```\n"]
     {
-        let finished = hooked(&home, "claude", prompt);
+        let finished = run_hook(&home, "claude", prompt);
         assert_eq!((&*finished.stdout, &*finished.stderr), ("", ""), "{prompt:?}");
     }
 }
@@ -65,7 +65,7 @@ fn a_prompt_without_a_command_is_not_changed() {
 fn several_commands_in_one_prompt_share_its_text() {
     let home = home();
     home.write(".adjutant/prompts/team/tone.md", "Write plainly.\n");
-    let text = added(&home, "claude", "First :research tides :team/tone and be brief");
+    let text = added_context(&home, "claude", "First :research tides :team/tone and be brief");
     assert!(text.contains("Topic:\ntides\n\nThe prompt command `:team/tone`"), "{text}");
     assert!(text.ends_with("Write plainly.\n\nand be brief"), "{text}");
 }
@@ -77,7 +77,7 @@ fn a_failed_expansion_is_explained_to_the_model() {
         ".adjutant/prompts/deploy.md",
         "---\narguments:\n  - name: place\n    required: true\n---\nTo {{place}}.\n",
     );
-    let text = added(&home, "claude", ":deploy");
+    let text = added_context(&home, "claude", ":deploy");
     assert!(
         text.contains("`:deploy` in the user's message was not expanded") && text.contains("place"),
         "{text}"
@@ -89,11 +89,11 @@ fn a_prompt_over_a_clients_limit_is_left_to_the_tool() {
     let home = home();
     home.write(".adjutant/prompts/long.md", "word ".repeat(3_000));
     for client in ["claude", "codex"] {
-        let text = added(&home, client, ":long tides :research how bees sleep");
+        let text = added_context(&home, client, ":long tides :research how bees sleep");
         assert!(text.len() < 10_000 && text.contains("call expand_prompt with the command `long`"), "{text}");
         assert!(text.ends_with(EXPANDED), "the short one fits: {text}");
     }
-    assert!(added(&home, "gemini", ":long tides").len() > 15_000);
+    assert!(added_context(&home, "gemini", ":long tides").len() > 15_000);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_fault_in_the_hook_does_not_block_the_prompt() {
         assert!(finished.stderr.starts_with("error: "), "{input}: {finished}");
     }
     home.write(".adjutant/config.toml", "nonsense");
-    let finished = hooked(&home, "claude", ":research x");
+    let finished = run_hook(&home, "claude", ":research x");
     assert!(finished.stdout.is_empty() && finished.stderr.contains("config.toml"), "{finished}");
     let finished = home.run(["hook", "claude"], r#"{"prompt": "hello", "cwd": "/nowhere/at/all"}"#);
     assert_eq!((&*finished.stdout, &*finished.stderr), ("", ""));
@@ -154,7 +154,7 @@ fn a_running_hub_records_the_expansion() {
     let home = home();
     home.write(".adjutant/prompts/long.md", "x".repeat(20_000));
     let hub = Serving::open_hub(&home);
-    assert!(added(&home, "claude", ":research tides and :long").contains("tides"));
+    assert!(added_context(&home, "claude", ":research tides and :long").contains("tides"));
     let end = Instant::now() + DEADLINE;
     let timeline = loop {
         let page = hub.page("/timeline");
@@ -166,11 +166,11 @@ fn a_running_hub_records_the_expansion() {
     for part in [">research</a>", ">long</span>", "too long for this client"] {
         assert!(timeline.contains(part), "{part}: {timeline}");
     }
-    assert!(!timeline.contains("tides"), "the user's words are nobody's business: {timeline}");
-    // A hub that does nothing any more keeps nobody.
+    assert!(!timeline.contains("tides"), "the user's text is not recorded: {timeline}");
+    // A hub that does not respond blocks no hook.
     let pid = rustix::process::Pid::from_raw(i32::try_from(hub.pid()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
-    let text = added(&home, "claude", ":research tides");
+    let text = added_context(&home, "claude", ":research tides");
     rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
     assert!(text.contains("tides"), "{text}");
 }

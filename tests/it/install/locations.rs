@@ -1,4 +1,4 @@
-//! Which clients are found, where their files are, and what they are told to start.
+//! Which clients are found, where their files are, and which command they start.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::done;
+use super::run_ok;
 use crate::support::Home;
 
 fn output(command: &mut Command) -> String {
@@ -51,7 +51,7 @@ fn the_variables_of_a_client_decide_where_its_files_are() {
     ] {
         assert!(read(&at(file)).contains("adjutant"), "{file}");
     }
-    // The home itself got nothing but our own folder.
+    // The home itself got nothing but adjutant's own folder.
     let names: Vec<_> = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| name == ".adjutant" || name == "elsewhere"), "{names:?}");
     let one = home.path().join("mine.jsonc");
@@ -67,18 +67,17 @@ fn install_without_a_name_sets_up_every_installed_client() {
     assert!(String::from_utf8_lossy(&nothing.stderr).contains("hint: name the client"));
     home.write(".gemini/keep", "");
     home.write(".config/Code - Insiders/User/keep", "");
-    let program = home.write("bin/codex", "#!/bin/sh\n");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(program, mode).unwrap();
-    let told = output(home.adjutant(["install", "--json"]).env("PATH", home.path().join("bin")));
-    let told: Value = serde_json::from_str(&told).unwrap();
-    let names: Vec<_> = told["clients"].as_array().unwrap().iter().map(|client| &client["client"]).collect();
+    home.write_program("bin/codex", "#!/bin/sh\n");
+    let answer = output(home.adjutant(["install", "--json"]).env("PATH", home.path().join("bin")));
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let names: Vec<_> =
+        answer["clients"].as_array().unwrap().iter().map(|client| &client["client"]).collect();
     assert_eq!(names, ["codex", "gemini", "vscode"]);
     assert!(home.path().join(".config/Code - Insiders/User/mcp.json").exists());
-    let gone = output(home.adjutant(["uninstall", "--all", "--json"]).env("PATH", home.path().join("bin")));
-    let gone: Value = serde_json::from_str(&gone).unwrap();
+    let closed = output(home.adjutant(["uninstall", "--all", "--json"]).env("PATH", home.path().join("bin")));
+    let closed: Value = serde_json::from_str(&closed).unwrap();
     assert!(
-        gone["clients"].as_array().unwrap().iter().all(|client| client["files"][0]["outcome"] == "removed")
+        closed["clients"].as_array().unwrap().iter().all(|client| client["files"][0]["outcome"] == "removed")
     );
 }
 
@@ -86,21 +85,21 @@ fn install_without_a_name_sets_up_every_installed_client() {
 fn install_sets_up_every_variant_of_vs_code() {
     let home = Home::new();
     home.write(".config/VSCodium/User/keep", "");
-    done(&home, &["install", "vscode"]);
+    run_ok(&home, &["install", "vscode"]);
     let codium = home.path().join(".config/VSCodium/User/mcp.json");
     assert!(codium.exists());
-    // Another one comes later, and each of them is a program of its own.
+    // Another variant is installed later, and each is a separate program.
     let code = home.path().join(".config/Code/User/mcp.json");
     home.write(".config/Code/User/mcp.json", "{}\n");
     let clients = || {
-        let told: Value = serde_json::from_str(&home.run(["doctor", "--json"], "").stdout).unwrap();
-        told["checks"].as_array().unwrap().iter().find(|check| check["id"] == "clients").unwrap().clone()
+        let output: Value = serde_json::from_str(&home.run(["doctor", "--json"], "").stdout).unwrap();
+        output["checks"].as_array().unwrap().iter().find(|check| check["id"] == "clients").unwrap().clone()
     };
     assert!(clients()["detail"].as_str().unwrap().contains("VS Code") && clients()["status"] == "warn");
-    done(&home, &["install", "vscode"]);
+    run_ok(&home, &["install", "vscode"]);
     assert!(read(&codium).contains("connect") && read(&code).contains("connect"));
     assert_eq!(clients()["status"], "ok", "{}", clients());
-    done(&home, &["uninstall", "vscode"]);
+    run_ok(&home, &["uninstall", "vscode"]);
     assert!(!codium.exists());
     assert_eq!(read(&code), "{}\n");
 }
@@ -109,16 +108,16 @@ fn install_sets_up_every_variant_of_vs_code() {
 fn install_writes_one_of_the_files_that_opencode_reads() {
     let home = Home::new();
     let plain = home.write(".config/opencode/opencode.json", "{\"theme\": \"tides\"}");
-    done(&home, &["install", "opencode"]);
+    run_ok(&home, &["install", "opencode"]);
     assert!(read(&plain).contains("connect"));
     let with_comments = home.write(".config/opencode/opencode.jsonc", "{} // mine\n");
-    done(&home, &["install", "opencode"]);
-    assert_eq!(read(&with_comments), "{} // mine\n", "it stands in the other file");
-    done(&home, &["uninstall", "opencode"]);
+    run_ok(&home, &["install", "opencode"]);
+    assert_eq!(read(&with_comments), "{} // mine\n", "the entry is in the other file");
+    run_ok(&home, &["uninstall", "opencode"]);
     assert_eq!(read(&plain), "{\"theme\": \"tides\"}");
     assert_eq!(read(&with_comments), "{} // mine\n");
-    // A new entry goes where comments may stand.
-    done(&home, &["install", "opencode"]);
+    // A new entry goes to the file that may contain comments.
+    run_ok(&home, &["install", "opencode"]);
     assert!(read(&with_comments).contains("connect") && !read(&plain).contains("connect"));
 }
 
@@ -130,13 +129,13 @@ fn a_correct_entry_keeps_its_wording() {
         "[mcp_servers]\nadjutant = {{command=\"{program}\", args = [\n  \"connect\", # all toolsets\n]}}\n"
     );
     let file = home.write(".codex/config.toml", &text);
-    done(&home, &["install", "codex"]);
+    run_ok(&home, &["install", "codex"]);
     assert_eq!(read(&file), text);
     let dotted = format!(
         "mcp_servers.adjutant.command = '{program}' # ours\nmcp_servers.adjutant.args = [\"connect\"]\n"
     );
     home.write(".codex/config.toml", &dotted);
-    done(&home, &["install", "codex"]);
+    run_ok(&home, &["install", "codex"]);
     assert_eq!(read(&file), dotted);
 }
 
@@ -153,7 +152,7 @@ fn the_entry_has_an_absolute_path_that_outlives_an_upgrade() {
     let settings: Value = serde_json::from_str(&read(&home.path().join(".claude/settings.json"))).unwrap();
     let hook = &settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"];
     assert_eq!(*hook, json!(format!("'{}' hook claude", program.display())));
-    // A shell reads it as it is meant.
+    // A shell reads it as intended.
     let line = hook.as_str().unwrap();
     let mut shell = Command::new("sh");
     let ran = shell
@@ -163,7 +162,7 @@ fn the_entry_has_an_absolute_path_that_outlives_an_upgrade() {
         .output()
         .unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    // Another program of that name on the PATH is not this one.
+    // Another program of that name on the PATH does not count.
     fs::remove_file(&program).unwrap();
     fs::write(&program, "#!/bin/sh\n").unwrap();
     output(home.adjutant(["install", "claude"]).env("PATH", &bin));
@@ -174,15 +173,15 @@ fn the_entry_has_an_absolute_path_that_outlives_an_upgrade() {
 #[test]
 fn the_entry_keeps_another_adjutant_home() {
     let home = Home::new();
-    let desk = home.path().join("desk");
-    let desk = desk.to_str().unwrap();
-    done(&home, &["install", "codex", "--home", desk]);
+    let other_home = home.path().join("other");
+    let other_home = other_home.to_str().unwrap();
+    run_ok(&home, &["install", "codex", "--home", other_home]);
     let config = read(&home.path().join(".codex/config.toml"));
-    assert!(config.contains(&format!("args = [\"connect\", \"--home\", \"{desk}\"]")), "{config}");
+    assert!(config.contains(&format!("args = [\"connect\", \"--home\", \"{other_home}\"]")), "{config}");
     let hooks = read(&home.path().join(".codex/hooks.json"));
-    assert!(hooks.contains(&format!(" hook codex --home {desk}\"")), "{hooks}");
-    assert!(Path::new(desk).join("backups").exists());
-    done(&home, &["install", "codex"]);
+    assert!(hooks.contains(&format!(" hook codex --home {other_home}\"")), "{hooks}");
+    assert!(Path::new(other_home).join("backups").exists());
+    run_ok(&home, &["install", "codex"]);
     assert!(read(&home.path().join(".codex/config.toml")).contains("args = [\"connect\"]"));
     assert_eq!(read(&home.path().join(".codex/hooks.json")).matches("hook codex").count(), 1);
 }
@@ -190,8 +189,8 @@ fn the_entry_keeps_another_adjutant_home() {
 #[test]
 fn the_hook_can_be_left_out() {
     let home = Home::new();
-    done(&home, &["install", "gemini", "codex"]);
-    done(&home, &["install", "gemini", "codex", "--no-hook"]);
+    run_ok(&home, &["install", "gemini", "codex"]);
+    run_ok(&home, &["install", "gemini", "codex", "--no-hook"]);
     assert!(!read(&home.path().join(".gemini/settings.json")).contains("hook"));
     assert!(!read(&home.path().join(".codex/hooks.json")).contains("hook codex"));
 }
@@ -199,11 +198,11 @@ fn the_hook_can_be_left_out() {
 #[test]
 fn install_links_contain_the_whole_entry() {
     let home = Home::new();
-    let links = done(&home, &["install", "--link"]).stdout;
+    let links = run_ok(&home, &["install", "--link"]).stdout;
     let [cursor, vscode] = links.lines().collect::<Vec<_>>()[..] else { panic!("{links}") };
     let config =
         cursor.strip_prefix("cursor://anysphere.cursor-deeplink/mcp/install?name=adjutant&config=").unwrap();
-    // Base64 is checked by a decoder that is not ours.
+    // Base64 is checked by an independent decoder.
     let script =
         "import base64, sys, urllib.parse as u; print(base64.b64decode(u.unquote(sys.argv[1])).decode())";
     let decoded = output(Command::new("python3").args(["-c", script, config]));

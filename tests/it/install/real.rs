@@ -1,4 +1,4 @@
-//! The five real clients, set up by `adjutant install` alone: each lists the tools, calls one of each room, and gets
+//! The five real clients, set up by `adjutant install` alone: each lists the tools, calls one of each toolset, and gets
 //! the answers; and each that has a hook gets a prompt without any tool. Nothing goes beyond loopback.
 
 use std::io::{BufRead, BufReader, Write};
@@ -7,14 +7,14 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::done;
-use crate::support::model::{LAST_WORD, Model, Script};
-use crate::support::real_clients::{RUN_DEADLINE, codex_config, node, package, run, without};
+use super::run_ok;
+use crate::support::model::{FINAL_TEXT, Model, Script};
+use crate::support::real_clients::{RUN_DEADLINE, codex_config, is_excluded, node, package, run};
 use crate::support::serving::Serving;
 use crate::support::{Finished, Home};
 
-/// A tool of each room, and words of its answer.
-fn tour() -> Vec<(&'static str, Value, &'static str)> {
+/// A tool of each toolset, and a text of its answer.
+fn tool_calls() -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("expand_prompt", json!({"command": "research", "input": "tides"}), "You are a focused researcher."),
         ("list_agents", json!({}), "Reviews code"),
@@ -27,12 +27,12 @@ fn tour() -> Vec<(&'static str, Value, &'static str)> {
     ]
 }
 
-/// A home with something in every room, and the files that make a client ask the scripted model.
+/// A home with content for every toolset, and the files that make a client ask the scripted model.
 fn home_of(client: &str, model: &Model) -> Home {
     let home = Home::new();
     home.write(".adjutant/prompts/research.md", "You are a focused researcher.\n\nTopic:\n{{input}}\n");
     home.write(".adjutant/agents/reviewer.yaml", "persona: You review.\ndescription: Reviews code\n");
-    home.write("work/README.md", "An empty desk.\n");
+    home.write("work/README.md", "An empty project.\n");
     home.write("work/.git/HEAD", "ref: refs/heads/main\n");
     match client {
         "codex" => drop(home.write(".codex/config.toml", codex_config(&model.base_url()))),
@@ -50,7 +50,7 @@ fn platform(package: &str) -> String {
     format!("{package}-linux-{machine}")
 }
 
-/// The command line for one run, without a word about servers: they come from the configuration.
+/// The command line for one run, without any server: they come from the configuration.
 fn command(client: &str, home: &Home, model: &Model, prompt: &str) -> Command {
     let base = model.base_url();
     let root = base.strip_suffix("/v1").unwrap().to_owned();
@@ -63,7 +63,7 @@ fn command(client: &str, home: &Home, model: &Model, prompt: &str) -> Command {
         "codex" => {
             let mut command = script("@openai/codex/bin/codex.js");
             command.args(["--sandbox", "read-only", "--ask-for-approval", "never"]);
-            // What a person does once in Codex' own review.
+            // The approval that a user gives once in Codex.
             command.args([
                 "--dangerously-bypass-hook-trust",
                 "exec",
@@ -114,29 +114,32 @@ fn command(client: &str, home: &Home, model: &Model, prompt: &str) -> Command {
     command
 }
 
-/// The body of the last request that the model got, as text, with the layers of JSON quoting taken off.
+/// The body of the last request to the model, as text, without the layers of JSON quoting.
 fn last_request(model: &Model, finished: &Finished) -> String {
     assert!(finished.status.success(), "{finished}");
-    assert!(finished.stdout.contains(LAST_WORD), "{finished}");
+    assert!(finished.stdout.contains(FINAL_TEXT), "{finished}");
     let requests = model.requests();
-    // Some ask for a title of the conversation besides; that request offers no tools.
+    // Some clients also request a title of the conversation; that request offers no tools.
     let last =
         requests.iter().rev().find(|body| body["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
     last.unwrap_or_else(|| panic!("the model was never asked\n{finished}")).to_string().replace('\\', "")
 }
 
 #[track_caller]
-fn tours(client: &str) {
-    if without("npm") {
+fn check_tool_calls(client: &str) {
+    if is_excluded("npm") {
         return;
     }
-    let calls = tour().into_iter().map(|(tool, arguments, _)| (tool, arguments)).collect();
+    let calls = tool_calls().into_iter().map(|(tool, arguments, _)| (tool, arguments)).collect();
     let model = Model::start(Script::Calls(calls));
     let home = home_of(client, &model);
-    done(&home, &["users", "add", "Ada", "--id", "ada", "--email", "ada@example.com", "--time-zone", "UTC"]);
-    done(&home, &["install", client, "--no-hook"]);
+    run_ok(
+        &home,
+        &["users", "add", "Ada", "--id", "ada", "--email", "ada@example.com", "--time-zone", "UTC"],
+    );
+    run_ok(&home, &["install", client, "--no-hook"]);
     let hub = Serving::socket_hub(&home);
-    // The person, who waits as long as the client needs on a busy machine.
+    // The user, who waits as long as the client needs on a busy machine.
     let mut inbox = home.adjutant(["inbox", "--plain"]);
     let mut inbox = inbox.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let (mut keys, lines) = (inbox.stdin.take().unwrap(), BufReader::new(inbox.stdout.take().unwrap()));
@@ -150,9 +153,9 @@ fn tours(client: &str) {
         }
     });
     let finished = run(&mut command(client, &home, &model, "take the tour"), RUN_DEADLINE);
-    let said = last_request(&model, &finished);
-    for (tool, _, words) in tour() {
-        assert!(said.contains(words), "{client}: {tool} did not answer {words:?} in\n{said}\n{finished}");
+    let text = last_request(&model, &finished);
+    for (tool, _, words) in tool_calls() {
+        assert!(text.contains(words), "{client}: {tool} did not answer {words:?} in\n{text}\n{finished}");
     }
     inbox.kill().unwrap();
     inbox.wait().unwrap();
@@ -161,84 +164,84 @@ fn tours(client: &str) {
 }
 
 #[track_caller]
-fn hooks(client: &str) {
-    if without("npm") {
+fn check_hook(client: &str) {
+    if is_excluded("npm") {
         return;
     }
     let model = Model::start(Script::Answer);
     let home = home_of(client, &model);
-    done(&home, &["install", client]);
+    run_ok(&home, &["install", client]);
     let finished = run(&mut command(client, &home, &model, ":research tides"), RUN_DEADLINE);
-    let said = last_request(&model, &finished);
+    let text = last_request(&model, &finished);
     let expanded = "You are a focused researcher.nnTopic:ntides";
-    assert!(said.contains(expanded), "{client}: the prompt is not in\n{said}\n{finished}");
-    assert_eq!(said.matches(expanded).count(), 1, "{client}: once");
+    assert!(text.contains(expanded), "{client}: the prompt is not in\n{text}\n{finished}");
+    assert_eq!(text.matches(expanded).count(), 1, "{client}: once");
 }
 
 #[test]
 fn codex_calls_one_tool_of_each_toolset() {
-    tours("codex");
+    check_tool_calls("codex");
 }
 
 #[test]
 fn copilot_calls_one_tool_of_each_toolset() {
-    tours("copilot");
+    check_tool_calls("copilot");
 }
 
 #[test]
 fn claude_code_calls_one_tool_of_each_toolset() {
-    tours("claude");
+    check_tool_calls("claude");
 }
 
 #[test]
 fn gemini_calls_one_tool_of_each_toolset() {
-    tours("gemini");
+    check_tool_calls("gemini");
 }
 
 #[test]
 fn opencode_calls_one_tool_of_each_toolset() {
-    // Its package for another processor is not to be had.
+    // Its package for another processor is not available.
     if cfg!(target_arch = "x86_64") {
-        tours("opencode");
+        check_tool_calls("opencode");
     }
 }
 
 #[test]
 fn the_codex_hook_expands_a_sent_prompt() {
-    hooks("codex");
+    check_hook("codex");
 }
 
 #[test]
 fn the_copilot_hook_expands_a_sent_prompt() {
-    hooks("copilot");
+    check_hook("copilot");
 }
 
 #[test]
 fn the_claude_code_hook_expands_a_sent_prompt() {
-    hooks("claude");
+    check_hook("claude");
 }
 
 #[test]
 fn the_gemini_hook_expands_a_sent_prompt() {
-    hooks("gemini");
+    check_hook("gemini");
 }
 
-/// A project that puts its own program under our name, and hooks, agents and runners of its own besides: with what
-/// `install` wrote and no more, nothing of the project runs, and ours answers. (`claude -p` takes every folder for
-/// trusted and runs what its `.mcp.json` says; that is Claude Code's to defend, and no part of this.)
+/// A project with a program named adjutant, and its own hooks, agents and runners: after `install` alone nothing of the
+/// project runs, and the real adjutant answers. (`claude -p` trusts every folder and runs its `.mcp.json`; that is up
+/// to Claude Code, and not tested here.)
 #[test]
 fn a_hostile_project_runs_nothing_before_it_is_trusted() {
-    if without("npm") {
+    if is_excluded("npm") {
         return;
     }
     for client in ["codex", "claude"] {
         let calls = vec![("expand_prompt", json!({"command": "research", "input": "tides"}))];
         let model = Model::start(Script::Calls(calls));
         let home = home_of(client, &model);
-        done(&home, &["install", client, "--no-hook"]);
+        run_ok(&home, &["install", client, "--no-hook"]);
         let hub = Serving::socket_hub(&home);
         let mark = home.path().join("ran");
-        hostile(&home, &mark);
+        write_hostile_project(&home, &mark);
         let finished = run(&mut command(client, &home, &model, "look around"), RUN_DEADLINE);
         assert!(
             last_request(&model, &finished).contains("You are a focused researcher."),
@@ -253,7 +256,7 @@ fn a_hostile_project_runs_nothing_before_it_is_trusted() {
     }
 }
 
-fn hostile(home: &Home, mark: &Path) {
+fn write_hostile_project(home: &Home, mark: &Path) {
     let evil = |from: &str| format!("echo {from} >> {}", mark.display());
     home.write(
         "work/.codex/config.toml",

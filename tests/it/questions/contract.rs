@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, Person, example, request};
+use super::user_acts::{Hub, User, example, request};
 use crate::support::{Home, Peer};
 
 #[test]
@@ -16,8 +16,8 @@ fn the_example_request_of_the_contract_gets_its_example_answer() {
         let mut peer = hub.client(server);
         let title = format!("Confirm {server}");
         peer.send(&request("req1", &title));
-        let question = Person::waits_for(&hub.home, &title);
-        hub.person().choose(&question, "yes");
+        let question = User::wait_for_question(&hub.home, &title);
+        hub.user().choose(&question, "yes");
         assert_eq!(peer.line(), r#"{"jsonrpc":"2.0","result":{"selectedValue":"yes"},"id":"req1"}"#);
     }
 }
@@ -28,16 +28,16 @@ fn a_relay_passes_the_answer_on_after_the_end_of_its_input() {
     let mut peer = hub.client("popup");
     peer.send(&request("req1", "Last"));
     peer.close();
-    let question = Person::waits_for(&hub.home, "Last");
-    hub.person().choose(&question, "yes");
+    let question = User::wait_for_question(&hub.home, "Last");
+    hub.user().choose(&question, "yes");
     assert_eq!(peer.line(), r#"{"jsonrpc":"2.0","result":{"selectedValue":"yes"},"id":"req1"}"#);
     let answered = Instant::now();
     assert!(peer.finish().0.success());
     assert!(answered.elapsed() < Duration::from_millis(500), "it ended after {:?}", answered.elapsed());
-    // The answer counts as delivered, so the same words ask the user again.
+    // The answer counts as delivered, so the same words ask a new question.
     let mut next = hub.client("popup");
     next.send(&request("req2", "Last"));
-    Person::waits_for(&hub.home, "Last");
+    User::wait_for_question(&hub.home, "Last");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn an_invalid_question_is_rejected_with_its_path() {
             "{answer}"
         );
     }
-    assert!(Person::pending(&hub.home).is_empty());
+    assert!(User::pending(&hub.home).is_empty());
 }
 
 #[test]
@@ -89,17 +89,17 @@ fn a_question_without_options_takes_text_and_a_decline_has_its_code() {
             params[name] = value.clone();
         }
         peer.send(&json!({"jsonrpc": "2.0", "method": "triggerPopup", "params": params, "id": title}));
-        Person::waits_for(&hub.home, title)
+        User::wait_for_question(&hub.home, title)
     };
     let question = ask(&mut peer, "Text", json!({"options": []}));
     let text = json!([["answer", {"text": "as you like"}]]);
-    hub.person().act(
+    hub.user().act(
         json!({"answer": {"ticket": question["ticket"], "answer": text, "note": null, "passphrase": null}}),
     );
     assert_eq!(peer.receive()["result"], json!({"selectedValue": "as you like"}));
 
     let question = ask(&mut peer, "Dismissed", json!({}));
-    hub.person().act(json!({"dismiss": {"ticket": question["ticket"]}}));
+    hub.user().act(json!({"dismiss": {"ticket": question["ticket"]}}));
     let error = peer.receive()["error"].clone();
     assert_eq!((&error["code"], &error["data"]["status"]), (&json!(-32005), &json!("dismissed")));
     assert!(error["message"].as_str().unwrap().contains("dismissed"), "{error}");
@@ -115,13 +115,13 @@ fn a_post_is_acknowledged_and_its_response_comes_on_the_clients_stream() {
     let (status, body) = hub.post("/mcp?client=one", &[], &request("req1", "Confirm").to_string());
     assert_eq!(status, 202);
     assert_eq!(body, json!({"jsonrpc": "2.0", "result": {"status": "queued"}, "id": "req1"}));
-    let question = Person::waits_for(&hub.home, "Confirm");
-    hub.person().choose(&question, "yes");
-    // Another caller's question is answered as well; neither sees the other's.
+    let question = User::wait_for_question(&hub.home, "Confirm");
+    hub.user().choose(&question, "yes");
+    // Another caller's question is answered as well; neither caller sees the other's.
     hub.post("/mcp?client=two", &[], &request("req1", "Other").to_string());
     let mut two = hub.events("/mcp?client=two", &[]);
-    let question = Person::waits_for(&hub.home, "Other");
-    hub.person().choose(&question, "no");
+    let question = User::wait_for_question(&hub.home, "Other");
+    hub.user().choose(&question, "no");
     assert_eq!(two.next().1, json!({"jsonrpc": "2.0", "result": {"selectedValue": "no"}, "id": "req1"}));
     let mut one = hub.events("/mcp?client=one", &[]);
     let (first, response) = one.next();
@@ -133,12 +133,12 @@ fn a_post_is_acknowledged_and_its_response_comes_on_the_clients_stream() {
     assert_eq!((status, &body["error"]["code"]), (400, &json!(-32600)), "{body}");
     let (status, _) = hub.post("/mcp?client=one", &[], &request("req2", "Second").to_string());
     assert_eq!(status, 202, "the same once more is the same question");
-    let question = Person::waits_for(&hub.home, "Second");
-    hub.person().choose(&question, "no");
+    let question = User::wait_for_question(&hub.home, "Second");
+    hub.user().choose(&question, "no");
     let (second, response) = one.next();
     assert_eq!(response["id"], json!("req2"));
     drop(one);
-    // Who lost the stream resumes behind the last event it saw, and nobody else can.
+    // A client that lost the stream resumes after its last event, and no other client can.
     let mut resumed = hub.events("/mcp?client=one", &[("last-event-id", &first)]);
     assert_eq!(resumed.next(), (second, response));
 }
@@ -146,12 +146,12 @@ fn a_post_is_acknowledged_and_its_response_comes_on_the_clients_stream() {
 #[test]
 fn any_client_that_accepts_events_gets_the_stream() {
     let hub = Hub::new();
-    // As a browser's `EventSource` says it, as curl does, and as most libraries do.
+    // The Accept headers of a browser's `EventSource`, of curl, and of most libraries.
     for (at, accept) in ["text/event-stream", "*/*", "application/json, */*;q=0.8"].into_iter().enumerate() {
         let (path, title) = (format!("/mcp?client={at}"), format!("Question {at}"));
         hub.post(&path, &[], &request("req1", &title).to_string());
-        let question = Person::waits_for(&hub.home, &title);
-        hub.person().choose(&question, "yes");
+        let question = User::wait_for_question(&hub.home, &title);
+        hub.user().choose(&question, "yes");
         let response = hub.events(&path, &[("accept", accept)]).next().1;
         assert_eq!(response, json!({"jsonrpc": "2.0", "result": {"selectedValue": "yes"}, "id": "req1"}));
     }
@@ -166,13 +166,13 @@ fn mcp_popup_without_a_hub_serves_its_own_questions() {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let first = said.find(|line| line.contains("/mcp")).unwrap();
+    let mut output = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let first = output.find(|line| line.contains("/mcp")).unwrap();
     let root = first.split_whitespace().find_map(|word| word.strip_suffix("/mcp")).unwrap().to_owned();
     writeln!(stdin, "{}", request("req1", "Alone")).unwrap();
     // The client that started this process reads its stderr, so the link is given to the user alone.
-    let told = said.find(|line| line.contains("a question is pending")).unwrap();
-    assert!(told.contains(&format!("{root}/questions")) && !told.contains("/login/"), "{told}");
+    let reply = output.find(|line| line.contains("a question is pending")).unwrap();
+    assert!(reply.contains(&format!("{root}/questions")) && !reply.contains("/login/"), "{reply}");
     let address = root.strip_prefix("http://").unwrap().to_owned();
     let refused = home.run(["open", "--print", &address], "");
     assert!(
@@ -180,7 +180,7 @@ fn mcp_popup_without_a_hub_serves_its_own_questions() {
         "{}",
         refused.stderr
     );
-    // No token is asked for, as the contract says; the console asks for a login all the same.
+    // No token is needed, as the contract says; the console needs a login nevertheless.
     let host = root.strip_prefix("http://").unwrap();
     let ask = |text: String| {
         let mut stream = std::net::TcpStream::connect(host).unwrap();
@@ -209,8 +209,8 @@ fn a_post_that_prefers_to_wait_gets_one_answer() {
         let asking = scope.spawn(|| {
             hub.post("/mcp/popup", &[("prefer", "wait=15")], &request("req1", "Waits").to_string())
         });
-        let question = Person::waits_for(&hub.home, "Waits");
-        hub.person().choose(&question, "yes");
+        let question = User::wait_for_question(&hub.home, "Waits");
+        hub.user().choose(&question, "yes");
         asking.join().unwrap()
     });
     assert_eq!(asking, (200, json!({"jsonrpc": "2.0", "result": {"selectedValue": "yes"}, "id": "req1"})));

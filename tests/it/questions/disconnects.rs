@@ -1,14 +1,14 @@
-//! Clients that go away, and what is told to those who come back.
+//! Clients that disconnect, and the outcomes that they get when they return.
 
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, Person, example, request};
-use crate::support::{DEADLINE, Peer, modern_meta};
+use super::user_acts::{Hub, User, example, request};
+use crate::support::{DEADLINE, Peer, stateless_meta};
 
-const IMPATIENT: &str =
+const WITHOUT_WAITING: &str =
     "undo_milliseconds = 0\nwait_seconds = 1\ndisconnect_grace_seconds = 1\n[http]\nsession_idle_seconds = 1";
 
 fn call(id: i64, name: &str, arguments: Value) -> String {
@@ -27,9 +27,9 @@ fn a_late_answer_comes_with_the_next_answer_of_any_tool() {
     };
     let late = |peer: &mut Peer, title: &str| {
         tool(peer, 1, "triggerPopup", example(title));
-        hub.person().choose(&Person::waits_for(&hub.home, title), "yes");
+        hub.user().choose(&User::wait_for_question(&hub.home, title), "yes");
     };
-    // The file came while the hub ran, which looks at it when the system tells of it.
+    // The file was added while the hub ran, which reads it after an event of the watcher.
     let end = Instant::now() + DEADLINE;
     while !tool(&mut peer, 0, "list_prompts", json!({})).to_string().contains("greet") {
         assert!(Instant::now() < end, "the new prompt is never listed");
@@ -40,56 +40,56 @@ fn a_late_answer_comes_with_the_next_answer_of_any_tool() {
     ] {
         let before = tool(&mut peer, 2, name, arguments.clone());
         late(&mut peer, title);
-        let mut told = tool(&mut peer, 3, name, arguments.clone());
-        let earlier = told["structuredContent"].as_object_mut().unwrap().remove("earlier_answers").unwrap();
+        let mut answer = tool(&mut peer, 3, name, arguments.clone());
+        let earlier = answer["structuredContent"].as_object_mut().unwrap().remove("earlier_answers").unwrap();
         assert_eq!((&earlier[0]["title"], &earlier[0]["selectedValue"]), (&json!(title), &json!("yes")));
-        let blocks = told["content"].as_array_mut().unwrap();
+        let blocks = answer["content"].as_array_mut().unwrap();
         assert!(blocks.pop().unwrap()["text"].as_str().unwrap().contains(title));
-        assert_eq!(told, before, "beside it the answer is what it always is");
-        assert_eq!(tool(&mut peer, 4, name, arguments), before, "and it is told once");
+        assert_eq!(answer, before, "the rest of the answer is unchanged");
+        assert_eq!(tool(&mut peer, 4, name, arguments), before, "the late answer comes once");
     }
 }
 
 #[test]
 fn an_http_session_that_ends_counts_as_a_disconnected_client() {
-    let hub = Hub::with(IMPATIENT);
+    let hub = Hub::with(WITHOUT_WAITING);
     for (title, deletes) in [("Deleted", true), ("Idle", false)] {
         let session = hub.session("2025-11-25", &json!({}));
         let headers =
             [("mcp-session-id", session.as_str()), ("accept", "application/json, text/event-stream")];
-        let (_, told) = hub.post("/mcp", &headers, &call(1, "triggerPopup", example(title)));
-        assert!(told.to_string().contains("pending"), "{told}");
-        let question = Person::waits_for(&hub.home, title);
-        let mut watch = Person::watch(&hub.home);
+        let (_, answer) = hub.post("/mcp", &headers, &call(1, "triggerPopup", example(title)));
+        assert!(answer.to_string().contains("pending"), "{answer}");
+        let question = User::wait_for_question(&hub.home, title);
+        let mut watch = User::follow(&hub.home);
         if deletes {
             assert!(hub.ask("DELETE", "/mcp", &headers, "").0 < 300);
         }
-        assert_eq!(watch.outcome_of(&question), json!("client_gone"));
+        assert_eq!(watch.wait_for_outcome(&question), json!("client_gone"));
     }
 }
 
 #[test]
 fn a_caller_with_a_broken_stream_counts_as_disconnected_until_it_returns() {
-    let hub = Hub::with(IMPATIENT);
+    let hub = Hub::with(WITHOUT_WAITING);
     let queue = |client: &str, title: &str| {
         assert_eq!(
             hub.post(&format!("/mcp?client={client}"), &[], &request(title, title).to_string()).0,
             202
         );
-        Person::waits_for(&hub.home, title)
+        User::wait_for_question(&hub.home, title)
     };
     let waits = queue("patient", "Never opened");
     let stays = hub.events("/mcp?client=stays", &[]);
     let here = queue("stays", "Open");
     let broken = hub.events("/mcp?client=leaves", &[]);
     let question = queue("leaves", "Broken off");
-    let mut watch = Person::watch(&hub.home);
+    let mut watch = User::follow(&hub.home);
     drop(broken);
-    assert_eq!(watch.outcome_of(&question), json!("client_gone"));
-    let (_, told) = hub.events("/mcp?client=leaves", &[]).next();
-    assert_eq!((&told["id"], &told["error"]["code"]), (&json!("Broken off"), &json!(-32005)), "{told}");
-    assert_eq!(told["error"]["data"]["status"], json!("client_gone"));
-    let pending = Person::pending(&hub.home);
+    assert_eq!(watch.wait_for_outcome(&question), json!("client_gone"));
+    let (_, answer) = hub.events("/mcp?client=leaves", &[]).next();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("Broken off"), &json!(-32005)), "{answer}");
+    assert_eq!(answer["error"]["data"]["status"], json!("client_gone"));
+    let pending = User::pending(&hub.home);
     let tickets: Vec<&Value> = pending.iter().map(|question| &question["ticket"]).collect();
     assert_eq!(tickets, [&waits["ticket"], &here["ticket"]], "the others are waited for");
     drop(stays);
@@ -97,7 +97,7 @@ fn a_caller_with_a_broken_stream_counts_as_disconnected_until_it_returns() {
 
 /// A call without a session, as the stateless revision makes it.
 fn stateless(hub: &Hub, id: i64, params: &Value, task: bool) -> Value {
-    let mut meta = modern_meta();
+    let mut meta = stateless_meta();
     if task {
         meta["io.modelcontextprotocol/clientCapabilities"] =
             json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
@@ -124,28 +124,28 @@ fn a_silent_caller_without_a_session_is_shown_and_its_answer_is_kept() {
     let hub = Hub::with(
         "undo_milliseconds = 0\nwait_seconds = 1\nsilent_seconds = 1\ndisconnect_grace_seconds = 1",
     );
-    let mut watch = Person::watch(&hub.home);
+    let mut watch = User::follow(&hub.home);
     let ask = json!({"name": "triggerPopup", "arguments": example("Ticket")});
-    let told = stateless(&hub, 1, &ask, false)["structuredContent"].clone();
-    assert_eq!((&told["status"], &told["poll_seconds"]), (&json!("pending"), &json!(1)), "{told}");
-    let silent = watch.waiting("Ticket", "silent");
-    // A task's client is expected sooner than its own word says, and each look counts.
+    let result = stateless(&hub, 1, &ask, false)["structuredContent"].clone();
+    assert_eq!((&result["status"], &result["poll_seconds"]), (&json!("pending"), &json!(1)), "{result}");
+    let silent = watch.wait_for_presence("Ticket", "silent");
+    // The client of a task counts as silent sooner than its `ttl` says, and each poll renews it.
     let task = stateless(&hub, 2, &json!({"name": "triggerPopup", "arguments": example("Task")}), true);
-    watch.waiting("Task", "silent");
+    watch.wait_for_presence("Task", "silent");
     let looked = stateless(&hub, 3, &json!({"taskId": task["taskId"]}), true);
     assert_eq!(looked["status"], json!("working"), "{looked}");
-    watch.waiting("Task", "here");
-    watch.waiting("Task", "silent");
-    // So does a POST of the contract whose caller never reads its stream, and reading it counts.
+    watch.wait_for_presence("Task", "here");
+    watch.wait_for_presence("Task", "silent");
+    // The same holds for a POST of the contract whose caller never reads its stream; reading the stream renews it.
     assert_eq!(hub.post("/mcp?client=late", &[], &request("r", "Contract").to_string()).0, 202);
-    watch.waiting("Contract", "silent");
+    watch.wait_for_presence("Contract", "silent");
     let mut stream = hub.events("/mcp?client=late", &[]);
-    let contract = watch.waiting("Contract", "here");
-    hub.person().choose(&contract, "yes");
+    let contract = watch.wait_for_presence("Contract", "here");
+    hub.user().choose(&contract, "yes");
     assert_eq!(stream.next().1["result"], json!({"selectedValue": "yes"}));
-    // Silence is no end: the ticket, and asking the same again, still find the answer.
-    hub.person().choose(&silent, "no");
-    let wait = json!({"name": "await_answer", "arguments": {"ticket": told["ticket"]}});
+    // Silence ends nothing: the ticket, and the repeated question, still find the answer.
+    hub.user().choose(&silent, "no");
+    let wait = json!({"name": "await_answer", "arguments": {"ticket": result["ticket"]}});
     let found = stateless(&hub, 4, &wait, false)["structuredContent"].clone();
     assert_eq!((&found["status"], &found["selectedValue"]), (&json!("answered"), &json!("no")), "{found}");
 }
@@ -155,14 +155,14 @@ fn an_interrupted_script_withdraws_its_question() {
     let hub = Hub::with("disconnect_grace_seconds = 600");
     let ask = || Peer::start(&mut hub.home.adjutant(["ask", "--title", "Twice", "--option", "yes"]));
     let first = ask();
-    let mut watch = Person::watch(&hub.home);
-    let interrupted = watch.asked_by("Twice", 1);
+    let mut watch = User::follow(&hub.home);
+    let interrupted = watch.wait_for_deliveries("Twice", 1);
     // Two scripts with the same words ask two questions.
     let second = ask();
     let end = Instant::now() + DEADLINE;
     let question = loop {
         assert!(Instant::now() < end, "the second script's question is not asked");
-        let pending = Person::pending(&hub.home);
+        let pending = User::pending(&hub.home);
         let other = pending.into_iter().find(|question| question["ticket"] != interrupted["ticket"]);
         if let Some(question) = other {
             break question;
@@ -173,12 +173,12 @@ fn an_interrupted_script_withdraws_its_question() {
         kill_process(pid, Signal::INT).unwrap();
     };
     interrupt(&first);
-    assert_eq!(watch.outcome_of(&interrupted), json!("cancelled"));
+    assert_eq!(watch.wait_for_outcome(&interrupted), json!("cancelled"));
     let alone = Peer::start(&mut hub.home.adjutant(["ask", "--title", "Alone", "--option", "yes"]));
-    let other = watch.asked_by("Alone", 1);
+    let other = watch.wait_for_deliveries("Alone", 1);
     interrupt(&alone);
-    assert_eq!(watch.outcome_of(&other), json!("cancelled"), "at once, not after the grace");
-    assert_eq!(Person::pending(&hub.home).len(), 1, "the other script still waits");
-    hub.person().choose(&question, "yes");
+    assert_eq!(watch.wait_for_outcome(&other), json!("cancelled"), "at once, not after the grace");
+    assert_eq!(User::pending(&hub.home).len(), 1, "the other script still waits");
+    hub.user().choose(&question, "yes");
     assert_eq!(second.line(), "yes");
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::user_acts::{Hub, Person, example, request};
+use super::user_acts::{Hub, User, example, request};
 use crate::support::DEADLINE;
 
 #[test]
@@ -19,32 +19,32 @@ fn a_hub_killed_at_any_step_keeps_each_acknowledged_question_once() {
     };
     // Killed after the acknowledgement.
     queued(&hub, "Asked");
-    hub.crash();
-    let pending = Person::pending(&hub.home);
+    hub.kill_and_restart();
+    let pending = User::pending(&hub.home);
     assert_eq!(pending.iter().map(|question| &question["title"]).collect::<Vec<_>>(), ["Asked"]);
     // Killed after it was shown, and after it was answered.
-    let mut person = hub.person();
-    person.act(json!({"seen": {"ticket": pending[0]["ticket"]}}));
-    hub.crash();
-    let pending = Person::pending(&hub.home);
+    let mut user = hub.user();
+    user.act(json!({"seen": {"ticket": pending[0]["ticket"]}}));
+    hub.kill_and_restart();
+    let pending = User::pending(&hub.home);
     assert_eq!(pending.len(), 1);
-    hub.person().choose(&pending[0], "yes");
-    hub.crash();
-    assert!(Person::pending(&hub.home).is_empty(), "what was answered is not asked again");
-    let again = hub.person().choose(&pending[0], "no");
-    assert_eq!(again["before"]["kind"], json!("answered"), "one outcome stands");
-    // Killed after the response was sent: it is not sent again, unless who got it says that it did not.
+    hub.user().choose(&pending[0], "yes");
+    hub.kill_and_restart();
+    assert!(User::pending(&hub.home).is_empty(), "what was answered is not asked again");
+    let repeated = hub.user().choose(&pending[0], "no");
+    assert_eq!(repeated["before"]["kind"], json!("answered"), "one outcome remains");
+    // Killed after the response was sent: it is not sent again, unless the client reports that it did not arrive.
     let mut events = hub.events("/mcp?client=c", &[]);
     let (id, response) = events.next();
     assert_eq!(response["result"], json!({"selectedValue": "yes"}));
     queued(&hub, "Next");
-    let question = Person::waits_for(&hub.home, "Next");
-    hub.person().choose(&question, "no");
+    let question = User::wait_for_question(&hub.home, "Next");
+    hub.user().choose(&question, "no");
     assert_eq!(events.next().1["id"], json!("Next"));
-    hub.crash();
+    hub.kill_and_restart();
     queued(&hub, "Last");
-    let question = Person::waits_for(&hub.home, "Last");
-    hub.person().choose(&question, "no");
+    let question = User::wait_for_question(&hub.home, "Last");
+    hub.user().choose(&question, "no");
     assert_eq!(hub.events("/mcp?client=c", &[("last-event-id", &id)]).next().1["id"], json!("Next"));
 }
 
@@ -52,13 +52,13 @@ fn a_hub_killed_at_any_step_keeps_each_acknowledged_question_once() {
 fn an_answer_in_its_undo_window_survives_a_crash() {
     let mut hub = Hub::with("undo_milliseconds = 1500");
     hub.post("/mcp?client=c", &[], &request("a", "Undo").to_string());
-    let question = Person::waits_for(&hub.home, "Undo");
-    let done = hub.person().choose(&question, "yes");
+    let question = User::wait_for_question(&hub.home, "Undo");
+    let done = hub.user().choose(&question, "yes");
     assert!(done["decided"]["until"].is_i64(), "{done}");
-    hub.person().act(json!({"take_back": {"ticket": question["ticket"]}}));
-    assert_eq!(Person::pending(&hub.home).len(), 1);
-    hub.person().choose(&question, "no");
-    hub.crash();
+    hub.user().act(json!({"take_back": {"ticket": question["ticket"]}}));
+    assert_eq!(User::pending(&hub.home).len(), 1);
+    hub.user().choose(&question, "no");
+    hub.kill_and_restart();
     assert_eq!(hub.events("/mcp?client=c", &[]).next().1["result"], json!({"selectedValue": "no"}));
 }
 
@@ -69,12 +69,12 @@ fn an_answer_for_a_dead_client_reaches_its_next_session() {
     peer.initialize("2025-11-25");
     let params = json!({"name": "triggerPopup", "arguments": example("Orphan")});
     peer.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
-    let question = Person::waits_for(&hub.home, "Orphan");
+    let question = User::wait_for_question(&hub.home, "Orphan");
     peer.finish();
-    hub.person().choose(&question, "yes");
+    hub.user().choose(&question, "yes");
     let mut next = hub.client("popup");
     next.initialize("2025-11-25");
-    // Another session of the client asked nothing, so it gets the answer by asking the same alone.
+    // Another session of the client did not ask, so it gets the answer only by asking the same question.
     let unknown = json!({"name": "await_answer", "arguments": {"ticket": "qzzzzzzzzzzzzzzzzzzzz"}});
     let unasked = next.call(1, "tools/call", unknown)["result"].clone();
     assert!(!unasked.to_string().contains("selectedValue"), "{unasked}");
@@ -90,13 +90,13 @@ fn a_call_to_a_hub_that_ends_gets_an_error_and_its_question_is_kept() {
     let params = json!({"name": "triggerPopup", "arguments": example("Kept")});
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     peer.send(&call);
-    Person::waits_for(&hub.home, "Kept");
-    hub.crash();
+    User::wait_for_question(&hub.home, "Kept");
+    hub.kill_and_restart();
     assert_eq!(peer.receive()["error"]["code"], json!(-32603));
     peer.send(&call);
-    let question = Person::waits_for(&hub.home, "Kept");
-    assert_eq!(Person::pending(&hub.home).len(), 1);
-    hub.person().choose(&question, "yes");
+    let question = User::wait_for_question(&hub.home, "Kept");
+    assert_eq!(User::pending(&hub.home).len(), 1);
+    hub.user().choose(&question, "yes");
     assert_eq!(peer.receive()["result"]["structuredContent"]["selectedValue"], json!("yes"));
 }
 
@@ -104,7 +104,7 @@ fn a_call_to_a_hub_that_ends_gets_an_error_and_its_question_is_kept() {
 fn an_invalid_workspace_is_marked_and_the_question_is_still_asked() {
     let hub = Hub::new();
     let file = hub.home.write("file", "no folder");
-    for (workspace, said) in [
+    for (workspace, text) in [
         ("/path/to/workspace", "there is no such folder"),
         ("relative/path", "the path is not absolute"),
         (file.to_str().unwrap(), "it is not a folder"),
@@ -112,13 +112,13 @@ fn an_invalid_workspace_is_marked_and_the_question_is_still_asked() {
         let mut asked = request(workspace, workspace);
         asked["params"]["workspacePath"] = json!(workspace);
         assert_eq!(hub.post("/mcp", &[], &asked.to_string()).0, 202);
-        let question = Person::waits_for(&hub.home, workspace);
+        let question = User::wait_for_question(&hub.home, workspace);
         let path = format!("/questions/{}", question["ticket"].as_str().unwrap());
         let end = Instant::now() + DEADLINE;
-        while !hub.ask("GET", &path, &[], "").1.contains(said) {
-            assert!(Instant::now() < end, "{workspace}: the page never says that {said}");
+        while !hub.ask("GET", &path, &[], "").1.contains(text) {
+            assert!(Instant::now() < end, "{workspace}: the page never shows {text}");
         }
-        assert_eq!(hub.person().choose(&question, "yes")["decided"]["kind"], json!("answered"));
+        assert_eq!(hub.user().choose(&question, "yes")["decided"]["kind"], json!("answered"));
     }
 }
 
@@ -136,15 +136,15 @@ fn one_client_cannot_use_up_the_question_limit_and_repeats_add_nothing() {
     let full = ask(3, "Three");
     assert_eq!(full["isError"], json!(true), "{full}");
     assert!(full["content"][0]["text"].as_str().unwrap().contains("the limit for one client"), "{full}");
-    let again = ask(4, "One");
-    assert_eq!(again["structuredContent"]["ticket"], first["structuredContent"]["ticket"]);
-    assert_eq!(Person::pending(&hub.home).len(), 2);
-    let question = Person::waits_for(&hub.home, "One");
-    hub.person().choose(&question, "yes");
-    assert_eq!(ask(5, "Three")["structuredContent"]["status"], json!("pending"), "there is room again");
+    let repeated = ask(4, "One");
+    assert_eq!(repeated["structuredContent"]["ticket"], first["structuredContent"]["ticket"]);
+    assert_eq!(User::pending(&hub.home).len(), 2);
+    let question = User::wait_for_question(&hub.home, "One");
+    hub.user().choose(&question, "yes");
+    assert_eq!(ask(5, "Three")["structuredContent"]["status"], json!("pending"), "the limit allows one more");
 }
 
-/// Posts the contract's request, and tells whether it was acknowledged; the hub may die at any moment.
+/// Posts the contract's request, and returns whether it was acknowledged; the hub may die at any moment.
 fn acknowledged(root: &str, client: &str, title: &str) -> bool {
     let host = root.strip_prefix("http://").unwrap();
     let body = request(title, title).to_string();
@@ -167,13 +167,13 @@ fn a_hub_killed_during_a_burst_keeps_each_acknowledged_question_once() {
     for round in 0..5 {
         let (root, pid) = (hub.serving.url(""), hub.serving.pid());
         let titles = std::thread::scope(|scope| {
-            let (told, count) = std::sync::mpsc::channel();
+            let (answer, count) = std::sync::mpsc::channel();
             let asking = scope.spawn(move || {
                 let titles = (0..40).map(|number| format!("{round}/{number}"));
                 titles
                     .take_while(|title| {
                         let kept = acknowledged(&root, &format!("c{round}"), title);
-                        let _ = told.send(());
+                        let _ = answer.send(());
                         kept
                     })
                     .collect::<Vec<_>>()
@@ -187,9 +187,9 @@ fn a_hub_killed_during_a_burst_keeps_each_acknowledged_question_once() {
         });
         assert!(titles.len() > round * 4, "{titles:?}");
         kept.extend(titles);
-        hub.crash();
+        hub.kill_and_restart();
     }
-    let pending = Person::pending(&hub.home);
+    let pending = User::pending(&hub.home);
     let mut found: Vec<&str> = pending.iter().map(|question| question["title"].as_str().unwrap()).collect();
     let shown = found.len();
     found.sort_unstable();
@@ -198,7 +198,7 @@ fn a_hub_killed_during_a_burst_keeps_each_acknowledged_question_once() {
     for title in &kept {
         assert!(found.contains(&title.as_str()), "{title} was acknowledged and is lost");
     }
-    // What was asked at the moment of death may be there or not: it was not acknowledged.
+    // A question at the moment of death may exist or not: it was not acknowledged.
     assert!(shown <= kept.len() + 5, "{shown} are shown, {} were acknowledged", kept.len());
 }
 
@@ -209,20 +209,20 @@ fn of_two_simultaneous_answers_one_is_rejected_as_already_decided() {
     for round in 0..15 {
         let title = format!("Round {round}");
         hub.post("/mcp?client=c", &[], &request(&title, &title).to_string());
-        let question = Person::waits_for(&hub.home, &title);
-        let mut people = [(hub.person(), "yes"), (hub.person(), "no")];
-        let told = std::thread::scope(|scope| {
+        let question = User::wait_for_question(&hub.home, &title);
+        let mut people = [(hub.user(), "yes"), (hub.user(), "no")];
+        let answer = std::thread::scope(|scope| {
             let question = &question;
             let choosing = people
                 .each_mut()
-                .map(|(person, value)| scope.spawn(move || (person.choose(question, value), *value)));
+                .map(|(user, value)| scope.spawn(move || (user.choose(question, value), *value)));
             choosing.map(|choosing| choosing.join().unwrap())
         });
         let (decided, before): (Vec<_>, Vec<_>) =
-            told.iter().partition(|(told, _)| told.get("decided").is_some());
-        assert_eq!((decided.len(), before.len()), (1, 1), "{told:?}");
-        assert_eq!(before[0].0["before"]["kind"], json!("answered"), "{told:?}");
-        assert_eq!(events.next().1["result"], json!({"selectedValue": decided[0].1}), "{told:?}");
+            answer.iter().partition(|(answer, _)| answer.get("decided").is_some());
+        assert_eq!((decided.len(), before.len()), (1, 1), "{answer:?}");
+        assert_eq!(before[0].0["before"]["kind"], json!("answered"), "{answer:?}");
+        assert_eq!(events.next().1["result"], json!({"selectedValue": decided[0].1}), "{answer:?}");
     }
 }
 
@@ -236,19 +236,19 @@ fn an_answer_that_races_the_deadline_wins_or_is_rejected() {
         asked["params"]["timeout_seconds"] = json!(1);
         let since = Instant::now();
         hub.post("/mcp?client=c", &[], &asked.to_string());
-        let question = Person::waits_for(&hub.home, &title);
-        let mut person = hub.person();
-        // Time itself is what is raced.
+        let question = User::wait_for_question(&hub.home, &title);
+        let mut user = hub.user();
+        // The test is about the deadline itself.
         let moment = Duration::from_millis(990 + late);
         while let Some(left) = moment.checked_sub(since.elapsed()) {
             std::thread::park_timeout(left.max(Duration::from_micros(100)));
         }
-        let told = person.choose(&question, "yes");
+        let answer = user.choose(&question, "yes");
         let response = events.next().1;
-        if told.get("decided").is_some() {
-            assert_eq!(response["result"], json!({"selectedValue": "yes"}), "{told}");
+        if answer.get("decided").is_some() {
+            assert_eq!(response["result"], json!({"selectedValue": "yes"}), "{answer}");
         } else {
-            assert_eq!(told["before"]["kind"], json!("timed_out"), "{told}");
+            assert_eq!(answer["before"]["kind"], json!("timed_out"), "{answer}");
             assert_eq!(response["error"]["data"]["status"], json!("timed_out"), "{response}");
         }
     }
@@ -267,10 +267,10 @@ fn a_post_that_hangs_up_gets_its_answer_on_the_stream() {
         body.len()
     );
     waiting.write_all((head + &body).as_bytes()).unwrap();
-    let question = Person::waits_for(&hub.home, "Hung up");
+    let question = User::wait_for_question(&hub.home, "Hung up");
     drop(waiting);
     let mut events = hub.events("/mcp?client=c", &[]);
-    hub.person().choose(&question, "yes");
+    hub.user().choose(&question, "yes");
     let expected = json!({"jsonrpc": "2.0", "id": "w", "result": {"selectedValue": "yes"}});
     assert_eq!(events.next().1, expected);
 }

@@ -1,15 +1,15 @@
-//! Event streams over HTTP that break: an answer is delivered once the client has it, and is found again until then.
+//! Broken event streams over HTTP: an answer is delivered once the client has it, and can be fetched until then.
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, Person, example};
+use super::user_acts::{Hub, User, example};
 use crate::support::DEADLINE;
 
 const BOTH: (&str, &str) = ("accept", "text/event-stream, application/json");
 
-/// A call of a tool in a session, which waits without a limit.
+/// A tool call in a session, without a limit of waiting.
 fn call(id: i64, name: &str, arguments: Value) -> String {
     let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": id}});
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
@@ -19,19 +19,19 @@ fn call(id: i64, name: &str, arguments: Value) -> String {
 fn ask_and_break(hub: &Hub, session: &str, id: i64, title: &str) -> (String, Value) {
     let mut stream = hub.stream(session, &call(id, "triggerPopup", example(title)));
     let first = stream.id();
-    let question = Person::waits_for(&hub.home, title);
+    let question = User::wait_for_question(&hub.home, title);
     drop(stream);
     (first, question)
 }
 
-/// The members that a session's next result has besides its own.
+/// The additional members of a session's next result.
 fn next_result(hub: &Hub, session: &str, id: i64) -> Value {
     let mut stream = hub.stream(session, &call(id, "list_prompts", json!({})));
     loop {
         let (_, message) = stream.next();
         if message["id"] == json!(id) {
             // The stream is read to its end, so that the result has arrived.
-            stream.ended();
+            stream.assert_ended();
             return message["result"]["structuredContent"]["earlier_answers"].clone();
         }
     }
@@ -45,7 +45,7 @@ fn a_broken_stream_resumes_with_the_answer_given_meanwhile() {
         let title = format!("Resumed {id}");
         let (first, question) = ask_and_break(&hub, &session, id, &title);
         if answered_first {
-            hub.person().choose(&question, "yes");
+            hub.user().choose(&question, "yes");
         }
         let headers = [("mcp-session-id", session.as_str()), ("last-event-id", first.as_str()), BOTH];
         let end = Instant::now() + DEADLINE;
@@ -53,11 +53,11 @@ fn a_broken_stream_resumes_with_the_answer_given_meanwhile() {
         let response = loop {
             let mut resumed = hub.events("/mcp", &headers);
             if !answered_first {
-                hub.person().choose(&question, "yes");
+                hub.user().choose(&question, "yes");
             }
             if let Some((_, message)) = resumed.next_response() {
                 // A client that closes before the end of the stream may not have had all of it.
-                resumed.ended();
+                resumed.assert_ended();
                 break message;
             }
             assert!(Instant::now() < end, "the answer is never resumed");
@@ -74,21 +74,21 @@ fn an_answer_lost_with_its_stream_is_in_the_sessions_next_result() {
     let session = hub.session("2025-11-25", &json!({}));
     let other = hub.session("2025-11-25", &json!({}));
     let (_, question) = ask_and_break(&hub, &session, 1, "Broken");
-    hub.person().choose(&question, "yes");
+    hub.user().choose(&question, "yes");
     let end = Instant::now() + DEADLINE;
     let mut id = 2;
-    let told = loop {
+    let answer = loop {
         assert_eq!(next_result(&hub, &other, id), Value::Null, "the other session did not ask");
-        let told = next_result(&hub, &session, id);
-        if told != Value::Null {
-            break told;
+        let answer = next_result(&hub, &session, id);
+        if answer != Value::Null {
+            break answer;
         }
-        assert!(Instant::now() < end, "the answer is never told");
+        assert!(Instant::now() < end, "the answer never came");
         id += 1;
     };
-    assert_eq!((&told[0]["title"], &told[0]["selectedValue"]), (&json!("Broken"), &json!("yes")));
+    assert_eq!((&answer[0]["title"], &answer[0]["selectedValue"]), (&json!("Broken"), &json!("yes")));
     assert_eq!(next_result(&hub, &session, id + 1), Value::Null, "it was delivered once");
     // A delivered outcome is never used again.
     let _again = hub.stream(&session, &call(id + 2, "triggerPopup", example("Broken")));
-    assert_ne!(Person::waits_for(&hub.home, "Broken")["ticket"], question["ticket"]);
+    assert_ne!(User::wait_for_question(&hub.home, "Broken")["ticket"], question["ticket"]);
 }

@@ -1,9 +1,9 @@
-//! A question, its answer and what was asked earlier belong to one agent session in one workspace.
+//! A question, its answer and earlier outcomes belong to one agent session in one workspace.
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, Person, example, relay_of};
+use super::user_acts::{Hub, User, example, relay_of};
 use crate::support::Peer;
 
 /// Relays of one client, as many as there are folders.
@@ -21,8 +21,8 @@ fn call(peer: &mut Peer, id: i64, name: &str, arguments: Value) -> Value {
     peer.call(id, "tools/call", json!({"name": name, "arguments": arguments}))["result"].clone()
 }
 
-/// A question that names no workspace, as an agent asks it.
-fn continue_() -> Value {
+/// A question without a workspace, as an agent asks it.
+fn question_without_workspace() -> Value {
     let mut question = example("Continue?");
     question.as_object_mut().unwrap().remove("workspacePath");
     question
@@ -34,45 +34,45 @@ fn two_sessions_of_one_client_share_no_question_and_no_answer() {
     let mut peers = sessions(&hub, ["one", "two", "two"]);
     let mut tickets = Vec::new();
     for peer in &mut peers {
-        let asked = call(peer, 1, "triggerPopup", continue_());
+        let asked = call(peer, 1, "triggerPopup", question_without_workspace());
         tickets.push(asked["structuredContent"]["ticket"].as_str().unwrap().to_owned());
     }
-    let pending = Person::pending(&hub.home);
+    let pending = User::pending(&hub.home);
     assert_eq!(pending.len(), 3, "each session has its own question: {pending:?}");
     let first = pending.iter().find(|question| question["ticket"] == json!(tickets[0])).unwrap();
-    hub.person().choose(first, "yes");
+    hub.user().choose(first, "yes");
     let [one, two, three] = &mut peers;
     for other in [two, three] {
         let listed = call(other, 2, "list_prompts", json!({}));
         assert!(listed["structuredContent"].get("earlier_answers").is_none(), "{listed}");
         let stolen = call(other, 3, "await_answer", json!({"ticket": tickets[0], "seconds": 1}));
         assert_eq!(stolen["isError"], json!(true), "{stolen}");
-        let again = call(other, 4, "triggerPopup", continue_());
-        assert_eq!(again["structuredContent"]["status"], json!("pending"), "{again}");
+        let repeated = call(other, 4, "triggerPopup", question_without_workspace());
+        assert_eq!(repeated["structuredContent"]["status"], json!("pending"), "{repeated}");
     }
     let listed = call(one, 2, "list_prompts", json!({}));
     let earlier = &listed["structuredContent"]["earlier_answers"];
     assert_eq!(earlier[0]["selectedValue"], json!("yes"), "{listed}");
-    assert_eq!(Person::pending(&hub.home).len(), 2);
+    assert_eq!(User::pending(&hub.home).len(), 2);
 }
 
 #[test]
 fn a_restarted_agent_session_finds_its_question_in_its_workspace_only() {
     let hub = Hub::with("undo_milliseconds = 0\nwait_seconds = 1\ndisconnect_grace_seconds = 600");
     let [mut lost, mut elsewhere] = sessions(&hub, ["one", "two"]);
-    call(&mut lost, 1, "triggerPopup", continue_());
-    let question = Person::waits_for(&hub.home, "Continue?");
-    let mut watch = Person::watch(&hub.home);
+    call(&mut lost, 1, "triggerPopup", question_without_workspace());
+    let question = User::wait_for_question(&hub.home, "Continue?");
+    let mut watch = User::follow(&hub.home);
     kill_process(relay_of(&lost), Signal::KILL).unwrap();
     drop(lost);
-    watch.waiting("Continue?", "away");
-    let asked = call(&mut elsewhere, 1, "triggerPopup", continue_());
+    watch.wait_for_presence("Continue?", "away");
+    let asked = call(&mut elsewhere, 1, "triggerPopup", question_without_workspace());
     assert_ne!(asked["structuredContent"]["ticket"], question["ticket"], "another workspace: {asked}");
-    hub.person().choose(&question, "yes");
+    hub.user().choose(&question, "yes");
     let [mut found] = sessions(&hub, ["one"]);
-    let answer = call(&mut found, 1, "triggerPopup", continue_());
+    let answer = call(&mut found, 1, "triggerPopup", question_without_workspace());
     assert_eq!(answer["structuredContent"]["selectedValue"], json!("yes"), "{answer}");
-    let anew = call(&mut found, 2, "triggerPopup", continue_());
+    let anew = call(&mut found, 2, "triggerPopup", question_without_workspace());
     assert_eq!(
         anew["structuredContent"]["status"],
         json!("pending"),

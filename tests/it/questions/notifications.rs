@@ -1,12 +1,13 @@
-//! Bells: a notification service on a bus of its own, and a phone that a killed hub does not ring twice.
+//! Notifications of questions: a notification service on a private bus, and a phone that a restarted hub does not
+//! notify twice.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::user_acts::{Hub, Person, example, request};
-use crate::support::desktop::{Call, Desktop, Manner};
+use super::user_acts::{Hub, User, example, request};
+use crate::support::desktop::{Behaviour, Call, Desktop};
 use crate::support::ntfy::Ntfy;
 use crate::support::serving::Serving;
 use crate::support::{Home, TRACEPARENT, traced_meta};
@@ -28,37 +29,37 @@ fn home() -> Home {
 #[test]
 fn a_desktop_notification_is_shown_once_and_closed_by_the_answer() {
     let home = home();
-    let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
+    let Some(desktop) = Desktop::start(home.path(), Behaviour::Answers) else { return };
     let hub = hub(home, &desktop);
     let mut peer = hub.client("popup");
     peer.send(&request("1", "<b>Deploy</b> to\u{202e} production?"));
-    let Call::Shown { id: first, replaces: 0, title, body, actions } = desktop.call() else {
+    let Call::Shown { id: first, replaces: 0, title, body, actions } = desktop.next_call() else {
         panic!("a new notice")
     };
     assert_eq!(title, "an agent asks");
     let words =
         "&lt;b&gt;Deploy&lt;/b&gt; to⟨U+202E⟩ production?\nAnswer in the console, or with: adjutant inbox";
-    assert_eq!(body, words, "what an agent writes is no markup and steers nothing");
+    assert_eq!(body, words, "an agent's text contains no markup and no control characters");
     assert_eq!(actions, Vec::<String>::new(), "a notification cannot answer");
     peer.send(&request("2", "Second"));
-    let Call::Shown { id, replaces, title, .. } = desktop.call() else { panic!("the same notice") };
+    let Call::Shown { id, replaces, title, .. } = desktop.next_call() else { panic!("the same notice") };
     assert_eq!((id, replaces), (first, first), "one notice, however many wait");
     assert_eq!(title, "2 questions wait, the newest from an agent");
-    // The one it names is answered elsewhere: it names the other. Then nothing waits.
-    let second = Person::waits_for(&hub.home, "Second");
-    hub.person().choose(&second, "yes");
-    let Call::Shown { replaces, title, .. } = desktop.call() else { panic!("the same notice") };
+    // The named question is answered in another channel: the notification names the other one, and ends with it.
+    let second = User::wait_for_question(&hub.home, "Second");
+    hub.user().choose(&second, "yes");
+    let Call::Shown { replaces, title, .. } = desktop.next_call() else { panic!("the same notice") };
     assert_eq!((replaces, title.as_str()), (first, "an agent asks"));
-    let question = Person::pending(&hub.home).remove(0);
-    hub.person().choose(&question, "no");
-    assert_eq!(desktop.call(), Call::Closed { id: first });
-    assert!(desktop.more().is_empty());
+    let question = User::pending(&hub.home).remove(0);
+    hub.user().choose(&question, "no");
+    assert_eq!(desktop.next_call(), Call::Closed { id: first });
+    assert!(desktop.remaining_calls().is_empty());
 }
 
 #[test]
 fn a_snoozed_question_notifies_again_when_it_returns() {
     let home = home();
-    let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
+    let Some(desktop) = Desktop::start(home.path(), Behaviour::Answers) else { return };
     let ntfy = Ntfy::start();
     let phone = format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url());
     home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{phone}"));
@@ -66,31 +67,31 @@ fn a_snoozed_question_notifies_again_when_it_returns() {
     let mut peer = hub.client("popup");
     peer.send(&request("1", "Later"));
     let rung = |title: &str| {
-        let Call::Shown { body, .. } = desktop.call() else { panic!("{title} is shown") };
+        let Call::Shown { body, .. } = desktop.next_call() else { panic!("{title} is shown") };
         assert!(body.starts_with(title), "{body}");
-        let notice = ntfy.notice();
+        let notice = ntfy.next_notification();
         assert!(notice["title"].as_str().unwrap().ends_with(title), "{notice}");
     };
     rung("Later");
-    let question = Person::waits_for(&hub.home, "Later");
-    hub.person().act(json!({"seen": {"ticket": question["ticket"]}}));
-    hub.person().act(json!({"snooze": {"ticket": question["ticket"], "minutes": 1}}));
+    let question = User::wait_for_question(&hub.home, "Later");
+    hub.user().act(json!({"seen": {"ticket": question["ticket"]}}));
+    hub.user().act(json!({"snooze": {"ticket": question["ticket"], "minutes": 1}}));
     peer.send(&request("2", "Meanwhile"));
     rung("Meanwhile");
-    // The minute is over; what happens at the desk makes it look at the clock.
+    // The minute is over; any change of questions makes the hub check the clock.
     let over = "UPDATE questions SET snoozed_until = 1 WHERE snoozed_until IS NOT NULL";
     let mut sqlite = Command::new("sqlite3");
     sqlite.args(["-bail", "-cmd", ".timeout 10000"]).arg(hub.home.path().join(".adjutant/adjutant.db"));
     let done = sqlite.arg(over).stdin(Stdio::null()).status().expect("no sqlite3: apt-get install sqlite3");
     assert!(done.success());
-    hub.person().act(json!({"seen": {"ticket": question["ticket"]}}));
+    hub.user().act(json!({"seen": {"ticket": question["ticket"]}}));
     rung("Later");
 }
 
 #[test]
 fn a_desktop_that_hangs_delays_no_other_channel() {
     let home = home();
-    let Some(desktop) = Desktop::start(home.path(), Manner::Hangs) else { return };
+    let Some(desktop) = Desktop::start(home.path(), Behaviour::Hangs) else { return };
     let ntfy = Ntfy::start();
     let phone = format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url());
     home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{phone}"));
@@ -100,16 +101,19 @@ fn a_desktop_that_hangs_delays_no_other_channel() {
     for round in 0..4 {
         let title = format!("Round {round}");
         peer.send(&request(&title, &title));
-        let question = Person::waits_for(&hub.home, &title);
+        let question = User::wait_for_question(&hub.home, &title);
         if round == 0 {
-            assert!(matches!(desktop.call(), Call::Shown { .. }), "it was called, and says nothing");
+            assert!(matches!(desktop.next_call(), Call::Shown { .. }), "it was called, and never answers");
         }
-        assert!(ntfy.notice()["title"].as_str().unwrap().ends_with(&title), "the phone rings all the same");
-        hub.person().choose(&question, "yes");
+        assert!(
+            ntfy.next_notification()["title"].as_str().unwrap().ends_with(&title),
+            "the phone rings all the same"
+        );
+        hub.user().choose(&question, "yes");
         assert_eq!(peer.receive()["result"]["selectedValue"], serde_json::json!("yes"));
     }
-    // It is three seconds for each.
-    assert!(start.elapsed() < Duration::from_secs(11), "the patience with the desktop is nobody else's");
+    // Each has three seconds.
+    assert!(start.elapsed() < Duration::from_secs(11), "the timeout of the desktop delays no other channel");
 }
 
 #[test]
@@ -125,7 +129,7 @@ fn a_phone_notification_has_the_trace_context_of_its_call() {
         let title = format!("Traced {id}");
         let params = json!({"name": "triggerPopup", "arguments": example(&title), "_meta": meta});
         peer.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
-        let notice = ntfy.notice();
+        let notice = ntfy.next_notification();
         assert!(notice["title"].as_str().unwrap().ends_with(&title), "{notice}");
         let trace = json!({"traceparent": TRACEPARENT, "tracestate": "vendor=1"});
         assert_eq!(notice.get("trace"), (id == 1).then_some(&trace), "what is the caller's own stays here");
@@ -135,31 +139,31 @@ fn a_phone_notification_has_the_trace_context_of_its_call() {
 #[test]
 fn a_hub_restarted_after_a_crash_notifies_the_desktop_again_and_not_the_phone() {
     let home = home();
-    let Some(desktop) = Desktop::start(home.path(), Manner::Answers) else { return };
+    let Some(desktop) = Desktop::start(home.path(), Behaviour::Answers) else { return };
     let ntfy = Ntfy::start();
     let phone = format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\nreply_topic = \"back\"\n", ntfy.url());
     home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{phone}"));
     let mut hub = hub(home, &desktop);
-    ntfy.listener();
+    ntfy.next_subscriber();
     let ask = |hub: &Hub, title: &str| hub.post("/mcp", &[], &request(title, title).to_string());
     assert_eq!(ask(&hub, "Before").0, 202);
-    assert!(matches!(desktop.call(), Call::Shown { .. }));
-    let before = ntfy.notice();
+    assert!(matches!(desktop.next_call(), Call::Shown { .. }));
+    let before = ntfy.next_notification();
     hub.serving.kill();
     let mut command = hub.home.adjutant([] as [&str; 0]);
     command.env("DBUS_SESSION_BUS_ADDRESS", desktop.address());
     hub.serving = Serving::open_hub_of(command, &hub.home);
-    let Call::Shown { body, .. } = desktop.call() else { panic!("what waits is shown again") };
+    let Call::Shown { body, .. } = desktop.next_call() else { panic!("what waits is shown again") };
     assert!(body.starts_with("Before\n"), "{body}");
-    // The next notice on the phone is the next question's, and the old button still answers the old question.
+    // The next phone notification is for the next question, and the old button still answers the old one.
     assert_eq!(ask(&hub, "After").0, 202);
-    assert!(ntfy.notice()["title"].as_str().unwrap().ends_with("After"), "nothing rang twice");
-    let topic = ntfy.listener();
-    // A message that nobody can mean as a press is skipped, and the next press counts.
+    assert!(ntfy.next_notification()["title"].as_str().unwrap().ends_with("After"), "nothing rang twice");
+    let topic = ntfy.next_subscriber();
+    // A message that cannot be a press is skipped, and the next press counts.
     ntfy.post(topic.trim_end_matches("/json"), &"x".repeat(100_000));
     ntfy.press(&before["actions"][1]);
     let mut events = hub.events("/mcp", &[]);
     let answered = events.next().1;
     assert_eq!((&answered["id"], &answered["result"]["selectedValue"]), (&"Before".into(), &"no".into()));
-    assert_eq!(example("After")["title"], Person::pending(&hub.home)[0]["title"]);
+    assert_eq!(example("After")["title"], User::pending(&hub.home)[0]["title"]);
 }

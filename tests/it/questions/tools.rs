@@ -1,9 +1,9 @@
-//! The three tools, at every revision.
+//! The three tools, at every protocol version.
 
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, Person, example};
-use crate::support::{Peer, modern_meta};
+use super::user_acts::{Hub, User, example};
+use crate::support::{Peer, stateless_meta};
 
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
@@ -34,14 +34,14 @@ fn a_question_is_answered_at_every_protocol_version() {
             );
         }
         start(&mut peer, 2, "triggerPopup", example(revision));
-        let question = Person::waits_for(&hub.home, revision);
+        let question = User::wait_for_question(&hub.home, revision);
         assert_eq!((&question["client"], &question["message"]), (&json!("test"), &json!("Deploy now?")));
-        assert_eq!(hub.person().choose(&question, "yes")["decided"]["kind"], json!("answered"));
+        assert_eq!(hub.user().choose(&question, "yes")["decided"]["kind"], json!("answered"));
         let result = peer.receive()["result"].clone();
-        let told: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-        assert_eq!((&told["status"], &told["selectedValue"]), (&json!("answered"), &json!("yes")));
-        assert_eq!((&told["decided_by"], &told["through"]), (&json!("user"), &json!("terminal")));
-        let structured = if revision == "2024-11-05" { &Value::Null } else { &told };
+        let answer: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!((&answer["status"], &answer["selectedValue"]), (&json!("answered"), &json!("yes")));
+        assert_eq!((&answer["decided_by"], &answer["through"]), (&json!("user"), &json!("terminal")));
+        let structured = if revision == "2024-11-05" { &Value::Null } else { &answer };
         assert_eq!(&result["structuredContent"], structured, "{revision}");
         assert!(result.get("isError").is_none(), "{result}");
     }
@@ -51,16 +51,15 @@ fn a_question_is_answered_at_every_protocol_version() {
 fn a_stateless_client_gets_the_same_answer() {
     let hub = Hub::with("undo_milliseconds = 0\nwait_seconds = 1");
     let mut peer = hub.client("popup");
-    let params =
-        |name: &str, arguments: Value| json!({"name": name, "arguments": arguments, "_meta": modern_meta()});
-    let listed = peer.call(1, "tools/list", json!({"_meta": modern_meta()}))["result"].clone();
+    let params = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments, "_meta": stateless_meta()});
+    let listed = peer.call(1, "tools/list", json!({"_meta": stateless_meta()}))["result"].clone();
     assert_eq!(listed["tools"].as_array().unwrap().len(), 3, "{listed}");
-    // It blocks, and tells of progress, where it is given a token; the answer is the result.
+    // With a progress token it blocks and reports progress; the answer is the result.
     let mut asked = params("triggerPopup", example("Modern"));
     asked["_meta"]["progressToken"] = json!("p");
     peer.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": asked}));
     assert_eq!(peer.receive()["params"]["progressToken"], json!("p"));
-    hub.person().choose(&Person::waits_for(&hub.home, "Modern"), "yes");
+    hub.user().choose(&User::wait_for_question(&hub.home, "Modern"), "yes");
     let result = loop {
         let message = peer.receive();
         if message["id"] == json!(2) {
@@ -69,25 +68,25 @@ fn a_stateless_client_gets_the_same_answer() {
     };
     assert_eq!(result["structuredContent"]["selectedValue"], json!("yes"), "{result}");
     assert_eq!(result["resultType"], json!("complete"), "{result}");
-    // Without one it gets a ticket, which it waits with, on this pipe and over HTTP alike.
+    // Without a token it gets a ticket, which it waits with, on this pipe and over HTTP.
     let schema = json!({"type": "object", "properties": {"why": {"type": "string"}}, "required": ["why"]});
     let form = params("ask_form", json!({"title": "Form", "requestedSchema": schema}));
     let pending = peer.call(3, "tools/call", form)["result"]["structuredContent"].clone();
     assert_eq!(pending["status"], json!("pending"), "{pending}");
-    let question = Person::waits_for(&hub.home, "Form");
+    let question = User::wait_for_question(&hub.home, "Form");
     let answer = json!([["why", {"text": "so"}]]);
-    hub.person().act(
+    hub.user().act(
         json!({"answer": {"ticket": question["ticket"], "answer": answer, "note": null, "passphrase": null}}),
     );
-    let told = peer.call(4, "tools/call", params("await_answer", json!({"ticket": pending["ticket"]})));
-    assert_eq!(told["result"]["structuredContent"]["content"], json!({"why": "so"}), "{told}");
-    // A refused argument is told to the model; the raw method works with `_meta` as without.
+    let reply = peer.call(4, "tools/call", params("await_answer", json!({"ticket": pending["ticket"]})));
+    assert_eq!(reply["result"]["structuredContent"]["content"], json!({"why": "so"}), "{reply}");
+    // A rejected argument is reported to the model; the raw method works with and without `_meta`.
     let fault = peer.call(5, "tools/call", params("triggerPopup", json!({"title": ""})))["result"].clone();
     assert_eq!((&fault["isError"], &fault["structuredContent"]["path"]), (&json!(true), &json!(["title"])));
     let mut raw = super::user_acts::request("raw", "Raw");
-    raw["params"]["_meta"] = modern_meta();
+    raw["params"]["_meta"] = stateless_meta();
     peer.send(&raw);
-    hub.person().choose(&Person::waits_for(&hub.home, "Raw"), "no");
+    hub.user().choose(&User::wait_for_question(&hub.home, "Raw"), "no");
     assert_eq!(peer.receive()["result"]["selectedValue"], json!("no"));
 
     let headers = [
@@ -97,12 +96,16 @@ fn a_stateless_client_gets_the_same_answer() {
         ("mcp-name", "triggerPopup"),
     ];
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params("triggerPopup", example("Over HTTP"))});
-    let (status, told) = hub.post("/mcp", &headers, &call.to_string());
-    assert_eq!((status, &told["result"]["structuredContent"]["status"]), (200, &json!("pending")), "{told}");
-    hub.person().choose(&Person::waits_for(&hub.home, "Over HTTP"), "yes");
-    let (_, told) = hub.post("/mcp", &headers, &call.to_string());
+    let (status, reply) = hub.post("/mcp", &headers, &call.to_string());
     assert_eq!(
-        told["result"]["structuredContent"]["selectedValue"],
+        (status, &reply["result"]["structuredContent"]["status"]),
+        (200, &json!("pending")),
+        "{reply}"
+    );
+    hub.user().choose(&User::wait_for_question(&hub.home, "Over HTTP"), "yes");
+    let (_, reply) = hub.post("/mcp", &headers, &call.to_string());
+    assert_eq!(
+        reply["result"]["structuredContent"]["selectedValue"],
         json!("yes"),
         "asking again gets the answer"
     );
@@ -125,13 +128,13 @@ fn the_answer_to_a_form_follows_its_schema() {
         "page": {"type": "string", "format": "uri"},
     }});
     start(&mut peer, 1, "ask_form", json!({"title": "Form", "requestedSchema": schema}));
-    let question = Person::waits_for(&hub.home, "Form");
+    let question = User::wait_for_question(&hub.home, "Form");
     let fields = question["fields"].as_array().unwrap();
     assert_eq!(fields.len(), 9);
     assert_eq!((&fields[4]["label"], &fields[4]["required"]), (&json!("Are you sure?"), &json!(false)));
-    let mut person = hub.person();
+    let mut user = hub.user();
     let mut give = |answer: Value| {
-        person.act(json!({"answer": {"ticket": question["ticket"], "answer": answer, "note": "be quick", "passphrase": null}}))
+        user.act(json!({"answer": {"ticket": question["ticket"], "answer": answer, "note": "be quick", "passphrase": null}}))
     };
     for (answer, field) in [
         (json!([["colour", {"choices": ["r"]}]]), "count"),
@@ -182,26 +185,26 @@ fn a_client_that_cannot_wait_gets_a_ticket_and_later_the_answer() {
     peer.initialize("2025-11-25");
     let pending = tool(&mut peer, 1, "triggerPopup", example("First"))["structuredContent"].clone();
     assert_eq!(pending["status"], json!("pending"), "{pending}");
-    let again = tool(&mut peer, 2, "triggerPopup", example("First"))["structuredContent"].clone();
-    assert_eq!(again["ticket"], pending["ticket"], "the same question is joined");
+    let repeated = tool(&mut peer, 2, "triggerPopup", example("First"))["structuredContent"].clone();
+    assert_eq!(repeated["ticket"], pending["ticket"], "the same question is joined");
     let waiting = json!({"ticket": pending["ticket"], "seconds": 60});
     start(&mut peer, 3, "await_answer", waiting.clone());
-    let question = Person::waits_for(&hub.home, "First");
-    assert_eq!(Person::pending(&hub.home).len(), 1);
-    hub.person().choose(&question, "no");
+    let question = User::wait_for_question(&hub.home, "First");
+    assert_eq!(User::pending(&hub.home).len(), 1);
+    hub.user().choose(&question, "no");
     assert_eq!(peer.receive()["result"]["structuredContent"]["selectedValue"], json!("no"));
     assert_eq!(
         tool(&mut peer, 4, "await_answer", waiting)["structuredContent"]["selectedValue"],
         json!("no")
     );
 
-    // This one is answered while nobody waits, and goes with the next answer of any tool, once.
+    // This question is answered while no call waits, and its outcome comes with the next answer of any tool, once.
     let second = tool(&mut peer, 5, "triggerPopup", example("Second"))["structuredContent"].clone();
-    let question = Person::waits_for(&hub.home, "Second");
-    hub.person().choose(&question, "yes");
+    let question = User::wait_for_question(&hub.home, "Second");
+    hub.user().choose(&question, "yes");
     let other = tool(&mut peer, 6, "list_agents", json!({}));
-    let told = &other["structuredContent"]["earlier_answers"][0];
-    assert_eq!((&told["ticket"], &told["selectedValue"]), (&second["ticket"], &json!("yes")), "{other}");
+    let result = &other["structuredContent"]["earlier_answers"][0];
+    assert_eq!((&result["ticket"], &result["selectedValue"]), (&second["ticket"], &json!("yes")), "{other}");
     assert!(other["content"][1]["text"].as_str().unwrap().contains("Second"), "{other}");
     let quiet = tool(&mut peer, 7, "list_agents", json!({}));
     assert!(quiet["structuredContent"].get("earlier_answers").is_none(), "{quiet}");
@@ -223,23 +226,23 @@ fn a_waiting_call_gets_progress_and_a_cancelled_one_keeps_its_question() {
     let params =
         json!({"name": "triggerPopup", "arguments": example("Long"), "_meta": {"progressToken": "p"}});
     peer.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
-    let told = peer.receive();
+    let notified = peer.receive();
     assert_eq!(
-        (&told["method"], &told["params"]["progressToken"]),
+        (&notified["method"], &notified["params"]["progressToken"]),
         (&json!("notifications/progress"), &json!("p"))
     );
     peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
-    let question = Person::waits_for(&hub.home, "Long");
-    hub.person().choose(&question, "yes");
-    let again = tool(&mut peer, 2, "triggerPopup", example("Long"))["structuredContent"].clone();
-    assert_eq!((&again["ticket"], &again["selectedValue"]), (&question["ticket"], &json!("yes")));
+    let question = User::wait_for_question(&hub.home, "Long");
+    hub.user().choose(&question, "yes");
+    let repeated = tool(&mut peer, 2, "triggerPopup", example("Long"))["structuredContent"].clone();
+    assert_eq!((&repeated["ticket"], &repeated["selectedValue"]), (&question["ticket"], &json!("yes")));
 }
 
 #[test]
 fn a_client_with_the_tasks_extension_gets_a_protocol_task_for_a_question() {
     let hub = Hub::new();
     let mut peer = hub.client("all");
-    let mut meta = modern_meta();
+    let mut meta = stateless_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] =
         json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     let ask = |title: &str| json!({"name": "triggerPopup", "arguments": example(title), "_meta": meta});
@@ -251,8 +254,8 @@ fn a_client_with_the_tasks_extension_gets_a_protocol_task_for_a_question() {
     );
     let about = json!({"taskId": created["taskId"], "_meta": meta});
     assert_eq!(peer.call(2, "tasks/get", about.clone())["result"]["status"], json!("working"));
-    let question = Person::waits_for(&hub.home, "Task");
-    hub.person().choose(&question, "yes");
+    let question = User::wait_for_question(&hub.home, "Task");
+    hub.user().choose(&question, "yes");
     let done = peer.call(3, "tasks/get", about)["result"].clone();
     assert_eq!(done["status"], json!("completed"));
     assert_eq!(done["result"]["structuredContent"]["selectedValue"], json!("yes"), "{done}");
@@ -260,7 +263,7 @@ fn a_client_with_the_tasks_extension_gets_a_protocol_task_for_a_question() {
     let about = json!({"taskId": second["taskId"], "_meta": meta});
     peer.call(5, "tasks/cancel", about.clone());
     assert_eq!(peer.call(6, "tasks/get", about)["result"]["status"], json!("cancelled"));
-    assert!(Person::pending(&hub.home).is_empty());
+    assert!(User::pending(&hub.home).is_empty());
 }
 
 #[test]
@@ -268,32 +271,36 @@ fn an_away_user_is_not_asked_and_a_high_risk_answer_needs_the_passphrase() {
     let hub = Hub::new();
     let mut peer = hub.client("popup");
     peer.initialize("2025-11-25");
-    let mut person = hub.person();
-    assert_eq!(person.desk(json!({"availability": {"away": {"until": null}}})), json!(null));
-    let told = tool(&mut peer, 1, "triggerPopup", example("Away"))["structuredContent"].clone();
-    assert_eq!((&told["status"], &told["availability"]), (&json!("unavailable"), &json!("away")), "{told}");
-    assert_eq!(told["ask_again"], json!(false));
+    let mut user = hub.user();
+    assert_eq!(user.act_on_inbox(json!({"availability": {"away": {"until": null}}})), json!(null));
+    let result = tool(&mut peer, 1, "triggerPopup", example("Away"))["structuredContent"].clone();
+    assert_eq!(
+        (&result["status"], &result["availability"]),
+        (&json!("unavailable"), &json!("away")),
+        "{result}"
+    );
+    assert_eq!(result["ask_again"], json!(false));
     let raw = peer.call(2, "triggerPopup", example("Away"));
     assert_eq!((&raw["error"]["code"], &raw["error"]["data"]["ask_again"]), (&json!(-32004), &json!(false)));
-    person.desk(json!({"availability": "here"}));
+    user.act_on_inbox(json!({"availability": "here"}));
 
     let mut high = example("High");
     high["level"] = json!("high");
     start(&mut peer, 3, "triggerPopup", high);
-    let question = Person::waits_for(&hub.home, "High");
+    let question = User::wait_for_question(&hub.home, "High");
     let mut give = |passphrase: Value| {
         let answer = json!([["answer", {"choices": ["yes"]}]]);
-        person.act(json!({"answer": {"ticket": question["ticket"], "answer": answer, "note": null, "passphrase": passphrase}}))
+        user.act(json!({"answer": {"ticket": question["ticket"], "answer": answer, "note": null, "passphrase": passphrase}}))
     };
     assert!(give(json!(null))["passphrase"]["reason"].as_str().unwrap().contains("adjutant passphrase"));
     let set = |current: Value, new: &str| {
-        hub.person().desk(json!({"set_passphrase": {"current": current, "new": new}}))
+        hub.user().act_on_inbox(json!({"set_passphrase": {"current": current, "new": new}}))
     };
     assert_eq!(set(json!(null), "correct horse"), json!(null));
     assert!(set(json!(null), "of an agent")["rejected"].is_object(), "the old one is asked for");
     assert!(give(json!(null)).get("passphrase").is_some());
     assert!(give(json!("battery staple")).get("passphrase").is_some());
-    assert_eq!(Person::pending(&hub.home).len(), 1);
+    assert_eq!(User::pending(&hub.home).len(), 1);
     assert_eq!(give(json!("correct horse"))["decided"]["kind"], json!("answered"));
     assert_eq!(peer.receive()["result"]["structuredContent"]["selectedValue"], json!("yes"));
 }
@@ -309,13 +316,13 @@ fn each_outcome_without_an_answer_is_explained_in_words() {
         ("Redirected", "redirect", "declined", true),
     ] {
         start(&mut peer, 1, "triggerPopup", example(title));
-        let question = Person::waits_for(&hub.home, title);
-        hub.person().act(json!({act: {"ticket": question["ticket"], "note": "as a list"}}));
-        let told = peer.receive()["result"]["structuredContent"].clone();
-        assert_eq!(told["status"], json!(status), "{told}");
-        assert_eq!(told["note"], json!("as a list"), "{told}");
-        assert_eq!(told.get("ask_differently").is_some(), differently, "{told}");
-        assert!(told.get("selectedValue").is_none());
+        let question = User::wait_for_question(&hub.home, title);
+        hub.user().act(json!({act: {"ticket": question["ticket"], "note": "as a list"}}));
+        let result = peer.receive()["result"]["structuredContent"].clone();
+        assert_eq!(result["status"], json!(status), "{result}");
+        assert_eq!(result["note"], json!("as a list"), "{result}");
+        assert_eq!(result.get("ask_differently").is_some(), differently, "{result}");
+        assert!(result.get("selectedValue").is_none());
     }
     let fault = tool(&mut peer, 2, "triggerPopup", json!({"title": "", "message": "x"}));
     assert_eq!(fault["structuredContent"]["path"], json!(["title"]), "{fault}");

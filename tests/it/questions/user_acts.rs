@@ -1,4 +1,4 @@
-//! A hub with an impatient desk, the person at its door, and clients that ask.
+//! A hub, its user on the control API, and clients that ask.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -30,18 +30,18 @@ impl Hub {
         Self { home, serving }
     }
 
-    /// Kills the hub, and starts another one in the same home.
-    pub(super) fn crash(&mut self) {
+    /// Kills the hub, and starts another in the same home.
+    pub(super) fn kill_and_restart(&mut self) {
         self.serving.kill();
         self.serving = Serving::open_hub(&self.home);
     }
 
-    pub(super) fn person(&self) -> Person {
-        Person::enter(&self.home)
+    pub(super) fn user(&self) -> User {
+        User::connect(&self.home)
     }
 
-    /// A client of the hub's socket, under a shell of its own: what starts a relay counts as an agent, and the test
-    /// has to stay a person.
+    /// A client of the hub's socket, below a separate shell: the process that starts a relay counts as an agent, and
+    /// the test has to stay a user.
     pub(super) fn client(&self, server: &str) -> Peer {
         self.client_in(server, self.home.path())
     }
@@ -95,7 +95,7 @@ impl Hub {
         Events(stream)
     }
 
-    /// Opens the event stream of `path` and reads its head; what the client takes is events, or what `headers` say.
+    /// Opens the event stream of `path` and reads its head; `headers` may replace the Accept header.
     pub(super) fn events(&self, path: &str, headers: &[(&str, &str)]) -> Events {
         let mut headers = headers.to_vec();
         if !headers.iter().any(|(name, _)| *name == "accept") {
@@ -160,7 +160,7 @@ impl Events {
         }
     }
 
-    /// The next event whose message is a response; `None` at the end of the stream.
+    /// The next event with a response; `None` at the end of the stream.
     pub(super) fn next_response(&mut self) -> Option<(String, Value)> {
         let mut id = String::new();
         loop {
@@ -182,7 +182,7 @@ impl Events {
     }
 
     /// Reads on to the end of the stream.
-    pub(super) fn ended(&mut self) {
+    pub(super) fn assert_ended(&mut self) {
         std::io::Read::read_to_string(&mut self.0, &mut String::new()).unwrap();
     }
 
@@ -206,11 +206,11 @@ impl Events {
     }
 }
 
-/// A person at the socket's own door.
-pub(crate) struct Person(BufReader<UnixStream>);
+/// A user's connection to the control API.
+pub(crate) struct User(BufReader<UnixStream>);
 
-impl Person {
-    pub(crate) fn enter(home: &Home) -> Self {
+impl User {
+    pub(crate) fn connect(home: &Home) -> Self {
         let path: PathBuf = home.path().join(".adjutant/hub.sock");
         let end = Instant::now() + DEADLINE;
         let stream = loop {
@@ -220,113 +220,113 @@ impl Person {
             }
         };
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
-        let mut person = Self(BufReader::new(stream));
+        let mut user = Self(BufReader::new(stream));
         let hello = json!({"adjutant": env!("CARGO_PKG_VERSION"), "hello": 1, "user": true});
-        let welcome = person.say(&hello);
+        let welcome = user.request(&hello);
         assert!(welcome.get("error").is_none_or(Value::is_null), "{welcome}");
-        person
+        user
     }
 
-    /// Says a line and returns the hub's next one.
-    pub(super) fn say(&mut self, line: &Value) -> Value {
+    /// Sends a line and returns the hub's next one.
+    pub(super) fn request(&mut self, line: &Value) -> Value {
         self.0.get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
-        self.hear()
+        self.receive()
     }
 
-    fn hear(&mut self) -> Value {
+    fn receive(&mut self) -> Value {
         let mut line = String::new();
         assert!(self.0.read_line(&mut line).unwrap() > 0, "the hub hung up");
         serde_json::from_str(&line).unwrap()
     }
 
-    /// A person who looks on.
-    pub(crate) fn watch(home: &Home) -> Self {
-        let mut person = Self::enter(home);
-        person.0.get_mut().write_all(b"{\"questions\":\"follow\"}\n").unwrap();
-        person
+    /// A connection that follows the questions.
+    pub(crate) fn follow(home: &Home) -> Self {
+        let mut user = Self::connect(home);
+        user.0.get_mut().write_all(b"{\"questions\":\"follow\"}\n").unwrap();
+        user
     }
 
-    /// Looks on until so many wait for the answer to a question with this title, and returns it.
-    pub(super) fn asked_by(&mut self, title: &str, deliveries: u32) -> Value {
+    /// Waits until this many callers wait for a question with this title, and returns it.
+    pub(super) fn wait_for_deliveries(&mut self, title: &str, deliveries: u32) -> Value {
         loop {
-            let told = self.hear();
-            let question = &told["part"]["question"];
+            let notified = self.receive();
+            let question = &notified["part"]["question"];
             if question["title"] == json!(title) && question["deliveries"] == json!(deliveries) {
                 return question.clone();
             }
         }
     }
 
-    /// Looks on until a question with this title is shown with this word on who waits for it, and returns it.
-    pub(crate) fn waiting(&mut self, title: &str, waits: &str) -> Value {
+    /// Waits until a question with this title has this presence of its asker, and returns it.
+    pub(crate) fn wait_for_presence(&mut self, title: &str, waits: &str) -> Value {
         loop {
-            let told = self.hear();
-            let question = &told["part"]["question"];
+            let notified = self.receive();
+            let question = &notified["part"]["question"];
             if question["title"] == json!(title) && question["presence"] == json!(waits) {
                 return question.clone();
             }
         }
     }
 
-    /// Looks on until a question has ended, and says how.
-    pub(super) fn outcome_of(&mut self, question: &Value) -> Value {
+    /// Waits until a question has ended, and returns the kind of its outcome.
+    pub(super) fn wait_for_outcome(&mut self, question: &Value) -> Value {
         loop {
-            let told = self.hear();
-            let gone = &told["part"]["closed"];
-            if gone["ticket"] == question["ticket"] {
-                return gone["kind"].clone();
+            let notified = self.receive();
+            let closed = &notified["part"]["closed"];
+            if closed["ticket"] == question["ticket"] {
+                return closed["kind"].clone();
             }
         }
     }
 
     /// Does an act and returns its last answer.
     pub(crate) fn act(&mut self, act: Value) -> Value {
-        let answer = self.say(&json!({"questions": act}));
+        let answer = self.request(&json!({"questions": act}));
         answer.get("last").unwrap_or_else(|| panic!("refused: {answer}")).clone()
     }
 
-    /// Does an act with the desk as a whole; returns its last answer, or the refusal.
-    pub(super) fn desk(&mut self, act: Value) -> Value {
-        let answer = self.say(&json!({"inbox": act}));
+    /// Does an act on the whole Inbox; returns its last answer, or the rejection.
+    pub(super) fn act_on_inbox(&mut self, act: Value) -> Value {
+        let answer = self.request(&json!({"inbox": act}));
         answer.get("last").cloned().unwrap_or(answer)
     }
 
-    /// Waits for the first question with this title, on a connection of its own.
-    pub(crate) fn waits_for(home: &Home, title: &str) -> Value {
-        let mut person = Self::enter(home);
-        let mut told = person.say(&json!({"questions": "follow"}));
+    /// Waits for the first question with this title, on a new connection.
+    pub(crate) fn wait_for_question(home: &Home, title: &str) -> Value {
+        let mut user = Self::connect(home);
+        let mut answer = user.request(&json!({"questions": "follow"}));
         loop {
-            let question = &told["part"]["question"];
+            let question = &answer["part"]["question"];
             if question["title"] == json!(title) {
                 return question.clone();
             }
-            told = person.hear();
+            answer = user.receive();
         }
     }
 
-    /// How many questions are pending.
+    /// Returns the pending questions.
     pub(crate) fn pending(home: &Home) -> Vec<Value> {
-        let mut person = Self::enter(home);
-        let mut told = person.say(&json!({"questions": "follow"}));
+        let mut user = Self::connect(home);
+        let mut answer = user.request(&json!({"questions": "follow"}));
         let mut questions = Vec::new();
         loop {
-            let part = &told["part"];
+            let part = &answer["part"];
             if part.get("current").is_some() {
                 return questions;
             }
             questions.push(part["question"].clone());
-            told = person.hear();
+            answer = user.receive();
         }
     }
 
-    /// Chooses an option of a question of one choice.
+    /// Chooses an option of a question with one choice.
     pub(crate) fn choose(&mut self, question: &Value, value: &str) -> Value {
         let answer = json!([["answer", {"choices": [value]}]]);
         self.act(json!({"answer": {"ticket": question["ticket"], "answer": answer, "note": null, "passphrase": null}}))
     }
 }
 
-/// The params of the contract's example, under another title.
+/// The params of the contract's example, with another title.
 pub(crate) fn example(title: &str) -> Value {
     json!({
         "workspacePath": "/path/to/workspace",

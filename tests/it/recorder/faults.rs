@@ -1,13 +1,13 @@
-//! A recorder that cannot record is nobody's problem but the reader's.
+//! A recorder that cannot record breaks no session.
 
 use std::process::Command;
 
-use super::{bytes, read, recording, recordings};
+use super::{direction_bytes, read_recording, recording, recordings};
 use crate::support::{DEADLINE, Home, Peer, wait};
 
 /// `adjutant tap -- cat` on a disk that takes 256 KiB of a file.
 fn tapped_on_a_full_disk(home: &Home) -> Peer {
-    // A limit on the size of files stands for the disk; with the signal ignored it is an error like a full disk's.
+    // A limit on the size of files replaces the full disk; with the signal ignored it gives the same error.
     let script = "trap '' XFSZ; ulimit -f 512; exec \"$@\"";
     let given = home.adjutant(["tap", "--", "cat"]);
     let mut command = Command::new("sh");
@@ -29,8 +29,8 @@ fn a_full_disk_breaks_no_session_and_leaves_a_readable_recording() {
     assert!(wait(&mut peer.child, DEADLINE).success());
     let (_, stderr) = peer.finish();
     assert_eq!(stderr.matches("a recording cannot be written").count(), 1, "{stderr}");
-    let (_, entries) = read(&recording(&home, "tap"));
-    let kept = bytes(&entries, "c2s");
+    let (_, entries) = read_recording(&recording(&home, "tap"));
+    let kept = direction_bytes(&entries, "c2s");
     assert!((1000..260_000).contains(&kept.len()), "{} bytes", kept.len());
     assert!(home.run(["log", "show"], "").status.success());
 }
@@ -39,12 +39,12 @@ fn a_full_disk_breaks_no_session_and_leaves_a_readable_recording() {
 fn a_full_disk_keeps_the_messages_that_still_fit() {
     let home = Home::new();
     let mut peer = tapped_on_a_full_disk(&home);
-    // One message is one write: what is too much for the disk comes with what is not.
+    // Each message is one write: a message that is too large for the disk comes with smaller ones.
     let flood = format!("{}\n", "x".repeat(1000)).repeat(300);
     peer.write(flood);
     peer.close();
     assert!(wait(&mut peer.child, DEADLINE).success());
-    let (_, entries) = read(&recording(&home, "tap"));
+    let (_, entries) = read_recording(&recording(&home, "tap"));
     assert!(entries.len() > 200, "{} entries", entries.len());
     assert_eq!(entries[0]["line"], "x".repeat(1000));
 }

@@ -5,19 +5,19 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use super::{bytes, read, recording};
+use super::{direction_bytes, read_recording, recording};
 use crate::support::Home;
 
 /// A server that answers one call with a secret and an escape sequence.
 const SERVER: &str = r#"read -r hello; echo '{"id":1,"result":{"name":"s"}}'
 read -r call; echo '{"method":"item/started","params":{"text":"\u001b[2J\u202e ``` end"}}'
 echo '{"id":2,"result":{"output":"export OPENAI_API_KEY=sk-abcdefghijklmnopqrstuvwx"}}'; echo oops >&2; cat"#;
-const SAID: &str = "{\"id\":1,\"method\":\"initialize\",\"params\":{\"headers\":{\"Authorization\":\"Bearer hunter2\"}}}\n\
+const CLIENT_INPUT: &str = "{\"id\":1,\"method\":\"initialize\",\"params\":{\"headers\":{\"Authorization\":\"Bearer hunter2\"}}}\n\
                     {\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"look\"}}\n";
 
-fn recorded() -> Home {
+fn home_with_recording() -> Home {
     let home = Home::new();
-    let run = home.run(["tap", "--", "sh", "-c", SERVER], SAID);
+    let run = home.run(["tap", "--", "sh", "-c", SERVER], CLIENT_INPUT);
     assert!(run.status.success());
     home
 }
@@ -36,7 +36,7 @@ fn show(home: &Home, more: &[&str]) -> Vec<String> {
 
 #[test]
 fn log_show_lists_methods_and_directions_and_hides_secrets() {
-    let home = recorded();
+    let home = home_with_recording();
     let all = show(&home, &[]);
     assert!(
         all.contains(&r#"c2s initialize #1 {"headers":{"Authorization":"[redacted]"}}"#.to_owned()),
@@ -46,7 +46,7 @@ fn log_show_lists_methods_and_directions_and_hides_secrets() {
         all.contains(&r#"s2c result #2 {"output":"export OPENAI_API_KEY=[redacted]"}"#.to_owned()),
         "{all:?}"
     );
-    // What the terminal would obey is JSON's escape here, and stays one.
+    // A control character stays JSON's escape.
     assert!(all.iter().any(|line| line.contains(r"\u001b[2J") && line.contains("⟨U+202E⟩")), "{all:?}");
     assert!(show(&home, &["--secrets"])[0].contains("hunter2"));
 
@@ -57,7 +57,7 @@ fn log_show_lists_methods_and_directions_and_hides_secrets() {
     assert_eq!(show(&home, &["--method", "tools/call", "--direction", "s2c"]).len(), 1);
     let run = home.run(["log", "show", "--direction", "err", "--json"], "");
     assert_eq!(run.lines()[0]["line"], "oops");
-    // By a part of its name, by what is in it, and by nothing that is there.
+    // By a part of its name, by its content, and by a text that is not there.
     let name = recording(&home, "tap").file_stem().unwrap().to_str().unwrap().to_owned();
     assert_eq!(show(&home, &[&name[4..20]]), all);
     assert_eq!(show(&home, &["hunter2"]), all, "a session is found by what others call it");
@@ -82,21 +82,22 @@ fn log_show_lists_methods_and_directions_and_hides_secrets() {
 
 #[test]
 fn an_exported_recording_is_one_file_without_secrets() {
-    let home = recorded();
+    let home = home_with_recording();
     let run = home.run(["log", "export", "--output", "bug.jsonl"], "");
     assert!(run.status.success() && run.stderr.contains("2 lines with secrets redacted"), "{}", run.stderr);
     let file = home.path().join("bug.jsonl");
-    let (header, entries) = read(&file);
+    let (header, entries) = read_recording(&file);
     assert_eq!(header["redacted"], 2);
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(!text.contains("hunter2") && !text.contains("sk-abcdef"), "{text}");
-    let (_, original) = read(&recording(&home, "tap"));
-    let untouched =
-        |entries: &[Value]| bytes(entries, "s2c").split(|byte| *byte == b'\n').nth(1).unwrap().to_vec();
+    let (_, original) = read_recording(&recording(&home, "tap"));
+    let untouched = |entries: &[Value]| {
+        direction_bytes(entries, "s2c").split(|byte| *byte == b'\n').nth(1).unwrap().to_vec()
+    };
     assert_eq!(untouched(&entries), untouched(&original), "what holds no secret is as it was, byte by byte");
     assert_eq!(show(&home, &["bug.jsonl"]), show(&home, &[]));
-    let again = home.run(["log", "export", "--output", "bug.jsonl"], "");
-    assert_eq!(again.status.code(), Some(1), "no file is written over");
+    let repeated = home.run(["log", "export", "--output", "bug.jsonl"], "");
+    assert_eq!(repeated.status.code(), Some(1), "no file is written over");
 
     let page =
         home.run(["log", "export", "bug.jsonl", "--format", "markdown", "--direction", "s2c"], "").stdout;
@@ -112,7 +113,7 @@ fn an_exported_recording_is_one_file_without_secrets() {
 
 #[test]
 fn log_tail_shows_messages_as_they_pass() {
-    let home = recorded();
+    let home = home_with_recording();
     let last = home.run(["log", "tail", "--no-follow", "-n", "2", "--json"], "").lines();
     assert_eq!(last.len(), 2);
     assert_eq!((&last[1]["connection"], &last[1]["exit"]), (&"tap".into(), &0.into()));
@@ -133,7 +134,7 @@ fn log_tail_shows_messages_as_they_pass() {
         .map(|_| serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap()["dir"].clone())
         .collect();
     assert_eq!(directions, ["c2s", "s2c"]);
-    // Nobody reads any more: it ends with the next line.
+    // The reader has gone: the command ends with the next line.
     drop(lines);
     home.run(["tap", "--", "cat"], "{\"id\":6,\"method\":\"ping\"}\n");
     crate::support::wait(&mut tail, crate::support::DEADLINE);

@@ -6,11 +6,11 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{read, recording, recordings, wait_for};
+use super::{read_recording, recording, recordings};
 use crate::support::serving::Serving;
-use crate::support::{DEADLINE, Home, Peer, wait};
+use crate::support::{DEADLINE, Home, Peer, wait, wait_for};
 
-const SAID: &str = concat!(
+const CLIENT_INPUT: &str = concat!(
     r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
     "\n",
     r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
@@ -24,7 +24,7 @@ fn adjutant() -> &'static str {
 }
 
 /// A home with a recording of the prompts' server.
-fn recorded() -> Home {
+fn home_with_recording() -> Home {
     let home = Home::new();
     home.write("prompts/greet.md", "Hello {{input}}!");
     let folder = home.path().join("prompts");
@@ -40,7 +40,7 @@ fn recorded() -> Home {
             "--prompts-dir",
             folder.to_str().unwrap(),
         ],
-        SAID,
+        CLIENT_INPUT,
     );
     assert!(run.stdout.contains("Hello you!"), "{}", run.stdout);
     home
@@ -48,7 +48,7 @@ fn recorded() -> Home {
 
 #[test]
 fn a_replayed_server_gives_the_recorded_answers() {
-    let home = recorded();
+    let home = home_with_recording();
     let mut server =
         Peer::start(&mut home.adjutant(["log", "replay", "bug.jsonl", "--report", "report.txt"]));
     let hello = server.initialize("2025-06-18");
@@ -68,7 +68,7 @@ fn a_replayed_server_gives_the_recorded_answers() {
 
 #[test]
 fn a_replayed_client_reports_the_differences_of_a_server() {
-    let home = recorded();
+    let home = home_with_recording();
     let folder = home.path().join("prompts");
     let replay = |home: &Home, more: &[&str]| {
         let server = ["--", adjutant(), "mcp", "prompts", "--prompts-dir", folder.to_str().unwrap()];
@@ -82,7 +82,7 @@ fn a_replayed_client_reports_the_differences_of_a_server() {
     assert!(other.stderr.contains("Good day, you."), "{}", other.stderr);
     let ignored = replay(&home, &["--ignore", "content", "--ignore", "structuredContent"]);
     assert_eq!(ignored.status.code(), Some(0), "{}", ignored.stderr);
-    // A server that never answers, and one that is none.
+    // A server that never answers, and a program that is not a server.
     let silent =
         home.run(["log", "replay", "bug.jsonl", "--timeout", "1", "--", "sh", "-c", "cat > /dev/null"], "");
     assert_eq!(silent.status.code(), Some(1));
@@ -99,13 +99,13 @@ fn a_recorded_crash_is_replayed() {
     let mut tap = Peer::start(&mut home.adjutant(["tap", "--", "sh", "-c", script]));
     tap.call(1, "a", json!({}));
     tap.send(&json!({"id": 2, "method": "b"}));
-    // Its client still has something to say when it ends.
+    // The client still has messages to send at the end.
     assert_eq!(crate::support::wait(&mut tap.child, crate::support::DEADLINE).code(), Some(5));
     let file = recording(&home, "tap");
     let mut server = Peer::start(&mut home.adjutant(["log", "replay", file.to_str().unwrap()]));
     assert_eq!(server.call("x", "a", json!({}))["result"], json!({}));
     server.send(&json!({"id": "y", "method": "b"}));
-    server.ended();
+    server.assert_ended();
     let (status, stderr) = server.finish();
     assert_eq!(status.code(), Some(5), "{stderr}");
 }
@@ -153,9 +153,9 @@ impl Curl {
         String::from_utf8(answer.stdout).unwrap()
     }
 
-    /// A session: handshake, a call with progress, and its end. Returns what the server said.
-    fn session(&self, said: &str) -> Vec<String> {
-        let mut lines = said.lines();
+    /// A session: handshake, a call with progress, and its end. Returns the server's answers.
+    fn session(&self, text: &str) -> Vec<String> {
+        let mut lines = text.lines();
         let hello = self.ask("POST", &[], lines.next().unwrap());
         let id = hello.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim();
         let session = format!("mcp-session-id: {id}");
@@ -167,14 +167,14 @@ impl Curl {
     }
 }
 
-/// A hub with a session on tape; returns the tape and what was answered.
-fn recorded_over_http() -> (Home, Serving, std::path::PathBuf, Vec<String>) {
+/// A hub with a recorded session; returns the recording and the answers.
+fn home_with_http_recording() -> (Home, Serving, std::path::PathBuf, Vec<String>) {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[log]\nrecord = [\"http\"]\n");
     home.write(".adjutant/prompts/greet.md", "Hello {{input}}!");
     let hub = Serving::hub(&home);
     let curl = Curl { url: hub.url("/mcp/prompts"), token: Some(hub.token()) };
-    let answers = curl.session(SAID);
+    let answers = curl.session(CLIENT_INPUT);
     assert!(answers[2].contains("Hello you!"), "{answers:?}");
     let file = wait_for("the end of the session", || {
         let file = recordings(&home).pop()?;
@@ -185,11 +185,11 @@ fn recorded_over_http() -> (Home, Serving, std::path::PathBuf, Vec<String>) {
 }
 
 /// A replay that listens, and its address.
-fn server(home: &Home, file: &std::path::Path) -> (Child, Curl) {
+fn start_replay(home: &Home, file: &std::path::Path) -> (Child, Curl) {
     let arguments = ["log", "replay", file.to_str().unwrap(), "--http", "127.0.0.1:0"];
     let mut child = home.adjutant(arguments).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
-    // What is read ahead is put back below.
+    // The bytes that were read ahead are put back below.
     let stderr = child.stderr.take().unwrap();
     let mut reader = BufReader::with_capacity(1, stderr);
     reader.read_line(&mut line).unwrap();
@@ -198,8 +198,8 @@ fn server(home: &Home, file: &std::path::Path) -> (Child, Curl) {
     (child, Curl { url, token: None })
 }
 
-/// Interrupts a replay, and returns its exit code and what it found.
-fn found(mut child: Child) -> (Option<i32>, String) {
+/// Interrupts a replay, and returns its exit code and its findings.
+fn interrupt(mut child: Child) -> (Option<i32>, String) {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let status = wait(&mut child, DEADLINE);
     let mut report = String::new();
@@ -213,29 +213,30 @@ fn bodies(answers: &[String]) -> Vec<&str> {
 
 #[test]
 fn a_replayed_http_server_gives_the_recorded_answers() {
-    let (home, _hub, file, then) = recorded_over_http();
-    let (child, curl) = server(&home, &file);
-    let now = curl.session(SAID);
+    let (home, _hub, file, then) = home_with_http_recording();
+    let (child, curl) = start_replay(&home, &file);
+    let now = curl.session(CLIENT_INPUT);
     assert_eq!(bodies(&now), bodies(&then));
     let status = |answers: &[String]| -> Vec<String> {
         answers.iter().map(|answer| answer.lines().next().unwrap().to_owned()).collect()
     };
     assert_eq!(status(&now), status(&then));
-    let (code, report) = found(child);
+    let (code, report) = interrupt(child);
     assert_eq!((code, report.trim_end()), (Some(0), "10 lines replayed, all as recorded"));
 
-    // Another order, other values, another revision, what nobody asked then; a page of another site.
-    let (child, curl) = server(&home, &file);
-    let told = SAID.lines().nth(2).unwrap().replace("you", "somebody");
-    let answer = curl.ask("POST", &["mcp-session-id: other", "mcp-protocol-version: 2025-03-26"], &told);
+    // Another order, other values, another protocol version, a request that was not recorded, a page of another site.
+    let (child, curl) = start_replay(&home, &file);
+    let reply = CLIENT_INPUT.lines().nth(2).unwrap().replace("you", "somebody");
+    let answer = curl.ask("POST", &["mcp-session-id: other", "mcp-protocol-version: 2025-03-26"], &reply);
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("Hello you!"), "{answer}");
     let unknown = curl.ask("POST", &[], r#"{"jsonrpc":"2.0","id":7,"method":"prompts/list"}"#);
     assert!(unknown.contains("the recording has no further `prompts/list`"), "{unknown}");
     assert!(curl.ask("GET", &[], "").starts_with("HTTP/1.1 405 "));
     assert!(
-        curl.ask("POST", &["host: example.com"], SAID.lines().next().unwrap()).starts_with("HTTP/1.1 403 ")
+        curl.ask("POST", &["host: example.com"], CLIENT_INPUT.lines().next().unwrap())
+            .starts_with("HTTP/1.1 403 ")
     );
-    let (code, report) = found(child);
+    let (code, report) = interrupt(child);
     assert_eq!(code, Some(1));
     for part in [
         r#"tools/call: params.arguments.input was "you", is "somebody""#,
@@ -249,7 +250,7 @@ fn a_replayed_http_server_gives_the_recorded_answers() {
 
 #[test]
 fn a_replayed_http_client_sends_the_recorded_requests() {
-    let (home, hub, file, _) = recorded_over_http();
+    let (home, hub, file, _) = home_with_http_recording();
     let token = home.path().join(".adjutant/token");
     let arguments = |url: &str| {
         let file = file.to_str().unwrap().to_owned();
@@ -257,9 +258,9 @@ fn a_replayed_http_client_sends_the_recorded_requests() {
     };
     let same = home.run(arguments(&hub.url("/mcp/prompts")), "");
     assert_eq!((same.status.code(), same.stderr.as_str()), (Some(0), "10 lines replayed, all as recorded\n"));
-    // What went there was recorded like any other.
+    // The replayed traffic was recorded as well.
     let last = wait_for("the recording of the replay", || recordings(&home).into_iter().nth(1));
-    assert_eq!(read(&last).0["connection"], "http");
+    assert_eq!(read_recording(&last).0["connection"], "http");
     home.write(".adjutant/prompts/greet.md", "Good day, {{input}}.");
     let arguments = arguments(&hub.url("/mcp/prompts"));
     let other = wait_for("the other greeting", || {
@@ -271,7 +272,7 @@ fn a_replayed_http_client_sends_the_recorded_requests() {
     assert!(refused.stderr.contains("result.status was 200, is 401"), "{refused}");
     let nobody = home.run(["log", "replay", file.to_str().unwrap(), "--to", "http://127.0.0.1:1/mcp"], "");
     assert!(nobody.stderr.starts_with("error: 127.0.0.1 cannot be reached\nhint: "), "{nobody}");
-    // The messages alone go over lines too.
+    // The messages alone also replay over lines.
     let server = ["--", adjutant(), "mcp", "prompts", "--prompts-dir"];
     let prompts = home.path().join(".adjutant/prompts");
     let lines =
@@ -280,7 +281,7 @@ fn a_replayed_http_client_sends_the_recorded_requests() {
     assert!(lines.stderr.contains("Good day, you."), "{lines}");
     let away = home.run(["log", "replay", file.to_str().unwrap(), "--http", "0.0.0.0:0"], "");
     assert!(away.stderr.starts_with("error: a recording is replayed on loopback addresses only"), "{away}");
-    let tapped = recorded();
+    let tapped = home_with_recording();
     let none = tapped.run(["log", "replay", "bug.jsonl", "--http", "127.0.0.1:0"], "");
     assert!(none.stderr.starts_with("error: this recording has no HTTP messages"), "{none}");
 }

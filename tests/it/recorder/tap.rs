@@ -1,4 +1,4 @@
-//! `adjutant tap`: nobody notices it, and it has seen everything.
+//! `adjutant tap`: neither side notices it, and it records everything.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{bytes, read, recording, recordings, wait_for};
-use crate::support::{DEADLINE, Home, wait};
+use super::{direction_bytes, read_recording, recording, recordings};
+use crate::support::{DEADLINE, Home, wait, wait_for};
 
 fn tap(home: &Home, command: &[&str]) -> Command {
     let mut tap = home.adjutant([["tap", "--"].as_slice(), command].concat());
@@ -35,10 +35,10 @@ fn tap_passes_and_records_every_byte_of_both_directions() {
     let file = recording(&home, "tap");
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
-    let (header, entries) = read(&file);
+    let (header, entries) = read_recording(&file);
     assert_eq!((&header["connection"], &header["command"][0]), (&"tap".into(), &"sh".into()));
-    assert!(bytes(&entries, "c2s") == sent && bytes(&entries, "s2c") == sent);
-    assert_eq!(bytes(&entries, "err"), b"complaint\n");
+    assert!(direction_bytes(&entries, "c2s") == sent && direction_bytes(&entries, "s2c") == sent);
+    assert_eq!(direction_bytes(&entries, "err"), b"complaint\n");
     let numbers: Vec<_> = entries.iter().map(|entry| entry["seq"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=entries.len() as u64).collect::<Vec<_>>());
     let clock: Vec<_> = entries.iter().map(|entry| entry["us"].as_u64().unwrap()).collect();
@@ -69,23 +69,23 @@ fn tap_passes_on_the_exit_code_and_signals() {
 #[test]
 fn tap_passes_the_end_of_each_side_to_the_other() {
     let home = Home::new();
-    // The client goes: the server sees the end of its input, and of who reads its output.
+    // The client ends: the server gets the end of its input, and of the reader of its output.
     let mut child = tap(&home, &["sh", "-c", "cat > /dev/null; echo last words; exit 3"]).spawn().unwrap();
     drop(child.stdin.take());
-    let mut said = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!((said.as_str(), wait(&mut child, DEADLINE).code()), ("last words\n", Some(3)));
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!((text.as_str(), wait(&mut child, DEADLINE).code()), ("last words\n", Some(3)));
     let mut child = tap(&home, &["yes"]).spawn().unwrap();
     drop(child.stdout.take());
-    assert!(!wait(&mut child, DEADLINE).success(), "`yes` ends when nobody reads it");
+    assert!(!wait(&mut child, DEADLINE).success(), "`yes` ends without a reader");
 
-    // The server goes: a client that still holds its end open sees the end of its input.
+    // The server ends: a client that keeps its pipe open gets the end of its input.
     let mut child = tap(&home, &["true"]).spawn().unwrap();
-    let mut said = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     assert!(wait(&mut child, DEADLINE).success());
 
-    // The client kills what it takes for the server: the server is gone too.
+    // The client kills the process that it started: the server ends too.
     let mut child = tap(&home, &["sh", "-c", "echo $$; exec sleep 1000"]).spawn().unwrap();
     let mut pid = String::new();
     let mut stdout = child.stdout.take().unwrap();
@@ -96,7 +96,7 @@ fn tap_passes_the_end_of_each_side_to_the_other() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    // Who adopts it may leave a zombie behind, which has no words any more.
+    // The adopting process may leave a zombie, which has no arguments any longer.
     let words = format!("/proc/{}/cmdline", pid.trim());
     wait_for("the server's end", || std::fs::read(&words).unwrap_or_default().is_empty().then_some(()));
 }
@@ -106,11 +106,11 @@ fn tap_writes_to_the_given_file_and_never_over_one() {
     let home = Home::new();
     let run = home.run(["tap", "--output", "bug.jsonl", "--", "cat"], "hello\n");
     assert_eq!(run.stdout, "hello\n");
-    assert_eq!(bytes(&read(&home.path().join("bug.jsonl")).1, "s2c"), b"hello\n");
+    assert_eq!(direction_bytes(&read_recording(&home.path().join("bug.jsonl")).1, "s2c"), b"hello\n");
     assert!(recordings(&home).is_empty());
     let run = home.run(["tap", "--output", "bug.jsonl", "--", "cat"], "hello\n");
     assert_eq!((run.status.code(), run.stdout.as_str()), (Some(2), ""));
-    // Without a place to record, the session goes on all the same.
+    // Without a place for the recording the session continues.
     let run = home.run(["tap", "--output", "bug.jsonl/x", "--", "cat"], "hello\n");
     assert_eq!((run.status.code(), run.stdout.as_str()), (Some(0), "hello\n"));
     assert!(run.stderr.contains("a recording cannot be written"), "{}", run.stderr);

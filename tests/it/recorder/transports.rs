@@ -1,13 +1,13 @@
-//! What is recorded of each edge, and what is not unless it is asked for.
+//! Which bytes of each transport are recorded, and which only on request.
 
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{bytes, read, recording, recordings, wait_for};
-use crate::support::Home;
-use crate::support::delegation::Desk;
+use super::{direction_bytes, read_recording, recording, recordings};
+use crate::support::delegation::TaskFixture;
 use crate::support::serving::Serving;
+use crate::support::{Home, wait_for};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
@@ -26,10 +26,10 @@ fn a_stdio_client_is_recorded_when_configured() {
     home.write(".adjutant/config.toml", "[log]\nrecord = [\"stdio\"]\n");
     let run = home.run(["mcp", "prompts"], &sent);
     assert_eq!(run.stdout, silent.stdout);
-    let (header, entries) = read(&recording(&home, "stdio"));
+    let (header, entries) = read_recording(&recording(&home, "stdio"));
     assert_eq!(header["about"], "server prompts");
-    assert_eq!(bytes(&entries, "c2s"), sent.as_bytes());
-    assert_eq!(bytes(&entries, "s2c"), run.stdout.as_bytes());
+    assert_eq!(direction_bytes(&entries, "c2s"), sent.as_bytes());
+    assert_eq!(direction_bytes(&entries, "s2c"), run.stdout.as_bytes());
     assert_eq!(entries.iter().filter(|entry| entry["end"] == true).count(), 2);
 }
 
@@ -43,13 +43,13 @@ fn a_socket_client_is_recorded_by_the_hub() {
         let text = std::fs::read_to_string(&file).unwrap();
         (text.contains(r#""end":true"#) && text.ends_with('\n')).then_some(file)
     });
-    let (header, entries) = read(&file);
+    let (header, entries) = read_recording(&file);
     assert_eq!(header["connection"], "socket");
     assert!(header["about"].as_str().unwrap().starts_with("server prompts, process "), "{header}");
-    // The relay says that its client's input ended, and keeps its own side open for acknowledgements.
+    // The relay reports the end of its client's input, and keeps its own side open for acknowledgements.
     let ended = r#"{"jsonrpc":"2.0","method":"adjutant/input_ended"}"#;
-    assert_eq!(String::from_utf8(bytes(&entries, "c2s")).unwrap(), format!("{LIST}\n{ended}\n"));
-    assert_eq!(bytes(&entries, "s2c"), run.stdout.as_bytes());
+    assert_eq!(String::from_utf8(direction_bytes(&entries, "c2s")).unwrap(), format!("{LIST}\n{ended}\n"));
+    assert_eq!(direction_bytes(&entries, "s2c"), run.stdout.as_bytes());
 }
 
 #[test]
@@ -83,34 +83,34 @@ fn an_http_client_is_recorded_without_its_token() {
     let body = |answer: &str| answer.split_once("\r\n\r\n").unwrap().1.to_owned();
     let ends = |file: &PathBuf, answer: &str| {
         let text = std::fs::read_to_string(file).unwrap();
-        // The last line may be on its way yet.
+        // The last line may still be in flight.
         let entries: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let told = String::from_utf8(bytes(&entries, "s2c")).unwrap();
-        told.trim_end().ends_with(body(answer).trim())
+        let reply = String::from_utf8(direction_bytes(&entries, "s2c")).unwrap();
+        reply.trim_end().ends_with(body(answer).trim())
     };
     let files = wait_for("both recordings", || {
         let files = recordings(&home);
         (files.len() == 2 && ends(&files[0], &alone) && ends(&files[1], &listed)).then_some(files)
     });
-    let (_, first) = read(&files[0]);
-    assert_eq!(bytes(&first, "c2s"), format!("{LIST}\n").as_bytes());
-    assert_eq!(bytes(&first, "s2c"), format!("{}\n", body(&alone)).as_bytes());
-    // A session has a recording of its own, from its handshake on; a body of several lines is one message.
-    let (_, second) = read(&files[1]);
-    assert_eq!(bytes(&second, "c2s"), format!("{hello}\n{LIST}\n").as_bytes());
-    let told = String::from_utf8(bytes(&second, "s2c")).unwrap();
-    assert!(told.contains(body(&opened).trim()) && told.contains(body(&listed).trim()), "{told}");
+    let (_, first) = read_recording(&files[0]);
+    assert_eq!(direction_bytes(&first, "c2s"), format!("{LIST}\n").as_bytes());
+    assert_eq!(direction_bytes(&first, "s2c"), format!("{}\n", body(&alone)).as_bytes());
+    // A session has a separate recording, from its handshake on; a body of several lines is one message.
+    let (_, second) = read_recording(&files[1]);
+    assert_eq!(direction_bytes(&second, "c2s"), format!("{hello}\n{LIST}\n").as_bytes());
+    let reply = String::from_utf8(direction_bytes(&second, "s2c")).unwrap();
+    assert!(reply.contains(body(&opened).trim()) && reply.contains(body(&listed).trim()), "{reply}");
     let notes = |entries: &[Value]| -> Vec<String> {
         let notes = entries.iter().filter(|entry| entry["dir"] == "note");
         notes.filter_map(|entry| Some(entry["line"].as_str()?.to_owned())).collect()
     };
     let common = "POST; accept: application/json, text/event-stream; content-type: application/json";
     assert_eq!(notes(&first), [common, "HTTP 200 OK; content-type: application/json"]);
-    // What names a session has another name, the same in its answer and in each request.
-    let told = notes(&second);
-    let alias = told[1].split("mcp-session-id: ").nth(1).unwrap_or_else(|| panic!("{told:?}"));
-    assert!(alias.starts_with("session-") && told[0] == common, "{told:?}");
-    assert_eq!(told[2], format!("{common}; mcp-session-id: {alias}"));
+    // The session id is replaced by an alias, the same in its answer and in each request.
+    let reply = notes(&second);
+    let alias = reply[1].split("mcp-session-id: ").nth(1).unwrap_or_else(|| panic!("{reply:?}"));
+    assert!(alias.starts_with("session-") && reply[0] == common, "{reply:?}");
+    assert_eq!(reply[2], format!("{common}; mcp-session-id: {alias}"));
     for file in files {
         let text = std::fs::read_to_string(file).unwrap();
         for secret in [hub.token().as_str(), id.as_str(), "of-no-concern", "authorization"] {
@@ -121,17 +121,18 @@ fn an_http_client_is_recorded_without_its_token() {
 
 #[test]
 fn a_runner_is_recorded_with_its_input_and_output() {
-    let desk = Desk::new();
-    desk.configure("[log]\nrecord = [\"runner\"]", &["fake"]);
-    desk.program("fake", "#!/bin/sh\ncat > /dev/null\nprintf 'one\\377\\r\\n{\"two\":2}\\n'\necho no >&2\n");
-    let mut peer = desk.alone("fake");
-    peer.call(1, "tools/call", json!({"name": "delegate_task", "arguments": desk.task("look at it")}));
+    let fixture = TaskFixture::new();
+    fixture.configure("[log]\nrecord = [\"runner\"]", &["fake"]);
+    fixture
+        .program("fake", "#!/bin/sh\ncat > /dev/null\nprintf 'one\\377\\r\\n{\"two\":2}\\n'\necho no >&2\n");
+    let mut peer = fixture.connect_with_runner("fake");
+    peer.call(1, "tools/call", json!({"name": "delegate_task", "arguments": fixture.task("look at it")}));
     peer.finish();
-    let (header, entries) = read(&recording(&desk.home, "runner"));
+    let (header, entries) = read_recording(&recording(&fixture.home, "runner"));
     assert!(header["about"].as_str().unwrap().starts_with("fake, task "), "{header}");
     assert!(header["command"][0].as_str().unwrap().ends_with("bin/fake"), "{header}");
-    assert_eq!(bytes(&entries, "c2s"), b"You review.\n\nTask: look at it\n");
-    assert_eq!(bytes(&entries, "s2c"), b"one\xff\r\n{\"two\":2}\n");
-    assert_eq!(bytes(&entries, "err"), b"no\n");
+    assert_eq!(direction_bytes(&entries, "c2s"), b"You review.\n\nTask: look at it\n");
+    assert_eq!(direction_bytes(&entries, "s2c"), b"one\xff\r\n{\"two\":2}\n");
+    assert_eq!(direction_bytes(&entries, "err"), b"no\n");
     assert!(entries.iter().any(|entry| entry["exit"] == 0), "{entries:?}");
 }

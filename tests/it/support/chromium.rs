@@ -15,14 +15,14 @@ use super::DEADLINE;
 
 const PAGE_LOADED: &str = "Page.loadEventFired";
 
-/// A browser with one tab, in a profile of its own.
+/// A browser with one tab, in a separate profile.
 pub(crate) struct Browser {
     child: Child,
     input: Option<ChildStdin>,
     messages: Receiver<Value>,
     session: String,
     last: u64,
-    /// What the page complained about: console errors, uncaught exceptions, refusals by the policy.
+    /// The page's complaints: console errors, uncaught exceptions, violations of the policy.
     complaints: Vec<String>,
     /// Whether a page was loaded since the last act: its event may come before the answer to the act.
     page_loaded: bool,
@@ -43,7 +43,7 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// Name, code, virtual key and text, as `Input.dispatchKeyEvent` wants them.
+    /// Name, code, virtual key and text, for `Input.dispatchKeyEvent`.
     fn parts(self) -> (&'static str, &'static str, u32, &'static str) {
         match self {
             Key::Tab => ("Tab", "Tab", 9, ""),
@@ -122,12 +122,12 @@ impl Browser {
         for domain in ["Page", "Runtime", "Log"] {
             browser.call(&format!("{domain}.enable"), json!({}));
         }
-        browser.look(1280, 900, false);
+        browser.set_window(1280, 900, false);
         Some(browser)
     }
 
     /// Sets the size of the window in CSS pixels and the colour scheme.
-    pub(crate) fn look(&mut self, width: u32, height: u32, dark: bool) {
+    pub(crate) fn set_window(&mut self, width: u32, height: u32, dark: bool) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500});
         self.call("Emulation.setDeviceMetricsOverride", size);
         let scheme = if dark { "dark" } else { "light" };
@@ -139,7 +139,7 @@ impl Browser {
     }
 
     /// Switches the pages' own scripts on or off, from the next page on.
-    pub(crate) fn scripts(&mut self, on: bool) {
+    pub(crate) fn enable_scripts(&mut self, on: bool) {
         self.call("Emulation.setScriptExecutionDisabled", json!({"value": !on}));
     }
 
@@ -148,11 +148,11 @@ impl Browser {
         self.page_loaded = false;
         let answer = self.call("Page.navigate", json!({"url": url}));
         assert_eq!(answer["errorText"], Value::Null, "{url}: {answer}");
-        self.loaded();
+        self.wait_until_loaded();
     }
 
     /// Waits until the page that an act of the test led to is loaded.
-    pub(crate) fn loaded(&mut self) {
+    pub(crate) fn wait_until_loaded(&mut self) {
         if !self.page_loaded {
             self.next("a page that is loaded", |message| message["method"] == json!(PAGE_LOADED));
         }
@@ -167,8 +167,8 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Waits until an expression is true, looking again after each change of the document.
-    pub(crate) fn until(&mut self, expression: &str) {
+    /// Waits until an expression is true; it is evaluated again after each change of the document.
+    pub(crate) fn wait_until(&mut self, expression: &str) {
         let limit = DEADLINE.as_millis();
         let wait = format!(
             "new Promise((done) => {{
@@ -221,7 +221,7 @@ impl Browser {
         }
     }
 
-    /// Types text where the focus is.
+    /// Types text at the focus.
     pub(crate) fn type_text(&mut self, text: &str) {
         for character in text.chars() {
             let character = character.to_string();
@@ -233,7 +233,7 @@ impl Browser {
         }
     }
 
-    /// Lets pages read and write the clipboard, as a person's click does.
+    /// Lets pages read and write the clipboard, as a user's click does.
     pub(crate) fn allow_clipboard(&mut self) {
         let permissions = json!(["clipboardReadWrite", "clipboardSanitizedWrite"]);
         self.call("Browser.grantPermissions", json!({"permissions": permissions}));
@@ -250,8 +250,8 @@ impl Browser {
     }
 
     /// Asserts that no page complained so far.
-    pub(crate) fn assert_calm(&mut self) {
-        // An answer to a question asked now comes after every complaint made before.
+    pub(crate) fn assert_no_page_errors(&mut self) {
+        // The answer to this request comes after every earlier complaint.
         self.evaluate("1");
         assert!(self.complaints.is_empty(), "{}", self.complaints.join("\n"));
     }
@@ -297,7 +297,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The end of its pipe ends Chromium and all that it started.
+        // The end of its pipe ends Chromium and its children.
         self.input = None;
         let end = Instant::now() + Duration::from_secs(5);
         while Instant::now() < end {

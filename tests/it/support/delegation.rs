@@ -1,21 +1,20 @@
-//! A desk where tasks are delegated: agents, runners on a PATH of its own, a folder to work in.
+//! A home for delegated tasks: agents, runners on a separate PATH, a folder to work in.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::processes::{runs_in, until_none};
+use super::processes::{runs_of_home, wait_until_none};
 use super::serving::Serving;
 use super::{DEADLINE, Home, Peer};
 
 const RUNNER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/runner.sh");
 
-/// The fake runner as a CLI that takes its prompt on stdin: the task's first line is its mode, and the prompt stands
-/// on its stdin again.
-const FAKE: &str = r#"#!/bin/sh
+/// The fake runner as a CLI that takes its prompt on stdin: the task's first line is its mode, and the prompt is its
+/// stdin.
+const FAKE_CLI: &str = r#"#!/bin/sh
 prompt=$(mktemp)
 cat >"$prompt"
 mode=$(sed -n '/^Task: /{s///p;q}' "$prompt" | head -c 1000)
@@ -24,18 +23,18 @@ rm "$prompt"
 "#;
 
 /// A home with the agent `reviewer`, and the fake runner for it under the name `fake`.
-pub(crate) struct Desk {
+pub(crate) struct TaskFixture {
     pub(crate) home: Home,
 }
 
-impl Desk {
+impl TaskFixture {
     pub(crate) fn new() -> Self {
-        let desk = Self { home: Home::new() };
-        desk.home.write("work/README.md", "An empty desk.\n");
-        desk.home.write("tmp/keep", "");
-        desk.agent("reviewer", "");
-        desk.configure("", &["fake"]);
-        desk
+        let fixture = Self { home: Home::new() };
+        fixture.home.write("work/README.md", "An empty project.\n");
+        fixture.home.write("tmp/keep", "");
+        fixture.agent("reviewer", "");
+        fixture.configure("", &["fake"]);
+        fixture
     }
 
     /// Writes an agent; `more` are further lines of its file.
@@ -50,7 +49,7 @@ impl Desk {
         let mut toml = format!("[tasks]\n{tasks}\n");
         let mut listed = Vec::new();
         for (priority, name) in runners.iter().enumerate() {
-            self.program(name, &format!("{FAKE}exec {RUNNER} $mode\n"));
+            self.program(name, &format!("{FAKE_CLI}exec {RUNNER} $mode\n"));
             let settings = json!({
                 "name": name, "priority": priority, "command": [self.folder("bin").join(name)],
                 "stdin": "prompt", "final_message": "stdout",
@@ -68,13 +67,12 @@ impl Desk {
         self.home.write("runners.yaml", json!({"runners": listed}).to_string());
     }
 
-    /// Puts an executable on the desk's PATH.
+    /// Puts an executable on the fixture's PATH.
     pub(crate) fn program(&self, name: &str, text: &str) {
-        let file = self.home.write(&format!("bin/{name}"), text);
-        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        self.home.write_program(&format!("bin/{name}"), text);
     }
 
-    /// The real path of a folder of the desk.
+    /// The real path of a folder of the fixture.
     pub(crate) fn folder(&self, name: &str) -> PathBuf {
         self.home.path().canonicalize().unwrap().join(name)
     }
@@ -88,15 +86,15 @@ impl Desk {
         command
     }
 
-    /// `mcp agents` with this runner; the configured ones are there too.
-    pub(crate) fn alone(&self, runner: &str) -> Peer {
+    /// `mcp agents` with this runner; the configured ones are available too.
+    pub(crate) fn connect_with_runner(&self, runner: &str) -> Peer {
         let (agents, runners) = (self.folder(".adjutant/agents"), self.folder("runners.yaml"));
         let arguments = ["mcp", "agents", "--runner", runner, "--agents-dir", agents.to_str().unwrap()];
         let arguments = [&arguments[..], &["--runner-config", runners.to_str().unwrap()]].concat();
         Peer::start(&mut self.adjutant(&arguments))
     }
 
-    /// A hub with socket and an HTTP door that asks nobody.
+    /// A hub with socket and HTTP, without authentication.
     pub(crate) fn hub(&self) -> Serving {
         Serving::open_hub_of(self.adjutant(&[]), &self.home)
     }
@@ -111,9 +109,9 @@ impl Desk {
         json!({"agent": "reviewer", "task": task, "working_directory": self.folder("work")})
     }
 
-    /// Waits until no process of this desk's runs is left. They carry its home and the mark of their run.
-    pub(crate) fn no_survivors(&self) {
-        until_none("survivors", || runs_in(self.home.path()));
+    /// Waits until no process of this fixture's runs is left. They carry its home and the mark of their run.
+    pub(crate) fn assert_no_survivors(&self) {
+        wait_until_none("survivors", || runs_of_home(self.home.path()));
     }
 }
 
@@ -125,33 +123,36 @@ impl Peer {
         answer["result"].clone()
     }
 
-    /// Delegates and waits for the end, however long the client's patience is; returns the structured result.
-    pub(crate) fn delegated(&mut self, id: i64, arguments: Value) -> Value {
-        let mut told = self.tool(id, "delegate_task", arguments)["structuredContent"].clone();
-        while told["status"] == "queued" || told["status"] == "running" {
-            let wait = json!({"task_id": told["task_id"], "seconds": 60});
-            told = self.tool(id, "task_wait", wait)["structuredContent"].clone();
+    /// Delegates and waits for the end, past the timeout of a call; returns the structured result.
+    pub(crate) fn delegate_and_wait(&mut self, id: i64, arguments: Value) -> Value {
+        let mut result = self.tool(id, "delegate_task", arguments)["structuredContent"].clone();
+        while result["status"] == "queued" || result["status"] == "running" {
+            let wait = json!({"task_id": result["task_id"], "seconds": 60});
+            result = self.tool(id, "task_wait", wait)["structuredContent"].clone();
         }
-        told
+        result
     }
 
-    /// Waits until a task's agent has said this.
-    pub(crate) fn until_it_says(&mut self, id: i64, task: &str, word: &str) {
+    /// Waits until a task's agent has printed this text.
+    pub(crate) fn wait_for_activity(&mut self, id: i64, task: &str, word: &str) {
         let end = Instant::now() + DEADLINE;
         loop {
-            let told = self.tool(id, "task_get", json!({"task_id": task}));
-            let lately = told["structuredContent"]["activity"].as_array();
-            if lately.is_some_and(|lines| lines.iter().any(|line| line == word)) {
+            let result = self.tool(id, "task_get", json!({"task_id": task}));
+            let activity = result["structuredContent"]["activity"].as_array();
+            if activity.is_some_and(|lines| lines.iter().any(|line| line == word)) {
                 return;
             }
-            assert!(Instant::now() < end, "{word}: {told:#}");
+            assert!(Instant::now() < end, "{word}: {result:#}");
         }
     }
 
     /// Delegates in the background and returns the task's id.
-    pub(crate) fn in_background(&mut self, id: i64, mut arguments: Value) -> String {
+    pub(crate) fn delegate_in_background(&mut self, id: i64, mut arguments: Value) -> String {
         arguments["background"] = json!(true);
-        let told = self.tool(id, "delegate_task", arguments);
-        told["structuredContent"]["task_id"].as_str().unwrap_or_else(|| panic!("no task: {told}")).to_owned()
+        let answer = self.tool(id, "delegate_task", arguments);
+        answer["structuredContent"]["task_id"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no task: {answer}"))
+            .to_owned()
     }
 }

@@ -1,4 +1,4 @@
-//! A notification service (`org.freedesktop.Notifications`) on a bus of its own, which nobody else is on.
+//! A notification service (`org.freedesktop.Notifications`) on a private bus.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,24 +11,24 @@ use zbus::connection::Builder;
 use zbus::message::{Header, Type};
 
 use super::DEADLINE;
-use super::real_clients::without;
+use super::real_clients::is_excluded;
 
-/// What the hub did on the desktop.
+/// A call of the hub to the service.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Shown { id: u32, replaces: u32, title: String, body: String, actions: Vec<String> },
     Closed { id: u32 },
 }
 
-/// What the service does with a call.
+/// The service's reaction to a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum Behaviour {
     Answers,
-    /// It takes every call and answers none.
+    /// Accepts every call and answers none.
     Hangs,
-    /// It refuses so many notices, and shows those after them.
+    /// Refuses this many notifications, and shows those after them.
     Refuses(usize),
-    /// It goes away over the first notice.
+    /// Ends at the first notification.
     Dies,
 }
 
@@ -40,9 +40,9 @@ pub(crate) struct Desktop {
 }
 
 impl Desktop {
-    /// Starts it in a folder; none where `ADJUTANT_TEST_WITHOUT` names `dbus`.
-    pub(crate) fn start(folder: &Path, manner: Manner) -> Option<Self> {
-        if without("dbus") {
+    /// Starts it in a folder; `None` where `ADJUTANT_TEST_WITHOUT` names `dbus`.
+    pub(crate) fn start(folder: &Path, behaviour: Behaviour) -> Option<Self> {
+        if is_excluded("dbus") {
             return None;
         }
         let config = folder.join("bus.conf");
@@ -61,7 +61,7 @@ impl Desktop {
             .args(["--nofork", "--print-address"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            // It says that it may not raise its limits.
+            // It reports that it may not raise its limits.
             .stderr(Stdio::null())
             .spawn()
             .expect("dbus-daemon is not installed: apt-get install dbus, or ADJUTANT_TEST_WITHOUT=dbus");
@@ -72,23 +72,23 @@ impl Desktop {
         address.trim().clone_into(&mut desktop.address);
         let (ready, named) = channel();
         let address = desktop.address.clone();
-        std::thread::spawn(move || futures::executor::block_on(serve(&address, manner, &tell, &ready)));
+        std::thread::spawn(move || futures::executor::block_on(serve(&address, behaviour, &tell, &ready)));
         named.recv_timeout(DEADLINE).expect("the service has its name on the bus");
         Some(desktop)
     }
 
-    /// What a client of the bus has in `DBUS_SESSION_BUS_ADDRESS`.
+    /// The value of `DBUS_SESSION_BUS_ADDRESS` for a client of the bus.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
     /// Waits for the next call.
-    pub(crate) fn call(&self) -> Call {
+    pub(crate) fn next_call(&self) -> Call {
         self.calls.recv_timeout(DEADLINE).expect("a call to the notification service")
     }
 
-    /// Returns the calls that came and were not looked at.
-    pub(crate) fn more(&self) -> Vec<Call> {
+    /// Returns the calls that were not taken yet.
+    pub(crate) fn remaining_calls(&self) -> Vec<Call> {
         self.calls.try_iter().collect()
     }
 }
@@ -100,9 +100,9 @@ impl Drop for Desktop {
     }
 }
 
-async fn serve(address: &str, manner: Manner, tell: &Sender<Call>, ready: &Sender<()>) {
+async fn serve(address: &str, behaviour: Behaviour, tell: &Sender<Call>, ready: &Sender<()>) {
     let connection = Builder::address(address).build().await.unwrap();
-    // From before the name is there, so that no call comes unheard.
+    // From before the name exists, so that no call is missed.
     let mut messages = MessageStream::from(&connection);
     let name = connection.request_name("org.freedesktop.Notifications");
     let named = async {
@@ -132,10 +132,10 @@ async fn serve(address: &str, manner: Manner, tell: &Sender<Call>, ready: &Sende
             } else if member == "CloseNotification" {
                 let _ = tell.send(Call::Closed { id: message.body().deserialize().unwrap() });
             }
-            match (manner, member.as_str()) {
-                (Manner::Hangs, _) => {}
-                (Manner::Dies, "Notify") => break,
-                (Manner::Refuses(notices), "Notify") if refused < notices => {
+            match (behaviour, member.as_str()) {
+                (Behaviour::Hangs, _) => {}
+                (Behaviour::Dies, "Notify") => break,
+                (Behaviour::Refuses(notices), "Notify") if refused < notices => {
                     refused += 1;
                     let too_many = "org.freedesktop.Notifications.Error.ExcessNotificationGeneration";
                     connection.reply_error(&header, too_many, &"too many at once").await.unwrap();

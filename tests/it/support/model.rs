@@ -1,4 +1,4 @@
-//! A scripted model on loopback: it does what its script says, and once it sees a tool's result it says its last word.
+//! A scripted model on loopback: it follows its script, and after a tool's result it gives its final text.
 
 mod vendors;
 
@@ -10,27 +10,27 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
-/// What the model says when it has seen the result of its call.
-pub(crate) const LAST_WORD: &str = "FINAL: the prompt has arrived";
+/// The model's text after the result of its call.
+pub(crate) const FINAL_TEXT: &str = "FINAL: the prompt has arrived";
 
-/// What the model does with a request.
+/// The model's reaction to a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Script {
-    /// Says its last word.
+    /// Gives its final text.
     Answer,
-    /// Calls this MCP tool, by whatever name the client offers it.
+    /// Calls this MCP tool, by the name under which the client offers it.
     Call { tool: &'static str, arguments: Value },
     /// Calls these, each after the result of the one before.
     Calls(Vec<(&'static str, Value)>),
-    /// Has the client's own shell run a command.
+    /// Makes the client's shell run a command.
     Shell(String),
-    /// Has the client's own shell run a command outside of its sandbox, which a person has to allow.
+    /// Makes the client's shell run a command outside of its sandbox, which the user has to approve.
     Escalated(String),
     /// Never answers.
     Silence,
-    /// Refuses with this status.
+    /// Fails with this status.
     Refuse(&'static str),
-    /// Does what the latest of the person's prompts asks for, by a word in it; for Codex and Copilot alone.
+    /// Reacts to the latest prompt of the user, by a word in it; for Codex and Copilot only.
     Turns(Vec<Turn>),
 }
 
@@ -40,12 +40,12 @@ pub(crate) struct Turn {
     /// A word of the prompt that begins it.
     pub(crate) on: &'static str,
     pub(crate) does: Script,
-    /// What the model says once it has done that.
+    /// The model's final text of the turn.
     pub(crate) says: &'static str,
 }
 
-/// Serves `POST …/responses` (what Codex asks), `POST …/chat/completions` (what Copilot and opencode ask), `POST
-/// …/messages` (what Claude Code asks) and `POST …:generateContent` (what Gemini CLI asks), streamed or whole.
+/// Serves `POST …/responses` (for Codex), `POST …/chat/completions` (for Copilot and opencode), `POST …/messages` (for
+/// Claude Code) and `POST …:generateContent` (for Gemini CLI), streamed or whole.
 pub(crate) struct Model {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<Value>>>,
@@ -69,7 +69,7 @@ impl Model {
                     }
                     let (requests, script) = (Arc::clone(&requests), script.clone());
                     std::thread::spawn(move || {
-                        // A client that hangs up has its own test to fail.
+                        // A client that hangs up fails in its own test.
                         let _ = answer(stream?, &script, &requests);
                         std::io::Result::Ok(())
                     });
@@ -79,7 +79,7 @@ impl Model {
         Self { address, requests, stopping, server: Some(server) }
     }
 
-    /// What a client takes for the address of the provider.
+    /// The provider's address for a client.
     pub(crate) fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
@@ -131,11 +131,11 @@ fn answer(stream: TcpStream, script: &Script, requests: &Mutex<Vec<Value>>) -> s
         _ => return respond(stream, "404 Not Found", "application/json", "{}"),
     };
     let streamed = body["stream"] == json!(true) || path.contains(":streamGenerateContent");
-    let (script, said, last_word) = match script {
+    let (script, text, last_word) = match script {
         Script::Turns(turns) => turn(turns, &body),
-        script => (script, 0, LAST_WORD),
+        script => (script, 0, FINAL_TEXT),
     };
-    let results = kind.results(&body, said);
+    let results = kind.results(&body, text);
     let call = match script {
         Script::Calls(calls) => {
             let (tool, arguments) = calls.get(results).cloned().unwrap_or_default();
@@ -164,7 +164,7 @@ fn answer(stream: TcpStream, script: &Script, requests: &Mutex<Vec<Value>>) -> s
     }
 }
 
-/// The script of the turn that a request is of, how much of the conversation was before it, and its last word.
+/// The script of a request's turn, the length of the conversation before it, and its final text.
 fn turn<'a>(turns: &'a [Turn], body: &Value) -> (&'a Script, usize, &'a str) {
     let input = body["input"].as_array().or(body["messages"].as_array());
     let input = input.map(Vec::as_slice).unwrap_or_default();
@@ -173,7 +173,7 @@ fn turn<'a>(turns: &'a [Turn], body: &Value) -> (&'a Script, usize, &'a str) {
         let turn = turns.iter().find(|turn| item["role"] == "user" && text.contains(turn.on))?;
         Some((&turn.does, at, turn.says))
     });
-    found.unwrap_or((&Script::Answer, 0, LAST_WORD))
+    found.unwrap_or((&Script::Answer, 0, FINAL_TEXT))
 }
 
 fn respond(stream: &mut TcpStream, status: &str, content_type: &str, body: &str) -> std::io::Result<()> {
@@ -211,10 +211,10 @@ enum Kind {
 }
 
 impl Kind {
-    /// The call that the script wants, as this client offers it.
+    /// The call of the script, as this client offers it.
     fn call(self, body: &Value, script: &Script) -> Option<(Offered, Value)> {
         match script {
-            // With the server's name before it, or bare in a namespace. A client may have a tool of that name itself.
+            // With the server's name before it, or bare in a namespace. A client may have its own tool of that name.
             Script::Call { tool, arguments } => {
                 let ours = self.offered(body, |name| name.ends_with(tool) && name.contains("adjutant"));
                 let found = ours.or_else(|| self.offered(body, |name| name.ends_with(tool)))?;
@@ -260,7 +260,7 @@ impl Kind {
         })
     }
 
-    /// How often a tool has answered, behind the first `before` parts of the conversation.
+    /// Counts the tool results after the first `before` parts of the conversation.
     fn results(self, body: &Value, before: usize) -> usize {
         let list = match self {
             Self::Responses => "input",
@@ -276,7 +276,7 @@ impl Kind {
         body[list].as_array().into_iter().flatten().skip(before).map(count).sum()
     }
 
-    /// The answer as a stream of events and as one JSON value; `number` makes its names different from others'.
+    /// The answer as a stream of events and as one JSON value; `number` makes its ids unique.
     fn say(self, call: Option<(Offered, Value)>, last_word: &str, number: usize) -> (String, Value) {
         match self {
             Self::Messages => {

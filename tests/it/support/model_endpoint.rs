@@ -1,4 +1,4 @@
-//! A model's server on loopback that says what a test tells it, and keeps what it was asked.
+//! A fake model server on loopback: it answers by a script and keeps its requests.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-/// What the server does with a request.
+/// The server's reaction to a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Reply {
     /// A completion with this text.
     Say(String),
     /// A status, with the request's own text in the body.
     Refuse(u16),
-    /// A body that is no completion.
+    /// A body that is not a completion.
     Body(String),
     /// Never answers.
     Silence,
@@ -21,57 +21,57 @@ pub(crate) enum Reply {
 
 /// A request as it came in.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Request {
     /// The first line and the headers, in lower case.
     pub(crate) head: String,
     pub(crate) body: Value,
 }
 
-impl Asked {
-    /// The texts of the talk, the system's first.
+impl Request {
+    /// The texts of the messages, the system's first.
     pub(crate) fn texts(&self) -> Vec<String> {
         let messages = self.body["messages"].as_array().unwrap();
         messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
     }
 }
 
-type Script = dyn Fn(&Asked) -> Reply + Send + Sync;
+type Script = dyn Fn(&Request) -> Reply + Send + Sync;
 
 /// The server; it ends with the test's process.
-pub(crate) struct Oracle {
+pub(crate) struct ModelEndpoint {
     address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    requests: Arc<Mutex<Vec<Request>>>,
     script: Arc<Mutex<Arc<Script>>>,
 }
 
-impl Oracle {
+impl ModelEndpoint {
     /// Starts a server that answers by a script.
-    pub(crate) fn start(script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let asked = Arc::<Mutex<Vec<Asked>>>::default();
+        let requests = Arc::<Mutex<Vec<Request>>>::default();
         let script: Arc<Mutex<Arc<Script>>> = Arc::new(Mutex::new(Arc::new(script)));
         std::thread::spawn({
-            let (asked, script) = (asked.clone(), script.clone());
+            let (requests, script) = (requests.clone(), script.clone());
             move || {
                 for stream in listener.incoming().flatten() {
-                    let (asked, script) = (asked.clone(), script.clone());
-                    // A client that hangs up has its own test to fail.
-                    std::thread::spawn(move || serve(stream, &asked, &script));
+                    let (requests, script) = (requests.clone(), script.clone());
+                    // A client that hangs up fails in its own test.
+                    std::thread::spawn(move || serve(stream, &requests, &script));
                 }
             }
         });
-        Self { address, asked, script }
+        Self { address, requests, script }
     }
 
-    /// Starts a server that always says the same.
-    pub(crate) fn saying(text: impl Into<String>) -> Self {
+    /// Starts a server with one constant answer.
+    pub(crate) fn always(text: impl Into<String>) -> Self {
         let text = text.into();
         Self::start(move |_| Reply::Say(text.clone()))
     }
 
     /// Answers by another script from now on.
-    pub(crate) fn change(&self, script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) {
+    pub(crate) fn set_script(&self, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) {
         *self.script.lock().unwrap() = Arc::new(script);
     }
 
@@ -79,13 +79,13 @@ impl Oracle {
         format!("http://{}/v1", self.address)
     }
 
-    /// What it was asked so far, in order.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+    /// The requests so far, in order.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
-fn serve(stream: TcpStream, asked: &Mutex<Vec<Asked>>, script: &Mutex<Arc<Script>>) -> Option<()> {
+fn serve(stream: TcpStream, requests: &Mutex<Vec<Request>>, script: &Mutex<Arc<Script>>) -> Option<()> {
     let mut writer = stream.try_clone().ok()?;
     let mut reader = BufReader::new(stream);
     loop {
@@ -100,8 +100,8 @@ fn serve(stream: TcpStream, asked: &Mutex<Vec<Asked>>, script: &Mutex<Arc<Script
             head.lines().find_map(|line| line.strip_prefix("content-length:"))?.trim().parse().ok()?;
         let mut body = vec![0_u8; length];
         reader.read_exact(&mut body).ok()?;
-        let request = Asked { head, body: serde_json::from_slice(&body).ok()? };
-        asked.lock().unwrap().push(request.clone());
+        let request = Request { head, body: serde_json::from_slice(&body).ok()? };
+        requests.lock().unwrap().push(request.clone());
         let script = script.lock().unwrap().clone();
         let (status, text) = match script(&request) {
             Reply::Say(text) => {
@@ -120,7 +120,7 @@ fn serve(stream: TcpStream, asked: &Mutex<Vec<Asked>>, script: &Mutex<Arc<Script
         let length = text.len();
         write!(
             writer,
-            "HTTP/1.1 {status} as told\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{text}"
+            "HTTP/1.1 {status} Scripted\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{text}"
         )
         .ok()?;
     }

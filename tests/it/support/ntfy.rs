@@ -1,4 +1,4 @@
-//! A server that speaks as much of ntfy as the hub uses, on loopback.
+//! A fake ntfy server on loopback, with the part of its protocol that the hub uses.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -38,13 +38,13 @@ impl Ntfy {
         format!("http://{}", self.address)
     }
 
-    /// Waits for the next notice, with the headers of its trace as `trace`.
-    pub(crate) fn notice(&self) -> Value {
+    /// Waits for the next notification, with the headers of its trace as `trace`.
+    pub(crate) fn next_notification(&self) -> Value {
         self.published.recv_timeout(DEADLINE).expect("a notice for the phone")
     }
 
-    /// Waits until somebody listens to a topic, and returns its path.
-    pub(crate) fn listener(&self) -> String {
+    /// Waits for a subscriber of a topic, and returns its path.
+    pub(crate) fn next_subscriber(&self) -> String {
         self.listening.recv_timeout(DEADLINE).expect("the hub listens for answers")
     }
 

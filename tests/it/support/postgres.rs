@@ -1,4 +1,4 @@
-//! A real PostgreSQL, from the system's packages, in a temporary folder and reached by a socket in it.
+//! A real PostgreSQL, from the system's packages, in a temporary folder with a socket in it.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::chown;
@@ -17,7 +17,7 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    /// Starts a server; none where `ADJUTANT_TEST_WITHOUT` names `postgres`.
+    /// Starts a server; `None` where `ADJUTANT_TEST_WITHOUT` names `postgres`.
     #[expect(clippy::disallowed_methods, reason = "the test's own switch")]
     pub(crate) fn start() -> Option<Self> {
         let without = std::env::var("ADJUTANT_TEST_WITHOUT").unwrap_or_default();
@@ -43,7 +43,7 @@ impl Postgres {
         Some(Self { server, folder })
     }
 
-    /// Ends the server without a goodbye, and starts it again on the same data.
+    /// Ends the server abruptly, and starts it again on the same data.
     pub(crate) fn restart(&mut self) {
         self.stop();
         self.start_again();
@@ -54,10 +54,10 @@ impl Postgres {
         self.server = serve(&programs().unwrap(), self.folder.path());
     }
 
-    /// Ends it without a goodbye; its data stays.
+    /// Ends it abruptly; its data stays.
     pub(crate) fn stop(&mut self) {
         if let Some(pid) = i32::try_from(self.server.id()).ok().and_then(Pid::from_raw) {
-            // At once, without a last checkpoint; the server ends its own children.
+            // At once, without a last checkpoint; the server ends its children.
             kill_process(pid, Signal::QUIT).ok();
         }
         drop(self.server.wait());
@@ -89,15 +89,15 @@ fn serve(programs: &Path, folder: &Path) -> Child {
         .spawn()
         .unwrap();
     let mut log = BufReader::new(server.stderr.take().unwrap()).lines();
-    let mut said = String::new();
+    let mut text = String::new();
     loop {
-        let line = log.next().unwrap_or_else(|| panic!("PostgreSQL ended:\n{said}")).unwrap();
-        said = format!("{said}{line}\n");
+        let line = log.next().unwrap_or_else(|| panic!("PostgreSQL ended:\n{text}")).unwrap();
+        text = format!("{text}{line}\n");
         if line.contains("ready to accept connections") {
             break;
         }
     }
-    // Its log has a reader for as long as it lives, so that it never waits for one.
+    // A thread reads its log to the end, so that the server never blocks on it.
     std::thread::spawn(move || log.for_each(drop));
     server
 }
@@ -118,7 +118,7 @@ fn programs() -> Option<PathBuf> {
     found.pop().map(|(_, folder)| folder)
 }
 
-/// Returns the user and group `postgres` where this is root, for whom the server refuses to run.
+/// Returns the user and group `postgres` when the test runs as root, which the server refuses.
 fn other_user() -> Option<(u32, u32)> {
     if !geteuid().is_root() {
         return None;

@@ -1,4 +1,4 @@
-//! The table of processes: who is left of a run, by what every process of it carries, and by whose child it is.
+//! The table of processes: survivors of a run, by the mark of its processes and by ancestry.
 
 use std::fmt::Debug;
 use std::io::ErrorKind;
@@ -9,15 +9,15 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::DEADLINE;
 
-/// Everything that lives and has this entry, `NAME=VALUE`, in its environment: the line of its state each.
-pub(crate) fn carrying(variable: &str) -> Vec<String> {
+/// Every live process with this entry, `NAME=VALUE`, in its environment: the line of its state each.
+pub(crate) fn processes_with_variable(variable: &str) -> Vec<String> {
     processes(|process| {
         read(process, "environ").split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
     })
 }
 
-/// Everything that lives, belongs to any run and has this home.
-pub(crate) fn runs_in(home: &Path) -> Vec<String> {
+/// Every live process of any run with this home.
+pub(crate) fn runs_of_home(home: &Path) -> Vec<String> {
     let home = format!("HOME={}", home.display());
     processes(|process| {
         let environ = read(process, "environ");
@@ -26,14 +26,14 @@ pub(crate) fn runs_in(home: &Path) -> Vec<String> {
     })
 }
 
-/// Everything that lives and was started with this word as an argument, or in one.
-pub(crate) fn with_argument(word: &str) -> Vec<String> {
+/// Every live process with this word in an argument.
+pub(crate) fn processes_with_argument(word: &str) -> Vec<String> {
     processes(|process| String::from_utf8_lossy(&read(process, "cmdline")).contains(word))
 }
 
-/// Everything below a process, generation after generation, the dead ones that nobody buried included.
-pub(crate) fn below(pid: u32) -> Vec<String> {
-    let all: Vec<(u32, u32, String)> = processes(|_| true).into_iter().filter_map(parsed).collect();
+/// Every descendant of a process, including zombies.
+pub(crate) fn descendants(pid: u32) -> Vec<String> {
+    let all: Vec<(u32, u32, String)> = processes(|_| true).into_iter().filter_map(parse_stat).collect();
     let mut above = vec![pid];
     let mut found = Vec::new();
     while let Some(parent) = above.pop() {
@@ -45,8 +45,8 @@ pub(crate) fn below(pid: u32) -> Vec<String> {
     found
 }
 
-/// Pid and parent out of a state's line; the name between them may hold anything.
-fn parsed(line: String) -> Option<(u32, u32, String)> {
+/// Pid and parent from a state's line; the name between them may contain anything.
+fn parse_stat(line: String) -> Option<(u32, u32, String)> {
     let pid = line.split(' ').next()?.parse().ok()?;
     let (_, rest) = line.rsplit_once(") ")?;
     let parent = rest.split(' ').nth(1)?.parse().ok()?;
@@ -75,26 +75,26 @@ pub(crate) fn eventually<T: Debug>(what: &str, mut look: impl FnMut() -> Result<
     }
 }
 
-/// Waits until there is something.
-pub(crate) fn until_some(what: &str, look: impl Fn() -> Vec<String>) {
+/// Waits until the list is not empty.
+pub(crate) fn wait_until_some(what: &str, look: impl Fn() -> Vec<String>) {
     eventually(what, || if look().is_empty() { Err("there is nothing") } else { Ok(()) });
 }
 
-/// Waits until there is nothing left.
-pub(crate) fn until_none(what: &str, look: impl Fn() -> Vec<String>) {
+/// Waits until the list is empty.
+pub(crate) fn wait_until_none(what: &str, look: impl Fn() -> Vec<String>) {
     eventually(what, || {
         let left = look();
         if left.is_empty() { Ok(()) } else { Err(left) }
     });
 }
 
-/// A program that listens and is frozen: it takes nobody, and there is no place left in its queue.
-pub(crate) struct Frozen {
+/// A frozen program with a listening socket: it accepts no connection, and its queue is full.
+pub(crate) struct FrozenListener {
     _listener: Socket,
     _queue: Vec<Socket>,
 }
 
-impl Frozen {
+impl FrozenListener {
     pub(crate) fn at(path: &Path) -> Self {
         let socket = || Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
         let (address, listener) = (SockAddr::unix(path).unwrap(), socket());

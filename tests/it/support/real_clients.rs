@@ -1,4 +1,4 @@
-//! Real clients: where `scripts/test` put them, and how one is run so that nothing of it outlives the test.
+//! Real clients: the folder that `scripts/test` fills, and a run that leaves no process after the test.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,11 +8,11 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use super::{Finished, Home, collect};
 
-/// How long one whole run of a real client may take; an agent starts slowly on a busy machine.
+/// Longest run of a real client; an agent starts slowly on a busy machine.
 pub(crate) const RUN_DEADLINE: Duration = Duration::from_secs(100);
 
-/// Whether the person asked to do without `tool`: `ADJUTANT_TEST_WITHOUT=chromium,npm,python`.
-pub(crate) fn without(tool: &str) -> bool {
+/// Whether the developer excluded `tool`: `ADJUTANT_TEST_WITHOUT=chromium,npm,python`.
+pub(crate) fn is_excluded(tool: &str) -> bool {
     let named = std::env::var("ADJUTANT_TEST_WITHOUT").unwrap_or_default();
     named.split(',').any(|name| name.trim() == tool)
 }
@@ -56,7 +56,7 @@ pub(crate) fn python() -> PathBuf {
     installed("python", cache().join("python/bin/python"))
 }
 
-/// A `config.toml` of Codex that asks a scripted model and nobody else, and gives up at once.
+/// A `config.toml` of Codex with a scripted model as the only provider, without retries.
 pub(crate) fn codex_config(base_url: &str) -> String {
     format!(
         r#"model = "stub-model"
@@ -80,7 +80,7 @@ stream_max_retries = 0
 }
 
 impl Home {
-    /// A real client with a private home, and an environment that is empty but for what it cannot do without.
+    /// A real client with a private home, and an environment with the necessary variables only.
     pub(crate) fn client(&self, program: &Path) -> Command {
         let temporary = self.path().join("tmp");
         std::fs::create_dir_all(&temporary).unwrap();
@@ -99,8 +99,8 @@ impl Home {
     }
 }
 
-/// Runs a client to its end in a session of its own, as in a terminal that the test does not answer in, then ends
-/// whatever it left behind in that group.
+/// Runs a client to its end in a new session, as in a terminal without input, then ends every process left in its
+/// group.
 pub(crate) fn run(command: &mut Command, deadline: Duration) -> Finished {
     let mut session = Command::new("setsid");
     session.arg(command.get_program()).args(command.get_args());
@@ -116,7 +116,7 @@ pub(crate) fn run(command: &mut Command, deadline: Duration) -> Finished {
     let stderr = collect(child.stderr.take().unwrap());
     let pid = Pid::from_child(&child);
     let end = Instant::now() + deadline;
-    // The child stays a zombie until the group has been signalled, so its number cannot belong to anybody else.
+    // The child stays a zombie until the group has been signalled, so its number cannot belong to another process.
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let in_time = loop {
         if waitid(WaitId::Pid(pid), look).unwrap().is_some() {

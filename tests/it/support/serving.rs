@@ -1,4 +1,4 @@
-//! A hub, or the conformance fixture, that serves until the value goes.
+//! A hub, or the conformance fixture, that serves until the value is dropped.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{DEADLINE, Home};
 
-/// A process of ours that listens on a free port of loopback.
+/// A process of the binary that listens on a free port of loopback.
 pub(crate) struct Serving {
     child: Child,
     /// The address that the process printed: `http://ADDRESS`, or the socket's path.
@@ -18,17 +18,17 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// A hub with a token, as a person starts it.
+    /// A hub with a token, as a user starts it.
     pub(crate) fn hub(home: &Home) -> Self {
         Self::start(&mut home.adjutant(["serve", "--http", "127.0.0.1:0"]), home, "/mcp")
     }
 
-    /// A hub that agents reach through its socket only.
+    /// A hub with its socket only, without HTTP.
     pub(crate) fn socket_hub(home: &Home) -> Self {
         Self::start(&mut home.adjutant(["serve", "--http", "off"]), home, "/hub.sock")
     }
 
-    /// A hub that asks nobody for a token.
+    /// A hub without authentication.
     pub(crate) fn open_hub(home: &Home) -> Self {
         Self::start(&mut home.adjutant(["serve", "--http", "127.0.0.1:0", "--auth", "none"]), home, "/mcp")
     }
@@ -39,12 +39,12 @@ impl Serving {
         Self::start(&mut home.adjutant(["fixture", "--http", "127.0.0.1:0"]), home, "/mcp")
     }
 
-    /// A hub that asks nobody for a token, with this environment and home.
+    /// A hub without authentication, with this environment and home.
     pub(crate) fn open_hub_of(mut command: Command, home: &Home) -> Self {
         Self::start(command.args(["serve", "--http", "127.0.0.1:0", "--auth", "none"]), home, "/mcp")
     }
 
-    /// A hub that `command` serves with more arguments, and that asks nobody for a token; its home is the command's own.
+    /// A hub without authentication that `command` starts with more arguments; its home is the command's own.
     pub(crate) fn open_hub_after(mut command: Command) -> Self {
         Self::start(command.args(["--http", "127.0.0.1:0", "--auth", "none"]), &Home::new(), "/mcp")
     }
@@ -76,13 +76,13 @@ impl Serving {
         text
     }
 
-    /// Ends it at once, as a crash would, and without a word to anybody.
+    /// Ends it at once, as a crash would.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Ends it in order, as a person does, and waits until it has.
+    /// Ends it in order, as a user does, and waits until it has.
     pub(crate) fn stop(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         super::wait(&mut self.child, DEADLINE);
@@ -103,25 +103,25 @@ impl Serving {
             let mut line = String::new();
             while stderr.read_line(&mut line).is_ok_and(|read| read > 0) {
                 if send.send(std::mem::take(&mut line)).is_err() {
-                    // The address is known. What follows is read so that the process never waits for us.
+                    // The address is known. The rest is read so that the process never blocks.
                     let _ = std::io::copy(&mut stderr.by_ref(), &mut std::io::sink());
                 }
             }
         });
         let end = Instant::now() + DEADLINE;
-        let mut said = String::new();
+        let mut text = String::new();
         let root = loop {
             match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
-                    said.push_str(&line);
+                    text.push_str(&line);
                     if let Some(root) =
                         line.split_whitespace().find_map(|word| word.strip_suffix(end_of_address))
                     {
                         break root.to_owned();
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => panic!("no address within {DEADLINE:?}: {said}"),
-                Err(RecvTimeoutError::Disconnected) => panic!("it ended without serving: {said}"),
+                Err(RecvTimeoutError::Timeout) => panic!("no address within {DEADLINE:?}: {text}"),
+                Err(RecvTimeoutError::Disconnected) => panic!("it ended without serving: {text}"),
             }
         };
         let token = std::fs::read_to_string(home.path().join(".adjutant/token")).unwrap_or_default();
@@ -133,7 +133,7 @@ impl Serving {
         format!("{}{path}", self.root)
     }
 
-    /// What `/mcp` asks for; empty when it asks nobody.
+    /// The token for `/mcp`; empty without authentication.
     pub(crate) fn token(&self) -> String {
         self.token.clone()
     }

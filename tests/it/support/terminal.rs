@@ -1,4 +1,4 @@
-//! A pseudo-terminal with a program in it, and what is on its screen.
+//! A pseudo-terminal with a program in it, and the content of its screen.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -9,15 +9,15 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 
 use super::{DEADLINE, Home};
 
-/// What the screen shows, and a word whenever it changed.
-type Shown = Arc<(Mutex<vt100::Parser>, Condvar)>;
+/// The screen, and a signal at each change.
+type SharedScreen = Arc<(Mutex<vt100::Parser>, Condvar)>;
 
-/// A terminal; the program in it is killed when the value goes.
+/// A terminal; its program is killed when the value is dropped.
 pub(crate) struct Terminal {
     master: Box<dyn MasterPty + Send>,
     child: Box<dyn Child + Send + Sync>,
     writer: Box<dyn Write + Send>,
-    shown: Shown,
+    shown: SharedScreen,
     written: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -53,7 +53,7 @@ impl Terminal {
         command.cwd(home.path());
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
-        let shown: Shown =
+        let shown: SharedScreen =
             Arc::new((Mutex::new(vt100::Parser::new(cells(rows), cells(columns), 0)), Condvar::new()));
         let mut reader = pair.master.try_clone_reader().unwrap();
         let drawn = shown.clone();
@@ -84,7 +84,7 @@ impl Terminal {
         self.master.resize(size(columns, rows)).unwrap();
     }
 
-    /// Waits until the screen is as `wanted` says and returns it.
+    /// Waits until the screen matches and returns it.
     pub(crate) fn wait(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
         let end = Instant::now() + DEADLINE;
         let mut parser = self.shown.0.lock().unwrap();
@@ -104,7 +104,7 @@ impl Terminal {
         self.wait(wanted, |screen| screen.contains(wanted))
     }
 
-    /// Everything that the program wrote so far.
+    /// The program's output so far.
     pub(crate) fn written(&self) -> Vec<u8> {
         self.written.lock().unwrap().clone()
     }
@@ -114,8 +114,8 @@ impl Terminal {
         self.shown.0.lock().unwrap().screen().clone()
     }
 
-    /// Waits until the program has given the screen back; its last words may be read after its end is known.
-    pub(crate) fn given_back(&self) {
+    /// Waits until the program has restored the screen; its last bytes may arrive after its exit.
+    pub(crate) fn wait_until_restored(&self) {
         let end = Instant::now() + DEADLINE;
         let mut parser = self.shown.0.lock().unwrap();
         while parser.screen().alternate_screen() {
@@ -126,7 +126,7 @@ impl Terminal {
     }
 
     /// Waits for the program's end and returns its exit code.
-    pub(crate) fn ended(&mut self) -> u32 {
+    pub(crate) fn exit_code(&mut self) -> u32 {
         let end = Instant::now() + DEADLINE;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -138,7 +138,7 @@ impl Terminal {
     }
 }
 
-/// A screen as text, without what is blank at the ends.
+/// A screen as text, without trailing blanks.
 pub(crate) fn text(screen: &vt100::Screen) -> String {
     let contents = screen.contents();
     contents.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned()
@@ -151,7 +151,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Draws a screen as SVG, for a page that shows what a terminal shows; `label` says what it is.
+/// Draws a screen as SVG, for a page with a terminal's picture; `label` describes it.
 pub(crate) fn svg(screen: &vt100::Screen, label: &str, replaced: &[(&str, &str)]) -> String {
     const WIDE: f32 = 8.4;
     const HIGH: f32 = 18.0;
@@ -201,7 +201,7 @@ pub(crate) fn svg(screen: &vt100::Screen, label: &str, replaced: &[(&str, &str)]
     svg + "</g>\n</svg>\n"
 }
 
-/// What a usual terminal makes of a colour.
+/// The colour of a usual terminal.
 fn colour(colour: vt100::Color) -> &'static str {
     match colour {
         vt100::Color::Idx(1) => "#f07178",

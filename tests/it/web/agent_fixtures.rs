@@ -1,15 +1,13 @@
-//! Agents for the console's tests, and a `codex` that is a script: it does what its task says, and tells it as the
-//! real one does.
+//! Agents for the console's tests, and a fake `codex`: it follows its task, and prints the events of the real one.
 
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::console_client::Desk;
+use super::console_client::Console;
 use crate::support::{Home, Peer};
 
-/// Waits where its task ends in `wait` until somebody writes to the fifo `gate`; never ends where it ends in `hang`.
+/// Waits where its task ends in `wait` until a test writes to the fifo `gate`; never ends where it ends in `hang`.
 const CODEX: &str = r#"#!/bin/sh
 [ "$1" = --version ] && { echo "codex-cli 0.169.0"; exit; }
 task=$(cat)
@@ -40,9 +38,8 @@ say '{"type":"turn.completed","usage":{"input_tokens":18250,"cached_input_tokens
 "#;
 
 /// Puts the agents, the runner and a repository to work in into a home.
-pub(crate) fn furnish(home: &Home) {
-    let codex = home.write("bin/codex", CODEX);
-    std::fs::set_permissions(codex, std::fs::Permissions::from_mode(0o755)).unwrap();
+pub(crate) fn write_agents(home: &Home) {
+    home.write_program("bin/codex", CODEX);
     home.write(
         ".adjutant/agents/reviewer.yaml",
         "description: Reads a change the way a tired colleague would, and says what is wrong with it.\n\
@@ -73,14 +70,14 @@ pub(crate) fn path(home: &Home) -> String {
 }
 
 /// A client that delegates.
-pub(crate) struct Asker {
+pub(crate) struct DelegatingClient {
     peer: Peer,
     last: u64,
 }
 
-impl Asker {
-    pub(crate) fn new(desk: &Desk) -> Self {
-        let mut peer = desk.agent();
+impl DelegatingClient {
+    pub(crate) fn new(console: &Console) -> Self {
+        let mut peer = console.connect_agent();
         let client = json!({"name": "claude-code", "version": "2.1.4"});
         peer.call(
             "init",
@@ -92,8 +89,8 @@ impl Asker {
     }
 
     /// Delegates a task to the reviewer and returns its id without waiting for it.
-    pub(crate) fn delegate(&mut self, desk: &Desk, task: &str, more: Value) -> String {
-        let work = desk.home.path().canonicalize().unwrap().join("work");
+    pub(crate) fn delegate(&mut self, console: &Console, task: &str, more: Value) -> String {
+        let work = console.home.path().canonicalize().unwrap().join("work");
         let mut arguments =
             json!({"agent": "reviewer", "task": task, "working_directory": work, "background": true});
         arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -118,7 +115,7 @@ impl Asker {
     }
 }
 
-/// Lets a run go on that waits.
-pub(crate) fn open_gate(desk: &Desk) {
-    std::fs::write(desk.home.path().join("gate"), "go\n").unwrap();
+/// Lets a waiting run continue.
+pub(crate) fn open_gate(console: &Console) {
+    std::fs::write(console.home.path().join("gate"), "go\n").unwrap();
 }

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::agent_fixtures::Asker;
-use super::console_client::Desk;
+use super::agent_fixtures::DelegatingClient;
+use super::console_client::Console;
 use super::question_fixtures::{ask, choice, field};
 use crate::support::chromium::{Browser, Key};
 
 const WIDE: u32 = 1400;
 const PHONE: u32 = 390;
 
-/// Presses Tab until an element is focused, as a person without a mouse does.
+/// Presses Tab until an element is focused, as a user without a mouse does.
 pub(super) fn tab_to(browser: &mut Browser, selector: &str) {
     for _ in 0..60 {
         browser.press(Key::Tab);
@@ -26,53 +26,54 @@ pub(super) fn tab_to(browser: &mut Browser, selector: &str) {
 #[test]
 fn search_works_by_keyboard() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    browser.open(&desk.url("/prompts"));
+    let console = Console::new();
+    browser.open(&console.url("/prompts"));
     browser.press(Key::Slash);
     assert_eq!(browser.evaluate("document.activeElement.id + document.activeElement.value"), json!("q"));
     browser.type_text("pull");
-    browser.until("document.querySelectorAll('#results .prompts li').length === 1");
+    browser.wait_until("document.querySelectorAll('#results .prompts li').length === 1");
     assert_eq!(browser.evaluate("location.search"), json!("?q=pull"), "the address can be shared");
     browser.press(Key::Down);
     browser.press(Key::Enter);
-    browser.loaded();
+    browser.wait_until_loaded();
     assert_eq!(browser.evaluate("location.pathname"), json!("/prompts/review/pull-request"));
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn the_palette_opens_any_page_by_keyboard() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    browser.open(&desk.url("/agents"));
+    let console = Console::new();
+    browser.open(&console.url("/agents"));
     let active = "document.activeElement.id || document.activeElement.getAttribute('href')";
     browser.press(Key::Palette);
-    browser.until("document.getElementById('palette').open && document.querySelector('#palette-found a')");
+    browser
+        .wait_until("document.getElementById('palette').open && document.querySelector('#palette-found a')");
     assert_eq!(browser.evaluate(active), json!("palette-q"));
     browser.press(Key::Escape);
     assert_eq!(browser.evaluate("document.getElementById('palette').open"), json!(false));
     browser.press(Key::Palette);
     browser.type_text("pull");
-    browser.until("document.querySelectorAll('#palette-found a').length === 1");
+    browser.wait_until("document.querySelectorAll('#palette-found a').length === 1");
     browser.press(Key::Down);
     assert_eq!(browser.evaluate(active), json!("/prompts/review/pull-request"));
     browser.press(Key::Enter);
-    browser.loaded();
+    browser.wait_until_loaded();
     assert_eq!(browser.evaluate("location.pathname"), json!("/prompts/review/pull-request"));
-    // Enter in the field goes to the first hit, also before the hits are there.
+    // Enter in the field opens the first hit, also before the hits are shown.
     browser.press(Key::Palette);
     browser.type_text("timeline");
     browser.press(Key::Enter);
-    browser.loaded();
+    browser.wait_until_loaded();
     assert_eq!(browser.evaluate("location.pathname"), json!("/timeline"));
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn every_link_and_button_is_reachable_by_keyboard() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    questions(&desk);
+    let console = Console::new();
+    questions(&console);
     for path in [
         "/",
         "/timeline",
@@ -86,15 +87,15 @@ fn every_link_and_button_is_reachable_by_keyboard() {
         "/settings",
         "/find",
     ] {
-        browser.open(&desk.url(path));
-        // What can be used, but for what Tab leaves to arrows.
+        browser.open(&console.url(path));
+        // Every control, but for those that Tab leaves to the arrow keys.
         let wanted = browser.evaluate(
             "[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')]
                 .filter((one) => one.checkVisibility() && !one.disabled && !one.closest('dialog'))
                 .filter((one) => one.type !== 'radio').length",
         );
         let wanted = wanted.as_u64().unwrap();
-        let (mut reached, mut seen) = (0, Vec::new());
+        let (mut reached, mut focused) = (0, Vec::new());
         for _ in 0..wanted + 40 {
             browser.press(Key::Tab);
             let at = browser.evaluate(
@@ -109,30 +110,31 @@ fn every_link_and_button_is_reachable_by_keyboard() {
                 break;
             }
             assert_eq!(at[1], json!(true), "{path}: the focus is not seen");
-            if !seen.contains(&at[0]) {
-                seen.push(at[0].clone());
+            if !focused.contains(&at[0]) {
+                focused.push(at[0].clone());
                 reached += u64::from(at[3] == json!(true));
             }
         }
         assert!(reached >= wanted, "{path}: Tab reaches {reached} of {wanted}");
     }
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn the_preview_follows_the_form() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    browser.open(&desk.url("/prompts/review/pull-request"));
-    browser.until("document.getElementById('preview-tally').textContent.includes('Waits')");
+    let console = Console::new();
+    browser.open(&console.url("/prompts/review/pull-request"));
+    browser.wait_until("document.getElementById('preview-tally').textContent.includes('Waits')");
     tab_to(&mut browser, "#field-0");
     browser.type_text("<b>tides</b>");
-    browser
-        .until("document.getElementById('expansion')?.textContent.includes('about <b>tides</b> at depth 2')");
+    browser.wait_until(
+        "document.getElementById('expansion')?.textContent.includes('about <b>tides</b> at depth 2')",
+    );
     assert_eq!(browser.evaluate("document.activeElement.id"), json!("field-0"), "the focus stays");
     tab_to(&mut browser, "#field-1");
     browser.type_text("9.5");
-    browser.until("document.getElementById('field-1-error').textContent.includes('must be an integer')");
+    browser.wait_until("document.getElementById('field-1-error').textContent.includes('must be an integer')");
     assert_eq!(
         browser.evaluate("document.getElementById('field-1').getAttribute('aria-invalid')"),
         json!("true")
@@ -140,158 +142,162 @@ fn the_preview_follows_the_form() {
     browser.evaluate("document.getElementById('field-1').value = ''");
     tab_to(&mut browser, "#field-3");
     browser.press(Key::Space);
-    browser.until("document.getElementById('expansion')?.textContent.includes('Ask for tests: false')");
+    browser.wait_until("document.getElementById('expansion')?.textContent.includes('Ask for tests: false')");
     assert_eq!(
         browser.evaluate("document.getElementById('field-1').hasAttribute('aria-invalid')"),
         json!(false)
     );
     assert_eq!(browser.evaluate("document.querySelector('[data-copy=expansion]').hidden"), json!(false));
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn the_prompt_pages_work_without_script() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    browser.scripts(false);
-    browser.open(&desk.url("/prompts"));
+    let console = Console::new();
+    browser.enable_scripts(false);
+    browser.open(&console.url("/prompts"));
     tab_to(&mut browser, "#q");
     browser.type_text("pull");
     browser.press(Key::Enter);
-    browser.loaded();
+    browser.wait_until_loaded();
     assert_eq!(browser.evaluate("document.querySelectorAll('#results .prompts li').length"), json!(1));
     tab_to(&mut browser, "a.name");
     browser.press(Key::Enter);
-    browser.loaded();
+    browser.wait_until_loaded();
     tab_to(&mut browser, "#field-0");
     browser.type_text("tides");
     tab_to(&mut browser, "button.primary");
     browser.press(Key::Enter);
-    browser.loaded();
+    browser.wait_until_loaded();
     let text = browser.evaluate("document.getElementById('expansion').textContent");
     assert!(text.as_str().unwrap().contains("about tides at depth 2"), "{text}");
     assert_eq!(browser.evaluate("document.querySelectorAll('[data-copy]:not([hidden])').length"), json!(0));
-    browser.open(&desk.url("/"));
+    browser.open(&console.url("/"));
     assert_eq!(browser.evaluate("document.getElementById('pulse').hidden"), json!(true));
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn a_logged_in_browser_can_send_a_form() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::locked();
-    browser.scripts(false);
-    browser.open(&desk.link);
+    let console = Console::with_login();
+    browser.enable_scripts(false);
+    browser.open(&console.link);
     assert_eq!(browser.evaluate("location.pathname"), json!("/"));
-    browser.open(&desk.url("/prompts/research"));
+    browser.open(&console.url("/prompts/research"));
     tab_to(&mut browser, "#input");
     browser.type_text("tides");
     tab_to(&mut browser, "button.primary");
     browser.press(Key::Enter);
-    browser.loaded();
+    browser.wait_until_loaded();
     let text = browser.evaluate("document.getElementById('expansion').textContent");
     assert!(text.as_str().unwrap().ends_with("Topic:\ntides"), "{text}");
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn a_new_client_appears_without_a_reload() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    browser.open(&desk.url("/"));
-    browser.until("document.getElementById('pulse').textContent === 'Live'");
-    browser.until("document.getElementById('list-clients').textContent.includes('No clients are connected')");
-    let mut agent = desk.agent();
+    let console = Console::new();
+    browser.open(&console.url("/"));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    browser.wait_until(
+        "document.getElementById('list-clients').textContent.includes('No clients are connected')",
+    );
+    let mut agent = console.connect_agent();
     agent.initialize("2025-06-18");
-    browser.until("document.querySelector('#list-clients tbody th')?.textContent.startsWith('test')");
-    browser.until("document.querySelector('#count-clients strong').textContent === '1'");
+    browser.wait_until("document.querySelector('#list-clients tbody th')?.textContent.startsWith('test')");
+    browser.wait_until("document.querySelector('#count-clients strong').textContent === '1'");
     let call = json!({"name": "expand_prompt", "arguments": {"command": "research", "input": "tides"}});
     agent.call(1, "tools/call", call);
-    browser.until("document.querySelector('#list-activity a.name')?.textContent === ':research'");
+    browser.wait_until("document.querySelector('#list-activity a.name')?.textContent === ':research'");
     agent.finish();
-    browser.until("document.getElementById('list-clients').textContent.includes('No clients are connected')");
+    browser.wait_until(
+        "document.getElementById('list-clients').textContent.includes('No clients are connected')",
+    );
     let lately = "[...document.querySelectorAll('.timeline li')].map((line) => line.className).join()";
-    browser.until(&format!("{lately} === 'left,expanded,connected'"));
-    desk.home.write(".adjutant/prompts/fresh.md", "Fresh.");
-    browser.until(&format!("{lately} === 'changed,left,expanded,connected'"));
-    browser.assert_calm();
+    browser.wait_until(&format!("{lately} === 'left,expanded,connected'"));
+    console.home.write(".adjutant/prompts/fresh.md", "Fresh.");
+    browser.wait_until(&format!("{lately} === 'changed,left,expanded,connected'"));
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn a_page_update_overtaken_by_a_newer_one_loses_nothing() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    browser.open(&desk.url("/"));
-    browser.until("document.getElementById('pulse').textContent === 'Live'");
+    let console = Console::new();
+    browser.open(&console.url("/"));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
     browser.evaluate(
         "hold = false; const usual = window.fetch; window.fetch = (where, options) => {
          if (!hold) return usual(where, options);
          document.body.dataset.held = 'yes';
          return new Promise((_, fail) => options.signal.addEventListener('abort', () => fail(options.signal.reason))); }; 0",
     );
-    desk.home.write(".adjutant/prompts/first.md", "First.");
-    browser.until("document.querySelector('.timeline li')?.className === 'changed'");
-    // A look at the clients takes its time, and something else changes meanwhile.
+    console.home.write(".adjutant/prompts/first.md", "First.");
+    browser.wait_until("document.querySelector('.timeline li')?.className === 'changed'");
+    // A refresh of the clients is slow, and another section changes meanwhile.
     browser.evaluate("hold = true; 0");
-    let mut agent = desk.agent();
+    let mut agent = console.connect_agent();
     agent.initialize("2025-06-18");
-    browser.until("document.body.dataset.held");
+    browser.wait_until("document.body.dataset.held");
     browser.evaluate("hold = false; 0");
-    desk.home.write(".adjutant/prompts/second.md", "Second.");
-    browser.until("document.querySelector('#list-clients tbody th')?.textContent.startsWith('test')");
-    browser.assert_calm();
+    console.home.write(".adjutant/prompts/second.md", "Second.");
+    browser.wait_until("document.querySelector('#list-clients tbody th')?.textContent.startsWith('test')");
+    browser.assert_no_page_errors();
     agent.finish();
 }
 
 #[test]
 fn a_changed_file_appears_without_a_reload() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    browser.open(&desk.url("/prompts"));
-    browser.until("document.getElementById('pulse').textContent === 'Live'");
-    desk.home.write(".adjutant/prompts/fresh.md", "---\ndescription: Just written.\n---\nFresh.");
-    browser.until("document.getElementById('results').textContent.includes('Just written.')");
-    browser.assert_calm();
+    let console = Console::new();
+    browser.open(&console.url("/prompts"));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    console.home.write(".adjutant/prompts/fresh.md", "---\ndescription: Just written.\n---\nFresh.");
+    browser.wait_until("document.getElementById('results').textContent.includes('Just written.')");
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn a_changed_prompt_keeps_the_typed_arguments() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    browser.open(&desk.url("/prompts/research"));
-    browser.until("document.getElementById('pulse').textContent === 'Live'");
+    let console = Console::new();
+    browser.open(&console.url("/prompts/research"));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
     tab_to(&mut browser, "#input");
     browser.type_text("tides");
-    browser.until("document.getElementById('expansion').textContent.endsWith('tides')");
-    desk.home.write(
+    browser.wait_until("document.getElementById('expansion').textContent.endsWith('tides')");
+    console.home.write(
         ".adjutant/prompts/research.md",
         "---\ndescription: Now with a depth.\narguments: [depth]\n---\nAt depth <{{depth}}>: {{input}}!",
     );
-    browser.until("document.getElementById('expansion').textContent === 'At depth <>: tides!'");
-    browser.until("document.getElementById('source-text').textContent.includes('Now with a depth.')");
+    browser.wait_until("document.getElementById('expansion').textContent === 'At depth <>: tides!'");
+    browser.wait_until("document.getElementById('source-text').textContent.includes('Now with a depth.')");
     assert_eq!(
         browser.evaluate("document.activeElement.id + document.activeElement.value"),
         json!("inputtides")
     );
     assert_eq!(browser.evaluate("document.querySelectorAll('[name=\"arg.depth\"]').length"), json!(1));
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn copy_puts_the_exact_text_on_the_clipboard() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
+    let console = Console::new();
     browser.allow_clipboard();
-    browser.open(&desk.url("/prompts/hidden"));
+    browser.open(&console.url("/prompts/hidden"));
     tab_to(&mut browser, "[data-copy=expansion]");
     browser.press(Key::Enter);
-    browser.until("document.querySelector('[data-copy=expansion]').textContent === 'Copied'");
+    browser.wait_until("document.querySelector('[data-copy=expansion]').textContent === 'Copied'");
     let copied = browser.evaluate("navigator.clipboard.readText()");
     assert_eq!(copied, json!("Do this.\u{200b}\u{e0041}\n\n"), "hidden characters are copied as they are");
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
-/// Pages in the state a reader sees them in, with a name for pictures; tasks are those of [`delegated`].
+/// Pages in the state of a reader's visit, with a name for screenshots; tasks are those of [`delegate_examples`].
 fn pages(tasks: &[String; 3]) -> Vec<(&'static str, String)> {
     let [done, refused, running] = tasks.each_ref().map(|id| format!("/tasks/{id}"));
     [
@@ -323,14 +329,14 @@ fn pages(tasks: &[String; 3]) -> Vec<(&'static str, String)> {
     .to_vec()
 }
 
-/// Puts on the desk what waits there on the pages above.
-fn questions(desk: &Desk) {
+/// Asks the questions of the pages above.
+fn questions(console: &Console) {
     let message = "The tests pass. I would like to run\n\n```\n./deploy --production\n```\n\nThis changes **one** file:\n\n\
                    --- a/tide.rs\n+++ b/tide.rs\n@@ -1,3 +1,3 @@\n fn tide() -> Table {\n-    Table::by_height()\n\
                    +    Table::by_time()\n }\n\nSee [the build](https://ci.example.org/build/4711).";
-    desk.home.write("work/tides.txt", "high water, then low water\n");
+    console.home.write("work/tides.txt", "high water, then low water\n");
     let one = [field("answer", "", choice(&["Deploy now", "Deploy tonight", "No"], 1))];
-    ask(desk, 1, "Deploy the tide table to production?", message, &one, "normal");
+    ask(console, 1, "Deploy the tide table to production?", message, &one, "normal");
     let all = [
         field("a", "Which platforms?", choice(&["Linux", "macOS", "Windows"], 3)),
         field("b", "Version", json!({"kind": "text", "multiline": false, "min": 0, "max": 40})),
@@ -338,32 +344,40 @@ fn questions(desk: &Desk) {
         field("d", "When?", json!({"kind": "date", "time": false})),
         field("e", "Announce it?", json!({"kind": "yes_no"})),
     ];
-    ask(desk, 2, "What goes into the release notes?", "Everything that people will notice.", &all, "normal");
+    ask(
+        console,
+        2,
+        "What goes into the release notes?",
+        "Everything that people will notice.",
+        &all,
+        "normal",
+    );
     let high = [field("answer", "", choice(&["Delete it", "Keep it"], 1))];
-    ask(desk, 3, "Delete the production database?", "This cannot be undone.", &high, "high");
+    ask(console, 3, "Delete the production database?", "This cannot be undone.", &high, "high");
 }
 
-/// Delegates one task that is done, one that failed and one that goes on.
-fn delegated(desk: &Desk) -> (Asker, [String; 3]) {
-    let mut asker = Asker::new(desk);
+/// Delegates one task that is done, one that failed and one that is running.
+fn delegate_examples(console: &Console) -> (DelegatingClient, [String; 3]) {
+    let mut delegating_client = DelegatingClient::new(console);
     let checks = json!({"isolation": "worktree", "checks": ["grep -q high tides.txt", "cargo test tide"]});
-    let done = asker.delegate(
-        desk,
+    let done = delegating_client.delegate(
+        console,
         "The tide table is printed out of order. Find out why, and put it right.",
         checks,
     );
-    let failed = asker.delegate(desk, "Translate the tide table, even if it is to fail", json!({}));
-    asker.wait(&done);
-    asker.wait(&failed);
-    let running = asker.delegate(
-        desk,
+    let failed =
+        delegating_client.delegate(console, "Translate the tide table, even if it is to fail", json!({}));
+    delegating_client.wait(&done);
+    delegating_client.wait(&failed);
+    let running = delegating_client.delegate(
+        console,
         "Look for other tables that are out of order. There is no hurry: hang",
         json!({}),
     );
-    (asker, [done, failed, running])
+    (delegating_client, [done, failed, running])
 }
 
-/// What is kept as a picture.
+/// The screenshots to keep.
 const PICTURES: [(&str, &str); 19] = [
     ("timeline", "light"),
     ("timeline", "phone-dark"),
@@ -390,12 +404,12 @@ const PICTURES: [(&str, &str); 19] = [
 fn pages_are_accessible_and_fit_every_width() {
     let Some(mut browser) = Browser::start() else { return };
     let Some(axe) = axe() else { return };
-    let desk = Desk::new();
+    let console = Console::new();
     let mut agents = [("codex-mcp-client", "0.169.0", "2025-06-18"), ("claude-code", "2.1.4", "2025-11-25")]
         .map(|(name, version, revision)| {
             let client = json!({"name": name, "version": version});
             let hello = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client});
-            let mut agent = desk.agent();
+            let mut agent = console.connect_agent();
             agent.call("init", "initialize", hello);
             agent
         });
@@ -405,8 +419,8 @@ fn pages_are_accessible_and_fit_every_width() {
         let arguments = json!({"command": command, "input": "how bees sleep"});
         agents[agent].call(number, "tools/call", json!({"name": "expand_prompt", "arguments": arguments}));
     }
-    let (_asker, tasks) = delegated(&desk);
-    questions(&desk);
+    let (_asker, tasks) = delegate_examples(&console);
+    questions(&console);
     for (name, path) in pages(&tasks) {
         for (look, width, dark) in [
             ("light", WIDE, false),
@@ -414,16 +428,17 @@ fn pages_are_accessible_and_fit_every_width() {
             ("phone", PHONE, false),
             ("phone-dark", PHONE, true),
         ] {
-            browser.look(width, 900, dark);
-            browser.open(&desk.url(&path));
+            browser.set_window(width, 900, dark);
+            browser.open(&console.url(&path));
             match name {
-                "task-running" => browser.until("document.querySelectorAll('#log li').length > 3"),
+                "task-running" => browser.wait_until("document.querySelectorAll('#log li').length > 3"),
                 "prompt" => fill(&mut browser, "field-0", "how bees sleep", "about how bees sleep"),
                 "palette" => {
                     browser.press(Key::Palette);
                     browser.type_text("re");
-                    browser
-                        .until("document.getElementById('palette-found').textContent.includes(':research')");
+                    browser.wait_until(
+                        "document.getElementById('palette-found').textContent.includes(':research')",
+                    );
                 }
                 "faulty" => fill(&mut browser, "field-1", "2.5", "An agent would be refused"),
                 _ => {}
@@ -451,23 +466,23 @@ pub(super) fn assert_accessible(browser: &mut Browser, axe: &str, what: &str) {
     assert_eq!(found, json!([]), "{what}: {found:#}");
 }
 
-/// Puts a text into a field and waits until the preview says `wanted`.
+/// Puts a text into a field and waits until the preview contains `wanted`.
 fn fill(browser: &mut Browser, field: &str, text: &str, wanted: &str) {
     browser.evaluate(&format!("document.getElementById({field:?}).focus()"));
     browser.evaluate(&format!("document.getElementById({field:?}).select()"));
     browser.type_text(text);
-    browser.until(&format!("document.getElementById('preview-body').textContent.includes({wanted:?})"));
+    browser.wait_until(&format!("document.getElementById('preview-body').textContent.includes({wanted:?})"));
     browser.evaluate("document.activeElement.blur()");
 }
 
 #[test]
 fn pages_have_ordered_headings_and_landmarks() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    let (_asker, tasks) = delegated(&desk);
-    questions(&desk);
+    let console = Console::new();
+    let (_asker, tasks) = delegate_examples(&console);
+    questions(&console);
     for (name, path) in pages(&tasks) {
-        browser.open(&desk.url(&path));
+        browser.open(&console.url(&path));
         let levels =
             browser.evaluate("[...document.querySelectorAll('h1,h2,h3')].map((h) => Number(h.tagName[1]))");
         let levels: Vec<u64> = levels.as_array().unwrap().iter().filter_map(Value::as_u64).collect();
@@ -499,11 +514,11 @@ pub(crate) fn axe() -> Option<String> {
             file.display()
         )
     });
-    // What the file's last expression gives must not be sent back.
+    // The value of the file's last expression must not be sent back.
     Some(text + "\n;0")
 }
 
-/// Where pictures go when they are wanted: `ADJUTANT_SCREENSHOTS=docs/screenshots`.
+/// The folder for screenshots when they are wanted: `ADJUTANT_SCREENSHOTS=docs/screenshots`.
 pub(crate) fn pictures() -> Option<PathBuf> {
     let folder = std::env::var_os("ADJUTANT_SCREENSHOTS")?;
     Some(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))

@@ -1,4 +1,4 @@
-//! `/calendar`: a person's week with what is told when, and why; and the form that changes it.
+//! `/calendar`: a user's week with each notification and its reason; and the form that changes it.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -58,14 +58,14 @@ fn the_week_page_shows_notifications_with_reasons_and_a_form() {
     let home = home();
     let hub = Serving::open_hub(&home);
     let root = hub.url("/calendar");
-    browser.look(1280, 900, false);
+    browser.set_window(1280, 900, false);
     browser.open(&root);
     let count = |browser: &mut Browser, what: &str| {
         browser.evaluate(&format!("document.querySelectorAll({what:?}).length"))
     };
     assert_eq!(count(&mut browser, "svg rect.event"), json!(9));
     assert!(count(&mut browser, "svg .mark.planned").as_u64().unwrap() > 5);
-    // What a stranger wrote into a title stays words.
+    // Markup in a stranger's title stays text.
     assert_eq!(count(&mut browser, "main b"), json!(0));
     let why = browser.evaluate("document.querySelector('.why').textContent");
     assert!(why.as_str().unwrap().contains("quiet hours"), "{why}");
@@ -73,22 +73,22 @@ fn the_week_page_shows_notifications_with_reasons_and_a_form() {
         for (name, width, dark) in
             [("calendar-light", 1280, false), ("calendar-dark", 1280, true), ("calendar-phone", 390, false)]
         {
-            browser.look(width, 900, dark);
+            browser.set_window(width, 900, dark);
             browser.open(&root);
             browser.evaluate("document.querySelector('.agenda details').open = true");
             browser.screenshot(&folder.join(format!("{name}.png")));
         }
     }
-    // A wish that cannot be kept is refused with the sentence that says why, and nothing of it is kept.
+    // A preference that cannot be kept is rejected with the reason, and nothing of the form is stored.
     let submit = |browser: &mut Browser, zone: &str| {
         browser.evaluate(&format!("document.getElementById('zone').value = {zone:?}"));
         browser.evaluate("document.getElementById('save').click()");
-        browser.loaded();
+        browser.wait_until_loaded();
     };
     submit(&mut browser, "Mars/Base");
-    browser.until("document.getElementById('fault') !== null");
+    browser.wait_until("document.getElementById('fault') !== null");
     submit(&mut browser, "Asia/Kathmandu");
-    browser.until("document.querySelector('.eyebrow').textContent.includes('Asia/Kathmandu')");
+    browser.wait_until("document.querySelector('.eyebrow').textContent.includes('Asia/Kathmandu')");
 }
 
 #[test]
@@ -98,14 +98,14 @@ fn the_week_page_is_accessible_and_fits_every_width() {
     let home = home();
     let hub = Serving::open_hub(&home);
     for (width, dark) in [(1280, false), (1280, true), (375, false), (375, true)] {
-        browser.look(width, 900, dark);
+        browser.set_window(width, 900, dark);
         browser.open(&hub.url("/calendar"));
         browser.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })");
         let wider = browser.evaluate("document.documentElement.scrollWidth > innerWidth");
         assert_eq!(wider, json!(false), "{width}: the page is wider than the window");
         assert_accessible(&mut browser, &axe, &format!("{width} {dark}"));
     }
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
 #[test]
@@ -113,9 +113,9 @@ fn preferences_are_changed_by_keyboard_and_without_script() {
     let Some(mut browser) = Browser::start() else { return };
     let home = home();
     let hub = Serving::open_hub(&home);
-    browser.scripts(false);
+    browser.enable_scripts(false);
     browser.open(&hub.url("/calendar"));
-    // The picture scrolls on a small screen, so the keys reach it as well.
+    // The picture scrolls on a small screen, so the keyboard reaches it as well.
     tab_to(&mut browser, ".week");
     tab_to(&mut browser, "details summary");
     browser.press(Key::Enter);
@@ -128,20 +128,20 @@ fn preferences_are_changed_by_keyboard_and_without_script() {
     browser.type_text("popup, call");
     tab_to(&mut browser, "#save");
     browser.press(Key::Enter);
-    browser.loaded();
+    browser.wait_until_loaded();
     assert_eq!(browser.evaluate("document.getElementById('fault')"), json!(null));
     let shown = home.run(["users", "show", "ann", "--json"], "");
     let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
     assert_eq!(shown["preferences"]["voice"], "de");
     assert_eq!(shown["preferences"]["escalation_ladder"], json!(["popup", "call"]));
     assert_eq!(shown["preferences"]["quiet_start"], "21:00", "what was not touched stays");
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn a_notification_page_acknowledges_and_retries() {
     let Some(mut browser) = Browser::start() else { return };
-    // A sender that is none: the mail fails for good, and being urgent it goes on as a popup.
+    // An invalid sender: the mail fails for good, and being urgent it escalates to a question.
     let home = Home::new();
     home.write(".adjutant/config.toml", "[notifications]\nmail = \"folder:mail\"\nmail_from = \"nobody\"\n");
     let run = |arguments: &[&str]| {
@@ -170,13 +170,13 @@ fn a_notification_page_acknowledges_and_retries() {
             std::thread::park_timeout(Duration::from_millis(50));
         }
     };
-    until("a mail that failed, and a popup", &|all| {
+    until("a mail that failed, and a question", &|all| {
         all[0]["status"] == "failed" && all[1]["status"] == "sent" && all[1]["channel"] == "popup"
     });
     browser.open(&hub.url("/calendar"));
     let press = |browser: &mut Browser, act: &str| {
         browser.evaluate(&format!("document.querySelector('button[value={act}]').click()"));
-        browser.loaded();
+        browser.wait_until_loaded();
     };
     press(&mut browser, "retry");
     until("another try", &|all| all[0]["attempts"] == 2 && all[0]["status"] == "failed");
@@ -185,5 +185,5 @@ fn a_notification_page_acknowledges_and_retries() {
     assert_eq!(browser.evaluate("document.querySelector('button[value=acknowledge]')"), json!(null));
     press(&mut browser, "cancelled");
     until("an end", &|all| all[0]["status"] == "cancelled");
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }

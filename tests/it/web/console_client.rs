@@ -1,4 +1,4 @@
-//! A hub with a few prompts, and a plain HTTP client that shows what is on the wire.
+//! A hub with a few prompts, and a plain HTTP client that shows the bytes of an answer.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -11,11 +11,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::agent_fixtures;
 use crate::support::{DEADLINE, Home, Peer, wait};
 
-/// A hub that asks nobody, with prompts of every kind.
-pub(crate) struct Desk {
+/// A hub without authentication, with prompts of every kind.
+pub(crate) struct Console {
     pub(crate) home: Home,
     hub: Child,
-    /// The one-time link that logs a browser in; empty where nobody is asked.
+    /// The one-time link that logs a browser in; empty without authentication.
     pub(crate) link: String,
     address: String,
 }
@@ -36,13 +36,13 @@ impl Answer {
     }
 }
 
-impl Desk {
+impl Console {
     pub(crate) fn new() -> Self {
         Self::start("none")
     }
 
-    /// A hub that asks for a login.
-    pub(crate) fn locked() -> Self {
+    /// A hub that requires a login.
+    pub(crate) fn with_login() -> Self {
         Self::start("token")
     }
 
@@ -83,7 +83,7 @@ impl Desk {
             "---\ndescription: Says more than it \u{202e}shows.\n---\nDo this.\u{200b}\u{e0041}\n\n{{input}}",
         );
         home.write(&format!("{prompts}/broken.md"), [0xff, 0xfe, 0x00]);
-        agent_fixtures::furnish(&home);
+        agent_fixtures::write_agents(&home);
         let arguments = ["serve", "--http", "127.0.0.1:0", "--auth", auth];
         let mut hub = home
             .adjutant(arguments)
@@ -93,12 +93,12 @@ impl Desk {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = lines(BufReader::new(hub.stderr.take().unwrap()));
-        let banner = said.until("/mcp");
+        let mut output = lines(BufReader::new(hub.stderr.take().unwrap()));
+        let banner = output.wait_until("/mcp");
         let address = banner.split_whitespace().find_map(|word| word.strip_suffix("/mcp"));
         let address = address.and_then(|url| url.strip_prefix("http://")).unwrap().to_owned();
-        // What follows is read so that the hub never waits for us.
-        std::thread::spawn(move || while said.lines.recv().is_ok() {});
+        // The rest is read so that the hub never blocks.
+        std::thread::spawn(move || while output.lines.recv().is_ok() {});
         let link = if auth == "token" { home.run(["open", "--print"], "").stdout } else { String::new() };
         Self { home, hub, link: link.trim().to_owned(), address }
     }
@@ -108,14 +108,14 @@ impl Desk {
         format!("http://{}{path}", self.address)
     }
 
-    /// Asks the hub to end, and waits until it has.
+    /// Stops the hub, and waits until it has ended.
     pub(crate) fn stop(&mut self) {
         kill_process(Pid::from_child(&self.hub), Signal::TERM).unwrap();
         assert!(wait(&mut self.hub, DEADLINE).success(), "the hub did not end in order");
     }
 
     /// An agent that reaches this hub over its socket.
-    pub(crate) fn agent(&self) -> Peer {
+    pub(crate) fn connect_agent(&self) -> Peer {
         Peer::start(&mut self.home.adjutant(["connect"]))
     }
 
@@ -160,28 +160,28 @@ impl Desk {
         stream
     }
 
-    /// The page with what differs from run to run replaced by its name.
+    /// The page with the parts that differ from run to run replaced by names.
     pub(crate) fn redacted(&self, answer: &Answer) -> String {
-        let text = apart(&answer.body).map_or_else(|| answer.body.clone(), |(_, page)| page);
+        let text = split_style(&answer.body).map_or_else(|| answer.body.clone(), |(_, page)| page);
         let text = text.replace("&#x2f;", "/").replace("&#x27;", "'");
         let text = text.replace(&self.address, "[address]").replace(env!("CARGO_PKG_VERSION"), "[version]");
-        let text = between(&text, "/static/app-", ".js", "[hash]", 12);
-        let text = between(&text, "/static/icon-", ".svg", "[hash]", 12);
-        let text = between(&text, "sha256:", "</code>", "[digest]", 64);
-        let text = between(&text, "id=\"uptime\">", "</span>", "[span]", 0);
+        let text = redact_between(&text, "/static/app-", ".js", "[hash]", 12);
+        let text = redact_between(&text, "/static/icon-", ".svg", "[hash]", 12);
+        let text = redact_between(&text, "sha256:", "</code>", "[digest]", 64);
+        let text = redact_between(&text, "id=\"uptime\">", "</span>", "[span]", 0);
         format!("{}\n\n{text}", answer.status)
     }
 }
 
 /// The style sheet of a page and the page without it; nothing for a part of a page.
-pub(crate) fn apart(page: &str) -> Option<(&str, String)> {
+pub(crate) fn split_style(page: &str) -> Option<(&str, String)> {
     let (head, rest) = page.split_once("<style>")?;
     let (sheet, rest) = rest.split_once("</style>\n")?;
     Some((sheet, format!("{head}{rest}")))
 }
 
-/// Replaces what stands between two texts, everywhere, and asserts its length unless that may vary.
-fn between(text: &str, open: &str, close: &str, name: &str, length: usize) -> String {
+/// Replaces the text between two texts, everywhere, and asserts its length unless that may vary.
+fn redact_between(text: &str, open: &str, close: &str, name: &str, length: usize) -> String {
     let mut parts = text.split(open);
     let mut redacted = parts.next().unwrap().to_owned();
     for part in parts {
@@ -192,14 +192,14 @@ fn between(text: &str, open: &str, close: &str, name: &str, length: usize) -> St
     redacted
 }
 
-impl Drop for Desk {
+impl Drop for Console {
     fn drop(&mut self) {
         let _ = self.hub.kill();
         let _ = self.hub.wait();
     }
 }
 
-/// Text that comes line by line: server-sent events with their head, or what a hub says.
+/// Text that arrives line by line: server-sent events with their head, or a hub's output.
 pub(crate) struct Stream {
     lines: Receiver<String>,
 }
@@ -219,7 +219,7 @@ fn lines(mut text: impl BufRead + Send + 'static) -> Stream {
 
 impl Stream {
     /// Reads up to a line that contains `wanted`, and returns all that was read.
-    pub(crate) fn until(&mut self, wanted: &str) -> String {
+    pub(crate) fn wait_until(&mut self, wanted: &str) -> String {
         let end = Instant::now() + DEADLINE;
         let mut read = String::new();
         loop {
@@ -234,7 +234,7 @@ impl Stream {
     }
 
     /// Asserts that the stream ends.
-    pub(crate) fn ended(&mut self) {
+    pub(crate) fn assert_ended(&mut self) {
         let end = Instant::now() + DEADLINE;
         loop {
             match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {

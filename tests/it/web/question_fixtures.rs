@@ -1,12 +1,12 @@
-//! Questions for the console's tests. They are put on the desk's own table, so that the pages are tested without the
-//! doors that agents ask through, which have tests of their own.
+//! Questions for the console's tests. They are written to the store's table, so that the pages are tested without the
+//! interfaces through which agents ask, which have other tests.
 
 use std::process::{Command, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::console_client::Desk;
+use super::console_client::Console;
 use crate::support::DEADLINE;
 
 /// A field of a question.
@@ -21,21 +21,21 @@ pub(crate) fn choice(options: &[&str], max: usize) -> Value {
     json!({"kind": "choice", "options": options, "min": 1, "max": max, "other": max > 1})
 }
 
-/// Puts a question on the desk; returns its page's path. `number` tells questions of one test apart.
+/// Stores a question; returns its page's path. `number` distinguishes the questions of one test.
 pub(crate) fn ask(
-    desk: &Desk,
+    console: &Console,
     number: u32,
     title: &str,
     message: &str,
     fields: &[Value],
     level: &str,
 ) -> String {
-    // The table is there once the hub was asked for it.
-    assert_eq!(desk.get("/questions").status, 200);
+    // The table exists after the first request to the hub.
+    assert_eq!(console.get("/questions").status, 200);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
     let ticket = format!("q{number:020}");
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
-    let workspace = desk.home.path().canonicalize().unwrap().join("work").display().to_string();
+    let workspace = console.home.path().canonicalize().unwrap().join("work").display().to_string();
     let form = json!({"fields": fields, "default": null}).to_string();
     let statements = format!(
         "BEGIN IMMEDIATE;\n\
@@ -52,7 +52,7 @@ pub(crate) fn ask(
     );
     let mut child = Command::new("sqlite3")
         .args(["-bail", "-cmd", ".timeout 10000"])
-        .arg(desk.home.path().join(".adjutant/adjutant.db"))
+        .arg(console.home.path().join(".adjutant/adjutant.db"))
         .stdin(Stdio::piped())
         .spawn()
         .expect("no sqlite3: apt-get install sqlite3");
@@ -61,15 +61,15 @@ pub(crate) fn ask(
     format!("/questions/{ticket}")
 }
 
-/// Waits until a page says something.
-pub(crate) fn until(desk: &Desk, path: &str, wanted: &str) -> String {
+/// Waits until a page contains a text.
+pub(crate) fn wait_for_text(console: &Console, path: &str, wanted: &str) -> String {
     let end = Instant::now() + DEADLINE;
     loop {
-        let page = desk.get(path).body;
+        let page = console.get(path).body;
         if page.contains(wanted) {
             return page;
         }
-        assert!(Instant::now() < end, "{path} never says {wanted}:\n{page}");
+        assert!(Instant::now() < end, "{path} never shows {wanted}:\n{page}");
         std::thread::park_timeout(std::time::Duration::from_millis(20));
     }
 }

@@ -1,13 +1,12 @@
-//! Questions in the browser: with and without script, by keys alone, and what no request may do.
+//! Questions in the browser: with and without script, by keyboard, and what no request may do.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-use super::console_client::Desk;
-use super::question_fixtures::{ask, choice, field, until};
+use super::console_client::Console;
+use super::question_fixtures::{ask, choice, field, wait_for_text};
 use super::tasks::token;
 use super::{assert_strict, browser};
 use crate::support::chromium::{Browser, Key};
@@ -15,24 +14,24 @@ use crate::support::serving::Serving;
 use crate::support::{DEADLINE, Home};
 
 /// A question of one choice.
-fn deploy(desk: &Desk, number: u32) -> String {
+fn deploy(console: &Console, number: u32) -> String {
     let fields = [field("answer", "", choice(&["Now", "Tonight", "Never"], 1))];
-    ask(desk, number, "Deploy the tide table?", "The tests **pass**.", &fields, "normal")
+    ask(console, number, "Deploy the tide table?", "The tests **pass**.", &fields, "normal")
 }
 
 /// A form as the page has it, made long enough ago.
-fn form(desk: &Desk, path: &str, more: &str) -> String {
-    format!("csrf={}&made=0&{more}", token(&desk.get(path).body))
+fn form(console: &Console, path: &str, more: &str) -> String {
+    format!("csrf={}&made=0&{more}", token(&console.get(path).body))
 }
 
 #[test]
 fn a_question_page_shows_the_question_and_what_the_hub_knows_of_its_asker() {
-    let desk = Desk::new();
-    desk.home.write("work/tides.txt", "changed\n");
+    let console = Console::new();
+    console.home.write("work/tides.txt", "changed\n");
     let message = "# Hear\n<script>alert(1)</script>\n\n--- a/tide.rs\n+++ b/tide.rs\n@@ -1 +1 @@\n-old\n+new\n\n![x](https://evil.test/p.png) a\u{202e}b";
     let fields = [field("answer", "", choice(&["<b>Now</b>", "Never"], 1))];
-    let path = ask(&desk, 1, "Deploy \u{200b}it?", message, &fields, "normal");
-    let page = until(&desk, &path, "<dt>Branch</dt><dd><code>main</code>");
+    let path = ask(&console, 1, "Deploy \u{200b}it?", message, &fields, "normal");
+    let page = wait_for_text(&console, &path, "<dt>Branch</dt><dd><code>main</code>");
     for text in [
         "<span class=\"added\">+new</span>",
         "&lt;b&gt;Now&lt;&#x2f;b&gt;",
@@ -48,19 +47,19 @@ fn a_question_page_shows_the_question_and_what_the_hub_knows_of_its_asker() {
     for tag in ["<script>", "<img", "<b>Now", "\u{202e}"] {
         assert!(!page.contains(tag), "{tag}");
     }
-    let overview = desk.get("/");
+    let overview = console.get("/");
     assert_strict("/", &overview);
     assert!(overview.body.contains("Pending questions <span class=\"count\">1</span>"), "{}", overview.body);
     assert!(overview.body.contains("1 <span class=\"unseen\">waiting"), "the badge counts");
-    assert_strict("/questions", &desk.get("/questions"));
-    until(&desk, "/questions", "<code class=\"branch\">main</code>");
-    desk.post(&path, &form(&desk, &path, "act=decline"));
+    assert_strict("/questions", &console.get("/questions"));
+    wait_for_text(&console, "/questions", "<code class=\"branch\">main</code>");
+    console.post(&path, &form(&console, &path, "act=decline"));
     for happened in ["<li>Shown first in the browser <span", "<li>Declined in the browser <span"] {
-        until(&desk, &path, happened);
+        wait_for_text(&console, &path, happened);
     }
 }
 
-/// A page is there at once, with what is known of the folder and since when; git is asked meanwhile.
+/// A page is rendered at once, with the known state of the folder and its age; git runs meanwhile.
 #[test]
 fn no_question_page_waits_for_git() {
     let home = Home::new();
@@ -75,13 +74,12 @@ fn no_question_page_waits_for_git() {
     git(&["commit", "--quiet", "--allow-empty", "--message=one"]);
     let path = std::env::var("PATH").unwrap();
     let held = home.write("held", "");
-    // Whoever asks it waits as long as it is held.
+    // Every git command waits as long as the lock is held.
     let slow = format!(
         "#!/bin/sh\nPATH='{path}'\nwhile test -e '{}'; do sleep 0.02; done\nexec git \"$@\"\n",
         held.display()
     );
-    let file = home.write("bin/git", slow);
-    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    home.write_program("bin/git", slow);
     let mut command = home.adjutant::<&str>([]);
     command.env("PATH", format!("{}:{path}", home.path().join("bin").display()));
     let hub = Serving::open_hub_of(command, &home);
@@ -102,7 +100,7 @@ fn no_question_page_waits_for_git() {
             if page.contains(wanted) {
                 return page;
             }
-            assert!(Instant::now() < end, "{path} never says {wanted}:\n{page}");
+            assert!(Instant::now() < end, "{path} never shows {wanted}:\n{page}");
             std::thread::park_timeout(std::time::Duration::from_millis(20));
         }
     };
@@ -119,71 +117,71 @@ fn no_question_page_waits_for_git() {
 
 #[test]
 fn an_answer_without_the_form_token_or_too_early_is_rejected() {
-    let desk = Desk::new();
-    let path = deploy(&desk, 1);
+    let console = Console::new();
+    let path = deploy(&console, 1);
     for forged in ["act=answer&f0=0", "csrf=&act=answer&f0=0", "csrf=00&made=0&act=decline"] {
-        assert_eq!(desk.post(&path, forged).status, 403, "{forged}");
+        assert_eq!(console.post(&path, forged).status, 403, "{forged}");
         for act in ["undo", "seen"] {
-            assert_eq!(desk.post(&format!("{path}/{act}"), forged).status, 403, "{act} {forged}");
+            assert_eq!(console.post(&format!("{path}/{act}"), forged).status, 403, "{act} {forged}");
         }
     }
-    assert_eq!(desk.post("/questions/availability", "availability=away").status, 403);
+    assert_eq!(console.post("/questions/availability", "availability=away").status, 403);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() + 5_000;
-    let hurried = form(&desk, &path, "act=answer&f0=1").replace("made=0", &format!("made={now}"));
-    let page = desk.post(&path, &hurried);
+    let hurried = form(&console, &path, "act=answer&f0=1").replace("made=0", &format!("made={now}"));
+    let page = console.post(&path, &hurried);
     assert!(page.body.contains("was ignored"), "{}", page.body);
     assert!(page.body.contains("value=\"1\" checked"), "what was chosen is still chosen: {}", page.body);
-    let empty = desk.post(&path, &form(&desk, &path, "act=answer"));
+    let empty = console.post(&path, &form(&console, &path, "act=answer"));
     assert!(empty.body.contains("an answer is needed"), "{}", empty.body);
-    let unsaid = desk.post(&path, &form(&desk, &path, "act=redirect&note="));
+    let unsaid = console.post(&path, &form(&console, &path, "act=redirect&note="));
     assert!(unsaid.body.contains("say in a sentence"), "{}", unsaid.body);
-    assert_eq!(desk.post(&path, &form(&desk, &path, "act=explode")).status, 400);
-    assert_eq!(desk.get("/history").body.matches("class=\"name\"").count(), 0);
-    assert!(desk.get(&path).body.contains("1 of 1"), "it still waits");
+    assert_eq!(console.post(&path, &form(&console, &path, "act=explode")).status, 400);
+    assert_eq!(console.get("/history").body.matches("class=\"name\"").count(), 0);
+    assert!(console.get(&path).body.contains("1 of 1"), "it still waits");
 }
 
 #[test]
 fn a_high_risk_question_page_asks_for_the_passphrase() {
-    let desk = Desk::new();
+    let console = Console::new();
     let fields = [field("answer", "", choice(&["Delete", "Keep"], 1))];
-    let path = ask(&desk, 1, "Delete it?", "For good.", &fields, "high");
-    let page = desk.post(&path, &form(&desk, &path, "act=answer&f0=0&passphrase=guess"));
+    let path = ask(&console, 1, "Delete it?", "For good.", &fields, "high");
+    let page = console.post(&path, &form(&console, &path, "act=answer&f0=0&passphrase=guess"));
     assert!(page.body.contains("no approval passphrase is set"), "{}", page.body);
     assert!(!page.body.contains("guess"), "a passphrase is never in a page");
 }
 
 #[test]
 fn answered_questions_are_found_and_exported() {
-    let desk = Desk::new();
-    let first = deploy(&desk, 1);
+    let console = Console::new();
+    let first = deploy(&console, 1);
     let fields = [field("answer", "Why?", json!({"kind": "text", "multiline": true, "min": 0, "max": 100}))];
-    let second = ask(&desk, 2, "=1+1", "Why is that?", &fields, "normal");
-    let done = desk.post(&first, &form(&desk, &first, "act=answer&f0=1&note=after+tea"));
+    let second = ask(&console, 2, "=1+1", "Why is that?", &fields, "normal");
+    let done = console.post(&first, &form(&console, &first, "act=answer&f0=1&note=after+tea"));
     assert_eq!((done.status, done.header("location")), (303, first.as_str()));
-    assert_eq!(desk.post(&second, &form(&desk, &second, "act=decline&note=not+now")).status, 303);
-    until(&desk, "/history", "2 questions");
+    assert_eq!(console.post(&second, &form(&console, &second, "act=decline&note=not+now")).status, 303);
+    wait_for_text(&console, "/history", "2 questions");
     for (search, found) in
         [("q=tonight", 1), ("q=tea", 1), ("kind=declined", 1), ("q=nothing", 0), ("q=tide&kind=declined", 0)]
     {
-        let page = desk.get(&format!("/history?{search}"));
+        let page = console.get(&format!("/history?{search}"));
         assert_strict(search, &page);
         assert_eq!(page.body.matches("class=\"name\"").count(), found, "{search}");
     }
-    let lines = desk.get("/history/questions.jsonl?q=tonight");
+    let lines = console.get("/history/questions.jsonl?q=tonight");
     assert_eq!(lines.header("content-disposition"), "attachment; filename=\"questions.jsonl\"");
     assert!(lines.body.contains("\"answer\":{\"answer\":[\"tonight\"]}"), "{}", lines.body);
-    let table = desk.get("/history/questions.csv").body;
-    assert!(table.contains("\"'=1+1\""), "a title is no formula: {table}");
-    assert_eq!(desk.get("/history/questions.exe").status, 404);
+    let table = console.get("/history/questions.csv").body;
+    assert!(table.contains("\"'=1+1\""), "a title is escaped in the table: {table}");
+    assert_eq!(console.get("/history/questions.exe").status, 404);
 }
 
 #[test]
 fn a_question_is_answered_and_undone_without_script() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::locked();
-    browser.scripts(false);
-    browser.open(&desk.link);
-    let unlocked = Desk::new();
+    let console = Console::with_login();
+    browser.enable_scripts(false);
+    browser.open(&console.link);
+    let unlocked = Console::new();
     let path = deploy(&unlocked, 1);
     browser.open(&unlocked.url(&path));
     browser::tab_to(&mut browser, "#f0-0");
@@ -191,30 +189,30 @@ fn a_question_is_answered_and_undone_without_script() {
     browser.evaluate("document.querySelector('[name=made]').value = '0'");
     browser::tab_to(&mut browser, "#confirm");
     browser.press(Key::Enter);
-    browser.loaded();
+    browser.wait_until_loaded();
     let standing = browser.evaluate("document.getElementById('standing').innerText");
     assert!(standing.as_str().unwrap().starts_with("Answered. Tonight"), "{standing}");
     browser::tab_to(&mut browser, "#undo");
     browser.press(Key::Enter);
-    browser.loaded();
+    browser.wait_until_loaded();
     assert_eq!(browser.evaluate("document.querySelector('#f0-1:enabled')?.checked"), json!(true));
     browser.evaluate("document.querySelector('[name=made]').value = '0'");
     browser::tab_to(&mut browser, "#decline");
     browser.press(Key::Enter);
-    browser.loaded();
-    until(&unlocked, "/history", "Declined</span>");
-    browser.assert_calm();
+    browser.wait_until_loaded();
+    wait_for_text(&unlocked, "/history", "Declined</span>");
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn a_question_is_answered_by_keyboard() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    let path = deploy(&desk, 1);
-    let next = deploy(&desk, 2);
-    browser.open(&desk.url(&path));
-    browser.until("document.getElementById('pulse').textContent === 'Live'");
-    // The cooldown is time itself.
+    let console = Console::new();
+    let path = deploy(&console, 1);
+    let next = deploy(&console, 2);
+    browser.open(&console.url(&path));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    // The test is about the cooldown itself.
     browser.evaluate("new Promise((done) => setTimeout(done, 700))");
     browser.evaluate("document.querySelector('[name=made]').value = '0'");
     browser.type_text("2");
@@ -223,9 +221,9 @@ fn a_question_is_answered_by_keyboard() {
     assert_eq!(browser.evaluate("document.querySelectorAll('input:checked').length"), json!(0));
     browser.type_text("3");
     browser.press(Key::Enter);
-    browser.until("document.getElementById('undo')");
+    browser.wait_until("document.getElementById('undo')");
     browser.press(Key::Escape);
-    browser.until("!document.getElementById('answer-fields').disabled");
+    browser.wait_until("!document.getElementById('answer-fields').disabled");
     assert_eq!(
         browser.evaluate("document.querySelector('input:checked').id"),
         json!("f0-2"),
@@ -234,53 +232,55 @@ fn a_question_is_answered_by_keyboard() {
     browser.evaluate("new Promise((done) => setTimeout(done, 700))");
     browser.evaluate("document.querySelector('#f0-2').focus()");
     browser.press(Key::Enter);
-    browser.until("document.querySelector('#standing .decided')?.innerText.includes('in the browser')");
+    browser.wait_until("document.querySelector('#standing .decided')?.innerText.includes('in the browser')");
     assert_eq!(browser.evaluate("document.getElementById('next').pathname"), json!(next));
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn the_slower_of_two_answers_is_reported_and_keeps_its_text() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    let path = deploy(&desk, 1);
-    browser.open(&desk.url(&path));
-    browser.until("document.getElementById('pulse').textContent === 'Live'");
+    let console = Console::new();
+    let path = deploy(&console, 1);
+    browser.open(&console.url(&path));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
     browser::tab_to(&mut browser, "#note");
     browser.type_text("wait for the tide");
-    desk.post(&path, &form(&desk, &path, "act=dismiss"));
-    browser.until("document.getElementById('answer-fields').disabled");
-    browser.until("document.querySelector('#standing .decided')?.innerText.startsWith('Dismissed')");
+    console.post(&path, &form(&console, &path, "act=dismiss"));
+    browser.wait_until("document.getElementById('answer-fields').disabled");
+    browser.wait_until("document.querySelector('#standing .decided')?.innerText.startsWith('Dismissed')");
     assert_eq!(browser.evaluate("document.getElementById('note').value"), json!("wait for the tide"));
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
-/// A hub that is started anew takes no form of the last one; an open page goes on with what was typed all the same.
+/// A restarted hub rejects the forms of the last one; an open page keeps the typed text nevertheless.
 #[test]
 fn an_open_page_keeps_the_typed_text_when_the_hub_restarts() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    let (path, other) = (deploy(&desk, 1), deploy(&desk, 2));
-    browser.open(&desk.url(&path));
-    browser.until("document.getElementById('pulse').textContent === 'Live'");
+    let console = Console::new();
+    let (path, other) = (deploy(&console, 1), deploy(&console, 2));
+    browser.open(&console.url(&path));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
     browser::tab_to(&mut browser, "#note");
     browser.type_text("wait for the tide");
     browser.press(Key::Escape);
-    // The cooldown is time itself.
+    // The test is about the cooldown itself.
     browser.evaluate("new Promise((done) => setTimeout(done, 700))");
     browser.evaluate("document.querySelector('[name=made]').value = '0'");
     browser.type_text("2");
     browser.evaluate("window.known = fetch; window.fetch = () => Promise.reject(new TypeError('away')); 0");
     browser.press(Key::Enter);
-    browser.until("document.getElementById('fault').innerText.includes('so nothing was done')");
-    // So the page looks to a new hub: its token is another one's. The next look brings the new one's.
+    browser.wait_until("document.getElementById('fault').innerText.includes('so nothing was done')");
+    // The page reads from a new hub, whose form token differs. The next refresh brings the new token.
     browser.evaluate("document.querySelectorAll('[name=csrf]').forEach((input) => (input.value = '00'))");
     browser.evaluate("window.fetch = window.known; 0");
-    desk.post(&other, &form(&desk, &other, "act=decline"));
-    browser.until("[...document.querySelectorAll('[name=csrf]')].every((input) => input.value !== '00')");
+    console.post(&other, &form(&console, &other, "act=decline"));
+    browser
+        .wait_until("[...document.querySelectorAll('[name=csrf]')].every((input) => input.value !== '00')");
     browser.evaluate("document.getElementById('f0-1').focus()");
     browser.press(Key::Enter);
-    browser.until("document.querySelector('#standing .decided')?.innerText.includes('wait for the tide')");
+    browser
+        .wait_until("document.querySelector('#standing .decided')?.innerText.includes('wait for the tide')");
     assert_eq!(browser.evaluate("document.getElementById('fault').innerText"), json!(""));
 }
 
@@ -289,16 +289,16 @@ fn a_host_name_rebound_to_loopback_reads_nothing() {
     let Some(mut browser) = Browser::start_with(&["--host-resolver-rules=MAP evil.test 127.0.0.1"]) else {
         return;
     };
-    let desk = Desk::new();
-    let path = deploy(&desk, 1);
-    let address = desk.url("");
+    let console = Console::new();
+    let path = deploy(&console, 1);
+    let address = console.url("");
     let evil = address.replace("127.0.0.1", "evil.test");
     for path in ["/", "/questions", path.as_str(), "/events", "/static/app.js", "/history/questions.jsonl"] {
         browser.open(&format!("{evil}{path}"));
         let text = browser.evaluate("document.documentElement.innerText");
         assert!(text.as_str().unwrap().contains("this Host is not served here"), "{path}: {text}");
     }
-    // The page of the other name asks by itself: its own name, and ours across origins.
+    // The page of the other name sends requests: to its own name, and across origins to the hub's.
     let ask = |url: String| {
         format!("fetch({url:?}, {{mode: 'cors'}}).then((answer) => answer.status + '', (error) => 'refused')")
     };
@@ -309,5 +309,5 @@ fn a_host_name_rebound_to_loopback_reads_nothing() {
         format!("{address}{path}")
     );
     browser.evaluate(&post);
-    assert!(desk.get(&path).body.contains("1 of 1"), "it still waits");
+    assert!(console.get(&path).body.contains("1 of 1"), "it still waits");
 }

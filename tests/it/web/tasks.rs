@@ -1,14 +1,14 @@
-//! Pages of delegated tasks: what they show, and the one thing that can be done there.
+//! Pages of delegated tasks, and the cancel on them.
 
 use serde_json::json;
 
-use super::agent_fixtures::{Asker, open_gate};
-use super::console_client::Desk;
+use super::agent_fixtures::{DelegatingClient, open_gate};
+use super::console_client::Console;
 use super::{assert_strict, browser};
 use crate::support::Peer;
 use crate::support::chromium::{Browser, Key};
 
-/// The token that stands in the forms of a page.
+/// The token in the forms of a page.
 pub(super) fn token(page: &str) -> &str {
     page.split("name=\"csrf\" value=\"")
         .nth(1)
@@ -18,12 +18,12 @@ pub(super) fn token(page: &str) -> &str {
 
 #[test]
 fn a_task_page_shows_the_agents_message_and_the_run_report() {
-    let desk = Desk::new();
-    let mut asker = Asker::new(&desk);
+    let console = Console::new();
+    let mut delegating_client = DelegatingClient::new(&console);
     let checks = json!({"isolation": "worktree", "checks": ["test -f tides.txt", "sh -c false"]});
-    let id = asker.delegate(&desk, "Why is the tide table out of order?", checks);
-    asker.wait(&id);
-    let page = desk.get(&format!("/tasks/{id}"));
+    let id = delegating_client.delegate(&console, "Why is the tide table out of order?", checks);
+    delegating_client.wait(&id);
+    let page = console.get(&format!("/tasks/{id}"));
     assert_strict("a task", &page);
     for text in [
         "Why is the tide table out of order?",
@@ -48,39 +48,39 @@ fn a_task_page_shows_the_agents_message_and_the_run_report() {
 
 #[test]
 fn markup_in_an_agents_message_is_escaped() {
-    let desk = Desk::new();
-    let mut asker = Asker::new(&desk);
-    let id = asker.delegate(&desk, "<script>alert(2)</script>\u{202e} be hostile", json!({}));
-    asker.wait(&id);
+    let console = Console::new();
+    let mut delegating_client = DelegatingClient::new(&console);
+    let id = delegating_client.delegate(&console, "<script>alert(2)</script>\u{202e} be hostile", json!({}));
+    delegating_client.wait(&id);
     for path in
         [format!("/tasks/{id}"), "/tasks".to_owned(), "/tasks?q=%3Cscript%3E".to_owned(), "/".to_owned()]
     {
-        let page = desk.get(&path);
+        let page = console.get(&path);
         assert_strict(&path, &page);
         assert!(!page.body.contains("<script>"), "{path}");
         assert!(!page.body.contains("<img"), "{path}");
         assert!(!page.body.contains(['\u{202e}', '\u{1b}']), "{path}");
     }
-    let page = desk.get(&format!("/tasks/{id}")).body;
+    let page = console.get(&format!("/tasks/{id}")).body;
     assert!(page.contains("202e\">U+202E") && page.contains("&lt;script&gt;alert(1)"), "{page}");
 }
 
 #[test]
 fn project_agents_are_listed_while_a_client_works_in_the_project() {
-    let desk = Desk::new();
-    let file = desk.home.write(
+    let console = Console::new();
+    let file = console.home.write(
         "project/.claude/agents/local.md",
         "---\nname: local\ndescription: Knows <this> project.\ntools: Read\n---\nYou know it.\n",
     );
     let project = file.ancestors().nth(3).unwrap().to_owned();
-    assert_eq!(desk.get("/agents/local").status, 404);
-    let mut peer = Peer::start(desk.home.adjutant(["connect"]).current_dir(&project));
+    assert_eq!(console.get("/agents/local").status, 404);
+    let mut peer = Peer::start(console.home.adjutant(["connect"]).current_dir(&project));
     peer.initialize("2025-06-18");
-    let listed = desk.get("/agents").body;
+    let listed = console.get("/agents").body;
     assert!(listed.contains("Knows &lt;this&gt; project.") && listed.contains("not trusted yet"), "{listed}");
     let address =
         listed.split("href=\"/agents/local").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
-    let page = desk.get(&format!("/agents/local{address}"));
+    let page = console.get(&format!("/agents/local{address}"));
     assert_strict("an agent of a project", &page);
     for text in [
         "adjutant agents trust local",
@@ -89,22 +89,23 @@ fn project_agents_are_listed_while_a_client_works_in_the_project() {
     ] {
         assert!(page.body.contains(text), "{text} is not in the page:\n{}", page.body);
     }
-    assert_eq!(desk.get("/agents/local?in=/etc").status, 404, "only a folder that a client works in");
+    assert_eq!(console.get("/agents/local?in=/etc").status, 404, "only a folder that a client works in");
 }
 
 #[test]
 fn tasks_are_filtered_by_state_and_words_and_paged() {
-    let desk = Desk::new();
-    let mut asker = Asker::new(&desk);
-    let bad = asker.delegate(&desk, "this one is to fail", json!({}));
-    let ids: Vec<String> =
-        (0..51).map(|number| asker.delegate(&desk, &format!("number {number} quick"), json!({}))).collect();
+    let console = Console::new();
+    let mut delegating_client = DelegatingClient::new(&console);
+    let bad = delegating_client.delegate(&console, "this one is to fail", json!({}));
+    let ids: Vec<String> = (0..51)
+        .map(|number| delegating_client.delegate(&console, &format!("number {number} quick"), json!({})))
+        .collect();
     for id in &ids {
-        asker.wait(id);
+        delegating_client.wait(id);
     }
-    asker.wait(&bad);
+    delegating_client.wait(&bad);
     let shown = |path: &str| {
-        let page = desk.get(path);
+        let page = console.get(path);
         assert_eq!(page.status, 200, "{path}");
         let rows = page.body.split("class=\"name\" href=\"/tasks/").skip(1);
         let ids: Vec<String> = rows.map(|rest| rest.split('"').next().unwrap().to_owned()).collect();
@@ -123,73 +124,73 @@ fn tasks_are_filtered_by_state_and_words_and_paged() {
     assert_eq!(shown("/tasks?state=failed").0, [bad.as_str()]);
     assert_eq!(shown("/tasks?q=number+7+quick").0, [ids[7].as_str()]);
     assert_eq!(shown("/tasks?q=number&state=failed").0, [""; 0]);
-    assert_eq!(desk.get("/tasks?state=sleeping").status, 400);
-    assert_eq!(desk.get("/tasks?before=x").status, 400);
+    assert_eq!(console.get("/tasks?state=sleeping").status, 400);
+    assert_eq!(console.get("/tasks?before=x").status, 400);
 }
 
 #[test]
 fn a_cancel_needs_the_form_token() {
-    let desk = Desk::new();
-    let mut asker = Asker::new(&desk);
-    let id = asker.delegate(&desk, "hang", json!({}));
+    let console = Console::new();
+    let mut delegating_client = DelegatingClient::new(&console);
+    let id = delegating_client.delegate(&console, "hang", json!({}));
     let (page, act) = (format!("/tasks/{id}"), format!("/tasks/{id}/cancel"));
     for form in ["", "csrf=", "csrf=0", "csrf=%00", "x=y"] {
-        assert_eq!(desk.post(&act, form).status, 403, "{form}");
+        assert_eq!(console.post(&act, form).status, 403, "{form}");
     }
-    assert_eq!(desk.get(&act).status, 405, "no address does anything by being looked at");
-    let shown = desk.get(&page).body;
+    assert_eq!(console.get(&act).status, 405, "no address does anything by being looked at");
+    let shown = console.get(&page).body;
     assert!(shown.contains("Cancel task"), "{shown}");
     let elsewhere = [("content-type", "application/x-www-form-urlencoded"), ("origin", "http://evil.test")];
     let form = format!("csrf={}", token(&shown));
-    assert_eq!(desk.ask("POST", &act, &elsewhere, &form).status, 403);
-    assert_eq!(desk.post("/tasks/00000000000000000000/cancel", &form).status, 404);
-    let done = desk.post(&act, &form);
+    assert_eq!(console.ask("POST", &act, &elsewhere, &form).status, 403);
+    assert_eq!(console.post("/tasks/00000000000000000000/cancel", &form).status, 404);
+    let done = console.post(&act, &form);
     assert_eq!((done.status, done.header("location")), (303, page.as_str()));
-    assert_eq!(asker.wait(&id)["status"], json!("cancelled"));
+    assert_eq!(delegating_client.wait(&id)["status"], json!("cancelled"));
 }
 
 #[test]
 fn a_task_is_cancelled_by_keyboard_without_script() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::locked();
-    let mut asker = Asker::new(&desk);
-    let id = asker.delegate(&desk, "look at the tides, then hang", json!({}));
-    browser.scripts(false);
-    browser.open(&desk.link);
+    let console = Console::with_login();
+    let mut delegating_client = DelegatingClient::new(&console);
+    let id = delegating_client.delegate(&console, "look at the tides, then hang", json!({}));
+    browser.enable_scripts(false);
+    browser.open(&console.link);
     browser::tab_to(&mut browser, "#list-tasks a.name");
     browser.press(Key::Enter);
-    browser.loaded();
+    browser.wait_until_loaded();
     assert_eq!(browser.evaluate("location.pathname"), json!(format!("/tasks/{id}")));
     browser::tab_to(&mut browser, "#cancel");
     browser.press(Key::Enter);
-    browser.loaded();
-    asker.wait(&id);
-    browser.open(&desk.url(&format!("/tasks/{id}")));
+    browser.wait_until_loaded();
+    delegating_client.wait(&id);
+    browser.open(&console.url(&format!("/tasks/{id}")));
     let standing = browser.evaluate("document.getElementById('standing').innerText");
     assert!(standing.as_str().unwrap().starts_with("cancelled"), "{standing}");
     assert_eq!(browser.evaluate("document.getElementById('cancel')"), json!(null));
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }
 
 #[test]
 fn the_output_of_a_run_appears_without_a_reload() {
     let Some(mut browser) = Browser::start() else { return };
-    let desk = Desk::new();
-    let mut asker = Asker::new(&desk);
-    browser.open(&desk.url("/"));
-    browser.until("document.getElementById('pulse').textContent === 'Live'");
-    let id = asker.delegate(&desk, "look at the tides, and wait", json!({}));
-    browser.until("document.querySelector('#list-tasks .state')?.textContent === 'running'");
-    browser.open(&desk.url(&format!("/tasks/{id}")));
-    browser.until("document.getElementById('log').innerText.includes('rg -n tide src')");
-    browser.until("document.getElementById('pulse').textContent === 'Live'");
-    open_gate(&desk);
-    browser.until("document.getElementById('log').innerText.includes('cargo test tide')");
-    browser.until("document.querySelector('#facts-part .verdicts')?.innerText.includes('not checked')");
-    browser.until("document.getElementById('message')?.textContent.includes('sorted by height')");
+    let console = Console::new();
+    let mut delegating_client = DelegatingClient::new(&console);
+    browser.open(&console.url("/"));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    let id = delegating_client.delegate(&console, "look at the tides, and wait", json!({}));
+    browser.wait_until("document.querySelector('#list-tasks .state')?.textContent === 'running'");
+    browser.open(&console.url(&format!("/tasks/{id}")));
+    browser.wait_until("document.getElementById('log').innerText.includes('rg -n tide src')");
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    open_gate(&console);
+    browser.wait_until("document.getElementById('log').innerText.includes('cargo test tide')");
+    browser.wait_until("document.querySelector('#facts-part .verdicts')?.innerText.includes('not checked')");
+    browser.wait_until("document.getElementById('message')?.textContent.includes('sorted by height')");
     let lines =
         browser.evaluate("[...document.querySelectorAll('#log li')].map((line) => Number(line.dataset.seq))");
     let lines: Vec<u64> = lines.as_array().unwrap().iter().filter_map(serde_json::Value::as_u64).collect();
     assert_eq!(lines, (1..=lines.len() as u64).collect::<Vec<_>>(), "every line once, in order");
-    browser.assert_calm();
+    browser.assert_no_page_errors();
 }

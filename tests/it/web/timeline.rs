@@ -1,9 +1,9 @@
-//! The pages over all toolsets: what happened, what is set, and one search for everything. All of it without script.
+//! The pages over all toolsets: the timeline, the settings, and one search for everything. All of it without script.
 
 use serde_json::json;
 
-use super::agent_fixtures::Asker;
-use super::console_client::Desk;
+use super::agent_fixtures::DelegatingClient;
+use super::console_client::Console;
 
 /// The lines of a timeline's page: the class of each, and its text.
 fn lines(page: &str) -> Vec<(String, String)> {
@@ -19,24 +19,24 @@ fn lines(page: &str) -> Vec<(String, String)> {
 
 #[test]
 fn the_timeline_of_all_toolsets_is_searched_and_paged() {
-    let desk = Desk::new();
-    let mut asker = Asker::new(&desk);
-    let done = asker.delegate(&desk, "Sort the <b>tides</b>: quick", json!({}));
-    asker.wait(&done);
+    let console = Console::new();
+    let mut delegating_client = DelegatingClient::new(&console);
+    let done = delegating_client.delegate(&console, "Sort the <b>tides</b>: quick", json!({}));
+    delegating_client.wait(&done);
     super::question_fixtures::ask(
-        &desk,
+        &console,
         1,
         "Which port?",
         "Say it.",
         &[super::question_fixtures::field("answer", "", super::question_fixtures::choice(&["1", "2"], 1))],
         "normal",
     );
-    let mut agent = desk.agent();
+    let mut agent = console.connect_agent();
     agent.initialize("2025-11-25");
     let expand = json!({"name": "expand_prompt", "arguments": {"command": "research", "input": "x"}});
     agent.call(1, "tools/call", expand);
 
-    let page = desk.get("/timeline").body.replace("&#x2f;", "/");
+    let page = console.get("/timeline").body.replace("&#x2f;", "/");
     let all = lines(&page);
     let kinds: Vec<&str> = all.iter().map(|(kind, _)| kind.as_str()).collect();
     assert_eq!(kinds, ["expanded", "connected", "asked", "succeeded", "delegated", "connected"], "{all:#?}");
@@ -44,10 +44,10 @@ fn the_timeline_of_all_toolsets_is_searched_and_paged() {
         page.contains(&format!("href=\"/tasks/{done}\"")) && page.contains("&lt;b&gt;tides&lt;/b&gt;"),
         "{page}"
     );
-    assert_eq!(lines(&desk.get("/").body).len(), 6, "the overview shows them too");
+    assert_eq!(lines(&console.get("/").body).len(), 6, "the overview shows them too");
 
     let found = |address: &str| -> Vec<String> {
-        lines(&desk.get(address).body).into_iter().map(|(kind, _)| kind).collect()
+        lines(&console.get(address).body).into_iter().map(|(kind, _)| kind).collect()
     };
     assert_eq!(found("/timeline?q=WHICH+port"), ["asked"]);
     assert_eq!(found("/timeline?q=reviewer"), ["succeeded", "delegated"]);
@@ -55,38 +55,38 @@ fn the_timeline_of_all_toolsets_is_searched_and_paged() {
     assert_eq!(found("/timeline?of=clients"), ["connected", "connected"]);
     assert_eq!(found("/timeline?of=prompts&q=research"), ["expanded"]);
     assert_eq!(found("/timeline?q=100%25"), Vec::<String>::new(), "a percent sign is a percent sign");
-    assert!(desk.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
-    let told = lines(&desk.get("/timeline?of=assistant").body);
-    assert!(told.len() == 1 && told[0].1.contains("saved a user ann"), "{told:?}");
-    assert_eq!(desk.get("/timeline?of=kitchen").status, 400);
-    assert_eq!(desk.get("/timeline?at=x").status, 400);
+    assert!(console.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());
+    let answer = lines(&console.get("/timeline?of=assistant").body);
+    assert!(answer.len() == 1 && answer[0].1.contains("saved a user ann"), "{answer:?}");
+    assert_eq!(console.get("/timeline?of=kitchen").status, 400);
+    assert_eq!(console.get("/timeline?at=x").status, 400);
 }
 
 #[test]
 fn the_pages_of_the_timeline_repeat_and_lose_no_line() {
-    let desk = Desk::new();
-    let mut agent = desk.agent();
+    let console = Console::new();
+    let mut agent = console.connect_agent();
     agent.initialize("2025-11-25");
     for number in 0..130 {
         let expand = json!({"name": "expand_prompt", "arguments": {"command": "research", "input": "x"}});
         agent.call(number, "tools/call", expand);
     }
-    let (mut address, mut seen) = ("/timeline".to_owned(), 0);
+    let (mut address, mut found) = ("/timeline".to_owned(), 0);
     loop {
-        let page = desk.get(&address);
+        let page = console.get(&address);
         assert_eq!(page.status, 200, "{address}");
-        seen += lines(&page.body).len();
+        found += lines(&page.body).len();
         let Some(next) = page.body.split("rel=\"next\" href=\"").nth(1) else { break };
         address = next.split('"').next().unwrap().replace("&amp;", "&").replace("&#x2f;", "/");
     }
-    assert_eq!(seen, 131);
+    assert_eq!(found, 131);
 }
 
 #[test]
 fn the_settings_page_shows_the_source_of_each_setting_and_no_secret() {
-    let desk = Desk::new();
-    desk.home.write("other/config.toml", "grace_seconds = 3\n[notifications]\nmail = \"smtp://ann:sesame@localhost\"\n[ntfy]\ntopic = \"a-hidden-topic\"\n[clients.codex]\ntoolsets = [\"prompts\"]\n");
-    let page = desk.get("/settings").body;
+    let console = Console::new();
+    console.home.write("other/config.toml", "grace_seconds = 3\n[notifications]\nmail = \"smtp://ann:sesame@localhost\"\n[ntfy]\ntopic = \"a-hidden-topic\"\n[clients.codex]\ntoolsets = [\"prompts\"]\n");
+    let page = console.get("/settings").body;
     let of = |page: &str, key: &str| {
         let row =
             page.split(&format!("<div id=\"{key}\">")).nth(1).unwrap_or_else(|| panic!("no {key}\n{page}"));
@@ -99,9 +99,9 @@ fn the_settings_page_shows_the_source_of_each_setting_and_no_secret() {
     );
     assert!(of(&page, "home").contains(">environment</span> <code>HOME"));
 
-    let home = desk.home.path().join("other");
+    let home = console.home.path().join("other");
     let arguments = ["serve", "--home", home.to_str().unwrap()];
-    let mut command = desk.home.adjutant([] as [&str; 0]);
+    let mut command = console.home.adjutant([] as [&str; 0]);
     command.args(arguments);
     let mut other = crate::support::serving::Serving::open_hub_after(command);
     let page = other.page("/settings");
@@ -118,12 +118,12 @@ fn the_settings_page_shows_the_source_of_each_setting_and_no_secret() {
 
 #[test]
 fn the_search_finds_every_kind_of_item_without_script() {
-    let desk = Desk::new();
-    let mut asker = Asker::new(&desk);
-    let done = asker.delegate(&desk, "Sort the tides: quick", json!({}));
-    asker.wait(&done);
+    let console = Console::new();
+    let mut delegating_client = DelegatingClient::new(&console);
+    let done = delegating_client.delegate(&console, "Sort the tides: quick", json!({}));
+    delegating_client.wait(&done);
     let found = |q: &str| {
-        let page = desk.get(&format!("/find?q={q}")).body.replace("&#x2f;", "/");
+        let page = console.get(&format!("/find?q={q}")).body.replace("&#x2f;", "/");
         let found = page.split("id=\"found\"").nth(1).unwrap();
         let links = found.split("</main>").next().unwrap().split("class=\"name\" href=\"").skip(1);
         links.map(|rest| rest.split('"').next().unwrap().to_owned()).collect::<Vec<_>>()

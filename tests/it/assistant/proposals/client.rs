@@ -1,21 +1,21 @@
-//! The client's own model: by a second call of the tool, or by sampling while the call waits.
+//! The client's own model: by a second call of the tool, or by sampling during the call.
 
 use serde_json::{Value, json};
 
-use super::{assistant, fell_back, home, planned, policys, proposal, run};
-use crate::assistant::{calendar, told, tool};
+use super::{assistant, fallback_reasons, home, planned, policy_plan, proposal, run};
+use crate::assistant::{calendar, result_json, tool};
 use crate::support::serving::Serving;
 use crate::support::{Home, Peer};
 
-const ASKS: &str = "[assistant]\nplanner = ['client']\n";
-const SAMPLES: &str = "[assistant]\nplanner = ['sampling']\n";
+const ASK_CLIENT: &str = "[assistant]\nplanner = ['client']\n";
+const SAMPLE_CLIENT: &str = "[assistant]\nplanner = ['sampling']\n";
 
-/// A client of this revision, with these capabilities.
+/// A client of this protocol version, with these capabilities.
 fn client(home: &Home, revision: &str, capabilities: Value) -> Peer {
-    shaking_hands(assistant(home), revision, capabilities)
+    with_handshake(assistant(home), revision, capabilities)
 }
 
-fn shaking_hands(mut peer: Peer, revision: &str, capabilities: Value) -> Peer {
+fn with_handshake(mut peer: Peer, revision: &str, capabilities: Value) -> Peer {
     let info = json!({"name": "test", "version": "1"});
     let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info});
     peer.call("init", "initialize", params);
@@ -30,19 +30,19 @@ fn arguments_of_plan(peer: &mut Peer) -> Value {
 }
 
 fn answer(peer: &mut Peer, proposals: Value) -> Value {
-    told(&tool(peer, "planNotifications", json!({"user_id": "ann", "proposals": proposals})))
+    result_json(&tool(peer, "planNotifications", json!({"user_id": "ann", "proposals": proposals})))
 }
 
 #[test]
 fn a_planning_call_returns_prompt_and_schema_and_a_second_call_the_plan() {
-    let home = home(ASKS);
+    let home = home(ASK_CLIENT);
     let mut peer = client(&home, "2025-11-25", json!({}));
     let declared = arguments_of_plan(&mut peer);
     assert_eq!(declared["proposals"]["items"]["properties"]["proposal"]["properties"]["plan"]["maxItems"], 3);
 
-    let first = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
-    // Until there is an answer, the person is told what the policy tells.
-    assert_eq!((planned(&first, "review"), planned(&first, "lunch")), (policys(), policys()));
+    let first = result_json(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    // Until there is an answer, the policy's plan applies.
+    assert_eq!((planned(&first, "review"), planned(&first, "lunch")), (policy_plan(), policy_plan()));
     let ask = &first["ask"];
     assert!(ask["how"].as_str().unwrap().contains("proposals") && ask["schema"]["type"] == "object", "{ask}");
     assert!(ask["instructions"].as_str().unwrap().starts_with("You are a scheduling policy agent"));
@@ -63,7 +63,7 @@ fn a_planning_call_returns_prompt_and_schema_and_a_second_call_the_plan() {
         ]),
     );
     assert_eq!(planned(&told_back, "review"), [(-90, "email".to_owned())]);
-    assert_eq!(planned(&told_back, "lunch"), policys());
+    assert_eq!(planned(&told_back, "lunch"), policy_plan());
     assert_eq!((&told_back["events_processed"], &told_back["superseded"]), (&json!(1), &json!(2)));
     let refused = told_back["refused"].as_array().unwrap();
     assert_eq!(refused[0]["faults"][0]["validator"], "additionalProperties", "{refused:?}");
@@ -72,31 +72,31 @@ fn a_planning_call_returns_prompt_and_schema_and_a_second_call_the_plan() {
     let one = &told_back["notifications"].as_array().unwrap()[0];
     assert_eq!(one["reasons"][0]["by"], "client");
 
-    // What is answered is not asked again; what is not is, and may be answered as text.
-    let again = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
-    let left = again["ask"]["questions"].as_array().unwrap();
+    // Answered events are not asked again; the others are, and may be answered as text.
+    let repeated = result_json(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    let left = repeated["ask"]["questions"].as_array().unwrap();
     assert_eq!((left.len(), &left[0]["question"]), (1, &lunch));
-    assert_eq!(planned(&again, "review"), [(-90, "email".to_owned())]);
+    assert_eq!(planned(&repeated, "review"), [(-90, "email".to_owned())]);
     let text = format!("Here:\n```json\n{}\n```", proposal(&[(10_000, "email", ""), (30, "call", "")]));
     let told_back = answer(&mut peer, json!([{"question": lunch, "proposal": text}]));
     // The first step lies in the past.
     assert_eq!(planned(&told_back, "lunch"), [(-30, "call".to_owned())], "{told_back}");
-    let again = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
-    assert_eq!(again.get("ask"), None, "{again}");
+    let repeated = result_json(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    assert_eq!(repeated.get("ask"), None, "{repeated}");
 
-    // A question is about the event as it was.
+    // A question is about the event as it was at that time.
     home.write("work.ics", calendar(&[("review", 28 * 60), ("lunch", 50 * 60)]));
     run(&home, &["events", "import", "ann", "work.ics"]);
     let late = answer(&mut peer, json!([{"question": review, "proposal": proposal(&[(5, "call", "")])}]));
     assert_eq!((&late["events_processed"], late["refused"].as_array().unwrap().len()), (&json!(0), 1));
-    assert_eq!(planned(&late, "review"), policys());
-    let again = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
-    assert_ne!(again["ask"]["questions"][0]["question"], review);
+    assert_eq!(planned(&late, "review"), policy_plan());
+    let repeated = result_json(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    assert_ne!(repeated["ask"]["questions"][0]["question"], review);
 }
 
 #[test]
 fn proposals_are_validated_and_accepted_only_from_a_client_that_was_asked() {
-    let home = home(ASKS);
+    let home = home(ASK_CLIENT);
     let mut peer = client(&home, "2025-06-18", json!({}));
     let question = json!({"question": "x", "proposal": proposal(&[])});
     for (proposals, path, validator) in [
@@ -111,7 +111,7 @@ fn proposals_are_validated_and_accepted_only_from_a_client_that_was_asked() {
         let data = &answer["error"]["data"];
         assert_eq!((&data["path"], &data["validator"]), (&path, &json!(validator)), "{answer}");
     }
-    // The contract has three arguments, and a client that was asked nothing has nothing to answer.
+    // The contract has three arguments, and a client that was not asked has nothing to answer.
     let contract = client(&home, "2024-11-05", json!({}));
     home.write(".adjutant/config.toml", "");
     let unasked = client(&home, "2025-06-18", json!({}));
@@ -122,14 +122,14 @@ fn proposals_are_validated_and_accepted_only_from_a_client_that_was_asked() {
         let answer = tool(&mut peer, "planNotifications", arguments);
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
         assert_eq!(answer["error"]["data"]["validator"], "additionalProperties");
-        let answer = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
-        assert_eq!((planned(&answer, "review"), answer.get("ask")), (policys(), None));
-        assert_eq!(fell_back(&answer).len(), 2 * steps, "{answer}");
+        let answer = result_json(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+        assert_eq!((planned(&answer, "review"), answer.get("ask")), (policy_plan(), None));
+        assert_eq!(fallback_reasons(&answer).len(), 2 * steps, "{answer}");
     }
 }
 
-/// Calls the tool and answers each `sampling/createMessage` on the way by `say`; returns the tool's answer.
-fn sampled(peer: &mut Peer, mut say: impl FnMut(&Value) -> Value) -> Value {
+/// Calls the tool and answers each `sampling/createMessage` meanwhile by `say`; returns the tool's answer.
+fn call_with_sampling(peer: &mut Peer, mut say: impl FnMut(&Value) -> Value) -> Value {
     let params = json!({"name": "planNotifications", "arguments": {"user_id": "ann"}});
     peer.send(&json!({"jsonrpc": "2.0", "id": "plan", "method": "tools/call", "params": params}));
     loop {
@@ -140,12 +140,12 @@ fn sampled(peer: &mut Peer, mut say: impl FnMut(&Value) -> Value) -> Value {
             reply["id"] = message["id"].clone();
             peer.send(&reply);
         } else if message["id"] == "plan" {
-            return told(&message);
+            return result_json(&message);
         }
     }
 }
 
-fn says(text: &str) -> Value {
+fn sampling_result(text: &str) -> Value {
     let content = json!({"type": "text", "text": text});
     json!({"result": {"role": "assistant", "content": content, "model": "the client's", "stopReason": "endTurn"}})
 }
@@ -153,11 +153,11 @@ fn says(text: &str) -> Value {
 #[test]
 fn a_client_with_sampling_is_asked_during_its_call() {
     for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
-        let home = home(SAMPLES);
+        let home = home(SAMPLE_CLIENT);
         let mut peer = client(&home, revision, json!({"sampling": {}}));
         let good = proposal(&[(75, "email", "")]).to_string();
         let mut asked = 0;
-        let answer = sampled(&mut peer, |params| {
+        let answer = call_with_sampling(&mut peer, |params| {
             asked += 1;
             assert!(
                 params["systemPrompt"].as_str().unwrap().starts_with("You are a scheduling policy agent")
@@ -165,11 +165,11 @@ fn a_client_with_sampling_is_asked_during_its_call() {
             let messages = params["messages"].as_array().unwrap();
             assert_eq!(messages[0]["role"], "user");
             if messages.len() == 1 {
-                return says("With pleasure!");
+                return sampling_result("With pleasure!");
             }
             assert_eq!(messages[1]["content"]["text"], "With pleasure!");
             assert_eq!((&messages[1]["role"], &messages[2]["role"]), (&json!("assistant"), &json!("user")));
-            says(&good)
+            sampling_result(&good)
         });
         assert_eq!((planned(&answer, "review"), asked), (vec![(-75, "email".to_owned())], 4), "{revision}");
         assert_eq!(answer["notifications"][0]["reasons"][0]["by"], "client");
@@ -178,28 +178,31 @@ fn a_client_with_sampling_is_asked_during_its_call() {
 
 #[test]
 fn a_client_of_the_hub_is_sampled_through_its_relay() {
-    let home = home(SAMPLES);
+    let home = home(SAMPLE_CLIENT);
     let _hub = Serving::socket_hub(&home);
     let relay = Peer::start(&mut home.adjutant(["connect", "assistant", "--no-start"]));
-    let mut peer = shaking_hands(relay, "2025-06-18", json!({"sampling": {}}));
+    let mut peer = with_handshake(relay, "2025-06-18", json!({"sampling": {}}));
     let good = proposal(&[(75, "email", "")]).to_string();
-    let answer = sampled(&mut peer, |_| says(&good));
-    assert_eq!((planned(&answer, "review"), fell_back(&answer)), (vec![(-75, "email".to_owned())], vec![]));
+    let answer = call_with_sampling(&mut peer, |_| sampling_result(&good));
+    assert_eq!(
+        (planned(&answer, "review"), fallback_reasons(&answer)),
+        (vec![(-75, "email".to_owned())], vec![])
+    );
 }
 
 #[test]
 fn the_policy_plans_when_the_client_cannot_sample_or_refuses() {
-    let home = home(SAMPLES);
+    let home = home(SAMPLE_CLIENT);
     let mut peer = client(&home, "2025-06-18", json!({"sampling": {}}));
     let refusal = json!({"error": {"code": -1, "message": "User rejected sampling request"}});
-    let answer = sampled(&mut peer, |_| refusal.clone());
-    assert_eq!(planned(&answer, "review"), policys());
-    assert_eq!(fell_back(&answer), ["client: the client refuses to sample"; 2]);
+    let answer = call_with_sampling(&mut peer, |_| refusal.clone());
+    assert_eq!(planned(&answer, "review"), policy_plan());
+    assert_eq!(fallback_reasons(&answer), ["client: the client refuses to sample"; 2]);
 
     let mut peer = client(&home, "2025-06-18", json!({}));
-    let answer = told(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
-    assert_eq!(fell_back(&answer), ["client: this client has not declared sampling"; 2]);
-    assert_eq!(planned(&answer, "review"), policys());
+    let answer = result_json(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
+    assert_eq!(fallback_reasons(&answer), ["client: this client has not declared sampling"; 2]);
+    assert_eq!(planned(&answer, "review"), policy_plan());
 }
 
 #[test]
@@ -209,6 +212,9 @@ fn the_next_planner_is_asked_when_the_first_one_fails() {
     );
     let mut peer = client(&home, "2025-06-18", json!({"sampling": {}}));
     let good = proposal(&[(75, "email", "")]).to_string();
-    let answer = sampled(&mut peer, |_| says(&good));
-    assert_eq!((planned(&answer, "review"), fell_back(&answer)), (vec![(-75, "email".to_owned())], vec![]));
+    let answer = call_with_sampling(&mut peer, |_| sampling_result(&good));
+    assert_eq!(
+        (planned(&answer, "review"), fallback_reasons(&answer)),
+        (vec![(-75, "email".to_owned())], vec![])
+    );
 }

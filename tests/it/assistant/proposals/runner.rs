@@ -1,16 +1,14 @@
-//! One of the coding-agent CLIs, here one of a test's own.
-
-use std::os::unix::fs::PermissionsExt as _;
+//! One of the coding-agent CLIs, here a fake one.
 
 use serde_json::{Value, json};
 
-use super::{assistant, fell_back, home, plan, planned, policys, proposal, run};
-use crate::assistant::{told, tool};
-use crate::support::processes::{runs_in, until_none};
-use crate::support::{Home, Peer};
+use super::{assistant, fallback_reasons, home, plan, planned, policy_plan, proposal, run};
+use crate::assistant::{result_json, tool};
+use crate::support::processes::{runs_of_home, wait_until_none};
+use crate::support::{Home, Peer, wait_for};
 
-/// A home whose one runner answers its questions by this shell text. Its prompts are kept one a file.
-fn home_with(text: &str) -> Home {
+/// A home whose only runner answers by this shell text. Each of its prompts is kept in a file.
+fn home_with_runner(text: &str) -> Home {
     let home = home("");
     let program = home.path().join("bin/oracle");
     let config = format!(
@@ -20,19 +18,18 @@ fn home_with(text: &str) -> Home {
         program.display()
     );
     home.write(".adjutant/config.toml", config);
-    let seen = home.path().join("seen");
-    std::fs::create_dir(&seen).unwrap();
+    let found = home.path().join("seen");
+    std::fs::create_dir(&found).unwrap();
     let text = format!(
         "#!/bin/sh\n[ \"$1\" = --version ] && exec echo 1.0\nprompt={}/$$\npwd >\"$prompt.folder\"\nls -A >>\"$prompt.folder\"\ncat >\"$prompt\"\n{text}\n",
-        seen.display()
+        found.display()
     );
-    home.write("bin/oracle", text);
-    std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    home.write_program("bin/oracle", text);
     home
 }
 
-/// What the runner was asked, and the folder it stood in with its content.
-fn seen(home: &Home) -> (Vec<String>, Vec<String>) {
+/// The prompts of the runner, and its working folder with its content.
+fn runner_prompts_and_folder(home: &Home) -> (Vec<String>, Vec<String>) {
     let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
     let all = std::fs::read_dir(home.path().join("seen")).unwrap().map(|entry| entry.unwrap().path());
     let (folders, prompts): (Vec<_>, Vec<_>) = all.partition(|path| path.extension().is_some());
@@ -41,12 +38,15 @@ fn seen(home: &Home) -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn a_runner_proposes_from_an_empty_folder() {
-    let home = home_with(&format!("echo '{}'", proposal(&[(45, "email", "Bring the numbers.")])));
+    let home = home_with_runner(&format!("echo '{}'", proposal(&[(45, "email", "Bring the numbers.")])));
     let mut peer = assistant(&home);
     let answer = plan(&mut peer);
-    assert_eq!((planned(&answer, "review"), fell_back(&answer)), (vec![(-45, "email".to_owned())], vec![]));
+    assert_eq!(
+        (planned(&answer, "review"), fallback_reasons(&answer)),
+        (vec![(-45, "email".to_owned())], vec![])
+    );
     assert_eq!(answer["notifications"][0]["reasons"][0]["by"], "runner");
-    let (prompts, folders) = seen(&home);
+    let (prompts, folders) = runner_prompts_and_folder(&home);
     assert_eq!(prompts.len(), 2, "one for each event");
     for prompt in &prompts {
         assert!(prompt.starts_with("You are a scheduling policy agent"), "{prompt}");
@@ -58,24 +58,24 @@ fn a_runner_proposes_from_an_empty_folder() {
     }
     let (status, stderr) = peer.finish();
     assert!(status.success(), "{stderr}");
-    until_none("runs", || runs_in(home.path()));
+    wait_until_none("runs", || runs_of_home(home.path()));
 }
 
 #[test]
 fn the_command_line_asks_planners_in_the_same_order() {
-    let home = home_with(&format!("echo '{}'", proposal(&[(45, "email", "")])));
+    let home = home_with_runner(&format!("echo '{}'", proposal(&[(45, "email", "")])));
     assert_eq!(
         run(&home, &["notifications", "plan", "ann"]),
         "2 planned, 0 as before, 0 withdrawn, for 2 events\n"
     );
-    assert_eq!(seen(&home).0.len(), 2);
-    until_none("runs", || runs_in(home.path()));
+    assert_eq!(runner_prompts_and_folder(&home).0.len(), 2);
+    wait_until_none("runs", || runs_of_home(home.path()));
     let listed: Value = serde_json::from_str(&run(&home, &["notifications", "list", "--json"])).unwrap();
     assert_eq!(planned(&listed, "review"), [(-45, "email".to_owned())]);
     // The hub's tasks stay the hub's.
     assert!(!home.path().join(".adjutant/spool").exists());
 
-    // For everybody, one after the other, and what nobody was asked about is said.
+    // For all users, one after the other; events that no planner was asked about are named.
     let config = std::fs::read_to_string(home.path().join(".adjutant/config.toml")).unwrap();
     home.write(".adjutant/config.toml", config.replace("['runner']", "['runner']\nmax_events_asked = 1"));
     run(
@@ -83,44 +83,44 @@ fn the_command_line_asks_planners_in_the_same_order() {
         &["users", "add", "Bob", "--id", "bob", "--email", "bob@example.org", "--quiet-hours", "none"],
     );
     run(&home, &["events", "import", "bob", "work.ics"]);
-    let told: Value =
+    let output: Value =
         serde_json::from_str(&run(&home, &["notifications", "plan", "--all", "--json"])).unwrap();
     assert_eq!(
-        (&told["events_processed"], &told["unasked"], &told["fell_back"]),
+        (&output["events_processed"], &output["unasked"], &output["fell_back"]),
         (&json!(4), &json!(1), &json!(0))
     );
-    assert_eq!(seen(&home).0.len(), 3);
+    assert_eq!(runner_prompts_and_folder(&home).0.len(), 3);
 
-    // Nobody stands behind a command who could be asked for a client, and that is said.
+    // A command has no client to ask, and says so.
     home.write(".adjutant/config.toml", "[assistant]\nplanner = ['client', 'sampling']\n");
-    let said = home.run(["notifications", "plan", "ann", "--force"], "");
+    let text = home.run(["notifications", "plan", "ann", "--force"], "");
     assert!(
-        said.status.success() && said.stderr.contains("cannot answer by a second call"),
+        text.status.success() && text.stderr.contains("cannot answer by a second call"),
         "{}",
-        said.stderr
+        text.stderr
     );
-    assert!(said.stderr.contains("has not declared sampling"), "{}", said.stderr);
+    assert!(text.stderr.contains("has not declared sampling"), "{}", text.stderr);
 }
 
 #[test]
 fn a_runner_that_answers_with_prose_is_corrected_once() {
-    let home = home_with("echo 'I would remind them the evening before.'");
+    let home = home_with_runner("echo 'I would remind them the evening before.'");
     let answer = plan(&mut assistant(&home));
-    assert_eq!(planned(&answer, "review"), policys());
-    for why in fell_back(&answer) {
+    assert_eq!(planned(&answer, "review"), policy_plan());
+    for why in fallback_reasons(&answer) {
         assert!(why.starts_with("runner: the answer of task ") && why.ends_with(" after a repair"), "{why}");
     }
-    assert_eq!((fell_back(&answer).len(), seen(&home).0.len()), (2, 4));
+    assert_eq!((fallback_reasons(&answer).len(), runner_prompts_and_folder(&home).0.len()), (2, 4));
 }
 
 #[test]
 fn the_policy_plans_when_a_runner_fails_or_hangs() {
-    let home = home_with("echo 'no such model' >&2; exit 3");
+    let home = home_with_runner("echo 'no such model' >&2; exit 3");
     let answer = plan(&mut assistant(&home));
-    assert_eq!(planned(&answer, "review"), policys());
-    assert!(fell_back(&answer)[0].contains("ended with "), "{answer}");
+    assert_eq!(planned(&answer, "review"), policy_plan());
+    assert!(fallback_reasons(&answer)[0].contains("ended with "), "{answer}");
 
-    let home = home_with("sleep 300");
+    let home = home_with_runner("sleep 300");
     let config = std::fs::read_to_string(home.path().join(".adjutant/config.toml")).unwrap();
     home.write(
         ".adjutant/config.toml",
@@ -128,21 +128,21 @@ fn the_policy_plans_when_a_runner_fails_or_hangs() {
     );
     let mut peer = assistant(&home);
     let answer = plan(&mut peer);
-    assert_eq!(planned(&answer, "review"), policys());
-    assert_eq!(fell_back(&answer).len(), 2, "{answer}");
-    until_none("runs", || runs_in(home.path()));
+    assert_eq!(planned(&answer, "review"), policy_plan());
+    assert_eq!(fallback_reasons(&answer).len(), 2, "{answer}");
+    wait_until_none("runs", || runs_of_home(home.path()));
 
-    // A call that is taken back takes its questions with it, and plans nothing.
-    let home = home_with("sleep 300");
+    // A cancelled call ends its requests and plans nothing.
+    let home = home_with_runner("sleep 300");
     let mut peer = assistant(&home);
     let params = json!({"name": "planNotifications", "arguments": {"user_id": "ann"}});
     peer.send(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}));
-    crate::assistant::eventually("the question", || (!seen(&home).0.is_empty()).then_some(()));
+    wait_for("the question", || (!runner_prompts_and_folder(&home).0.is_empty()).then_some(()));
     peer.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}));
     let answer = peer.receive();
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32005)), "{answer}");
-    until_none("runs", || runs_in(home.path()));
-    let listed = told(&tool(&mut peer, "listNotifications", json!({"user_id": "ann"})));
+    wait_until_none("runs", || runs_of_home(home.path()));
+    let listed = result_json(&tool(&mut peer, "listNotifications", json!({"user_id": "ann"})));
     assert_eq!(listed["count"], 0, "{listed}");
 }
 
@@ -153,7 +153,7 @@ fn a_planner_without_its_runner_names_the_missing_runner() {
     );
     let mut peer: Peer = assistant(&home);
     let answer: Value = plan(&mut peer);
-    assert_eq!(planned(&answer, "review"), policys());
-    let why = fell_back(&answer);
+    assert_eq!(planned(&answer, "review"), policy_plan());
+    let why = fallback_reasons(&answer);
     assert!(why[0].contains("no runner can be tried: gone is not installed"), "{why:?}");
 }

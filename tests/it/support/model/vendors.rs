@@ -1,4 +1,4 @@
-//! How Claude Code's and Gemini CLI's providers say a call and a last word.
+//! The call and the final text in the formats of Claude Code's and Gemini CLI's providers.
 
 use serde_json::{Value, json};
 
