@@ -2,8 +2,8 @@
 
 assistant.py ADJUTANT
 
-Standard library only. Every process has a home of its own and is ended here, by its own pid. The database is SQLite in a
-file, and every commit waits for the disk, as it does for a person.
+Standard library only. Every process has a separate home and is ended here, by its own pid. The database is SQLite in a
+file, and every commit waits for the disk, as it does for a user.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ DAY = 86_400_000
 
 
 class Home:
-    """A home of its own, and the program in it."""
+    """A separate home, and the program in it."""
 
     def __init__(self, adjutant, config=""):
         self.adjutant = adjutant
@@ -99,7 +99,7 @@ def questions(home):
         _, answer = call("listEvents", user_id="ann")
         listed = json.loads(json.loads(answer)["result"]["content"][0]["text"])
         events = [event["id"] for event in listed["events"]]
-        told = {"listed": listed["count"]}
+        figures = {"listed": listed["count"]}
         asked = {
             "user": lambda n: ("getUser", {"user_id": "ann"}),
             "event": lambda n: ("getEvent", {"event_id": events[n % len(events)]}),
@@ -113,8 +113,8 @@ def questions(home):
                 if b'"isError":false' not in answer:
                     raise Missed(answer[:200].decode())
                 times.append(took)
-            told |= {f"{name} ms": statistics.median(times), f"{name} p99 ms": p99(times)}
-        return told
+            figures |= {f"{name} ms": statistics.median(times), f"{name} p99 ms": p99(times)}
+        return figures
     finally:
         server.kill()
         server.wait()
@@ -127,9 +127,9 @@ def large(adjutant):
         home.run("users", "add", "Ann", "--id", "ann", "--email", "ann@example.org")
         first, step = now() - SPREAD / 2, SPREAD / EVENTS
         (home.path / "large.ics").write_text(calendar((n, first + n * step) for n in range(EVENTS)))
-        said, took, peak = home.run("events", "import", "ann", "large.ics")
-        if f"{EVENTS} new" not in said:
-            raise Missed(said)
+        output, took, peak = home.run("events", "import", "ann", "large.ics")
+        if f"{EVENTS} new" not in output:
+            raise Missed(output)
         return {"imported": EVENTS, "import s": took, "import peak MB": peak} | questions(home)
     finally:
         home.remove()
@@ -164,10 +164,10 @@ def crowd(adjutant):
         people(home, range(USERS // 10))
         *_, few = home.run("notifications", "plan", "--all")
         people(home, range(USERS // 10, USERS + USERS // 10))
-        said, took, peak = home.run("notifications", "plan", "--all", "--json")
-        planned = json.loads(said)["notifications_planned"]
+        output, took, peak = home.run("notifications", "plan", "--all", "--json")
+        planned = json.loads(output)["notifications_planned"]
         if planned < USERS * EVENTS_OF_ONE:
-            raise Missed(said)
+            raise Missed(output)
         return {"users": USERS, "planned": planned, "plan s": took, "plan few peak MB": few, "plan peak MB": peak}
     finally:
         home.remove()
@@ -218,7 +218,7 @@ def mails(adjutant):
     try:
         home.run("users", "add", "Ann", "--id", "ann", "--email", "ann@example.org", "--quiet-hours", "none", "--weekend", "both")
         due = now() + datetime.timedelta(seconds=15)
-        # Within the hour they are told a quarter of an hour before their start.
+        # Within the last hour the policy notifies a quarter of an hour before the start.
         start = due + datetime.timedelta(minutes=15)
         (home.path / "due.ics").write_text(calendar((number, start) for number in range(DUE)))
         home.run("events", "import", "ann", "due.ics")
@@ -240,13 +240,13 @@ def mails(adjutant):
 
 
 def main():
-    told = {}
+    figures = {}
     try:
         for measure in (large, crowd, mails):
-            told |= measure(sys.argv[1])
+            figures |= measure(sys.argv[1])
     except (Missed, OSError, KeyError, ValueError, TypeError, sqlite3.Error) as why:
-        told["failed"] = f"{type(why).__name__}: {why}"
-    print(json.dumps(told))
+        figures["failed"] = f"{type(why).__name__}: {why}"
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -63,27 +63,27 @@ def touched(folder, *command):
 
 
 def measure(base):
-    said = {}
+    figures = {}
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
         if base:
             clone(scratch / "base", base)
-            said["base"] = timed(scratch / "base", "build", "--release", "--locked", "--timings")
+            figures["base"] = timed(scratch / "base", "build", "--release", "--locked", "--timings")
             file = scratch / "base/src/lib.rs"
             file.write_text(file.read_text() + "// Another line.\n")
-            said["base_touched"] = timed(scratch / "base", "build", "--release", "--locked")
+            figures["base_touched"] = timed(scratch / "base", "build", "--release", "--locked")
         folder = scratch / "new"
         clone(folder, "HEAD")
-        said["clean"] = timed(folder, "build", "--release", "--locked", "--timings")
+        figures["clean"] = timed(folder, "build", "--release", "--locked", "--timings")
         seconds = units(folder)
         total = sum(seconds.values())
         costly = sorted(((s / total, name) for name, s in seconds.items()), reverse=True)
-        said["costly"] = {name: round(share, 3) for share, name in costly if share > SHARE}
-        said["crates"] = len(seconds)
-        said["release"] = touched(folder, "build", "--release", "--locked")
-        said["check"] = touched(folder, "check", "--locked", "-p", f"adjutant-{DOMAIN}")
-        said["test"] = touched(folder, "nextest", "run", "--locked", "-p", f"adjutant-{DOMAIN}")
-    return said
+        figures["costly"] = {name: round(share, 3) for share, name in costly if share > SHARE}
+        figures["crates"] = len(seconds)
+        figures["release"] = touched(folder, "build", "--release", "--locked")
+        figures["check"] = touched(folder, "check", "--locked", "-p", f"adjutant-{DOMAIN}")
+        figures["test"] = touched(folder, "nextest", "run", "--locked", "-p", f"adjutant-{DOMAIN}")
+    return figures
 
 
 if __name__ == "__main__":

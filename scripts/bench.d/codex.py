@@ -2,7 +2,7 @@
 
 codex.py ADJUTANT
 
-A script in the place of Codex says what it is told to. Standard library only; the hub has a home of its own, listens on
+A script in the place of Codex prints the requested lines. Standard library only; the hub has a separate home, listens on
 loopback, and is ended here, by its own pid.
 """
 
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from questions import Hub, tell
+from questions import Hub, print_figures
 from probe import Missed, memory
 
 ITEMS = 100_000
@@ -26,10 +26,10 @@ if sys.argv[1:] == ["--version"]:
     print("codex-cli 0.169.0")
     sys.exit()
 THREAD, TURN = "01a1fb15-a37b-75c1-bd0c-33d573a944b7", "01a1fb15-a398-7463-9d05-4b0f1a6b8d3e"
-def say(message):
+def send(message):
     sys.stdout.write(json.dumps(message, separators=(",", ":")) + "\n")
-def told(method, **params):
-    say({"method": method, "params": {"threadId": THREAD, "turnId": TURN, **params}})
+def notify(method, **params):
+    send({"method": method, "params": {"threadId": THREAD, "turnId": TURN, **params}})
 def item(number):
     if number % 10:
         return {"type": "agentMessage", "id": f"m{number}", "text": f"The {number}. thing that I have to say. " * 4}
@@ -39,23 +39,23 @@ for line in sys.stdin:
     asked = json.loads(line)
     method = asked.get("method")
     if method == "initialize":
-        say({"id": asked["id"], "result": {"userAgent": "fake/0.169.0 (x)"}})
+        send({"id": asked["id"], "result": {"userAgent": "fake/0.169.0 (x)"}})
     elif method == "thread/start":
-        say({"id": asked["id"], "result": {"thread": {"id": THREAD, "cwd": "/"}, "model": "m"}})
+        send({"id": asked["id"], "result": {"thread": {"id": THREAD, "cwd": "/"}, "model": "m"}})
     elif method == "turn/start":
         what, count = asked["params"]["input"][0]["text"].split()
-        say({"id": asked["id"], "result": {"turn": {"id": TURN}}})
-        told("turn/started", turn={"id": TURN})
+        send({"id": asked["id"], "result": {"turn": {"id": TURN}}})
+        notify("turn/started", turn={"id": TURN})
         for number in range(int(count)):
             if what == "ticks":
                 sys.stdout.flush()
                 time.sleep(0.02)
-                told("tick", ns=time.monotonic_ns())
+                notify("tick", ns=time.monotonic_ns())
             else:
-                told("item/completed", item=item(number))
-        told("rests")
+                notify("item/completed", item=item(number))
+        notify("rests")
         if what == "ticks":
-            told("turn/completed", turn={"id": TURN, "status": "completed"})
+            notify("turn/completed", turn={"id": TURN, "status": "completed"})
     sys.stdout.flush()
 '''
 
@@ -111,18 +111,18 @@ def large_thread(hub):
             raise Missed("the page has no way to what is older")
         last = [hub.get(thread)[1] for _ in range(PAGES)]
         middle = [hub.get(f"{thread}?before={int(older[1]) - ITEMS // 2}")[1] for _ in range(PAGES)]
-        told = {
+        figures = {
             "items": ITEMS, "idle MB": idle, "thread MB": memory(hub.process.pid), "peak MB": memory(hub.process.pid, "VmHWM"),
             "items s": took, "page ms": statistics.median(last), "page max ms": max(last),
             "middle page ms": statistics.median(middle), "middle page max ms": max(middle),
             "page under load ms": statistics.median(meanwhile or [0]), "page under load max ms": max(meanwhile or [0]),
         }
         console.kill()
-    return told
+    return figures
 
 
 def main():
-    tell((first_line, large_thread), lambda: Hub(sys.argv[1], configure))
+    print_figures((first_line, large_thread), lambda: Hub(sys.argv[1], configure))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 combined.py ADJUTANT
 
-Standard library only. Every hub has a home of its own and is ended here, by its own pid.
+Standard library only. Every hub has a separate home and is ended here, by its own pid.
 """
 
 import json

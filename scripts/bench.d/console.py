@@ -2,10 +2,10 @@
 
 console.py ADJUTANT
 
-Standard library and Chromium, driven by its DevTools protocol over a pipe. Every page is opened in a browser context of
-its own, so that nothing of the console is in a cache; hub and browser are ended here, by their own pids. A page of one word
+Standard library and Chromium, driven by its DevTools protocol over a pipe. Every page is opened in a new browser
+context, so that nothing of the console is in a cache; hub and browser are ended here, by their own pids. A page of one word
 takes turns with it: what that takes is the browser's own time on this machine at this minute. A round waits until the
-machine is as quiet as QUIET says (percent, 15 unless said), a few seconds at most; the share that was busy is told.
+machine is as quiet as QUIET (percent, default 15), a few seconds at most; the busy share is printed.
 """
 
 import json
@@ -30,12 +30,12 @@ FLAGS = (
     "--disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars --remote-debugging-pipe"
 ).split()
 # The paints of the page, once both are there.
-PAINTS = """new Promise(told => {
+PAINTS = """new Promise(done => {
   const seen = () => {
     const of = Object.fromEntries(performance.getEntriesByType("paint").map(one => [one.name, one.startTime]));
     if (of["first-contentful-paint"] === undefined) return false;
     const page = performance.getEntriesByType("navigation")[0];
-    told({paint: of["first-paint"], content: of["first-contentful-paint"], answer: page.responseEnd, loaded: page.loadEventEnd});
+    done({paint: of["first-paint"], content: of["first-contentful-paint"], answer: page.responseEnd, loaded: page.loadEventEnd});
     return true;
   };
   if (!seen()) new PerformanceObserver(() => seen()).observe({type: "paint", buffered: true});
@@ -48,7 +48,7 @@ class Browser:
         if not program:
             raise Missed("there is no Chromium on the PATH")
         self.profile = tempfile.mkdtemp()
-        # Chromium speaks on descriptors 3 and 4; a shell makes them of the two that a child has anyway.
+        # Chromium uses descriptors 3 and 4; a shell makes them of the two that a child has anyway.
         self.process = subprocess.Popen(
             ["sh", "-c", 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null', program, *FLAGS,
              f"--user-data-dir={self.profile}", "about:blank"],
@@ -57,7 +57,7 @@ class Browser:
         )
         self.last = 0
 
-    def hear(self):
+    def receive(self):
         bytes = bytearray()
         while (byte := self.process.stdout.read(1)) != b"\0":
             if not byte:
@@ -70,11 +70,11 @@ class Browser:
         message = {"id": self.last, "method": method, "params": params} | ({"sessionId": session} if session else {})
         self.process.stdin.write(json.dumps(message).encode() + b"\0")
         self.process.stdin.flush()
-        while (heard := self.hear()).get("id") != self.last:
+        while (answer := self.receive()).get("id") != self.last:
             pass
-        if "error" in heard:
-            raise Missed(json.dumps(heard["error"]))
-        return heard["result"]
+        if "error" in answer:
+            raise Missed(json.dumps(answer["error"]))
+        return answer["result"]
 
     def paints(self, url):
         """When the page at `url` was first painted, in milliseconds since somebody went there."""
@@ -83,11 +83,11 @@ class Browser:
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         self.call("Page.enable", session)
         self.call("Page.navigate", session, url=url)
-        while self.hear().get("method") != "Page.loadEventFired":
+        while self.receive().get("method") != "Page.loadEventFired":
             pass
-        said = self.call("Runtime.evaluate", session, expression=PAINTS, awaitPromise=True, returnByValue=True)
+        answer = self.call("Runtime.evaluate", session, expression=PAINTS, awaitPromise=True, returnByValue=True)
         self.call("Target.disposeBrowserContext", browserContextId=context)
-        return said["result"]["value"]
+        return answer["result"]["value"]
 
     def remove(self):
         self.process.kill()
@@ -135,7 +135,7 @@ def quiet(within=5.0):
 
 
 def fill(hub):
-    """What a desk has after a day: prompts, questions that wait, and a timeline of their coming."""
+    """Fills the hub as after a day: prompts, pending questions, and their timeline."""
     prompts = hub.home / ".adjutant/prompts"
     prompts.mkdir(parents=True, exist_ok=True)
     for number in range(PROMPTS):

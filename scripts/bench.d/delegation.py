@@ -2,7 +2,7 @@
 
 delegation.py ADJUTANT PACKAGES    PACKAGES is the folder with the node_modules of scripts/test
 
-Standard library only. Everything happens in a home of its own and on loopback; every process started here is ended here,
+Standard library only. Everything happens in a separate home and on loopback; every process started here is ended here,
 by its own pid.
 """
 
@@ -19,7 +19,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from probe import PATIENCE, Missed, Peer, call, memory, milliseconds
+from probe import TIMEOUT, Missed, Peer, call, memory, milliseconds
 
 AT_ONCE = 200
 FLOOD = 300_000_000
@@ -30,8 +30,8 @@ RUNNERS = {
 }
 
 
-class Desk:
-    """A hub in a home of its own, with one agent for each runner."""
+class Home:
+    """A hub in a separate home, with one agent for each runner."""
 
     def __init__(self, adjutant):
         self.adjutant = adjutant
@@ -87,11 +87,11 @@ class Desk:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def wait_for(what, holds, patience=PATIENCE):
-    end = time.monotonic() + patience
+def wait_for(what, holds, timeout=TIMEOUT):
+    end = time.monotonic() + timeout
     while not holds():
         if time.monotonic() > end:
-            raise Missed(f"{what}: not within {patience} s")
+            raise Missed(f"{what}: not within {timeout} s")
         time.sleep(0.002)
 
 
@@ -122,16 +122,16 @@ def result(peer, id, tool, **arguments):
 
 
 def finished(peer, task):
-    """Delegates, and waits however long it takes."""
-    told = result(peer, 1, "delegate_task", **task)
-    while told.get("status") in ("queued", "running"):
-        told = result(peer, 1, "task_wait", task_id=told["task_id"], seconds=600)
-    if told.get("status") != "succeeded":
-        raise Missed(f"a task did not succeed: {json.dumps(told)[:300]}")
-    return told
+    """Delegates, and waits for the end."""
+    task_result = result(peer, 1, "delegate_task", **task)
+    while task_result.get("status") in ("queued", "running"):
+        task_result = result(peer, 1, "task_wait", task_id=task_result["task_id"], seconds=600)
+    if task_result.get("status") != "succeeded":
+        raise Missed(f"a task did not succeed: {json.dumps(task_result)[:300]}")
+    return task_result
 
 
-def overhead(desk, peer):
+def overhead(home, peer):
     """A delegation against the bare command, in turns: no supervisor, no queue, no disk."""
     null = os.open(os.devnull, os.O_RDWR)
     actions = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
@@ -139,10 +139,10 @@ def overhead(desk, peer):
     bare, whole = [], []
     for _ in range(220):
         since = time.perf_counter()
-        os.waitpid(os.posix_spawn(argv[0], argv, desk.environment, file_actions=actions), 0)
+        os.waitpid(os.posix_spawn(argv[0], argv, home.environment, file_actions=actions), 0)
         bare.append(milliseconds(since))
         since = time.perf_counter()
-        finished(peer, desk.task("quick"))
+        finished(peer, home.task("quick"))
         whole.append(milliseconds(since))
     os.close(null)
     added = [a - b for a, b in zip(whole[20:], bare[20:])]
@@ -152,26 +152,26 @@ def overhead(desk, peer):
     }
 
 
-def crowd(desk, peer):
-    """The hub's memory with many tasks under way while one floods, and how soon all are gone when it is killed."""
-    before = memory(desk.hub.pid)
+def crowd(home, peer):
+    """The hub's memory with many tasks under way while one floods, and how soon all have ended after it is killed."""
+    before = memory(home.hub.pid)
     for id in range(4):
-        many = {"tasks": [desk.task("sleeper")] * (AT_ONCE // 4), "background": True}
+        many = {"tasks": [home.task("sleeper")] * (AT_ONCE // 4), "background": True}
         result(peer, id, "delegate_many", **many)
     running = lambda: result(peer, 9, "task_list", state="running", limit=1)["total"] == AT_ONCE
     wait_for("all tasks under way", running, 120)
-    crowded = memory(desk.hub.pid)
+    crowded = memory(home.hub.pid)
     since = time.perf_counter()
-    told = finished(peer, desk.task("flood"))
+    flooded = finished(peer, home.task("flood"))
     took = milliseconds(since)
-    if not told["message"].endswith("end"):
+    if not flooded["message"].endswith("end"):
         raise Missed("the end of the flood is not in the answer")
-    peak = memory(desk.hub.pid, "VmHWM")
+    peak = memory(home.hub.pid, "VmHWM")
     if not running():
         raise Missed("tasks ended while the flood was on")
     since = time.perf_counter()
-    desk.hub.send_signal(signal.SIGKILL)
-    wait_for("the end of all runs", lambda: not of_home(desk.path))
+    home.hub.send_signal(signal.SIGKILL)
+    wait_for("the end of all runs", lambda: not of_home(home.path))
     killed = milliseconds(since)
     return {
         "idle MB": before, "crowded MB": crowded, "peak MB": peak, "at once": AT_ONCE,
@@ -180,7 +180,7 @@ def crowd(desk, peer):
 
 
 class Script(BaseHTTPRequestHandler):
-    """A model that has the client's own shell run `server.command`."""
+    """A model that makes the client's shell run `server.command`."""
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -214,29 +214,29 @@ class Script(BaseHTTPRequestHandler):
         pass
 
 
-def cancels(desk, peer, packages, rounds=8):
+def cancels(home, peer, packages, rounds=8):
     """Cancel to "no process left", while the real runner's shell has two commands under way."""
     modules = Path(packages, "node_modules")
     node = next(modules.glob("node-linux-*/bin/node"), "node")
     model = ThreadingHTTPServer(("127.0.0.1", 0), Script)
     threading.Thread(target=model.serve_forever, daemon=True).start()
     base = f"http://127.0.0.1:{model.server_port}/v1"
-    (desk.path / ".codex").mkdir()
-    (desk.path / ".codex/config.toml").write_text(
+    (home.path / ".codex").mkdir()
+    (home.path / ".codex/config.toml").write_text(
         f'model = "stub"\nmodel_provider = "stub"\ncheck_for_update_on_startup = false\n[analytics]\nenabled = false\n'
         f'[features]\napps = false\nplugins = false\nremote_models = false\n[model_providers.stub]\nname = "stub"\n'
         f'base_url = "{base}"\nwire_api = "responses"\nrequest_max_retries = 0\nstream_max_retries = 0\n')
-    desk.program("codex", f'#!/bin/sh\nexec {node} {modules}/@openai/codex/bin/codex.js "$@"\n')
-    desk.program("copilot", f'#!/bin/sh\nexport COPILOT_OFFLINE=true COPILOT_PROVIDER_BASE_URL={base} COPILOT_MODEL=stub\n'
+    home.program("codex", f'#!/bin/sh\nexec {node} {modules}/@openai/codex/bin/codex.js "$@"\n')
+    home.program("copilot", f'#!/bin/sh\nexport COPILOT_OFFLINE=true COPILOT_PROVIDER_BASE_URL={base} COPILOT_MODEL=stub\n'
                             f'exec {node} {modules}/@github/copilot/npm-loader.js "$@"\n')
-    told = {}
+    figures = {}
     for runner in ("codex", "copilot"):
         took, left = [], 0
         for round in range(rounds):
             word = f"5{round}0.{os.getpid()}"
             model.command = f"sleep {word} & sleep {word}"
             sleeps = lambda: processes(lambda text: b"sleep\0" + word.encode() in text)
-            id = result(peer, 1, "delegate_task", **desk.task(runner), background=True)["task_id"]
+            id = result(peer, 1, "delegate_task", **home.task(runner), background=True)["task_id"]
             wait_for("the agent's commands", lambda: len(sleeps()) >= 2, 60)
             since = time.perf_counter()
             ended = result(peer, 2, "task_cancel", task_id=id)
@@ -246,25 +246,25 @@ def cancels(desk, peer, packages, rounds=8):
             left += len(survivors) + ended["run_report"]["processes_left"]
             wait_for("the end of the run", lambda: not sleeps())
             took.append(milliseconds(since))
-        told |= {f"{runner} cancel ms": statistics.median(took), f"{runner} cancel max ms": max(took),
+        figures |= {f"{runner} cancel ms": statistics.median(took), f"{runner} cancel max ms": max(took),
                  f"{runner} left": left, "rounds": rounds}
     model.shutdown()
-    return told
+    return figures
 
 
 def main():
     adjutant, packages = sys.argv[1:]
-    told = {}
+    figures = {}
     try:
-        for measure in (overhead, lambda desk, peer: cancels(desk, peer, packages), crowd):
-            desk = Desk(adjutant)
+        for measure in (overhead, lambda home, peer: cancels(home, peer, packages), crowd):
+            home = Home(adjutant)
             try:
-                told |= measure(desk, desk.serve())
+                figures |= measure(home, home.serve())
             finally:
-                desk.remove()
+                home.remove()
     except (Missed, OSError, KeyError, ValueError, StopIteration) as why:
-        told["failed"] = f"{type(why).__name__}: {why}"
-    print(json.dumps(told))
+        figures["failed"] = f"{type(why).__name__}: {why}"
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import threading
 import time
 from pathlib import Path
 
-PATIENCE = 30.0  # seconds to wait for any single answer
+TIMEOUT = 30.0  # seconds to wait for any single answer
 
 
 class Missed(Exception):
@@ -122,7 +122,7 @@ def changed(adjutant, prompts):
         def until(shown):
             since = time.perf_counter()
             while not shown(listing()):
-                if time.perf_counter() - since > PATIENCE:
+                if time.perf_counter() - since > TIMEOUT:
                     raise Missed("a changed file never showed")
             return milliseconds(since)
 
@@ -204,7 +204,7 @@ def pipelined(adjutant, prompts, count):
 
 
 class Home:
-    """An $ADJUTANT_HOME of its own, and the hub that `connect` starts in it."""
+    """A separate $ADJUTANT_HOME, and the hub that `connect` starts in it."""
 
     def __init__(self, adjutant, prompts):
         self.path = Path(tempfile.mkdtemp())
@@ -220,7 +220,7 @@ class Home:
     def direct(self):
         """A connection to the hub's socket without the relay."""
         end = socket.socket(socket.AF_UNIX)
-        end.settimeout(PATIENCE)
+        end.settimeout(TIMEOUT)
         end.connect(str(self.path / "hub.sock"))
         pid = struct.unpack("3i", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
         return Peer(end.makefile("wb"), end.makefile("rb"), pid)

@@ -1,8 +1,8 @@
-"""The figures of questions to the person. Prints one JSON object; scripts/bench calls it.
+"""The figures of questions to the user. Prints one JSON object; scripts/bench calls it.
 
 questions.py ADJUTANT
 
-Standard library only. Every hub has a home of its own and listens on loopback; it is ended here, by its own pid.
+Standard library only. Every hub has a separate home and listens on loopback; it is ended here, by its own pid.
 """
 
 import json
@@ -17,17 +17,17 @@ import tempfile
 import time
 from pathlib import Path
 
-from probe import PATIENCE, Missed, memory, milliseconds
+from probe import TIMEOUT, Missed, memory, milliseconds
 
 PENDING = 10_000
-# As many of one client as the desk takes without being told otherwise.
+# The default limit of pending questions of one client.
 OF_ONE_CLIENT = 50
 STREAMS = 1_000
 ROUNDS = 30
 
 
 class Hub:
-    """A hub that asks nobody for a token, and whose answers leave at once. `more` adds to its configuration."""
+    """A hub without authentication, whose answers leave at once. `more` adds to its configuration."""
 
     def __init__(self, adjutant, more=lambda home: ""):
         self.home = Path(tempfile.mkdtemp())
@@ -43,11 +43,11 @@ class Hub:
             if found := re.search(r"http://(127\.0\.0\.1):(\d+)/mcp", line):
                 self.address = (found[1], int(found[2]))
                 return
-        raise Missed("the hub did not say its address")
+        raise Missed("the hub did not print its address")
 
     def connect(self, head, body=b""):
         """A connection with this request sent on it."""
-        link = socket.create_connection(self.address, PATIENCE)
+        link = socket.create_connection(self.address, TIMEOUT)
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         link.sendall(self.head(head, body) + body)
         return link
@@ -87,22 +87,22 @@ def until(lines, wanted):
     raise Missed(f"the stream ended before {wanted}")
 
 
-class Person:
-    """A person at the socket's own door."""
+class User:
+    """A user's connection to the control API."""
 
     def __init__(self, hub):
         self.link = socket.socket(socket.AF_UNIX)
-        self.link.settimeout(PATIENCE)
+        self.link.settimeout(TIMEOUT)
         self.link.connect(str(hub.home / ".adjutant/hub.sock"))
         self.lines = self.link.makefile("rb")
         version = subprocess.run([hub.process.args[0], "--version"], capture_output=True, text=True).stdout.split()[-1]
-        self.say({"adjutant": version, "hello": 1, "user": True})
-        self.hear()
+        self.send({"adjutant": version, "hello": 1, "user": True})
+        self.receive()
 
-    def say(self, act):
+    def send(self, act):
         self.link.sendall(json.dumps(act).encode() + b"\n")
 
-    def hear(self):
+    def receive(self):
         answer = json.loads(self.lines.readline())
         if answer.get("error") or "rejected" in answer:
             raise Missed(json.dumps(answer))
@@ -110,17 +110,17 @@ class Person:
 
     def choose(self, ticket, value):
         answer = [["answer", {"choices": [value]}]]
-        self.say({"questions": {"answer": {"ticket": ticket, "answer": answer, "note": None, "passphrase": None}}})
+        self.send({"questions": {"answer": {"ticket": ticket, "answer": answer, "note": None, "passphrase": None}}})
 
 
 def speed(hub):
-    """A question on its way to an open console, and an answer on its way to who asked and waits."""
+    """The time of a question to an open console, and of an answer to its waiting caller."""
     console = hub.connect("GET /events\naccept: text/event-stream\n").makefile("rb")
     until(console, b"hello")
-    person = Person(hub)
+    user = User(hub)
     visible, answered, page_answered = [], [], []
     for number in range(ROUNDS):
-        # A few messages are told at once, and what is one too many after 200 ms: this is a question a second.
+        # The console sends a few messages at once and the rest after 200 ms: this is a question a second.
         time.sleep(1)
         body = question(number)
         since = time.perf_counter()
@@ -134,15 +134,15 @@ def speed(hub):
         ticket = re.search(r"/questions/(q\w{20})", page.replace("&#x2f;", "/"))[1]
         answer = asker.makefile("rb")
         since = time.perf_counter()
-        person.choose(ticket, "yes")
+        user.choose(ticket, "yes")
         head = answer.readline()
         answered.append(milliseconds(since))
         if b" 200 " not in head:
             raise Missed(head.decode())
         length = int(re.search(rb"content-length: (\d+)", b"".join(iter(answer.readline, b"\r\n")))[1])
         if json.loads(answer.read(length))["result"] != {"selectedValue": "yes"}:
-            raise Missed("another answer than was given")
-        person.hear()
+            raise Missed("the answer differs from the given one")
+        user.receive()
         asker.close()
     return {
         "visible ms": statistics.median(visible), "visible max ms": max(visible),
@@ -154,7 +154,7 @@ def crowd(hub):
     """The hub's memory with very many questions pending, and its pages then."""
     idle = memory(hub.process.pid)
     since = time.perf_counter()
-    links = [socket.create_connection(hub.address, PATIENCE) for _ in range(32)]
+    links = [socket.create_connection(hub.address, TIMEOUT) for _ in range(32)]
     files = [link.makefile("rb") for link in links]
     for first in range(0, PENDING, len(links)):
         numbers = range(first, min(first + len(links), PENDING))
@@ -185,7 +185,7 @@ def crowd(hub):
 
 
 def streams(hub):
-    """The hub's memory with very many open event streams, and how soon the last of them hears of a question."""
+    """The hub's memory with very many open event streams, and how soon the last of them gets a question."""
     idle = memory(hub.process.pid)
     opened, files = [], []
     for _ in range(STREAMS):
@@ -197,32 +197,32 @@ def streams(hub):
     asker = hub.connect("POST /mcp?client=bench", question(0))
     for stream in files:
         until(stream, b"questions")
-    told = milliseconds(since)
+    notified = milliseconds(since)
     peak = memory(hub.process.pid, "VmHWM")
     for link in (asker, *opened):
         link.close()
-    return {"streams": STREAMS, "without MB": idle, "streams MB": open_memory, "streams peak MB": peak, "all told ms": told}
+    return {"streams": STREAMS, "without MB": idle, "streams MB": open_memory, "streams peak MB": peak, "all notified ms": notified}
 
 
-def tell(measures, start):
-    """Prints the figures of all measures, each with a hub of its own; what was missed is told with those before it."""
-    told = {}
+def print_figures(measures, start):
+    """Prints the figures of all measures, each with a separate hub; a missed one is printed with those before it."""
+    figures = {}
     try:
         for measure in measures:
             hub = start()
             try:
-                told |= measure(hub)
+                figures |= measure(hub)
             finally:
                 hub.remove()
     except (Missed, OSError, KeyError, ValueError, TypeError) as why:
-        told["failed"] = f"{type(why).__name__}: {why}"
-    print(json.dumps(told))
+        figures["failed"] = f"{type(why).__name__}: {why}"
+    print(json.dumps(figures))
 
 
 def main():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
-    tell((speed, crowd, streams), lambda: Hub(sys.argv[1]))
+    print_figures((speed, crowd, streams), lambda: Hub(sys.argv[1]))
 
 
 if __name__ == "__main__":
