@@ -97,7 +97,7 @@ impl Assistant {
         after: Option<&Event>,
         limit: u32,
     ) -> Result<Vec<(Event, String)>, Error> {
-        let found = events::sources(&self.store, user.as_str(), &behind(after), limit).await?;
+        let found = events::sources(&self.store, user.as_str(), &page_key(after), limit).await?;
         found.into_iter().map(|(row, source)| Ok((rows::event(row)?, source))).collect()
     }
 
@@ -231,7 +231,7 @@ impl Assistant {
     /// Adds occurrences of a series, as the horizon moves on.
     pub(crate) async fn add_occurrences(&self, event: &Event, more: &[Occurrence]) -> Result<(), Error> {
         let rows = more.iter().map(|one| occurrence_row(one, &event.id, &event.user)).collect();
-        Ok(events::keep(&self.store, rows).await?)
+        Ok(events::add_occurrences(&self.store, rows).await?)
     }
 
     /// Returns one time that an event happens.
@@ -255,7 +255,7 @@ impl Assistant {
 }
 
 /// Returns the key after which the next page of events begins.
-fn behind(event: Option<&Event>) -> (i64, String) {
+fn page_key(event: Option<&Event>) -> (i64, String) {
     event.map_or((i64::MIN, String::new()), |event| (millis(event.starts_at), event.id.as_str().to_owned()))
 }
 

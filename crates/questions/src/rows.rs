@@ -73,7 +73,7 @@ pub(super) fn question(row: questions::Question) -> Result<Question, Error> {
         seen_ms: row.seen_ms,
         snoozed_until: row.snoozed_until,
         deliveries: u32::try_from(row.deliveries).unwrap_or(u32::MAX),
-        presence: match (row.present, row.heard) {
+        presence: match (row.present, row.listening) {
             (0, _) => AskerPresence::Disconnected,
             (_, 0) => AskerPresence::Silent,
             _ => AskerPresence::Connected,

@@ -95,9 +95,9 @@ async fn try_file(options: &AnyConnectOptions) -> Result<(), Error> {
 
 /// Converts an error of opening a database. SQLite's result codes: <https://www.sqlite.org/rescode.html>.
 pub(super) fn unopened(error: sqlx::Error) -> Error {
-    let told = error.as_database_error().and_then(|error| error.try_downcast_ref::<SqliteError>());
+    let sqlite = error.as_database_error().and_then(|error| error.try_downcast_ref::<SqliteError>());
     // The lower byte of an extended code is the primary code.
-    match told.and_then(|told| told.code()?.parse::<u32>().ok()).map(|code| code & 0xff) {
+    match sqlite.and_then(|sqlite| sqlite.code()?.parse::<u32>().ok()).map(|code| code & 0xff) {
         Some(5 | 6) => Error::Held(Arc::new(error)),
         Some(11 | 26) => Error::Damaged(Arc::new(error)),
         Some(_) | None => Error::Unreachable(Arc::new(error)),

@@ -138,21 +138,24 @@ impl Store {
     }
 }
 
-/// Makes a [`writer::Verb`] of a closure's text: arguments by reference in, a result out, both boxed for the writer.
+/// Changes rows: carries out the closure's body as a [`writer::Verb`] on references to the arguments.
 ///
-/// A verb is a function pointer, not a closure, because it may run again after its transaction was rolled back.
-macro_rules! verb {
-    (|$connection:ident, $arguments:tt: &$type:ty| -> $result:ty $body:block) => {{
-        fn verb<'a>(
-            $connection: &'a mut sqlx::AnyConnection,
-            $arguments: &'a $type,
-        ) -> futures::future::BoxFuture<'a, $result> {
-            Box::pin(async move $body)
-        }
-        verb
+/// The body may run again after its transaction was rolled back, so it captures nothing.
+macro_rules! change {
+    ($store:expr, $arguments:expr, |$connection:ident, $names:pat_param| $body:expr) => {
+        $store.write($arguments, |$connection, $names| Box::pin(async move { $body })).await
+    };
+}
+use change;
+
+/// Reads rows on a connection that sees every acknowledged change. `$fetch` is the query's method, such as `fetch_all`.
+macro_rules! read {
+    ($store:expr, $query:expr, $fetch:ident) => {{
+        let mut connection = $store.read().await?;
+        $query.$fetch(&mut *connection).await?
     }};
 }
-use verb;
+use read;
 
 /// Defines a row: its struct, and the mapping of its columns by position.
 macro_rules! row {

@@ -82,7 +82,7 @@ row! {
         /// The deliveries with a connected client.
         present: i64,
         /// The deliveries with a connected client that is not silent.
-        heard: i64,
+        listening: i64,
     }
 }
 

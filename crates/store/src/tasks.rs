@@ -33,7 +33,7 @@ pub use events::{append_events, events, events_before};
 pub use finish::{Cancelled, cancel, finish};
 pub use lease::{expired_leases, extend, move_to_runner, take_over};
 pub use outcomes::{mark_delivered, outcome, undelivered};
-pub use prune::{Keep, prune};
+pub use prune::{Retention, prune};
 pub use read::{Filter, count, get, ids, list, position};
 
 use adjutant_base::named_enum;

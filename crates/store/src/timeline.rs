@@ -1,6 +1,6 @@
 //! The timeline of all toolsets, newest first: one query over the tables of each.
 
-use super::{Error, Millis, Store, pattern, row};
+use super::{Error, Millis, Store, pattern, read, row};
 
 row! {
     /// One entry of the timeline.
@@ -112,11 +112,10 @@ const READ: &str = concat!(
 
 /// Returns at most `limit` entries, the newest first.
 pub async fn read(store: &Store, search: &Filter, limit: u32) -> Result<Vec<Entry>, Error> {
-    let mut connection = store.read().await?;
     let (at, place) = search.before.clone().unwrap_or((Millis::MAX, String::new()));
     let query = sqlx::query_as(READ).bind(at).bind(place).bind(pattern(&search.text));
     let query = query.bind(&search.toolset).bind(i64::from(limit));
-    Ok(query.fetch_all(&mut *connection).await?)
+    Ok(read!(store, query, fetch_all))
 }
 
 #[cfg(test)]

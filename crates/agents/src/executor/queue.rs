@@ -16,7 +16,7 @@ use super::task_run::{self, mark_failed};
 use adjutant_base::events::Event;
 use adjutant_host::process;
 use adjutant_store::Millis;
-use adjutant_store::tasks::{self, Claim, Keep, Slots};
+use adjutant_store::tasks::{self, Claim, Retention, Slots};
 
 /// How often a lease is extended.
 const LEASE_INTERVAL: Duration = Duration::from_secs(15);
@@ -200,7 +200,7 @@ async fn adopt_runs(
 /// Removes old tasks and their files.
 async fn prune(context: &ExecutorContext) {
     let ago = |age: Duration| now() - Millis::try_from(age.as_millis()).unwrap_or(Millis::MAX / 2);
-    let keep = Keep {
+    let keep = Retention {
         delivered_since: ago(context.settings.keep_delivered),
         ended_since: ago(context.settings.keep_undelivered),
         count: context.settings.keep_count,

@@ -79,7 +79,7 @@ async fn an_answer_is_held_until_it_can_no_longer_be_taken_back() {
     assert_eq!(outcome.answer, Some(choose("no")));
     let happened = questions.audit(&asked.ticket).await.unwrap();
     let kinds: Vec<_> = happened.iter().map(|event| event.kind.as_str()).collect();
-    assert_eq!(kinds, ["asked", "answered", "taken_back", "answered", "final"]);
+    assert_eq!(kinds, ["asked", "answered", "undone", "answered", "final"]);
 }
 
 #[tokio::test]

@@ -42,7 +42,7 @@ async fn a_client_without_a_visible_disconnect_becomes_silent_and_still_finds_it
     assert_eq!(questions.undelivered(&unseen.key, 9).await.unwrap().len(), 1, "the answer is kept for it");
     let happened = questions.audit(&asked.ticket).await.unwrap();
     let kinds: Vec<_> = happened.iter().map(|event| event.kind.as_str()).collect();
-    assert_eq!(kinds, ["asked", "silent", "asked_again", "silent", "heard", "silent", "answered"]);
+    assert_eq!(kinds, ["asked", "silent", "asked_again", "silent", "returned", "silent", "answered"]);
 }
 
 #[tokio::test]

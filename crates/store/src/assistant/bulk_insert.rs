@@ -7,7 +7,7 @@ use sqlx::AssertSqlSafe;
 pub(super) const ROWS: usize = 64;
 
 /// Returns `one` with its group of values, `VALUES ($1, …)` or `IN ($1)`, repeated for `rows` rows.
-pub(super) fn of(one: &'static str, rows: usize) -> AssertSqlSafe<String> {
+pub(super) fn repeated(one: &'static str, rows: usize) -> AssertSqlSafe<String> {
     // Safe: both parts come from constants, without any input.
     let Some((head, rest)) = one.split_once("VALUES (").or_else(|| one.split_once("IN (")) else {
         return AssertSqlSafe(one.to_owned());
@@ -32,19 +32,19 @@ pub(super) fn of(one: &'static str, rows: usize) -> AssertSqlSafe<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::repeated;
 
     #[test]
     fn groups_are_repeated_with_numbers_of_their_own() {
         let one = "INSERT INTO a (x, y, z) VALUES ($1, 'planned', $2) ON CONFLICT (x) DO NOTHING RETURNING x";
-        assert_eq!(of(one, 1).0, one);
+        assert_eq!(repeated(one, 1).0, one);
         assert_eq!(
-            of(one, 3).0,
+            repeated(one, 3).0,
             one.replace(
                 "($1, 'planned', $2)",
                 "($1, 'planned', $2), ($3, 'planned', $4), ($5, 'planned', $6)"
             )
         );
-        assert_eq!(of("SELECT x FROM a WHERE x IN ($1)", 2).0, "SELECT x FROM a WHERE x IN ($1, $2)");
+        assert_eq!(repeated("SELECT x FROM a WHERE x IN ($1)", 2).0, "SELECT x FROM a WHERE x IN ($1, $2)");
     }
 }

@@ -1,6 +1,6 @@
 //! Calendars, the sources of events.
 
-use crate::{Error, Millis, Store, row, verb};
+use crate::{Error, Millis, Store, change, read, row};
 
 row! {
     /// A calendar of a user.
@@ -34,20 +34,18 @@ const PUT: &str = "\
 
 /// Returns a user's calendars by name.
 pub async fn list(store: &Store, user: &str) -> Result<Vec<CalendarRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(LIST).bind(user).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(LIST).bind(user), fetch_all))
 }
 
 /// Adds a calendar, or records its name and sync state; returns the row in the store.
 pub async fn put(store: &Store, calendar: CalendarRow) -> Result<CalendarRow, Error> {
-    let verb = verb!(|connection, row: &CalendarRow| -> Result<CalendarRow, sqlx::Error> {
+    change!(store, calendar, |connection, row| {
         let query = sqlx::query(PUT).bind(&row.id).bind(&row.user_id).bind(&row.name).bind(&row.source);
         let query = query.bind(&row.place).bind(&row.etag).bind(&row.sync_token).bind(row.read_at);
         query.execute(&mut *connection).await?;
         let query = sqlx::query_as(FIND).bind(&row.user_id).bind(&row.source).bind(&row.place);
         query.fetch_one(connection).await
-    });
-    store.write(calendar, verb).await
+    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ mod read;
 mod upsert;
 
 pub use read::{VersionRow, Window, get, occurrence, occurrences, series, sources, versions, window};
-pub use upsert::{Changed, EventChange, EventRow, keep, put, remove};
+pub use upsert::{Changed, EventChange, EventRow, add_occurrences, put, remove};
 
 use crate::{Millis, row};
 

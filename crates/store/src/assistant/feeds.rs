@@ -1,7 +1,7 @@
 //! The secrets of feeds, one for each user.
 
 use super::audit::{self, AuditRow};
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, change, read};
 
 const SECRET: &str = "SELECT secret FROM feeds WHERE user_id = $1";
 
@@ -27,34 +27,30 @@ pub struct NewFeed {
 
 /// Returns the secret of a user's feed, if there is one.
 pub async fn secret(store: &Store, user: &str) -> Result<Option<String>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_scalar(SECRET).bind(user).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_scalar(SECRET).bind(user), fetch_optional))
 }
 
 /// Returns the user of the feed with this digest of its secret.
 pub async fn owner(store: &Store, digest: &str) -> Result<Option<String>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_scalar(OWNER).bind(digest).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_scalar(OWNER).bind(digest), fetch_optional))
 }
 
 /// Gives a user's feed a secret; the previous one is invalid from then on.
 pub async fn put(store: &Store, feed: NewFeed) -> Result<(), Error> {
-    let verb = verb!(|connection, feed: &NewFeed| -> Result<(), sqlx::Error> {
+    change!(store, feed, |connection, feed| {
         let query = sqlx::query(PUT).bind(&feed.user).bind(&feed.secret).bind(&feed.digest);
         query.bind(feed.at).execute(&mut *connection).await?;
         audit::append(connection, &feed.audit).await
-    });
-    store.write(feed, verb).await
+    })
 }
 
 /// Removes a user's feed; `false` if there was none.
 pub async fn remove(store: &Store, user: String, audit: AuditRow) -> Result<bool, Error> {
-    let verb = verb!(|connection, (user, audit): &(String, AuditRow)| -> Result<bool, sqlx::Error> {
+    change!(store, (user, audit), |connection, (user, audit)| {
         let gone = sqlx::query(REMOVE).bind(user).execute(&mut *connection).await?.rows_affected() > 0;
         audit::append(connection, audit).await?;
         Ok(gone)
-    });
-    store.write((user, audit), verb).await
+    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, FromRow as _, Row as _};
 
 use super::bulk_insert;
-use crate::{Error, Millis, Store, row};
+use crate::{Error, Millis, Store, read, row};
 
 row! {
     /// A notification.
@@ -98,8 +98,7 @@ pub struct NotificationFilter {
 
 /// Returns one notification.
 pub async fn get(store: &Store, id: &str) -> Result<Option<NotificationRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(GET).bind(id), fetch_optional))
 }
 
 /// Returns at most `limit` notifications in the order of their due times.
@@ -108,7 +107,6 @@ pub async fn list(
     filter: &NotificationFilter,
     limit: u32,
 ) -> Result<Vec<NotificationRow>, Error> {
-    let mut connection = store.read().await?;
     let text = if filter.user.is_some() { LIST_OF } else { LIST };
     let query = sqlx::query_as(text).bind(filter.from).bind(filter.until).bind(&filter.status);
     let query = query.bind(i64::from(limit));
@@ -116,7 +114,7 @@ pub async fn list(
         Some(user) => query.bind(user),
         None => query,
     };
-    Ok(query.fetch_all(&mut *connection).await?)
+    Ok(read!(store, query, fetch_all))
 }
 
 /// Returns the notifications of a user's occurrences that start from `from` to before `until`.
@@ -126,8 +124,7 @@ pub async fn history(
     from: Millis,
     until: Millis,
 ) -> Result<Vec<NotificationRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(HISTORY).bind(user).bind(from).bind(until).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(HISTORY).bind(user).bind(from).bind(until), fetch_all))
 }
 
 /// Returns at most `limit` planned notifications of a user from `from` on, in the order of their due times, each with
@@ -138,17 +135,15 @@ pub async fn upcoming(
     from: Millis,
     limit: u32,
 ) -> Result<Vec<(NotificationRow, Millis)>, Error> {
-    let mut connection = store.read().await?;
     let query = sqlx::query(UPCOMING).bind(user).bind(from).bind(i64::from(limit));
-    let rows = query.fetch_all(&mut *connection).await?;
+    let rows = read!(store, query, fetch_all);
     let with_start = |row: &AnyRow| Ok((NotificationRow::from_row(row)?, row.try_get(18)?));
     Ok(rows.iter().map(with_start).collect::<Result<_, sqlx::Error>>()?)
 }
 
 /// Returns at most `limit` notifications of an event.
 pub async fn of_event(store: &Store, event: &str, limit: u32) -> Result<Vec<NotificationRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(OF_EVENT).bind(event).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(OF_EVENT).bind(event).bind(i64::from(limit)), fetch_all))
 }
 
 pub(super) async fn of_occurrence(
@@ -174,7 +169,7 @@ pub(super) async fn insert_all(
     rows: &[&NotificationRow],
 ) -> Result<(), sqlx::Error> {
     for chunk in rows.chunks(bulk_insert::ROWS) {
-        let mut query = sqlx::query(bulk_insert::of(INSERT, chunk.len()));
+        let mut query = sqlx::query(bulk_insert::repeated(INSERT, chunk.len()));
         for row in chunk {
             query = query.bind(&row.id).bind(&row.plan_id).bind(&row.user_id).bind(&row.event_id);
             query = query.bind(&row.occurrence).bind(&row.channel).bind(row.due_at).bind(&row.urgency);

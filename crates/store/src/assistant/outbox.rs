@@ -2,7 +2,7 @@
 
 use super::audit::{self, AuditRow};
 use super::notifications::{self, NotificationRow, select_notifications};
-use crate::{Error, Millis, Store, row, verb};
+use crate::{Error, Millis, Store, change, read, row};
 
 row! {
     /// One attempt to send a notification.
@@ -113,9 +113,7 @@ pub async fn lease(
     until: Millis,
     limit: u32,
 ) -> Result<Vec<NotificationRow>, Error> {
-    let verb = verb!(|connection,
-                      (owner, now, until, limit): &(String, Millis, Millis, u32)|
-     -> Result<Vec<NotificationRow>, sqlx::Error> {
+    change!(store, (owner, now, until, limit), |connection, (owner, now, until, limit)| {
         let query = sqlx::query_as(DUE).bind(*now).bind(i64::from(*limit));
         let due: Vec<NotificationRow> = query.fetch_all(&mut *connection).await?;
         let mut leased = Vec::with_capacity(due.len());
@@ -131,33 +129,29 @@ pub async fn lease(
             leased.push(row);
         }
         Ok(leased)
-    });
-    store.write((owner, now, until, limit), verb).await
+    })
 }
 
 /// Records the result of an attempt; `false` if the notification has changed since.
 pub async fn record_attempt(store: &Store, result: AttemptResult) -> Result<bool, Error> {
-    let verb = verb!(|connection, done: &AttemptResult| -> Result<bool, sqlx::Error> {
+    change!(store, result, |connection, done| {
         let query = sqlx::query(END).bind(&done.id).bind(done.attempt).bind(done.at);
         query.bind(&done.outcome).bind(&done.detail).execute(&mut *connection).await?;
         let query = sqlx::query(RECORD_RESULT).bind(&done.id).bind(done.attempt).bind(&done.status);
         let query = query.bind(done.try_at).bind(done.sent_at).bind(&done.error).bind(done.at);
         Ok(query.execute(connection).await?.rows_affected() > 0)
-    });
-    store.write(result, verb).await
+    })
 }
 
 /// Returns notifications in the state `sending` with a lease that expired before `now`: their hub has ended, and may
 /// or may not have sent them.
 pub async fn expired_sendings(store: &Store, now: Millis, limit: u32) -> Result<Vec<NotificationRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(EXPIRED).bind(now).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(EXPIRED).bind(now).bind(i64::from(limit)), fetch_all))
 }
 
 /// Returns the time at which the next notification is to be tried.
 pub async fn next(store: &Store) -> Result<Option<Millis>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_scalar(NEXT).fetch_one(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_scalar(NEXT), fetch_one))
 }
 
 /// Returns planned notifications that missed their time: due before `before` and never tried, or held until now.
@@ -167,51 +161,45 @@ pub async fn missed(
     before: Millis,
     limit: u32,
 ) -> Result<Vec<NotificationRow>, Error> {
-    let mut connection = store.read().await?;
     let query = sqlx::query_as(MISSED).bind(now).bind(before).bind(i64::from(limit));
-    Ok(query.fetch_all(&mut *connection).await?)
+    Ok(read!(store, query, fetch_all))
 }
 
 /// Returns the notifications that were merged into `carrier`.
 pub async fn merged_into(store: &Store, carrier: &str) -> Result<Vec<NotificationRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(MERGED).bind(carrier).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(MERGED).bind(carrier), fetch_all))
 }
 
 /// Returns at most `limit` urgent notifications that were sent or failed and are not acknowledged, in the order of
 /// their last change, after the given time and id.
 pub async fn unacknowledged(
     store: &Store,
-    behind: &(Millis, String),
+    after: &(Millis, String),
     limit: u32,
 ) -> Result<Vec<NotificationRow>, Error> {
-    let mut connection = store.read().await?;
-    let query = sqlx::query_as(UNACKNOWLEDGED).bind(behind.0).bind(&behind.1).bind(i64::from(limit));
-    Ok(query.fetch_all(&mut *connection).await?)
+    let query = sqlx::query_as(UNACKNOWLEDGED).bind(after.0).bind(&after.1).bind(i64::from(limit));
+    Ok(read!(store, query, fetch_all))
 }
 
 /// Plans the next step of an escalation, unless it is planned already.
 pub async fn escalate(store: &Store, next: NotificationRow) -> Result<(), Error> {
-    let verb = verb!(|connection, next: &NotificationRow| -> Result<(), sqlx::Error> {
+    change!(store, next, |connection, next| {
         let there: i64 = sqlx::query_scalar(EXISTS).bind(&next.id).fetch_one(&mut *connection).await?;
         if there == 0 {
             notifications::insert(connection, next, &next.plan_id).await?;
         }
         Ok(())
-    });
-    store.write(next, verb).await
+    })
 }
 
 /// Merges missed notifications into the notification `into`; their `error` holds its id.
 pub async fn merge(store: &Store, ids: Vec<String>, into: String, at: Millis) -> Result<(), Error> {
-    let verb =
-        verb!(|connection, (ids, into, at): &(Vec<String>, String, Millis)| -> Result<(), sqlx::Error> {
-            for id in ids {
-                sqlx::query(MERGE).bind(id).bind(into).bind(*at).execute(&mut *connection).await?;
-            }
-            Ok(())
-        });
-    store.write((ids, into, at), verb).await
+    change!(store, (ids, into, at), |connection, (ids, into, at)| {
+        for id in ids {
+            sqlx::query(MERGE).bind(id).bind(into).bind(*at).execute(&mut *connection).await?;
+        }
+        Ok(())
+    })
 }
 
 /// A user's decision about a notification.
@@ -228,43 +216,42 @@ pub struct Resolution {
 
 /// Moves a notification by a user's decision; `false` if its status has changed from `from` before.
 pub async fn resolve(store: &Store, resolution: Resolution) -> Result<bool, Error> {
-    let verb = verb!(|connection, word: &Resolution| -> Result<bool, sqlx::Error> {
-        let query = sqlx::query(MOVE).bind(&word.id).bind(&word.from).bind(&word.to).bind(word.at);
-        if query.bind(&word.error).execute(&mut *connection).await?.rows_affected() == 0 {
+    change!(store, resolution, |connection, resolution| {
+        let query = sqlx::query(MOVE)
+            .bind(&resolution.id)
+            .bind(&resolution.from)
+            .bind(&resolution.to)
+            .bind(resolution.at);
+        if query.bind(&resolution.error).execute(&mut *connection).await?.rows_affected() == 0 {
             return Ok(false);
         }
-        audit::append(connection, &word.audit).await?;
+        audit::append(connection, &resolution.audit).await?;
         Ok(true)
-    });
-    store.write(resolution, verb).await
+    })
 }
 
 /// Acknowledges a notification, and with it the other sent ones of the same occurrence. `false` if it was
 /// acknowledged before.
 pub async fn acknowledge(store: &Store, id: String, at: Millis, audit: AuditRow) -> Result<bool, Error> {
-    let verb =
-        verb!(|connection, (id, at, audit): &(String, Millis, AuditRow)| -> Result<bool, sqlx::Error> {
-            let query = sqlx::query(ACKNOWLEDGE).bind(id).bind(*at);
-            if query.execute(&mut *connection).await?.rows_affected() == 0 {
-                return Ok(false);
-            }
-            sqlx::query(ACKNOWLEDGE_OTHERS).bind(id).bind(*at).execute(&mut *connection).await?;
-            audit::append(connection, audit).await?;
-            Ok(true)
-        });
-    store.write((id, at, audit), verb).await
+    change!(store, (id, at, audit), |connection, (id, at, audit)| {
+        let query = sqlx::query(ACKNOWLEDGE).bind(id).bind(*at);
+        if query.execute(&mut *connection).await?.rows_affected() == 0 {
+            return Ok(false);
+        }
+        sqlx::query(ACKNOWLEDGE_OTHERS).bind(id).bind(*at).execute(&mut *connection).await?;
+        audit::append(connection, audit).await?;
+        Ok(true)
+    })
 }
 
 /// Returns the number of attempts, with the present one and without held ones.
 pub async fn attempt_count(store: &Store, id: &str) -> Result<i64, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_scalar(COUNT_ATTEMPTS).bind(id).fetch_one(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_scalar(COUNT_ATTEMPTS).bind(id), fetch_one))
 }
 
 /// Returns the attempts of a notification, held ones too.
 pub async fn attempts(store: &Store, id: &str) -> Result<Vec<AttemptRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(ATTEMPTS).bind(id).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(ATTEMPTS).bind(id), fetch_all))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use sqlx::AnyConnection;
 
 use super::bulk_insert;
 use super::notifications::{self, NotificationRow};
-use crate::{Error, Millis, Store, row, verb};
+use crate::{Error, Millis, Store, change, read, row};
 
 row! {
     /// A plan for one occurrence of an event.
@@ -88,7 +88,7 @@ const PLANNED: &str = "SELECT DISTINCT event_id, occurrence FROM notifications W
 
 /// Applies plans in one transaction and returns the changes of each. A plan for a deleted event changes nothing.
 pub async fn apply(store: &Store, plans: Vec<NewPlan>) -> Result<Vec<Applied>, Error> {
-    let verb = verb!(|connection, plans: &Vec<NewPlan>| -> Result<Vec<Applied>, sqlx::Error> {
+    change!(store, plans, |connection, plans| {
         let mut added = HashSet::new();
         for chunk in plans.chunks(bulk_insert::ROWS) {
             added.extend(add(connection, chunk).await?);
@@ -102,19 +102,18 @@ pub async fn apply(store: &Store, plans: Vec<NewPlan>) -> Result<Vec<Applied>, E
             });
         }
         Ok(applied)
-    });
-    store.write(plans, verb).await
+    })
 }
 
 /// Adds plans that are the first for their occurrences, with their notifications, and returns their ids. Leaves out
 /// other plans, and plans for deleted events.
 async fn add(connection: &mut AnyConnection, plans: &[NewPlan]) -> Result<Vec<String>, sqlx::Error> {
-    let mut query = sqlx::query_scalar(bulk_insert::of(EVENTS, plans.len()));
+    let mut query = sqlx::query_scalar(bulk_insert::repeated(EVENTS, plans.len()));
     for new in plans {
         query = query.bind(&new.plan.event_id);
     }
     let there: HashSet<String> = query.fetch_all(&mut *connection).await?.into_iter().collect();
-    let mut query = sqlx::query_as(bulk_insert::of(PLANNED, plans.len()));
+    let mut query = sqlx::query_as(bulk_insert::repeated(PLANNED, plans.len()));
     for new in plans {
         query = query.bind(&new.plan.event_id);
     }
@@ -126,13 +125,14 @@ async fn add(connection: &mut AnyConnection, plans: &[NewPlan]) -> Result<Vec<St
     if plans.is_empty() {
         return Ok(Vec::new());
     }
-    let mut query = sqlx::query_scalar(bulk_insert::of(INSERT, plans.len()));
+    let mut query = sqlx::query_scalar(bulk_insert::repeated(INSERT, plans.len()));
     for new in &plans {
         query = bind_plan!(query, new.plan);
     }
     let added: Vec<String> = query.fetch_all(&mut *connection).await?;
-    let told = plans.iter().filter(|new| added.contains(&new.plan.id)).flat_map(|new| &new.notifications);
-    notifications::insert_all(connection, &told.collect::<Vec<_>>()).await?;
+    let notifications =
+        plans.iter().filter(|new| added.contains(&new.plan.id)).flat_map(|new| &new.notifications);
+    notifications::insert_all(connection, &notifications.collect::<Vec<_>>()).await?;
     Ok(added)
 }
 
@@ -198,8 +198,7 @@ pub(super) async fn supersede_all(
 
 /// Returns the current plan of an occurrence.
 pub async fn current(store: &Store, event: &str, occurrence: &str) -> Result<Option<PlanRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(CURRENT).bind(event).bind(occurrence).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(CURRENT).bind(event).bind(occurrence), fetch_optional))
 }
 
 /// Returns event, occurrence, key and source of the current plans of a user's occurrences, `from` to before `until`.
@@ -209,14 +208,12 @@ pub async fn keys(
     from: Millis,
     until: Millis,
 ) -> Result<Vec<(String, String, String, String)>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(KEYS).bind(user).bind(from).bind(until).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(KEYS).bind(user).bind(from).bind(until), fetch_all))
 }
 
 /// Returns the occurrences of an event that have a current plan.
 pub async fn planned_occurrences(store: &Store, event: &str) -> Result<Vec<String>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_scalar(OF_EVENT).bind(event).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_scalar(OF_EVENT).bind(event), fetch_all))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Rules of a user.
 
-use crate::{Error, Store, row, verb};
+use crate::{Error, Store, change, read, row};
 
 row! {
     /// A rule of a user.
@@ -30,29 +30,26 @@ const REVISE: &str = "UPDATE users SET revision = revision + 1 WHERE id = $1";
 
 /// Returns a user's rules, highest priority first.
 pub async fn list(store: &Store, user: &str) -> Result<Vec<RuleRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(LIST).bind(user).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(LIST).bind(user), fetch_all))
 }
 
 /// Adds a rule, or updates the one with this id.
 pub async fn put(store: &Store, rule: RuleRow) -> Result<(), Error> {
-    let verb = verb!(|connection, rule: &RuleRow| -> Result<(), sqlx::Error> {
+    change!(store, rule, |connection, rule| {
         let query = sqlx::query(PUT).bind(&rule.id).bind(&rule.user_id).bind(&rule.kind);
         let query = query.bind(&rule.terms).bind(rule.enabled).bind(rule.priority);
         query.execute(&mut *connection).await?;
         sqlx::query(REVISE).bind(&rule.user_id).execute(connection).await.map(drop)
-    });
-    store.write(rule, verb).await
+    })
 }
 
 /// Removes a rule; `false` if there was none.
 pub async fn remove(store: &Store, user: String, id: String) -> Result<bool, Error> {
-    let verb = verb!(|connection, (user, id): &(String, String)| -> Result<bool, sqlx::Error> {
+    change!(store, (user, id), |connection, (user, id)| {
         let gone = sqlx::query(REMOVE).bind(user).bind(id).execute(&mut *connection).await?;
         sqlx::query(REVISE).bind(user).execute(connection).await?;
         Ok(gone.rows_affected() > 0)
-    });
-    store.write((user, id), verb).await
+    })
 }
 
 #[cfg(test)]

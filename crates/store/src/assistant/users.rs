@@ -1,7 +1,7 @@
 //! Users.
 
 use super::audit::{self, AuditRow};
-use crate::{Error, Millis, Store, row, verb};
+use crate::{Error, Millis, Store, change, read, row};
 
 row! {
     /// A user.
@@ -42,20 +42,18 @@ const REMOVE: &str = "DELETE FROM users WHERE id = $1";
 
 /// Returns one user.
 pub async fn get(store: &Store, id: &str) -> Result<Option<UserRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(GET).bind(id), fetch_optional))
 }
 
 /// Returns at most `limit` users with ids after `after`, by id.
 pub async fn list(store: &Store, after: &str, limit: u32) -> Result<Vec<UserRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(LIST).bind(after).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(LIST).bind(after).bind(i64::from(limit)), fetch_all))
 }
 
 /// Adds a user, or updates the one with this id; the store itself sets the revision and the time of creation.
 /// Returns `false` and changes nothing if another user has the mail address.
 pub async fn put(store: &Store, user: UserRow, audit: AuditRow) -> Result<bool, Error> {
-    let verb = verb!(|connection, (user, audit): &(UserRow, AuditRow)| -> Result<bool, sqlx::Error> {
+    change!(store, (user, audit), |connection, (user, audit)| {
         let taken: i64 =
             sqlx::query_scalar(TAKEN).bind(&user.email).bind(&user.id).fetch_one(&mut *connection).await?;
         if taken > 0 {
@@ -65,18 +63,16 @@ pub async fn put(store: &Store, user: UserRow, audit: AuditRow) -> Result<bool, 
         query.bind(&user.preferences).bind(user.updated_at).execute(&mut *connection).await?;
         audit::append(connection, audit).await?;
         Ok(true)
-    });
-    store.write((user, audit), verb).await
+    })
 }
 
 /// Removes a user with all their rows; `false` if there was none.
 pub async fn remove(store: &Store, id: String, audit: AuditRow) -> Result<bool, Error> {
-    let verb = verb!(|connection, (id, audit): &(String, AuditRow)| -> Result<bool, sqlx::Error> {
+    change!(store, (id, audit), |connection, (id, audit)| {
         let gone = sqlx::query(REMOVE).bind(id).execute(&mut *connection).await?.rows_affected() > 0;
         audit::append(connection, audit).await?;
         Ok(gone)
-    });
-    store.write((id, audit), verb).await
+    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use super::{Change, NewItem, NewThread};
-use crate::{Error, Store, verb};
+use crate::{Error, Store, change};
 
 /// A resumed thread keeps its title, its age and the settings that it was started with.
 const THREAD: &str = "\
@@ -33,7 +33,7 @@ const ITEM: &str = "\
 
 /// Records changes in order.
 pub async fn record(store: &Store, changes: Vec<Change>) -> Result<(), Error> {
-    let verb = verb!(|connection, changes: &Vec<Change>| -> Result<(), sqlx::Error> {
+    change!(store, changes, |connection, changes| {
         for change in changes {
             match change {
                 Change::Thread(new) => begin(connection, new).await?,
@@ -49,8 +49,7 @@ pub async fn record(store: &Store, changes: Vec<Change>) -> Result<(), Error> {
             }
         }
         Ok(())
-    });
-    store.write(changes, verb).await
+    })
 }
 
 async fn begin(connection: &mut AnyConnection, new: &NewThread) -> Result<(), sqlx::Error> {

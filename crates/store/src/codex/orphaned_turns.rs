@@ -1,7 +1,7 @@
 //! Heartbeats of running turns, and the end of turns after their hub has ended.
 
 use super::{NewItem, append};
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, change, read};
 
 const SILENT: &str = "\
     SELECT thread, turn FROM codex_turns WHERE ended IS NULL AND COALESCE(heartbeat_at, started_at) < $1 \
@@ -26,8 +26,7 @@ pub struct OrphanedTurn {
 
 /// Returns the thread and the name of each open turn without a heartbeat since `since`, oldest first.
 pub async fn without_heartbeat(store: &Store, since: Millis) -> Result<Vec<(String, String)>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(SILENT).bind(since).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(SILENT).bind(since), fetch_all))
 }
 
 /// Records that this hub still runs a turn in each of these threads, and still has these handles.
@@ -38,20 +37,19 @@ pub async fn heartbeat(
     at: Millis,
 ) -> Result<(), Error> {
     let threads = threads.into_iter().map(|thread| (RUNS, thread));
-    let names = threads.chain(handles.into_iter().map(|handle| (IS_OPEN, handle))).collect();
-    let verb =
-        verb!(|connection, (names, at): &(Vec<(&'static str, String)>, Millis)| -> Result<(), sqlx::Error> {
-            for (sql, name) in names {
-                sqlx::query(*sql).bind(name).bind(at).execute(&mut *connection).await?;
-            }
-            Ok(())
-        });
-    store.write((names, at), verb).await
+    let names: Vec<(&'static str, String)> =
+        threads.chain(handles.into_iter().map(|handle| (IS_OPEN, handle))).collect();
+    change!(store, (names, at), |connection, (names, at)| {
+        for (sql, name) in names {
+            sqlx::query(*sql).bind(name).bind(at).execute(&mut *connection).await?;
+        }
+        Ok(())
+    })
 }
 
 /// Ends turns and appends an item to each transcript; a turn that has ended already is left alone.
 pub async fn end_orphaned(store: &Store, turns: Vec<OrphanedTurn>) -> Result<(), Error> {
-    let verb = verb!(|connection, turns: &Vec<OrphanedTurn>| -> Result<(), sqlx::Error> {
+    change!(store, turns, |connection, turns| {
         for OrphanedTurn { failure, item } in turns {
             let cut = sqlx::query(CUT).bind(&item.thread).bind(&item.turn).bind(failure).bind(item.at);
             if cut.execute(&mut *connection).await?.rows_affected() > 0 {
@@ -59,8 +57,7 @@ pub async fn end_orphaned(store: &Store, turns: Vec<OrphanedTurn>) -> Result<(),
             }
         }
         Ok(())
-    });
-    store.write(turns, verb).await
+    })
 }
 
 #[cfg(test)]

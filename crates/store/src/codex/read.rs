@@ -1,7 +1,7 @@
 //! Queries of threads.
 
 use super::{Item, Thread};
-use crate::{Error, Store, pattern};
+use crate::{Error, Store, pattern, read};
 
 /// Selects threads with the end of their last turn.
 macro_rules! select_threads {
@@ -40,8 +40,7 @@ pub struct Query {
 
 /// Returns one thread.
 pub async fn thread(store: &Store, id: &str) -> Result<Option<Thread>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(ONE).bind(id).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(ONE).bind(id), fetch_optional))
 }
 
 /// Returns threads, last used first, older than `before` (`updated_at` and id) if it is given.
@@ -50,11 +49,10 @@ pub async fn threads(
     query: &Query,
     before: Option<(i64, &str)>,
 ) -> Result<Vec<Thread>, Error> {
-    let mut connection = store.read().await?;
     let (at, id) = before.unwrap_or((i64::MAX, ""));
     let query =
         sqlx::query_as(LIST).bind(at).bind(id).bind(pattern(&query.text)).bind(i64::from(query.limit));
-    Ok(query.fetch_all(&mut *connection).await?)
+    Ok(read!(store, query, fetch_all))
 }
 
 /// Returns items of a thread, newest first, older than the item numbered `before` if it is given.
@@ -64,13 +62,12 @@ pub async fn items(
     query: &Query,
     before: Option<i64>,
 ) -> Result<Vec<Item>, Error> {
-    let mut connection = store.read().await?;
     let query = sqlx::query_as(ITEMS)
         .bind(thread)
         .bind(before.unwrap_or(i64::MAX))
         .bind(pattern(&query.text))
         .bind(i64::from(query.limit));
-    Ok(query.fetch_all(&mut *connection).await?)
+    Ok(read!(store, query, fetch_all))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Handles of turns, for callers that poll again after a restart of the hub.
 
-use crate::{Error, Millis, Store, row, verb};
+use crate::{Error, Millis, Store, change, read, row};
 
 /// Rows that are kept; the oldest are deleted first.
 const RETAINED: i64 = 2048;
@@ -37,27 +37,24 @@ row! {
 
 /// Inserts the handle of a new turn; its `ended`, `answer` and `failure` are ignored.
 pub async fn add(store: &Store, handle: Handle) -> Result<(), Error> {
-    let verb = verb!(|connection, handle: &Handle| -> Result<(), sqlx::Error> {
+    change!(store, handle, |connection, handle| {
         let query = sqlx::query(ADD).bind(&handle.id).bind(&handle.owner).bind(&handle.thread);
         query.bind(handle.created_at).execute(&mut *connection).await?;
         sqlx::query(FORGET).bind(RETAINED).execute(connection).await.map(drop)
-    });
-    store.write(handle, verb).await
+    })
 }
 
 /// Records the end of a turn, unless one is recorded already.
 pub async fn end(store: &Store, handle: Handle) -> Result<(), Error> {
-    let verb = verb!(|connection, handle: &Handle| -> Result<(), sqlx::Error> {
+    change!(store, handle, |connection, handle| {
         let query = sqlx::query(END).bind(&handle.id).bind(&handle.ended).bind(&handle.answer);
         query.bind(&handle.failure).bind(handle.updated_at).execute(connection).await.map(drop)
-    });
-    store.write(handle, verb).await
+    })
 }
 
 /// Returns the handle of this id if it belongs to `owner`.
 pub async fn find(store: &Store, owner: &str, id: &str) -> Result<Option<Handle>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(ONE).bind(id).bind(owner).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(ONE).bind(id).bind(owner), fetch_optional))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::{Error, Millis, Store, row, verb};
+use crate::{Error, Millis, Store, change, read, row};
 
 const APPEND: &str = "\
     INSERT INTO question_events (question, seq, at, kind, who) \
@@ -53,16 +53,15 @@ pub async fn append_event(
     who: &str,
     now: Millis,
 ) -> Result<(), Error> {
-    let verb = verb!(|connection,
-                      (question, kind, who, now): &(String, String, String, Millis)|
-     -> Result<(), sqlx::Error> { append(connection, question, kind, who, *now).await });
-    store.write((question.to_owned(), kind.to_owned(), who.to_owned(), now), verb).await
+    let arguments = (question.to_owned(), kind.to_owned(), who.to_owned(), now);
+    change!(store, arguments, |connection, (question, kind, who, now)| {
+        append(connection, question, kind, who, *now).await
+    })
 }
 
 /// Returns the first thousand events of a question.
 pub async fn events(store: &Store, question: &str) -> Result<Vec<Event>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(READ).bind(question).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(READ).bind(question), fetch_all))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use super::audit;
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, change};
 
 const DECIDE: &str = "\
     UPDATE questions SET state = $2, kind = $3, outcome = $4, decided_at = $5, held_until = $6, snoozed_until = NULL \
@@ -51,10 +51,10 @@ pub struct Decision {
 
 /// Decides a pending question; false when it is not pending.
 pub async fn decide(store: &Store, decision: Decision) -> Result<bool, Error> {
-    store.write(decision, |connection, decision| Box::pin(decided(connection, decision))).await
+    change!(store, decision, |connection, decision| apply(connection, decision).await)
 }
 
-async fn decided(connection: &mut AnyConnection, decision: &Decision) -> Result<bool, sqlx::Error> {
+async fn apply(connection: &mut AnyConnection, decision: &Decision) -> Result<bool, sqlx::Error> {
     let state = if decision.held_until.is_some() { "held" } else { "decided" };
     let done: Vec<String> = sqlx::query_scalar(DECIDE)
         .bind(&decision.id)
@@ -74,20 +74,18 @@ async fn decided(connection: &mut AnyConnection, decision: &Decision) -> Result<
 
 /// Makes a held outcome final once its time for undo is over.
 pub async fn make_final(store: &Store, id: &str, now: Millis) -> Result<bool, Error> {
-    let verb = verb!(|connection, (id, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
+    change!(store, (id.to_owned(), now), |connection, (id, now)| {
         let changed = sqlx::query_scalar(MAKE_FINAL).bind(id).bind(*now);
         audit::append_if_changed(connection, changed, (id, "final", "", *now)).await
-    });
-    store.write((id.to_owned(), now), verb).await
+    })
 }
 
 /// Makes a held question pending again; false when it is not held.
 pub async fn undo(store: &Store, id: &str, who: &str, now: Millis) -> Result<bool, Error> {
-    let verb = verb!(|connection, (id, who, now): &(String, String, Millis)| -> Result<bool, sqlx::Error> {
+    change!(store, (id.to_owned(), who.to_owned(), now), |connection, (id, who, now)| {
         let changed = sqlx::query_scalar(UNDO).bind(id).bind(*now);
-        audit::append_if_changed(connection, changed, (id, "taken_back", who, *now)).await
-    });
-    store.write((id.to_owned(), who.to_owned(), now), verb).await
+        audit::append_if_changed(connection, changed, (id, "undone", who, *now)).await
+    })
 }
 
 /// Removes an asker from a question; with its last asker the question ends with `outcome`. False when it was not
@@ -99,11 +97,12 @@ pub async fn withdraw(
     outcome: &str,
     now: Millis,
 ) -> Result<bool, Error> {
-    let verb = verb!(|connection, (decision, asker): &(Decision, String)| -> Result<bool, sqlx::Error> {
+    let arguments = (cancellation(id, outcome, "cancelled", now), asker.to_owned());
+    change!(store, arguments, |connection, (decision, asker)| {
         let others = sqlx::query_scalar(OTHERS).bind(&decision.id).bind(asker);
         let others: i64 = others.fetch_one(&mut *connection).await?;
         let changed = if others == 0 {
-            decided(connection, decision).await?
+            apply(connection, decision).await?
         } else {
             audit::append(connection, &decision.id, "cancelled", asker, decision.now).await?;
             true
@@ -113,11 +112,10 @@ pub async fn withdraw(
             give_up.execute(connection).await?;
         }
         Ok(changed)
-    });
-    store.write((cancelled(id, outcome, "cancelled", now), asker.to_owned()), verb).await
+    })
 }
 
-fn cancelled(id: &str, outcome: &str, kind: &str, now: Millis) -> Decision {
+fn cancellation(id: &str, outcome: &str, kind: &str, now: Millis) -> Decision {
     Decision {
         id: id.to_owned(),
         kind: kind.to_owned(),
@@ -137,16 +135,19 @@ pub async fn end_abandoned(
     before: Millis,
     now: Millis,
 ) -> Result<bool, Error> {
-    let verb = verb!(|connection, (decision, before): &(Decision, Millis)| -> Result<bool, sqlx::Error> {
-        let present = sqlx::query_scalar(PRESENT).bind(&decision.id).bind(*before);
-        let present: i64 = present.fetch_one(&mut *connection).await?;
-        if present > 0 || !decided(connection, decision).await? {
-            return Ok(false);
+    change!(
+        store,
+        (cancellation(id, outcome, "client_gone", now), before),
+        |connection, (decision, before)| {
+            let present = sqlx::query_scalar(PRESENT).bind(&decision.id).bind(*before);
+            let present: i64 = present.fetch_one(&mut *connection).await?;
+            if present > 0 || !apply(connection, decision).await? {
+                return Ok(false);
+            }
+            sqlx::query(GIVE_UP_ALL).bind(&decision.id).bind(decision.now).execute(connection).await?;
+            Ok(true)
         }
-        sqlx::query(GIVE_UP_ALL).bind(&decision.id).bind(decision.now).execute(connection).await?;
-        Ok(true)
-    });
-    store.write((cancelled(id, outcome, "client_gone", now), before), verb).await
+    )
 }
 
 #[cfg(test)]

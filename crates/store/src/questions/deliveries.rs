@@ -3,7 +3,7 @@
 use sqlx::{AnyConnection, FromRow, Row as _};
 
 use super::{Question, audit};
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, change, read};
 
 /// An outcome for a stream: the number of its event, the id of the request as JSON, and the question.
 type Numbered = (i64, String, Question);
@@ -108,19 +108,19 @@ const ENDED: &str = "\
     WHERE question = $1 AND stream = '' AND delivered_at IS NULL AND disconnected_at IS NOT NULL \
       AND SUBSTR(asker, 1, LENGTH(CAST($2 AS TEXT))) = CAST($2 AS TEXT) LIMIT 1";
 
-const PASS: &str =
+const REASSIGN: &str =
     "UPDATE question_deliveries SET asker = $3 WHERE question = $1 AND asker = $2 AND stream = ''";
 
-const PASS_QUESTION: &str = "UPDATE questions SET asker = $3 WHERE id = $1 AND asker = $2";
+const REASSIGN_QUESTION: &str = "UPDATE questions SET asker = $3 WHERE id = $1 AND asker = $2";
 
 /// Passes a question from the session `from` to the session `to`.
-pub(super) async fn pass(
+pub(super) async fn reassign(
     connection: &mut AnyConnection,
     question: &str,
     from: &str,
     to: &str,
 ) -> Result<(), sqlx::Error> {
-    for sql in [PASS, PASS_QUESTION] {
+    for sql in [REASSIGN, REASSIGN_QUESTION] {
         sqlx::query(sql).bind(question).bind(from).bind(to).execute(&mut *connection).await?;
     }
     Ok(())
@@ -142,40 +142,36 @@ pub async fn adopt(
         now,
         lease: None,
     };
-    let verb = verb!(|connection, (here, place): &(WaitingAsker, String)| -> Result<(), sqlx::Error> {
+    change!(store, (here, place.to_owned()), |connection, (here, place)| {
         let ended = sqlx::query_scalar(ENDED).bind(&here.question).bind(format!("{place}#"));
         let ended: Option<String> = ended.fetch_optional(&mut *connection).await?;
         if let Some(ended) = ended.filter(|ended| *ended != here.asker) {
-            pass(connection, &here.question, &ended, &here.asker).await?;
+            reassign(connection, &here.question, &ended, &here.asker).await?;
             let back = sqlx::query(MARK_WAITING).bind(&here.question).bind(&here.asker).bind(&here.session);
             back.bind(here.lease).execute(connection).await?;
         }
         Ok(())
-    });
-    store.write((here, place.to_owned()), verb).await
+    })
 }
 
 /// Returns whether the outcome of a question is for this asker too.
 pub async fn is_asker(store: &Store, question: &str, asker: &str) -> Result<bool, Error> {
-    let mut connection = store.read().await?;
     let count = sqlx::query_scalar(IS_ASKER).bind(question).bind(asker);
-    let count: i64 = count.fetch_one(&mut *connection).await?;
+    let count: i64 = read!(store, count, fetch_one);
     Ok(count > 0)
 }
 
 /// Returns decided questions with an outcome that `asker` has not received, oldest first, at most `limit`. Counts
 /// tool calls only.
 pub async fn undelivered(store: &Store, asker: &str, limit: u32) -> Result<Vec<Question>, Error> {
-    let mut connection = store.read().await?;
     let query = sqlx::query_as(UNDELIVERED).bind(asker).bind(i64::from(limit));
-    Ok(query.fetch_all(&mut *connection).await?)
+    Ok(read!(store, query, fetch_all))
 }
 
 /// Returns the askers that have not received the outcome of a decided question, each with its stream; of all questions
 /// if `question` is empty.
 pub async fn askers(store: &Store, question: &str) -> Result<Vec<(String, String)>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(ASKERS).bind(question).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(ASKERS).bind(question), fetch_all))
 }
 
 /// An asker that waits for an outcome.
@@ -192,29 +188,28 @@ pub struct WaitingAsker {
 /// Records that an asker waits again; true if that is a change. A lease is renewed only once half of it is over,
 /// because a task is polled every few seconds.
 pub async fn mark_waiting(store: &Store, here: WaitingAsker) -> Result<bool, Error> {
-    let verb = verb!(|connection, here: &WaitingAsker| -> Result<bool, sqlx::Error> {
-        let stands = sqlx::query_as(PRESENCE).bind(&here.question).bind(&here.asker);
-        let stands: Option<Presence> = stands.fetch_optional(&mut *connection).await?;
-        let Some((session, disconnected_at, silent_at, lease_until)) = stands else {
+    change!(store, here, |connection, here| {
+        let presence = sqlx::query_as(PRESENCE).bind(&here.question).bind(&here.asker);
+        let presence: Option<Presence> = presence.fetch_optional(&mut *connection).await?;
+        let Some((session, disconnected_at, silent_at, lease_until)) = presence else {
             return Ok(false);
         };
-        let news = disconnected_at.is_some() || silent_at.is_some();
+        let returned = disconnected_at.is_some() || silent_at.is_some();
         let holds = match (lease_until, here.lease) {
             (None, None) => true,
             (Some(until), Some(lease)) => until - here.now > lease / 2,
             (Some(_), None) | (None, Some(_)) => false,
         };
-        if news || !holds || session != here.session {
+        if returned || !holds || session != here.session {
             let until = here.lease.map(|lease| here.now.saturating_add(lease));
             let back = sqlx::query(MARK_WAITING).bind(&here.question).bind(&here.asker).bind(&here.session);
             back.bind(until).execute(&mut *connection).await?;
         }
         if silent_at.is_some() {
-            audit::append(connection, &here.question, "heard", "", here.now).await?;
+            audit::append(connection, &here.question, "returned", "", here.now).await?;
         }
-        Ok(news || session != here.session)
-    });
-    store.write(here, verb).await
+        Ok(returned || session != here.session)
+    })
 }
 
 /// Records that the call or the stream of an asker without a session ended, and when it is expected back.
@@ -226,49 +221,39 @@ pub async fn start_lease(
     until: Millis,
 ) -> Result<(), Error> {
     let lease = (question.to_owned(), asker.to_owned(), stream.to_owned(), until);
-    let verb = verb!(|connection,
-                      (question, asker, stream, until): &(String, String, String, Millis)|
-     -> Result<(), sqlx::Error> {
+    change!(store, lease, |connection, (question, asker, stream, until)| {
         let lease = sqlx::query(START_LEASE).bind(question).bind(asker).bind(stream).bind(*until);
         lease.execute(connection).await.map(drop)
-    });
-    store.write(lease, verb).await
+    })
 }
 
 /// Marks the askers of a question as silent when their lease is over; false when there are none.
 pub async fn mark_silent(store: &Store, question: &str, now: Millis) -> Result<bool, Error> {
-    let verb = verb!(|connection, (question, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
+    change!(store, (question.to_owned(), now), |connection, (question, now)| {
         let changed = sqlx::query_scalar(MARK_SILENT).bind(question).bind(*now);
         audit::append_if_changed(connection, changed, (question, "silent", "", *now)).await
-    });
-    store.write((question.to_owned(), now), verb).await
+    })
 }
 
 /// Records that an asker no longer waits.
 pub async fn abandon(store: &Store, question: &str, asker: &str, now: Millis) -> Result<(), Error> {
-    let verb =
-        verb!(|connection, (question, asker, now): &(String, String, Millis)| -> Result<(), sqlx::Error> {
-            sqlx::query(ABANDON).bind(question).bind(asker).bind(*now).execute(connection).await.map(drop)
-        });
-    store.write((question.to_owned(), asker.to_owned(), now), verb).await
+    change!(store, (question.to_owned(), asker.to_owned(), now), |connection, (question, asker, now)| {
+        sqlx::query(ABANDON).bind(question).bind(asker).bind(*now).execute(connection).await.map(drop)
+    })
 }
 
 /// Records that the outcome reached `asker`. False when it was delivered before, or there is none.
 pub async fn mark_delivered(store: &Store, question: &str, asker: &str, now: Millis) -> Result<bool, Error> {
-    let verb =
-        verb!(|connection, (question, asker, now): &(String, String, Millis)| -> Result<bool, sqlx::Error> {
-            let changed = sqlx::query_scalar(MARK_DELIVERED).bind(question).bind(asker).bind(*now);
-            audit::append_if_changed(connection, changed, (question, "delivered", "", *now)).await
-        });
-    store.write((question.to_owned(), asker.to_owned(), now), verb).await
+    change!(store, (question.to_owned(), asker.to_owned(), now), |connection, (question, asker, now)| {
+        let changed = sqlx::query_scalar(MARK_DELIVERED).bind(question).bind(asker).bind(*now);
+        audit::append_if_changed(connection, changed, (question, "delivered", "", *now)).await
+    })
 }
 
 /// Returns the events of a stream: with `after`, all later events, sent ones too; without, the unsent ones. Events
 /// that are newly due get the next numbers.
 pub async fn due_events(store: &Store, stream: &str, after: Option<i64>) -> Result<Vec<Numbered>, Error> {
-    let verb = verb!(|connection,
-                      (stream, after): &(String, Option<i64>)|
-     -> Result<Vec<Numbered>, sqlx::Error> {
+    change!(store, (stream.to_owned(), after), |connection, (stream, after)| {
         let new = sqlx::query_as(UNNUMBERED).bind(stream).bind(BATCH_SIZE);
         let new: Vec<(String, String)> = new.fetch_all(&mut *connection).await?;
         for (question, request) in &new {
@@ -279,68 +264,60 @@ pub async fn due_events(store: &Store, stream: &str, after: Option<i64>) -> Resu
             sqlx::query(DUE_EVENTS).bind(stream).bind(after.unwrap_or(0)).bind(i64::from(after.is_some()));
         let due = due.bind(BATCH_SIZE).fetch_all(connection).await?;
         due.iter().map(|row| Ok((row.try_get(19)?, row.try_get(20)?, Question::from_row(row)?))).collect()
-    });
-    store.write((stream.to_owned(), after), verb).await
+    })
 }
 
 /// Records that an event of a stream was sent.
 pub async fn mark_sent(store: &Store, stream: &str, event: i64, now: Millis) -> Result<bool, Error> {
-    let verb =
-        verb!(|connection, (stream, event, now): &(String, i64, Millis)| -> Result<bool, sqlx::Error> {
-            let done = sqlx::query_scalar(MARK_SENT).bind(stream).bind(*event).bind(*now);
-            let done: Vec<String> = done.fetch_all(&mut *connection).await?;
-            for question in &done {
-                audit::append(connection, question, "delivered", "", *now).await?;
-            }
-            Ok(!done.is_empty())
-        });
-    store.write((stream.to_owned(), event, now), verb).await
+    change!(store, (stream.to_owned(), event, now), |connection, (stream, event, now)| {
+        let done = sqlx::query_scalar(MARK_SENT).bind(stream).bind(*event).bind(*now);
+        let done: Vec<String> = done.fetch_all(&mut *connection).await?;
+        for question in &done {
+            audit::append(connection, question, "delivered", "", *now).await?;
+        }
+        Ok(!done.is_empty())
+    })
 }
 
 /// Records that a session's client has disconnected; returns the number of its undelivered outcomes.
 pub async fn session_closed(store: &Store, session: &str, now: Millis) -> Result<u64, Error> {
-    let verb = verb!(|connection, (session, now): &(String, Millis)| -> Result<u64, sqlx::Error> {
+    change!(store, (session.to_owned(), now), |connection, (session, now)| {
         let done = sqlx::query(CLOSE_SESSION).bind(session).bind(*now).execute(connection).await?;
         Ok(done.rows_affected())
-    });
-    store.write((session.to_owned(), now), verb).await
+    })
 }
 
 /// Records that the client of a session is back; returns the number of outcomes that it waits for again.
 pub async fn session_resumed(store: &Store, session: &str) -> Result<u64, Error> {
-    let verb = verb!(|connection, session: &String| -> Result<u64, sqlx::Error> {
+    change!(store, session.to_owned(), |connection, session| {
         Ok(sqlx::query(RESUME_SESSION).bind(session).execute(connection).await?.rows_affected())
-    });
-    store.write(session.to_owned(), verb).await
+    })
 }
 
 /// Returns the questions of a session with an undelivered outcome, each with the key of its asker.
 pub async fn questions_of_session(store: &Store, session: &str) -> Result<Vec<(String, String)>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(QUESTIONS_OF_SESSION).bind(session).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(QUESTIONS_OF_SESSION).bind(session), fetch_all))
 }
 
 /// Returns the pending questions of all askers with keys that begin with `prefix`, each with the key.
 pub async fn asked_by(store: &Store, prefix: &str) -> Result<Vec<(String, String)>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(ASKED_BY).bind(prefix).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(ASKED_BY).bind(prefix), fetch_all))
 }
 
 /// Records that every session and call has ended, as at the start of the only hub. An asker without a session is
 /// expected until `leased`.
 pub async fn disconnect_all(store: &Store, now: Millis, leased: Millis) -> Result<(), Error> {
-    let verb = verb!(|connection, (now, leased): &(Millis, Millis)| -> Result<(), sqlx::Error> {
+    change!(store, (now, leased), |connection, (now, leased)| {
         sqlx::query(DISCONNECT_ALL).bind(*now).execute(&mut *connection).await?;
         sqlx::query(LEASE_ALL).bind(*leased).execute(connection).await.map(drop)
-    });
-    store.write((now, leased), verb).await
+    })
 }
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[
     ENDED,
-    PASS,
-    PASS_QUESTION,
+    REASSIGN,
+    REASSIGN_QUESTION,
     ASKED_BY,
     IS_ASKER,
     UNDELIVERED,

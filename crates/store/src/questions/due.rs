@@ -1,7 +1,7 @@
 //! Questions that are due for a change by time, and the next due time.
 
 use super::Question;
-use crate::{Error, Millis, Store};
+use crate::{Error, Millis, Store, read};
 
 const HELD: &str =
     "SELECT id FROM questions WHERE state = 'held' AND held_until <= $1 ORDER BY held_until LIMIT $2";
@@ -61,15 +61,9 @@ pub struct Due {
 impl Due {
     /// Returns whether any list reached `limit`, so that more may be due.
     pub fn is_full(&self, limit: u32) -> bool {
-        let most = [
-            &self.held.len(),
-            &self.snoozed.len(),
-            &self.defaults.len(),
-            &self.timed_out.len(),
-            &self.gone.len(),
-            &self.silent.len(),
-        ];
-        most.into_iter().any(|count| *count >= limit as usize)
+        let Self { held, snoozed, defaults, timed_out, gone, silent } = self;
+        let counts = [held.len(), snoozed.len(), defaults.len(), timed_out.len(), gone.len(), silent.len()];
+        counts.iter().any(|count| *count >= limit as usize)
     }
 }
 
@@ -90,8 +84,7 @@ pub async fn due_now(store: &Store, now: Millis, gone_before: Millis, limit: u32
 
 /// Returns the next due time, without defaults: a view of the question makes those due.
 pub async fn next_due(store: &Store, now: Millis, grace: Millis) -> Result<Option<Millis>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_scalar(NEXT).bind(now).bind(grace).fetch_one(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_scalar(NEXT).bind(now).bind(grace), fetch_one))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use sqlx::AnyConnection;
 
 use super::audit;
-use super::deliveries::pass;
-use crate::{Error, Millis, Store, verb};
+use super::deliveries::reassign;
+use crate::{Error, Millis, Store, change};
 
 /// An identical question that is open or undelivered: from this asker, or from an asker with an ended session.
 const SAME: &str = "\
@@ -93,7 +93,7 @@ pub enum Asked {
 
 /// Inserts a question, which is on disk then. No text may contain a NUL character, because PostgreSQL rejects it.
 pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Asked, Error> {
-    let verb = verb!(|connection, (new, limits): &(NewQuestion, Limits)| -> Result<Asked, sqlx::Error> {
+    change!(store, (new, limits), |connection, (new, limits)| {
         let same = sqlx::query_as(SAME).bind(&new.fingerprint).bind(&new.asker).bind(&new.stream);
         let same = same.bind(i64::from(new.continues)).bind(new.asked_at);
         let same: Option<(String, String)> = same.fetch_optional(&mut *connection).await?;
@@ -106,7 +106,7 @@ pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Aske
         }
         if let Some((id, asker)) = same {
             if asker != new.asker {
-                pass(connection, &id, &asker, &new.asker).await?;
+                reassign(connection, &id, &asker, &new.asker).await?;
             }
             deliver(connection, &id, new).await?;
             audit::append(connection, &id, "asked_again", &new.client, new.asked_at).await?;
@@ -127,8 +127,7 @@ pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Aske
         deliver(connection, &new.id, new).await?;
         audit::append(connection, &new.id, "asked", &new.client, new.asked_at).await?;
         Ok(Asked::New { id: new.id.clone() })
-    });
-    store.write((new, limits), verb).await
+    })
 }
 
 async fn insert(connection: &mut AnyConnection, new: &NewQuestion) -> Result<(), sqlx::Error> {

@@ -1,6 +1,6 @@
 //! The deletion of old questions, with their texts, deliveries and audit.
 
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, change};
 
 /// Questions that are deleted in one transaction, so that other writers do not wait for long.
 const BATCH_SIZE: i64 = 200;
@@ -12,10 +12,9 @@ const PRUNE: &str = "\
 /// Deletes questions that were decided before `since`, oldest first, at most 200, and returns their number. Call it
 /// again until it returns 0.
 pub async fn prune(store: &Store, since: Millis) -> Result<u64, Error> {
-    let verb = verb!(|connection, since: &Millis| -> Result<u64, sqlx::Error> {
+    change!(store, since, |connection, since| {
         Ok(sqlx::query(PRUNE).bind(*since).bind(BATCH_SIZE).execute(connection).await?.rows_affected())
-    });
-    store.write(since, verb).await
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Queries of questions.
 
 use super::Question;
-use crate::{Error, Millis, Store, pattern};
+use crate::{Error, Millis, Store, pattern, read};
 
 const GET: &str = select_questions!("WHERE q.id = $1");
 
@@ -36,35 +36,30 @@ const COUNT_HISTORY: &str = "\
 
 /// Returns one question.
 pub async fn get(store: &Store, id: &str) -> Result<Option<Question>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(GET).bind(id), fetch_optional))
 }
 
 /// Returns at most `limit` pending questions, oldest first, after the `seq` of `after`.
 pub async fn pending(store: &Store, after: Option<i64>, limit: u32) -> Result<Vec<Question>, Error> {
-    let mut connection = store.read().await?;
     let query = sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit));
-    Ok(query.fetch_all(&mut *connection).await?)
+    Ok(read!(store, query, fetch_all))
 }
 
 /// Returns the number of pending questions.
 pub async fn count_pending(store: &Store) -> Result<u64, Error> {
-    let mut connection = store.read().await?;
-    let count: i64 = sqlx::query_scalar(COUNT_PENDING).fetch_one(&mut *connection).await?;
+    let count: i64 = read!(store, sqlx::query_scalar(COUNT_PENDING), fetch_one);
     Ok(count.cast_unsigned())
 }
 
 /// Returns the position of a pending question in the queue, 1 for the oldest.
 pub async fn position(store: &Store, seq: i64) -> Result<u64, Error> {
-    let mut connection = store.read().await?;
-    let count: i64 = sqlx::query_scalar(PLACE).bind(seq).fetch_one(&mut *connection).await?;
+    let count: i64 = read!(store, sqlx::query_scalar(PLACE).bind(seq), fetch_one);
     Ok(count.cast_unsigned())
 }
 
 /// Returns the pending question to show after the one of this `seq`, if there is any.
 pub async fn next(store: &Store, seq: i64, now: Millis) -> Result<Option<String>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_scalar(NEXT).bind(seq).bind(now).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_scalar(NEXT).bind(seq).bind(now), fetch_optional))
 }
 
 /// Returns at most `limit` decided questions of `kind` (empty is all) that contain `text` (empty is all), newest
@@ -76,16 +71,14 @@ pub async fn history(
     before: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Question>, Error> {
-    let mut connection = store.read().await?;
     let query = sqlx::query_as(HISTORY).bind(kind).bind(pattern(text)).bind(before.unwrap_or(i64::MAX));
-    Ok(query.bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+    Ok(read!(store, query.bind(i64::from(limit)), fetch_all))
 }
 
 /// Returns the number of decided questions of `kind` that contain `text`.
 pub async fn count_history(store: &Store, text: &str, kind: &str) -> Result<u64, Error> {
-    let mut connection = store.read().await?;
     let count = sqlx::query_scalar(COUNT_HISTORY).bind(kind).bind(pattern(text));
-    let count: i64 = count.fetch_one(&mut *connection).await?;
+    let count: i64 = read!(store, count, fetch_one);
     Ok(count.cast_unsigned())
 }
 

@@ -1,6 +1,6 @@
 //! Settings of all questions.
 
-use crate::{Error, Store, verb};
+use crate::{Error, Store, change, read};
 
 const GET: &str = "SELECT value FROM question_settings WHERE name = $1";
 
@@ -9,16 +9,14 @@ const SET: &str = "\
 
 /// Returns a setting, JSON of the domain.
 pub async fn setting(store: &Store, name: &str) -> Result<Option<String>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_scalar(GET).bind(name).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_scalar(GET).bind(name), fetch_optional))
 }
 
 /// Writes a setting.
 pub async fn set_setting(store: &Store, name: &str, value: &str) -> Result<(), Error> {
-    let verb = verb!(|connection, (name, value): &(String, String)| -> Result<(), sqlx::Error> {
+    change!(store, (name.to_owned(), value.to_owned()), |connection, (name, value)| {
         sqlx::query(SET).bind(name).bind(value).execute(connection).await.map(drop)
-    });
-    store.write((name.to_owned(), value.to_owned()), verb).await
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Views and snoozing of a question.
 
 use super::audit;
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, change};
 
 const SEEN_AT: &str = "SELECT seen_at FROM questions WHERE id = $1 AND state = 'pending'";
 
@@ -35,38 +35,33 @@ pub struct View {
 
 /// Records a view of a pending question; true for the first one.
 pub async fn mark_seen(store: &Store, view: View) -> Result<bool, Error> {
-    let verb = verb!(|connection, view: &View| -> Result<bool, sqlx::Error> {
+    change!(store, view, |connection, view| {
         let before = sqlx::query_scalar(SEEN_AT).bind(&view.id);
         let before: Option<Option<Millis>> = before.fetch_optional(&mut *connection).await?;
-        let look = sqlx::query(SEEN).bind(&view.id).bind(view.now).bind(view.gap);
-        look.execute(&mut *connection).await?;
+        let view_query = sqlx::query(SEEN).bind(&view.id).bind(view.now).bind(view.gap);
+        view_query.execute(&mut *connection).await?;
         let first = before == Some(None);
         if first {
             audit::append(connection, &view.id, "seen", &view.who, view.now).await?;
         }
         Ok(first)
-    });
-    store.write(view, verb).await
+    })
 }
 
 /// Snoozes a pending question; false when it is not pending.
 pub async fn snooze(store: &Store, id: &str, who: &str, now: Millis, until: Millis) -> Result<bool, Error> {
-    let verb = verb!(|connection,
-                      (id, who, now, until): &(String, String, Millis, Millis)|
-     -> Result<bool, sqlx::Error> {
+    change!(store, (id.to_owned(), who.to_owned(), now, until), |connection, (id, who, now, until)| {
         let changed = sqlx::query_scalar(SNOOZE).bind(id).bind(*now).bind(*until);
         audit::append_if_changed(connection, changed, (id, "snoozed", who, *now)).await
-    });
-    store.write((id.to_owned(), who.to_owned(), now, until), verb).await
+    })
 }
 
 /// Ends the snooze of a question when its time is over.
 pub async fn end_snooze(store: &Store, id: &str, now: Millis) -> Result<bool, Error> {
-    let verb = verb!(|connection, (id, now): &(String, Millis)| -> Result<bool, sqlx::Error> {
+    change!(store, (id.to_owned(), now), |connection, (id, now)| {
         let done = sqlx::query(END_SNOOZE).bind(id).bind(*now).execute(connection).await?;
         Ok(done.rows_affected() == 1)
-    });
-    store.write((id.to_owned(), now), verb).await
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The claim of the next queued task by a hub.
 
 use super::Task;
-use crate::{Error, Millis, Store, verb};
+use super::read::GET;
+use crate::{Error, Millis, Store, change};
 
 /// Runners that one claim can name at most.
 const RUNNERS: usize = 16;
@@ -27,8 +28,6 @@ const CLAIM: &str = "\
 
 const TURN: &str = "\
     UPDATE task_lanes SET turn = (SELECT MAX(turn) FROM task_lanes) + 1 WHERE caller = $1";
-
-const ROW: &str = select_tasks!("i.text", "WHERE t.id = $1");
 
 /// The number of tasks that a hub runs at once on a runner.
 #[derive(Clone, Debug)]
@@ -57,7 +56,7 @@ pub struct Claim {
 /// They are running then, with a lease of this hub. Await it to its end: a dropped call may have claimed tasks,
 /// which stay with this hub.
 pub async fn claim(store: &Store, claim: Claim) -> Result<Vec<Task>, Error> {
-    let verb = verb!(|connection, claim: &Claim| -> Result<Vec<Task>, sqlx::Error> {
+    change!(store, claim, |connection, claim| {
         let mut tasks = Vec::new();
         for _ in 0..claim.at_most {
             let mut query = sqlx::query_as(CLAIM)
@@ -73,12 +72,11 @@ pub async fn claim(store: &Store, claim: Claim) -> Result<Vec<Task>, Error> {
             let claimed: Vec<(String, String)> = query.fetch_all(&mut *connection).await?;
             let [(id, caller)] = &claimed[..] else { break };
             sqlx::query(TURN).bind(caller).execute(&mut *connection).await?;
-            tasks.push(sqlx::query_as(ROW).bind(id).fetch_one(&mut *connection).await?);
+            tasks.push(sqlx::query_as(GET).bind(id).fetch_one(&mut *connection).await?);
         }
         Ok(tasks)
-    });
-    store.write(claim, verb).await
+    })
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[CLAIM, TURN, ROW];
+pub(super) const STATEMENTS: &[&str] = &[CLAIM, TURN];

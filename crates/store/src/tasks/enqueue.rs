@@ -2,8 +2,9 @@
 
 use sqlx::AnyConnection;
 
-use super::{NewTask, State, Task};
-use crate::{Error, Store, verb};
+use super::read::GET;
+use super::{NewTask, Task};
+use crate::{Error, Store, change};
 
 /// The statement itself checks the limits, so that two callers cannot exceed one together.
 const INSERT: &str = "\
@@ -14,8 +15,7 @@ const INSERT: &str = "\
            CAST($9 AS BIGINT), 'queued', 0, 0, CAST($10 AS BIGINT) \
     WHERE (SELECT COUNT(*) FROM tasks WHERE state = 'queued' AND caller = $2) < CAST($11 AS BIGINT) \
       AND (SELECT COUNT(*) FROM tasks WHERE state = 'queued') < CAST($12 AS BIGINT) \
-    ON CONFLICT (id) DO NOTHING \
-    RETURNING seq";
+    ON CONFLICT (id) DO NOTHING";
 
 const INPUT: &str = "INSERT INTO task_inputs (task, text, options) VALUES ($1, $2, $3)";
 
@@ -41,10 +41,8 @@ pub struct QueueLimits {
 /// Inserts a task as queued and returns its row, which is on disk then. No text may contain a NUL character, because
 /// PostgreSQL rejects it.
 pub async fn enqueue(store: &Store, new: NewTask, limits: QueueLimits) -> Result<Task, Error> {
-    let verb = verb!(|connection,
-                      (new, limits): &(NewTask, QueueLimits)|
-     -> Result<Result<Task, Error>, sqlx::Error> {
-        let seq: Vec<i64> = sqlx::query_scalar(INSERT)
+    change!(store, (new, limits), |connection, (new, limits)| {
+        let query = sqlx::query(INSERT)
             .bind(&new.id)
             .bind(&new.caller)
             .bind(&new.agent)
@@ -56,20 +54,17 @@ pub async fn enqueue(store: &Store, new: NewTask, limits: QueueLimits) -> Result
             .bind(new.depth)
             .bind(new.created_at)
             .bind(i64::from(limits.each_caller))
-            .bind(i64::from(limits.total))
-            .fetch_all(&mut *connection)
-            .await?;
-        let [seq] = seq[..] else {
-            return why_not(connection, new, *limits).await.map(Err);
-        };
+            .bind(i64::from(limits.total));
+        if query.execute(&mut *connection).await?.rows_affected() == 0 {
+            return rejection(connection, new, *limits).await.map(Err);
+        }
         sqlx::query(INPUT).bind(&new.id).bind(&new.text).bind(&new.options).execute(&mut *connection).await?;
         sqlx::query(LANE).bind(&new.caller).bind(&new.runner).execute(&mut *connection).await?;
-        Ok(Ok(row(new, seq)))
-    });
-    store.write((new, limits), verb).await?
+        sqlx::query_as(GET).bind(&new.id).fetch_one(connection).await.map(Ok)
+    })?
 }
 
-async fn why_not(
+async fn rejection(
     connection: &mut AnyConnection,
     new: &NewTask,
     limits: QueueLimits,
@@ -81,34 +76,6 @@ async fn why_not(
     let waiting: i64 = sqlx::query_scalar(WAITING_OF).bind(&new.caller).fetch_one(&mut *connection).await?;
     let own = waiting >= i64::from(limits.each_caller);
     Ok(Error::QueueFull { waiting: if own { limits.each_caller } else { limits.total }, own })
-}
-
-fn row(new: &NewTask, seq: i64) -> Task {
-    Task {
-        id: new.id.clone(),
-        seq,
-        caller: new.caller.clone(),
-        agent: new.agent.clone(),
-        runner: new.runner.clone(),
-        text: new.text.clone(),
-        workdir: new.workdir.clone(),
-        priority: new.priority,
-        parent: new.parent.clone(),
-        root: new.root.clone(),
-        depth: new.depth,
-        options: new.options.clone(),
-        state: State::Queued,
-        attempt: 0,
-        fence: 0,
-        hub: None,
-        lease_until: None,
-        spool: None,
-        cancel_requested_at: None,
-        failure: None,
-        created_at: new.created_at,
-        started_at: None,
-        ended_at: None,
-    }
 }
 
 #[cfg(test)]

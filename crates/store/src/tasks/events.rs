@@ -1,7 +1,7 @@
 //! Events of a task's run, append-only.
 
 use super::{Lease, NewEvent, TaskEvent};
-use crate::{Error, Store, verb};
+use crate::{Error, Store, change, read};
 
 /// Events kept of one task; the rest of a longer run is in its spool only.
 const EACH_TASK: i64 = 10_000;
@@ -30,23 +30,21 @@ pub async fn append_events(
     lease: &Lease,
     events: Vec<NewEvent>,
 ) -> Result<Option<i64>, Error> {
-    let verb =
-        verb!(|connection, (lease, events): &(Lease, Vec<NewEvent>)| -> Result<Option<i64>, sqlx::Error> {
-            for event in events {
-                let query = sqlx::query(APPEND)
-                    .bind(&lease.task)
-                    .bind(lease.fence)
-                    .bind(event.at)
-                    .bind(&event.kind)
-                    .bind(&event.data)
-                    .bind(EACH_TASK);
-                if query.execute(&mut *connection).await?.rows_affected() == 0 {
-                    break;
-                }
+    change!(store, (lease.clone(), events), |connection, (lease, events)| {
+        for event in events {
+            let query = sqlx::query(APPEND)
+                .bind(&lease.task)
+                .bind(lease.fence)
+                .bind(event.at)
+                .bind(&event.kind)
+                .bind(&event.data)
+                .bind(EACH_TASK);
+            if query.execute(&mut *connection).await?.rows_affected() == 0 {
+                break;
             }
-            sqlx::query_scalar(LAST).bind(&lease.task).bind(lease.fence).fetch_optional(connection).await
-        });
-    store.write((lease.clone(), events), verb).await
+        }
+        sqlx::query_scalar(LAST).bind(&lease.task).bind(lease.fence).fetch_optional(connection).await
+    })
 }
 
 /// Returns at most `limit` events of a task after `after`, in order.
@@ -73,9 +71,8 @@ async fn read(
     border: i64,
     limit: u32,
 ) -> Result<Vec<TaskEvent>, Error> {
-    let mut connection = store.read().await?;
     let query = sqlx::query_as(statement).bind(task).bind(border).bind(i64::from(limit));
-    Ok(query.fetch_all(&mut *connection).await?)
+    Ok(read!(store, query, fetch_all))
 }
 
 #[cfg(test)]

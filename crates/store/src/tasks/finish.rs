@@ -1,7 +1,7 @@
 //! The end of a task.
 
 use super::{Ending, Lease, State};
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, change};
 
 const FINISH: &str = "\
     UPDATE tasks SET state = $3, failure = $4, ended_at = $5, lease_until = NULL \
@@ -39,43 +39,19 @@ pub async fn finish(
     outcome: &str,
     now: Millis,
 ) -> Result<bool, Error> {
-    let end = End {
-        lease: lease.clone(),
-        ending,
-        failure: failure.map(ToOwned::to_owned),
-        outcome: outcome.to_owned(),
-        now,
-    };
-    let verb = verb!(|connection, end: &End| -> Result<bool, sqlx::Error> {
-        let caller: Vec<String> = sqlx::query_scalar(FINISH)
-            .bind(&end.lease.task)
-            .bind(end.lease.fence)
-            .bind(end.ending.name())
-            .bind(&end.failure)
-            .bind(end.now)
-            .fetch_all(&mut *connection)
-            .await?;
+    let arguments = (lease.clone(), ending, failure.map(str::to_owned), outcome.to_owned(), now);
+    change!(store, arguments, |connection, (lease, ending, failure, outcome, now)| {
+        let ended = sqlx::query_scalar(FINISH).bind(&lease.task).bind(lease.fence).bind(ending.name());
+        let caller: Vec<String> = ended.bind(failure).bind(now).fetch_all(&mut *connection).await?;
         let [caller] = &caller[..] else { return Ok(false) };
-        let result = sqlx::query(RESULT).bind(&end.lease.task).bind(caller).bind(&end.outcome);
-        result.execute(connection).await?;
+        sqlx::query(RESULT).bind(&lease.task).bind(caller).bind(outcome).execute(connection).await?;
         Ok(true)
-    });
-    store.write(end, verb).await
-}
-
-struct End {
-    lease: Lease,
-    ending: Ending,
-    failure: Option<String>,
-    outcome: String,
-    now: Millis,
+    })
 }
 
 /// Cancels a waiting task with `outcome`, or records the request for a running task.
 pub async fn cancel(store: &Store, task: &str, outcome: &str, now: Millis) -> Result<Cancelled, Error> {
-    let verb = verb!(|connection,
-                      (task, outcome, now): &(String, String, Millis)|
-     -> Result<Cancelled, sqlx::Error> {
+    change!(store, (task.to_owned(), outcome.to_owned(), now), |connection, (task, outcome, now)| {
         let waiting = sqlx::query_scalar(CANCEL_WAITING).bind(task).bind(now);
         let caller: Vec<String> = waiting.fetch_all(&mut *connection).await?;
         if let [caller] = &caller[..] {
@@ -89,8 +65,7 @@ pub async fn cancel(store: &Store, task: &str, outcome: &str, now: Millis) -> Re
         }
         let state: Option<String> = sqlx::query_scalar(STATE).bind(task).fetch_optional(connection).await?;
         Ok(Cancelled::Not(state.as_deref().and_then(State::from_name)))
-    });
-    store.write((task.to_owned(), outcome.to_owned(), now), verb).await
+    })
 }
 
 #[cfg(test)]

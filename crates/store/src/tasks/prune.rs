@@ -1,6 +1,6 @@
 //! The deletion of old tasks, with their events and outcomes.
 
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, change};
 
 /// Tasks that are deleted in one transaction, so that other writers do not wait for long.
 const BATCH_SIZE: i64 = 200;
@@ -22,7 +22,7 @@ const LANES: &str = "\
 
 /// The ended tasks to keep.
 #[derive(Clone, Copy, Debug)]
-pub struct Keep {
+pub struct Retention {
     /// Tasks with an outcome that was delivered before this instant are deleted.
     pub delivered_since: Millis,
     /// Tasks that ended before this instant are deleted, even with an undelivered outcome.
@@ -41,8 +41,8 @@ pub struct Pruned {
 
 /// Deletes ended tasks that `keep` does not keep, oldest first, at most 200, and returns them. Call it again until it
 /// returns none.
-pub async fn prune(store: &Store, keep: Keep) -> Result<Vec<Pruned>, Error> {
-    let verb = verb!(|connection, keep: &Keep| -> Result<Vec<Pruned>, sqlx::Error> {
+pub async fn prune(store: &Store, keep: Retention) -> Result<Vec<Pruned>, Error> {
+    change!(store, keep, |connection, keep| {
         let gone: Vec<(String, String)> = sqlx::query_as(PRUNE)
             .bind(keep.delivered_since)
             .bind(keep.ended_since)
@@ -55,8 +55,7 @@ pub async fn prune(store: &Store, keep: Keep) -> Result<Vec<Pruned>, Error> {
             .into_iter()
             .map(|(id, spool)| Pruned { id, spool: Some(spool).filter(|spool| !spool.is_empty()) })
             .collect())
-    });
-    store.write(keep, verb).await
+    })
 }
 
 #[cfg(test)]

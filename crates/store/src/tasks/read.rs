@@ -1,9 +1,9 @@
 //! Queries of tasks.
 
 use super::{State, Task};
-use crate::{Error, Store, pattern};
+use crate::{Error, Store, pattern, read};
 
-const GET: &str = select_tasks!("i.text", "WHERE t.id = $1");
+pub(super) const GET: &str = select_tasks!("i.text", "WHERE t.id = $1");
 
 /// A list shows the beginning of a task's text.
 const LIST: &str = select_tasks!(
@@ -59,8 +59,7 @@ impl Filter {
 
 /// Returns one task.
 pub async fn get(store: &Store, task: &str) -> Result<Option<Task>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(GET).bind(task).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(GET).bind(task), fetch_optional))
 }
 
 /// Returns at most `limit` tasks, newest first, older than the `seq` of `before` if it is given, each with the first
@@ -71,7 +70,6 @@ pub async fn list(
     before: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Task>, Error> {
-    let mut connection = store.read().await?;
     let query = sqlx::query_as(LIST)
         .bind(filter.caller.as_deref().unwrap_or_default())
         .bind(filter.root.as_deref().unwrap_or_default())
@@ -79,37 +77,33 @@ pub async fn list(
         .bind(pattern(filter.text.as_deref().unwrap_or_default()))
         .bind(before.unwrap_or(i64::MAX))
         .bind(i64::from(limit));
-    Ok(query.fetch_all(&mut *connection).await?)
+    Ok(read!(store, query, fetch_all))
 }
 
 /// Returns the number of tasks that pass the filter.
 pub async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> {
-    let mut connection = store.read().await?;
-    let count: i64 = sqlx::query_scalar(COUNT)
+    let query = sqlx::query_scalar(COUNT)
         .bind(filter.caller.as_deref().unwrap_or_default())
         .bind(filter.root.as_deref().unwrap_or_default())
         .bind(filter.states())
-        .bind(pattern(filter.text.as_deref().unwrap_or_default()))
-        .fetch_one(&mut *connection)
-        .await?;
+        .bind(pattern(filter.text.as_deref().unwrap_or_default()));
+    let count: i64 = read!(store, query, fetch_one);
     Ok(count.cast_unsigned())
 }
 
 /// Returns at most `limit` ids that begin with `start`, newest task first; of one caller if it is given.
 pub async fn ids(store: &Store, caller: Option<&str>, start: &str, limit: u32) -> Result<Vec<String>, Error> {
-    let mut connection = store.read().await?;
     let plain = start.replace('!', "!!").replace('%', "!%").replace('_', "!_");
     let query = sqlx::query_scalar(IDS)
         .bind(caller.unwrap_or_default())
         .bind(format!("{plain}%"))
         .bind(i64::from(limit));
-    Ok(query.fetch_all(&mut *connection).await?)
+    Ok(read!(store, query, fetch_all))
 }
 
 /// Returns the position of a waiting task, 1 for the next to be claimed, as if no runner were full.
 pub async fn position(store: &Store, task: &str) -> Result<Option<u64>, Error> {
-    let mut connection = store.read().await?;
-    let place: Option<i64> = sqlx::query_scalar(POSITION).bind(task).fetch_optional(&mut *connection).await?;
+    let place: Option<i64> = read!(store, sqlx::query_scalar(POSITION).bind(task), fetch_optional);
     Ok(place.map(i64::cast_unsigned))
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::postgres::Postgres;
 use super::{ROOMY, claim_of, file_store, new_task};
 use crate::tasks::{
-    self, Cancelled, Ending, Filter, Keep, NewEvent, NewTask, QueueLimits, Slots, State, Task,
+    self, Cancelled, Ending, Filter, NewEvent, NewTask, QueueLimits, Retention, Slots, State, Task,
 };
 use crate::{Error, Store};
 use adjutant_base::config::Database;
@@ -162,7 +162,7 @@ async fn is_delivered_and_goes(store: &Store) {
     assert_eq!(ids(&tasks::undelivered(store, "ann", 10).await.unwrap()), ["a1"]);
 
     let prune = async |delivered_since, ended_since, count| {
-        let gone = tasks::prune(store, Keep { delivered_since, ended_since, count }).await.unwrap();
+        let gone = tasks::prune(store, Retention { delivered_since, ended_since, count }).await.unwrap();
         gone.into_iter().map(|task| (task.id, task.spool)).collect::<Vec<_>>()
     };
     assert_eq!(prune(10_000, 7_000, 3).await, []);

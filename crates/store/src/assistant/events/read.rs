@@ -5,7 +5,7 @@ use sqlx::{FromRow, Row as _};
 
 use super::{EventView, OccurrenceRow};
 use crate::assistant::packed_rows::{PackedRowReader, packed};
-use crate::{Error, Millis, Store, row};
+use crate::{Error, Millis, Store, read, row};
 
 macro_rules! select_events {
     ($more:literal, $rest:literal) => {
@@ -41,8 +41,8 @@ pub(super) const OCCURRENCES: &str = "\
     SELECT event_id, occurrence, user_id, starts_at, ends_at, adjusted FROM occurrences \
     WHERE event_id = $1 AND starts_at >= $2 AND starts_at < $3 ORDER BY starts_at LIMIT $4";
 
-/// Selects all rows as one text, because they may be hundreds; columns in the order of [`Happening::unpack`].
-macro_rules! select_happenings {
+/// Selects all rows as one text, because they may be hundreds; columns in the order of [`EventOccurrenceRow::unpack`].
+macro_rules! select_event_occurrences {
     ($which:literal) => {
         concat!(
             "SELECT COALESCE(string_agg(packed, '' ORDER BY starts_at, event_id), '') FROM \
@@ -61,8 +61,8 @@ macro_rules! select_happenings {
 }
 
 /// Two statements, because each needs a different index.
-pub(super) const WINDOW: &str = select_happenings!("");
-pub(super) const WINDOW_OF: &str = select_happenings!(" AND o.user_id = $4");
+pub(super) const WINDOW: &str = select_event_occurrences!("");
+pub(super) const WINDOW_OF: &str = select_event_occurrences!(" AND o.user_id = $4");
 
 /// The filter of a list of occurrences.
 #[derive(Clone, Debug)]
@@ -76,12 +76,12 @@ pub struct Window {
 
 /// An event with one of its occurrences.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Happening {
+pub struct EventOccurrenceRow {
     pub event: EventView,
     pub occurrence: OccurrenceRow,
 }
 
-impl Happening {
+impl EventOccurrenceRow {
     fn unpack(packed: &mut PackedRowReader<'_>) -> Option<Self> {
         let event = EventView {
             id: packed.text()?,
@@ -108,14 +108,12 @@ impl Happening {
 
 /// Returns one event.
 pub async fn get(store: &Store, id: &str) -> Result<Option<EventView>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(GET).bind(id).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(GET).bind(id), fetch_optional))
 }
 
 /// Returns at most `limit` series with ids after `after`, by id, without cancelled ones.
 pub async fn series(store: &Store, after: &str, limit: u32) -> Result<Vec<EventView>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(SERIES).bind(after).bind(i64::from(limit)).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(SERIES).bind(after).bind(i64::from(limit)), fetch_all))
 }
 
 /// Returns at most `limit` events of a user after `after`, by their first start, each with its original component.
@@ -126,9 +124,8 @@ pub async fn sources(
     after: &(Millis, String),
     limit: u32,
 ) -> Result<Vec<(EventView, String)>, Error> {
-    let mut connection = store.read().await?;
     let query = sqlx::query(SOURCES).bind(user).bind(after.0).bind(&after.1).bind(i64::from(limit));
-    let rows = query.fetch_all(&mut *connection).await?;
+    let rows = read!(store, query, fetch_all);
     let with_source = |row: &AnyRow| Ok((EventView::from_row(row)?, row.try_get(9)?));
     Ok(rows.iter().map(with_source).collect::<Result<_, sqlx::Error>>()?)
 }
@@ -147,14 +144,12 @@ row! {
 
 /// Returns the events of a calendar with their versions, by uid.
 pub async fn versions(store: &Store, calendar: &str) -> Result<Vec<VersionRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(VERSIONS).bind(calendar).fetch_all(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(VERSIONS).bind(calendar), fetch_all))
 }
 
 /// Returns one occurrence of an event.
 pub async fn occurrence(store: &Store, event: &str, key: &str) -> Result<Option<OccurrenceRow>, Error> {
-    let mut connection = store.read().await?;
-    Ok(sqlx::query_as(OCCURRENCE).bind(event).bind(key).fetch_optional(&mut *connection).await?)
+    Ok(read!(store, sqlx::query_as(OCCURRENCE).bind(event).bind(key), fetch_optional))
 }
 
 /// Returns at most `limit` occurrences of an event that start from `from` to before `until`.
@@ -165,20 +160,18 @@ pub async fn occurrences(
     until: Millis,
     limit: u32,
 ) -> Result<Vec<OccurrenceRow>, Error> {
-    let mut connection = store.read().await?;
     let query = sqlx::query_as(OCCURRENCES).bind(event).bind(from).bind(until).bind(i64::from(limit));
-    Ok(query.fetch_all(&mut *connection).await?)
+    Ok(read!(store, query, fetch_all))
 }
 
 /// Returns the occurrences that start in a window, by start.
-pub async fn window(store: &Store, window: &Window) -> Result<Vec<Happening>, Error> {
-    let mut connection = store.read().await?;
+pub async fn window(store: &Store, window: &Window) -> Result<Vec<EventOccurrenceRow>, Error> {
     let text = if window.user.is_some() { WINDOW_OF } else { WINDOW };
     let query = sqlx::query_scalar(text).bind(window.from).bind(window.until).bind(i64::from(window.limit));
     let query = match &window.user {
         Some(user) => query.bind(user),
         None => query,
     };
-    let found: String = query.fetch_one(&mut *connection).await?;
-    PackedRowReader::rows(&found, Happening::unpack)
+    let found: String = read!(store, query, fetch_one);
+    PackedRowReader::rows(&found, EventOccurrenceRow::unpack)
 }

@@ -3,13 +3,12 @@
 use std::borrow::Borrow;
 use std::collections::HashSet;
 
-use futures::future::BoxFuture;
 use sqlx::AnyConnection;
 
 use super::OccurrenceRow;
 use crate::assistant::plans::{self, NewPlan};
 use crate::assistant::{audit, bulk_insert, notifications};
-use crate::{Error, Millis, Store, verb};
+use crate::{Error, Millis, Store, change};
 
 /// Binds the columns of [`INSERT`] to a query of any type.
 macro_rules! bind_event {
@@ -102,7 +101,7 @@ pub enum Changed {
 
 /// Inserts or updates events in one transaction, and returns the result of each.
 pub async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<Changed>, Error> {
-    let verb = verb!(|connection, changes: &Vec<EventChange>| -> Result<Vec<Changed>, sqlx::Error> {
+    change!(store, changes, |connection, changes| {
         let fresh: Vec<&EventChange> = changes.iter().filter(|change| change.fresh).collect();
         let mut added = HashSet::new();
         for chunk in fresh.chunks(bulk_insert::ROWS) {
@@ -118,8 +117,7 @@ pub async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<Changed
             });
         }
         Ok(became)
-    });
-    store.write(changes, verb).await
+    })
 }
 
 /// Adds the events that are new, and collects their ids in `added`.
@@ -128,7 +126,7 @@ async fn add(
     changes: &[&EventChange],
     added: &mut HashSet<String>,
 ) -> Result<(), sqlx::Error> {
-    let mut query = sqlx::query_scalar(bulk_insert::of(INSERT, changes.len()));
+    let mut query = sqlx::query_scalar(bulk_insert::repeated(INSERT, changes.len()));
     for change in changes {
         query = bind_event!(query, change.event);
     }
@@ -137,14 +135,14 @@ async fn add(
     let new: Vec<_> = changes.iter().filter(|change| added.contains(&change.event.id)).collect();
     let sources: Vec<_> = new.iter().filter(|change| !change.source.is_empty()).collect();
     if !sources.is_empty() {
-        let mut query = sqlx::query(bulk_insert::of(SOURCE, sources.len()));
+        let mut query = sqlx::query(bulk_insert::repeated(SOURCE, sources.len()));
         for change in sources {
             query = query.bind(&change.event.id).bind(&change.source);
         }
         query.execute(&mut *connection).await?;
     }
     let occurrences: Vec<&OccurrenceRow> = new.iter().flat_map(|change| &change.occurrences).collect();
-    happen(connection, &occurrences).await
+    insert_occurrences(connection, &occurrences).await
 }
 
 async fn put_one(connection: &mut AnyConnection, change: &EventChange) -> Result<Changed, sqlx::Error> {
@@ -157,7 +155,7 @@ async fn put_one(connection: &mut AnyConnection, change: &EventChange) -> Result
     };
     if digest == event.digest && etag == event.etag.as_deref().unwrap_or_default() {
         // The horizon may have moved since.
-        happen(connection, &occurrences_of(change, &id)).await?;
+        insert_occurrences(connection, &occurrences_of(change, &id)).await?;
         return Ok(Changed::Same);
     }
     let query = sqlx::query(UPDATE).bind(&id).bind(&event.title).bind(&event.status).bind(event.starts_at);
@@ -170,7 +168,7 @@ async fn put_one(connection: &mut AnyConnection, change: &EventChange) -> Result
         return Ok(Changed::Same);
     }
     sqlx::query(FORGET).bind(&id).execute(&mut *connection).await?;
-    happen(connection, &occurrences_of(change, &id)).await?;
+    insert_occurrences(connection, &occurrences_of(change, &id)).await?;
     plans::supersede_all(connection, &id, event.updated_at).await?;
     let why = if event.status == "cancelled" { "the event was cancelled" } else { "the event changed" };
     let withdrawn = notifications::withdraw_all(connection, &id, why, event.updated_at).await?;
@@ -188,12 +186,12 @@ fn occurrences_of(change: &EventChange, id: &str) -> Vec<OccurrenceRow> {
     rows.map(|row| OccurrenceRow { event_id: id.to_owned(), ..row.clone() }).collect()
 }
 
-async fn happen<R: Borrow<OccurrenceRow>>(
+async fn insert_occurrences<R: Borrow<OccurrenceRow>>(
     connection: &mut AnyConnection,
     occurrences: &[R],
 ) -> Result<(), sqlx::Error> {
     for chunk in occurrences.chunks(bulk_insert::ROWS) {
-        let mut query = sqlx::query(bulk_insert::of(OCCURRENCE, chunk.len()));
+        let mut query = sqlx::query(bulk_insert::repeated(OCCURRENCE, chunk.len()));
         for row in chunk.iter().map(R::borrow) {
             query = query.bind(&row.event_id).bind(&row.occurrence).bind(&row.user_id);
             query = query.bind(row.starts_at).bind(row.ends_at).bind(row.adjusted);
@@ -204,22 +202,14 @@ async fn happen<R: Borrow<OccurrenceRow>>(
 }
 
 /// Adds occurrences of a series when the horizon moves.
-pub async fn keep(store: &Store, occurrences: Vec<OccurrenceRow>) -> Result<(), Error> {
-    fn verb<'a>(
-        connection: &'a mut AnyConnection,
-        (occurrences,): &'a (Vec<OccurrenceRow>,),
-    ) -> BoxFuture<'a, Result<(), sqlx::Error>> {
-        Box::pin(happen(connection, occurrences))
-    }
-    store.write((occurrences,), verb).await
+pub async fn add_occurrences(store: &Store, occurrences: Vec<OccurrenceRow>) -> Result<(), Error> {
+    change!(store, occurrences, |connection, occurrences| insert_occurrences(connection, occurrences).await)
 }
 
 /// Cancels events that were removed from their calendar, with their planned notifications. Each event comes with its
 /// audit entry. Returns the number of cancelled notifications.
 pub async fn remove(store: &Store, events: Vec<(String, audit::AuditRow)>, at: Millis) -> Result<u64, Error> {
-    let verb = verb!(|connection,
-                      (events, at): &(Vec<(String, audit::AuditRow)>, Millis)|
-     -> Result<u64, sqlx::Error> {
+    change!(store, (events, at), |connection, (events, at)| {
         let mut withdrawn = 0;
         for (event, audit) in events {
             sqlx::query(CANCEL).bind(event).bind(*at).execute(&mut *connection).await?;
@@ -230,6 +220,5 @@ pub async fn remove(store: &Store, events: Vec<(String, audit::AuditRow)>, at: M
             audit::append(connection, audit).await?;
         }
         Ok(withdrawn)
-    });
-    store.write((events, at), verb).await
+    })
 }
