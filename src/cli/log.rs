@@ -68,7 +68,7 @@ struct FilterArgs {
     #[arg(long, value_name = "METHOD")]
     method: Vec<String>,
     /// Only one direction: c2s (to the server), s2c (to the client), err (its stderr), note
-    #[arg(long, value_name = "DIRECTION", value_parser = one_of(DIRECTIONS.map(|direction| (direction.as_str(), direction))), hide_possible_values = true)]
+    #[arg(long, value_name = "DIRECTION", value_parser = one_of(DIRECTIONS.map(|direction| (direction.name(), direction))), hide_possible_values = true)]
     direction: Option<Direction>,
     /// Show secrets as they were recorded
     #[arg(long)]
@@ -106,7 +106,7 @@ impl<'a> Filter<'a> {
     fn is_of_method(&mut self, direction: Direction, message: &Value) -> bool {
         let id = message.get("id").map(Value::to_string);
         let Some(name) = message.get("method").and_then(Value::as_str) else {
-            return id.is_some_and(|id| self.answers.remove(&(direction.as_str(), id)));
+            return id.is_some_and(|id| self.answers.remove(&(direction.name(), id)));
         };
         let found = self.args.method.iter().any(|method| match method.strip_suffix('*') {
             Some(prefix) => name.starts_with(prefix),
@@ -114,7 +114,7 @@ impl<'a> Filter<'a> {
         });
         if let Some(id) = id.filter(|_| found && self.answers.len() < MAX_PENDING_REQUESTS) {
             let back = if direction == Direction::C2s { Direction::S2c } else { Direction::C2s };
-            self.answers.insert((back.as_str(), id));
+            self.answers.insert((back.name(), id));
         }
         found
     }
@@ -148,7 +148,7 @@ fn render(entry: &Entry<'_>, full: bool) -> String {
         text = clipped(&text, MAX_MESSAGE_CHARS);
     }
     let more = if entry.more { " (no line end)" } else { "" };
-    format!("{:>6}  {seconds:>12}  {:<4}  {text}{more}", entry.seq, entry.dir.as_str())
+    format!("{:>6}  {seconds:>12}  {:<4}  {text}{more}", entry.seq, entry.dir.name())
 }
 
 fn content(entry: &Entry<'_>) -> String {

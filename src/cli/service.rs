@@ -173,7 +173,7 @@ fn status(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
     let installed = files.iter().all(|file| matches!(file.state(), State::Current | State::Outdated));
     let log = manager.log(setup);
     if as_json {
-        let shown = |file: &File| json!({"path": file.path, "state": file.state().word()});
+        let shown = |file: &File| json!({"path": file.path, "state": file.state().name()});
         output::json(&json!({
             "manager": manager.name(),
             "installed": installed,
@@ -190,7 +190,7 @@ fn status(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
             word(runs, "running")
         ))?;
         for file in &files {
-            output::data(&format!("{:<9}{}", file.state().word(), file.path.display()))?;
+            output::data(&format!("{:<9}{}", file.state().name(), file.path.display()))?;
         }
         output::data(&format!("{:<9}{log}", "log"))?;
         if !installed {

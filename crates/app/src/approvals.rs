@@ -130,7 +130,7 @@ impl App {
             };
             taken.map_err(|error| rejected(&error))?;
         }
-        match self.codex.decide(&approval.thread, &approval.id, decision, Decider::Person).await {
+        match self.codex.decide(&approval.thread, &approval.id, decision, Decider::User).await {
             // The task that waits for the question was quicker.
             Err(codex::Error::NotAsked(_)) if is_asked => Ok(()),
             decided => decided,
@@ -151,7 +151,7 @@ impl App {
             Err(error) => {
                 tracing::error!(%error, "an approval cannot be asked; it is denied");
                 let note = Some("nobody could be asked".to_owned());
-                self.decide(&approval, Decision::Deny { note }, Decider::Nobody).await;
+                self.decide(&approval, Decision::Deny { note }, Decider::NotAsked).await;
                 return;
             }
         };
@@ -159,7 +159,7 @@ impl App {
         let outcome = self.wait_for_outcome(&approval, &key, &ticket).await;
         self.approval_questions.tickets().remove(&approval.id);
         if let Some(outcome) = outcome {
-            let by = if outcome.kind == OutcomeKind::TimedOut { Decider::Timeout } else { Decider::Person };
+            let by = if outcome.kind == OutcomeKind::TimedOut { Decider::Timeout } else { Decider::User };
             self.decide(&approval, mapping::decision(&approval, &outcome), by).await;
             self.questions.mark_delivered(&key, &ticket).await;
         }

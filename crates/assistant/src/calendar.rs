@@ -25,7 +25,7 @@ mod tests;
 pub use error::{Effect, Error};
 pub use expand::{Horizon, occurrences};
 pub(crate) use export::to_ics;
-pub use export::{CalendarDocument, Entry, Reminder, TriggerOffset};
+pub use export::{CalendarDocument, Entry, Reminder};
 pub use limits::MAX_BYTES;
 pub use parse::{ParseIssue, ParsedCalendar, parse};
 pub use rrule::Budget;

@@ -220,7 +220,7 @@ impl Assistant {
         now: Timestamp,
     ) -> Result<(), Error> {
         let retry_at = self.retry_at(row, outcome, now).await?;
-        outbox::record_attempt(&self.store, settlement(row, retry_at, outcome, now)).await?;
+        outbox::record_attempt(&self.store, attempt_result(row, retry_at, outcome, now)).await?;
         Ok(())
     }
 
@@ -257,16 +257,16 @@ impl Assistant {
                 ) => SendOutcome::Failed(why),
             };
             let retry_at = self.retry_at(&row, &outcome, now).await?.map(|_| millis(now));
-            let mut settlement = settlement(&row, retry_at, &outcome, now);
-            "unknown".clone_into(&mut settlement.outcome);
-            outbox::record_attempt(&self.store, settlement).await?;
+            let mut attempt_result = attempt_result(&row, retry_at, &outcome, now);
+            "unknown".clone_into(&mut attempt_result.outcome);
+            outbox::record_attempt(&self.store, attempt_result).await?;
         }
         Ok(())
     }
 }
 
 /// Returns what is recorded of an attempt and of its notification. `retry_at` is when a failed one is tried again.
-fn settlement(
+fn attempt_result(
     row: &NotificationRow,
     retry_at: Option<i64>,
     outcome: &SendOutcome,

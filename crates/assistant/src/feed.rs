@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 
-use super::calendar::{self, CalendarDocument, Entry, Reminder, TriggerOffset};
+use super::calendar::{self, CalendarDocument, Entry, Reminder};
 use super::ids;
 use super::notification::{Notification, Offset};
 use super::rows::{self, instant, millis};
@@ -110,13 +110,11 @@ fn reminders(planned: &[(Notification, Timestamp)]) -> Vec<Reminder<'_>> {
 }
 
 /// Returns how long before the start it is due; by the clock where it was planned so and was not moved since.
-fn before(one: &Notification, start: Timestamp) -> TriggerOffset {
+fn before(one: &Notification, start: Timestamp) -> Offset {
     let minutes = u32::try_from(start.duration_since(one.due_at).as_mins()).unwrap_or(0);
     match one.offset {
         // Clocks change by two hours at most.
-        Offset::Days(days) if minutes.abs_diff(days.saturating_mul(24 * 60)) <= 120 => {
-            TriggerOffset::Days(days)
-        }
-        Offset::Days(_) | Offset::Minutes(_) => TriggerOffset::Minutes(minutes),
+        Offset::Days(days) if minutes.abs_diff(days.saturating_mul(24 * 60)) <= 120 => Offset::Days(days),
+        Offset::Days(_) | Offset::Minutes(_) => Offset::Minutes(minutes),
     }
 }

@@ -1,6 +1,7 @@
 //! Ids of users, events, plans and notifications.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::error::Error;
 use adjutant_base::text::random_id::random_id;
@@ -24,11 +25,16 @@ macro_rules! ids {
                 random().map(|letters| Self(format!(concat!($prefix, "-{}"), letters)))
             }
 
+            /// Parses an id that a user or a client wrote; `None` if nothing can have it.
+            pub fn parse(text: &str) -> Option<Self> {
+                text.parse().ok()
+            }
+
             pub fn as_str(&self) -> &str {
                 &self.0
             }
 
-            /// Takes a row's word.
+            /// Takes the id of a row.
             pub(super) fn from_row(text: String) -> Self {
                 Self(text)
             }
@@ -39,17 +45,13 @@ macro_rules! ids {
                 f.write_str(&self.0)
             }
         }
-    )*};
-}
 
-/// Gives the names that people and clients write a way in.
-macro_rules! parsed {
-    ($($name:ident),*) => {$(
-        impl $name {
-            /// Takes what somebody wrote; `None` where nothing can have that name.
-            pub fn parse(text: &str) -> Option<Self> {
+        impl FromStr for $name {
+            type Err = &'static str;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
                 let fits = !text.is_empty() && text.len() <= MAX_LEN && !text.contains(char::is_control);
-                fits.then(|| Self(text.to_owned()))
+                fits.then(|| Self(text.to_owned())).ok_or("an id has 1 to 200 bytes and no control characters")
             }
         }
     )*};
@@ -69,8 +71,6 @@ ids! {
     /// Names a notification. A mail's Message-ID is made of it, so that a second try is seen as the same mail.
     NotificationId = "notification";
 }
-
-parsed!(UserId, EventId, RuleId, NotificationId);
 
 impl NotificationId {
     /// The step that follows this one when nobody acknowledges it.

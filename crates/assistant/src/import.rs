@@ -73,7 +73,7 @@ impl Assistant {
         };
         let calendar = self.put_calendar(&calendar).await?;
         let mut drafts = parsed.drafts;
-        drafts.iter_mut().for_each(happen);
+        drafts.iter_mut().for_each(add_single_occurrence);
         let present: HashSet<_> = drafts.iter().map(Draft::name).collect();
         let unreadable = UnreadableEvents::of(&parsed.issues);
         let before = self.versions(&calendar).await?.into_iter();
@@ -154,7 +154,7 @@ pub fn horizon(now: Timestamp) -> Horizon {
 }
 
 /// A single event happens once, however far from now: nobody has to look at it again.
-fn happen(draft: &mut Draft) {
+fn add_single_occurrence(draft: &mut Draft) {
     let single = draft.details.recurrence.is_none() && draft.status != EventStatus::Cancelled;
     if single && draft.occurrences.is_empty() {
         let start = draft.replaces.unwrap_or(draft.details.when.start);

@@ -46,7 +46,7 @@ adjutant_base::named_enum! {
 }
 
 /// How far before an event's start a notification is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Offset {
     /// So many minutes before the start, as time passes.

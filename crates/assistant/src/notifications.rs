@@ -118,7 +118,7 @@ impl Assistant {
             | Status::Simulated
             | Status::Merged
             | Status::Cancelled
-            | Status::Superseded => return Err(wrong_status(&found, "there is nothing to settle")),
+            | Status::Superseded => return Err(wrong_status(&found, "there is nothing to resolve")),
         }
         let (to, why) = match resolved_as {
             ResolvedAs::Sent => (Status::Sent, "a user says that it arrived"),

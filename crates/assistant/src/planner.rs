@@ -26,7 +26,7 @@ pub(crate) use verify::verify as decide;
 pub const POLICY: u32 = 2;
 
 /// Returns whether a rule forbids to call about an occurrence, or enough calls were made or are planned for it.
-pub(super) fn bars_calls(situation: &Situation<'_>) -> bool {
+pub(super) fn forbids_calls(situation: &Situation<'_>) -> bool {
     let call = |one: &&Notification| one.channel == Channel::Call;
     let counts = |one: &&Notification| verify::counts(one.status) || one.status == Status::Planned;
     let calls = situation.history.iter().filter(call).filter(counts).count();
@@ -40,7 +40,7 @@ pub fn plan(situation: &Situation<'_>) -> Decision {
 }
 
 /// Returns whether there is anything to propose: nobody is asked about what has begun, or what a rule keeps silent.
-pub fn is_open(situation: &Situation<'_>) -> bool {
+pub fn can_propose(situation: &Situation<'_>) -> bool {
     situation.event.status == EventStatus::Confirmed
         && situation.occurrence.starts_at > situation.now
         && rules::rule_effects(situation).silent.is_none()

@@ -11,9 +11,9 @@ use super::event::EventStatus;
 use super::events::EventOccurrence;
 use super::notification::{Notification, PlanSource, Reason};
 use super::planner::proposal::Proposal;
-use super::planner::{self, Decision};
+use super::planner::{self, Decision, Situation};
 use super::rows::{self, json, millis};
-use super::{Assistant, Error, Event, EventId, NotificationId, Occurrence, PlanId, User, UserId};
+use super::{Assistant, Error, Event, EventId, NotificationId, Occurrence, PlanId, UserId};
 use adjutant_base::events::Event as HubEvent;
 use adjutant_store::assistant::notifications;
 use adjutant_store::assistant::plans::{self, NewPlan, PlanRow};
@@ -79,7 +79,7 @@ impl Assistant {
             // The policy would say the same again.
             if item.has_plan && input.scope != PlanScope::All && advice.response == ProviderResponse::NotAsked
             {
-                report.leave(&item.event_occurrence, &item.history);
+                report.keep_plan(&item.event_occurrence, &item.history);
                 continue;
             }
             let situation = input.situation(item);
@@ -95,9 +95,7 @@ impl Assistant {
                 let why = decision.reasons.iter().map(|reason| reason.why.as_str()).collect::<Vec<_>>();
                 report.skipped.push(OccurrenceNote::new(&item.event_occurrence, why.join("; ")));
             }
-            let EventOccurrence { event, occurrence } = &item.event_occurrence;
-            let plan = PlanOf { user: &input.user, event, occurrence, source, now: input.now };
-            new_plans.push(plan.row(item.key.clone(), &decision)?);
+            new_plans.push(new_plan(&situation, source, &decision)?);
         }
         if !new_plans.is_empty() {
             for notification in new_plans.iter().flat_map(|plan| &plan.notifications) {
@@ -139,9 +137,8 @@ impl Assistant {
                     EventOccurrence { event: event.clone(), occurrence: occurrence.clone() };
                 let before: Vec<Notification> =
                     past.iter().filter(|one| one.occurrence == occurrence.key).cloned().collect();
-                let decision = planner::plan(&situation(&user, &rules, &event_occurrence, &before, now));
-                let plan = PlanOf { user: &user, event, occurrence, source: PlanSource::Policy, now };
-                plan.row(plan_key(&user, event, occurrence), &decision)
+                let situation = situation(&user, &rules, &event_occurrence, &before, now);
+                new_plan(&situation, PlanSource::Policy, &planner::plan(&situation))
             })
             .collect()
     }
@@ -157,32 +154,20 @@ impl Assistant {
     }
 }
 
-/// Whose plan it is, for what, and who proposed it.
-struct PlanOf<'a> {
-    user: &'a User,
-    event: &'a Event,
-    occurrence: &'a Occurrence,
-    source: PlanSource,
-    now: Timestamp,
-}
-
-impl PlanOf<'_> {
-    fn row(&self, key: String, decision: &Decision) -> Result<NewPlan, Error> {
-        let plan = PlanRow {
-            id: PlanId::new()?.as_str().to_owned(),
-            user_id: self.user.id.as_str().to_owned(),
-            event_id: self.event.id.as_str().to_owned(),
-            occurrence: self.occurrence.key.clone(),
-            plan_key: key,
-            source: self.source.name().to_owned(),
-            reasons: json(&decision.reasons),
-            made_at: millis(self.now),
-        };
-        let notifications = decision
-            .notifications
-            .iter()
-            .map(|planned| Ok(rows::planned(planned, &plan, &NotificationId::new()?)))
-            .collect::<Result<Vec<_>, Error>>()?;
-        Ok(NewPlan { plan, notifications })
-    }
+/// Makes the row of a plan and the rows of its notifications.
+fn new_plan(situation: &Situation<'_>, source: PlanSource, decision: &Decision) -> Result<NewPlan, Error> {
+    let Situation { user, event, occurrence, now, .. } = situation;
+    let plan = PlanRow {
+        id: PlanId::new()?.as_str().to_owned(),
+        user_id: user.id.as_str().to_owned(),
+        event_id: event.id.as_str().to_owned(),
+        occurrence: occurrence.key.clone(),
+        plan_key: plan_key(user, event, occurrence),
+        source: source.name().to_owned(),
+        reasons: json(&decision.reasons),
+        made_at: millis(*now),
+    };
+    let rows = decision.notifications.iter();
+    let rows = rows.map(|planned| Ok(rows::planned(planned, &plan, &NotificationId::new()?)));
+    Ok(NewPlan { notifications: rows.collect::<Result<_, Error>>()?, plan })
 }

@@ -23,6 +23,19 @@ pub struct User {
     pub updated_at: Timestamp,
 }
 
+impl User {
+    /// Returns whether the user has the address that a channel needs.
+    pub(super) fn has_address(&self, channel: Channel) -> bool {
+        match channel {
+            Channel::Email => self.email.is_some(),
+            Channel::Call => self.phone.is_some(),
+            Channel::Ntfy => self.preferences.ntfy_topic.is_some(),
+            Channel::Webhook => self.preferences.webhook_url.is_some(),
+            Channel::Popup | Channel::Desktop => true,
+        }
+    }
+}
+
 /// Preferences of a user. Kept as JSON in the user's row; a missing member has its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

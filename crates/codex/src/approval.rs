@@ -107,13 +107,13 @@ pub enum Decision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decider {
-    Person,
-    /// Nobody answered in time.
+    User,
+    /// The user did not answer in time.
     Timeout,
     /// Codex withdrew the approval, or its process ended.
     Codex,
-    /// Nobody could be asked.
-    Nobody,
+    /// No user could be asked.
+    NotAsked,
 }
 
 /// A decision as it is stored with its thread: the content of a separate item.
@@ -153,10 +153,10 @@ pub fn outcome(decision: Option<&Decision>, by: Decider) -> String {
         None => "withdrawn".to_owned(),
     };
     let decider = match by {
-        Decider::Person => "by a user",
+        Decider::User => "by a user",
         Decider::Timeout => "when its time was over",
         Decider::Codex => "by Codex",
-        Decider::Nobody => "because nobody could be asked",
+        Decider::NotAsked => "because no user could be asked",
     };
     format!("{result} ({decider})")
 }

@@ -73,7 +73,7 @@ async fn ask(program: &Path) -> Result<String, String> {
 
 fn choose(choice: Choice, version: &str) -> Result<Backend, Error> {
     let number = number(version).unwrap_or(FIRST_WITHOUT_MCP);
-    let lacks = |back: Backend| Error::NoBack { version: version.to_owned(), back: back.as_str() };
+    let lacks = |back: Backend| Error::NoBack { version: version.to_owned(), back: back.name() };
     match choice {
         Choice::Auto | Choice::AppServer if number >= FIRST_WITH_THREADS => Ok(Backend::AppServer),
         Choice::Auto => Ok(Backend::McpServer),

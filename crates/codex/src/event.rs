@@ -107,10 +107,10 @@ impl CodexEvent {
         let error = |message: String| Some(ItemKind::Error { message });
         match self {
             Self::TurnEnded { end, message: Some(message), .. } => {
-                error(format!("the turn {}: {message}", end.as_str()))
+                error(format!("the turn {}: {message}", end.name()))
             }
             Self::TurnEnded { end: end @ (End::Interrupted | End::Failed), message: None, .. } => {
-                error(format!("the turn was {}", end.as_str()))
+                error(format!("the turn was {}", end.name()))
             }
             Self::Notice { level: Level::Error, message } | Self::Closed { message: Some(message) } => {
                 error(message.clone())
@@ -152,24 +152,9 @@ pub struct Ready {
     pub version: Option<String>,
 }
 
-/// How a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum End {
-    Completed,
-    Interrupted,
-    Failed,
-}
-
-impl End {
-    /// Returns the word for rows and pages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Interrupted => "interrupted",
-            Self::Failed => "failed",
-        }
-    }
+adjutant_base::named_enum! {
+    /// How a turn ended.
+    End { Completed = "completed", Interrupted = "interrupted", Failed = "failed" }
 }
 
 /// Severity of a message from Codex itself.

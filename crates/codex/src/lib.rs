@@ -409,7 +409,7 @@ impl Codex {
         // folder.
         let folder =
             start.cwd.as_deref().map(PathBuf::from).filter(|folder| folder.is_absolute() && folder.is_dir());
-        let back = installed.backend.as_str();
+        let back = installed.backend.name();
         let tape = self.0.recorder.tape_of(Subject {
             edge: Edge::Codex,
             about: format!("codex {back} {}", installed.version),

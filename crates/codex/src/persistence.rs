@@ -94,7 +94,7 @@ impl SessionWriter {
             .collect();
         let change = Change::Thread(rows::NewThread {
             id: id.to_owned(),
-            backend: installed.backend.as_str().to_owned(),
+            backend: installed.backend.name().to_owned(),
             version: ready.version.unwrap_or_else(|| installed.version.clone()),
             cwd: ready.cwd.or_else(|| start.cwd.clone()).unwrap_or_default(),
             model: ready.model.or_else(|| start.model.clone()).unwrap_or_default(),
@@ -120,7 +120,7 @@ impl SessionWriter {
                 self.send(Change::TurnEnded {
                     thread: id.to_owned(),
                     turn: turn.clone().unwrap_or_default(),
-                    end: end.as_str().to_owned(),
+                    end: end.name().to_owned(),
                     failure: message.clone(),
                     tokens: i64::try_from(thread.usage.total).unwrap_or(i64::MAX),
                     at,

@@ -237,7 +237,7 @@ impl Task {
         self.log.push(at, batch, bytes);
         self.notify();
         for approval in unknown {
-            self.decide(&approval, &Decision::Deny { note: None }, Decider::Nobody).await;
+            self.decide(&approval, &Decision::Deny { note: None }, Decider::NotAsked).await;
         }
         if next
             && let (Some(id), Some((text, trace))) = (self.id.clone(), self.turns.next(self.log.last_seq()))

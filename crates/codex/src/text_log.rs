@@ -28,7 +28,7 @@ pub fn lines(batch: &EventBatch) -> Vec<String> {
             }
             CodexEvent::TurnEnded { end, message, .. } if *end != End::Completed => {
                 let why = message.as_deref().map(|why| format!(": {}", escape_line(why))).unwrap_or_default();
-                lines.push(format!("[turn {}{why}]", end.as_str()));
+                lines.push(format!("[turn {}{why}]", end.name()));
             }
             // A notice that came as a notification is in the log already.
             CodexEvent::Notice { level, message } if batch.notification.is_none() => {

@@ -5,30 +5,18 @@ use std::collections::BTreeMap;
 use super::approval::Approval;
 use super::event::{CodexEvent, End, Item, ItemKind, ItemState, Ready, Usage};
 
-/// The state of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ThreadState {
-    /// Codex has not answered yet.
-    Starting,
-    /// It takes a prompt.
-    Idle,
-    Running,
-    /// A turn waits for the user: its own, or one of an agent that it started, which may outlive it.
-    Asking,
-    /// No process has it; a prompt resumes it.
-    Closed,
-}
-
-impl ThreadState {
-    /// Returns the word for rows and pages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Starting => "starting",
-            Self::Idle => "idle",
-            Self::Running => "running",
-            Self::Asking => "asking",
-            Self::Closed => "closed",
-        }
+adjutant_base::named_enum! {
+    /// The state of a thread.
+    ThreadState {
+        /// Codex has not answered yet.
+        Starting = "starting",
+        /// It takes a prompt.
+        Idle = "idle",
+        Running = "running",
+        /// A turn waits for the user: its own, or one of an agent that it started, which may outlive it.
+        Asking = "asking",
+        /// No process has it; a prompt resumes it.
+        Closed = "closed",
     }
 }
 

@@ -3,22 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The protocol of Codex that a session uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Backend {
-    AppServer,
-    McpServer,
-}
-
-impl Backend {
-    /// Returns the subcommand of Codex, which is also the word in a row.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AppServer => "app-server",
-            Self::McpServer => "mcp-server",
-        }
-    }
+adjutant_base::named_enum! {
+    /// The protocol of Codex that a session uses, named by its subcommand of Codex.
+    Backend { AppServer = "app-server", McpServer = "mcp-server" }
 }
 
 /// The first prompt of a thread, and its options. Everything but the prompt may be left to Codex.

@@ -50,7 +50,7 @@ impl TurnHandle {
     pub(super) fn to_row(&self) -> rows::Handle {
         let (ended, last) = match &self.status {
             TurnStatus::Open => (None, None),
-            TurnStatus::Ended(last) => (Some(last.end.as_str()), Some(last)),
+            TurnStatus::Ended(last) => (Some(last.end.name()), Some(last)),
             TurnStatus::Withdrawn => (Some(WITHDRAWN), None),
             TurnStatus::Lost => (Some(LOST), None),
         };

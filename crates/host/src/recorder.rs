@@ -158,7 +158,7 @@ struct Reel {
     /// Number of HTTP requests so far.
     calls: AtomicU64,
     /// Bytes of each direction that were left out since the last recorded ones.
-    missed: [AtomicU64; Direction::COUNT],
+    missed: [AtomicU64; Direction::ALL.len()],
     /// Held while a line is written and recorded, so that no answer to it is recorded first.
     order: Mutex<()>,
 }

@@ -8,14 +8,16 @@ mod systemd;
 use std::path::{Path, PathBuf};
 
 use adjutant_base::config::env;
+use adjutant_base::named_enum;
 
-/// The service manager of this system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manager {
-    /// systemd's instance for the user.
-    Systemd,
-    /// launchd of macOS.
-    Launchd,
+named_enum! {
+    /// The service manager of this system.
+    Manager {
+        /// systemd's instance for the user.
+        Systemd = "systemd",
+        /// launchd of macOS.
+        Launchd = "launchd",
+    }
 }
 
 /// The first line of every file; a file without it was not written by this program.
@@ -46,26 +48,15 @@ pub struct File {
     pub text: String,
 }
 
-/// The state of a file on disk, compared with the one that would be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    Missing,
-    Current,
-    /// Written by another version, for another place, or with another `PATH`.
-    Outdated,
-    /// Not written by this program.
-    Foreign,
-}
-
-impl State {
-    /// Returns the state as it is printed.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Missing => "missing",
-            Self::Current => "current",
-            Self::Outdated => "outdated",
-            Self::Foreign => "foreign",
-        }
+named_enum! {
+    /// The state of a file on disk, compared with the one that would be written.
+    State {
+        Missing = "missing",
+        Current = "current",
+        /// Written by another version, for another place, or with another `PATH`.
+        Outdated = "outdated",
+        /// Not written by this program.
+        Foreign = "foreign",
     }
 }
 
@@ -85,14 +76,6 @@ impl Manager {
     /// Returns the manager of this system.
     pub fn current() -> Self {
         if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
-    }
-
-    /// Returns the service manager's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Systemd => "systemd",
-            Self::Launchd => "launchd",
-        }
     }
 
     /// Returns the files that the manager reads, with their paths; `None` without a home folder for them.

@@ -84,7 +84,7 @@ pub fn result(question: &Question) -> Result<Value, ErrorData> {
 }
 
 fn unanswered(outcome: &Outcome) -> ErrorData {
-    let mut data = json!({"status": outcome.kind.as_str()});
+    let mut data = json!({"status": outcome.kind.name()});
     if outcome.ask_differently {
         data["ask_differently"] = Value::from(true);
     }

@@ -39,7 +39,7 @@ impl Questions {
             request: asker.route.request,
             workspace: draft.workspace,
             title: draft.title,
-            level: draft.level.as_str().to_owned(),
+            level: draft.level.name().to_owned(),
             message: draft.message,
             asked_at: now,
             deadline: now.saturating_add(rows::millis(timeout)),

@@ -139,11 +139,10 @@ impl Questions {
     ) -> Result<bool, Error> {
         let decision = Decision {
             id: id.to_owned(),
-            kind: outcome.kind.as_str().to_owned(),
+            kind: outcome.kind.name().to_owned(),
             outcome: rows::outcome(outcome),
-            event: if outcome.by == DecidedBy::Default { "default" } else { outcome.kind.as_str() }
-                .to_owned(),
-            who: outcome.through.as_str().to_owned(),
+            event: if outcome.by == DecidedBy::Default { "default" } else { outcome.kind.name() }.to_owned(),
+            who: outcome.through.name().to_owned(),
             now: outcome.at,
             held_until,
         };
@@ -159,9 +158,9 @@ impl Questions {
     }
 
     /// Undoes an answer within its undo window; the question is pending again.
-    pub async fn take_back(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
+    pub async fn undo(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
         let now = self.clock.now();
-        if questions::undo(&self.store, ticket.as_str(), channel.as_str(), now).await? {
+        if questions::undo(&self.store, ticket.as_str(), channel.name(), now).await? {
             self.notify_changed(ticket.as_str());
             self.wake.notify_one();
             return Ok(());
@@ -180,7 +179,7 @@ impl Questions {
         self.undecided(ticket).await?;
         let now = self.clock.now();
         let until = now.saturating_add(i64::from(minutes) * 60_000);
-        if !questions::snooze(&self.store, ticket.as_str(), channel.as_str(), now, until).await? {
+        if !questions::snooze(&self.store, ticket.as_str(), channel.name(), now, until).await? {
             return Err(Error::Final);
         }
         self.notify_changed(ticket.as_str());
@@ -210,7 +209,7 @@ impl Questions {
                 &self.store,
                 ticket.as_str(),
                 "refused",
-                channel.as_str(),
+                channel.name(),
                 self.clock.now(),
             )
             .await?;

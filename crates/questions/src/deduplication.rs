@@ -17,7 +17,7 @@ pub(super) fn fingerprint(asker: &Asker, draft: &Draft) -> String {
         &plain(&draft.title),
         &plain(&draft.message),
         &form,
-        draft.level.as_str(),
+        draft.level.name(),
     ];
     let mut hash = Sha256::new();
     for part in parts {

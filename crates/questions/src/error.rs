@@ -22,7 +22,7 @@ pub enum Error {
     /// The question does not exist for this viewer.
     #[error("unknown question `{ticket}`")]
     Unknown { ticket: String },
-    #[error("the question was {} before{}", .kind.as_str(), place(*.through))]
+    #[error("the question was {} before{}", .kind.name(), place(*.through))]
     AlreadyDecided { kind: OutcomeKind, by: DecidedBy, through: Channel },
     #[error("the answer can no longer be taken back")]
     Final,

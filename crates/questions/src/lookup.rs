@@ -64,7 +64,7 @@ impl Questions {
 
     /// Returns decided questions, newest first: at most `limit` before the one with the `seq` of `before`.
     pub async fn history(&self, filter: &Filter, before: Option<i64>, limit: u32) -> Result<Page, Error> {
-        let kind = filter.kind.map_or("", OutcomeKind::as_str);
+        let kind = filter.kind.map_or("", OutcomeKind::name);
         let text = filter.text.as_deref().unwrap_or_default();
         let found = questions::history(&self.store, text, kind, before, limit.saturating_add(1)).await?;
         let total = questions::count_history(&self.store, text, kind).await?;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
+use adjutant_base::named_enum;
 use adjutant_store::Millis;
 
 /// The state of a question.
@@ -27,87 +28,39 @@ impl State {
     }
 }
 
-/// The six kinds of outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OutcomeKind {
-    Answered,
-    Declined,
-    Dismissed,
-    TimedOut,
-    Cancelled,
-    ClientGone,
-}
-
-impl OutcomeKind {
-    /// Every kind of outcome.
-    pub const ALL: [Self; 6] =
-        [Self::Answered, Self::Declined, Self::Dismissed, Self::TimedOut, Self::Cancelled, Self::ClientGone];
-
-    /// Returns its name for agents and rows.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Answered => "answered",
-            Self::Declined => "declined",
-            Self::Dismissed => "dismissed",
-            Self::TimedOut => "timed_out",
-            Self::Cancelled => "cancelled",
-            Self::ClientGone => "client_gone",
-        }
-    }
-
-    /// Parses that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+named_enum! {
+    /// The kind of an outcome. The names are those in rows and in JSON.
+    OutcomeKind {
+        Answered = "answered",
+        Declined = "declined",
+        Dismissed = "dismissed",
+        TimedOut = "timed_out",
+        Cancelled = "cancelled",
+        ClientGone = "client_gone",
     }
 }
 
-/// The party that decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DecidedBy {
-    User,
-    /// The asker's default, after the question was seen for as long as the asker demanded.
-    Default,
-    /// No decision: the deadline passed, or the asker gave up.
-    Nobody,
-}
-
-impl DecidedBy {
-    /// Returns the word for it in the database and in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Default => "default",
-            Self::Nobody => "nobody",
-        }
+named_enum! {
+    /// The party that decided. The names are those in rows and in JSON.
+    DecidedBy {
+        User = "user",
+        /// The asker's default, after the question was seen for as long as the asker demanded.
+        Default = "default",
+        /// No decision: the deadline passed, or the asker gave up.
+        Nobody = "nobody",
     }
 }
 
-/// The channel that the user saw or decided the question on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Channel {
-    Browser,
-    Terminal,
-    Notification,
-    Phone,
-    /// The asking client's own form.
-    Client,
-    None,
-}
-
-impl Channel {
-    /// Returns the word for it in the database and in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Browser => "browser",
-            Self::Terminal => "terminal",
-            Self::Notification => "notification",
-            Self::Phone => "phone",
-            Self::Client => "client",
-            Self::None => "none",
-        }
+named_enum! {
+    /// The channel that the user saw or decided the question on. The names are those in rows and in JSON.
+    Channel {
+        Browser = "browser",
+        Terminal = "terminal",
+        Notification = "notification",
+        Phone = "phone",
+        /// The asking client's own form.
+        Client = "client",
+        None = "none",
     }
 }
 

@@ -15,7 +15,7 @@ impl Questions {
     pub async fn mark_seen(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
         let now = self.clock.now();
         let seen =
-            questions::View { id: ticket.to_string(), now, gap: SEEN_GAP, who: channel.as_str().to_owned() };
+            questions::View { id: ticket.to_string(), now, gap: SEEN_GAP, who: channel.name().to_owned() };
         let first = questions::mark_seen(&self.store, seen).await?;
         if first {
             self.notify_changed(ticket.as_str());
@@ -28,7 +28,7 @@ impl Questions {
     /// Records that a channel rings for a question; false when it rang before, also before a restart, and the question
     /// was not snoozed since.
     pub async fn claim_ring(&self, ticket: &Ticket, channel: Channel) -> Result<bool, Error> {
-        let who = channel.as_str();
+        let who = channel.name();
         let happened = self.audit(ticket).await?;
         // A snoozed question rings once more when it is back.
         let mut since = happened.iter().rev().take_while(|event| event.kind != "snoozed");
@@ -45,8 +45,8 @@ impl Questions {
         ticket: &Ticket,
         how: ElicitationFailure,
     ) -> Result<(), Error> {
-        let who = Channel::Client.as_str();
-        questions::append_event(&self.store, ticket.as_str(), how.as_str(), who, self.clock.now()).await?;
+        let who = Channel::Client.name();
+        questions::append_event(&self.store, ticket.as_str(), how.name(), who, self.clock.now()).await?;
         self.notify_changed(ticket.as_str());
         Ok(())
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use super::outcome::State;
+use adjutant_base::named_enum;
 use adjutant_base::text::random_id::{is_random_id, random_id};
 use adjutant_store::Millis;
 
@@ -72,23 +73,14 @@ pub struct Route {
     pub request: String,
 }
 
-/// The proof that an answer needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    #[default]
-    Normal,
-    /// An answer needs the approval passphrase.
-    High,
-}
-
-impl Level {
-    /// Returns it as text.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Normal => "normal",
-            Self::High => "high",
-        }
+named_enum! {
+    /// The proof that an answer needs.
+    #[derive(Default)]
+    Level {
+        #[default]
+        Normal = "normal",
+        /// An answer needs the approval passphrase.
+        High = "high",
     }
 }
 
@@ -164,23 +156,12 @@ pub enum Input {
     YesNo,
 }
 
-/// The format of a text, one of MCP elicitation's formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Format {
-    Email,
-    Uri,
+named_enum! {
+    /// The format of a text, one of MCP elicitation's formats, with its name in a schema.
+    Format { Email = "email", Uri = "uri" }
 }
 
 impl Format {
-    /// Returns its name in a schema.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Email => "email",
-            Self::Uri => "uri",
-        }
-    }
-
     /// Returns the expected format as a sentence fragment.
     pub fn wanted(self) -> &'static str {
         match self {
@@ -307,28 +288,17 @@ pub struct Filter {
     pub kind: Option<super::outcome::OutcomeKind>,
 }
 
-/// A form or a link in the client itself that ended without an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ElicitationFailure {
-    /// The user closed it, or the client did not show it: the question is not shown there again.
-    Closed,
-    /// It was sent without a valid answer.
-    Unfit,
-    /// The client reports that the user opens the question's page, which can take the answer.
-    Followed,
-    /// The forms of the client's revision cannot express the question.
-    NoForm,
-}
-
-impl ElicitationFailure {
-    /// Returns its name in [`AuditEntry::kind`].
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Closed => "form_closed",
-            Self::Unfit => "unfit",
-            Self::Followed => "link_followed",
-            Self::NoForm => "no_form",
-        }
+named_enum! {
+    /// A form or a link in the client itself that ended without an answer, with its name in [`AuditEntry::kind`].
+    ElicitationFailure {
+        /// The user closed it, or the client did not show it: the question is not shown there again.
+        Closed = "form_closed",
+        /// It was sent without a valid answer.
+        Unfit = "unfit",
+        /// The client reports that the user opens the question's page, which can take the answer.
+        Followed = "link_followed",
+        /// The forms of the client's revision cannot express the question.
+        NoForm = "no_form",
     }
 }
 
@@ -336,9 +306,9 @@ impl ElicitationFailure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
     pub at: Millis,
-    /// `asked`, `asked_again`, `rung`, `seen`, `snoozed`, `answered`, `taken_back`, `default`, `declined`, `dismissed`,
+    /// `asked`, `asked_again`, `rung`, `seen`, `snoozed`, `answered`, `undone`, `default`, `declined`, `dismissed`,
     /// `timed_out`, `cancelled`, `client_gone`, `final`, `refused` (a wrong passphrase), `form_closed`, `unfit`,
-    /// `link_followed` and `no_form` (see [`ElicitationFailure`]), `silent` and `heard` (see [`AskerPresence`]),
+    /// `link_followed` and `no_form` (see [`ElicitationFailure`]), `silent` and `returned` (see [`AskerPresence`]),
     /// `delivered`.
     pub kind: String,
     /// The channel or the recipient; may be empty.

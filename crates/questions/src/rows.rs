@@ -59,7 +59,7 @@ pub(super) fn question(row: questions::Question) -> Result<Question, Error> {
     Ok(Question {
         ticket: Ticket::parse(&row.id).ok_or_else(broken)?,
         seq: row.seq,
-        level: if row.level == Level::High.as_str() { Level::High } else { Level::Normal },
+        level: if row.level == Level::High.name() { Level::High } else { Level::Normal },
         client: row.client,
         workspace: row.workspace,
         title: row.title,

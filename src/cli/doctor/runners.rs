@@ -70,9 +70,9 @@ async fn one(context: Arc<DoctorContext>, candidate: Candidate) -> CheckResult {
     if name == "codex" {
         match sessions(&context).await {
             Ok(Installed { program: other, version, backend }) if other != program => {
-                detail.extend(["; sessions have ", version.as_str(), ", driven by its ", backend.as_str()]);
+                detail.extend(["; sessions have ", version.as_str(), ", driven by its ", backend.name()]);
             }
-            Ok(installed) => detail.extend([", driven by its ", installed.backend.as_str()]),
+            Ok(installed) => detail.extend([", driven by its ", installed.backend.name()]),
             Err(reason) => {
                 let remedy = "correct `backend` below [codex] in config.toml, or install another version";
                 return CheckResult::fail(format!("{detail}; {reason}"), remedy);
@@ -110,7 +110,7 @@ async fn version(program: &Path) -> Result<String, String> {
 async fn sessions_alone(context: &DoctorContext) -> CheckResult {
     match sessions(context).await {
         Ok(Installed { version, backend, .. }) => {
-            let backend = backend.as_str();
+            let backend = backend.name();
             CheckResult::ok(format!(
                 "{version} for sessions only, driven by its {backend}; no tasks, because it is not on the PATH"
             ))

@@ -107,7 +107,7 @@ fn section(page: &mut String, entry: &Entry<'_>) {
     let message = entry.message();
     let title = message.as_ref().map(title).unwrap_or_default().replace(['`', '<', '*', '#'], " ");
     let (seconds, micros) = (entry.us / 1_000_000, entry.us % 1_000_000);
-    let _ = write!(page, "\n## {} · {} · +{seconds}.{micros:06} s", entry.seq, entry.dir.as_str());
+    let _ = write!(page, "\n## {} · {} · +{seconds}.{micros:06} s", entry.seq, entry.dir.name());
     let _ = writeln!(page, "{}{}\n", if title.is_empty() { "" } else { " · " }, title.trim());
     let (language, text) = match &message {
         Some(message) => ("json", serde_json::to_string_pretty(message).unwrap_or_default()),

@@ -66,7 +66,7 @@ fn lines(details: &QuestionDetails) -> Vec<String> {
 /// Returns the lines of an outcome: the decider, the channel and the answer.
 fn decided(outcome: &Outcome) -> Vec<String> {
     let mut lines =
-        vec![format!("decided   by {} through {}", outcome.by.as_str(), outcome.through.as_str())];
+        vec![format!("decided   by {} through {}", outcome.by.name(), outcome.through.name())];
     for (name, value) in outcome.answer.iter().flat_map(|answer| &answer.0) {
         let value = match value {
             FieldValue::Choices(values) => values.join(", "),

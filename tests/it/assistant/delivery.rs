@@ -154,7 +154,7 @@ fn a_call_with_an_unknown_outcome_is_not_repeated() {
         assert_eq!(
             repeated.stderr,
             format!(
-                "error: notification `{id}` is sent: there is nothing to settle\n\
+                "error: notification `{id}` is sent: there is nothing to resolve\n\
                  hint: `adjutant notifications show {id}` shows its history\n"
             )
         );

@@ -183,7 +183,7 @@ fn delegate_explains_why_a_task_is_rejected() {
         (&["delegate", "doer", "x", "--permission", "full"], 1, &["allows `workspace-write`, not `full`"]),
         (&["delegate", "doer", "x", "--timeout", "soon"], 2, &["use a time such as 30s, 5m, 2h or 1d"]),
         (&["delegate", "doer", "x", "--check", "a | b"], 2, &["no shell runs it"]),
-        (&["delegate", "doer", "x", "--schema", "nowhere"], 1, &["cannot read nowhere"]),
+        (&["delegate", "doer", "x", "--schema", "nowhere"], 1, &["nowhere: it cannot be read: No such file"]),
         (
             &["tasks", "show", "zzzz"],
             1,

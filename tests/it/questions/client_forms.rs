@@ -259,7 +259,7 @@ fn the_first_answer_wins_and_the_clients_form_is_withdrawn() {
     assert_eq!(withdrawn["method"], json!("notifications/cancelled"), "{withdrawn}");
     assert_eq!(withdrawn["params"]["requestId"], first["id"]);
     // After an undo the form is shown again; a late reply to the earlier form changes nothing.
-    hub.user().act(json!({"take_back": ticket}));
+    hub.user().act(json!({"undo": ticket}));
     let second = next_form(&peer);
     reply_to_form(&mut peer, &first, json!({"action": "accept", "content": {"answer": "no"}}));
     hub.user().act(json!({"snooze": {"ticket": question["ticket"], "minutes": 5}}));

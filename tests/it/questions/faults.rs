@@ -55,7 +55,7 @@ fn an_answer_in_its_undo_window_survives_a_crash() {
     let question = User::wait_for_question(&hub.home, "Undo");
     let done = hub.user().choose(&question, "yes");
     assert!(done["decided"]["until"].is_i64(), "{done}");
-    hub.user().act(json!({"take_back": {"ticket": question["ticket"]}}));
+    hub.user().act(json!({"undo": {"ticket": question["ticket"]}}));
     assert_eq!(User::pending(&hub.home).len(), 1);
     hub.user().choose(&question, "no");
     hub.kill_and_restart();

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::content_lines::{escape, fold, lines, zone};
 use super::{tzid, vtimezone};
+use crate::notification::Offset;
 use crate::time_zone::Zone;
 
 /// The ids of our own reminders begin so; a reminder of that name is an earlier print's.
@@ -38,17 +39,8 @@ pub struct Entry<'a> {
 pub struct Reminder<'a> {
     /// Names it, so that a calendar that is read again changes it instead of adding one.
     pub id: &'a str,
-    pub before: TriggerOffset,
+    pub before: Offset,
     pub text: &'a str,
-}
-
-/// How long before the start of the event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TriggerOffset {
-    /// As time passes.
-    Minutes(u32),
-    /// By the clock: a day may have 23 or 25 hours.
-    Days(u32),
 }
 
 /// Prints a calendar. Events keep their text to the letter; reminders that an earlier print put in are not put in
@@ -122,9 +114,9 @@ fn write_reminder(out: &mut String, reminder: &Reminder<'_>) {
     fold(
         out,
         &match reminder.before {
-            TriggerOffset::Minutes(0) | TriggerOffset::Days(0) => "TRIGGER:PT0M".to_owned(),
-            TriggerOffset::Minutes(minutes) => format!("TRIGGER:-PT{minutes}M"),
-            TriggerOffset::Days(days) => format!("TRIGGER:-P{days}D"),
+            Offset::Minutes(0) | Offset::Days(0) => "TRIGGER:PT0M".to_owned(),
+            Offset::Minutes(minutes) => format!("TRIGGER:-PT{minutes}M"),
+            Offset::Days(days) => format!("TRIGGER:-P{days}D"),
         },
     );
     fold(out, &format!("DESCRIPTION:{}", escape(reminder.text)));

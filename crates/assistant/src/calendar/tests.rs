@@ -8,8 +8,9 @@ use proptest::prelude::{Just, prop_oneof, proptest};
 use proptest::{prop_assert, prop_assert_eq};
 
 use super::super::time_zone::Zone;
-use super::{CalendarDocument, Entry, Error, Horizon, ParsedCalendar, Reminder, TriggerOffset, to_ics};
+use super::{CalendarDocument, Entry, Error, Horizon, ParsedCalendar, Reminder, to_ics};
 use crate::Draft;
+use crate::notification::Offset;
 
 fn calendar(events: &[&str]) -> String {
     let events = events
@@ -332,7 +333,7 @@ fn what_is_printed_is_read_again_with_its_reminders() {
                  until the line has to be folded 🎉🎉🎉\nX-SECRET;X-P=\"a:b\":kept";
     let found = read(&calendar(&[event])).unwrap();
     let draft = &found.drafts[0];
-    let text = printed(draft, vec![Reminder { before: TriggerOffset::Minutes(90), ..LEAVE }]);
+    let text = printed(draft, vec![Reminder { before: Offset::Minutes(90), ..LEAVE }]);
     assert!(text.lines().all(|line| line.len() <= 75 || draft.source.contains(line)), "{text}");
     assert!(text.contains("X-SECRET;X-P=\"a:b\":kept"));
     assert!(
@@ -346,14 +347,13 @@ fn what_is_printed_is_read_again_with_its_reminders() {
     let alarm =
         "BEGIN:VALARM\r\nUID:theirs\r\nACTION:DISPLAY\r\nTRIGGER:-PT5M\r\nDESCRIPTION:x\r\nEND:VALARM\r\n";
     let source = again.source.replace("BEGIN:VALARM", &format!("{alarm}BEGIN:VALARM"));
-    let text =
-        printed(&Draft { source, ..again }, vec![Reminder { before: TriggerOffset::Days(1), ..LEAVE }]);
+    let text = printed(&Draft { source, ..again }, vec![Reminder { before: Offset::Days(1), ..LEAVE }]);
     assert_eq!(text.matches("BEGIN:VALARM").count(), 2, "{text}");
     assert!(text.contains("UID:theirs\r\n") && text.contains("TRIGGER:-P1D\r\n"), "{text}");
 }
 
 const LEAVE: Reminder<'_> =
-    Reminder { id: "notification-1", before: TriggerOffset::Minutes(0), text: "Leave now; or, else\nlate" };
+    Reminder { id: "notification-1", before: Offset::Minutes(0), text: "Leave now; or, else\nlate" };
 
 fn printed(draft: &Draft, reminders: Vec<Reminder<'_>>) -> String {
     let entry = Entry {

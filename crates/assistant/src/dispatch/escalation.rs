@@ -33,7 +33,7 @@ impl Assistant {
                 let user = self.user(&notification.user).await?;
                 let mut next = next_step(&notification, &user, true, now);
                 if next.as_ref().is_some_and(|next| next.channel == Channel::Call.name())
-                    && self.bars_calls(&notification, &user, now).await?
+                    && self.forbids_calls(&notification, &user, now).await?
                 {
                     next = next_step(&notification, &user, false, now);
                 }
@@ -47,7 +47,7 @@ impl Assistant {
     }
 
     /// Returns whether calls about the event of a notification are barred.
-    async fn bars_calls(
+    async fn forbids_calls(
         &self,
         notification: &Notification,
         user: &User,
@@ -66,7 +66,7 @@ impl Assistant {
         history.retain(|one| one.occurrence == notification.occurrence);
         let EventOccurrence { event, occurrence } = &event_occurrence;
         let channels = Channel::ALL;
-        Ok(planner::bars_calls(&Situation {
+        Ok(planner::forbids_calls(&Situation {
             user,
             event,
             occurrence,
@@ -96,13 +96,7 @@ fn next_step(
     }
     let ladder = &preferences.ladder;
     let step = ladder.iter().position(|channel| *channel == notification.channel).map_or(0, |at| at + 1);
-    let possible = |channel: &&Channel| match channel {
-        Channel::Email => user.email.is_some(),
-        Channel::Call => calls && user.phone.is_some(),
-        Channel::Ntfy => preferences.ntfy_topic.is_some(),
-        Channel::Webhook => preferences.webhook_url.is_some(),
-        Channel::Popup | Channel::Desktop => true,
-    };
+    let possible = |channel: &&Channel| user.has_address(**channel) && (calls || **channel != Channel::Call);
     let mut open = ladder.iter().skip(step).filter(possible);
     let next = open.find(|channel| blocked_by(preferences, **channel, now) != Some(Blocked::Weekend))?;
     if blocked_by(preferences, *next, now).is_some() {

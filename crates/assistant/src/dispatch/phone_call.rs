@@ -29,7 +29,7 @@ pub(super) async fn send(senders: &Senders, message: &OutgoingMessage<'_>) -> Se
     let wording = &message.notification.wording;
     let words = if wording.speech.is_empty() { &message.text } else { &wording.speech };
     let words: String = words.chars().take(MAX_SPEECH_CHARS).collect();
-    let sound = speak(senders, message, &words).await;
+    let sound = write_speech(senders, message, &words).await;
     let (Some(phone), Some(client)) = (&senders.delivery.phone, &senders.http) else {
         let sound = sound.map_or_else(String::new, |file| {
             format!("; what it would say is in {}", file.file_name().unwrap_or_default().to_string_lossy())
@@ -60,7 +60,7 @@ pub(super) async fn send(senders: &Senders, message: &OutgoingMessage<'_>) -> Se
 }
 
 /// Writes what a voice says into a sound file; none where no program or no folder for it is there.
-async fn speak(senders: &Senders, message: &OutgoingMessage<'_>, words: &str) -> Option<PathBuf> {
+async fn write_speech(senders: &Senders, message: &OutgoingMessage<'_>, words: &str) -> Option<PathBuf> {
     let (program, arguments) = senders.delivery.speech.split_first()?;
     let folder = senders.delivery.spool.as_deref()?;
     make_private(folder).await.ok()?;

@@ -67,7 +67,7 @@ async fn lease(assistant: &Assistant, now: Timestamp, outcome: SendOutcome) -> u
     let leased =
         outbox::lease(&assistant.store, "hub".to_owned(), millis(now), millis(now) + 1000, 10).await.unwrap();
     for row in &leased {
-        outbox::record_attempt(&assistant.store, settlement(row, None, &outcome, now)).await.unwrap();
+        outbox::record_attempt(&assistant.store, attempt_result(row, None, &outcome, now)).await.unwrap();
     }
     leased.len()
 }

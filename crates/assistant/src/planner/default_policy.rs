@@ -1,7 +1,7 @@
 //! The default policy: a notification an hour before the start, and a call a quarter of an hour before it where the
 //! user wants calls. It needs no model and no network.
 
-use super::proposal::{Proposal, ProposedChannel, ProposedNotification, Unit};
+use super::proposal::{Proposal, ProposedNotification, Unit};
 use super::situation::Situation;
 use crate::notification::Urgency;
 use crate::user::ChannelPreference;
@@ -27,10 +27,8 @@ pub(super) fn propose(situation: &Situation<'_>) -> Proposal {
         speech: String::new(),
     };
     let (near, far) = match preferences.channels {
-        ChannelPreference::Email => (None, ProposedChannel::Email),
-        ChannelPreference::Call => (None, ProposedChannel::Call),
-        ChannelPreference::Both => (Some(ProposedChannel::Call), ProposedChannel::Email),
-        ChannelPreference::Popup => (None, ProposedChannel::Popup),
+        ChannelPreference::Both => (Some(ChannelPreference::Call), ChannelPreference::Email),
+        one => (None, one),
     };
     let (plan, reasoning) = if situation.event.details.when.all_day {
         (

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::notification::{Offset, Urgency};
+use crate::user::ChannelPreference;
 
 /// The longest answer that is looked at, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -34,7 +35,7 @@ pub struct ProposedNotification {
     /// How many units before the start.
     pub before: u32,
     pub unit: Unit,
-    pub channel: ProposedChannel,
+    pub channel: ChannelPreference,
     pub urgency: Urgency,
     /// One line.
     pub subject: String,
@@ -43,22 +44,9 @@ pub struct ProposedNotification {
     pub speech: String,
 }
 
-/// The unit of the time before an event. Days are civil: the same time of the day, also when the clocks change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    Minutes,
-    Days,
-}
-
-/// The channel of a proposed notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProposedChannel {
-    Email,
-    Call,
-    Both,
-    Popup,
+adjutant_base::named_enum! {
+    /// The unit of the time before an event. Days are civil: the same time of the day, also when the clocks change.
+    Unit { Minutes = "minutes", Days = "days" }
 }
 
 impl ProposedNotification {

@@ -12,9 +12,9 @@ use super::super::notification::{Channel, Notification, Offset, Planned, Status,
 use super::super::time_zone::Zone;
 use super::super::user::{ChannelPreference, Preferences, QuietHours, Rule, RuleKind, User, WeekendPolicy};
 use super::prompt::planner_prompt;
-use super::proposal::{Proposal, ProposedChannel, ProposedNotification, Unit, read};
+use super::proposal::{Proposal, ProposedNotification, Unit, read};
 use super::repair::repair_request;
-use super::{Decision, Situation, bars_calls, decide, plan};
+use super::{Decision, Situation, decide, forbids_calls, plan};
 
 /// A situation that a test may change.
 #[derive(Clone, Debug)]
@@ -118,7 +118,7 @@ fn by(decision: &Decision) -> Vec<&str> {
     decision.reasons.iter().map(|reason| reason.by.as_str()).collect()
 }
 
-fn step(before: u32, channel: ProposedChannel) -> ProposedNotification {
+fn step(before: u32, channel: ChannelPreference) -> ProposedNotification {
     let empty = String::new;
     ProposedNotification {
         before,
@@ -237,11 +237,11 @@ fn what_was_told_counts_and_is_not_told_again() {
     case.user.preferences.max_calls = 1;
     case.history =
         vec![history(15, Channel::Call, Status::Cancelled), history(60, Channel::Email, Status::Sent)];
-    assert!(!bars_calls(&case.situation()));
+    assert!(!forbids_calls(&case.situation()));
     case.history.push(history(15, Channel::Call, Status::Planned));
-    assert!(bars_calls(&case.situation()));
+    assert!(forbids_calls(&case.situation()));
     case.user.preferences.max_calls = 2;
-    assert!(!bars_calls(&case.situation()));
+    assert!(!forbids_calls(&case.situation()));
 }
 
 #[test]
@@ -266,14 +266,14 @@ fn answers_that_are_no_proposals_are_refused_with_what_is_wrong() {
     let again = repair_request(&read(&with(json!([{}]))).unwrap_err());
     assert!(again.contains("- at `/plan/0`: ") && again.contains("(required)"), "{again}");
     let fenced = format!("Here you are:\n```json\n{}\n```", with(json!([good])));
-    assert_eq!(read(&fenced).unwrap().plan, [step(60, ProposedChannel::Email)]);
+    assert_eq!(read(&fenced).unwrap().plan, [step(60, ChannelPreference::Email)]);
 }
 
 #[test]
 fn a_model_says_words_and_nothing_else() {
     let case = Case::new("2026-11-25T13:00:00Z");
     let said = |text: &str| {
-        let mut step = step(60, ProposedChannel::Email);
+        let mut step = step(60, ChannelPreference::Email);
         text.clone_into(&mut step.text);
         let decision = decide(&case.situation(), &proposal(vec![step]), "model");
         let one = decision.notifications[0].clone();
@@ -316,7 +316,7 @@ fn instructions_in_an_event_are_data() {
     assert_eq!(data["now"], "Monday, 23 November 2026, 14:00 (Europe/Berlin)");
     assert_eq!(data["possible_channels"], json!(["email", "call", "popup"]));
     // A model that obeyed them gets what the rules leave: three of ten, and none at night.
-    let obeyed = (0..10).map(|n| step(11 * 60 + n * 5, ProposedChannel::Call)).collect();
+    let obeyed = (0..10).map(|n| step(11 * 60 + n * 5, ChannelPreference::Call)).collect();
     let decision = decide(&case.situation(), &proposal(obeyed), "model");
     assert_eq!(told(&case, &decision), ["Wed 25 07:00 call"]);
 }
@@ -326,10 +326,10 @@ fn steps() -> impl Strategy<Value = Vec<ProposedNotification>> {
         prop_oneof![0_u32..3000, 0_u32..50_000, Just(u32::MAX)],
         prop_oneof![Just(Unit::Minutes), Just(Unit::Days)],
         prop_oneof![
-            Just(ProposedChannel::Email),
-            Just(ProposedChannel::Call),
-            Just(ProposedChannel::Both),
-            Just(ProposedChannel::Popup)
+            Just(ChannelPreference::Email),
+            Just(ChannelPreference::Call),
+            Just(ChannelPreference::Both),
+            Just(ChannelPreference::Popup)
         ],
         prop_oneof![Just(Urgency::Low), Just(Urgency::Normal), Just(Urgency::High), Just(Urgency::Urgent)],
         ".{0,20}",

@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::due_times::{after_quiet, before_quiet, distance, due, is_quiet, is_weekend, spoken};
-use super::proposal::{Proposal, ProposedChannel, ProposedNotification};
+use super::proposal::{Proposal, ProposedNotification};
 use super::rules::{RuleEffects, rule_effects};
 use super::situation::{Decision, Situation};
 use super::wording::wording;
@@ -26,7 +26,7 @@ pub(crate) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -
     let mut reasons =
         vec![reason(by, if reasoning.is_empty() { "gives no reason".to_owned() } else { reasoning })];
     let effects = rule_effects(situation);
-    if let Some(why) = silence(situation, proposal, &effects) {
+    if let Some(why) = reason_for_none(situation, proposal, &effects) {
         reasons.push(why);
         return Decision { notifications: Vec::new(), reasons };
     }
@@ -38,7 +38,7 @@ pub(crate) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -
     let mut found = Vec::new();
     for step in proposal.plan.iter().take(MAX_STEPS) {
         for channel in channels_of(step) {
-            match place(situation, &effects, step, channel, by) {
+            match planned_notification(situation, &effects, step, channel, by) {
                 Ok(planned) => found.push(planned),
                 Err(why) => reasons.push(why),
             }
@@ -49,7 +49,7 @@ pub(crate) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -
 }
 
 /// Returns why nothing at all is sent.
-fn silence(situation: &Situation<'_>, proposal: &Proposal, effects: &RuleEffects) -> Option<Reason> {
+fn reason_for_none(situation: &Situation<'_>, proposal: &Proposal, effects: &RuleEffects) -> Option<Reason> {
     let why = match situation.event.status {
         EventStatus::Cancelled => Some("the event is cancelled"),
         EventStatus::Tentative => Some("the event is not confirmed"),
@@ -68,15 +68,15 @@ fn silence(situation: &Situation<'_>, proposal: &Proposal, effects: &RuleEffects
 
 fn channels_of(step: &ProposedNotification) -> Vec<Channel> {
     match step.channel {
-        ProposedChannel::Email => vec![Channel::Email],
-        ProposedChannel::Call => vec![Channel::Call],
-        ProposedChannel::Both => vec![Channel::Email, Channel::Call],
-        ProposedChannel::Popup => vec![Channel::Popup],
+        ChannelPreference::Email => vec![Channel::Email],
+        ChannelPreference::Call => vec![Channel::Call],
+        ChannelPreference::Both => vec![Channel::Email, Channel::Call],
+        ChannelPreference::Popup => vec![Channel::Popup],
     }
 }
 
 /// Finds the instant and the way of one step, or says why there is none.
-fn place(
+fn planned_notification(
     situation: &Situation<'_>,
     effects: &RuleEffects,
     step: &ProposedNotification,
@@ -93,10 +93,10 @@ fn place(
         at = due(at, Offset::Minutes(*minutes), zone).unwrap_or(at);
         reasons.push(why.clone());
     }
-    let mut channel = possible(situation, effects, wanted, &mut reasons)?;
-    at = awake(situation, at, &mut reasons)?;
+    let mut channel = reachable_channel(situation, effects, wanted, &mut reasons)?;
+    at = outside_quiet_hours(situation, at, &mut reasons)?;
     if is_weekend(at, zone) {
-        channel = weekend(situation, effects, channel, &mut reasons)?;
+        channel = weekend_channel(situation, effects, channel, &mut reasons)?;
     }
     if at < situation.now {
         return Err(reason("past", format!("{} has passed", spoken(at, zone))));
@@ -119,7 +119,11 @@ fn place(
 }
 
 /// Finds an instant that is not quiet: after the quiet hours where that is before the event, else before them.
-fn awake(situation: &Situation<'_>, at: Timestamp, reasons: &mut Vec<Reason>) -> Result<Timestamp, Reason> {
+fn outside_quiet_hours(
+    situation: &Situation<'_>,
+    at: Timestamp,
+    reasons: &mut Vec<Reason>,
+) -> Result<Timestamp, Reason> {
     let preferences = &situation.user.preferences;
     let Some(quiet) = preferences.quiet else { return Ok(at) };
     let zone = &preferences.zone;
@@ -138,7 +142,7 @@ fn awake(situation: &Situation<'_>, at: Timestamp, reasons: &mut Vec<Reason>) ->
 }
 
 /// Finds a way that the user wants and that this hub and the user's addresses allow.
-fn possible(
+fn reachable_channel(
     situation: &Situation<'_>,
     effects: &RuleEffects,
     wanted: Channel,
@@ -183,19 +187,11 @@ fn possible(
 
 /// Returns whether a way is set up here and has an address of the user.
 pub(super) fn reaches(situation: &Situation<'_>, channel: Channel) -> bool {
-    let user = situation.user;
-    let addressed = match channel {
-        Channel::Email => user.email.is_some(),
-        Channel::Call => user.phone.is_some(),
-        Channel::Ntfy => user.preferences.ntfy_topic.is_some(),
-        Channel::Webhook => user.preferences.webhook_url.is_some(),
-        Channel::Popup | Channel::Desktop => true,
-    };
-    addressed && situation.channels.contains(&channel)
+    situation.user.has_address(channel) && situation.channels.contains(&channel)
 }
 
 /// Follows what the user wants on a Saturday and a Sunday.
-fn weekend(
+fn weekend_channel(
     situation: &Situation<'_>,
     effects: &RuleEffects,
     channel: Channel,

@@ -39,26 +39,26 @@ pub(super) fn wording(
     step: &ProposedNotification,
     offset: Offset,
 ) -> (Wording, Option<Unfit>) {
-    let own = own(situation, offset);
+    let default = default_wording(situation, offset);
     let proposed = [&step.subject, &step.text, &step.speech];
     if let Some(unfit) = proposed.iter().find_map(|text| unfit(text)) {
-        return (own, Some(unfit));
+        return (default, Some(unfit));
     }
     let choose = |text: &str, limit: usize, other: &str| {
         let text: String = text.trim().chars().take(limit).collect();
         if text.is_empty() { other.to_owned() } else { text }
     };
-    let subject = choose(&step.subject.replace('\n', " "), MAX_SUBJECT, &own.subject);
+    let subject = choose(&step.subject.replace('\n', " "), MAX_SUBJECT, &default.subject);
     let text = if step.text.trim().is_empty() {
-        own.text
+        default.text
     } else {
         format!("{}\n\n{}", choose(&step.text, MAX_TEXT, ""), facts(situation))
     };
-    (Wording { subject, text, speech: choose(&step.speech, MAX_TEXT, &own.speech) }, None)
+    (Wording { subject, text, speech: choose(&step.speech, MAX_TEXT, &default.speech) }, None)
 }
 
 /// Returns our own words.
-pub(super) fn own(situation: &Situation<'_>, offset: Offset) -> Wording {
+pub(super) fn default_wording(situation: &Situation<'_>, offset: Offset) -> Wording {
     let title = title(situation.event);
     let subject = match offset {
         Offset::Minutes(0) => format!("{title} begins now"),

@@ -70,7 +70,7 @@ impl PlanInput {
     /// there are.
     pub fn model_queries(&self, limit: usize) -> (Vec<ModelQuery>, usize) {
         let askable = self.items.iter().map(|item| (item, self.situation(item)));
-        let mut askable = askable.filter(|(_, situation)| planner::is_open(situation));
+        let mut askable = askable.filter(|(_, situation)| planner::can_propose(situation));
         let model_queries =
             askable.by_ref().take(limit).map(|(item, situation)| model_query(item, &situation)).collect();
         (model_queries, askable.count())
@@ -80,7 +80,7 @@ impl PlanInput {
     pub fn model_query(&self, id: &str) -> Option<ModelQuery> {
         let item = self.items.iter().find(|item| item.id() == id)?;
         let situation = self.situation(item);
-        planner::is_open(&situation).then(|| model_query(item, &situation))
+        planner::can_propose(&situation).then(|| model_query(item, &situation))
     }
 
     /// Leaves the occurrences of these inquiries alone.
@@ -189,7 +189,7 @@ impl Assistant {
                 PlanScope::All => false,
             };
             let one = PlanItem { event_occurrence, history, key, has_plan: source.is_some() };
-            if stays { report.leave(&one.event_occurrence, &one.history) } else { items.push(one) }
+            if stays { report.keep_plan(&one.event_occurrence, &one.history) } else { items.push(one) }
         }
         Ok(PlanInput { user, rules, items, scope, now, report })
     }

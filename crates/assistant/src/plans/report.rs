@@ -45,7 +45,7 @@ impl OccurrenceNote {
 
 impl PlanReport {
     /// Notes that a plan stays as it is.
-    pub(super) fn leave(&mut self, event_occurrence: &EventOccurrence, history: &[Notification]) {
+    pub(super) fn keep_plan(&mut self, event_occurrence: &EventOccurrence, history: &[Notification]) {
         let is_withdrawn = |one: &&Notification| matches!(one.status, Status::Cancelled | Status::Superseded);
         self.kept += history.iter().filter(|one| !is_withdrawn(one)).count() as u64;
         self.skipped.push(OccurrenceNote::new(event_occurrence, "it is planned already".to_owned()));

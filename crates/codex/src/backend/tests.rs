@@ -59,7 +59,7 @@ impl Replay {
         let params = &message["params"];
         let Some(method) = message["method"].as_str() else {
             let approval = format!("run-{}", message["id"]);
-            let batch = self.protocol.decide(&approval, &decision(message), Decider::Person, &mut out);
+            let batch = self.protocol.decide(&approval, &decision(message), Decider::User, &mut out);
             self.took(&batch);
             self.sent(&out);
             return;
@@ -153,7 +153,7 @@ fn every_recorded_session_is_told_in_order() {
             }
         }
         let Replay { thread, mut shown, .. } = replay;
-        writeln!(shown, "=== {} {:?} {:?}", thread.state().as_str(), thread.last, thread.usage).unwrap();
+        writeln!(shown, "=== {} {:?} {:?}", thread.state().name(), thread.last, thread.usage).unwrap();
         insta::assert_snapshot!(name, shown);
     }
 }

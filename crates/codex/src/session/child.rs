@@ -43,7 +43,7 @@ pub(crate) enum ChildEvent {
 impl Child {
     pub(crate) async fn start(plan: &SessionSetup) -> Result<Self, Error> {
         let argv: Vec<OsString> =
-            vec![plan.installed.program.clone().into(), plan.installed.backend.as_str().into()];
+            vec![plan.installed.program.clone().into(), plan.installed.backend.name().into()];
         let command = Command {
             argv,
             workdir: plan.workdir.clone(),

@@ -13,32 +13,17 @@ use adjutant_base::text::hex;
 /// The number of the format, in every header.
 pub const FORMAT: u32 = 1;
 
-/// The direction of a line. The client is the side that sends the first request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    /// From the client to the server.
-    C2s,
-    /// From the server to the client.
-    S2c,
-    /// The stderr of the server.
-    Err,
-    /// A note of the recorder itself.
-    Note,
-}
-
-impl Direction {
-    /// Number of directions.
-    pub(super) const COUNT: usize = 4;
-
-    /// Returns the word in the file and on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::C2s => "c2s",
-            Self::S2c => "s2c",
-            Self::Err => "err",
-            Self::Note => "note",
-        }
+adjutant_base::named_enum! {
+    /// The direction of a line. The client is the side that sends the first request.
+    Direction {
+        /// From the client to the server.
+        C2s = "c2s",
+        /// From the server to the client.
+        S2c = "s2c",
+        /// The stderr of the server.
+        Err = "err",
+        /// A note of the recorder itself.
+        Note = "note",
     }
 }
 

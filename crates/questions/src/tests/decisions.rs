@@ -51,7 +51,7 @@ async fn a_denial_is_final_at_once() {
     answer(&questions, &denied, "no").await.unwrap();
     for ticket in [&declined, &denied] {
         assert!(questions.get(ticket).await.unwrap().state.outcome().is_some());
-        assert!(matches!(questions.take_back(ticket, Channel::Browser).await, Err(Error::Final)));
+        assert!(matches!(questions.undo(ticket, Channel::Browser).await, Err(Error::Final)));
     }
     answer(&questions, &approved, "yes").await.unwrap();
     let denial = questions.answer_finally(&approved, Proof::Interface, choose("no"), Channel::Terminal).await;
@@ -67,12 +67,12 @@ async fn an_answer_is_held_until_it_can_no_longer_be_taken_back() {
     assert!(matches!(state, State::Held { .. }), "{state:?}");
     assert_eq!(questions.pending(None, 9).await.unwrap().total, 0, "other channels withdraw it at once");
     assert!(matches!(answer(&questions, &asked.ticket, "no").await, Err(Error::AlreadyDecided { .. })));
-    questions.take_back(&asked.ticket, Channel::Browser).await.unwrap();
+    questions.undo(&asked.ticket, Channel::Browser).await.unwrap();
     assert_eq!(questions.get(&asked.ticket).await.unwrap().state, State::Pending);
     answer(&questions, &asked.ticket, "no").await.unwrap();
     questions.clock.skip(3_001);
     questions.run_due().await.unwrap();
-    assert!(matches!(questions.take_back(&asked.ticket, Channel::Browser).await, Err(Error::Final)));
+    assert!(matches!(questions.undo(&asked.ticket, Channel::Browser).await, Err(Error::Final)));
     let State::Decided(outcome) = questions.get(&asked.ticket).await.unwrap().state else {
         panic!("not final")
     };

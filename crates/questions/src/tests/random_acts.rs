@@ -18,7 +18,7 @@ enum Act {
     Ask(u8, u8),
     Answer(u8),
     Decline(u8),
-    TakeBack(u8),
+    Undo(u8),
     Snooze(u8),
     Seen(u8),
     Cancel(u8, u8),
@@ -34,7 +34,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => (question.clone(), client.clone()).prop_map(|(q, c)| Act::Ask(q, c)),
         2 => question.clone().prop_map(Act::Answer),
         1 => question.clone().prop_map(Act::Decline),
-        1 => question.clone().prop_map(Act::TakeBack),
+        1 => question.clone().prop_map(Act::Undo),
         1 => question.clone().prop_map(Act::Snooze),
         3 => question.clone().prop_map(Act::Seen),
         1 => (question, client.clone()).prop_map(|(q, c)| Act::Cancel(q, c)),
@@ -84,7 +84,7 @@ impl Model {
             }
             Act::Answer(q)
             | Act::Decline(q)
-            | Act::TakeBack(q)
+            | Act::Undo(q)
             | Act::Snooze(q)
             | Act::Seen(q)
             | Act::Cancel(q, _) => {
@@ -96,8 +96,8 @@ impl Model {
                     Act::Decline(_) => {
                         assert_eq!(questions.decline(&ticket, None, Channel::Phone).await.is_ok(), pending);
                     }
-                    Act::TakeBack(_) => {
-                        let back = questions.take_back(&ticket, Channel::Browser).await.is_ok();
+                    Act::Undo(_) => {
+                        let back = questions.undo(&ticket, Channel::Browser).await.is_ok();
                         assert!(back || before.outcome().is_some() || matches!(before, State::Held { .. }));
                     }
                     Act::Snooze(_) => {

@@ -142,7 +142,7 @@ impl Inbox {
         let text = self.form.as_ref().is_some_and(QuestionForm::takes_text);
         let is_undo = control && key.code == KeyCode::Char('z') || !text && key.code == KeyCode::Char('u');
         if is_undo && let Some(undo) = &self.undo {
-            return Some(Effect::Send(Request::TakeBack { ticket: undo.ticket.clone() }));
+            return Some(Effect::Send(Request::Undo { ticket: undo.ticket.clone() }));
         }
         if let Some(form) = &mut self.form {
             return match form.on(key, now.at) {
@@ -401,7 +401,7 @@ pub(super) fn ticket(request: &Request) -> Option<&str> {
         Request::Follow | Request::List(_) | Request::Show { .. } | Request::Availability(_) => None,
         Request::Seen { ticket }
         | Request::Answer { ticket, .. }
-        | Request::TakeBack { ticket }
+        | Request::Undo { ticket }
         | Request::Decline { ticket, .. }
         | Request::Dismiss { ticket, .. }
         | Request::Redirect { ticket, .. }

@@ -297,9 +297,9 @@ impl Session<'_> {
         let line = match done {
             Ok(Done::Decided { kind, until: Some(until) }) => {
                 let left = u64::try_from(until - now()).unwrap_or_default().div_ceil(1000);
-                format!("DONE {ticket} {}; {ticket} /undo undoes it for {left} s", kind.as_str())
+                format!("DONE {ticket} {}; {ticket} /undo undoes it for {left} s", kind.name())
             }
-            Ok(Done::Decided { kind, until: None }) => format!("DONE {ticket} {}", kind.as_str()),
+            Ok(Done::Decided { kind, until: None }) => format!("DONE {ticket} {}", kind.name()),
             Ok(Done::Available(availability)) => {
                 self.availability = availability;
                 format!("DONE {}", availability_text(availability, now()))

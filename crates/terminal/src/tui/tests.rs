@@ -222,7 +222,7 @@ fn an_answer_can_be_undone_for_some_seconds() {
         through: Channel::Terminal,
     }));
     let undo = test_inbox.press("u");
-    assert_eq!(undo, [Request::TakeBack { ticket: ticket('a') }]);
+    assert_eq!(undo, [Request::Undo { ticket: ticket('a') }]);
     test_inbox.done(&undo[0], Done::Noted);
     assert!(
         test_inbox.frame().contains("1 (•) Yes, deploy now"),

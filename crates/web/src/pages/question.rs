@@ -99,7 +99,7 @@ pub(crate) async fn undo(
 ) -> Result<Response, Failure> {
     let before = find(&app, ticket).await?;
     let QuestionState::Held { outcome, .. } = &before.state else { return Ok(back(&before.ticket)) };
-    match app.questions.take_back(&before.ticket, Channel::Browser).await {
+    match app.questions.undo(&before.ticket, Channel::Browser).await {
         Ok(()) => {
             let question = app.questions.get(&before.ticket).await.map_err(missing)?;
             page(&app, &question, &filled(outcome, &before), None).await

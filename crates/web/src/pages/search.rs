@@ -125,7 +125,7 @@ async fn of_threads(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
     let query = codex::Query { text: query.to_owned(), limit: MAX_ROWS };
     let found = app.codex.threads(&query, None).await.map_err(Failure::internal)?;
     let hits = found.iter().map(|thread| {
-        Hit::new(&thread.row.title, thread.state.as_str(), format!("/codex/{}", page::path(&thread.row.id)))
+        Hit::new(&thread.row.title, thread.state.name(), format!("/codex/{}", page::path(&thread.row.id)))
     });
     Ok(hits.collect())
 }

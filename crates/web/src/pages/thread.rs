@@ -111,7 +111,7 @@ async fn render(
         thread => threads::row(&listed, now),
         fault => error.as_ref().map(|error| &error.message),
         typed => error.as_ref().map_or("", |error| &error.prompt),
-        steers => listed.row.backend == Backend::AppServer.as_str(),
+        steers => listed.row.backend == Backend::AppServer.name(),
         busy => session.as_ref().is_some_and(|thread| thread.turn.is_some()),
         approvals => session.iter().flat_map(|thread| &thread.asked).map(approval).collect::<Vec<_>>(),
         running => running.map(|running| item(running, None)).collect::<Vec<_>>(),

@@ -107,7 +107,7 @@ pub(super) fn row(listed: &ListedThread, now: SystemTime) -> Value {
     context! {
         id => &row.id,
         title => &row.title,
-        state => state.as_str(),
+        state => state.name(),
         last => row.last_end.as_deref(),
         failure => row.last_failure.as_deref(),
         cwd => &row.cwd,

@@ -83,7 +83,7 @@ impl Script {
             let Some(bytes) = entry.bytes() else { return true };
             // Calls have no numbers in older recordings: a line belongs to the call of the last note.
             let call = if http && entry.call == 0 { last } else { entry.call };
-            let key = (call, entry.dir.as_str());
+            let key = (call, entry.dir.name());
             let at = if let Some(at) = open.remove(&key) {
                 script.steps[at].bytes.extend_from_slice(&bytes);
                 at

@@ -60,15 +60,15 @@ pub(super) async fn ask(codex: Codex, peer: Peer<RoleServer>, approval: Approval
         Some(params) => {
             let request = CustomRequest::new("elicitation/create", Some(params));
             match peer.send_request(ServerRequest::CustomRequest(request)).await {
-                Ok(ClientResult::CustomResult(CustomResult(result))) => (decision(&result), Decider::Person),
-                Ok(_) => (Decision::Deny { note: None }, Decider::Person),
+                Ok(ClientResult::CustomResult(CustomResult(result))) => (decision(&result), Decider::User),
+                Ok(_) => (Decision::Deny { note: None }, Decider::User),
                 Err(error) => {
                     tracing::debug!(%error, "the client did not answer an approval");
-                    (Decision::Deny { note: None }, Decider::Nobody)
+                    (Decision::Deny { note: None }, Decider::NotAsked)
                 }
             }
         }
-        None => (Decision::Deny { note: Some("this client cannot be asked".to_owned()) }, Decider::Nobody),
+        None => (Decision::Deny { note: Some("this client cannot be asked".to_owned()) }, Decider::NotAsked),
     };
     // Codex may have continued without the decision.
     let _ = codex.decide(&approval.thread, &approval.id, decision, by).await;

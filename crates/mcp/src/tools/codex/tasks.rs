@@ -85,7 +85,7 @@ fn wire(client: &ClientContext, handle: &TurnHandle) -> Wire {
         }
         TurnStatus::Withdrawn => (TaskStatus::Cancelled, "taken back"),
         TurnStatus::Lost => (TaskStatus::Failed, "the hub stopped before its end"),
-        TurnStatus::Ended(last) => (TaskStatus::Completed, last.end.as_str()),
+        TurnStatus::Ended(last) => (TaskStatus::Completed, last.end.name()),
     };
     let mut wire = Wire::new(handle.id.as_str(), status, at(handle.created_at), at(handle.updated_at));
     wire.poll_interval_ms = Some(POLL_INTERVAL_MS);

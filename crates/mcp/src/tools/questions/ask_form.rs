@@ -45,7 +45,7 @@ fn field(name: &str, property: &Map<String, Value>, required: bool) -> Result<Fi
             } else {
                 let max = size("maxLength")?.unwrap_or(MAX_TEXT);
                 let multiline = format.is_empty() && max > 200;
-                let format = [Format::Email, Format::Uri].into_iter().find(|one| one.as_str() == format);
+                let format = [Format::Email, Format::Uri].into_iter().find(|one| one.name() == format);
                 Input::Text { multiline, min: size("minLength")?.unwrap_or(0), max, format }
             }
         }

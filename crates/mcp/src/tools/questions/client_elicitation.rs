@@ -72,7 +72,7 @@ pub(super) async fn presentation(
         return None;
     }
     let audit = questions.audit(&question.ticket).await.ok()?;
-    let count = |how: ElicitationFailure| audit.iter().filter(|event| event.kind == how.as_str()).count();
+    let count = |how: ElicitationFailure| audit.iter().filter(|event| event.kind == how.name()).count();
     if count(ElicitationFailure::Closed) > 0 || count(ElicitationFailure::Followed) > 0 {
         return None;
     }

@@ -100,7 +100,7 @@ fn property(field: &Field, titled: bool) -> Option<Value> {
             let least = if field.required { (*min).max(1) } else { *min };
             let mut property = json!({"type": "string", "minLength": least, "maxLength": max});
             if let Some(format) = format {
-                property["format"] = Value::from(format.as_str());
+                property["format"] = Value::from(format.name());
             }
             property
         }

@@ -90,7 +90,7 @@ pub(super) fn structured(question: &Question) -> Map<String, Value> {
     let ticket = question.ticket.as_str();
     match &question.state {
         State::Decided(outcome) => {
-            put("status", Value::from(outcome.kind.as_str()));
+            put("status", Value::from(outcome.kind.name()));
             if let Some(answer) = &outcome.answer {
                 if question.fields.len() == 1 && question.fields[0].name == FIELD {
                     let selected =
@@ -106,8 +106,8 @@ pub(super) fn structured(question: &Question) -> Map<String, Value> {
             if outcome.ask_differently {
                 put("ask_differently", Value::from(true));
             }
-            put("decided_by", Value::from(outcome.by.as_str()));
-            put("through", Value::from(outcome.through.as_str()));
+            put("decided_by", Value::from(outcome.by.name()));
+            put("through", Value::from(outcome.through.name()));
             put("seen_ms", Value::from(outcome.seen_ms));
             put("ticket", Value::from(ticket));
             if outcome.kind != OutcomeKind::Answered {

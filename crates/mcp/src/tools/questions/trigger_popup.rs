@@ -49,7 +49,7 @@ pub(crate) fn draft(arguments: &Map<String, Value>) -> Result<Draft, ArgumentErr
 /// Parses the arguments that every question has.
 pub(super) fn common(arguments: &Map<String, Value>) -> Result<Draft, ArgumentError> {
     let text = |name, required| Ok(string(arguments, name, required)?.unwrap_or_default().to_owned());
-    let level = choice(arguments, "level", &[Level::Normal, Level::High], Level::as_str)?;
+    let level = choice(arguments, "level", &[Level::Normal, Level::High], Level::name)?;
     Ok(Draft {
         title: text("title", true)?,
         message: text("message", false)?,

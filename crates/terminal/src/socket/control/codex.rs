@@ -275,7 +275,7 @@ fn thread_view(listed: ListedThread) -> ThreadView {
     ThreadView {
         thread: row.id,
         title: row.title,
-        state: state.as_str().to_owned(),
+        state: state.name().to_owned(),
         last_end: row.last_end,
         last_failure: row.last_failure,
         cwd: row.cwd,

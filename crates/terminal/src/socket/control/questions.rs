@@ -54,7 +54,7 @@ pub enum Request {
         note: Option<String>,
         passphrase: Option<Secret>,
     },
-    TakeBack {
+    Undo {
         ticket: String,
     },
     Decline {
@@ -89,7 +89,7 @@ impl Request {
             | Self::Availability(_)
             | Self::Answer { .. } => false,
             Self::Seen { .. }
-            | Self::TakeBack { .. }
+            | Self::Undo { .. }
             | Self::Decline { .. }
             | Self::Dismiss { .. }
             | Self::Redirect { .. }
@@ -248,8 +248,8 @@ pub(super) async fn answer(
             }
             decided(app, &ticket, answered).await
         }
-        Request::TakeBack { ticket } => {
-            questions.take_back(&parse_ticket(&ticket)?, through).await.map(|()| Done::Noted)
+        Request::Undo { ticket } => {
+            questions.undo(&parse_ticket(&ticket)?, through).await.map(|()| Done::Noted)
         }
         Request::Decline { ticket, note } => {
             let ticket = parse_ticket(&ticket)?;

@@ -210,7 +210,7 @@ fn an_approval_must_be_visible_before_it_is_approved() {
     let settled = CodexEvent::ApprovalResolved {
         approval: "a-1".to_owned(),
         decision: Some(Decision::Approve),
-        by: adjutant_codex::approval::Decider::Person,
+        by: adjutant_codex::approval::Decider::User,
     };
     view.happens(vec![settled, CodexEvent::ApprovalRequested { approval: asked("a-2", vec![long]) }]);
     view.now += Duration::from_secs(1);

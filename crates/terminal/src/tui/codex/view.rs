@@ -121,7 +121,7 @@ fn title(state: &ViewState, columns: usize) -> Line<'static> {
                 let tokens = open.thread.usage.total.max(u64::try_from(row.tokens).unwrap_or(0));
                 format!(
                     " Codex · {} · {} · {} · {} over {} · {tokens} tokens",
-                    open.thread.state().as_str(),
+                    open.thread.state().name(),
                     escape_invisible::escape_line(&row.title),
                     escape_invisible::escape_line(&row.model),
                     escape_invisible::escape_line(&row.version),

@@ -33,7 +33,7 @@ pub(super) fn parse(line: &str, context: &Context<'_>) -> Result<ParsedLine, Str
     }
     if let Some(id) = line.strip_suffix("/undo").filter(|id| id.ends_with(char::is_whitespace)) {
         let ticket = find(id.trim(), context.decided, "that was decided here recently")?.ticket.clone();
-        return Ok(ParsedLine::Request(Request::TakeBack { ticket }));
+        return Ok(ParsedLine::Request(Request::Undo { ticket }));
     }
     if let Some((id, note)) = line.split_once(char::is_whitespace)
         && let Some(note) = note.trim().strip_prefix("/note ")
@@ -118,7 +118,7 @@ pub(super) fn decided_ticket(request: &Request) -> Option<&str> {
         | Request::List(_)
         | Request::Show { .. }
         | Request::Seen { .. }
-        | Request::TakeBack { .. }
+        | Request::Undo { .. }
         | Request::Snooze { .. }
         | Request::Availability(_) => None,
     }
