@@ -42,7 +42,7 @@ mod users;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{ExitCode, Termination};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, FromArgMatches as _, Parser, Subcommand};
@@ -52,6 +52,7 @@ use adjutant_agents::{CommandVariant, Selector};
 use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::config::{Config, Overrides, Roots};
 use adjutant_base::logging::{self, Format};
+use local_assistant::AssistantArgs;
 use output::Failure;
 
 /// A local hub for coding agents: prompts, delegation, questions, calendars and Codex over MCP
@@ -86,11 +87,12 @@ struct Common {
 }
 
 /// Returns a parser of the names, each with its value.
-fn one_of<T, const N: usize>(values: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
+fn one_of<T>(values: impl IntoIterator<Item = (&'static str, T)>) -> impl TypedValueParser<Value = T>
 where
     T: Clone + Send + Sync + 'static,
 {
-    PossibleValuesParser::new(values.each_ref().map(|(name, _)| *name)).try_map(move |name| {
+    let values: Vec<_> = values.into_iter().collect();
+    PossibleValuesParser::new(values.iter().map(|(name, _)| *name)).try_map(move |name| {
         let found = values.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| value.clone()).ok_or("unknown name")
     })
@@ -134,12 +136,6 @@ impl Common {
         self.log_level.clone().or_else(|| from_flags().map(str::to_owned))
     }
 
-    /// Starts logging as [`Self::start_log`] does, in JSON unless another format is chosen.
-    fn start_json_log(&mut self, default: LevelFilter) -> Result<(), Failure> {
-        self.log_format = self.log_format.or(Some(Format::Json));
-        self.start_log(default)
-    }
-
     /// Reads the configuration, with the home folder as the only override.
     fn config(self, roots: Roots) -> Result<Config, Failure> {
         // A command with another default level has started the log before.
@@ -155,19 +151,24 @@ enum Command {
     /// Relay stdin and stdout to the hub, for an agent's MCP configuration
     Connect(connect::ConnectArgs),
     /// Serve one toolset on stdin and stdout, without a hub
-    Mcp(mcp::McpArgs),
+    #[command(subcommand, subcommand_value_name = "TOOLSET", subcommand_help_heading = "Toolsets")]
+    Mcp(mcp::Toolset),
     /// Work with prompt commands
-    Prompts(prompts::PromptsArgs),
+    #[command(subcommand)]
+    Prompts(prompts::Command),
     /// Work with agent definitions
-    Agents(agents::AgentsArgs),
+    #[command(subcommand)]
+    Agents(agents::Command),
     /// Delegate a task to an agent, and show its progress
     Delegate(delegate::DelegateArgs),
     /// List, show, await and cancel delegated tasks
-    Tasks(tasks::TasksArgs),
+    #[command(subcommand)]
+    Tasks(tasks::Command),
     /// Ask a question from a script, and print the answer
     Ask(ask::AskArgs),
     /// List and show the questions of your agents, pending and decided
-    Questions(questions::QuestionsArgs),
+    #[command(subcommand)]
+    Questions(questions::Command),
     /// Answer the questions of your agents in a terminal, or over lines
     Inbox(inbox::InboxArgs),
     /// Show or set whether agents may ask you questions now
@@ -175,15 +176,16 @@ enum Command {
     /// Set the approval passphrase, which answers to high-risk questions need
     Passphrase(passphrase::PassphraseArgs),
     /// Manage users, their preferences and their rules
-    Users(users::UsersArgs),
+    Users(AssistantArgs<users::Command>),
     /// List, import and export calendar events
-    Events(events::EventsArgs),
+    Events(AssistantArgs<events::Command>),
     /// List, plan and resolve notifications
-    Notifications(notifications::NotificationsArgs),
+    Notifications(AssistantArgs<notifications::Command>),
     /// Run Codex with a prompt, and show its progress
     Codex(codex::CodexArgs),
     /// Show, export and replay recordings of connections
-    Log(log::LogArgs),
+    #[command(subcommand)]
+    Log(log::Command),
     /// Record the messages between a client and its server
     Tap(tap::TapArgs),
     /// Add the hub to Codex, Claude, VS Code and others, after showing the changes
@@ -196,15 +198,17 @@ enum Command {
     /// Open the console in the browser, logged in
     Open(open::OpenArgs),
     /// End every login of the console
-    Logout(tokens::LogoutArgs),
+    Logout,
     /// Manage the tokens of agents that come over HTTP
-    Tokens(tokens::TokensArgs),
+    #[command(subcommand)]
+    Tokens(tokens::Command),
     /// Show the running hub, its addresses and its clients
     Status(status::StatusArgs),
     /// Check the installation, and explain how to repair it
     Doctor(doctor::DoctorArgs),
     /// Start the hub with your session, as a service of systemd or launchd
-    Service(service::ServiceArgs),
+    #[command(subcommand)]
+    Service(service::Command),
     /// Print the script that completes commands and options in a shell
     Completions(completions::CompletionsArgs),
     /// Write the manual pages, one for each command
@@ -234,40 +238,40 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         output::set_quiet();
     }
     let Some(command) = command else { return exit_code(overview::run(common)) };
-    exit_code(match command {
-        Command::Serve(args) => serve::run(&args, common),
-        Command::Connect(args) => connect::run(args, common),
-        Command::Mcp(args) => mcp::run(args, common),
-        Command::Prompts(args) => prompts::run(args, common),
-        Command::Agents(args) => agents::run(args, common),
-        Command::Delegate(args) => delegate::run(args, common),
-        Command::Tasks(args) => tasks::run(args, common),
-        Command::Ask(args) => ask::run(&args, common),
-        Command::Availability(args) => availability::run(&args, common),
-        Command::Passphrase(args) => passphrase::run(&args, common),
-        Command::Questions(args) => questions::run(args, common),
-        Command::Inbox(args) => inbox::run(&args, common),
-        Command::Users(args) => users::run(args, common),
-        Command::Events(args) => events::run(args, common),
-        Command::Notifications(args) => notifications::run(args, common),
-        Command::Codex(args) => codex::run(args, common),
-        Command::Log(args) => log::run(args, common),
-        Command::Tap(args) => tap::run(args, common),
-        Command::Install(args) => install::run(&args, common),
-        Command::Uninstall(args) => install::remove(&args, common),
-        Command::Hook(args) => hook::run(&args, common),
-        Command::Open(args) => open::run(&args, common),
-        Command::Logout(args) => tokens::log_out(&args, common),
-        Command::Tokens(args) => tokens::run(args, common),
-        Command::Status(args) => status::run(&args, common),
-        Command::Doctor(args) => doctor::run(&args, common),
-        Command::Service(args) => service::run(&args, common),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => man::run(&args),
-        Command::Supervise(args) => supervise::run(&args),
+    match command {
+        Command::Serve(args) => exit_code(serve::run(&args, common)),
+        Command::Connect(args) => exit_code(connect::run(args, common)),
+        Command::Mcp(toolset) => exit_code(mcp::run(toolset, common)),
+        Command::Prompts(command) => exit_code(prompts::run(command, common)),
+        Command::Agents(command) => exit_code(agents::run(command, common)),
+        Command::Delegate(args) => exit_code(delegate::run(args, common)),
+        Command::Tasks(command) => exit_code(tasks::run(command, common)),
+        Command::Ask(args) => exit_code(ask::run(&args, common)),
+        Command::Availability(args) => exit_code(availability::run(&args, common)),
+        Command::Passphrase(args) => exit_code(passphrase::run(&args, common)),
+        Command::Questions(command) => exit_code(questions::run(command, common)),
+        Command::Inbox(args) => exit_code(inbox::run(&args, common)),
+        Command::Users(args) => exit_code(users::run(args, common)),
+        Command::Events(args) => exit_code(events::run(args, common)),
+        Command::Notifications(args) => exit_code(notifications::run(args, common)),
+        Command::Codex(args) => exit_code(codex::run(args, common)),
+        Command::Log(command) => exit_code(log::run(command, common)),
+        Command::Tap(args) => exit_code(tap::run(args, common)),
+        Command::Install(args) => exit_code(install::run(&args, common)),
+        Command::Uninstall(args) => exit_code(install::remove(&args, common)),
+        Command::Hook(args) => exit_code(hook::run(&args, common)),
+        Command::Open(args) => exit_code(open::run(&args, common)),
+        Command::Logout => exit_code(tokens::log_out(common)),
+        Command::Tokens(command) => exit_code(tokens::run(command, common)),
+        Command::Status(args) => exit_code(status::run(&args, common)),
+        Command::Doctor(args) => exit_code(doctor::run(&args, common)),
+        Command::Service(command) => exit_code(service::run(&command, common)),
+        Command::Completions(args) => exit_code(completions::run(&args)),
+        Command::Man(args) => exit_code(man::run(&args)),
+        Command::Supervise(args) => exit_code(supervise::run(&args)),
         #[cfg(feature = "fixture")]
-        Command::Fixture(args) => fixture::run(&args, common),
-    })
+        Command::Fixture(args) => exit_code(fixture::run(&args, common)),
+    }
 }
 
 /// Parses the command line with the whole grammar.
@@ -276,6 +280,7 @@ fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut examples::grammar()))
 }
 
-fn exit_code(done: Result<ExitCode, Failure>) -> ExitCode {
-    done.unwrap_or_else(|failure| failure.report())
+/// Returns the exit code of a command; one that returns nothing has done all it was asked for.
+fn exit_code(done: Result<impl Termination, Failure>) -> ExitCode {
+    done.map_or_else(|failure| failure.report(), Termination::report)
 }

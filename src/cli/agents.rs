@@ -11,7 +11,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
@@ -20,19 +19,13 @@ use super::output::Failure;
 use super::source_files::new::NewArgs;
 use super::source_files::{self, ListArgs, ShowArgs};
 use adjutant_agents::catalogue::{Catalogue, Missing};
-use adjutant_agents::definition::{Agent, Program};
+use adjutant_agents::definition::Agent;
 use adjutant_agents::registry::Registry;
 use adjutant_base::config::Config;
 
-/// Arguments of `adjutant agents`.
-#[derive(Debug, Args)]
-pub(super) struct AgentsArgs {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// Commands of `adjutant agents`.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List the agents
     #[command(mut_arg("query", |arg| arg.help("Only agents with these words in their name or description")))]
     List(ListArgs<Folders>),
@@ -50,7 +43,7 @@ enum Command {
 
 /// Where the commands look for agents.
 #[derive(Debug, Args)]
-struct Folders {
+pub(super) struct Folders {
     /// Use this folder alone; may be repeated, earlier folders win
     #[arg(long, value_name = "DIR")]
     agents_dir: Vec<PathBuf>,
@@ -71,16 +64,17 @@ impl Folders {
 }
 
 /// Runs one of the commands.
-pub(super) fn run(args: AgentsArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::ERROR)?;
-    match args.command {
-        Command::List(args) => list::run(&args, common),
-        Command::Show(args) => show::run(&args, common),
-        Command::Lint(args) => lint::run(&args, common),
-        Command::New(args) => new::run(&args, common),
-        Command::Import(args) => import::run(args, common),
-        Command::Trust(args) => trust::run(&args, common),
+    match command {
+        Command::List(args) => list::run(&args, common)?,
+        Command::Show(args) => show::run(&args, common)?,
+        Command::Lint(args) => return lint::run(&args, common),
+        Command::New(args) => new::run(&args, common)?,
+        Command::Import(args) => return import::run(args, common),
+        Command::Trust(args) => trust::run(&args, common)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the agent of a name.
@@ -93,12 +87,5 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Arc<Agent>, Fail
             }
             Missing::Broken { .. } => failure.hint("`adjutant agents lint` shows the line"),
         }
-    })
-}
-
-/// Returns the parser of other programs' names.
-fn program() -> impl TypedValueParser<Value = Program> {
-    PossibleValuesParser::new(Program::FOREIGN.map(Program::name)).try_map(|name| {
-        Program::FOREIGN.into_iter().find(|program| program.name() == name).ok_or("no such program")
     })
 }

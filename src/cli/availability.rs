@@ -1,6 +1,5 @@
 //! `adjutant availability`: shows or sets whether agents may ask questions now.
 
-use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
@@ -29,18 +28,16 @@ pub(super) struct AvailabilityArgs {
 }
 
 /// Prints the availability, or sets it.
-pub(super) fn run(args: &AvailabilityArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &AvailabilityArgs, common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
     let Some(state) = &args.state else {
         let availability = hub_client::connect(&config, Start::IfNeeded)?.availability()?;
         let until = availability.until().map(|until| timefmt::stamp(timefmt::instant(until)));
         if args.json {
-            output::json(&json!({"state": availability.as_str(), "until": until}))?;
-        } else {
-            let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
-            output::data(&format!("{}{until}", availability.as_str().replace('_', "-")))?;
+            return output::json(&json!({"state": availability.as_str(), "until": until}));
         }
-        return Ok(ExitCode::SUCCESS);
+        let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
+        return output::data(&format!("{}{until}", availability.as_str().replace('_', "-")));
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let now = i64::try_from(now).unwrap_or(i64::MAX);
@@ -52,5 +49,5 @@ pub(super) fn run(args: &AvailabilityArgs, common: Common) -> Result<ExitCode, F
     };
     hub_client::connect(&config, Start::IfNeeded)?.set_availability(availability)?;
     output::note(availability.sentence());
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

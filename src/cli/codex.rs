@@ -6,18 +6,17 @@ mod approvals;
 mod list;
 mod run;
 mod show;
-mod steer;
 
 use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use tracing::level_filters::LevelFilter;
 
-use super::output::Failure;
+use super::output::{self, Failure};
 use super::{Common, hub_client};
 use adjutant_base::config::Roots;
 use adjutant_base::text::suggest::near_names;
+use adjutant_codex::approval::Decision;
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::ControlClient;
 
@@ -84,15 +83,38 @@ enum Command {
     /// Show one thread: its state and its items
     Show(show::ShowArgs),
     /// List pending approvals of Codex
-    Approvals(approvals::ApprovalsArgs),
+    Approvals {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Approve a request of Codex
-    Approve(approvals::ApproveArgs),
+    Approve {
+        /// The approval, as `adjutant codex approvals` shows it
+        approval: String,
+        /// Approve the same request for the rest of the session
+        #[arg(long)]
+        for_session: bool,
+    },
     /// Deny a request of Codex
-    Deny(approvals::DenyArgs),
+    Deny {
+        /// The approval, as `adjutant codex approvals` shows it
+        approval: String,
+        /// Reason, which Codex gets if its version supports it
+        why: Option<String>,
+    },
     /// Steer a running turn with a further prompt
-    Steer(steer::SteerArgs),
+    Steer {
+        /// The thread's id, or enough of its beginning
+        thread: String,
+        /// Prompt for Codex; read from stdin if missing
+        prompt: Option<String>,
+    },
     /// Interrupt a running turn
-    Interrupt(steer::InterruptArgs),
+    Interrupt {
+        /// The thread's id, or enough of its beginning
+        thread: String,
+    },
 }
 
 /// Runs one prompt, or one of the commands.
@@ -104,24 +126,37 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
     prompt.prompt = prompt.prompt.or(prompt.literal.take());
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let view = terminal && command.is_none() && !prompt.plain && !prompt.json;
-    // A line of the log would damage the view.
-    if !view {
-        common.start_log(LevelFilter::WARN)?;
-    }
     let config = common.config(Roots::User)?;
     let Some(command) = command else {
         return if view { run::view(prompt, &config) } else { run::run(prompt, config) };
     };
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
     match command {
-        Command::List(args) => list::run(&args, &mut client),
-        Command::Show(args) => show::run(&args, &mut client),
-        Command::Approvals(args) => approvals::list(&args, &mut client),
-        Command::Approve(args) => approvals::approve(&args, &mut client),
-        Command::Deny(args) => approvals::deny(args, &mut client),
-        Command::Steer(args) => steer::steer(args, &mut client),
-        Command::Interrupt(args) => steer::interrupt(&args, &mut client),
+        Command::List(args) => list::run(&args, &mut client)?,
+        Command::Show(args) => show::run(&args, &mut client)?,
+        Command::Approvals { json } => approvals::list(json, &mut client)?,
+        Command::Approve { approval, for_session } => {
+            let decision = if for_session { Decision::ApproveForSession } else { Decision::Approve };
+            client.decide_codex(&approval, decision)?;
+            output::note(format!("approved {approval}"));
+        }
+        Command::Deny { approval, why } => {
+            client.decide_codex(&approval, Decision::Deny { note: why })?;
+            output::note(format!("denied {approval}"));
+        }
+        Command::Steer { thread, prompt: text } => {
+            let text = self::prompt(text)?;
+            let thread = resolve_full_id(&mut client, &thread)?;
+            client.steer_codex(&thread, text)?;
+            output::note("the prompt was added to the running turn");
+        }
+        Command::Interrupt { thread } => {
+            let thread = resolve_full_id(&mut client, &thread)?;
+            client.interrupt_codex(&thread)?;
+            output::note("Codex was asked to interrupt the turn");
+        }
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Rejects a prompt of one word that resembles a command, because a typo would start a session, which costs tokens.

@@ -1,7 +1,6 @@
 //! `adjutant completions SHELL`: the script that completes commands and options in a shell.
 
 use std::fmt::Write as _;
-use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -20,7 +19,7 @@ pub(super) struct CompletionsArgs {
 }
 
 /// Prints the script.
-pub(super) fn run(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &CompletionsArgs) -> Result<(), Failure> {
     let whole = examples::grammar();
     let visible = whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
     // Commands that the help hides are not completed.
@@ -32,8 +31,7 @@ pub(super) fn run(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     if args.shell == Shell::Fish {
         fish_values(&grammar, "", &mut script);
     }
-    output::data(script.trim_end())?;
-    Ok(ExitCode::SUCCESS)
+    output::data(script.trim_end())
 }
 
 /// Adds the values of positional arguments, such as a toolset, because the generator knows only the values of options.

@@ -1,7 +1,5 @@
 //! `adjutant connect [TOOLSET]`: the command that an agent's MCP configuration runs.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
@@ -32,17 +30,16 @@ fn toolsets() -> impl Iterator<Item = PossibleValue> {
 }
 
 /// Relays until the client closes stdin.
-pub(super) fn run(args: ConnectArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: ConnectArgs, common: Common) -> Result<(), Failure> {
     let init_logging = common.start_log_late()?;
     let home = config::home(common.home)?;
     let start = if args.no_start { Start::Never } else { Start::IfNeeded };
-    relay::run(Options {
+    Ok(relay::run(Options {
         workspace: config::workspace(&home),
         home,
         server: args.toolset,
         start,
         session: AgentSession::of_this_process(),
         init_logging,
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })?)
 }

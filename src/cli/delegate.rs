@@ -8,7 +8,6 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use tokio::sync::mpsc;
-use tracing::level_filters::LevelFilter;
 
 use super::output::{self, Failure};
 use super::shutdown_signal::ShutdownSignal;
@@ -121,7 +120,6 @@ impl DelegateArgs {
 
 /// Delegates the task, and waits for its end without `--background`.
 pub(super) fn run(args: DelegateArgs, common: Common) -> Result<ExitCode, Failure> {
-    common.start_log(LevelFilter::WARN)?;
     let config = common.config(Roots::User)?;
     let (json, background) = (args.json, args.background);
     let request = args.request()?;

@@ -18,13 +18,14 @@ mod runners;
 mod service;
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use indicatif::ProgressBar;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -72,7 +73,13 @@ pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure
     let home = common.home.clone();
     let config = match common.config(Roots::User) {
         Ok(config) => config,
-        Err(failure) => return unreadable(&failure, args.json),
+        // The other checks need the configuration.
+        Err(failure) => {
+            let remedy = failure.hints.first().map(String::as_str);
+            let remedy = remedy.unwrap_or("correct config.toml; the other checks need it");
+            let check = Check::new("config", CheckResult::fail(&failure.message, remedy));
+            return print(args, None, &[check]);
+        }
     };
     let program = match &args.program {
         Some(program) => std::path::absolute(program)?,
@@ -86,8 +93,11 @@ pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure
             program: program.clone(),
             config: config.clone(),
         };
-        let progress = report::Waiting::new(args.json);
-        Ok(runtime.block_on(all(Arc::new(context), &progress)))
+        let bar =
+            if args.json { ProgressBar::hidden() } else { output::bar("{bar:24} {pos} of {len} checks") };
+        let checks = runtime.block_on(all(Arc::new(context), &bar));
+        bar.finish_and_clear();
+        Ok(checks)
     };
     let mut checks = check_all()?;
     if args.fix {
@@ -99,38 +109,27 @@ pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure
     }
     // A thread of a check that hangs ends with the process.
     runtime.shutdown_background();
+    print(args, Some(&config.home), &checks)
+}
+
+/// Prints the checks, and returns the exit code.
+fn print(args: &DoctorArgs, home: Option<&Path>, checks: &[Check]) -> Result<ExitCode, Failure> {
     let worst = checks.iter().map(|check| check.found.status).max().unwrap_or(Status::Ok);
     if args.json {
         output::json(&json!({
             "adjutant": env!("CARGO_PKG_VERSION"),
-            "home": config.home,
-            "status": worst.name(),
+            "home": home,
+            "status": worst,
             "checks": checks.iter().map(Check::json).collect::<Vec<_>>(),
         }))?;
     } else {
-        report::print(&checks, args.fix)?;
+        report::print(checks, args.fix)?;
     }
     Ok(if worst == Status::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Reports a configuration that cannot be read, because the other checks need it.
-fn unreadable(failure: &Failure, as_json: bool) -> Result<ExitCode, Failure> {
-    let remedy = failure.hints.first().cloned();
-    let remedy = remedy.unwrap_or_else(|| "correct config.toml; the other checks need it".to_owned());
-    let check = Check::new("config", CheckResult::fail(&failure.message, remedy));
-    if as_json {
-        let version = env!("CARGO_PKG_VERSION");
-        output::json(
-            &json!({"adjutant": version, "home": null, "status": "fail", "checks": [check.json()]}),
-        )?;
-    } else {
-        report::print(&[check], false)?;
-    }
-    Ok(ExitCode::FAILURE)
-}
-
 /// Runs all checks concurrently and returns them in their order.
-async fn all(context: Arc<DoctorContext>, progress: &report::Waiting) -> Vec<Check> {
+async fn all(context: Arc<DoctorContext>, bar: &ProgressBar) -> Vec<Check> {
     let mut pending: Vec<(String, PendingCheck)> = Vec::new();
     let mut add = |id: &str, check: PendingCheck| pending.push((id.to_owned(), check));
     let blocking = |check: fn(&DoctorContext) -> CheckResult| -> PendingCheck {
@@ -165,9 +164,9 @@ async fn all(context: Arc<DoctorContext>, progress: &report::Waiting) -> Vec<Che
     for (place, (_, check)) in pending.into_iter().enumerate() {
         tasks.spawn(async move { (place, tokio::time::timeout(CHECK_TIMEOUT, check).await) });
     }
-    progress.begin(checks.len());
+    bar.set_length(checks.len() as u64);
     while let Some(joined) = tasks.join_next().await {
-        progress.increment();
+        bar.inc(1);
         let Ok((place, found)) = joined else { continue };
         if let Some(check) = checks.get_mut(place) {
             check.found = found.unwrap_or_else(|_| {

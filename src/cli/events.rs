@@ -11,23 +11,15 @@ mod show;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::Common;
-use super::local_assistant::{DatabaseArg, with_assistant};
+use super::local_assistant::{AssistantArgs, with_app};
 use super::output::Failure;
 
-/// Arguments of `adjutant events`.
-#[derive(Debug, Args)]
-pub(super) struct EventsArgs {
-    #[command(flatten)]
-    database: DatabaseArg,
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// Commands of `adjutant events`.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List the events around today
     List(list::ListArgs),
     /// Show an event and its planned notifications
@@ -41,15 +33,15 @@ enum Command {
 }
 
 /// Runs one of the commands.
-pub(super) fn run(args: EventsArgs, common: Common) -> Result<ExitCode, Failure> {
-    let EventsArgs { database, command } = args;
-    with_assistant(common, &database, |assistant| async move {
+pub(super) fn run(args: AssistantArgs<Command>, common: Common) -> Result<ExitCode, Failure> {
+    with_app(common, args, |app, command| async move {
+        let assistant = &app.assistant;
         match command {
-            Command::List(args) => list::run(args, &assistant).await?,
-            Command::Show(args) => show::run(&args, &assistant).await?,
-            Command::Import(args) => return import::run(args, &assistant).await,
-            Command::Forget(args) => forget::run(&args, &assistant).await?,
-            Command::Export(args) => export::run(args, &assistant).await?,
+            Command::List(args) => list::run(args, assistant).await?,
+            Command::Show(args) => show::run(&args, assistant).await?,
+            Command::Import(args) => return import::run(args, assistant).await,
+            Command::Forget(args) => forget::run(&args, assistant).await?,
+            Command::Export(args) => export::run(args, assistant).await?,
         }
         Ok(ExitCode::SUCCESS)
     })

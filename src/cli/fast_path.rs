@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use super::connect::{ConnectArgs, TOOLSETS};
 use super::hook::{CLIENTS, HookArgs};
-use super::mcp::McpArgs;
+use super::mcp::Toolset;
 use super::supervise::SuperviseArgs;
 use super::{Cli, Command, Common};
 
@@ -27,7 +27,7 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
                 [name, folder] if name == "--prompts-dir" && is_value(folder) => Some(folder.into()),
                 _ => None,
             });
-            Command::Mcp(McpArgs::prompts(folders.collect::<Option<_>>()?))
+            Command::Mcp(Toolset::Prompts { prompts_dir: folders.collect::<Option<_>>()? })
         }
         [command, client] if command == "hook" && CLIENTS.iter().any(|name| client == name) => {
             Command::Hook(HookArgs { client: client.to_str()?.to_owned() })

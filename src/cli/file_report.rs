@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::output::{self, Failure};
 use super::source_files::relative;
+use adjutant_base::named_enum;
 use adjutant_base::text::escape_invisible::escape;
 use adjutant_host::files::atomic_write::{self, Change};
 
@@ -24,31 +25,21 @@ pub(super) struct Handling {
     pub(super) json: bool,
 }
 
-/// Outcome of one file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Done {
-    Created,
-    Replaced,
-    Unchanged,
-    /// The file there has other content, and `--force` is missing.
-    Differs,
-    /// The target format cannot express it, and it was not named on the command line.
-    LeftOut,
-    Failed,
+named_enum! {
+    /// Outcome of one file.
+    Done {
+        Created = "created",
+        Replaced = "replaced",
+        Unchanged = "unchanged",
+        /// The file there has other content, and `--force` is missing.
+        Differs = "differs",
+        /// The target format cannot express it, and it was not named on the command line.
+        LeftOut = "left out",
+        Failed = "failed",
+    }
 }
 
 impl Done {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Replaced => "replaced",
-            Self::Unchanged => "unchanged",
-            Self::Differs => "differs",
-            Self::LeftOut => "left out",
-            Self::Failed => "failed",
-        }
-    }
-
     fn is_fault(self) -> bool {
         matches!(self, Self::Differs | Self::Failed)
     }
@@ -111,15 +102,14 @@ fn as_text(rows: &[Row], handling: Handling) -> Result<(), Failure> {
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).min(40);
     for row in rows {
         let to = row.to.as_deref().map_or_else(|| row.from.clone(), |to| format!("{} -> {to}", row.from));
-        output::data(&escape(&format!("{:9}  {:width$}  {to}", row.done.word(), row.name)))?;
+        output::data(&escape(&format!("{:9}  {:width$}  {to}", row.done.name(), row.name)))?;
         for line in row.reason.iter().chain(&row.notes) {
             output::data(&escape(&format!("{:9}  {line}", "")))?;
         }
     }
-    let all = [Done::Created, Done::Replaced, Done::Unchanged, Done::Differs, Done::LeftOut, Done::Failed];
-    let counts = all.into_iter().filter_map(|done| {
-        let count = rows.iter().filter(|row| row.done == done).count();
-        (count > 0).then(|| format!("{count} {}", done.word()))
+    let counts = Done::ALL.iter().filter_map(|done| {
+        let count = rows.iter().filter(|row| row.done == *done).count();
+        (count > 0).then(|| format!("{count} {}", done.name()))
     });
     let counts = counts.collect::<Vec<_>>().join(", ");
     output::note(if handling.dry_run { format!("dry run, nothing was written: {counts}") } else { counts });
@@ -131,7 +121,7 @@ fn as_text(rows: &[Row], handling: Handling) -> Result<(), Failure> {
 
 fn entry(row: &Row) -> Value {
     json!({
-        "outcome": row.done.word(),
+        "outcome": row.done,
         "name": row.name,
         "format": row.format,
         "from": row.from,

@@ -1,7 +1,5 @@
 //! `adjutant fixture`: the conformance fixture on the product's HTTP layers, or on its transport, for tests.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use tracing::level_filters::LevelFilter;
 
@@ -26,7 +24,7 @@ pub(super) struct FixtureArgs {
 }
 
 /// Serves until a signal ends the process, without a token.
-pub(super) fn run(args: &FixtureArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &FixtureArgs, common: Common) -> Result<(), Failure> {
     common.start_log(LevelFilter::WARN)?;
     let overrides = Overrides {
         home: common.home,
@@ -49,13 +47,13 @@ pub(super) fn run(args: &FixtureArgs, common: Common) -> Result<ExitCode, Failur
         if args.stdio {
             let (input, output) = stdio::open()?;
             mcp::serve_handler(&app, fixture, input, output).await;
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
         let listener = http::BoundListener::open(address, &app.config.http, &app.config.home)
             .await
             .map_err(Failure::new)?;
         output::note(format!("fixture  http://{}/mcp", listener.address()));
         http::serve_handler(app, listener, move || fixture.clone()).await;
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     })
 }

@@ -6,7 +6,6 @@
 
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -54,7 +53,7 @@ struct HookInput {
 }
 
 /// Prints the expanded commands of the prompt, if it has some.
-pub(super) fn run(args: &HookArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &HookArgs, common: Common) -> Result<(), Failure> {
     // Clients show a failed hook in the conversation, and some hold the prompt back.
     let added = common.start_log(LevelFilter::ERROR).and_then(|()| added(&args.client, common));
     match added {
@@ -67,7 +66,7 @@ pub(super) fn run(args: &HookArgs, common: Common) -> Result<ExitCode, Failure> 
             failure.report();
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Text to add to a prompt, and the hub to notify.

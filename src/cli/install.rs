@@ -10,7 +10,6 @@ use std::time::SystemTime;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
-use tracing::level_filters::LevelFilter;
 
 use super::Common;
 use super::output::{self, Failure};
@@ -79,7 +78,6 @@ fn client() -> impl TypedValueParser<Value = Client> {
 
 /// Shows the changes of the entry, and writes them.
 pub(super) fn run(args: &InstallArgs, common: Common) -> Result<ExitCode, Failure> {
-    common.start_log(LevelFilter::WARN)?;
     let config = common.config(Roots::User)?;
     let launch = launch(&config.home)?;
     let folders = folders()?;
@@ -98,7 +96,6 @@ pub(super) fn run(args: &InstallArgs, common: Common) -> Result<ExitCode, Failur
 
 /// Removes the entry.
 pub(super) fn remove(args: &UninstallArgs, common: Common) -> Result<ExitCode, Failure> {
-    common.start_log(LevelFilter::WARN)?;
     let config = common.config(Roots::User)?;
     let folders = folders()?;
     let clients = args.which.of(&folders);

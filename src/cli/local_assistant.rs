@@ -5,14 +5,14 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
 use super::output::Failure;
 use super::{Common, native_runners};
 use adjutant_app::App;
+use adjutant_assistant::Error;
 use adjutant_assistant::calendar::Error as Calendar;
-use adjutant_assistant::{Assistant, Error, UserId};
 use adjutant_base::config::assistant::Adviser;
 use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::config::{Config, Database, Overrides, Roots};
@@ -20,44 +20,33 @@ use adjutant_base::config::{Config, Database, Overrides, Roots};
 /// Name of the actor in the audit log.
 pub(super) const ACTOR: &str = "user at the command line";
 
-/// Option for the database.
+/// Arguments of a group of commands.
 #[derive(Debug, Args)]
-pub(super) struct DatabaseArg {
+pub(super) struct AssistantArgs<C: Subcommand> {
     /// The database: `sqlite:FILE` or `postgres://USER@HOST/NAME` [default: adjutant.db in the home folder]
     #[arg(long, value_name = "URL", global = true)]
     database: Option<String>,
+    #[command(subcommand)]
+    command: C,
 }
 
-/// Runs `work` with the assistant.
-pub(super) fn with_assistant<T, W>(
+/// Runs `work` with the application that contains the assistant, and the command.
+pub(super) fn with_app<C: Subcommand, T, W>(
     common: Common,
-    database: &DatabaseArg,
-    work: impl FnOnce(Assistant) -> W,
+    args: AssistantArgs<C>,
+    work: impl FnOnce(Arc<App>, C) -> W,
 ) -> Result<T, Failure>
 where
     W: Future<Output = Result<T, Failure>>,
 {
-    with_app(common, database, |app| work(app.assistant.clone()))
-}
-
-/// Runs `work` with the application that contains the assistant.
-pub(super) fn with_app<T, W>(
-    common: Common,
-    database: &DatabaseArg,
-    work: impl FnOnce(Arc<App>) -> W,
-) -> Result<T, Failure>
-where
-    W: Future<Output = Result<T, Failure>>,
-{
-    common.start_log(LevelFilter::WARN)?;
-    let config = config(common, database.database.as_deref())?;
+    let config = config(common, args.database.as_deref())?;
     // An error in the configuration of runners must not prevent commands that use none.
     let runners = if asks_runners(&config) { config.runners.clone() } else { RunnersConfig::default() };
     let runners = native_runners(&runners)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let app = App::new(config, runners);
-        let done = work(app.clone()).await;
+        let done = work(app.clone(), args.command).await;
         app.assistant.close().await;
         done
     })
@@ -66,6 +55,7 @@ where
 /// Reads the configuration of a process that opens the assistant without a hub. Its tasks are kept in memory and end with
 /// it, because the tasks in the database belong to the hub.
 pub(super) fn config(common: Common, database: Option<&str>) -> Result<Config, Failure> {
+    common.start_log(LevelFilter::WARN)?;
     let database = database.map(Database::named).transpose();
     let database = database.map_err(|error| Failure::from(error).into_usage())?;
     let overrides = Overrides { home: common.home, database, ..Overrides::default() };
@@ -106,9 +96,4 @@ impl From<Error> for Failure {
             _ => failure,
         }
     }
-}
-
-/// Parses the id of a user.
-pub(super) fn user(text: &str) -> Result<UserId, String> {
-    UserId::parse(text).ok_or_else(|| "an id has 1 to 200 bytes and no control characters".to_owned())
 }

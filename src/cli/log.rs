@@ -12,7 +12,6 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
-use tracing::level_filters::LevelFilter;
 
 use super::output::{Failure, clipped};
 use super::{Common, one_of};
@@ -27,15 +26,9 @@ const MAX_MESSAGE_CHARS: usize = 200;
 /// Maximum requests whose answers a filter waits for, because some never get an answer.
 const MAX_PENDING_REQUESTS: usize = 4096;
 
-/// Arguments of `adjutant log`.
-#[derive(Debug, Args)]
-pub(super) struct LogArgs {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// Commands of `adjutant log`.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List the recordings, the last used first
     List(list::ListArgs),
     /// Print messages while they are recorded
@@ -49,16 +42,16 @@ enum Command {
 }
 
 /// Runs one of the commands.
-pub(super) fn run(args: LogArgs, common: Common) -> Result<ExitCode, Failure> {
-    common.start_log(LevelFilter::WARN)?;
+pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure> {
     let folder = common.config(Roots::User)?.log.folder.unwrap_or_default();
-    match args.command {
-        Command::List(args) => list::run(&args, &folder),
-        Command::Tail(args) => tail::run(&args, &folder),
-        Command::Show(args) => show::run(&args, &folder),
-        Command::Export(args) => export::run(&args, &folder),
-        Command::Replay(args) => replay::run(&args, &folder),
+    match command {
+        Command::List(args) => list::run(&args, &folder)?,
+        Command::Tail(args) => tail::run(&args, &folder)?,
+        Command::Show(args) => show::run(&args, &folder)?,
+        Command::Export(args) => export::run(&args, &folder)?,
+        Command::Replay(args) => return replay::run(&args, &folder),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Options that select entries.
@@ -68,20 +61,18 @@ struct FilterArgs {
     #[arg(long, value_name = "METHOD")]
     method: Vec<String>,
     /// Only one direction: c2s (to the server), s2c (to the client), err (its stderr), note
-    #[arg(long, value_name = "DIRECTION", value_parser = one_of(DIRECTIONS.map(|direction| (direction.name(), direction))), hide_possible_values = true)]
+    #[arg(long, value_name = "DIRECTION", value_parser = one_of(Direction::ALL.iter().map(|direction| (direction.name(), *direction))), hide_possible_values = true)]
     direction: Option<Direction>,
     /// Show secrets as they were recorded
     #[arg(long)]
     secrets: bool,
 }
 
-const DIRECTIONS: [Direction; 4] = [Direction::C2s, Direction::S2c, Direction::Err, Direction::Note];
-
 /// Selects entries, and matches answers to the requests with the selected methods.
 struct Filter<'a> {
     args: &'a FilterArgs,
     /// The direction of an answer and its id.
-    answers: HashSet<(&'static str, String)>,
+    answers: HashSet<(Direction, String)>,
 }
 
 impl<'a> Filter<'a> {
@@ -106,7 +97,7 @@ impl<'a> Filter<'a> {
     fn is_of_method(&mut self, direction: Direction, message: &Value) -> bool {
         let id = message.get("id").map(Value::to_string);
         let Some(name) = message.get("method").and_then(Value::as_str) else {
-            return id.is_some_and(|id| self.answers.remove(&(direction.name(), id)));
+            return id.is_some_and(|id| self.answers.remove(&(direction, id)));
         };
         let found = self.args.method.iter().any(|method| match method.strip_suffix('*') {
             Some(prefix) => name.starts_with(prefix),
@@ -114,7 +105,7 @@ impl<'a> Filter<'a> {
         });
         if let Some(id) = id.filter(|_| found && self.answers.len() < MAX_PENDING_REQUESTS) {
             let back = if direction == Direction::C2s { Direction::S2c } else { Direction::C2s };
-            self.answers.insert((back.name(), id));
+            self.answers.insert((back, id));
         }
         found
     }

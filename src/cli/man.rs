@@ -1,7 +1,6 @@
 //! `adjutant man DIR`: the manual pages, one for each command.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::{Args, Command};
 use clap_mangen::Man;
@@ -18,7 +17,7 @@ pub(super) struct ManArgs {
 }
 
 /// Writes the pages.
-pub(super) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ManArgs) -> Result<(), Failure> {
     let mut grammar = examples::grammar().disable_help_subcommand(true);
     grammar.build();
     let failure = |error| {
@@ -28,7 +27,7 @@ pub(super) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
     std::fs::create_dir_all(&args.folder).map_err(failure)?;
     let pages = write(&grammar, &args.folder).map_err(failure)?;
     output::note(format!("{pages} pages in {}", args.folder.display()));
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Writes the pages of `command` and its subcommands, and returns their number.

@@ -7,9 +7,8 @@ mod questions;
 pub(super) mod stdio;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use tracing::level_filters::LevelFilter;
 
 use super::output::Failure;
@@ -21,29 +20,16 @@ use adjutant_app::App;
 use adjutant_app::client_registry::ConnectionKind;
 use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::config::{Database, Roots};
+use adjutant_base::logging::Format;
 use adjutant_mcp as mcp;
 
 /// Threads for blocking work: a stdin and a stdout that cannot be polled, and reads of the disk. Concurrent calls wait for
 /// one read of the folder; without a bound each would occupy a thread.
 const BLOCKING_THREADS: usize = 4;
 
-/// Arguments of `adjutant mcp`.
-#[derive(Debug, Args)]
-#[command(subcommand_value_name = "TOOLSET", subcommand_help_heading = "Toolsets")]
-pub(super) struct McpArgs {
-    #[command(subcommand)]
-    toolset: Toolset,
-}
-
-impl McpArgs {
-    /// Returns the arguments of `mcp prompts`.
-    pub(super) fn prompts(prompts_dir: Vec<PathBuf>) -> Self {
-        Self { toolset: Toolset::Prompts { prompts_dir } }
-    }
-}
-
+/// A toolset that is served without a hub.
 #[derive(Debug, Subcommand)]
-enum Toolset {
+pub(super) enum Toolset {
     /// Prompt commands: `list_prompts` and `expand_prompt`
     Prompts {
         /// Read prompts from this folder alone; may be repeated, earlier folders win
@@ -84,11 +70,10 @@ enum Toolset {
 }
 
 /// Serves until the client closes stdin.
-pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure> {
-    let (server, config, runners) = match args.toolset {
+pub(super) fn run(toolset: Toolset, mut common: Common) -> Result<(), Failure> {
+    let (server, config, runners) = match toolset {
         Toolset::Questions { http } => return questions::run(http.as_deref(), common),
         Toolset::Prompts { prompts_dir } => {
-            common.start_log(LevelFilter::WARN)?;
             let roots = if prompts_dir.is_empty() { Roots::Workspace } else { Roots::Exactly(prompts_dir) };
             (
                 mcp::ToolsetSelection::Prompts,
@@ -97,13 +82,11 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
             )
         }
         Toolset::Assistant { database } => {
-            common.start_log(LevelFilter::WARN)?;
             let config = local_assistant::config(common, database.as_deref())?;
             let runners = native_runners(&config.runners)?;
             (mcp::ToolsetSelection::Assistant, config, runners)
         }
         Toolset::Codex { codex } => {
-            common.start_log(LevelFilter::WARN)?;
             let mut config = common.config(Roots::User)?;
             // The threads belong to this process, and end with it.
             config.database = Database::Memory;
@@ -112,7 +95,8 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
             (mcp::ToolsetSelection::Codex, config, native_runners(&RunnersConfig::default())?)
         }
         Toolset::Agents { agents_dir, runner, runner_config } => {
-            common.start_json_log(LevelFilter::INFO)?;
+            common.log_format = common.log_format.or(Some(Format::Json));
+            common.start_log(LevelFilter::INFO)?;
             let folder = agents_folder(&agents_dir)?;
             let mut config = common.config(Roots::Exactly(vec![folder]))?;
             // The tasks belong to this process, and end with it.
@@ -135,19 +119,15 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
         let (input, output) = stdio::open()?;
         let (worker, stop) = (app.clone(), app.shutdown.clone());
         let work = match server {
-            mcp::ToolsetSelection::All | mcp::ToolsetSelection::Agents => {
-                Some(tokio::spawn(async move { worker.agents.run(stop).await }))
-            }
             mcp::ToolsetSelection::Codex => Some(tokio::spawn(async move {
                 stop.cancelled().await;
                 worker.codex.close().await;
             })),
-            mcp::ToolsetSelection::Assistant if asks_runners => {
+            mcp::ToolsetSelection::Questions | mcp::ToolsetSelection::Prompts => None,
+            mcp::ToolsetSelection::Assistant if !asks_runners => None,
+            mcp::ToolsetSelection::All | mcp::ToolsetSelection::Agents | mcp::ToolsetSelection::Assistant => {
                 Some(tokio::spawn(async move { worker.agents.run(stop).await }))
             }
-            mcp::ToolsetSelection::Assistant
-            | mcp::ToolsetSelection::Questions
-            | mcp::ToolsetSelection::Prompts => None,
         };
         // Without background work, a signal may end the process at once, which is the default.
         let mut stop = work.is_some().then(ShutdownSignal::new).transpose()?;
@@ -173,7 +153,7 @@ pub(super) fn run(args: McpArgs, mut common: Common) -> Result<ExitCode, Failure
     stdio::close();
     // The remaining threads wait for a disk or a terminal, and end with the process.
     runtime.shutdown_background();
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 async fn signalled(stop: Option<&mut ShutdownSignal>) {

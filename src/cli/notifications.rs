@@ -1,35 +1,24 @@
-//! `adjutant notifications …`: planned and sent notifications, one file a command.
+//! `adjutant notifications …`: planned and sent notifications.
 
-mod acknowledge;
-mod id;
 mod list;
 mod plan;
 mod plan_all;
 mod planning;
 mod resolve;
-mod retry;
 mod show;
 mod simulate;
 
-use std::process::ExitCode;
+use clap::Subcommand;
 
-use clap::{Args, Subcommand};
-
-use super::Common;
-use super::local_assistant::{DatabaseArg, with_app};
+use super::local_assistant::{AssistantArgs, with_app};
 use super::output::Failure;
+use super::{Common, one_of};
+use adjutant_assistant::NotificationId;
+use adjutant_assistant::notifications::ResolvedAs;
 
-/// Arguments of `adjutant notifications`.
-#[derive(Debug, Args)]
-pub(super) struct NotificationsArgs {
-    #[command(flatten)]
-    database: DatabaseArg,
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// Commands of `adjutant notifications`.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List notifications by due time
     List(list::ListArgs),
     /// Show a notification: its reasons and every attempt to send it
@@ -39,27 +28,37 @@ enum Command {
     /// Simulate the coming days on a virtual clock, and show which notifications would be sent. Nothing is sent or stored
     Simulate(simulate::SimulateArgs),
     /// Send a failed or unknown notification again
-    Retry(retry::RetryArgs),
+    Retry {
+        /// The notification, as `adjutant notifications list` shows it
+        id: NotificationId,
+    },
     /// Resolve a notification whose state is unknown
-    Resolve(resolve::ResolveArgs),
+    Resolve {
+        /// The notification, as `adjutant notifications list` shows it
+        id: NotificationId,
+        /// `sent` if it arrived, `cancelled` if it is no longer wanted
+        #[arg(value_parser = one_of([("sent", ResolvedAs::Sent), ("cancelled", ResolvedAs::Cancelled)]))]
+        state: ResolvedAs,
+    },
     /// Acknowledge a notification, so that it does not escalate
-    Acknowledge(acknowledge::AcknowledgeArgs),
+    Acknowledge {
+        /// The notification, as `adjutant notifications list` shows it
+        id: NotificationId,
+    },
 }
 
 /// Runs one of the commands.
-pub(super) fn run(args: NotificationsArgs, common: Common) -> Result<ExitCode, Failure> {
-    let NotificationsArgs { database, command } = args;
-    with_app(common, &database, |app| async move {
+pub(super) fn run(args: AssistantArgs<Command>, common: Common) -> Result<(), Failure> {
+    with_app(common, args, |app, command| async move {
         let assistant = &app.assistant;
         match command {
-            Command::List(args) => list::run(args, assistant).await?,
-            Command::Show(args) => show::run(&args, assistant).await?,
-            Command::Plan(args) => plan::run(args, &app).await?,
-            Command::Simulate(args) => simulate::run(&args, assistant).await?,
-            Command::Retry(args) => retry::run(&args, assistant).await?,
-            Command::Resolve(args) => resolve::run(&args, assistant).await?,
-            Command::Acknowledge(args) => acknowledge::run(&args, assistant).await?,
+            Command::List(args) => list::run(args, assistant).await,
+            Command::Show(args) => show::run(&args, assistant).await,
+            Command::Plan(args) => plan::run(args, &app).await,
+            Command::Simulate(args) => simulate::run(&args, assistant).await,
+            Command::Retry { id } => resolve::retry(&id, assistant).await,
+            Command::Resolve { id, state } => resolve::resolve(&id, state, assistant).await,
+            Command::Acknowledge { id } => resolve::acknowledge(&id, assistant).await,
         }
-        Ok(ExitCode::SUCCESS)
     })
 }

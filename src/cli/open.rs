@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
@@ -28,7 +27,7 @@ pub(super) struct OpenArgs {
 }
 
 /// Asks the hub for a link and opens it.
-pub(super) fn run(args: &OpenArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &OpenArgs, common: Common) -> Result<(), Failure> {
     let mut config = common.config(Roots::User)?;
     if let Some(address) = args.address {
         let socket = console_socket(&config.home, address);
@@ -51,7 +50,7 @@ pub(super) fn run(args: &OpenArgs, common: Common) -> Result<ExitCode, Failure> 
             Failure::new(format!("cannot open a browser: {error}")).hint("open the link above by hand")
         );
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Returns the path of the socket that gives links to the console of `adjutant mcp questions --http`.

@@ -141,17 +141,7 @@ impl From<io::Error> for Failure {
 
 /// Writes a line of data to stdout. A closed pipe is not a failure; a full disk is.
 pub(crate) fn data(line: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    let written = stdout
-        .write_all(line.as_bytes())
-        .and_then(|()| stdout.write_all(b"\n"))
-        .and_then(|()| stdout.flush());
-    match written {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::new(format!("cannot write to stdout: {error}")))
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
+    raw(format!("{line}\n").as_bytes()).map(drop)
 }
 
 /// Writes bytes to stdout unchanged, and flushes. Returns whether a reader is left.

@@ -1,7 +1,5 @@
 //! `adjutant` without a command: the state of the hub, and the next steps.
 
-use std::process::ExitCode;
-
 use super::install::launch;
 use super::output::{self, Failure};
 use super::{Common, status};
@@ -14,7 +12,7 @@ use adjutant_terminal::socket::{Query, Status};
 const MAX_STEPS: usize = 3;
 
 /// Prints the state and the steps.
-pub(super) fn run(common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
     let reply = status::ask(&config, Query::Status).ok();
     let hub = reply.as_ref().and_then(|reply| Some((reply, reply.status.as_ref()?)));
@@ -33,8 +31,7 @@ pub(super) fn run(common: Common) -> Result<ExitCode, Failure> {
     for (command, why) in &steps {
         output::data(&format!("  {command:<width$}  {why}"))?;
     }
-    output::data("\n`adjutant --help` shows every command.")?;
-    Ok(ExitCode::SUCCESS)
+    output::data("\n`adjutant --help` shows every command.")
 }
 
 /// Returns the next steps, the most urgent first.

@@ -1,7 +1,6 @@
 //! `adjutant passphrase`: sets the approval passphrase, which proves that the user answers, or proves it for an hour.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
-use std::process::ExitCode;
 
 use clap::Args;
 
@@ -21,7 +20,7 @@ pub(super) struct PassphraseArgs {
 }
 
 /// Asks for the passphrase on the terminal, and sends it to the hub.
-pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<(), Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         let failure = Failure::new("a passphrase is typed on a terminal, and there is none");
         return Err(failure.hint("run `adjutant passphrase` in a terminal"));
@@ -31,7 +30,7 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<ExitCode, Fai
     if args.prove {
         client.prove(Secret(ask("Approval passphrase: ")?))?;
         output::note("commands in this terminal answer questions for an hour");
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     }
     let current = client.has_passphrase()?.then(|| ask("Current passphrase: ")).transpose()?;
     let new = ask("New passphrase: ")?;
@@ -41,7 +40,7 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<ExitCode, Fai
     }
     client.set_passphrase(current.map(Secret), Secret(new))?;
     output::note("the approval passphrase is set; questions of level high ask for it");
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Reads a line that the terminal does not show.

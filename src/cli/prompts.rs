@@ -22,15 +22,9 @@ use super::source_files::{self, ListArgs, ShowArgs};
 use adjutant_base::config::Config;
 use adjutant_prompts::{Catalogue, Error, Prompt, Prompts};
 
-/// Arguments of `adjutant prompts`.
-#[derive(Debug, Args)]
-pub(super) struct PromptsArgs {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// Commands of `adjutant prompts`.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List the prompts
     #[command(mut_arg("query", |arg| arg.help("Only prompts with these words in their name, an alias, the title or the description")))]
     List(ListArgs<Folders>),
@@ -51,7 +45,7 @@ enum Command {
 
 /// Where the commands look for prompts.
 #[derive(Debug, Args)]
-struct Folders {
+pub(super) struct Folders {
     /// Use this folder alone; may be repeated, earlier folders win
     #[arg(long, value_name = "DIR")]
     prompts_dir: Vec<PathBuf>,
@@ -72,17 +66,18 @@ impl Folders {
 }
 
 /// Runs one of the commands.
-pub(super) fn run(args: PromptsArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::ERROR)?;
-    match args.command {
-        Command::List(args) => list::run(&args, common),
-        Command::Show(args) => show::run(&args, common),
-        Command::Expand(args) => expand::run(args, common),
-        Command::Lint(args) => lint::run(&args, common),
-        Command::New(args) => new::run(&args, common),
-        Command::Import(args) => import::run(args, common),
-        Command::Export(args) => export::run(&args, common),
+    match command {
+        Command::List(args) => list::run(&args, common)?,
+        Command::Show(args) => show::run(&args, common)?,
+        Command::Expand(args) => expand::run(args, common)?,
+        Command::Lint(args) => return lint::run(&args, common),
+        Command::New(args) => new::run(&args, common)?,
+        Command::Import(args) => return import::run(args, common),
+        Command::Export(args) => return export::run(&args, common),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the failure to find or expand the prompt `name`, with a hint.

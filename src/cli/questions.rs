@@ -3,10 +3,7 @@
 mod list;
 mod show;
 
-use std::process::ExitCode;
-
-use clap::{Args, Subcommand};
-use tracing::level_filters::LevelFilter;
+use clap::Subcommand;
 
 use super::output::Failure;
 use super::{Common, hub_client};
@@ -19,15 +16,9 @@ use adjutant_terminal::socket::control::questions::QuestionDetails;
 /// Characters of a shortened id, as in the Inbox.
 const SHORT_ID_LEN: usize = 7;
 
-/// Arguments of `adjutant questions`.
-#[derive(Debug, Args)]
-pub(super) struct QuestionsArgs {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// Commands of `adjutant questions`.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List pending questions, the oldest first, or decided questions
     List(list::ListArgs),
     /// Show one question and its outcome
@@ -35,11 +26,10 @@ enum Command {
 }
 
 /// Runs one of the commands.
-pub(super) fn run(args: QuestionsArgs, common: Common) -> Result<ExitCode, Failure> {
-    common.start_log(LevelFilter::WARN)?;
+pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
-    match args.command {
+    match command {
         Command::List(args) => list::run(args, &mut client),
         Command::Show(args) => show::run(&args, &mut client),
     }

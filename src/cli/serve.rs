@@ -54,45 +54,34 @@ pub(super) fn run(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure>
         return daemonize::start(args, &common);
     }
     if !args.detached {
-        return foreground(args, common);
+        return serve(args, common, |hub| {
+            output::note(hub.banner());
+            if args.open {
+                match hub.link() {
+                    Some(link) => open_console(&link),
+                    None => output::note("the console is switched off, so there is nothing to open"),
+                }
+            }
+        });
     }
+    // The caller did not make this process a group leader, so this succeeds. If it failed, only a terminal's signals
+    // would reach the hub.
+    let _ = rustix::process::setsid();
     let mut ready = daemonize::Ready::new();
-    let served = foreground_detached(args, common, &mut ready);
+    let served = serve(args, common, |hub| ready.serving(hub));
     if let Err(failure) = &served {
         ready.failed(failure);
     }
     served
 }
 
-fn foreground(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure> {
+fn serve(args: &ServeArgs, common: Common, serving: impl FnOnce(&hub::Hub)) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::INFO)?;
-    let config = config(args, common)?;
-    hub::run(config, args, |hub| {
-        output::note(hub.banner());
-        if args.open {
-            open_console(hub);
-        }
-    })
+    hub::run(config(args, common)?, args, serving)
 }
 
-fn foreground_detached(
-    args: &ServeArgs,
-    common: Common,
-    ready: &mut daemonize::Ready,
-) -> Result<ExitCode, Failure> {
-    // The caller did not make this process a group leader, so this succeeds. If it failed, only a terminal's signals
-    // would reach the hub.
-    let _ = rustix::process::setsid();
-    common.start_log(LevelFilter::INFO)?;
-    let config = config(args, common)?;
-    hub::run(config, args, |hub| ready.serving(hub))
-}
-
-fn open_console(hub: &hub::Hub) {
-    let Some(link) = hub.link() else {
-        return output::note("the console is switched off, so there is nothing to open");
-    };
-    if let Err(error) = adjutant_host::process::open_browser(&link) {
+fn open_console(link: &str) {
+    if let Err(error) = adjutant_host::process::open_browser(link) {
         output::note(format!("cannot open a browser ({error}); `adjutant open --print` prints a link"));
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
 use super::install::launch;
@@ -21,15 +21,9 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum bytes of its output.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
-/// Arguments of `adjutant service`.
-#[derive(Debug, Args)]
-pub(super) struct ServiceArgs {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// Commands of `adjutant service`.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// Start the hub now, at every login, and when a client connects
     Install {
         /// Print the files and the commands, and change nothing
@@ -39,7 +33,7 @@ enum Command {
         #[arg(long)]
         force: bool,
         /// For this manager instead of the one of this system: systemd or launchd
-        #[arg(long, value_name = "NAME", requires = "dry_run", hide_possible_values = true, value_parser = one_of([("systemd", Manager::Systemd), ("launchd", Manager::Launchd)]))]
+        #[arg(long, value_name = "NAME", requires = "dry_run", hide_possible_values = true, value_parser = one_of(Manager::ALL.iter().map(|manager| (manager.name(), *manager))))]
         manager: Option<Manager>,
     },
     /// Stop the service, and remove it
@@ -53,10 +47,10 @@ enum Command {
 }
 
 /// Runs one of the commands.
-pub(super) fn run(args: &ServiceArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(command: &Command, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
     let setup = setup(&config)?;
-    match &args.command {
+    match command {
         Command::Install { dry_run: true, manager, .. } => {
             preview(manager.unwrap_or(Manager::current()), &setup)
         }
@@ -173,7 +167,7 @@ fn status(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
     let installed = files.iter().all(|file| matches!(file.state(), State::Current | State::Outdated));
     let log = manager.log(setup);
     if as_json {
-        let shown = |file: &File| json!({"path": file.path, "state": file.state().name()});
+        let shown = |file: &File| json!({"path": file.path, "state": file.state()});
         output::json(&json!({
             "manager": manager.name(),
             "installed": installed,

@@ -3,7 +3,6 @@
 pub(super) mod new;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -47,14 +46,13 @@ pub(super) fn print_list<F: Args>(
     args: &ListArgs<F>,
     rows: Vec<Row<'_>>,
     problems: &[Problem],
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     if args.json {
         let rows: Vec<Value> = rows.into_iter().map(|row| row.json).collect();
         let problem =
             |Problem { source, message }: &Problem| json!({ "source": as_json(source), "message": message });
         let problems: Vec<Value> = problems.iter().map(problem).collect();
-        output::json(&json!({ (format!("{noun}s")): rows, "problems": problems }))?;
-        return Ok(ExitCode::SUCCESS);
+        return output::json(&json!({ (format!("{noun}s")): rows, "problems": problems }));
     }
     let empty = match &args.query {
         Some(query) => format!("no {noun} matches `{query}`"),
@@ -70,7 +68,7 @@ pub(super) fn print_list<F: Args>(
         1 => output::note(format!("note: 1 file has a problem; `adjutant {noun}s lint` shows it")),
         many => output::note(format!("note: {many} files have problems; `adjutant {noun}s lint` shows them")),
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Arguments of `show`.
@@ -95,19 +93,15 @@ pub(super) fn print_entry<F: Args>(
     bundled: &str,
     json: &Value,
     text: &str,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     if args.source {
         let text = match &source.file {
             None => bundled.to_owned(),
             Some(file) => read(file).map_err(|failure| failure.hint("check its permissions"))?,
         };
-        output::text(text.trim_end_matches('\n'))?;
-    } else if args.json {
-        output::json(json)?;
-    } else {
-        output::data(&escape(text.trim_end()))?;
+        return output::text(text.trim_end_matches('\n'));
     }
-    Ok(ExitCode::SUCCESS)
+    if args.json { output::json(json) } else { output::data(&escape(text.trim_end())) }
 }
 
 /// Prints a finding of `lint`, with its hint below it.
@@ -140,8 +134,7 @@ fn project(home: &Path) -> Result<PathBuf, Failure> {
 
 /// Returns the text of a regular file.
 pub(super) fn read(file: &Path) -> Result<String, Failure> {
-    read_text(file, MAX_BYTES)
-        .map_err(|reason| Failure::new(format!("cannot read {}: {reason}", file.display())))
+    read_text(file, MAX_BYTES).map_err(|reason| Failure::new(format!("{}: {reason}", file.display())))
 }
 
 /// Returns the label of a source's root, and the path below the root.

@@ -1,6 +1,5 @@
 //! `adjutant status`: the running hub of this home.
 
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -27,7 +26,7 @@ pub(super) struct StatusArgs {
 }
 
 /// Prints the status of the hub. Fails if none runs.
-pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &StatusArgs, common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
     let reply = ask(&config, Query::Status)?;
     let HelloReply { adjutant, pid, status: Some(status), .. } = reply else {
@@ -36,8 +35,7 @@ pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure
         );
     };
     if args.json {
-        output::json(&json!({"adjutant": adjutant, "pid": pid, "status": status}))?;
-        return Ok(ExitCode::SUCCESS);
+        return output::json(&json!({"adjutant": adjutant, "pid": pid, "status": status}));
     }
     let up = timefmt::span(Duration::from_secs(status.uptime_seconds));
     output::data(&format!("adjutant {adjutant}, pid {pid}, up {up}"))?;
@@ -61,7 +59,7 @@ pub(super) fn run(args: &StatusArgs, common: Common) -> Result<ExitCode, Failure
         let text = format!("{name} {version} on {}, {}{pid}", client.toolset, many(client.calls, "call"));
         output::data(&format!("{kind:<7}  {}", escape_line(&text)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Returns a number with its noun.

@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal as _, Read, Write};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Child, ExitCode, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::Args;
@@ -82,7 +82,7 @@ fn run_command(command: &[OsString], tape: &Tape) -> Result<ExitStatus, Failure>
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut stop = runtime.block_on(async { ShutdownSignal::new() })?;
     let mut child = process::spawn_tied(command, stderr).map_err(failed)?;
-    let (send, ended) = channel();
+    let (send, ended) = channel::<()>();
     if let Some(to) = child.stdin.take() {
         let (tape, mut from) = (tape.clone(), unbuffered(&io::stdin())?);
         std::thread::spawn(move || {
@@ -111,7 +111,10 @@ fn run_command(command: &[OsString], tape: &Tape) -> Result<ExitStatus, Failure>
     }
     drop(send);
     let status = runtime.block_on(wait(&mut child, &mut stop))?;
-    drain(&ended);
+    // Nothing is ever sent: the threads drop their senders once all output has been forwarded.
+    if let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(DRAIN_TIMEOUT) {
+        tracing::debug!("a child of the server still holds its output");
+    }
     Ok(status)
 }
 
@@ -138,14 +141,6 @@ async fn wait(child: &mut Child, stop: &mut ShutdownSignal) -> io::Result<ExitSt
                 let _ = kill_process(pid, signal);
             }
         }
-    }
-}
-
-/// Waits until all output has been forwarded.
-fn drain(ended: &Receiver<()>) {
-    // Nothing is ever sent: the threads drop their senders.
-    if let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(DRAIN_TIMEOUT) {
-        tracing::debug!("a child of the server still holds its output");
     }
 }
 

@@ -11,8 +11,7 @@ mod wait;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use clap::{Args, Subcommand};
-use tracing::level_filters::LevelFilter;
+use clap::Subcommand;
 
 use super::output::Failure;
 use super::{Common, hub_client};
@@ -24,15 +23,9 @@ use adjutant_terminal::socket::control::tasks::TaskView;
 /// Characters of a shortened id: 40 random bits.
 const SHORT_ID_LEN: usize = 8;
 
-/// Arguments of `adjutant tasks`.
-#[derive(Debug, Args)]
-pub(super) struct TasksArgs {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// Commands of `adjutant tasks`.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List tasks, the newest first
     List(list::ListArgs),
     /// Show one task: its state, its result and its run report
@@ -46,17 +39,17 @@ enum Command {
 }
 
 /// Runs one of the commands. Starts a hub if none runs, because results outlive hubs.
-pub(super) fn run(args: TasksArgs, common: Common) -> Result<ExitCode, Failure> {
-    common.start_log(LevelFilter::WARN)?;
+pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
-    match args.command {
-        Command::List(args) => list::run(args, &mut client),
-        Command::Show(args) => show::run(&args, &mut client),
-        Command::Wait(args) => wait::run(&args, &mut client),
-        Command::Cancel(args) => cancel::run(&args, &mut client),
-        Command::Logs(args) => logs::run(&args, &mut client),
+    match command {
+        Command::List(args) => list::run(args, &mut client)?,
+        Command::Show(args) => show::run(&args, &mut client)?,
+        Command::Wait(args) => return wait::run(&args, &mut client),
+        Command::Cancel(args) => cancel::run(&args, &mut client)?,
+        Command::Logs(args) => logs::run(&args, &mut client)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Shortens an id to a prefix that identifies the task.

@@ -1,8 +1,6 @@
 //! `adjutant tokens`, `adjutant logout`: the tokens of agents over HTTP, and the end of every login.
 
-use std::process::ExitCode;
-
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
 use super::Common;
@@ -11,15 +9,9 @@ use adjutant_base::config::Roots;
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_http as http;
 
-/// Arguments of `adjutant tokens`.
-#[derive(Debug, Args)]
-pub(super) struct TokensArgs {
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// Commands of `adjutant tokens`.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// Make a token for an agent, and print it; it is not shown again
     Add {
         /// A name of your choice, such as the agent's and the machine's
@@ -38,14 +30,10 @@ enum Command {
     },
 }
 
-/// Arguments of `adjutant logout`.
-#[derive(Debug, Args)]
-pub(super) struct LogoutArgs {}
-
 /// Runs one command.
-pub(super) fn run(args: TokensArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
     let home = common.config(Roots::User)?.home;
-    match args.command {
+    match command {
         Command::Add { name } => {
             output::data(&http::add_agent_token(&home, &name).map_err(|error| failure(&error))?)?;
         }
@@ -66,14 +54,14 @@ pub(super) fn run(args: TokensArgs, common: Common) -> Result<ExitCode, Failure>
             http::revoke_agent_token(&home, &name).map_err(|error| failure(&error))?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Ends every login.
-pub(super) fn log_out(_args: &LogoutArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn log_out(common: Common) -> Result<(), Failure> {
     http::log_out(&common.config(Roots::User)?.home)?;
     output::note("every browser is logged out; `adjutant open` logs in again");
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn failure(error: &http::AgentTokenError) -> Failure {

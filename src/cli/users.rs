@@ -5,29 +5,20 @@ mod changes;
 mod edit;
 mod feed;
 mod list;
-mod remove;
 mod rule;
 mod show;
 
-use std::process::ExitCode;
-
-use clap::{Args, Subcommand};
+use clap::Subcommand;
+use jiff::Timestamp;
 
 use super::Common;
-use super::local_assistant::{DatabaseArg, with_app};
-use super::output::Failure;
+use super::local_assistant::{ACTOR, AssistantArgs, with_app};
+use super::output::{self, Failure};
+use adjutant_assistant::UserId;
 
-/// Arguments of `adjutant users`.
-#[derive(Debug, Args)]
-pub(super) struct UsersArgs {
-    #[command(flatten)]
-    database: DatabaseArg,
-    #[command(subcommand)]
-    command: Command,
-}
-
+/// Commands of `adjutant users`.
 #[derive(Debug, Subcommand)]
-enum Command {
+pub(super) enum Command {
     /// List the users
     List(list::ListArgs),
     /// Show a user with preferences, rules and calendars
@@ -37,7 +28,10 @@ enum Command {
     /// Change a user's name, addresses or preferences
     Edit(edit::EditArgs),
     /// Remove a user with calendars, plans and notifications
-    Remove(remove::RemoveArgs),
+    Remove {
+        /// The user, as `adjutant users list` shows them
+        id: UserId,
+    },
     /// Print the address of a calendar feed with a user's events and planned notifications, for programs on this machine
     Feed(feed::FeedArgs),
     /// Add a rule that overrides the default policy, or remove a rule
@@ -45,19 +39,21 @@ enum Command {
 }
 
 /// Runs one of the commands.
-pub(super) fn run(args: UsersArgs, common: Common) -> Result<ExitCode, Failure> {
-    let UsersArgs { database, command } = args;
-    with_app(common, &database, |app| async move {
+pub(super) fn run(args: AssistantArgs<Command>, common: Common) -> Result<(), Failure> {
+    with_app(common, args, |app, command| async move {
         let assistant = &app.assistant;
         match command {
-            Command::List(args) => list::run(&args, assistant).await?,
-            Command::Show(args) => show::run(&args, assistant).await?,
-            Command::Add(args) => add::run(args, assistant).await?,
-            Command::Edit(args) => edit::run(args, assistant).await?,
-            Command::Remove(args) => remove::run(&args, assistant).await?,
-            Command::Feed(args) => feed::run(&args, assistant, &app.config).await?,
-            Command::Rule(args) => rule::run(args, assistant).await?,
+            Command::List(args) => list::run(&args, assistant).await,
+            Command::Show(args) => show::run(&args, assistant).await,
+            Command::Add(args) => add::run(args, assistant).await,
+            Command::Edit(args) => edit::run(args, assistant).await,
+            Command::Remove { id } => {
+                assistant.remove_user(&id, ACTOR, Timestamp::now()).await?;
+                output::note(format!("removed `{id}` with calendars, plans and notifications"));
+                Ok(())
+            }
+            Command::Feed(args) => feed::run(&args, assistant, &app.config).await,
+            Command::Rule(args) => rule::run(args, assistant).await,
         }
-        Ok(ExitCode::SUCCESS)
     })
 }

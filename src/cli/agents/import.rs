@@ -5,22 +5,22 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::cli::Common;
 use crate::cli::file_report::{self, Done, Handling, Row, same_name};
 use crate::cli::output::Failure;
 use crate::cli::source_files::relative;
+use crate::cli::{Common, one_of};
 use adjutant_agents::definition::Program;
 use adjutant_agents::import::{self, Error, Outcome};
 use adjutant_base::config::Roots;
 
 /// Arguments of `adjutant agents import`.
 #[derive(Debug, Args)]
-pub(super) struct ImportArgs {
+pub(in crate::cli) struct ImportArgs {
     /// A file, a folder of agents, or a workspace or home that has such folders
     #[arg(value_name = "FROM")]
     path: PathBuf,
     /// Format of the files, if their path does not determine it
-    #[arg(long, value_name = "FORMAT", value_parser = super::program())]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(Program::FOREIGN.map(|program| (program.name(), program))))]
     from: Option<Program>,
     /// Write the agents into this folder instead of the home folder
     #[arg(long, value_name = "DIR", visible_alias = "agents-dir")]

@@ -21,7 +21,7 @@ use adjutant_host::files::Severity;
 
 /// Arguments of `adjutant agents lint`.
 #[derive(Debug, Args)]
-pub(super) struct LintArgs {
+pub(in crate::cli) struct LintArgs {
     /// Check these files and folders instead of the agents that are served
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,

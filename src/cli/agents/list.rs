@@ -1,7 +1,5 @@
 //! `adjutant agents list`.
 
-use std::process::ExitCode;
-
 use serde_json::json;
 
 use super::Folders;
@@ -11,7 +9,7 @@ use crate::cli::source_files::{self, ListArgs, Row};
 use adjutant_agents::definition::Agent;
 
 /// Prints the agents by their names.
-pub(super) fn run(args: &ListArgs<Folders>, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ListArgs<Folders>, common: Common) -> Result<(), Failure> {
     let (registry, catalogue) = args.folders.load(common)?;
     let query = args.query.as_deref().unwrap_or_default().to_lowercase();
     let matches = |agent: &Agent| {

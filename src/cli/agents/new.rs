@@ -1,7 +1,5 @@
 //! `adjutant agents new`.
 
-use std::process::ExitCode;
-
 use super::Folders;
 use crate::cli::Common;
 use crate::cli::output::Failure;
@@ -17,7 +15,7 @@ const TEMPLATE: Template = Template {
 };
 
 /// Creates an agent file and prints its path.
-pub(super) fn run(args: &NewArgs<Folders>, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &NewArgs<Folders>, common: Common) -> Result<(), Failure> {
     let config = args.folders.config(common)?;
     let existing = Registry::new(&config.agents).load();
     let existing = existing.agents.get(&args.name).map(|agent| &agent.source);

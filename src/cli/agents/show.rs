@@ -1,7 +1,5 @@
 //! `adjutant agents show`.
 
-use std::process::ExitCode;
-
 use serde_json::{Value, json};
 
 use super::{Folders, find};
@@ -13,7 +11,7 @@ use adjutant_agents::definition::{Agent, Isolation, OnHubExit, Program};
 use adjutant_host::files::Source;
 
 /// Prints one agent.
-pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<(), Failure> {
     let (registry, catalogue) = args.folders.load(common)?;
     let agent = find(&catalogue, &args.name)?;
     let trusted = registry.trusted(agent);

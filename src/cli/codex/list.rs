@@ -1,7 +1,5 @@
 //! `adjutant codex list`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
@@ -30,7 +28,7 @@ pub(super) struct ListArgs {
 }
 
 /// Prints the threads, the last used first.
-pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let stamp = |millis: i64| timefmt::stamp(timefmt::instant(millis));
     if args.external {
         let threads = client.codex_external_threads(args.limit)?;
@@ -67,12 +65,10 @@ fn print<T: Serialize>(
     row: impl Fn(&T) -> [String; 3],
     state: &str,
     empty: &str,
-) -> Result<ExitCode, Failure> {
+) -> Result<(), Failure> {
     if args.json {
-        output::json(&json!({ "threads": threads }))?;
-    } else {
-        let rows: Vec<_> = threads.iter().map(row).collect();
-        output::table(["THREAD", "PROMPT", state], 1, &rows, empty)?;
+        return output::json(&json!({ "threads": threads }));
     }
-    Ok(ExitCode::SUCCESS)
+    let rows: Vec<_> = threads.iter().map(row).collect();
+    output::table(["THREAD", "PROMPT", state], 1, &rows, empty)
 }

@@ -1,7 +1,5 @@
 //! `adjutant codex show`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::json;
 
@@ -28,7 +26,7 @@ pub(super) struct ShowArgs {
 }
 
 /// Prints one thread.
-pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let id = resolve_full_id(client, &args.thread)?;
     let thread = client.codex_threads("", MAX_THREADS)?.into_iter().find(|thread| thread.thread == id);
     let thread = thread.ok_or_else(|| {
@@ -38,14 +36,10 @@ pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<ExitCod
     let mut items = client.codex_items(&id, i64::MAX, args.items)?;
     items.reverse();
     if args.json {
-        output::json(&json!({"thread": thread, "items": items}))?;
-        return Ok(ExitCode::SUCCESS);
+        return output::json(&json!({"thread": thread, "items": items}));
     }
     head(&thread).iter().try_for_each(|line| output::data(line))?;
-    for numbered in &items {
-        output::data(&format!("\n{}", render(&numbered.item)))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    items.iter().try_for_each(|numbered| output::data(&format!("\n{}", render(&numbered.item))))
 }
 
 fn head(thread: &ThreadView) -> Vec<String> {

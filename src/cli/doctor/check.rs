@@ -4,27 +4,16 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-/// Status of a check, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Status {
-    /// There is nothing to check.
-    Skipped,
-    Ok,
-    /// It works, but needs attention.
-    Warn,
-    /// It does not work.
-    Fail,
-}
-
-impl Status {
-    /// Returns the name in JSON.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Skipped => "skipped",
-            Self::Ok => "ok",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        }
+adjutant_base::named_enum! {
+    /// Status of a check, the best first.
+    Status {
+        /// There is nothing to check.
+        Skipped = "skipped",
+        Ok = "ok",
+        /// It works, but needs attention.
+        Warn = "warn",
+        /// It does not work.
+        Fail = "fail",
     }
 }
 
@@ -99,7 +88,7 @@ impl Check {
     pub(super) fn json(&self) -> Value {
         json!({
             "id": self.id,
-            "status": self.found.status.name(),
+            "status": self.found.status,
             "detail": self.found.detail,
             "remedy": self.found.remedy,
             "fixable": !self.found.fixes.is_empty(),

@@ -1,44 +1,11 @@
 //! Prints the checks as text, one line each with its remedy below.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _};
-
-use indicatif::ProgressBar;
+use std::io;
 
 use super::check::{Check, Status};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
-
-/// A bar on a terminal while the checks run.
-pub(super) struct Waiting(Option<ProgressBar>);
-
-impl Waiting {
-    /// Shows nothing until [`Self::begin`], and nothing without a terminal.
-    pub(super) fn new(as_json: bool) -> Self {
-        let visible = io::stderr().is_terminal() && !as_json;
-        Self(visible.then(|| output::bar("{bar:24} {pos} of {len} checks")))
-    }
-
-    pub(super) fn begin(&self, checks: usize) {
-        if let Some(bar) = &self.0 {
-            bar.set_length(u64::try_from(checks).unwrap_or(0));
-        }
-    }
-
-    pub(super) fn increment(&self) {
-        if let Some(bar) = &self.0 {
-            bar.inc(1);
-        }
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
-}
 
 /// Prints the checks and a summary.
 pub(super) fn print(checks: &[Check], fixing: bool) -> Result<(), Failure> {

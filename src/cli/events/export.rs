@@ -5,15 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::super::local_assistant::user;
 use super::super::output::{self, Failure};
 use adjutant_assistant::{Assistant, UserId};
 
 /// Arguments of `adjutant events export`.
 #[derive(Debug, Args)]
-pub(super) struct ExportArgs {
+pub(in crate::cli) struct ExportArgs {
     /// User who owns the events
-    #[arg(value_parser = user)]
     user: UserId,
     /// Write it to this file instead of stdout
     #[arg(long, value_name = "FILE")]

@@ -6,7 +6,7 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::super::local_assistant::{ACTOR, user};
+use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
 use super::super::status::many;
 use super::address::{absolute, address};
@@ -16,9 +16,8 @@ use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant events forget`.
 #[derive(Debug, Args)]
-pub(super) struct ForgetArgs {
+pub(in crate::cli) struct ForgetArgs {
     /// User who owns the calendar
-    #[arg(value_parser = user)]
     user: UserId,
     /// File, folder or URL that was imported
     #[arg(value_name = "FILE|FOLDER|URL")]

@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::super::local_assistant::{ACTOR, user};
+use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
 use super::address::absolute;
 use super::faults::{fault, print_faults};
@@ -24,9 +24,8 @@ use adjutant_host::files::open_regular;
 
 /// Arguments of `adjutant events import`.
 #[derive(Debug, Args)]
-pub(super) struct ImportArgs {
+pub(in crate::cli) struct ImportArgs {
     /// User who owns the calendar
-    #[arg(value_parser = user)]
     user: UserId,
     /// The file, the folder, or the address that begins with http://, https:// or webcal://
     #[arg(value_name = "FILE|FOLDER|URL")]
@@ -129,7 +128,7 @@ async fn import_file(
 ) -> Result<Imported, Failure> {
     let shown = file.display();
     let bytes = read_bytes(file).map_err(|error| {
-        Failure::new(format!("cannot read {shown}: {error}")).hint("name a file or folder that you may read")
+        Failure::new(format!("{shown}: {error}")).hint("name a file or folder that you may read")
     })?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let place = absolute(file).display().to_string();
@@ -189,8 +188,7 @@ fn files(from: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Ok(vec![from.to_owned()]);
     }
     let unreadable = |error| {
-        Failure::new(format!("cannot read {}: {error}", from.display()))
-            .hint("name a file or folder that you may read")
+        Failure::new(format!("{}: {error}", from.display())).hint("name a file or folder that you may read")
     };
     let mut files = Vec::new();
     for entry in std::fs::read_dir(from).map_err(unreadable)? {

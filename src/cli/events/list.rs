@@ -4,7 +4,6 @@ use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::super::local_assistant::user;
 use super::super::output::{self, Failure};
 use adjutant_assistant::events::Span;
 use adjutant_assistant::json;
@@ -16,9 +15,9 @@ const MAX_EVENTS: u32 = 10_000;
 
 /// Arguments of `adjutant events list`.
 #[derive(Debug, Args)]
-pub(super) struct ListArgs {
+pub(in crate::cli) struct ListArgs {
     /// Only this user, in the user's time zone
-    #[arg(long, value_parser = user)]
+    #[arg(long)]
     user: Option<UserId>,
     /// Days to look back
     #[arg(long, value_name = "DAYS", default_value_t = 2)]

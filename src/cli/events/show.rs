@@ -13,17 +13,12 @@ const MAX_NOTIFICATIONS: u32 = 10_000;
 
 /// Arguments of `adjutant events show`.
 #[derive(Debug, Args)]
-pub(super) struct ShowArgs {
+pub(in crate::cli) struct ShowArgs {
     /// The event, as `adjutant events list` shows it
-    #[arg(value_parser = event)]
     id: EventId,
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-fn event(text: &str) -> Result<EventId, String> {
-    EventId::parse(text).ok_or_else(|| "an id has 1 to 200 bytes and no control characters".to_owned())
 }
 
 /// Prints an event with its notifications.

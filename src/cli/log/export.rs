@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 
@@ -16,7 +15,7 @@ use adjutant_host::recorder::{reader, redact};
 
 /// Arguments of `adjutant log export`.
 #[derive(Debug, Args)]
-pub(super) struct ExportArgs {
+pub(in crate::cli) struct ExportArgs {
     /// A file, a name or a part of one, or a thread's id [default: the last used]
     #[arg(value_name = "RECORDING")]
     recording: Option<String>,
@@ -37,7 +36,7 @@ enum Format {
 }
 
 /// Writes a recording as one text.
-pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<(), Failure> {
     let found = reader::find(folder, args.recording.as_deref())?;
     let mut header = reader::header(&found)?;
     let mut filter = Filter::new(&args.filter);
@@ -80,7 +79,7 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<ExitCode, Failure>
             output::note(format!("{} ({redacted_lines} lines with secrets redacted)", file.display()));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 fn page(header: &Header) -> String {

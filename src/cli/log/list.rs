@@ -1,7 +1,6 @@
 //! `adjutant log list`.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
@@ -14,14 +13,14 @@ use adjutant_host::recorder::{reader, redact};
 
 /// Arguments of `adjutant log list`.
 #[derive(Debug, Args)]
-pub(super) struct ListArgs {
+pub(in crate::cli) struct ListArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 /// Prints the recordings. Files that are not recordings are skipped.
-pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<(), Failure> {
     let all = recordings(folder)?;
     let known = all.iter().filter_map(|found| Some((found, reader::header(found).ok()?)));
     if args.json {
@@ -38,8 +37,7 @@ pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<ExitCode, Failure> {
                 })
             })
             .collect();
-        output::json(&json!({ "recordings": rows }))?;
-        return Ok(ExitCode::SUCCESS);
+        return output::json(&json!({ "recordings": rows }));
     }
     let rows: Vec<[String; 4]> = known
         .map(|(found, header)| {
@@ -53,6 +51,5 @@ pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<ExitCode, Failure> {
         })
         .collect();
     let empty = format!("there are no recordings in {}", folder.display());
-    output::table(["SESSION", "ABOUT", "SIZE", "LAST"], 1, &rows, &empty)?;
-    Ok(ExitCode::SUCCESS)
+    output::table(["SESSION", "ABOUT", "SIZE", "LAST"], 1, &rows, &empty)
 }

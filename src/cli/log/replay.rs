@@ -29,7 +29,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Arguments of `adjutant log replay`.
 #[derive(Debug, Args)]
-pub(super) struct ReplayArgs {
+pub(in crate::cli) struct ReplayArgs {
     /// A file, a name or a part of one, or a thread's id
     #[arg(value_name = "RECORDING")]
     recording: String,
@@ -104,7 +104,7 @@ fn serve(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
     let mut line = Vec::new();
     loop {
         while let Some(due) = player.due() {
-            pause(&due, args);
+            std::thread::sleep(pause_of(&due, args));
             if !output::raw(&[&due.bytes[..], b"\n"].concat())? {
                 return Ok(None);
             }
@@ -135,7 +135,7 @@ fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
     let timeout = Duration::from_secs(args.timeout);
     loop {
         while let Some(due) = player.due() {
-            pause(&due, args);
+            std::thread::sleep(pause_of(&due, args));
             send_line(&mut input, &due.bytes);
         }
         if player.is_done() {
@@ -202,10 +202,6 @@ fn lines_of(output: impl io::Read + Send + 'static) -> Receiver<Vec<u8>> {
         }
     });
     lines
-}
-
-fn pause(due: &Due, args: &ReplayArgs) {
-    std::thread::sleep(pause_of(due, args));
 }
 
 /// Returns the pause before a line is sent.

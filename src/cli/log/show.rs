@@ -1,7 +1,6 @@
 //! `adjutant log show`.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 
@@ -15,7 +14,7 @@ const BUFFER_SIZE: usize = 64 << 10;
 
 /// Arguments of `adjutant log show`.
 #[derive(Debug, Args)]
-pub(super) struct ShowArgs {
+pub(in crate::cli) struct ShowArgs {
     /// A file, a name or a part of one, or a thread's id [default: the last used]
     #[arg(value_name = "RECORDING")]
     recording: Option<String>,
@@ -30,7 +29,7 @@ pub(super) struct ShowArgs {
 }
 
 /// Prints a recording.
-pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<(), Failure> {
     let found = reader::find(folder, args.recording.as_deref())?;
     let header = reader::header(&found)?;
     if !args.json {
@@ -59,5 +58,5 @@ pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<ExitCode, Failure> {
     if written? {
         output::raw(&out)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

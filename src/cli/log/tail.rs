@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
@@ -19,7 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Arguments of `adjutant log tail`.
 #[derive(Debug, Args)]
-pub(super) struct TailArgs {
+pub(in crate::cli) struct TailArgs {
     /// A file, a name or a part of one, or a thread's id [default: all, also those that begin later]
     #[arg(value_name = "RECORDING")]
     recording: Option<String>,
@@ -89,7 +88,7 @@ impl<'a> Session<'a> {
 }
 
 /// Prints entries as they are recorded.
-pub(super) fn run(args: &TailArgs, folder: &Path) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &TailArgs, folder: &Path) -> Result<(), Failure> {
     let mut sessions: HashMap<String, Session<'_>> = HashMap::new();
     // The newest entries of the chosen recording, or of the newest one.
     let mut last = VecDeque::new();
@@ -132,7 +131,7 @@ pub(super) fn run(args: &TailArgs, folder: &Path) -> Result<ExitCode, Failure> {
             has_reader &= written?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Returns the recordings to follow. The chosen recording may have new files.

@@ -6,7 +6,6 @@
 //! `adjutant open ADDR` gets it over a socket, which asks the kernel for the process that connects.
 
 use std::io;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +28,7 @@ use adjutant_terminal::socket;
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Serves until the client closes stdin; with an address and no client there, until a signal.
-pub(super) fn run(address: Option<&str>, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(address: Option<&str>, common: Common) -> Result<(), Failure> {
     let Some(address) = address else {
         return connect::run(
             connect::ConnectArgs { toolset: "questions".to_owned(), no_start: false },
@@ -52,7 +51,7 @@ pub(super) fn run(address: Option<&str>, common: Common) -> Result<ExitCode, Fai
     runtime.block_on(serve(app, address))?;
     stdio::close();
     runtime.shutdown_background();
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 async fn serve(app: Arc<App>, address: std::net::SocketAddr) -> Result<(), Failure> {

@@ -1,12 +1,11 @@
 //! `adjutant notifications list`.
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::super::local_assistant::user;
-use super::super::output::{self, Failure};
+use crate::cli::one_of;
+use crate::cli::output::{self, Failure};
 use adjutant_assistant::json;
 use adjutant_assistant::notification::Status;
 use adjutant_assistant::notifications::Due;
@@ -18,12 +17,12 @@ const MAX_NOTIFICATIONS: u32 = 10_000;
 
 /// Arguments of `adjutant notifications list`.
 #[derive(Debug, Args)]
-pub(super) struct ListArgs {
+pub(in crate::cli) struct ListArgs {
     /// Only this user, in the user's time zone
-    #[arg(long, value_parser = user)]
+    #[arg(long)]
     user: Option<UserId>,
     /// Only this state
-    #[arg(long, value_parser = status())]
+    #[arg(long, value_parser = one_of(Status::ALL.iter().map(|status| (status.name(), *status))))]
     status: Option<Status>,
     /// Days to look back
     #[arg(long, value_name = "DAYS", default_value_t = 2)]
@@ -34,11 +33,6 @@ pub(super) struct ListArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-fn status() -> impl TypedValueParser<Value = Status> {
-    let names = Status::ALL.iter().map(|status| status.name());
-    PossibleValuesParser::new(names).try_map(|name| Status::from_name(&name).ok_or("unknown state"))
 }
 
 /// Prints notifications by the time they are due.

@@ -8,7 +8,6 @@ use indicatif::ProgressBar;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::super::local_assistant::user;
 use super::super::output::{self, Failure};
 use super::super::status::many;
 use super::plan_all;
@@ -23,16 +22,16 @@ const TICK_INTERVAL: Duration = Duration::from_millis(120);
 
 /// Arguments of `adjutant notifications plan`.
 #[derive(Debug, Args)]
-pub(super) struct PlanArgs {
+pub(in crate::cli) struct PlanArgs {
     /// User to notify
-    #[arg(value_parser = user, required_unless_present = "all")]
+    #[arg(required_unless_present = "all")]
     user: Option<UserId>,
     /// All users
     #[arg(long, conflicts_with_all = ["user", "event"])]
     all: bool,
     /// Only this event
     #[arg(long, value_name = "ID")]
-    event: Option<String>,
+    event: Option<EventId>,
     /// Replan events that have a plan already
     #[arg(long)]
     force: bool,
@@ -53,15 +52,10 @@ pub(super) async fn run(args: PlanArgs, app: &Arc<App>) -> Result<(), Failure> {
 async fn plan(
     app: &App,
     user: &UserId,
-    event: Option<String>,
+    event: Option<EventId>,
     force: bool,
     json: bool,
 ) -> Result<(), Failure> {
-    let unknown = |id: String| {
-        Failure::new(format!("unknown event `{id}`"))
-            .hint("`adjutant events list --user USER` lists the events")
-    };
-    let event = event.map(|id| EventId::parse(&id).ok_or_else(|| unknown(id))).transpose()?;
     let (now, started) = (Timestamp::now(), std::time::Instant::now());
     let assistant = &app.assistant;
     // A provider may be slow. The spinner is drawn on a terminal only.

@@ -4,16 +4,14 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::output::{self, Failure};
-use super::id::id;
 use adjutant_assistant::json;
 use adjutant_assistant::{Assistant, NotificationId};
 use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant notifications show`.
 #[derive(Debug, Args)]
-pub(super) struct ShowArgs {
+pub(in crate::cli) struct ShowArgs {
     /// The notification, as `adjutant notifications list` shows it
-    #[arg(value_parser = id)]
     id: NotificationId,
     /// Print JSON
     #[arg(long)]

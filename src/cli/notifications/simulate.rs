@@ -4,7 +4,6 @@ use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::super::local_assistant::user;
 use super::super::output::{self, Failure};
 use super::super::status::many;
 use adjutant_assistant::simulate::SimulatedPlan;
@@ -13,9 +12,8 @@ use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant notifications simulate`.
 #[derive(Debug, Args)]
-pub(super) struct SimulateArgs {
+pub(in crate::cli) struct SimulateArgs {
     /// User to notify
-    #[arg(value_parser = user)]
     user: UserId,
     /// Days to simulate
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(i64).range(1..=90))]

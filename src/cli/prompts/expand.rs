@@ -1,7 +1,6 @@
 //! `adjutant prompts expand`.
 
 use std::io::{IsTerminal, Read};
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -13,7 +12,7 @@ use adjutant_prompts::{Inputs, Prompts};
 
 /// Arguments of `adjutant prompts expand`.
 #[derive(Debug, Args)]
-pub(super) struct ExpandArgs {
+pub(in crate::cli) struct ExpandArgs {
     /// The prompt's name or alias
     name: String,
     /// The text to put in; `-`, or nothing at the end of a pipe, reads it from stdin
@@ -36,7 +35,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 /// Prints the full prompt.
-pub(super) fn run(args: ExpandArgs, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: ExpandArgs, common: Common) -> Result<(), Failure> {
     let config = args.folders.config(common)?;
     let piped = args.input.is_empty() && args.values.is_empty() && !std::io::stdin().is_terminal();
     let input = if piped || args.input == ["-"] {
@@ -59,11 +58,11 @@ pub(super) fn run(args: ExpandArgs, common: Common) -> Result<ExitCode, Failure>
     let expansion = prompts.expand(&catalogue, name, inputs).map_err(|error| failure(error, name))?;
     if args.json {
         let prompt = &expansion.prompt;
-        output::json(&json!({ "name": prompt.name, "digest": prompt.digest, "prompt": expansion.text }))?;
-    } else {
-        output::text(&expansion.text)?;
+        return output::json(
+            &json!({ "name": prompt.name, "digest": prompt.digest, "prompt": expansion.text }),
+        );
     }
-    Ok(ExitCode::SUCCESS)
+    output::text(&expansion.text)
 }
 
 fn from_stdin(limit: usize) -> Result<String, Failure> {

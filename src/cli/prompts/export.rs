@@ -5,24 +5,23 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::{Folders, find};
-use crate::cli::Common;
 use crate::cli::file_report::{self, Done, Handling, Row};
 use crate::cli::output::{self, Failure};
 use crate::cli::source_files::{label, relative};
+use crate::cli::{Common, one_of};
 use adjutant_prompts::export::{self, Outcome};
 use adjutant_prompts::formats::Format;
 
 /// Arguments of `adjutant prompts export`.
 #[derive(Debug, Args)]
-pub(super) struct ExportArgs {
+pub(in crate::cli) struct ExportArgs {
     /// A workspace or home, or the folder of the files itself
     #[arg(value_name = "TO")]
     path: PathBuf,
     /// Which program the files are for
-    #[arg(long = "to", value_name = "FORMAT", value_parser = format())]
+    #[arg(long = "to", value_name = "FORMAT", value_parser = one_of(Format::ALL.map(|format| (format.name(), format))))]
     format: Format,
     /// Only these prompts [default: all]
     #[arg(value_name = "NAME")]
@@ -31,12 +30,6 @@ pub(super) struct ExportArgs {
     handling: Handling,
     #[command(flatten)]
     folders: Folders,
-}
-
-/// Returns the parser of format names.
-pub(super) fn format() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(Format::name))
-        .try_map(|name| Format::ALL.into_iter().find(|format| format.name() == name).ok_or("no such format"))
 }
 
 /// Writes the prompts in the other program's format.

@@ -15,7 +15,7 @@ use adjutant_prompts::lint::{self, Finding, Report, sarif};
 
 /// Arguments of `adjutant prompts lint`.
 #[derive(Debug, Args)]
-pub(super) struct LintArgs {
+pub(in crate::cli) struct LintArgs {
     /// Check these files and folders instead of the prompts that are served
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,

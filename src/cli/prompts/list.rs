@@ -1,7 +1,5 @@
 //! `adjutant prompts list`.
 
-use std::process::ExitCode;
-
 use serde_json::json;
 
 use super::Folders;
@@ -11,7 +9,7 @@ use crate::cli::source_files::{self, ListArgs, Row};
 use adjutant_prompts::Search;
 
 /// Prints the prompts, the best matches first.
-pub(super) fn run(args: &ListArgs<Folders>, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ListArgs<Folders>, common: Common) -> Result<(), Failure> {
     let catalogue = args.folders.load(common)?;
     let search = Search::new(args.query.as_deref().unwrap_or_default());
     let overridden = catalogue.overridden.iter().filter(|_| args.all).map(|prompt| (prompt, true));

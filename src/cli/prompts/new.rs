@@ -1,7 +1,5 @@
 //! `adjutant prompts new`.
 
-use std::process::ExitCode;
-
 use super::Folders;
 use crate::cli::Common;
 use crate::cli::output::Failure;
@@ -17,7 +15,7 @@ const TEMPLATE: Template = Template {
 };
 
 /// Creates a prompt file and prints its path.
-pub(super) fn run(args: &NewArgs<Folders>, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &NewArgs<Folders>, common: Common) -> Result<(), Failure> {
     let name = args.name.strip_prefix(':').unwrap_or(&args.name);
     let config = args.folders.config(common)?;
     let existing = Prompts::new(config.prompts.roots.clone(), config.prompts.limits()).load();

@@ -1,7 +1,6 @@
 //! `adjutant prompts show`.
 
 use std::fmt::Write;
-use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
@@ -14,7 +13,7 @@ use adjutant_prompts::formats::placeholders::{default_text, value_text};
 use adjutant_prompts::{Argument, Engine, Prompt, bundled_text};
 
 /// Prints one prompt.
-pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<(), Failure> {
     let catalogue = args.folders.load(common)?;
     let prompt = find(&catalogue, &args.name)?;
     let overridden = catalogue.overridden.iter().filter(|other| other.name == prompt.name);

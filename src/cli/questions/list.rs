@@ -1,7 +1,5 @@
 //! `adjutant questions list`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 
 use super::{SHORT_ID_LEN, state};
@@ -12,7 +10,7 @@ use adjutant_terminal::socket::control::questions::{Query, QuestionDetails};
 
 /// Arguments of `adjutant questions list`.
 #[derive(Debug, Args)]
-pub(super) struct ListArgs {
+pub(in crate::cli) struct ListArgs {
     /// Only questions with this text in their title, client or folder
     query: Option<String>,
     /// List decided questions, the newest first
@@ -27,13 +25,12 @@ pub(super) struct ListArgs {
 }
 
 /// Prints the questions.
-pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let ListArgs { query, decided, limit, json } = args;
     let searched = query.is_some();
     let listed = client.questions(Query { decided, text: query.unwrap_or_default(), limit })?;
     if json {
-        output::json(&listed)?;
-        return Ok(ExitCode::SUCCESS);
+        return output::json(&listed);
     }
     let empty = match (searched, decided) {
         (true, _) => "no question matches",
@@ -53,5 +50,5 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode
     if !decided && !rows.is_empty() {
         output::note("`adjutant inbox` answers them");
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

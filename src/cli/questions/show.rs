@@ -1,7 +1,5 @@
 //! `adjutant questions show`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 
 use super::state;
@@ -14,7 +12,7 @@ use adjutant_terminal::socket::control::questions::QuestionDetails;
 
 /// Arguments of `adjutant questions show`.
 #[derive(Debug, Args)]
-pub(super) struct ShowArgs {
+pub(in crate::cli) struct ShowArgs {
     /// The question's id, or enough of its beginning
     id: String,
     /// Print JSON
@@ -23,14 +21,12 @@ pub(super) struct ShowArgs {
 }
 
 /// Prints one question.
-pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let details = client.one_question(&args.id)?;
     if args.json {
-        output::json(&details)?;
-    } else {
-        lines(&details).iter().try_for_each(|line| output::data(line))?;
+        return output::json(&details);
     }
-    Ok(ExitCode::SUCCESS)
+    lines(&details).iter().try_for_each(|line| output::data(line))
 }
 
 fn lines(details: &QuestionDetails) -> Vec<String> {
@@ -65,8 +61,7 @@ fn lines(details: &QuestionDetails) -> Vec<String> {
 
 /// Returns the lines of an outcome: the decider, the channel and the answer.
 fn decided(outcome: &Outcome) -> Vec<String> {
-    let mut lines =
-        vec![format!("decided   by {} through {}", outcome.by.name(), outcome.through.name())];
+    let mut lines = vec![format!("decided   by {} through {}", outcome.by.name(), outcome.through.name())];
     for (name, value) in outcome.answer.iter().flat_map(|answer| &answer.0) {
         let value = match value {
             FieldValue::Choices(values) => values.join(", "),

@@ -5,7 +5,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,17 +29,8 @@ const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum StartReport {
-    Serving {
-        pid: u32,
-        http: Option<SocketAddr>,
-        socket: Option<PathBuf>,
-        banner: String,
-        link: Option<String>,
-    },
-    Failed {
-        message: String,
-        hints: Vec<String>,
-    },
+    Serving { banner: String, link: Option<String> },
+    Failed { message: String, hints: Vec<String> },
 }
 
 /// The child's end of the pipe.
@@ -55,14 +45,7 @@ impl Ready {
 
     /// Reports that the hub serves.
     pub(super) fn serving(&mut self, hub: &Hub) {
-        let listening = &hub.app.listening;
-        self.send(&StartReport::Serving {
-            pid: std::process::id(),
-            http: listening.http.get().copied(),
-            socket: listening.socket.get().cloned(),
-            banner: hub.banner(),
-            link: hub.link(),
-        });
+        self.send(&StartReport::Serving { banner: hub.banner(), link: hub.link() });
     }
 
     /// Reports why the hub failed to start.
@@ -109,15 +92,10 @@ pub(super) fn start(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failu
         return Err(Failure::new(message).hint(log_hint()));
     };
     match serde_json::from_str(&line) {
-        Ok(StartReport::Serving { banner, link, .. }) => {
+        Ok(StartReport::Serving { banner, link }) => {
             output::note(banner);
-            if args.open
-                && let Some(link) = link
-                && let Err(error) = process::open_browser(&link)
-            {
-                output::note(format!(
-                    "cannot open a browser ({error}); `adjutant open --print` prints a link"
-                ));
+            if let Some(link) = link.filter(|_| args.open) {
+                super::open_console(&link);
             }
             Ok(ExitCode::SUCCESS)
         }

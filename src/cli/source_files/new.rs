@@ -1,7 +1,6 @@
 //! Creates prompt and agent files to start from.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
@@ -53,7 +52,7 @@ impl Template {
         args: &NewArgs<F>,
         (folder, home): (Option<&PathBuf>, &Path),
         existing: Option<&Source>,
-    ) -> Result<ExitCode, Failure> {
+    ) -> Result<(), Failure> {
         let Self { noun, extension, example, text, next } = self;
         let valid = to_valid_name(name);
         if valid != name {
@@ -83,8 +82,7 @@ impl Template {
         }
         atomic_write::put(&file, &text).map_err(Failure::new)?;
         if args.json {
-            output::json(&json!({ "name": name, "file": file }))?;
-            return Ok(ExitCode::SUCCESS);
+            return output::json(&json!({ "name": name, "file": file }));
         }
         output::data(&file.display().to_string())?;
         if let Some(existing) = existing {
@@ -94,6 +92,6 @@ impl Template {
             ));
         }
         output::note(format!("next: edit the file, then {}", next.replace("NAME", name)));
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }

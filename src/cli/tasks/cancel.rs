@@ -1,7 +1,5 @@
 //! `adjutant tasks cancel`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 
 use super::super::output::{self, Failure};
@@ -11,7 +9,7 @@ use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant tasks cancel`.
 #[derive(Debug, Args)]
-pub(super) struct CancelArgs {
+pub(in crate::cli) struct CancelArgs {
     /// The tasks' ids, or enough of their beginnings
     #[arg(required = true)]
     ids: Vec<String>,
@@ -21,7 +19,7 @@ pub(super) struct CancelArgs {
 }
 
 /// Cancels the tasks one after the other, and prints the outcome of each.
-pub(super) fn run(args: &CancelArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &CancelArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let mut cancelled = Vec::new();
     for id in &args.ids {
         let mut progress = Progress::new();
@@ -43,8 +41,5 @@ pub(super) fn run(args: &CancelArgs, client: &mut ControlClient) -> Result<ExitC
         }
         cancelled.push(task);
     }
-    if args.json {
-        output::json(&cancelled)?;
-    }
-    Ok(ExitCode::SUCCESS)
+    if args.json { output::json(&cancelled) } else { Ok(()) }
 }

@@ -1,7 +1,5 @@
 //! `adjutant tasks list`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
@@ -14,7 +12,7 @@ use adjutant_terminal::socket::control::tasks::{Listed, Query};
 
 /// Arguments of `adjutant tasks list`.
 #[derive(Debug, Args)]
-pub(super) struct ListArgs {
+pub(in crate::cli) struct ListArgs {
     /// Only tasks with this in their text, their agent's name or their result
     query: Option<String>,
     /// Only tasks in this state; may be repeated
@@ -29,13 +27,12 @@ pub(super) struct ListArgs {
 }
 
 /// Prints the tasks, the newest first.
-pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let filtered = args.query.is_some() || !args.states.is_empty();
     let query = Query { states: args.states, text: args.query, before: None, limit: args.limit };
     let listed = client.tasks(query)?;
     if args.json {
-        output::json(&listed)?;
-        return Ok(ExitCode::SUCCESS);
+        return output::json(&listed);
     }
     let Listed { tasks, total, .. } = listed;
     let empty =
@@ -60,5 +57,5 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<ExitCode
     if count < total {
         output::note(format!("note: these are the newest {count} of {total}; --limit shows more"));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,7 +1,5 @@
 //! `adjutant tasks logs`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 use serde_json::json;
 
@@ -13,7 +11,7 @@ use adjutant_terminal::socket::control::tasks::TaskUpdate;
 
 /// Arguments of `adjutant tasks logs`.
 #[derive(Debug, Args)]
-pub(super) struct LogsArgs {
+pub(in crate::cli) struct LogsArgs {
     /// The task's id, or enough of its beginning
     id: String,
     /// Follow the log until the task ends
@@ -25,7 +23,7 @@ pub(super) struct LogsArgs {
 }
 
 /// Prints the events of a task in their order.
-pub(super) fn run(args: &LogsArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &LogsArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let mut written = Ok(());
     let task = client.follow_task(&args.id, 0, args.follow, |update| {
         if let TaskUpdate::Event { seq, at, what } = update
@@ -43,5 +41,5 @@ pub(super) fn run(args: &LogsArgs, client: &mut ControlClient) -> Result<ExitCod
     if args.follow && !args.json {
         output::note(format!("the task has ended: {}", task.status));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -1,7 +1,5 @@
 //! `adjutant tasks show`.
 
-use std::process::ExitCode;
-
 use clap::Args;
 
 use super::super::output::{self, Failure};
@@ -13,7 +11,7 @@ use adjutant_terminal::socket::control::tasks::TaskView;
 
 /// Arguments of `adjutant tasks show`.
 #[derive(Debug, Args)]
-pub(super) struct ShowArgs {
+pub(in crate::cli) struct ShowArgs {
     /// The task's id, or enough of its beginning
     id: String,
     /// Print only the change, for `git apply`
@@ -25,11 +23,12 @@ pub(super) struct ShowArgs {
 }
 
 /// Prints one task.
-pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let task = client.task(&args.id)?;
     if args.json {
-        output::json(&task)?;
-    } else if args.patch {
+        return output::json(&task);
+    }
+    if args.patch {
         let outcome = task.outcome.as_deref();
         let repository = outcome.and_then(|outcome| outcome.report.repository.as_ref());
         let patch = repository.and_then(|repository| repository.patch.as_deref());
@@ -37,11 +36,9 @@ pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<ExitCod
             Failure::new(format!("task {} has no patch", short(&task.id)))
                 .hint("only a task that ended in its own worktree (--isolation worktree) has a patch")
         })?;
-        output::text(patch.strip_suffix('\n').unwrap_or(patch))?;
-    } else {
-        lines(&task).iter().try_for_each(|line| output::data(line))?;
+        return output::text(patch.strip_suffix('\n').unwrap_or(patch));
     }
-    Ok(ExitCode::SUCCESS)
+    lines(&task).iter().try_for_each(|line| output::data(line))
 }
 
 fn lines(task: &TaskView) -> Vec<String> {

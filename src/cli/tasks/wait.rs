@@ -13,7 +13,7 @@ use adjutant_terminal::socket::control::ControlClient;
 /// Arguments of `adjutant tasks wait`.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit code 0: the agent has finished, and no check failed.")]
-pub(super) struct WaitArgs {
+pub(in crate::cli) struct WaitArgs {
     /// The task's id, or enough of its beginning
     id: String,
     /// Wait at most this long, like 90s, 5m or 1h

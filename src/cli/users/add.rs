@@ -3,18 +3,18 @@
 use clap::Args;
 use jiff::Timestamp;
 
-use super::super::local_assistant::{ACTOR, user};
+use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
 use super::changes::UserChanges;
 use adjutant_assistant::{Assistant, Preferences, User, UserId};
 
 /// Arguments of `adjutant users add`.
 #[derive(Debug, Args)]
-pub(super) struct AddArgs {
+pub(in crate::cli) struct AddArgs {
     /// The full name
     name: String,
     /// Id of the user [default: random]
-    #[arg(long, value_parser = user)]
+    #[arg(long)]
     id: Option<UserId>,
     #[command(flatten)]
     changes: UserChanges,

@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::super::output::Failure;
+use crate::cli::one_of;
+use crate::cli::output::Failure;
 use adjutant_assistant::notification::Channel;
 use adjutant_assistant::user::{ChannelPreference, QuietHours, WeekendPolicy};
 use adjutant_assistant::{User, Zone};
@@ -26,13 +27,13 @@ pub(super) struct UserChanges {
     #[arg(long)]
     voice: Option<String>,
     /// Channels of notifications: email, call, both or popup
-    #[arg(long, value_parser = |text: &str| named(text, ChannelPreference::from_name, ChannelPreference::ALL, ChannelPreference::name))]
+    #[arg(long, hide_possible_values = true, value_parser = one_of(ChannelPreference::ALL.iter().map(|one| (one.name(), *one))))]
     channels: Option<ChannelPreference>,
     /// Quiet hours, such as 21:00-07:00, or `none`
     #[arg(long, value_name = "HOURS", value_parser = quiet_hours)]
     quiet_hours: Option<Quiet>,
     /// Channels at weekends: email, call, both or none
-    #[arg(long, value_parser = |text: &str| named(text, WeekendPolicy::from_name, WeekendPolicy::ALL, WeekendPolicy::name))]
+    #[arg(long, hide_possible_values = true, value_parser = one_of(WeekendPolicy::ALL.iter().map(|one| (one.name(), *one))))]
     weekend: Option<WeekendPolicy>,
     /// Maximum number of calls for one occurrence, 1 to 10
     #[arg(long, value_name = "N")]
@@ -41,7 +42,7 @@ pub(super) struct UserChanges {
     #[arg(long, value_name = "MINUTES")]
     escalation: Option<u32>,
     /// Channels of an urgent notification until it is acknowledged, such as popup,email,call
-    #[arg(long, value_delimiter = ',', value_parser = |text: &str| named(text, Channel::from_name, Channel::ALL, Channel::name))]
+    #[arg(long, value_delimiter = ',', hide_possible_values = true, value_parser = one_of(Channel::ALL.iter().map(|one| (one.name(), *one))))]
     ladder: Option<Vec<Channel>>,
     /// Minutes between the steps of the ladder
     #[arg(long, value_name = "MINUTES")]
@@ -65,19 +66,6 @@ fn quiet_hours(text: &str) -> Result<Quiet, String> {
         Some(QuietHours { start: start.trim().parse().ok()?, end: end.trim().parse().ok()? })
     });
     hours.map(Some).ok_or_else(|| "use hours like 21:00-07:00, or none".to_owned())
-}
-
-/// Parses the name of a value. The error lists the names.
-pub(super) fn named<T: Copy>(
-    text: &str,
-    parse: impl Fn(&str) -> Option<T>,
-    all: &[T],
-    name: impl Fn(T) -> &'static str,
-) -> Result<T, String> {
-    parse(text).ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
-        format!("use one of {}", names.join(", "))
-    })
 }
 
 impl UserChanges {

@@ -3,16 +3,15 @@
 use clap::Args;
 use jiff::Timestamp;
 
-use super::super::local_assistant::{ACTOR, user};
+use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
 use super::changes::{UserChanges, set};
 use adjutant_assistant::{Assistant, UserId};
 
 /// Arguments of `adjutant users edit`.
 #[derive(Debug, Args)]
-pub(super) struct EditArgs {
+pub(in crate::cli) struct EditArgs {
     /// The user, as `adjutant users list` shows them
-    #[arg(value_parser = user)]
     id: UserId,
     /// The full name
     #[arg(long)]

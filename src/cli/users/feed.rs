@@ -3,7 +3,7 @@
 use clap::Args;
 use jiff::Timestamp;
 
-use super::super::local_assistant::{ACTOR, user};
+use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
 use adjutant_assistant::{Assistant, UserId};
 use adjutant_base::config::Config;
@@ -11,9 +11,8 @@ use adjutant_terminal::socket;
 
 /// Arguments of `adjutant users feed`.
 #[derive(Debug, Args)]
-pub(super) struct FeedArgs {
+pub(in crate::cli) struct FeedArgs {
     /// The user, as `adjutant users list` shows them
-    #[arg(value_parser = user)]
     id: UserId,
     /// Create a new address, and revoke the old one
     #[arg(long, conflicts_with = "off")]

@@ -13,7 +13,7 @@ const PAGE_SIZE: u32 = 500;
 
 /// Arguments of `adjutant users list`.
 #[derive(Debug, Args)]
-pub(super) struct ListArgs {
+pub(in crate::cli) struct ListArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,

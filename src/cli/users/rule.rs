@@ -3,20 +3,18 @@
 use clap::Args;
 use serde_json::json;
 
-use super::super::local_assistant::user;
-use super::super::output::{self, Failure};
-use super::changes::named;
+use crate::cli::one_of;
+use crate::cli::output::{self, Failure};
 use adjutant_assistant::user::RuleKind;
-use adjutant_assistant::{Assistant, Error, Rule, RuleId, UserId};
+use adjutant_assistant::{Assistant, Rule, RuleId, UserId};
 
 /// Arguments of `adjutant users rule`.
 #[derive(Debug, Args)]
-pub(super) struct RuleArgs {
+pub(in crate::cli) struct RuleArgs {
     /// The user, as `adjutant users list` shows them
-    #[arg(value_parser = user)]
     id: UserId,
     /// Kind of the rule: `vip_organizer`, `internal_meeting`, `travel_buffer` or `quiet_title`
-    #[arg(value_parser = kind, required_unless_present = "remove")]
+    #[arg(hide_possible_values = true, value_parser = one_of(RuleKind::ALL.iter().map(|kind| (kind.name(), *kind))), required_unless_present = "remove")]
     kind: Option<RuleKind>,
     /// Values of the rule, as NAME=VALUE: organizer=ann, domain=example.org, minutes=30, title=stand-up
     #[arg(value_name = "NAME=VALUE")]
@@ -26,11 +24,7 @@ pub(super) struct RuleArgs {
     priority: u32,
     /// Remove the rule of this id instead
     #[arg(long, value_name = "RULE", conflicts_with = "kind")]
-    remove: Option<String>,
-}
-
-fn kind(text: &str) -> Result<RuleKind, String> {
-    named(text, RuleKind::from_name, RuleKind::ALL, RuleKind::name)
+    remove: Option<RuleId>,
 }
 
 /// Adds a rule and prints its id, or removes one.
@@ -38,8 +32,7 @@ pub(super) async fn run(args: RuleArgs, assistant: &Assistant) -> Result<(), Fai
     let RuleArgs { id, kind, terms, priority, remove } = args;
     match (remove, kind) {
         (Some(rule), _) => {
-            let unknown = || Error::Unknown { what: "rule", id: rule.clone() };
-            assistant.remove_rule(&id, &RuleId::parse(&rule).ok_or_else(unknown)?).await?;
+            assistant.remove_rule(&id, &rule).await?;
             output::note("removed");
         }
         (None, Some(kind)) => add_rule(assistant, id, kind, &terms, priority).await?,

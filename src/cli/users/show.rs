@@ -3,7 +3,6 @@
 use clap::Args;
 use serde_json::json;
 
-use super::super::local_assistant::user;
 use super::super::output::{self, Failure};
 use adjutant_assistant::json;
 use adjutant_assistant::{Assistant, UserId};
@@ -11,9 +10,8 @@ use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant users show`.
 #[derive(Debug, Args)]
-pub(super) struct ShowArgs {
+pub(in crate::cli) struct ShowArgs {
     /// The user, as `adjutant users list` shows them
-    #[arg(value_parser = user)]
     id: UserId,
     /// Print JSON
     #[arg(long)]
