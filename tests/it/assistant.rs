@@ -38,9 +38,9 @@ impl Fixture {
 
     fn with_events(home: Home, database: String, server: Option<Postgres>) -> Self {
         let fixture = Self { home, database, server };
-        let wishes =
+        let preferences =
             ["--email", "ann@example.org", "--phone", "+15550100200", "--time-zone", "Europe/Berlin"];
-        let user = [&["users", "add", "Ann Bücher", "--id", "ann"][..], &wishes[..]].concat();
+        let user = [&["users", "add", "Ann Bücher", "--id", "ann"][..], &preferences[..]].concat();
         assert_eq!(fixture.run(&user).trim(), "ann");
         fixture.home.write("work.ics", calendar(&[("review", 26 * 60), ("lunch", 50 * 60)]));
         fixture.run(&["events", "import", "ann", "work.ics"]);
@@ -199,8 +199,8 @@ fn check_events(peer: &mut Peer) -> String {
 fn check_planning(peer: &mut Peer, id: &str) {
     let planned = result_json(&tool(peer, "planNotifications", json!({"user_id": "ann", "event_id": id})));
     assert_eq!(planned["events_processed"], 1, "{planned}");
-    let one = planned["notifications_planned"].as_i64().unwrap();
-    assert!(one > 0 && planned["plan_time"].is_string(), "{planned}");
+    let count = planned["notifications_planned"].as_i64().unwrap();
+    assert!(count > 0 && planned["plan_time"].is_string(), "{planned}");
     let planned = result_json(&tool(peer, "planNotifications", json!({"user_id": "ann"})));
     assert_eq!(planned["events_processed"], 2);
     assert!(planned["notifications_planned"].as_i64().unwrap() > 0, "{planned}");
@@ -226,7 +226,8 @@ fn check_resources(peer: &mut Peer, id: &str) {
             "mimeType": "application/json",
         })
     );
-    let uris: Vec<_> = resources.as_array().unwrap().iter().map(|one| one["uri"].as_str().unwrap()).collect();
+    let uris: Vec<_> =
+        resources.as_array().unwrap().iter().map(|resource| resource["uri"].as_str().unwrap()).collect();
     assert_eq!(
         uris,
         [
@@ -254,7 +255,8 @@ fn check_resources(peer: &mut Peer, id: &str) {
 
 fn check_prompts(peer: &mut Peer) {
     let prompts = peer.call(6, "prompts/list", json!({}))["result"]["prompts"].clone();
-    let names: Vec<_> = prompts.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<_> =
+        prompts.as_array().unwrap().iter().map(|prompt| prompt["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["notificationPolicy", "emailTemplate", "ttsScript"]);
     assert_eq!(
         prompts[0]["arguments"][0],
@@ -512,7 +514,7 @@ fn a_changed_event_is_planned_anew_and_a_cancelled_one_sends_nothing() {
     let moved = planned(&fixture);
     assert_eq!(moved.len(), before.len());
     let due = |all: &[Value]| {
-        let of = all.iter().find(|one| one["event_id"] == review.as_str());
+        let of = all.iter().find(|notification| notification["event_id"] == review.as_str());
         of.unwrap()["plan_time"].clone()
     };
     assert_ne!(due(&before), due(&moved), "the plan moved with its event");
@@ -520,7 +522,7 @@ fn a_changed_event_is_planned_anew_and_a_cancelled_one_sends_nothing() {
     fixture.home.write("work.ics", calendar(&[("lunch", 50 * 60)]));
     let output = fixture.run(&["events", "import", "ann", "work.ics"]);
     assert!(output.contains("1 removed"), "{output}");
-    assert!(planned(&fixture).iter().all(|one| one["event_id"] != review.as_str()));
+    assert!(planned(&fixture).iter().all(|notification| notification["event_id"] != review.as_str()));
     let exported = fixture.run(&["events", "export", "ann"]);
     assert!(exported.contains("UID:lunch@test") && exported.contains("BEGIN:VALARM"), "{exported}");
     assert!(!exported.contains("UID:review@test"));

@@ -39,12 +39,12 @@ fn a_simulation_shows_a_month_and_sends_nothing() {
     home.write("w.ics", calendar(&[&weekly.replace("20301014T073000", &soon)]));
     let imported = home.run(["events", "import", "ann", "w.ics"], "");
     assert!(imported.status.success(), "{}", imported.stderr);
-    let played = home.run(["notifications", "simulate", "ann", "--days", "30", "--json"], "");
-    assert!(played.status.success(), "{}", played.stderr);
-    let played: Value = serde_json::from_str(&played.stdout).unwrap();
-    assert_eq!(played["time_zone"], "Europe/Berlin");
-    let events = played["events"].as_array().unwrap();
-    assert!((4..=5).contains(&events.len()), "{played:#}");
+    let simulated = home.run(["notifications", "simulate", "ann", "--days", "30", "--json"], "");
+    assert!(simulated.status.success(), "{}", simulated.stderr);
+    let simulated: Value = serde_json::from_str(&simulated.stdout).unwrap();
+    assert_eq!(simulated["time_zone"], "Europe/Berlin");
+    let events = simulated["events"].as_array().unwrap();
+    assert!((4..=5).contains(&events.len()), "{simulated:#}");
     for event in events {
         // Half past six is in the quiet hours, so the notification is due at seven, or never at a weekend.
         for notification in event["notifications"].as_array().unwrap() {
@@ -53,7 +53,7 @@ fn a_simulation_shows_a_month_and_sends_nothing() {
                 .as_array()
                 .unwrap()
                 .iter()
-                .map(|one| one["by"].as_str().unwrap())
+                .map(|item| item["by"].as_str().unwrap())
                 .collect();
             assert_eq!(by, ["policy", "quiet_hours"]);
         }
@@ -257,12 +257,12 @@ fn exported(home: &Home, user: &str) -> String {
 fn occurrences(home: &Home, user: &str) -> Vec<(String, String)> {
     let listed = home.run(["events", "list", "--user", user, "--days-forward", "90", "--json"], "");
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
-    let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
+    let text = |item: &Value, name: &str| item[name].as_str().unwrap().to_owned();
     listed["events"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| (text(one, "title"), text(one, "start_ts")))
+        .map(|item| (text(item, "title"), text(item, "start_ts")))
         .collect()
 }
 
@@ -358,8 +358,8 @@ fn a_removed_event_is_cancelled_while_a_broken_one_keeps_its_last_state() {
     let event = |uid: &str, zone: &str| {
         format!("UID:{uid}\r\nSUMMARY:{uid}\r\nDTSTART;TZID={zone}:{}", berlin_time_in(4, "1000"))
     };
-    let [one, two, three] = ["one", "two", "three"].map(|uid| event(uid, "Europe/Berlin"));
-    home.write("s.ics", calendar(&[&one, &two, &three]));
+    let [item, two, three] = ["one", "two", "three"].map(|uid| event(uid, "Europe/Berlin"));
+    home.write("s.ics", calendar(&[&item, &two, &three]));
     imported(&home, "ann", "s.ics");
     for (user, zone) in [(&["--user", "ann"][..], "Europe/Berlin"), (&[], "UTC")] {
         let listed = home.run([&["events", "list"][..], user].concat(), "").stdout;
@@ -372,7 +372,7 @@ fn a_removed_event_is_cancelled_while_a_broken_one_keeps_its_last_state() {
             .as_array()
             .unwrap()
             .iter()
-            .map(|one| one["title"].as_str().unwrap().to_owned())
+            .map(|item| item["title"].as_str().unwrap().to_owned())
             .collect();
         found.sort();
         found
@@ -436,9 +436,9 @@ fn events_of_a_deleted_file_are_cancelled() {
     let output = home.run(["events", "import", "ann", "all/", "--json"], "");
     let output: Value = serde_json::from_str(&output.stdout).unwrap();
     let output: Vec<_> = output["imported"].as_array().unwrap().iter().collect();
-    let closed: Vec<_> = output.iter().filter(|one| one["removed"] == 1).collect();
+    let closed: Vec<_> = output.iter().filter(|item| item["removed"] == 1).collect();
     assert_eq!(closed.len(), 2, "{output:#?}");
-    assert!(closed.iter().all(|one| one["cancelled"] == 1), "{closed:#?}");
+    assert!(closed.iter().all(|item| item["cancelled"] == 1), "{closed:#?}");
     assert_eq!(names(), ["c", "d", "e"]);
     let repeated = home.run(["events", "import", "ann", "all"], "");
     assert!(!repeated.stdout.contains("1 removed"), "it is reported once: {}", repeated.stdout);
@@ -593,7 +593,7 @@ for name in read.keys():
 #[test]
 fn python_reads_the_same_time_zones_from_an_export() {
     if std::env::var("ADJUTANT_TEST_WITHOUT")
-        .is_ok_and(|without| without.split(',').any(|one| one == "radicale"))
+        .is_ok_and(|without| without.split(',').any(|item| item == "radicale"))
     {
         return;
     }

@@ -338,10 +338,10 @@ fn pending_questions_are_counted_listed_and_shown() {
         listed.stdout.contains("script") && listed.stdout.contains("an agent without a name"),
         "{listed}"
     );
-    let one = run(&["questions", "list", "BRANCH", "--json"]);
-    let one: Value = serde_json::from_str(&one.stdout).unwrap();
-    assert_eq!((one["total"].as_u64(), one["questions"].as_array().unwrap().len()), (Some(1), 1));
-    let ticket = one["questions"][0]["question"]["ticket"].as_str().unwrap().to_owned();
+    let item = run(&["questions", "list", "BRANCH", "--json"]);
+    let item: Value = serde_json::from_str(&item.stdout).unwrap();
+    assert_eq!((item["total"].as_u64(), item["questions"].as_array().unwrap().len()), (Some(1), 1));
+    let ticket = item["questions"][0]["question"]["ticket"].as_str().unwrap().to_owned();
     let shown = run(&["questions", "show", &ticket[..7]]);
     for part in
         [&format!("question  {ticket}"), "state     pending, ", "Now, or **later**?", "  Yes, now  (yes)"]

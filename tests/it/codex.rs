@@ -131,8 +131,8 @@ fn a_mistyped_command_starts_no_session() {
     ];
     for (words, meant) in cases {
         let output = codex(&home, words);
-        let slip = output.stderr.contains("looks like a command, not like a prompt\n");
-        assert_eq!(slip, meant.is_some(), "{words:?}: {output}");
+        let mistyped = output.stderr.contains("looks like a command, not like a prompt\n");
+        assert_eq!(mistyped, meant.is_some(), "{words:?}: {output}");
         if let Some(meant) = meant {
             let word = words.last().unwrap();
             assert_eq!(output.status.code(), Some(2), "{output}");

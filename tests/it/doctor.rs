@@ -467,17 +467,17 @@ fn processes_without_a_supervisor_are_found_and_ended() {
     fixture.home.write(".adjutant/spool/tasks/one/run-1/lock", "");
     fixture.mode("spool", 0o700);
     let mut left = Command::new("sleep").arg("600").env("ADJUTANT_RUN", "00ff").spawn().unwrap();
-    let stranger = Command::new("sleep").arg("600").env("ADJUTANT_RUN", "00fe").spawn();
-    let mut stranger = stranger.unwrap();
+    let other_run = Command::new("sleep").arg("600").env("ADJUTANT_RUN", "00fe").spawn();
+    let mut other_run = other_run.unwrap();
     let report = fixture.run_doctor(&[]);
     report.assert_check("runs", "fail", "without a supervisor: 1, in runs: 1");
     let report = fixture.run_doctor(&["--fix"]);
     report.assert_check("runs", "ok", "");
     assert!(report.check("runs")["fixed"].as_str().unwrap().starts_with("ended "), "{:#}", report.json);
     wait(&mut left, DEADLINE);
-    assert!(stranger.try_wait().unwrap().is_none(), "a process of another run was ended");
-    stranger.kill().unwrap();
-    stranger.wait().unwrap();
+    assert!(other_run.try_wait().unwrap().is_none(), "a process of another run was ended");
+    other_run.kill().unwrap();
+    other_run.wait().unwrap();
 }
 
 #[test]

@@ -301,9 +301,9 @@ fn welcome() -> Value {
 #[test]
 fn the_relay_repeats_the_handshake_with_the_next_hub_and_fails_open_calls() {
     let fixture = Fixture::new();
-    let played = FakeHub::new(&fixture);
+    let fake_hub = FakeHub::new(&fixture);
     let mut peer = fixture.connect();
-    let (mut hub, hello) = played.accept_client(&welcome());
+    let (mut hub, hello) = fake_hub.accept_client(&welcome());
     assert_eq!(hello["hello"], 1);
     assert_eq!(hello["toolset"], "prompts");
     assert_eq!(hello["adjutant"], env!("CARGO_PKG_VERSION"));
@@ -336,7 +336,7 @@ fn the_relay_repeats_the_handshake_with_the_next_hub_and_fails_open_calls() {
 
     // The next hub gets the same handshake, the relay keeps its answer back, and a late answer to the old hub's request
     // is dropped.
-    let (mut hub, _) = played.accept_client(&welcome());
+    let (mut hub, _) = fake_hub.accept_client(&welcome());
     assert_eq!(hub.receive(), initialize);
     hub.send(&json!({"jsonrpc": "2.0", "method": "notifications/message"}));
     hub.answer(&initialize, &json!({"protocolVersion": "2025-06-18"}));
@@ -414,11 +414,11 @@ fn a_call_times_out_when_no_hub_may_start() {
 #[test]
 fn a_hub_of_another_version_serves_and_is_reported_once() {
     let fixture = Fixture::new();
-    let played = FakeHub::new(&fixture);
+    let fake_hub = FakeHub::new(&fixture);
     let peer = fixture.connect();
-    let (hub, _) = played.accept_client(&json!({"adjutant": "9.9.9", "hello": 1, "pid": 4242}));
+    let (hub, _) = fake_hub.accept_client(&json!({"adjutant": "9.9.9", "hello": 1, "pid": 4242}));
     drop(hub);
-    drop(played);
+    drop(fake_hub);
     let (status, stderr) = peer.finish();
     assert!(status.success(), "{stderr}");
     assert_eq!(stderr.matches("9.9.9").count(), 1, "{stderr}");
@@ -484,15 +484,15 @@ fn a_hub_with_another_handshake_gives_an_error_that_names_the_side_to_restart() 
         [(0, "restart the hub, which is older"), (2, "restart the agent, whose adjutant is older")]
     {
         let fixture = Fixture::new();
-        let played = FakeHub::new(&fixture);
+        let fake_hub = FakeHub::new(&fixture);
         let peer = fixture.connect();
         let refused = json!({"adjutant": "9.9.9", "hello": hello, "pid": 4242, "error": "who are you?"});
-        let _line = played.accept_client(&refused);
+        let _line = fake_hub.accept_client(&refused);
         let (status, stderr) = peer.finish();
         assert_eq!(status.code(), Some(1));
         assert!(stderr.contains("the hub (pid 4242, adjutant 9.9.9) and this adjutant"), "{stderr}");
         assert!(stderr.contains(side), "{stderr}");
-        drop(played);
+        drop(fake_hub);
         std::fs::remove_file(fixture.socket()).unwrap();
     }
 }
@@ -535,9 +535,9 @@ fn a_relay_passes_on_all_answers_after_the_end_of_its_input() {
 #[test]
 fn a_relay_waits_for_a_silent_hub_no_longer_than_the_grace_period() {
     let fixture = Fixture::new();
-    let played = FakeHub::new(&fixture);
+    let fake_hub = FakeHub::new(&fixture);
     let mut peer = fixture.connect();
-    let (mut hub, _) = played.accept_client(&welcome());
+    let (mut hub, _) = fake_hub.accept_client(&welcome());
     peer.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
     hub.receive();
     let begun = Instant::now();
@@ -814,12 +814,12 @@ fn a_second_signal_ends_a_hub_at_once() {
     let mut hub = ForegroundHub::start(&fixture, &[]);
     let pid = Pid::from_child(&hub.child);
     // A connection without a hello does not delay the shutdown; a client that reads nothing does.
-    let mut deaf = UnixStream::connect(fixture.socket()).unwrap();
-    deaf.write_all(b"{\"adjutant\":\"0\",\"hello\":1,\"toolset\":\"prompts\"}\n").unwrap();
+    let mut unread_client = UnixStream::connect(fixture.socket()).unwrap();
+    unread_client.write_all(b"{\"adjutant\":\"0\",\"hello\":1,\"toolset\":\"prompts\"}\n").unwrap();
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "expand_prompt", "arguments": {"command": "research", "input": "x".repeat(3_000_000)}}});
-    deaf.write_all(format!("{call}\n").as_bytes()).unwrap();
-    let mut answer = BufReader::new(deaf.try_clone().unwrap());
+    unread_client.write_all(format!("{call}\n").as_bytes()).unwrap();
+    let mut answer = BufReader::new(unread_client.try_clone().unwrap());
     answer.read_line(&mut String::new()).unwrap();
     answer.read_exact(&mut [0; 1]).unwrap();
     rustix::process::kill_process(pid, Signal::TERM).unwrap();

@@ -92,18 +92,18 @@ fn assert_strict(path: &str, page: &Answer) {
 fn head_matches_get_and_other_methods_are_rejected() {
     let console = Console::new();
     for path in ["/", "/prompts", "/prompts/research", "/nowhere"] {
-        let (get, head) = (console.get(path), console.ask("HEAD", path, &[], ""));
+        let (get, head) = (console.get(path), console.send_request("HEAD", path, &[], ""));
         assert_eq!(head.status, get.status, "{path}");
         assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
         assert_eq!(head.body, "", "{path}");
     }
-    let wrong = console.ask("PUT", "/prompts", &[], "");
+    let wrong = console.send_request("PUT", "/prompts", &[], "");
     assert_eq!((wrong.status, wrong.header("allow")), (405, "GET,HEAD"));
-    assert_eq!(console.ask("DELETE", "/prompts/research", &[], "").status, 405);
+    assert_eq!(console.send_request("DELETE", "/prompts/research", &[], "").status, 405);
     assert_eq!(console.get("/prompts?q=%ff").status, 200, "a search for noise is a search");
     assert_eq!(console.get("/prompts/%ff").status, 400);
     let typed = [("content-type", "text/csv")];
-    assert_eq!(console.ask("POST", "/prompts/research", &typed, "input=x").status, 400);
+    assert_eq!(console.send_request("POST", "/prompts/research", &typed, "input=x").status, 400);
 }
 
 #[test]

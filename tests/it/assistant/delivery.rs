@@ -103,11 +103,13 @@ fn call_home(provider: &HttpServer, title: &str) -> Home {
 
 /// Waits for the first notification of Ann with this status, and returns it.
 fn first_with_status(home: &Home, status: &str) -> Value {
-    wait_for(status, || notifications(home, &[]).into_iter().find(|one| one["status"] == status))
+    wait_for(status, || {
+        notifications(home, &[]).into_iter().find(|notification| notification["status"] == status)
+    })
 }
 
-fn speech_file(home: &Home, one: &Value) -> PathBuf {
-    home.path().join(format!(".adjutant/spool/speech/{}.wav", one["id"].as_str().unwrap()))
+fn speech_file(home: &Home, notification: &Value) -> PathBuf {
+    home.path().join(format!(".adjutant/spool/speech/{}.wav", notification["id"].as_str().unwrap()))
 }
 
 #[test]
@@ -115,9 +117,9 @@ fn a_call_is_spoken_into_a_file_and_placed_by_the_provider() {
     let provider = HttpServer::start(&[]);
     let home = call_home(&provider, "Review <b>&</b> plan");
     let _hub = Hub::start(&home);
-    let one = first_with_status(&home, "sent");
-    assert_eq!(one["channel"], "call");
-    let text = std::fs::read_to_string(speech_file(&home, &one)).unwrap();
+    let notification = first_with_status(&home, "sent");
+    assert_eq!(notification["channel"], "call");
+    let text = std::fs::read_to_string(speech_file(&home, &notification)).unwrap();
     assert!(text.starts_with("de| ") && text.contains("Review"), "{text}");
     let requests = provider.requests();
     assert_eq!(requests.len(), 1);
@@ -145,10 +147,10 @@ fn a_call_with_an_unknown_outcome_is_not_repeated() {
         let provider = HttpServer::start(&[answer]);
         let home = call_home(&provider, "Review");
         let hub = Hub::start(&home);
-        let one = first_with_status(&home, "unknown");
+        let notification = first_with_status(&home, "unknown");
         drop(hub);
         let _again = Hub::start(&home);
-        let id = one["id"].as_str().unwrap();
+        let id = notification["id"].as_str().unwrap();
         run(&home, &["notifications", "resolve", id, "sent"]);
         let repeated = home.run(["notifications", "resolve", id, "sent"], "");
         assert_eq!(
@@ -158,7 +160,7 @@ fn a_call_with_an_unknown_outcome_is_not_repeated() {
                  hint: `adjutant notifications show {id}` shows its history\n"
             )
         );
-        assert_eq!(first_with_status(&home, "sent")["id"], one["id"]);
+        assert_eq!(first_with_status(&home, "sent")["id"], notification["id"]);
         assert_eq!(provider.requests().len(), 1);
     }
 }
@@ -168,20 +170,20 @@ fn a_call_is_retried_after_a_busy_provider_and_not_after_a_rejection() {
     let provider = HttpServer::start(&[429]);
     let home = call_home(&provider, "Review");
     let hub = Hub::start(&home);
-    let one = first_with_status(&home, "sent");
+    let notification = first_with_status(&home, "sent");
     assert_eq!(
-        (provider.requests().len(), attempt_outcomes(&home, &one)),
+        (provider.requests().len(), attempt_outcomes(&home, &notification)),
         (2, vec!["failed".to_owned(), "sent".to_owned()])
     );
     drop(hub);
     let provider = HttpServer::start(&[401]);
     let home = call_home(&provider, "Review");
     let hub = Hub::start(&home);
-    let one = first_with_status(&home, "failed");
-    assert_eq!(one["error"], "the server refused with status 401");
+    let notification = first_with_status(&home, "failed");
+    assert_eq!(notification["error"], "the server refused with status 401");
     // After the repair the user retries the notification.
     drop(hub);
-    run(&home, &["notifications", "retry", one["id"].as_str().unwrap()]);
+    run(&home, &["notifications", "retry", notification["id"].as_str().unwrap()]);
     let _again = Hub::start(&home);
     wait_for("the call", || (provider.requests().len() == 2).then_some(()));
 }
@@ -194,14 +196,14 @@ fn a_call_without_a_provider_is_simulated_with_a_real_voice() {
     }
     let home = home_with("", &["--channels", "call", "--phone", "+15550100200"], &[due_event("Review")]);
     let _hub = Hub::start(&home);
-    let one = first_with_status(&home, "simulated");
-    let name = speech_file(&home, &one);
+    let notification = first_with_status(&home, "simulated");
+    let name = speech_file(&home, &notification);
     let why = format!(
         "no provider of calls is configured; what it would say is in {}",
         name.file_name().unwrap().display()
     );
     assert_eq!(
-        one["error"], why,
+        notification["error"], why,
         "the Debian package espeak-ng is needed, or ADJUTANT_TEST_WITHOUT=espeak-ng"
     );
     let sound = std::fs::read(name).unwrap();
@@ -253,12 +255,15 @@ fn an_unacknowledged_notification_escalates_through_every_channel() {
     // The webhook is busy at first, and gets the same key in the next attempt.
     let webhook = last(2, "sent");
     assert_eq!(webhook["channel"], "webhook");
-    assert!(webhook["reasons"].as_array().unwrap().iter().any(|one| one["by"] == "escalation"), "{webhook}");
+    assert!(
+        webhook["reasons"].as_array().unwrap().iter().any(|reason| reason["by"] == "escalation"),
+        "{webhook}"
+    );
     let requests = hook.requests();
     assert_eq!(requests.len(), 2);
     let key = format!("idempotency-key: {}\r\n", webhook["id"].as_str().unwrap());
     assert!(
-        requests.iter().all(|one| one.head.starts_with("POST /hook ") && one.head.contains(&key)),
+        requests.iter().all(|request| request.head.starts_with("POST /hook ") && request.head.contains(&key)),
         "{requests:?}"
     );
     let body: Value = serde_json::from_str(&requests[1].body).unwrap();
@@ -278,9 +283,8 @@ fn an_unacknowledged_notification_escalates_through_every_channel() {
     let _hub = later(hub);
     wait_for("a look of the hub", || home.run(["status"], "").status.success().then_some(()));
     assert!(
-        notifications(&home, &[])
-            .iter()
-            .all(|one| one["acknowledged_time"].is_string() || one["status"] == "failed")
+        notifications(&home, &[]).iter().all(|notification| notification["acknowledged_time"].is_string()
+            || notification["status"] == "failed")
     );
     assert_eq!(
         (notifications(&home, &[]).len(), provider.requests().len()),
@@ -315,9 +319,9 @@ fn a_webhook_gets_the_trace_context_of_the_planning_call() {
         json!({"name": "planNotifications", "arguments": {"user_id": "ann"}, "_meta": traced_meta()});
     let planned = peer.call(1, "tools/call", params)["result"]["structuredContent"].clone();
     assert_eq!(planned["notifications_planned"], 1, "{planned}");
-    let requests = wait_for("a request to the webhook", || hook.requests().into_iter().next());
+    let request = wait_for("a request to the webhook", || hook.requests().into_iter().next());
     let trace = format!("traceparent: {TRACEPARENT}\r\ntracestate: vendor=1\r\n");
-    assert!(requests.head.contains(&trace) && !requests.head.contains("baggage"), "{requests:?}");
+    assert!(request.head.contains(&trace) && !request.head.contains("baggage"), "{request:?}");
 }
 
 #[test]
@@ -359,7 +363,9 @@ fn no_mail_is_lost_when_its_server_is_down_slow_or_refuses() {
     *mail_server.slow.lock().unwrap() = (0, Duration::from_secs(2));
     let home = home_with(&mail_config(&mail_server.address), &mail, &[due_event("Slow"), due_event("Too")]);
     let _hub = Hub::start(&home);
-    wait_for("both", || notifications(&home, &[]).iter().all(|one| one["status"] == "sent").then_some(()));
+    wait_for("both", || {
+        notifications(&home, &[]).iter().all(|notification| notification["status"] == "sent").then_some(())
+    });
     assert_eq!(mail_server.counts().values().copied().collect::<Vec<_>>(), [1, 1]);
 
     *mail_server.slow.lock().unwrap() = (0, Duration::ZERO);
@@ -405,7 +411,7 @@ fn a_database_outage_during_sending_loses_and_repeats_no_mail() {
     server.start_again();
     wait_for("all of them", || {
         let answer = notifications(&home, &place);
-        answer.iter().all(|one| one["status"] == "sent").then_some(())
+        answer.iter().all(|notification| notification["status"] == "sent").then_some(())
     });
     let counts = mail_server.counts();
     assert_eq!(counts.len(), MAILS);

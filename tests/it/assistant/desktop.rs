@@ -18,12 +18,17 @@ fn desktop_home(mail_server: &MailServer) -> Home {
 /// Waits until the notification of this channel has this status.
 fn by_channel(home: &Home, channel: &str, status: &str) -> Value {
     wait_for(&format!("{channel} {status}"), || {
-        notifications(home, &[]).into_iter().find(|one| one["channel"] == channel && one["status"] == status)
+        notifications(home, &[])
+            .into_iter()
+            .find(|notification| notification["channel"] == channel && notification["status"] == status)
     })
 }
 
 fn channels(home: &Home) -> Vec<String> {
-    notifications(home, &[]).iter().map(|one| one["channel"].as_str().unwrap().to_owned()).collect()
+    notifications(home, &[])
+        .iter()
+        .map(|notification| notification["channel"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -32,17 +37,17 @@ fn the_desktop_shows_a_due_notification_once_and_the_store_records_it() {
     let home = desktop_home(&mail_server);
     let Some(desktop) = Desktop::start(home.path(), Behaviour::Answers) else { return };
     let hub = Hub::start_on(&home, &desktop);
-    let one = by_channel(&home, "desktop", "sent");
+    let notification = by_channel(&home, "desktop", "sent");
     let Call::Shown { replaces: 0, title, body, actions, .. } = desktop.next_call() else {
         panic!("a new notice")
     };
-    assert_eq!(title, one["subject"].as_str().unwrap());
+    assert_eq!(title, notification["subject"].as_str().unwrap());
     assert!(title.contains("Review <b>&</b> plan"), "a title is shown as plain text: {title}");
     assert!(body.contains("Review &lt;b&gt;&amp;&lt;/b&gt; plan"), "a body would be: {body}");
     assert!(actions.is_empty());
-    assert!(one["sent_time"].is_string() && one["attempts"] == 1, "{one}");
-    assert_eq!(attempt_outcomes(&home, &one), ["sent"]);
-    let last = one["reasons"].as_array().unwrap().last().unwrap();
+    assert!(notification["sent_time"].is_string() && notification["attempts"] == 1, "{notification}");
+    assert_eq!(attempt_outcomes(&home, &notification), ["sent"]);
+    let last = notification["reasons"].as_array().unwrap().last().unwrap();
     assert_eq!(last["why"], "it could not be sent by email, so it escalates to desktop");
     // Neither this hub nor the next one shows it again.
     drop(hub);
@@ -60,8 +65,8 @@ fn a_refusing_desktop_service_is_retried_until_the_last_attempt() {
     let home = desktop_home(&mail_server);
     let Some(desktop) = Desktop::start(home.path(), Behaviour::Refuses(1)) else { return };
     let hub = Hub::start_on(&home, &desktop);
-    let one = by_channel(&home, "desktop", "sent");
-    assert_eq!(attempt_outcomes(&home, &one), ["failed", "sent"]);
+    let notification = by_channel(&home, "desktop", "sent");
+    assert_eq!(attempt_outcomes(&home, &notification), ["failed", "sent"]);
     assert!(matches!(
         (desktop.next_call(), desktop.next_call()),
         (Call::Shown { .. }, Call::Shown { replaces: 0, .. })
@@ -72,8 +77,10 @@ fn a_refusing_desktop_service_is_retried_until_the_last_attempt() {
     let Some(desktop) = Desktop::start(home.path(), Behaviour::Refuses(usize::MAX)) else { return };
     let hub = Hub::start_on(&home, &desktop);
     wait_for("the first try", || {
-        let one = notifications(&home, &[]).into_iter().find(|one| one["channel"] == "desktop")?;
-        (attempt_outcomes(&home, &one) == ["failed"]).then_some(())
+        let notification = notifications(&home, &[])
+            .into_iter()
+            .find(|notification| notification["channel"] == "desktop")?;
+        (attempt_outcomes(&home, &notification) == ["failed"]).then_some(())
     });
     drop(hub);
     // As if the attempts between had been made and the retries had lasted until the event began.
@@ -118,8 +125,10 @@ fn a_desktop_service_that_hangs_is_retried_later() {
     let Some(desktop) = Desktop::start(home.path(), Behaviour::Hangs) else { return };
     let _hub = Hub::start_on(&home, &desktop);
     let waits = wait_for("the end of the first try", || {
-        let one = notifications(&home, &[]).into_iter().find(|one| one["channel"] == "desktop")?;
-        (one["status"] == "planned" && one["error"].is_string()).then_some(one)
+        let notification = notifications(&home, &[])
+            .into_iter()
+            .find(|notification| notification["channel"] == "desktop")?;
+        (notification["status"] == "planned" && notification["error"].is_string()).then_some(notification)
     });
     assert_eq!(waits["error"], "it did not answer in time");
     assert_eq!(attempt_outcomes(&home, &waits)[0], "failed");

@@ -180,17 +180,17 @@ pub(super) fn due_event(name: &str) -> String {
 }
 
 /// A home with these settings, and a user with these preferences and events, without quiet hours.
-pub(super) fn home_with(config: &str, wishes: &[&str], entries: &[String]) -> Home {
+pub(super) fn home_with(config: &str, preferences: &[&str], entries: &[String]) -> Home {
     let home = Home::new();
     home.write(".adjutant/config.toml", config);
-    add_user_and_plan(&home, wishes, entries, &[]);
+    add_user_and_plan(&home, preferences, entries, &[]);
     home
 }
 
 /// Adds the user and plans for the events, in this database.
-pub(super) fn add_user_and_plan(home: &Home, wishes: &[&str], entries: &[String], place: &[&str]) {
+pub(super) fn add_user_and_plan(home: &Home, preferences: &[&str], entries: &[String], place: &[&str]) {
     let user = ["users", "add", "Ann", "--id", "ann", "--quiet-hours", "none", "--weekend", "both"];
-    run(home, &[&user[..], wishes, place].concat());
+    run(home, &[&user[..], preferences, place].concat());
     let entries = entries.concat();
     home.write(
         "work.ics",
@@ -215,17 +215,17 @@ pub(super) fn notifications(home: &Home, place: &[&str]) -> Vec<Value> {
 /// Counts the notifications by status.
 fn count_by_status(home: &Home) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for one in notifications(home, &[]) {
-        *counts.entry(one["status"].as_str().unwrap().to_owned()).or_default() += 1;
+    for notification in notifications(home, &[]) {
+        *counts.entry(notification["status"].as_str().unwrap().to_owned()).or_default() += 1;
     }
     counts
 }
 
 /// The outcomes of the attempts of a notification.
-pub(super) fn attempt_outcomes(home: &Home, one: &Value) -> Vec<String> {
-    let shown = run(home, &["notifications", "show", one["id"].as_str().unwrap(), "--json"]);
+pub(super) fn attempt_outcomes(home: &Home, notification: &Value) -> Vec<String> {
+    let shown = run(home, &["notifications", "show", notification["id"].as_str().unwrap(), "--json"]);
     let shown: Value = serde_json::from_str(&shown).unwrap();
-    let outcome = |one: &Value| one["outcome"].as_str().unwrap_or("pending").to_owned();
+    let outcome = |attempt: &Value| attempt["outcome"].as_str().unwrap_or("pending").to_owned();
     shown["attempts"].as_array().unwrap().iter().map(outcome).collect()
 }
 
@@ -309,7 +309,7 @@ fn mails_that_wait_for_a_slow_server_count_no_attempt() {
     let _hub = Hub::start(&home);
     let delayed = || mail_server.delayed.load(Ordering::SeqCst);
     wait_for("mails in flight", || (delayed() == SENT_AT_ONCE).then_some(()));
-    let tried = notifications(&home, &[]).iter().filter(|one| one["attempts"] != 0).count();
+    let tried = notifications(&home, &[]).iter().filter(|notification| notification["attempts"] != 0).count();
     assert_eq!(
         (delayed(), tried),
         (SENT_AT_ONCE, SENT_AT_ONCE),
@@ -318,7 +318,7 @@ fn mails_that_wait_for_a_slow_server_count_no_attempt() {
     *mail_server.slow.lock().unwrap() = (0, Duration::ZERO);
     wait_for("all mails", || (count_by_status(&home).get("sent") == Some(&MAILS)).then_some(()));
     assert!(
-        notifications(&home, &[]).iter().all(|one| one["attempts"] == 1)
+        notifications(&home, &[]).iter().all(|notification| notification["attempts"] == 1)
             && mail_server.counts().len() == MAILS
     );
 }

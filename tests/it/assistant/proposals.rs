@@ -52,9 +52,14 @@ fn proposal(steps: &[(i64, &str, &str)]) -> Value {
 /// The plan for the event of this title: minutes before the start, and channel.
 fn planned(answer: &Value, title: &str) -> Vec<(i64, String)> {
     let all = answer["notifications"].as_array().unwrap();
-    let of = all.iter().filter(|one| one["subject"].as_str().unwrap().contains(title));
-    of.map(|one| (one["offset_minutes"].as_i64().unwrap(), one["channel"].as_str().unwrap().to_owned()))
-        .collect()
+    let of = all.iter().filter(|notification| notification["subject"].as_str().unwrap().contains(title));
+    of.map(|notification| {
+        (
+            notification["offset_minutes"].as_i64().unwrap(),
+            notification["channel"].as_str().unwrap().to_owned(),
+        )
+    })
+    .collect()
 }
 
 /// The policy's plan for each event of this user.
@@ -65,5 +70,5 @@ fn policy_plan() -> Vec<(i64, String)> {
 /// The reason for the policy's plan, one for each event.
 fn fallback_reasons(answer: &Value) -> Vec<String> {
     let all = answer["fell_back"].as_array().map(Vec::as_slice).unwrap_or_default();
-    all.iter().map(|one| one["why"].as_str().unwrap().to_owned()).collect()
+    all.iter().map(|fallback| fallback["why"].as_str().unwrap().to_owned()).collect()
 }

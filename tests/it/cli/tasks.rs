@@ -443,10 +443,10 @@ fn the_control_api_accepts_a_process_whose_relay_has_ended() {
     for _ in 0..100 {
         let (mut relay, welcome) = greet(hub(), r#""toolset":"all""#);
         assert!(!welcome.contains("error"), "{welcome}");
-        let person = hub();
+        let user = hub();
         relay.get_ref().shutdown(Shutdown::Write).unwrap();
         assert_eq!(relay.read_to_end(&mut Vec::new()).unwrap(), 0);
-        let (_, welcome) = greet(person, r#""user":true"#);
+        let (_, welcome) = greet(user, r#""user":true"#);
         assert!(!welcome.contains("error"), "{welcome}");
     }
 }

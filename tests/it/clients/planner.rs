@@ -58,9 +58,14 @@ fn plan(real: &RealRunners) -> Value {
 /// Minutes before the start and channel of the plan for an event.
 fn planned(answer: &Value, title: &str) -> Vec<(i64, String)> {
     let all = answer["notifications"].as_array().unwrap().iter();
-    let of = all.filter(|one| one["subject"].as_str().unwrap().contains(title));
-    of.map(|one| (one["offset_minutes"].as_i64().unwrap(), one["channel"].as_str().unwrap().to_owned()))
-        .collect()
+    let of = all.filter(|notification| notification["subject"].as_str().unwrap().contains(title));
+    of.map(|notification| {
+        (
+            notification["offset_minutes"].as_i64().unwrap(),
+            notification["channel"].as_str().unwrap().to_owned(),
+        )
+    })
+    .collect()
 }
 
 #[test]
@@ -73,8 +78,8 @@ fn a_real_runner_proposes_and_the_hub_plans_after_validation() {
         let answer = plan(&real);
         assert_eq!(planned(&answer, "review"), [(-90, "email".to_owned())], "{runner}: {answer:#}");
         assert_eq!(answer.get("fell_back"), None, "{runner}: {answer:#}");
-        let one = &answer["notifications"][0];
-        assert_eq!(one["reasons"][0]["by"], "runner", "{one}");
+        let notification = &answer["notifications"][0];
+        assert_eq!(notification["reasons"][0]["by"], "runner", "{notification}");
 
         let asked = real.of(runner).requests();
         let first = asked[0].to_string();
@@ -84,7 +89,7 @@ fn a_real_runner_proposes_and_the_hub_plans_after_validation() {
             let held = &asked[0]["text"]["format"]["schema"]["properties"]["plan"];
             assert_eq!(held["maxItems"], 3, "the provider gets the schema: {}", asked[0]["text"]);
         }
-        let shown = run(&real, &["notifications", "show", one["id"].as_str().unwrap(), "--json"]);
+        let shown = run(&real, &["notifications", "show", notification["id"].as_str().unwrap(), "--json"]);
         let shown: Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(shown["plan"]["source"], "runner", "{shown}");
         assert!(shown["text"].as_str().unwrap().starts_with("Bring the numbers.\n\nreview\n"), "{shown}");
@@ -120,9 +125,12 @@ fn a_real_runner_that_writes_prose_or_obeys_an_event_stays_within_the_rules() {
         assert_eq!((fell_back.len(), &fell_back[0]["title"]), (1, &json!("review")), "{runner}: {answer:#}");
         let why = fell_back[0]["why"].as_str().unwrap();
         assert!(why.starts_with("runner: the answer of task ") && why.ends_with(" after a repair"), "{why}");
-        let one = answer["notifications"].as_array().unwrap().iter();
-        let one = one.clone().find(|one| one["subject"].as_str().unwrap().contains("review")).unwrap();
-        let shown = run(&real, &["notifications", "show", one["id"].as_str().unwrap(), "--json"]);
+        let notification = answer["notifications"].as_array().unwrap().iter();
+        let notification = notification
+            .clone()
+            .find(|notification| notification["subject"].as_str().unwrap().contains("review"))
+            .unwrap();
+        let shown = run(&real, &["notifications", "show", notification["id"].as_str().unwrap(), "--json"]);
         let shown: Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(shown["plan"]["source"], "fallback", "{shown}");
         assert_eq!(shown["plan"]["reasons"][0]["why"], json!(why.trim_start_matches("runner: ")), "{shown}");
@@ -130,11 +138,11 @@ fn a_real_runner_that_writes_prose_or_obeys_an_event_stays_within_the_rules() {
         // The obedient answer keeps the schema only: it has a number, a link, a quiet hour and too short a distance.
         let lunch = planned(&answer, "lunch");
         assert!(!lunch.is_empty() && lunch.len() < 3, "{runner}: {answer:#}");
-        for one in answer["notifications"].as_array().unwrap() {
-            let text = run(&real, &["notifications", "show", one["id"].as_str().unwrap()]);
+        for notification in answer["notifications"].as_array().unwrap() {
+            let text = run(&real, &["notifications", "show", notification["id"].as_str().unwrap()]);
             assert!(!text.contains("evil.example") && !text.contains("+4930"), "{runner}: {text}");
         }
         let reasons = answer["notifications"].to_string();
-        assert!(reasons.contains("the hub writes the reason"), "{runner}: {reasons}");
+        assert!(reasons.contains("the standard text is used"), "{runner}: {reasons}");
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::faults::app_server;
-use super::pages::{APPROVAL_REQUEST, ask, between};
+use super::pages::{APPROVAL_REQUEST, between, send_request};
 use super::{codex, install, processes_of};
 use crate::support::serving::Serving;
 use crate::support::{DEADLINE, Home, Peer, TRACEPARENT, stateless_meta, traced_meta, wait_for};
@@ -44,7 +44,7 @@ fn is_event(message: &Value, kind: &str) -> bool {
 
 /// The thread's page: a user's program may not be a child of an agent, and this test is an agent.
 fn thread_page(hub: &Serving) -> String {
-    ask(hub, "GET", "/codex/t-1", "").text
+    send_request(hub, "GET", "/codex/t-1", "").text
 }
 
 /// Waits for the approval, and accepts it on the thread's page.
@@ -54,7 +54,7 @@ fn approve_on_page(hub: &Serving) {
     let token = between(&page, "name=\"csrf\" value=\"", "\"");
     let approval = between(&page, "name=\"approval\" value=\"", "\"");
     let form = format!("csrf={token}&approval={approval}&act=approve");
-    assert_eq!(ask(hub, "POST", "/codex/t-1", &form).status, 303);
+    assert_eq!(send_request(hub, "POST", "/codex/t-1", &form).status, 303);
 }
 
 fn hub_with(turn: &str) -> (Home, Serving) {

@@ -245,12 +245,12 @@ for id in 4 5; do
 done"#,
     );
     assert_eq!(output_lines(&codex(&home, &["begin"]).stdout), ["first"]);
-    let mut one = RunningCommand::start(&home, &["--thread", "t-1", "one"]);
-    one.wait_for("[mcp waits]");
+    let mut item = RunningCommand::start(&home, &["--thread", "t-1", "one"]);
+    item.wait_for("[mcp waits]");
     let two = RunningCommand::start(&home, &["--thread", "t-1", "two"]);
     home.write("work/go", "");
-    let (one, two) = (one.end(), two.end());
-    assert_eq!((output_lines(&one.0).last(), one.1), (Some(&"one"), Some(0)), "{}", one.0);
+    let (item, two) = (item.end(), two.end());
+    assert_eq!((output_lines(&item.0).last(), item.1), (Some(&"one"), Some(0)), "{}", item.0);
     assert_eq!((output_lines(&two.0).last(), two.1), (Some(&"two"), Some(0)), "{}", two.0);
 }
 
@@ -274,7 +274,7 @@ line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-4","
     std::fs::remove_file(&go).unwrap();
     let _hub = Serving::socket_hub(&home);
     let started = || std::fs::read_to_string(home.path().join("started")).unwrap().lines().count();
-    let one = RunningCommand::start(&home, &["--thread", "t-1", "one"]);
+    let item = RunningCommand::start(&home, &["--thread", "t-1", "one"]);
     let end = std::time::Instant::now() + crate::support::DEADLINE;
     while started() < 2 {
         assert!(std::time::Instant::now() < end, "nothing took the thread up");
@@ -284,8 +284,8 @@ line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-4","
     // Later requests are usually answered later; nothing here depends on that.
     assert_eq!(threads(&home).len(), 1);
     std::fs::write(&go, "").unwrap();
-    let (one, two) = (one.end(), two.end());
-    assert_eq!((output_lines(&one.0).last(), one.1), (Some(&"one"), Some(0)), "{}", one.0);
+    let (item, two) = (item.end(), two.end());
+    assert_eq!((output_lines(&item.0).last(), item.1), (Some(&"one"), Some(0)), "{}", item.0);
     assert_eq!((output_lines(&two.0).last(), two.1), (Some(&"two"), Some(0)), "{}", two.0);
     assert_eq!(started(), 2);
 }

@@ -20,7 +20,7 @@ pub(super) struct Answer {
     pub(super) text: String,
 }
 
-pub(super) fn ask(hub: &Serving, method: &str, path: &str, form: &str) -> Answer {
+pub(super) fn send_request(hub: &Serving, method: &str, path: &str, form: &str) -> Answer {
     let address = hub.url("").trim_start_matches("http://").to_owned();
     let mut stream = TcpStream::connect(&address).unwrap();
     write!(
@@ -53,7 +53,7 @@ fn an_approval_is_answered_on_the_threads_page() {
     let (home, hub) = home();
     let mut running = RunningCommand::start(&home, &["please"]);
     running.wait_for_approval("touch made.txt");
-    let page = ask(&hub, "GET", "/codex/t-1", "");
+    let page = send_request(&hub, "GET", "/codex/t-1", "");
     assert_eq!(page.status, 200);
     for shown in ["touch made.txt", ">/work<", "&lt;b&gt;May I?&lt;/b&gt;", ">asking<", "Interrupt"] {
         assert!(page.text.contains(shown), "no `{shown}` in\n{}", page.text);
@@ -61,8 +61,8 @@ fn an_approval_is_answered_on_the_threads_page() {
     let token = between(&page.text, "name=\"csrf\" value=\"", "\"").to_owned();
     let approval = between(&page.text, "name=\"approval\" value=\"", "\"").to_owned();
     let form = format!("csrf={token}&approval={approval}&act=session");
-    assert_eq!(ask(&hub, "POST", "/codex/t-1", &form.replace(&token, "0")).status, 403);
-    assert_eq!(ask(&hub, "POST", "/codex/t-1", &form).status, 303);
+    assert_eq!(send_request(&hub, "POST", "/codex/t-1", &form.replace(&token, "0")).status, 403);
+    assert_eq!(send_request(&hub, "POST", "/codex/t-1", &form).status, 303);
     let (text, code) = running.end();
     assert_eq!(
         output_lines(&text).last(),
@@ -70,20 +70,23 @@ fn an_approval_is_answered_on_the_threads_page() {
         "{text}"
     );
     assert_eq!(code, Some(0));
-    let repeated = ask(&hub, "POST", "/codex/t-1", &form);
+    let repeated = send_request(&hub, "POST", "/codex/t-1", &form);
     assert!(repeated.text.contains("nothing is asked by the name"), "{}", repeated.text);
 
     // A reply from the page, whose turn changes a file.
-    assert_eq!(ask(&hub, "POST", "/codex/t-1", &format!("csrf={token}&act=reply&prompt=go+on")).status, 303);
+    assert_eq!(
+        send_request(&hub, "POST", "/codex/t-1", &format!("csrf={token}&act=reply&prompt=go+on")).status,
+        303
+    );
     let end = std::time::Instant::now() + crate::support::DEADLINE;
-    while !ask(&hub, "GET", "/codex/t-1", "").text.contains("<span class=\"added\">+new</span>") {
-        assert!(std::time::Instant::now() < end, "{}", ask(&hub, "GET", "/codex/t-1", "").text);
+    while !send_request(&hub, "GET", "/codex/t-1", "").text.contains("<span class=\"added\">+new</span>") {
+        assert!(std::time::Instant::now() < end, "{}", send_request(&hub, "GET", "/codex/t-1", "").text);
         std::thread::park_timeout(std::time::Duration::from_millis(10));
     }
-    let list = ask(&hub, "GET", "/codex?q=acceptForSession", "");
+    let list = send_request(&hub, "GET", "/codex?q=acceptForSession", "");
     assert!(list.text.contains("href=\"/codex/t-1\">please</a>"), "{}", list.text);
-    assert!(!ask(&hub, "GET", "/codex?q=neverSaid", "").text.contains("href=\"/codex/t-1\""));
-    assert_eq!(ask(&hub, "GET", "/codex/nope", "").status, 404);
+    assert!(!send_request(&hub, "GET", "/codex?q=neverSaid", "").text.contains("href=\"/codex/t-1\""));
+    assert_eq!(send_request(&hub, "GET", "/codex/nope", "").status, 404);
 }
 
 #[test]
@@ -93,7 +96,7 @@ fn an_approval_is_answered_among_the_questions() {
     running.wait_for_approval("touch made.txt");
     let end = std::time::Instant::now() + crate::support::DEADLINE;
     let list = loop {
-        let list = ask(&hub, "GET", "/questions", "");
+        let list = send_request(&hub, "GET", "/questions", "");
         if list.text.contains("Codex wants to run a command") {
             break list.text;
         }
@@ -101,7 +104,7 @@ fn an_approval_is_answered_among_the_questions() {
         std::thread::park_timeout(std::time::Duration::from_millis(10));
     };
     let path = format!("/questions/q{}", between(&list, "href=\"/questions/q", "\""));
-    let page = ask(&hub, "GET", &path, "").text;
+    let page = send_request(&hub, "GET", &path, "").text;
     assert!(page.contains("touch made.txt") && !page.contains("<b>May I?</b>"), "{page}");
     let token = between(&page, "name=\"csrf\" value=\"", "\"");
     let made = between(&page, "name=\"made\" value=\"", "\"");
@@ -110,7 +113,7 @@ fn an_approval_is_answered_among_the_questions() {
     let form = format!("csrf={token}&made={made}&{field}={value}&note=not+today&act=answer");
     // A decision in the first moment of the page is rejected.
     loop {
-        let answered = ask(&hub, "POST", &path, &form);
+        let answered = send_request(&hub, "POST", &path, &form);
         if answered.status == 303 {
             break;
         }
@@ -129,11 +132,11 @@ fn a_thread_that_fails_to_begin_keeps_the_typed_prompt() {
     let home = Home::new();
     install(&home, "#!/bin/sh\nexit 3\n", "app-server");
     let hub = Serving::open_hub(&home);
-    let page = ask(&hub, "GET", "/codex", "");
+    let page = send_request(&hub, "GET", "/codex", "");
     assert_eq!(page.text.matches(" selected").count(), 0);
     let token = between(&page.text, "name=\"csrf\" value=\"", "\"").to_owned();
     let form = "prompt=Say+%3Cb%3E%0Atwice&cwd=%2Fsrv%2F%22x%22&sandbox=read-only&approval-policy=never";
-    let page = ask(&hub, "POST", "/codex", &format!("csrf={token}&{form}")).text;
+    let page = send_request(&hub, "POST", "/codex", &format!("csrf={token}&{form}")).text;
     assert!(page.contains("role=\"alert\""), "{page}");
     for kept in [
         ">Say &lt;b&gt;\ntwice</textarea>",
@@ -155,14 +158,14 @@ fn a_live_thread_of_a_hundred_thousand_items_is_paged_and_bounded() {
     let home = Home::new();
     install(&home, &faults::app_server(HUNDRED_THOUSAND_ITEMS), "auto");
     let hub = Serving::open_hub(&home);
-    let page = ask(&hub, "GET", "/codex", "");
+    let page = send_request(&hub, "GET", "/codex", "");
     let token = between(&page.text, "name=\"csrf\" value=\"", "\"").to_owned();
-    assert_eq!(ask(&hub, "POST", "/codex", &format!("csrf={token}&prompt=count")).status, 303);
+    assert_eq!(send_request(&hub, "POST", "/codex", &format!("csrf={token}&prompt=count")).status, 303);
     let limit = std::time::Instant::now() + crate::support::real_clients::RUN_DEADLINE;
     let mut slowest = std::time::Duration::ZERO;
     let last = loop {
         let began = std::time::Instant::now();
-        let page = ask(&hub, "GET", "/codex/t-1", "");
+        let page = send_request(&hub, "GET", "/codex/t-1", "");
         slowest = slowest.max(began.elapsed());
         assert_eq!(page.status, 200);
         assert!(page.text.matches("<li data-kind=").count() <= 101, "one page of items");
@@ -173,7 +176,7 @@ fn a_live_thread_of_a_hundred_thousand_items_is_paged_and_bounded() {
     };
     // The newest first, then all the others.
     assert!(between(&last, "<li data-kind=\"agent\">", "</li>").contains("word 100000"), "{last}");
-    let older = ask(&hub, "GET", "/codex/t-1?before=101", "").text;
+    let older = send_request(&hub, "GET", "/codex/t-1?before=101", "").text;
     assert!(between(&older, "<li data-kind=\"agent\">", "</li>").contains("word 100<"), "{older}");
     let status = std::fs::read_to_string(format!("/proc/{}/status", hub.pid())).unwrap();
     let resident = between(&status, "VmRSS:", "kB").trim().parse::<u64>().unwrap() / 1024;

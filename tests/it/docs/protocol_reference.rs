@@ -105,9 +105,9 @@ fn rows(page: &mut String, title: &str, found: &[Value], address: &str) {
         return;
     }
     writeln!(page, "### {title}\n\n| address | what |\n|---|---|").unwrap();
-    for one in found {
-        let what = one["description"].as_str().or(one["title"].as_str()).unwrap_or_default();
-        writeln!(page, "| `{}` | {} |", one[address].as_str().unwrap(), cell(what)).unwrap();
+    for item in found {
+        let what = item["description"].as_str().or(item["title"].as_str()).unwrap_or_default();
+        writeln!(page, "| `{}` | {} |", item[address].as_str().unwrap(), cell(what)).unwrap();
     }
     page.push('\n');
 }

@@ -100,7 +100,7 @@ fn the_server_of_all_toolsets_keeps_their_prompts_and_resources_apart() {
         .as_array()
         .unwrap()
         .iter()
-        .find_map(|one| one["uri"].as_str().filter(|uri| uri.starts_with("skill:")));
+        .find_map(|item| item["uri"].as_str().filter(|uri| uri.starts_with("skill:")));
     let read = ask("resources/read", json!({"uri": skill.expect("a prompt is a skill")}));
     assert!(read["result"]["contents"][0]["text"].is_string(), "{read}");
     let unknown = ask("prompts/get", json!({"name": "nope"}));

@@ -37,7 +37,7 @@ const PATHS: [(&str, &str); 17] = [
 ];
 
 fn post(hub: &Hub, headers: &[(&str, &str)]) -> Answer {
-    hub.ask("POST", "/mcp", &[&[("content-type", "application/json")], headers].concat(), LIST)
+    hub.send_request("POST", "/mcp", &[&[("content-type", "application/json")], headers].concat(), LIST)
 }
 
 /// No answer allows another origin, and every answer has the security headers.
@@ -76,7 +76,7 @@ fn a_request_for_another_host_is_rejected() {
     ];
     for host in refused {
         for (method, path) in PATHS {
-            let answer = hub.ask(method, path, &[("host", &host)], "");
+            let answer = hub.send_request(method, path, &[("host", &host)], "");
             assert_eq!(answer.status, 403, "{host} {path}: {answer:?}");
             is_careful(&answer);
         }
@@ -120,7 +120,7 @@ fn a_request_from_another_origin_is_rejected() {
         assert_eq!(answer.status, 403, "{origin}: {answer:?}");
         is_careful(&answer);
         for (method, path) in PATHS {
-            let answer = hub.ask(method, path, &[("origin", &origin)], "");
+            let answer = hub.send_request(method, path, &[("origin", &origin)], "");
             assert_eq!(answer.status, 403, "{origin} {method} {path}: {answer:?}");
             is_careful(&answer);
         }
@@ -130,9 +130,9 @@ fn a_request_from_another_origin_is_rejected() {
     for site in ["cross-site", "same-site"] {
         assert_eq!(post(&hub, &[("sec-fetch-site", site)]).status, 403, "{site}");
         let image = [("sec-fetch-site", site), ("sec-fetch-mode", "no-cors")];
-        assert_eq!(hub.ask("GET", "/", &image, "").status, 403, "{site}");
+        assert_eq!(hub.send_request("GET", "/", &image, "").status, 403, "{site}");
         let link = [("sec-fetch-site", site), ("sec-fetch-mode", "navigate")];
-        assert_eq!(hub.ask("GET", "/", &link, "").status, 200, "{site}");
+        assert_eq!(hub.send_request("GET", "/", &link, "").status, 200, "{site}");
     }
 }
 
@@ -143,7 +143,8 @@ fn a_preflight_is_never_allowed() {
         [("access-control-request-method", "POST"), ("access-control-request-headers", "content-type")];
     for (_, path) in PATHS {
         for origin in [format!("http://{}", hub.address), "http://evil.example".to_owned()] {
-            let answer = hub.ask("OPTIONS", path, &[&asked[..], &[("origin", &origin)]].concat(), "");
+            let answer =
+                hub.send_request("OPTIONS", path, &[&asked[..], &[("origin", &origin)]].concat(), "");
             assert!(matches!(answer.status, 403..=405), "{path}: {answer:?}");
             is_careful(&answer);
         }
@@ -162,7 +163,7 @@ fn no_path_upgrades_to_a_web_socket() {
         ("accept", "text/html"),
     ];
     for (_, path) in PATHS.into_iter().filter(|(_, path)| *path != "/events") {
-        let answer = hub.ask("GET", path, &upgrade, "");
+        let answer = hub.send_request("GET", path, &upgrade, "");
         assert_ne!(answer.status, 101, "{path}: {answer:?}");
         assert!(answer.header("upgrade").is_empty(), "{path}: {answer:?}");
     }
@@ -174,23 +175,23 @@ fn a_message_without_the_json_content_type_is_rejected() {
     for kind in
         ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonx", ""]
     {
-        let answer = hub.ask("POST", "/mcp", &[("content-type", kind)], LIST);
+        let answer = hub.send_request("POST", "/mcp", &[("content-type", kind)], LIST);
         assert_eq!(answer.status, 415, "{kind}: {answer:?}");
         is_careful(&answer);
     }
-    assert_eq!(hub.ask("POST", "/mcp", &[], LIST).status, 415);
+    assert_eq!(hub.send_request("POST", "/mcp", &[], LIST).status, 415);
     for kind in ["application/json", "Application/JSON; charset=utf-8"] {
-        assert_eq!(hub.ask("POST", "/mcp", &[("content-type", kind)], LIST).status, 200, "{kind}");
+        assert_eq!(hub.send_request("POST", "/mcp", &[("content-type", kind)], LIST).status, 200, "{kind}");
     }
     let packed = [("content-type", "application/json"), ("content-encoding", "gzip")];
-    assert_eq!(hub.ask("POST", "/mcp", &packed, LIST).status, 415);
+    assert_eq!(hub.send_request("POST", "/mcp", &packed, LIST).status, 415);
 }
 
 #[test]
 fn a_body_over_the_limit_is_rejected_with_and_without_its_length() {
     let hub = Hub::open("body_limit_bytes = 1000");
     let fits = format!("{LIST:<1000}");
-    assert_eq!(hub.ask("POST", "/mcp", &[("content-type", "application/json")], &fits).status, 200);
+    assert_eq!(hub.send_request("POST", "/mcp", &[("content-type", "application/json")], &fits).status, 200);
     let head = format!("POST /mcp HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n", hub.address);
     let announced = hub.send_bytes(format!("{head}content-length: 1001\r\n\r\n"));
     assert_eq!(announced.status, 413, "refused before it is sent: {announced:?}");
@@ -201,7 +202,7 @@ fn a_body_over_the_limit_is_rejected_with_and_without_its_length() {
     is_careful(&streamed);
     let lie = hub.send_bytes(format!("{head}transfer-encoding: chunked\r\n\r\nzz\r\n{LIST}\r\n0\r\n\r\n"));
     assert_eq!(lie.status, 400, "{lie:?}");
-    let form = hub.ask("POST", "/prompts/greet", &[], &"x".repeat(1001));
+    let form = hub.send_request("POST", "/prompts/greet", &[], &"x".repeat(1001));
     assert_eq!(form.status, 413, "pages have the same limit: {form:?}");
 }
 
@@ -231,11 +232,11 @@ fn without_the_token_nothing_is_served() {
     );
     assert_eq!(post(&hub, &[("authorization", &right), ("authorization", &wrong)]).status, 401);
     for path in [format!("/mcp?token={token}"), format!("/mcp?access_token={token}")] {
-        let answer = hub.ask("POST", &path, &[("content-type", "application/json")], LIST);
+        let answer = hub.send_request("POST", &path, &[("content-type", "application/json")], LIST);
         assert_eq!(answer.status, 401, "a token is never taken from an address");
     }
     // The token opens /mcp and nothing else.
-    assert_eq!(hub.ask("GET", "/", &[("authorization", &right)], "").status, 401);
+    assert_eq!(hub.send_request("GET", "/", &[("authorization", &right)], "").status, 401);
     assert!(!hub.log().contains(&token));
 }
 
@@ -259,29 +260,29 @@ fn only_its_owner_can_read_the_token_file() {
 #[test]
 fn a_login_link_logs_in_one_browser_once() {
     let hub = Hub::locked();
-    let page = hub.ask("GET", "/", &[], "");
+    let page = hub.send_request("GET", "/", &[], "");
     assert_eq!(page.status, 401, "{page:?}");
     assert!(page.body.contains("adjutant open"), "{page:?}");
     is_careful(&page);
 
     let path = hub.login_link();
     assert!(path.starts_with("/login/"), "{path}");
-    let evil = hub.ask("GET", &path, &[("host", "evil.example")], "");
+    let evil = hub.send_request("GET", &path, &[("host", "evil.example")], "");
     assert_eq!(evil.status, 403, "the host guard comes before the login");
-    let login = hub.ask("GET", &path, &[], "");
+    let login = hub.send_request("GET", &path, &[], "");
     assert_eq!((login.status, login.header("location")), (303, "/"), "{login:?}");
     let cookie = login.header("set-cookie").to_owned();
     for part in ["HttpOnly", "SameSite=Strict", "Path=/"] {
         assert!(cookie.contains(part), "{cookie}");
     }
     let (cookie, _) = cookie.split_once(';').unwrap();
-    assert_eq!(hub.ask("GET", "/", &[("cookie", cookie)], "").status, 200);
-    assert_eq!(hub.ask("GET", "/", &[("cookie", &format!("a=b; {cookie}; c=d"))], "").status, 200);
-    assert_eq!(hub.ask("GET", &path, &[], "").status, 401, "a link works once");
-    assert_eq!(hub.ask("GET", "/login/", &[], "").status, 401);
+    assert_eq!(hub.send_request("GET", "/", &[("cookie", cookie)], "").status, 200);
+    assert_eq!(hub.send_request("GET", "/", &[("cookie", &format!("a=b; {cookie}; c=d"))], "").status, 200);
+    assert_eq!(hub.send_request("GET", &path, &[], "").status, 401, "a link works once");
+    assert_eq!(hub.send_request("GET", "/login/", &[], "").status, 401);
     assert_eq!(post(&hub, &[("cookie", cookie)]).status, 401, "a login is not a token");
     let broken = cookie.replace('.', "0");
-    assert_eq!(hub.ask("GET", "/", &[("cookie", &broken)], "").status, 401);
+    assert_eq!(hub.send_request("GET", "/", &[("cookie", &broken)], "").status, 401);
 }
 
 #[test]
@@ -342,10 +343,13 @@ fn a_login_cookie_cannot_be_forged_from_the_token() {
     let (until, number) = ("99999999999", "0".repeat(64));
     for key in [&key, &token] {
         let forged = format!("adjutant_login={until}.{number}.{}", hmac(key, &["login", until, &number]));
-        assert_eq!(hub.ask("GET", "/", &[("cookie", &forged)], "").status, 401);
-        assert_eq!(hub.ask("POST", "/questions/availability", &[("cookie", &forged)], "").status, 401);
+        assert_eq!(hub.send_request("GET", "/", &[("cookie", &forged)], "").status, 401);
+        assert_eq!(
+            hub.send_request("POST", "/questions/availability", &[("cookie", &forged)], "").status,
+            401
+        );
     }
-    assert_eq!(hub.ask("GET", "/", &[("cookie", &cookie)], "").status, 200);
+    assert_eq!(hub.send_request("GET", "/", &[("cookie", &cookie)], "").status, 200);
     let key = hub.home.path().join(".adjutant/login-key");
     assert_eq!(std::fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600);
 }
@@ -368,12 +372,12 @@ fn logout_and_a_new_token_end_every_login_at_once() {
             let right = format!("Bearer {}", hub.token());
             assert_eq!(post(&hub, &[("authorization", &right)]).status, 200, "the new token");
         }
-        assert_eq!(hub.ask("GET", "/", &headers[..1], "").status, 401, "{end}");
-        assert_eq!(hub.ask("GET", &link, &[], "").status, 401, "{end}: a link of before");
+        assert_eq!(hub.send_request("GET", "/", &headers[..1], "").status, 401, "{end}");
+        assert_eq!(hub.send_request("GET", &link, &[], "").status, 401, "{end}: a link of before");
         // A change, so that the stream has an event to send.
         hub.home.write(".adjutant/prompts/new.md", "Be new.\n");
         stream.assert_ended();
-        assert_eq!(hub.ask("GET", "/", &[("cookie", &hub.log_in())], "").status, 200, "{end}");
+        assert_eq!(hub.send_request("GET", "/", &[("cookie", &hub.log_in())], "").status, 200, "{end}");
     }
 }
 
@@ -383,7 +387,7 @@ fn an_agents_token_works_until_it_is_revoked() {
     let tokens = |arguments: &[&str]| hub.home.run(["tokens"].iter().chain(arguments), "");
     let added = tokens(&["add", "one"]).stdout.trim().to_owned();
     assert_eq!(added.len(), 64, "{added}");
-    let one = format!("Bearer {added}");
+    let item = format!("Bearer {added}");
     let two = format!("Bearer {}", tokens(&["add", "two"]).stdout.trim());
     assert_eq!(tokens(&["add", "one"]).status.code(), Some(1), "a name is taken once");
     assert_eq!(tokens(&["add", "no good"]).status.code(), Some(2));
@@ -394,37 +398,42 @@ fn an_agents_token_works_until_it_is_revoked() {
     // It opens /mcp and nothing of the console; the hub's token stays valid.
     let cookie = hub.log_in();
     let own = format!("Bearer {}", hub.token());
-    for token in [&own, &one, &two] {
+    for token in [&own, &item, &two] {
         assert_eq!(post(&hub, &[("authorization", token)]).status, 200);
         for path in ["/", "/questions", "/events"] {
-            assert_eq!(hub.ask("GET", path, &[("authorization", token)], "").status, 401, "{path}");
+            assert_eq!(hub.send_request("GET", path, &[("authorization", token)], "").status, 401, "{path}");
         }
     }
     // A session belongs to its token.
     let accept = ("accept", "application/json, text/event-stream");
     let json = ("content-type", "application/json");
-    let opened = hub.ask(
+    let opened = hub.send_request(
         "POST",
         "/mcp",
-        &[accept, json, ("authorization", &one)],
+        &[accept, json, ("authorization", &item)],
         &initialize("2025-06-18").to_string(),
     );
     let session = ("mcp-session-id", opened.header("mcp-session-id"));
-    for (token, status) in [(&one, 200), (&two, 404), (&own, 404)] {
-        let answer = hub.ask("POST", "/mcp", &[accept, json, session, ("authorization", token)], LIST);
+    for (token, status) in [(&item, 200), (&two, 404), (&own, 404)] {
+        let answer =
+            hub.send_request("POST", "/mcp", &[accept, json, session, ("authorization", token)], LIST);
         assert_eq!(answer.status, status, "{answer:?}");
     }
     // So is a stream of the contract, also under the same `?client=`.
     let ask = |token: &str| {
         let question =
             json!({"jsonrpc": "2.0", "id": "q", "method": "triggerPopup", "params": {"title": "T"}});
-        let answer =
-            hub.ask("POST", "/mcp?client=c", &[json, ("authorization", token)], &question.to_string());
+        let answer = hub.send_request(
+            "POST",
+            "/mcp?client=c",
+            &[json, ("authorization", token)],
+            &question.to_string(),
+        );
         assert_eq!(answer.status, 202, "{answer:?}");
     };
-    ask(&one);
+    ask(&item);
     ask(&two);
-    let events = [("accept", "text/event-stream"), ("authorization", one.as_str())];
+    let events = [("accept", "text/event-stream"), ("authorization", item.as_str())];
     let mut first = hub.stream("GET", "/mcp?client=c", &events, "");
     let second = hub.stream("GET", "/mcp?client=c", &[events[0], ("authorization", &two)], "");
     assert_eq!((first.status, second.status), (200, 200));
@@ -432,10 +441,10 @@ fn an_agents_token_works_until_it_is_revoked() {
     assert!(tokens(&["list"]).stdout.lines().count() == 2);
     assert_eq!(tokens(&["revoke", "one"]).status.code(), Some(0));
     assert_eq!(tokens(&["revoke", "one"]).status.code(), Some(1));
-    assert_eq!(post(&hub, &[("authorization", &one)]).status, 401);
+    assert_eq!(post(&hub, &[("authorization", &item)]).status, 401);
     assert_eq!(post(&hub, &[("authorization", &two)]).status, 200);
     // This process acts through the console, because it counts as an agent.
-    let page = |path: &str| hub.ask("GET", path, &[("cookie", &cookie)], "").body;
+    let page = |path: &str| hub.send_request("GET", path, &[("cookie", &cookie)], "").body;
     let list = page("/questions");
     let paths: BTreeSet<&str> = list
         .split("href=\"")
@@ -446,7 +455,7 @@ fn an_agents_token_works_until_it_is_revoked() {
         let page = page(path);
         let csrf = page.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
         let fields = [("cookie", cookie.as_str()), ("content-type", "application/x-www-form-urlencoded")];
-        let dismissed = hub.ask("POST", path, &fields, &format!("csrf={csrf}&made=0&act=dismiss"));
+        let dismissed = hub.send_request("POST", path, &fields, &format!("csrf={csrf}&made=0&act=dismiss"));
         assert_eq!(dismissed.status, 303, "{dismissed:?}");
     }
     first.assert_ended();

@@ -37,7 +37,7 @@ impl Hub {
 
     /// Logs a browser in and returns its cookie.
     pub(super) fn log_in(&self) -> String {
-        let answer = self.ask("GET", &self.login_link(), &[], "");
+        let answer = self.send_request("GET", &self.login_link(), &[], "");
         let cookie = answer.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
         assert!(cookie.contains('='), "{answer:?}");
         cookie
@@ -99,8 +99,14 @@ impl Hub {
     }
 
     /// Sends a request; Host is the hub's unless `headers` names one.
-    pub(super) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        self.send_bytes(self.request(method, path, headers, body))
+    pub(super) fn send_request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        self.send_bytes(self.encode_request(method, path, headers, body))
     }
 
     /// Posts a stateless request of the newest revision, with the headers that mirror it, and returns its answer when
@@ -120,10 +126,10 @@ impl Hub {
 
     /// Opens an event stream and returns it when its head has arrived.
     pub(super) fn stream(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Stream {
-        Stream::open(self.address, self.request(method, path, headers, body).as_bytes())
+        Stream::open(self.address, self.encode_request(method, path, headers, body).as_bytes())
     }
 
-    fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
+    fn encode_request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
         let mut text = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
             text += &format!("host: {}\r\n", self.address);
@@ -143,7 +149,7 @@ impl Hub {
     }
 
     pub(crate) fn post_to(&self, path: &str, headers: &[(&str, &str)], message: &Value) -> Answer {
-        self.ask("POST", path, &[&MCP[..], headers].concat(), &message.to_string())
+        self.send_request("POST", path, &[&MCP[..], headers].concat(), &message.to_string())
     }
 
     /// Does the handshake of a revision; returns the session's id and the answer.

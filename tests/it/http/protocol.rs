@@ -67,7 +67,7 @@ fn each_handshake_protocol_version_is_negotiated() {
 fn the_contract_holds_byte_for_byte_over_http() {
     let hub = Hub::open("");
     let sent = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","clientInfo":{"name":"example","version":"dev"}}}"#;
-    let answer = hub.ask("POST", "/mcp/prompts", &[("content-type", "application/json")], sent);
+    let answer = hub.send_request("POST", "/mcp/prompts", &[("content-type", "application/json")], sent);
     assert_eq!(
         answer.body.lines().rfind(|line| line.starts_with("data: {")).unwrap(),
         r#"data: {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"codex-subagents","version":"0.1.0"},"clientInfo":{"name":"example","version":"dev"}}}"#
@@ -85,7 +85,7 @@ fn a_client_without_a_handshake_is_served_by_the_contract() {
     // As `curl --json` sends it, and as a client that accepts JSON only.
     for accept in ["*/*", "application/json"] {
         let headers = [("content-type", "application/json"), ("accept", accept)];
-        let answer = hub.ask("POST", "/mcp/prompts", &headers, &list.to_string());
+        let answer = hub.send_request("POST", "/mcp/prompts", &headers, &list.to_string());
         assert_eq!(answer.header("content-type"), "application/json", "{answer:?}");
         assert_eq!(answer.message(), agreed, "{accept}");
     }
@@ -118,7 +118,7 @@ fn requests_of_2026_07_28_need_no_session() {
         assert_eq!((unknown.status, &error["code"]), (404, &json!(-32601)), "{method}: {error}");
         assert_eq!(error["message"], format!("unknown method `{method}`"));
     }
-    let get = hub.ask(
+    let get = hub.send_request(
         "GET",
         "/mcp",
         &[("mcp-protocol-version", "2026-07-28"), ("accept", "text/event-stream")],
@@ -175,7 +175,7 @@ fn a_session_belongs_to_one_server_until_it_ends() {
     let named = [("mcp-session-id", session.as_str())];
     assert_eq!(within(&hub, &session, &list).status, 200);
     assert_eq!(hub.post_to("/mcp", &named, &list).status, 404, "another server does not know it");
-    assert_eq!(hub.ask("DELETE", "/mcp", &named, "").status, 404);
+    assert_eq!(hub.send_request("DELETE", "/mcp", &named, "").status, 404);
     let guessed = within(&hub, "00000000-0000-4000-8000-000000000000", &list);
     assert_eq!(guessed.status, 404, "{guessed:?}");
     assert_eq!(guessed.message()["id"], "l");
@@ -183,10 +183,10 @@ fn a_session_belongs_to_one_server_until_it_ends() {
     assert_eq!(twice.status, 404, "{twice:?}");
     let events = [named[0], ("accept", "text/event-stream")];
     assert_eq!(hub.stream("GET", "/mcp/prompts", &events, "").status, 200, "its event stream opens");
-    assert_eq!(hub.ask("DELETE", "/mcp/prompts", &named, "").status, 202);
+    assert_eq!(hub.send_request("DELETE", "/mcp/prompts", &named, "").status, 202);
     for (method, body) in [("POST", list.to_string()), ("GET", String::new()), ("DELETE", String::new())] {
         let headers = [named[0], ("content-type", "application/json")];
-        let answer = hub.ask(method, "/mcp/prompts", &headers, &body);
+        let answer = hub.send_request(method, "/mcp/prompts", &headers, &body);
         assert_eq!(answer.status, 404, "{method}: {answer:?}");
         assert!(answer.body.contains("initialize"), "the error has a hint: {answer:?}");
     }
@@ -200,7 +200,7 @@ fn a_client_that_lists_event_streams_first_gets_one() {
     let ask = |accept: &str| {
         let headers =
             [("content-type", "application/json"), ("mcp-session-id", session.as_str()), ("accept", accept)];
-        hub.ask("POST", "/mcp/prompts", &headers, &ping)
+        hub.send_request("POST", "/mcp/prompts", &headers, &ping)
     };
     let events = ask("text/event-stream, application/json");
     assert_eq!(events.header("content-type"), "text/event-stream", "{events:?}");
@@ -213,14 +213,20 @@ fn a_client_that_lists_event_streams_first_gets_one() {
 fn the_console_shows_the_connected_clients() {
     let hub = Hub::open("");
     // Recent activity is further down and keeps the names of disconnected clients.
-    let connected = || hub.ask("GET", "/", &[], "").body.split_once("id=\"activity\"").unwrap().0.to_owned();
+    let connected =
+        || hub.send_request("GET", "/", &[], "").body.split_once("id=\"activity\"").unwrap().0.to_owned();
     let shown = |name: &str| connected().contains(name);
     let mut hello = initialize("2025-11-25");
     hello["params"]["clientInfo"]["name"] = json!("with-a-session");
     assert!(!shown("with-a-session"));
     let answer = hub.post(&[], &hello);
     assert!(shown("with-a-session"));
-    let ended = hub.ask("DELETE", "/mcp/prompts", &[("mcp-session-id", answer.header("mcp-session-id"))], "");
+    let ended = hub.send_request(
+        "DELETE",
+        "/mcp/prompts",
+        &[("mcp-session-id", answer.header("mcp-session-id"))],
+        "",
+    );
     assert_eq!(ended.status, 202);
     let start = Instant::now();
     while shown("with-a-session") {
@@ -256,7 +262,7 @@ fn sessions_are_limited_and_idle_ones_are_evicted_first() {
     assert_eq!(full.message()["id"], 1);
     assert!(full.body.contains("sessions"), "{full:?}");
     assert!(alive(&first) && alive(&third), "those at work are left alone");
-    assert_eq!(hub.ask("DELETE", "/mcp/prompts", &[("mcp-session-id", &first)], "").status, 202);
+    assert_eq!(hub.send_request("DELETE", "/mcp/prompts", &[("mcp-session-id", &first)], "").status, 202);
     assert_eq!(hub.post(&[], &initialize("2025-11-25")).status, 200, "an ended session frees its place");
 }
 
@@ -271,7 +277,7 @@ fn an_idle_session_expires_and_a_busy_one_does_not() {
     // A request for an unsupported type shows that the session exists, without using it.
     let exists = |session: &str| {
         let headers = [("mcp-session-id", session), ("accept", "text/plain")];
-        match hub.ask("GET", "/mcp/prompts", &headers, "").status {
+        match hub.send_request("GET", "/mcp/prompts", &headers, "").status {
             406 => true,
             404 => false,
             other => panic!("{other}"),
@@ -323,10 +329,10 @@ fn batches_are_served_at_2025_03_26_only() {
         request("two", "tools/list", &json!({})),
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}},
         {"jsonrpc": "1.0", "id": 3, "method": "ping"},
-        initialize("2025-03-26").as_object().map(|one| {
-            let mut one = one.clone();
-            one.insert("id".to_owned(), json!(4));
-            Value::Object(one)
+        initialize("2025-03-26").as_object().map(|item| {
+            let mut item = item.clone();
+            item.insert("id".to_owned(), json!(4));
+            Value::Object(item)
         }),
         request(5, "tools/call", &json!({})),
     ]);

@@ -36,9 +36,9 @@ fn sampling_result(text: &str) -> Value {
 /// Minutes before the start of each planned notification, and its planner.
 fn planned(answer: &Value) -> Vec<(i64, String)> {
     let all = answer["notifications"].as_array().unwrap().iter();
-    all.map(|one| {
-        let by = one["reasons"][0]["by"].as_str().unwrap().to_owned();
-        (one["offset_minutes"].as_i64().unwrap(), by)
+    all.map(|item| {
+        let by = item["reasons"][0]["by"].as_str().unwrap().to_owned();
+        (item["offset_minutes"].as_i64().unwrap(), by)
     })
     .collect()
 }
@@ -95,9 +95,9 @@ fn a_client_without_a_session_is_sampled_in_rounds() {
         assert_eq!(request["method"], "sampling/createMessage", "{path}: {asked}");
         message["params"]["requestState"] = needs["requestState"].clone();
         message["params"]["inputResponses"] = json!({key: sampling_result(PROPOSAL)});
-        let mut stranger = message.clone();
-        stranger["params"]["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] = json!("another");
-        let refused = hub.post_to(path, &headers, &stranger).message();
+        let mut other_client = message.clone();
+        other_client["params"]["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] = json!("another");
+        let refused = hub.post_to(path, &headers, &other_client).message();
         assert_eq!(refused["error"]["data"]["path"], json!(["requestState"]), "{path}: {refused}");
         let answer = hub.post_to(path, &headers, &message).message();
         assert_eq!(planned(&result_json(&answer)), [(-75, "client".to_owned())], "{path}: {answer}");

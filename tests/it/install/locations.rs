@@ -54,9 +54,9 @@ fn the_variables_of_a_client_decide_where_its_files_are() {
     // The home itself got nothing but adjutant's own folder.
     let names: Vec<_> = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| name == ".adjutant" || name == "elsewhere"), "{names:?}");
-    let one = home.path().join("mine.jsonc");
-    output(home.adjutant(["install", "opencode"]).env("OPENCODE_CONFIG", &one));
-    assert!(read(&one).contains("connect"));
+    let item = home.path().join("mine.jsonc");
+    output(home.adjutant(["install", "opencode"]).env("OPENCODE_CONFIG", &item));
+    assert!(read(&item).contains("connect"));
 }
 
 #[test]

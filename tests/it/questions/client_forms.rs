@@ -369,10 +369,10 @@ fn a_stateless_client_gets_the_form_in_its_answer() {
         json!({"type": "object", "properties": {"answer": {"type": "string"}}});
     let other = peer.call(3, "tools/call", other);
     assert_eq!(other["error"]["code"], json!(-32602), "{other}");
-    let mut stranger = call("Rounds", state, yes.clone());
-    stranger["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] = json!("testament");
-    let stranger = hub.client("popup").call(1, "tools/call", stranger);
-    assert_eq!(stranger["error"]["code"], json!(-32602), "{stranger}");
+    let mut other_client = call("Rounds", state, yes.clone());
+    other_client["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] = json!("testament");
+    let other_client = hub.client("popup").call(1, "tools/call", other_client);
+    assert_eq!(other_client["error"]["code"], json!(-32602), "{other_client}");
 
     let empty = json!({"answer-1": {"action": "accept", "content": {}}});
     let mut turned = call("Rounds", state, empty.clone());

@@ -44,7 +44,8 @@ fn a_clock_set_back_keeps_the_deadlines_of_questions() {
     // Unseen time does not count as seen, at any clock.
     hub.user().act(json!({"seen": {"ticket": waits["ticket"]}}));
     assert_eq!(User::pending(&hub.home).len(), 1);
-    let page = hub.ask("GET", &format!("/questions/{}", waits["ticket"].as_str().unwrap()), &[], "").1;
+    let page =
+        hub.send_request("GET", &format!("/questions/{}", waits["ticket"].as_str().unwrap()), &[], "").1;
     assert!(page.contains("1 of 1"), "its page is there: {page}");
     // The answer in its undo window can still be undone, and does not stay a day in another window.
     hub.user().act(json!({"undo": {"ticket": held["ticket"]}}));

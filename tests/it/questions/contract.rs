@@ -123,8 +123,8 @@ fn a_post_is_acknowledged_and_its_response_comes_on_the_clients_stream() {
     let question = User::wait_for_question(&hub.home, "Other");
     hub.user().choose(&question, "no");
     assert_eq!(two.next().1, json!({"jsonrpc": "2.0", "result": {"selectedValue": "no"}, "id": "req1"}));
-    let mut one = hub.events("/mcp?client=one", &[]);
-    let (first, response) = one.next();
+    let mut item = hub.events("/mcp?client=one", &[]);
+    let (first, response) = item.next();
     assert_eq!(response, json!({"jsonrpc": "2.0", "result": {"selectedValue": "yes"}, "id": "req1"}));
     // The same id may be used again once it is answered, and not before.
     let (status, _) = hub.post("/mcp?client=one", &[], &request("req2", "Second").to_string());
@@ -135,9 +135,9 @@ fn a_post_is_acknowledged_and_its_response_comes_on_the_clients_stream() {
     assert_eq!(status, 202, "the same once more is the same question");
     let question = User::wait_for_question(&hub.home, "Second");
     hub.user().choose(&question, "no");
-    let (second, response) = one.next();
+    let (second, response) = item.next();
     assert_eq!(response["id"], json!("req2"));
-    drop(one);
+    drop(item);
     // A client that lost the stream resumes after its last event, and no other client can.
     let mut resumed = hub.events("/mcp?client=one", &[("last-event-id", &first)]);
     assert_eq!(resumed.next(), (second, response));
@@ -155,7 +155,7 @@ fn any_client_that_accepts_events_gets_the_stream() {
         let response = hub.events(&path, &[("accept", accept)]).next().1;
         assert_eq!(response, json!({"jsonrpc": "2.0", "result": {"selectedValue": "yes"}, "id": "req1"}));
     }
-    let (status, body) = hub.ask("GET", "/mcp", &[("accept", "application/json")], "");
+    let (status, body) = hub.send_request("GET", "/mcp", &[("accept", "application/json")], "");
     assert_eq!(status, 406, "{body}");
 }
 

@@ -62,7 +62,7 @@ fn an_http_session_that_ends_counts_as_a_disconnected_client() {
         let question = User::wait_for_question(&hub.home, title);
         let mut watch = User::follow(&hub.home);
         if deletes {
-            assert!(hub.ask("DELETE", "/mcp", &headers, "").0 < 300);
+            assert!(hub.send_request("DELETE", "/mcp", &headers, "").0 < 300);
         }
         assert_eq!(watch.wait_for_outcome(&question), json!("client_gone"));
     }
@@ -113,7 +113,7 @@ fn stateless(hub: &Hub, id: i64, params: &Value, task: bool) -> Value {
         ("mcp-method", method),
         ("mcp-name", name.as_str()),
     ];
-    let (status, text) = hub.ask("POST", "/mcp", &headers, &body);
+    let (status, text) = hub.send_request("POST", "/mcp", &headers, &body);
     assert_eq!(status, 200, "{text}");
     let json = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap_or(&text);
     serde_json::from_str::<Value>(json).unwrap_or_else(|_| panic!("{text}"))["result"].clone()

@@ -115,7 +115,7 @@ fn an_invalid_workspace_is_marked_and_the_question_is_still_asked() {
         let question = User::wait_for_question(&hub.home, workspace);
         let path = format!("/questions/{}", question["ticket"].as_str().unwrap());
         let end = Instant::now() + DEADLINE;
-        while !hub.ask("GET", &path, &[], "").1.contains(text) {
+        while !hub.send_request("GET", &path, &[], "").1.contains(text) {
             assert!(Instant::now() < end, "{workspace}: the page never shows {text}");
         }
         assert_eq!(hub.user().choose(&question, "yes")["decided"]["kind"], json!("answered"));

@@ -41,7 +41,7 @@ fn two_sessions_of_one_client_share_no_question_and_no_answer() {
     assert_eq!(pending.len(), 3, "each session has its own question: {pending:?}");
     let first = pending.iter().find(|question| question["ticket"] == json!(tickets[0])).unwrap();
     hub.user().choose(first, "yes");
-    let [one, two, three] = &mut peers;
+    let [item, two, three] = &mut peers;
     for other in [two, three] {
         let listed = call(other, 2, "list_prompts", json!({}));
         assert!(listed["structuredContent"].get("earlier_answers").is_none(), "{listed}");
@@ -50,7 +50,7 @@ fn two_sessions_of_one_client_share_no_question_and_no_answer() {
         let repeated = call(other, 4, "triggerPopup", question_without_workspace());
         assert_eq!(repeated["structuredContent"]["status"], json!("pending"), "{repeated}");
     }
-    let listed = call(one, 2, "list_prompts", json!({}));
+    let listed = call(item, 2, "list_prompts", json!({}));
     let earlier = &listed["structuredContent"]["earlier_answers"];
     assert_eq!(earlier[0]["selectedValue"], json!("yes"), "{listed}");
     assert_eq!(User::pending(&hub.home).len(), 2);

@@ -47,8 +47,8 @@ fn answer_with_passphrase(hub: &Hub, question: &Value) {
 
 /// Reads an answer and the completion of its link, in either order.
 fn answer_and_end(peer: &Peer) -> (Value, Value) {
-    let (one, other) = (next_message(peer), next_message(peer));
-    let (answer, end) = if one.get("id").is_some() { (one, other) } else { (other, one) };
+    let (item, other) = (next_message(peer), next_message(peer));
+    let (answer, end) = if item.get("id").is_some() { (item, other) } else { (other, item) };
     assert_eq!(end["method"], json!("notifications/elicitation/complete"), "{end}");
     (answer, end["params"]["elicitationId"].clone())
 }

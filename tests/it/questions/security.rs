@@ -116,12 +116,12 @@ fn an_agent_cannot_answer_a_high_risk_question() {
         hub.user().act_on_inbox(json!({"set_passphrase": {"current": null, "new": "an agent's own"}}));
     assert!(stolen["rejected"].is_object(), "{stolen}");
     // A restarted hub rejects the forms of the old one.
-    let form = hub.ask("GET", &format!("/questions/{ticket}"), &[], "").1;
+    let form = hub.send_request("GET", &format!("/questions/{ticket}"), &[], "").1;
     let csrf = form.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     hub.kill_and_restart();
     let repeated = format!("csrf={csrf}&made=0&act=answer&f0=0&passphrase=correct+horse");
     let form = [("content-type", "application/x-www-form-urlencoded")];
-    assert_eq!(hub.ask("POST", &format!("/questions/{ticket}"), &form, &repeated).0, 403);
+    assert_eq!(hub.send_request("POST", &format!("/questions/{ticket}"), &form, &repeated).0, 403);
 
     let pending = User::pending(&hub.home);
     assert_eq!(pending.iter().map(|question| &question["ticket"]).collect::<Vec<_>>(), [&json!(ticket)]);

@@ -211,10 +211,10 @@ fn a_client_that_cannot_wait_gets_a_ticket_and_later_the_answer() {
 
     let strange = tool(&mut peer, 8, "await_answer", json!({"ticket": "q00000000000000000000"}));
     assert_eq!(strange["isError"], json!(true));
-    let mut stranger = hub.client("all");
+    let mut other_client = hub.client("all");
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "other", "version": "1"}});
-    stranger.call(0, "initialize", params);
-    let not_yours = tool(&mut stranger, 1, "await_answer", json!({"ticket": second["ticket"]}));
+    other_client.call(0, "initialize", params);
+    let not_yours = tool(&mut other_client, 1, "await_answer", json!({"ticket": second["ticket"]}));
     assert_eq!(not_yours["isError"], json!(true), "another client's answer is not there for it");
 }
 

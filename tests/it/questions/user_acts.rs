@@ -56,11 +56,11 @@ impl Hub {
 
     /// Sends a request to a path below `/mcp`; returns the status and the body.
     pub(super) fn post(&self, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, Value) {
-        let (status, text) = self.ask("POST", path, headers, body);
+        let (status, text) = self.send_request("POST", path, headers, body);
         (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
     }
 
-    pub(super) fn ask(
+    pub(super) fn send_request(
         &self,
         method: &str,
         path: &str,

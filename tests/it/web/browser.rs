@@ -335,8 +335,8 @@ fn questions(console: &Console) {
                    --- a/tide.rs\n+++ b/tide.rs\n@@ -1,3 +1,3 @@\n fn tide() -> Table {\n-    Table::by_height()\n\
                    +    Table::by_time()\n }\n\nSee [the build](https://ci.example.org/build/4711).";
     console.home.write("work/tides.txt", "high water, then low water\n");
-    let one = [field("answer", "", choice(&["Deploy now", "Deploy tonight", "No"], 1))];
-    ask(console, 1, "Deploy the tide table to production?", message, &one, "normal");
+    let item = [field("answer", "", choice(&["Deploy now", "Deploy tonight", "No"], 1))];
+    ask(console, 1, "Deploy the tide table to production?", message, &item, "normal");
     let all = [
         field("a", "Which platforms?", choice(&["Linux", "macOS", "Windows"], 3)),
         field("b", "Version", json!({"kind": "text", "multiline": false, "min": 0, "max": 40})),

@@ -120,15 +120,21 @@ impl Console {
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {
-        self.ask("GET", path, &[], "")
+        self.send_request("GET", path, &[], "")
     }
 
     /// Sends a form, as a browser does.
     pub(crate) fn post(&self, path: &str, form: &str) -> Answer {
-        self.ask("POST", path, &[("content-type", "application/x-www-form-urlencoded")], form)
+        self.send_request("POST", path, &[("content-type", "application/x-www-form-urlencoded")], form)
     }
 
-    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) fn send_request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
         let mut bytes = Vec::new();
         self.send(method, path, headers, body).read_to_end(&mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();

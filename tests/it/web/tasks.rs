@@ -142,7 +142,7 @@ fn a_cancel_needs_the_form_token() {
     assert!(shown.contains("Cancel task"), "{shown}");
     let elsewhere = [("content-type", "application/x-www-form-urlencoded"), ("origin", "http://evil.test")];
     let form = format!("csrf={}", token(&shown));
-    assert_eq!(console.ask("POST", &act, &elsewhere, &form).status, 403);
+    assert_eq!(console.send_request("POST", &act, &elsewhere, &form).status, 403);
     assert_eq!(console.post("/tasks/00000000000000000000/cancel", &form).status, 404);
     let done = console.post(&act, &form);
     assert_eq!((done.status, done.header("location")), (303, page.as_str()));

@@ -113,7 +113,7 @@ fn planned_notification(
     let moved = due(start, offset, zone) != Some(at);
     let (wording, unfit) = wording(situation, step, if moved { real } else { offset });
     if let Some(unfit) = unfit {
-        reasons.push(reason("wording", format!("our own words are said, because {}", unfit.why())));
+        reasons.push(reason("wording", format!("the standard text is used, because {}", unfit.why())));
     }
     Ok(Planned { channel, offset, due_at: at, urgency, wording, reasons })
 }

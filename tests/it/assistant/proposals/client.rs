@@ -54,7 +54,7 @@ fn a_planning_call_returns_prompt_and_schema_and_a_second_call_the_plan() {
 
     let mut broken = proposal(&[(90, "email", "")]);
     broken["plan"][0]["send_at"] = json!("2026-11-25T03:00:00Z");
-    let told_back = answer(
+    let answered = answer(
         &mut peer,
         json!([
             {"question": review, "proposal": proposal(&[(90, "email", "Bring the numbers.")])},
@@ -62,15 +62,15 @@ fn a_planning_call_returns_prompt_and_schema_and_a_second_call_the_plan() {
             {"question": "0123456789abcdef", "proposal": proposal(&[])},
         ]),
     );
-    assert_eq!(planned(&told_back, "review"), [(-90, "email".to_owned())]);
-    assert_eq!(planned(&told_back, "lunch"), policy_plan());
-    assert_eq!((&told_back["events_processed"], &told_back["superseded"]), (&json!(1), &json!(2)));
-    let refused = told_back["refused"].as_array().unwrap();
+    assert_eq!(planned(&answered, "review"), [(-90, "email".to_owned())]);
+    assert_eq!(planned(&answered, "lunch"), policy_plan());
+    assert_eq!((&answered["events_processed"], &answered["superseded"]), (&json!(1), &json!(2)));
+    let refused = answered["refused"].as_array().unwrap();
     assert_eq!(refused[0]["faults"][0]["validator"], "additionalProperties", "{refused:?}");
     assert_eq!(refused[0]["faults"][0]["path"], "/plan/0");
     assert!(refused[1]["why"].as_str().unwrap().starts_with("this is not asked"), "{refused:?}");
-    let one = &told_back["notifications"].as_array().unwrap()[0];
-    assert_eq!(one["reasons"][0]["by"], "client");
+    let notification = &answered["notifications"].as_array().unwrap()[0];
+    assert_eq!(notification["reasons"][0]["by"], "client");
 
     // Answered events are not asked again; the others are, and may be answered as text.
     let repeated = result_json(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
@@ -78,9 +78,9 @@ fn a_planning_call_returns_prompt_and_schema_and_a_second_call_the_plan() {
     assert_eq!((left.len(), &left[0]["question"]), (1, &lunch));
     assert_eq!(planned(&repeated, "review"), [(-90, "email".to_owned())]);
     let text = format!("Here:\n```json\n{}\n```", proposal(&[(10_000, "email", ""), (30, "call", "")]));
-    let told_back = answer(&mut peer, json!([{"question": lunch, "proposal": text}]));
+    let answered = answer(&mut peer, json!([{"question": lunch, "proposal": text}]));
     // The first step lies in the past.
-    assert_eq!(planned(&told_back, "lunch"), [(-30, "call".to_owned())], "{told_back}");
+    assert_eq!(planned(&answered, "lunch"), [(-30, "call".to_owned())], "{answered}");
     let repeated = result_json(&tool(&mut peer, "planNotifications", json!({"user_id": "ann"})));
     assert_eq!(repeated.get("ask"), None, "{repeated}");
 

@@ -20,7 +20,7 @@ fn endpoint_config(base_url: &str, more: &str) -> String {
 
 fn proposed_by(answer: &serde_json::Value) -> Vec<&str> {
     let all = answer["notifications"].as_array().unwrap();
-    all.iter().map(|one| one["reasons"][0]["by"].as_str().unwrap()).collect()
+    all.iter().map(|notification| notification["reasons"][0]["by"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -37,34 +37,34 @@ fn a_model_is_asked_once_for_an_event_and_only_its_server_gets_the_key() {
 
     let asked = endpoint.requests();
     assert_eq!(asked.len(), 2, "one question for each event");
-    let one = &asked[0];
-    assert!(one.head.starts_with("post /v1/chat/completions "), "{}", one.head);
-    assert!(one.head.contains(&format!("authorization: bearer {KEY}\r\n")), "{}", one.head);
-    assert_eq!((&one.body["model"], &one.body["stream"]), (&json!("some-model"), &json!(false)));
-    let format = &one.body["response_format"];
+    let request = &asked[0];
+    assert!(request.head.starts_with("post /v1/chat/completions "), "{}", request.head);
+    assert!(request.head.contains(&format!("authorization: bearer {KEY}\r\n")), "{}", request.head);
+    assert_eq!((&request.body["model"], &request.body["stream"]), (&json!("some-model"), &json!(false)));
+    let format = &request.body["response_format"];
     assert_eq!((&format["type"], &format["json_schema"]["strict"]), (&json!("json_schema"), &json!(true)));
     let schema = &format["json_schema"]["schema"];
     assert_eq!(schema["properties"]["plan"]["maxItems"], 3);
     assert_eq!(schema["required"], json!(["notify", "reasoning", "plan"]));
-    let texts = one.texts();
+    let texts = request.texts();
     assert!(texts[0].starts_with("You are a scheduling policy agent") && texts[0].contains("\"maxItems\":3"));
     assert!(texts[1].contains("\"title\": \"review\"") || texts[1].contains("\"title\": \"lunch\""));
     assert!(!texts.concat().contains("ann@example.org") && !texts.concat().contains("15550100200"));
 
     // The same event, preferences, rules and policy give one plan and one request.
     let repeated = plan(&mut peer);
-    assert_eq!((&repeated["notifications_planned"], &repeated["superseded"]), (&json!(0), &json!(0)));
+    assert_eq!((&repeated["requests_planned"], &repeated["superseded"]), (&json!(0), &json!(0)));
     assert_eq!(endpoint.requests().len(), 2);
     let forced =
         result_json(&tool(&mut peer, "planNotifications", json!({"user_id": "ann", "force_replan": true})));
-    assert_eq!((&forced["notifications_planned"], &forced["kept"]), (&json!(0), &json!(2)));
+    assert_eq!((&forced["requests_planned"], &forced["kept"]), (&json!(0), &json!(2)));
     assert_eq!(endpoint.requests().len(), 4);
 
     // The model's text comes before the hub's own facts.
-    let listed = run(&home, &["notifications", "list", "--user", "ann", "--json"]);
+    let listed = run(&home, &["requests", "list", "--user", "ann", "--json"]);
     let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
-    let id = listed["notifications"][0]["id"].as_str().unwrap();
-    let shown = run(&home, &["notifications", "show", id]);
+    let id = listed["requests"][0]["id"].as_str().unwrap();
+    let shown = run(&home, &["requests", "show", id]);
     assert!(shown.contains("model: 2 hours before the start by email"), "{shown}");
     let (status, log) = peer.finish();
     assert!(status.success() && !log.contains(KEY), "{log}");
@@ -81,9 +81,9 @@ fn a_model_request_has_the_trace_context_of_the_planning_call() {
     peer.call(1, "tools/call", params);
     let asked = endpoint.requests();
     assert_eq!(asked.len(), 2);
-    for one in asked {
+    for request in asked {
         let trace = format!("traceparent: {TRACEPARENT}\r\ntracestate: vendor=1\r\n");
-        assert!(one.head.contains(&trace) && !one.head.contains("baggage"), "{}", one.head);
+        assert!(request.head.contains(&trace) && !request.head.contains("baggage"), "{}", request.head);
     }
 }
 
@@ -163,9 +163,9 @@ fn a_model_that_obeys_instructions_in_an_event_stays_within_the_rules() {
     let notifications = answer["notifications"].as_array().unwrap();
     let calls = |title: &str| planned(&answer, title).iter().filter(|(_, way)| way == "call").count();
     assert_eq!(calls("lunch"), 1, "the user's limit of calls applies: {answer}");
-    for one in notifications {
-        let reasons = one["reasons"].to_string();
-        assert!(reasons.contains("the hub writes the reason"), "{one}");
+    for notification in notifications {
+        let reasons = notification["reasons"].to_string();
+        assert!(reasons.contains("the standard text is used"), "{notification}");
     }
 }
 
