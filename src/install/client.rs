@@ -1,7 +1,7 @@
 //! The supported clients: where each keeps its servers and hooks.
 //!
 //! Paths and shapes are those that `mcp add` of the clients writes, else those of their documentation. The tests run the real
-//! clients where possible (`tests/it/install/real.rs`).
+//! clients where possible (`tests/it/install/real_clients.rs`).
 
 use std::path::PathBuf;
 

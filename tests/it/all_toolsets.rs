@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::questions::user_acts::{User, example, relay_of};
-use crate::support::delegation::TaskFixture;
+use crate::questions::fixtures::{User, example, relay_of};
 use crate::support::serving::Serving;
+use crate::support::task_fixture::TaskFixture;
 use crate::support::{Home, Peer, stateless_meta};
 
 const HANDSHAKE_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];

@@ -1,8 +1,8 @@
 //! The assistant's contract at 2024-11-05 and at newer protocol versions, on SQLite and on PostgreSQL; and deliveries.
 
-mod delivery;
+mod channels;
 mod desktop;
-mod dispatch;
+mod mail;
 mod proposals;
 mod timeouts;
 

@@ -2,7 +2,7 @@
 
 mod agents;
 mod delegation;
-mod documented_recipes;
+mod documentation;
 mod inspector;
 mod planner;
 mod questions;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::support::processes::FrozenListener;
+use crate::support::process_table::FrozenListener;
 use crate::support::serving::Serving;
 use crate::support::{DEADLINE, Home, StopHubOnDrop, wait};
 

@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde_json::{Value, json};
 
-use crate::support::processes::FrozenListener;
+use crate::support::process_table::FrozenListener;
 use crate::support::{DEADLINE, Home, Peer, stateless_meta, wait};
 
 /// A home whose hub has HTTP off, so that tests do not share a port. The hub ends with the value.

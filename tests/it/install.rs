@@ -4,7 +4,7 @@ mod faults;
 mod golden;
 mod hook;
 mod locations;
-mod real;
+mod real_clients;
 
 use crate::support::{Finished, Home};
 

@@ -29,7 +29,7 @@ mod install;
 mod packaging;
 mod process;
 mod prompts;
-mod protocol;
+mod prompts_contract;
 mod protocol_versions;
 mod questions;
 mod recorder;

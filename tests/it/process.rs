@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::processes::{eventually, processes_with_variable};
+use crate::support::process_table::{eventually, processes_with_variable};
 use crate::support::{DEADLINE, Home, wait};
 
 const RUNNER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/runner.sh");

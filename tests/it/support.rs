@@ -1,15 +1,15 @@
 //! Support of all tests: a hermetic home, the binary as a child, and a line client with deadlines.
 
 pub(crate) mod chromium;
-pub(crate) mod delegation;
 pub(crate) mod desktop;
 pub(crate) mod model;
 pub(crate) mod model_endpoint;
 pub(crate) mod ntfy;
 pub(crate) mod postgres;
-pub(crate) mod processes;
+pub(crate) mod process_table;
 pub(crate) mod real_clients;
 pub(crate) mod serving;
+pub(crate) mod task_fixture;
 pub(crate) mod terminal;
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -114,7 +114,7 @@ fn pages_match_their_snapshots() {
     insta::assert_snapshot!("prompt", console.redacted(&console.get("/prompts/review/pull-request")));
     insta::assert_snapshot!("agents", console.redacted(&console.get("/agents")));
     insta::assert_snapshot!("agent", console.redacted(&console.get("/agents/reviewer")));
-    insta::assert_snapshot!("no_prompt", console.redacted(&console.get("/prompts/reserch")));
+    insta::assert_snapshot!("unknown_prompt", console.redacted(&console.get("/prompts/reserch")));
     let filled = "arg.topic=the+tide+table&arg.depth=3&arg.tone=blunt&arg.tests=true&input=Mind+%3Cthis%3E";
     let fragment = console.post("/prompts/review/pull-request?part=try", filled);
     insta::assert_snapshot!("preview", console.redacted(&fragment));

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::delegation::TaskFixture;
-use crate::support::processes::{descendants, eventually, wait_until_none};
+use crate::support::process_table::{descendants, eventually, wait_until_none};
+use crate::support::task_fixture::TaskFixture;
 use crate::support::{DEADLINE, Peer};
 
 /// A client on the hub's socket.

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::support::Peer;
-use crate::support::delegation::TaskFixture;
-use crate::support::processes::{descendants, wait_until_none};
+use crate::support::process_table::{descendants, wait_until_none};
+use crate::support::task_fixture::TaskFixture;
 
 /// `mcp agents` on the fake runner, for a client of 2025-11-25.
 fn peer(fixture: &TaskFixture) -> Peer {

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::support::Peer;
-use crate::support::delegation::TaskFixture;
+use crate::support::task_fixture::TaskFixture;
 
 fn peer(fixture: &TaskFixture) -> Peer {
     let mut peer = fixture.connect_with_runner("fake");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::dispatch::{
+use super::mail::{
     Hub, MailServer, alter_database, attempt_outcomes, due_event, home_with, mail_config, notifications,
 };
 use crate::support::desktop::{Behaviour, Call, Desktop};

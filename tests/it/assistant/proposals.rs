@@ -3,8 +3,8 @@
 
 mod client;
 mod endpoint;
-mod rounds;
 mod runner;
+mod stateless_sampling;
 
 use serde_json::{Value, json};
 

@@ -267,9 +267,9 @@ fn new_creates_an_agent_template() {
     assert_eq!(shown["env"], Value::from(vec!["CI"]));
 
     std::fs::write(&file, "mine now").unwrap();
-    insta::assert_snapshot!("new_again", transcript(&home, &["new", "greeter"]));
+    insta::assert_snapshot!("new_existing", transcript(&home, &["new", "greeter"]));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine now");
-    insta::assert_snapshot!("new_bad_name", transcript(&home, &["new", "Say Hi!"]));
+    insta::assert_snapshot!("new_invalid_name", transcript(&home, &["new", "Say Hi!"]));
     let escape = transcript(&home, &["new", "../../evil"]);
     assert!(escape.starts_with("exit 2\n"), "{escape}");
     assert!(!home.path().join("evil.yaml").exists());
@@ -330,9 +330,9 @@ fn import_detects_the_format_by_place_and_content_or_asks_for_it() {
     let value = json(&home, &["import", loose.to_str().unwrap(), "--dry-run", "--json"]);
     assert_eq!(value["files"][0]["format"], "claude", "{value}");
     home.write("plain/y.md", "---\ndescription: d\n---\nText\n");
-    insta::assert_snapshot!("import_unclear", transcript(&home, &["import", "plain"]));
+    insta::assert_snapshot!("import_ambiguous", transcript(&home, &["import", "plain"]));
     insta::assert_snapshot!("import_named", transcript(&home, &["import", "plain", "--from", "opencode"]));
-    insta::assert_snapshot!("import_nothing", transcript(&home, &["import", "plain", "--from", "codex"]));
+    insta::assert_snapshot!("import_no_match", transcript(&home, &["import", "plain", "--from", "codex"]));
     insta::assert_snapshot!("import_missing", transcript(&home, &["import", "nowhere"]));
 }
 
@@ -347,7 +347,7 @@ fn import_skips_a_broken_agent_file() {
     home.write("w/.codex/agents/bad.toml", "name = \n");
     let fifo = home.path().join("w/.claude/agents/pipe.md");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    insta::assert_snapshot!("import_bad", transcript(&home, &["import", "w"]));
+    insta::assert_snapshot!("import_broken_file", transcript(&home, &["import", "w"]));
     assert_eq!(std::fs::read_dir(user_folder(&home)).unwrap().count(), 1);
 }
 
@@ -374,6 +374,6 @@ fn a_trusted_project_agent_needs_trust_again_after_a_change() {
 
     let other = transcript_in(&home, "work", &["list", "scout", "--json"]);
     assert!(other.contains("\"trusted\": false"), "trust is for one agent: {other}");
-    insta::assert_snapshot!("trust_needless", transcript(&home, &["trust", "reviewer"]));
+    insta::assert_snapshot!("trust_not_needed", transcript(&home, &["trust", "reviewer"]));
     insta::assert_snapshot!("trust_unknown", transcript_in(&home, "work", &["trust", "code-reviwer"]));
 }

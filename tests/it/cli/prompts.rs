@@ -85,7 +85,10 @@ fn list_shows_prompts_by_folder_and_query() {
     write_files(&home);
     insta::assert_snapshot!("list", transcript(&home, &["list", "--prompts-dir", "mine"], ""));
     insta::assert_snapshot!("list_query", transcript(&home, &["list", "VOICE", "--prompts-dir", "mine"], ""));
-    insta::assert_snapshot!("list_nothing", transcript(&home, &["list", "zzz", "--prompts-dir", "mine"], ""));
+    insta::assert_snapshot!(
+        "list_no_match",
+        transcript(&home, &["list", "zzz", "--prompts-dir", "mine"], "")
+    );
     insta::assert_snapshot!(
         "list_json",
         transcript(&home, &["list", "deep", "--json", "--prompts-dir", "mine"], "")
@@ -397,9 +400,9 @@ fn new_creates_a_prompt_template() {
     assert_eq!(exit_code(&prompts(&home, &["lint"], "")), 0);
 
     std::fs::write(&file, "mine now").unwrap();
-    insta::assert_snapshot!("new_again", transcript(&home, &["new", "team/greet"], ""));
+    insta::assert_snapshot!("new_existing", transcript(&home, &["new", "team/greet"], ""));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine now");
-    insta::assert_snapshot!("new_bad_name", transcript(&home, &["new", "Team/Say Hi!"], ""));
+    insta::assert_snapshot!("new_invalid_name", transcript(&home, &["new", "Team/Say Hi!"], ""));
     insta::assert_snapshot!("new_escape", transcript(&home, &["new", "../../evil"], ""));
     assert!(!home.path().join("evil.md").exists());
     insta::assert_snapshot!("new_shadows", transcript(&home, &["new", "review"], ""));
@@ -498,9 +501,9 @@ fn import_detects_the_format_by_place_and_content() {
         }
     }
     home.write("j/plain.md", "Text\n");
-    insta::assert_snapshot!("import_unclear", transcript(&home, &["import", "j"], ""));
+    insta::assert_snapshot!("import_ambiguous", transcript(&home, &["import", "j"], ""));
     insta::assert_snapshot!("import_named", transcript(&home, &["import", "j", "--from", "cursor"], ""));
-    insta::assert_snapshot!("import_nothing", transcript(&home, &["import", "j", "--from", "fabric"], ""));
+    insta::assert_snapshot!("import_no_match", transcript(&home, &["import", "j", "--from", "fabric"], ""));
     insta::assert_snapshot!("import_missing", transcript(&home, &["import", "nowhere"], ""));
     insta::assert_snapshot!("import_no_format", transcript(&home, &["import", "j", "--from", "claud"], ""));
 }
@@ -518,7 +521,7 @@ fn import_skips_a_broken_prompt_file() {
     std::os::unix::fs::symlink("/etc/passwd", home.path().join("w/.claude/commands/link.md")).unwrap();
     let fifo = home.path().join("w/.claude/commands/pipe.md");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    insta::assert_snapshot!("import_bad", transcript(&home, &["import", "w"], ""));
+    insta::assert_snapshot!("import_broken_file", transcript(&home, &["import", "w"], ""));
     assert_eq!(tree(&home.path().join(".adjutant/prompts")).len(), 1);
 }
 

@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::delegation::TaskFixture;
 use crate::support::model::{FINAL_TEXT, Model, Script};
-use crate::support::processes::{descendants, processes_with_argument, wait_until_none, wait_until_some};
+use crate::support::process_table::{descendants, processes_with_argument, wait_until_none, wait_until_some};
 use crate::support::real_clients::{RUN_DEADLINE, codex_config, is_excluded, node, package, run};
+use crate::support::task_fixture::TaskFixture;
 use crate::support::{Peer, StopHubOnDrop};
 
 /// A fixture whose `codex` or `copilot` is the real one, and their models.

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{codex, faults, install};
-use crate::questions::user_acts::User;
+use crate::questions::fixtures::User;
 use crate::support::Home;
 use crate::support::ntfy::Ntfy;
 use crate::support::serving::Serving;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{RunningCommand, codex, install, output_lines, processes_of, threads};
-use crate::questions::user_acts::User;
+use crate::questions::fixtures::User;
 use crate::support::serving::Serving;
 use crate::support::{Home, Peer};
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::client::{Answer, Hub, initialize};
-use crate::support::delegation::TaskFixture;
+use crate::support::task_fixture::TaskFixture;
 use crate::support::{DEADLINE, stateless_meta};
 
 /// A stateless request of a client with the tasks extension, by its name.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, User, example};
+use super::fixtures::{Hub, User, example};
 use crate::support::{Peer, stateless_meta};
 
 pub(super) const FORMS_ENABLED: &str = "undo_milliseconds = 0\nask_in_client = [\"test\"]";
@@ -302,7 +302,7 @@ fn a_client_shows_forms_only_when_configured_and_never_for_high_risk() {
     answered(&hub, &mut connect(&hub, "2025-11-25", declared.clone()), high.clone());
     // The contract's protocol version has no requests to a client.
     let mut old = connect(&hub, "2024-11-05", declared);
-    old.send(&super::user_acts::request("raw", "Contract"));
+    old.send(&super::fixtures::request("raw", "Contract"));
     let question = User::wait_for_question(&hub.home, "Contract");
     hub.user().choose(&question, "yes");
     assert_eq!(old.receive()["result"], json!({"selectedValue": "yes"}));

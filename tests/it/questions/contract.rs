@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, User, example, request};
+use super::fixtures::{Hub, User, example, request};
 use crate::support::{Home, Peer};
 
 #[test]

@@ -3,7 +3,7 @@
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, User, example, relay_of};
+use super::fixtures::{Hub, User, example, relay_of};
 use crate::support::Peer;
 
 fn client(hub: &Hub) -> Peer {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, User, example, request};
+use super::fixtures::{Hub, User, example, request};
 use crate::support::{DEADLINE, Peer, stateless_meta};
 
 const WITHOUT_WAITING: &str =

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::user_acts::{Hub, User, example, request};
+use super::fixtures::{Hub, User, example, request};
 use crate::support::DEADLINE;
 
 #[test]

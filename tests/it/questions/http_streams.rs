@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, User, example};
+use super::fixtures::{Hub, User, example};
 use crate::support::DEADLINE;
 
 const BOTH: (&str, &str) = ("accept", "text/event-stream, application/json");

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::client_forms::{FORMS_ENABLED, connect, next_form, reply_to_form};
-use super::user_acts::{Hub, User, example};
+use super::fixtures::{Hub, User, example};
 use crate::support::{Peer, stateless_meta};
 
 const PASSPHRASE: &str = "correct horse";

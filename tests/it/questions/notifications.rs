@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::user_acts::{Hub, User, example, request};
+use super::fixtures::{Hub, User, example, request};
 use crate::support::desktop::{Behaviour, Call, Desktop};
 use crate::support::ntfy::Ntfy;
 use crate::support::serving::Serving;

@@ -12,8 +12,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::user_acts::{example, request};
-use crate::support::processes::eventually;
+use super::fixtures::{example, request};
+use crate::support::process_table::eventually;
 use crate::support::serving::Serving;
 use crate::support::terminal::Terminal;
 use crate::support::{Home, Peer, StopHubOnDrop};

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, User, example};
+use super::fixtures::{Hub, User, example};
 use crate::support::Peer;
 
 /// An agent with a connected relay, whose shell tries to answer as soon as it reads a ticket; then a process that left
@@ -79,7 +79,7 @@ fn an_agent_cannot_answer_a_high_risk_question() {
         "params": {"name": "triggerPopup", "arguments": high("Drop it")}}));
     let question = User::wait_for_question(&hub.home, "Drop it");
     let ticket = question["ticket"].as_str().unwrap().to_owned();
-    hub.post("/mcp?client=other", &[], &super::user_acts::request("n", "Drop it").to_string());
+    hub.post("/mcp?client=other", &[], &super::fixtures::request("n", "Drop it").to_string());
     let twin =
         User::pending(&hub.home).into_iter().find(|other| other["ticket"] != question["ticket"]).unwrap();
     hub.user().choose(&twin, "yes");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, User, example};
+use super::fixtures::{Hub, User, example};
 use crate::support::{Peer, stateless_meta};
 
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -83,7 +83,7 @@ fn a_stateless_client_gets_the_same_answer() {
     // A rejected argument is reported to the model; the raw method works with and without `_meta`.
     let fault = peer.call(5, "tools/call", params("triggerPopup", json!({"title": ""})))["result"].clone();
     assert_eq!((&fault["isError"], &fault["structuredContent"]["path"]), (&json!(true), &json!(["title"])));
-    let mut raw = super::user_acts::request("raw", "Raw");
+    let mut raw = super::fixtures::request("raw", "Raw");
     raw["params"]["_meta"] = stateless_meta();
     peer.send(&raw);
     hub.user().choose(&User::wait_for_question(&hub.home, "Raw"), "no");

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{direction_bytes, read_recording, recording, recordings};
-use crate::support::delegation::TaskFixture;
 use crate::support::serving::Serving;
+use crate::support::task_fixture::TaskFixture;
 use crate::support::{Home, wait_for};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;

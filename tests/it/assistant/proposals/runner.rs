@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{assistant, fallback_reasons, home, plan, planned, policy_plan, proposal, run};
 use crate::assistant::{result_json, tool};
-use crate::support::processes::{runs_of_home, wait_until_none};
+use crate::support::process_table::{runs_of_home, wait_until_none};
 use crate::support::{Home, Peer, wait_for};
 
 /// A home whose only runner answers by this shell text. Each of its prompts is kept in a file.

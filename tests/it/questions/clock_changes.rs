@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::user_acts::{Hub, User, request};
+use super::fixtures::{Hub, User, request};
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 

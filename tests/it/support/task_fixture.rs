@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::processes::{runs_of_home, wait_until_none};
+use super::process_table::{runs_of_home, wait_until_none};
 use super::serving::Serving;
 use super::{DEADLINE, Home, Peer};
 

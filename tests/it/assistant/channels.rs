@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::dispatch::{
+use super::mail::{
     Hub, MailServer, add_user_and_plan, alter_database, attempt_outcomes, due_event, home_with, mail_config,
     notifications, run,
 };
@@ -332,9 +332,9 @@ fn a_notification_question_is_acknowledged_at_a_later_hub() {
     first_with_status(&home, "sent");
     drop(hub);
     let hub = Serving::socket_hub(&home);
-    let question = crate::questions::user_acts::User::pending(&home).remove(0);
+    let question = crate::questions::fixtures::User::pending(&home).remove(0);
     let value = question["fields"][0]["input"]["options"][0]["value"].as_str().unwrap().to_owned();
-    crate::questions::user_acts::User::connect(&home).choose(&question, &value);
+    crate::questions::fixtures::User::connect(&home).choose(&question, &value);
     wait_for("the acknowledgement", || {
         notifications(&home, &[])[0]["acknowledged_time"].is_string().then_some(())
     });
