@@ -5,10 +5,10 @@
 
 mod backups;
 mod client;
-mod config_file;
 pub(crate) mod deep_link;
-mod edit;
-mod entry;
+mod entry_edits;
+mod file_snapshot;
+mod hub_entry;
 mod jsonc;
 mod launch;
 mod syntax_error;
@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use backups::Backups;
 pub(crate) use client::Client;
-use config_file::FileSnapshot;
-use edit::Part;
-use entry::{Found, NAME};
+use entry_edits::Part;
+use file_snapshot::FileSnapshot;
+use hub_entry::{Found, NAME};
 pub(crate) use launch::Launch;
-use syntax_error::Fault;
+use syntax_error::SyntaxError;
 
 use adjutant_base::config::client_dirs::ClientFolders;
 
@@ -33,8 +33,8 @@ pub(crate) enum Error {
     Unreadable { path: PathBuf, reason: String },
     #[error("cannot write {}: {reason}", path.display())]
     Unwritable { path: PathBuf, reason: String },
-    #[error("{} cannot be changed: {fault}", path.display())]
-    Text { path: PathBuf, fault: Fault },
+    #[error("{} cannot be changed: {error}", path.display())]
+    Text { path: PathBuf, error: SyntaxError },
     #[error("{} has another server of the name `{NAME}`: {entry}", path.display())]
     Foreign { path: PathBuf, entry: String },
     #[error("{} changed meanwhile; nothing was written", path.display())]
@@ -46,12 +46,14 @@ impl Error {
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Foreign { .. } => "--force replaces it, and keeps a copy of the file",
-            Self::Text { fault: Fault::Encoding { .. }, .. } => "save it as UTF-8, which the program reads",
+            Self::Text { error: SyntaxError::Encoding { .. }, .. } => {
+                "save it as UTF-8, which the program reads"
+            }
             // The program may accept a file that cannot be changed safely.
-            Self::Text { fault: Fault::Shape { .. } | Fault::Twice { .. }, .. } => {
+            Self::Text { error: SyntaxError::Shape { .. } | SyntaxError::Twice { .. }, .. } => {
                 "change the file by hand; docs/recipes.md shows the entry"
             }
-            Self::Text { fault: Fault::Syntax { .. }, .. } => {
+            Self::Text { error: SyntaxError::Syntax { .. }, .. } => {
                 "correct the file first; the program that reads it cannot read it either"
             }
             Self::Changed { .. } => "close the program that uses it, and try again",
@@ -134,26 +136,15 @@ impl Change {
     }
 }
 
-/// The kind of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Changed,
-    Created,
-    Removed,
-    /// The bytes from before the installation.
-    Restored,
-    Unchanged,
-}
-
-impl Kind {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Changed => "changed",
-            Self::Created => "created",
-            Self::Removed => "removed",
-            Self::Restored => "restored",
-            Self::Unchanged => "unchanged",
-        }
+adjutant_base::named_enum! {
+    /// The kind of a change.
+    Kind {
+        Changed = "changed",
+        Created = "created",
+        Removed = "removed",
+        /// The bytes from before the installation.
+        Restored = "restored",
+        Unchanged = "unchanged",
     }
 }
 
@@ -239,8 +230,8 @@ fn files(client: Client, folders: &ClientFolders, desired: DesiredState<'_>) -> 
 
 /// Returns the entry called `adjutant` in a file, which may be missing.
 fn entry(client: Client, path: &Path) -> Result<Option<Found>, Error> {
-    match config_file::read(path)?.text {
-        Some(text) => edit::find(client, path, &text),
+    match file_snapshot::read(path)?.text {
+        Some(text) => entry_edits::find(client, path, &text),
         None => Ok(None),
     }
 }
@@ -252,7 +243,7 @@ fn changed(
     backups: &Backups,
     desired: DesiredState<'_>,
 ) -> Result<Change, Error> {
-    let snapshot = config_file::read(&path)?;
+    let snapshot = file_snapshot::read(&path)?;
     let edit = |text: &str| {
         parts.iter().try_fold(text.to_owned(), |text, part| part.apply(client, &path, &text, desired))
     };
@@ -260,7 +251,7 @@ fn changed(
         && let Some(record) =
             backups.change_record(client, &snapshot.path).filter(|record| record.matches(&snapshot))
     {
-        let before = record.before.map(|copy| config_file::read(&copy)).transpose()?;
+        let before = record.before.map(|copy| file_snapshot::read(&copy)).transpose()?;
         // If the backup was deleted, only the entry is removed.
         if before.as_ref().is_none_or(|copy| copy.text.is_some()) {
             // The backup may have an older entry of the hub.

@@ -9,7 +9,8 @@ use super::output::{self, Failure};
 use super::source_files::relative;
 use adjutant_base::named_enum;
 use adjutant_base::text::escape_invisible::escape;
-use adjutant_host::files::atomic_write::{self, Change};
+use adjutant_host::file_catalogue::atomic_write::{self, Change};
+use adjutant_host::file_catalogue::import_plan::{Outcome, PlannedImport};
 
 /// How the files are handled.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -77,14 +78,36 @@ pub(super) fn write(to: &Path, text: &str, change: Change, handling: Handling) -
     }
 }
 
-/// Returns the reason for a file with the name of another file.
-pub(super) fn same_name(noun: &str, other: &Path, base: &Path) -> String {
-    format!("{} has the {noun} of the same name", relative(other, base))
-}
-
-/// Returns the name of a file without its extension.
-pub(super) fn stem(file: &Path) -> String {
-    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+/// Writes the planned files of an import of `noun`s as `handling` allows, and prints the report. `format` is the format
+/// of a file that could not be read.
+pub(super) fn import(
+    planned: Vec<PlannedImport>,
+    noun: &str,
+    format: Option<&'static str>,
+    handling: Handling,
+) -> Result<ExitCode, Failure> {
+    let base = std::env::current_dir()?;
+    let mut rows = Vec::new();
+    for step in planned {
+        let (name, done, to, reason) = match step.outcome {
+            Outcome::Write { name, to, text, change } => {
+                let (done, reason) = write(&to, &text, change, handling);
+                (name, done, Some(relative(&to, &base)), reason)
+            }
+            Outcome::Conflict { name, by } => {
+                let reason = format!("{} has the {noun} of the same name", relative(&by, &base));
+                (name, Done::Failed, None, Some(reason))
+            }
+            Outcome::Rejected(reason) => {
+                let stem = step.from.file_stem().unwrap_or_default();
+                (stem.to_string_lossy().into_owned(), Done::Failed, None, Some(reason))
+            }
+        };
+        let format = step.format.or(format).unwrap_or("unknown");
+        let from = relative(&step.from, &base);
+        rows.push(Row { done, name, from, format, to, reason, notes: step.notes });
+    }
+    print(&rows, handling)
 }
 
 /// Prints the report. The exit code is 1 if a file differs or failed.

@@ -81,7 +81,7 @@ impl Added {
     /// Notifies the hub, if one runs. The client may wait for the end of this process, so the wait is short.
     fn notify_hub(self, client: &str) {
         let Self { commands, home, socket: Some(socket), .. } = self else { return };
-        let known = Client::ALL.into_iter().find(|one| one.name() == client);
+        let known = Client::from_name(client);
         let client = known.map_or_else(|| client.to_owned(), |known| known.title().to_owned());
         let hello = Hello::hook_report(HookReport { client, commands });
         let (done, notified) = mpsc::channel();

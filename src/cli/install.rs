@@ -71,9 +71,9 @@ struct Handling {
 }
 
 fn client() -> impl TypedValueParser<Value = Client> {
-    let named = |client: Client| PossibleValue::new(client.name()).help(client.title());
-    PossibleValuesParser::new(Client::ALL.map(named))
-        .try_map(|name| Client::ALL.into_iter().find(|client| client.name() == name).ok_or("no such client"))
+    let named = |client: &Client| PossibleValue::new(client.name()).help(client.title());
+    PossibleValuesParser::new(Client::ALL.iter().map(named))
+        .try_map(|name| Client::from_name(&name).ok_or("no such client"))
 }
 
 /// Shows the changes of the entry, and writes them.
@@ -87,9 +87,9 @@ pub(super) fn run(args: &InstallArgs, common: Common) -> Result<ExitCode, Failur
     let desired = DesiredState::Installed { launch: &launch, hook: !args.no_hook, force: args.force };
     let clients = args.which.of(&folders);
     if clients.is_empty() {
-        let names = Client::ALL.map(Client::name).join(", ");
+        let names: Vec<_> = Client::ALL.iter().map(|client| client.name()).collect();
         return Err(Failure::new("none of the supported clients was found")
-            .hint(format!("name the client to install for: {names}")));
+            .hint(format!("name the client to install for: {}", names.join(", "))));
     }
     all(&clients, &folders, &config.home, desired, args.handling)
 }
@@ -110,7 +110,7 @@ impl Which {
         if !self.clients.is_empty() {
             return self.clients.clone();
         }
-        Client::ALL.into_iter().filter(|client| client.is_installed(folders)).collect()
+        Client::ALL.iter().copied().filter(|client| client.is_installed(folders)).collect()
     }
 }
 
@@ -201,7 +201,7 @@ fn confirmed() -> Result<bool, Failure> {
 
 /// Prints the links of the editors that support them.
 fn links(which: &Which, launch: &Launch, handling: Handling) -> Result<ExitCode, Failure> {
-    let clients = if which.clients.is_empty() { &Client::ALL[..] } else { &which.clients };
+    let clients = if which.clients.is_empty() { Client::ALL } else { &which.clients };
     let links: Vec<_> =
         clients.iter().filter_map(|client| Some((*client, deep_link::link(*client, launch)?))).collect();
     if links.is_empty() {

@@ -43,7 +43,7 @@ pub(super) enum Command {
 
 /// Runs one of the commands.
 pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure> {
-    let folder = common.config(Roots::User)?.log.folder.unwrap_or_default();
+    let folder = common.config(Roots::User)?.recorder.folder.unwrap_or_default();
     match command {
         Command::List(args) => list::run(&args, &folder)?,
         Command::Tail(args) => tail::run(&args, &folder)?,

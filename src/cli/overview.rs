@@ -85,8 +85,8 @@ fn steps(config: &Config, hub: Option<&Status>) -> Vec<(&'static str, &'static s
 fn installed(config: &Config) -> bool {
     let (Some(folders), Ok(launch)) = (ClientFolders::from_env(), launch(&config.home)) else { return false };
     let backups = Backups::of(&config.home);
-    Client::ALL.into_iter().any(|client| {
-        let state = install::current_state(client, &folders, &backups, &launch);
+    Client::ALL.iter().any(|client| {
+        let state = install::current_state(*client, &folders, &backups, &launch);
         matches!(state, Ok(InstallState::Installed | InstallState::Otherwise { .. }))
     })
 }

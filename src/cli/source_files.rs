@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::output::{self, Failure};
 use adjutant_base::config::{self, Roots};
 use adjutant_base::text::escape_invisible::{escape, escape_line};
-use adjutant_host::files::{Problem, Severity, Source, read_text};
+use adjutant_host::file_catalogue::{Problem, Severity, Source, read_text};
 
 /// Maximum bytes of a file that a command reads.
 const MAX_BYTES: usize = 16 * 1024 * 1024;

@@ -20,10 +20,10 @@ use super::Common;
 use super::output::Failure;
 use super::shutdown_signal::ShutdownSignal;
 use adjutant_base::config::Roots;
-use adjutant_base::config::log::{Edge, LogConfig};
+use adjutant_base::config::recorder::{RecordedConnection, RecorderConfig};
 use adjutant_host::process;
 use adjutant_host::recorder::format::Direction;
-use adjutant_host::recorder::{Recorder, Subject, Tape};
+use adjutant_host::recorder::{Recorder, Recording, Subject};
 
 /// Bytes of one read.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -45,32 +45,33 @@ pub(super) struct TapArgs {
 pub(super) fn run(args: TapArgs, common: Common) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::WARN)?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
-    let subject = Subject { edge: Edge::Tap, about: words.join(" "), command: words };
-    let (recorder, tape) = if let Some(file) = args.output {
+    let subject = Subject { connection: RecordedConnection::Tap, about: words.join(" "), command: words };
+    let (recorder, recording) = if let Some(file) = args.output {
         let file = std::path::absolute(file)?;
         if file.exists() {
             return Err(Failure::usage(format!("{} exists already", file.display()))
                 .hint("name another file with --output; recordings are never overwritten"));
         }
-        let recorder = Recorder::new(LogConfig::default());
-        let tape = recorder.tape_into(subject, file);
-        (recorder, tape)
+        let recorder = Recorder::new(RecorderConfig::default());
+        let recording = recorder.recording_into(subject, file);
+        (recorder, recording)
     } else {
-        let config = LogConfig { record: vec![Edge::Tap], ..common.config(Roots::User)?.log };
+        let config =
+            RecorderConfig { record: vec![RecordedConnection::Tap], ..common.config(Roots::User)?.recorder };
         let recorder = Recorder::new(config);
-        let tape = recorder.tape_of(subject);
-        (recorder, tape)
+        let recording = recorder.recording_of(subject);
+        (recorder, recording)
     };
-    let status = run_command(&args.command, &tape)?;
+    let status = run_command(&args.command, &recording)?;
     let code = code(status);
-    tape.exited(code);
-    drop(tape);
+    recording.exited(code);
+    drop(recording);
     recorder.flush();
     Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
 }
 
 /// Forwards everything until the command has exited.
-fn run_command(command: &[OsString], tape: &Tape) -> Result<ExitStatus, Failure> {
+fn run_command(command: &[OsString], recording: &Recording) -> Result<ExitStatus, Failure> {
     let failed = |error: io::Error| {
         Failure::new(format!("the command cannot be started: {error}"))
             .hint("enter the full path of the program after `--`")
@@ -84,18 +85,18 @@ fn run_command(command: &[OsString], tape: &Tape) -> Result<ExitStatus, Failure>
     let mut child = process::spawn_tied(command, stderr).map_err(failed)?;
     let (send, ended) = channel::<()>();
     if let Some(to) = child.stdin.take() {
-        let (tape, mut from) = (tape.clone(), unbuffered(&io::stdin())?);
+        let (recording, mut from) = (recording.clone(), unbuffered(&io::stdin())?);
         std::thread::spawn(move || {
-            forward(&mut from, to, &tape, Direction::C2s);
+            forward(&mut from, to, &recording, Direction::C2s);
             drop(from);
             // Closes the pipe, so that the client sees that nothing reads it.
             let _ = File::open("/dev/null").map(rustix::stdio::dup2_stdin);
         });
     }
     if let Some(mut from) = child.stdout.take() {
-        let (tape, send, to) = (tape.clone(), send.clone(), unbuffered(&io::stdout())?);
+        let (recording, send, to) = (recording.clone(), send.clone(), unbuffered(&io::stdout())?);
         std::thread::spawn(move || {
-            forward(&mut from, to, &tape, Direction::S2c);
+            forward(&mut from, to, &recording, Direction::S2c);
             // Closes both pipes, so that both programs see the end of the other.
             drop(from);
             let _ = File::options().write(true).open("/dev/null").map(rustix::stdio::dup2_stdout);
@@ -103,9 +104,9 @@ fn run_command(command: &[OsString], tape: &Tape) -> Result<ExitStatus, Failure>
         });
     }
     if let Some(mut from) = child.stderr.take() {
-        let (tape, send, to) = (tape.clone(), send.clone(), unbuffered(&io::stderr())?);
+        let (recording, send, to) = (recording.clone(), send.clone(), unbuffered(&io::stderr())?);
         std::thread::spawn(move || {
-            forward(&mut from, to, &tape, Direction::Err);
+            forward(&mut from, to, &recording, Direction::Err);
             drop(send);
         });
     }
@@ -145,14 +146,14 @@ async fn wait(child: &mut Child, stop: &mut ShutdownSignal) -> io::Result<ExitSt
 }
 
 /// Forwards bytes until one side ends.
-fn forward(from: &mut impl Read, mut to: impl Write, tape: &Tape, direction: Direction) {
+fn forward(from: &mut impl Read, mut to: impl Write, recording: &Recording, direction: Direction) {
     let mut buffer = vec![0; CHUNK_BYTES];
     loop {
         match from.read(&mut buffer) {
             Ok(0) => break,
             Ok(length) => {
                 // Recorded before it is forwarded; else its answer could be recorded first. This does not block.
-                tape.bytes(direction, &buffer[..length]);
+                recording.bytes(direction, &buffer[..length]);
                 if to.write_all(&buffer[..length]).and_then(|()| to.flush()).is_err() {
                     break;
                 }
@@ -161,7 +162,7 @@ fn forward(from: &mut impl Read, mut to: impl Write, tape: &Tape, direction: Dir
             Err(_) => break,
         }
     }
-    tape.end(direction);
+    recording.end(direction);
 }
 
 /// Returns the stream without the buffer of the standard library.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Error;
 use super::client::Client;
-use super::config_file::FileSnapshot;
+use super::file_snapshot::FileSnapshot;
 use adjutant_base::text::hex;
 
 /// The folder of copies and change records.

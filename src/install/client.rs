@@ -11,18 +11,19 @@ use super::launch::Launch;
 use adjutant_base::config::client_dirs::ClientFolders;
 use adjutant_base::config::env;
 
-/// A program with the hub in its configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Client {
-    ClaudeCode,
-    ClaudeDesktop,
-    Codex,
-    Copilot,
-    Cursor,
-    Gemini,
-    Opencode,
-    VsCode,
-    Zed,
+adjutant_base::named_enum! {
+    /// A program with the hub in its configuration.
+    Client {
+        ClaudeCode = "claude",
+        ClaudeDesktop = "claude-desktop",
+        Codex = "codex",
+        Copilot = "copilot",
+        Cursor = "cursor",
+        Gemini = "gemini",
+        Opencode = "opencode",
+        VsCode = "vscode",
+        Zed = "zed",
+    }
 }
 
 /// The hook that runs when the user sends a prompt.
@@ -37,39 +38,18 @@ pub(super) struct Hook {
 }
 
 impl Client {
-    pub(crate) const ALL: [Self; 9] = [
-        Self::ClaudeCode,
-        Self::ClaudeDesktop,
-        Self::Codex,
-        Self::Copilot,
-        Self::Cursor,
-        Self::Gemini,
-        Self::Opencode,
-        Self::VsCode,
-        Self::Zed,
-    ];
-
-    /// Returns the name on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        self.names().0
-    }
-
     /// Returns the name in texts.
     pub(crate) fn title(self) -> &'static str {
-        self.names().1
-    }
-
-    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::ClaudeCode => ("claude", "Claude Code"),
-            Self::ClaudeDesktop => ("claude-desktop", "Claude Desktop"),
-            Self::Codex => ("codex", "Codex"),
-            Self::Copilot => ("copilot", "Copilot CLI"),
-            Self::Cursor => ("cursor", "Cursor"),
-            Self::Gemini => ("gemini", "Gemini CLI"),
-            Self::Opencode => ("opencode", "opencode"),
-            Self::VsCode => ("vscode", "VS Code"),
-            Self::Zed => ("zed", "Zed"),
+            Self::ClaudeCode => "Claude Code",
+            Self::ClaudeDesktop => "Claude Desktop",
+            Self::Codex => "Codex",
+            Self::Copilot => "Copilot CLI",
+            Self::Cursor => "Cursor",
+            Self::Gemini => "Gemini CLI",
+            Self::Opencode => "opencode",
+            Self::VsCode => "VS Code",
+            Self::Zed => "Zed",
         }
     }
 

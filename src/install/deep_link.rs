@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 
 use super::client::Client;
-use super::entry::NAME;
+use super::hub_entry::NAME;
 use super::launch::Launch;
 
 /// Characters to escape in a query: all but the unreserved ones of RFC 3986.

@@ -5,9 +5,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::client::{Client, Hook};
-use super::entry::{Found, NAME, OUTDATED, is_own_hook};
+use super::hub_entry::{Found, NAME, OUTDATED, is_own_hook};
 use super::launch::Launch;
-use super::syntax_error::Fault;
+use super::syntax_error::SyntaxError;
 use super::{DesiredState, Error, jsonc, toml};
 
 /// A part of the hub's configuration in a file.
@@ -30,7 +30,7 @@ impl Part {
             Self::Hook(hook) => {
                 let wanted = matches!(desired, DesiredState::Installed { hook: true, .. });
                 set_hook(client, hook, text, wanted)
-                    .map_err(|fault| Error::Text { path: path.to_owned(), fault })
+                    .map_err(|error| Error::Text { path: path.to_owned(), error })
             }
         }
     }
@@ -38,7 +38,7 @@ impl Part {
 
 /// Returns the entry with the hub's name in a client's text.
 pub(super) fn find(client: Client, path: &Path, text: &str) -> Result<Option<Found>, Error> {
-    let at = |fault| Error::Text { path: path.to_owned(), fault };
+    let at = |error| Error::Text { path: path.to_owned(), error };
     if client == Client::Codex {
         return toml::get(text, NAME).map_err(at);
     }
@@ -46,7 +46,7 @@ pub(super) fn find(client: Client, path: &Path, text: &str) -> Result<Option<Fou
 }
 
 fn set_entry(client: Client, path: &Path, text: &str, desired: DesiredState<'_>) -> Result<String, Error> {
-    let at = |fault| Error::Text { path: path.to_owned(), fault };
+    let at = |error| Error::Text { path: path.to_owned(), error };
     let found = find(client, path, text)?;
     let (launch, force) = match (desired, &found) {
         (DesiredState::Removed, Some(found)) if found.is_own() => {
@@ -70,7 +70,7 @@ fn set_entry(client: Client, path: &Path, text: &str, desired: DesiredState<'_>)
     set_members(client, text, launch, own).map_err(at)
 }
 
-fn without_entry(client: Client, text: &str) -> Result<String, Fault> {
+fn without_entry(client: Client, text: &str) -> Result<String, SyntaxError> {
     match client {
         Client::Codex => toml::remove(text, NAME),
         _ => jsonc::remove(text, &[client.servers_key(), NAME]),
@@ -83,7 +83,7 @@ fn set_members(
     mut text: String,
     launch: &Launch,
     own: Option<&Found>,
-) -> Result<String, Fault> {
+) -> Result<String, SyntaxError> {
     let members = launch.members(client, own);
     if own.is_none() {
         let entry = members.into_iter().chain(Launch::extra_member(client));
@@ -104,7 +104,7 @@ fn set_members(
 }
 
 /// Adds the hub's hook to the list of hooks, or removes it. An equal hook stays unchanged.
-fn set_hook(client: Client, hook: &Hook, text: &str, wanted: bool) -> Result<String, Fault> {
+fn set_hook(client: Client, hook: &Hook, text: &str, wanted: bool) -> Result<String, SyntaxError> {
     let [outer, event] = hook.path;
     let elements = jsonc::get(text, &hook.path)?;
     let elements = elements.as_ref().and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::Error;
-use super::syntax_error::Fault;
+use super::syntax_error::SyntaxError;
 
 /// Maximum bytes of a file. The state of Claude Code is the largest, with a few MB.
 const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
@@ -48,7 +48,7 @@ pub(super) fn read(path: &Path) -> Result<FileSnapshot, Error> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = good.split(|byte| *byte == b'\n').count();
-        Error::Text { path: path.to_owned(), fault: Fault::Encoding { line } }
+        Error::Text { path: path.to_owned(), error: SyntaxError::Encoding { line } }
     })?;
     let (has_mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => (true, rest.to_owned()),

@@ -14,7 +14,7 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
-use super::syntax_error::Fault;
+use super::syntax_error::SyntaxError;
 use container::List;
 use style::Style;
 
@@ -34,7 +34,7 @@ const PARSE_OPTIONS: ParseOptions = ParseOptions {
 
 /// Returns the value at `path`; `None` if a member is missing. A text without a value is an empty object. In a path, numbers
 /// from 0 are elements of an array.
-pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, Fault> {
+pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, SyntaxError> {
     let whole = surrogates::paired(text);
     let root = parse(&whole)?;
     let Some(root) = &root else { return Ok(None) };
@@ -49,7 +49,7 @@ pub(super) fn get(text: &str, path: &[&str]) -> Result<Option<Value>, Fault> {
 }
 
 /// Sets the value at `path`, and creates missing objects. The number of a missing element appends it.
-pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Fault> {
+pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, SyntaxError> {
     let style = Style::of(text);
     let whole = surrogates::paired(text);
     let Some(root) = parse(&whole)? else {
@@ -76,7 +76,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Fa
 }
 
 /// Removes the value at `path`, and each container that is empty then and has no comment.
-pub(super) fn remove(text: &str, path: &[&str]) -> Result<String, Fault> {
+pub(super) fn remove(text: &str, path: &[&str]) -> Result<String, SyntaxError> {
     let whole = surrogates::paired(text);
     let Some(root) = parse(&whole)? else { return Ok(text.to_owned()) };
     let mut node = &root;
@@ -95,10 +95,10 @@ pub(super) fn remove(text: &str, path: &[&str]) -> Result<String, Fault> {
     Ok(list.without(text, place))
 }
 
-fn parse(text: &str) -> Result<Option<Node<'_>>, Fault> {
+fn parse(text: &str) -> Result<Option<Node<'_>>, SyntaxError> {
     match parse_to_ast(text, &CollectOptions::default(), &PARSE_OPTIONS) {
         Ok(parsed) => Ok(parsed.value),
-        Err(error) => Err(Fault::Syntax {
+        Err(error) => Err(SyntaxError::Syntax {
             line: error.line_display(),
             column: error.column_display(),
             reason: error.kind().to_string(),
@@ -112,10 +112,15 @@ struct Step<'a, 'b> {
     found: Option<(usize, &'b Node<'a>)>,
 }
 
-fn step<'a, 'b>(text: &str, node: &'b Node<'a>, path: &[&str], depth: usize) -> Result<Step<'a, 'b>, Fault> {
+fn step<'a, 'b>(
+    text: &str,
+    node: &'b Node<'a>,
+    path: &[&str],
+    depth: usize,
+) -> Result<Step<'a, 'b>, SyntaxError> {
     let wrong = |expected| {
         let line = line_of(text, span(node).start);
-        Fault::Shape { line, key: path[..depth].join("."), expected }
+        SyntaxError::Shape { line, key: path[..depth].join("."), expected }
     };
     if let Ok(number) = path[depth].parse::<usize>() {
         let array = node.as_array().ok_or_else(|| wrong("a list"))?;
@@ -128,7 +133,10 @@ fn step<'a, 'b>(text: &str, node: &'b Node<'a>, path: &[&str], depth: usize) -> 
     let first = found.next();
     // Programs disagree about duplicate names, so nothing is changed there.
     if let Some((_, second)) = found.next() {
-        return Err(Fault::Twice { line: line_of(text, second.range.start), key: path[..=depth].join(".") });
+        return Err(SyntaxError::Twice {
+            line: line_of(text, second.range.start),
+            key: path[..=depth].join("."),
+        });
     }
     Ok(Step { list: properties(object), found: first.map(|(place, property)| (place, &property.value)) })
 }

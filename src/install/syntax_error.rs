@@ -2,7 +2,7 @@
 
 /// Why a text cannot be changed. Lines and columns count from 1.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum SyntaxError {
     #[error("line {line}, column {column}: {reason}")]
     Syntax { line: usize, column: usize, reason: String },
     #[error("line {line} is not UTF-8")]

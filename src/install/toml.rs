@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use toml_edit::{Document, Item, Key, Table, TableLike, Value};
 
-use super::entry::Found;
-use super::syntax_error::Fault;
+use super::hub_entry::Found;
+use super::syntax_error::SyntaxError;
 
 /// The table of all servers.
 const SERVERS: &str = "mcp_servers";
@@ -17,7 +17,7 @@ const SERVERS: &str = "mcp_servers";
 const HTTP_MEMBERS: [&str; 4] = ["url", "bearer_token_env_var", "http_headers", "env_http_headers"];
 
 /// Returns the entry `name`.
-pub(super) fn get(text: &str, name: &str) -> Result<Option<Found>, Fault> {
+pub(super) fn get(text: &str, name: &str) -> Result<Option<Found>, SyntaxError> {
     let document = parse(text)?;
     let Some(entry) = servers(text, &document)?.and_then(|servers| servers.get(name)) else {
         return Ok(None);
@@ -28,7 +28,12 @@ pub(super) fn get(text: &str, name: &str) -> Result<Option<Found>, Fault> {
 }
 
 /// Sets the program of the entry `name`, and keeps its other members and comments.
-pub(super) fn set(text: &str, name: &str, command: &str, arguments: &[String]) -> Result<String, Fault> {
+pub(super) fn set(
+    text: &str,
+    name: &str,
+    command: &str,
+    arguments: &[String],
+) -> Result<String, SyntaxError> {
     let document = parse(text)?;
     let servers = servers(text, &document)?;
     let wanted = [("command", Value::from(command)), ("args", arguments.iter().collect())];
@@ -88,7 +93,7 @@ pub(super) fn set(text: &str, name: &str, command: &str, arguments: &[String]) -
 }
 
 /// Removes a member of the entry `name`.
-fn without_member(text: &str, name: &str, member: &str) -> Result<String, Fault> {
+fn without_member(text: &str, name: &str, member: &str) -> Result<String, SyntaxError> {
     let document = parse(text)?;
     let entry = servers(text, &document)?.and_then(|servers| servers.get(name)).and_then(Item::as_table);
     match entry.and_then(|entry| entry.get_key_value(member)) {
@@ -98,7 +103,7 @@ fn without_member(text: &str, name: &str, member: &str) -> Result<String, Fault>
 }
 
 /// Removes the entry `name` with its subtables. A comment above it stays.
-pub(super) fn remove(text: &str, name: &str) -> Result<String, Fault> {
+pub(super) fn remove(text: &str, name: &str) -> Result<String, SyntaxError> {
     let document = parse(text)?;
     match servers(text, &document)?.and_then(|servers| servers.get_key_value(name)) {
         Some((key, entry)) => {
@@ -130,26 +135,26 @@ fn without(text: &str, key: &Key, item: &Item, in_line: bool) -> Option<String> 
     Some(if is_first { rest.trim_start_matches(['\r', '\n']).to_owned() } else { rest })
 }
 
-fn parse(text: &str) -> Result<Document<String>, Fault> {
+fn parse(text: &str) -> Result<Document<String>, SyntaxError> {
     Document::parse(text.to_owned()).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start).min(text.len());
         let before = text.get(..at).unwrap_or_default();
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
         // The first line is the error; the others list what is expected.
         let reason = error.message().lines().next().unwrap_or("it is not TOML").to_owned();
-        Fault::Syntax { line: before.matches('\n').count() + 1, column, reason }
+        SyntaxError::Syntax { line: before.matches('\n').count() + 1, column, reason }
     })
 }
 
-fn servers<'a>(text: &str, document: &'a Document<String>) -> Result<Option<&'a dyn TableLike>, Fault> {
+fn servers<'a>(text: &str, document: &'a Document<String>) -> Result<Option<&'a dyn TableLike>, SyntaxError> {
     let Some(servers) = document.get(SERVERS) else { return Ok(None) };
     servers.as_table_like().map(Some).ok_or_else(|| shape(text, servers, SERVERS))
 }
 
-fn shape(text: &str, item: &Item, key: &str) -> Fault {
+fn shape(text: &str, item: &Item, key: &str) -> SyntaxError {
     let at = item.span().map_or(0, |span| span.start);
     let key = if key == SERVERS { key.to_owned() } else { format!("{SERVERS}.{key}") };
-    Fault::Shape { line: text[..at].matches('\n').count() + 1, key, expected: "a separate table" }
+    SyntaxError::Shape { line: text[..at].matches('\n').count() + 1, key, expected: "a separate table" }
 }
 
 fn words(item: Option<&Item>) -> Vec<String> {

@@ -33,7 +33,7 @@ const OUTSIDE_CRATES: &[(&str, &[&str])] = &[
     ("lettre", &["crates/assistant/src/dispatch"]),
     ("listenfd", &["crates/terminal/src/socket"]),
     ("minijinja", &["crates/prompts", "crates/web"]),
-    ("notify", &["crates/host/src/files"]),
+    ("notify", &["crates/host/src/file_catalogue"]),
     ("notify_rust", &["crates/net/src/channels"]),
     ("pulldown_cmark", &["crates/web"]),
     ("ratatui", &["crates/terminal/src/tui"]),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::definition::Agent;
 use adjutant_base::text::suggest::near_names;
-use adjutant_host::files::Problem;
+use adjutant_host::file_catalogue::Problem;
 
 /// The agents and faults that were found at one moment.
 #[derive(Debug, Default)]

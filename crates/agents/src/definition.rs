@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use adjutant_base::config::agents::Program;
-use adjutant_host::files::Source;
+use adjutant_host::file_catalogue::Source;
+pub use adjutant_host::process::OnHubExit;
 
 adjutant_base::named_enum! {
     /// The permission level of an agent: what its runner may do to the disk and the network. The least comes first.
@@ -17,18 +18,6 @@ adjutant_base::named_enum! {
         WorkspaceWrite = "workspace-write",
         /// Everything that the user could do.
         Full = "full",
-    }
-}
-
-adjutant_base::named_enum! {
-    /// The fate of a run when its hub exits.
-    #[derive(Default)]
-    OnHubExit {
-        /// It ends, with everything it started.
-        #[default]
-        Kill = "kill",
-        /// It continues, and the next hub adopts it.
-        Keep = "keep",
     }
 }
 

@@ -3,6 +3,7 @@
 use super::definition::Permission;
 use super::runner::Rejection;
 use super::workdir;
+use adjutant_base::text::suggest::near_hint;
 use adjutant_store as store;
 
 /// A sentence fragment for the user or the model that made the request. It names no path but the one in the request.
@@ -79,15 +80,5 @@ impl From<store::Error> for Error {
             store::Error::QueueFull { waiting, own } => Self::QueueFull { waiting, own },
             other => Self::Store(other),
         }
-    }
-}
-
-fn near_hint(near: &[String]) -> String {
-    match near {
-        [] => String::new(),
-        near => format!(
-            "; did you mean {}?",
-            near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")
-        ),
     }
 }

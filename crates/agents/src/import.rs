@@ -1,6 +1,5 @@
 //! Import of other programs' definitions: finds them below a path, and plans the file that each becomes.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,9 +12,8 @@ use adjutant_base::config::agents::{AgentRoot, AgentsConfig};
 use adjutant_base::config::folders::Limits;
 use adjutant_base::text::front_matter;
 use adjutant_base::text::suggest::to_valid_name;
-use adjutant_host::files::atomic_write;
-use adjutant_host::files::atomic_write::Change;
-use adjutant_host::files::{Problem, Source, leaves, read_text};
+use adjutant_host::file_catalogue::import_plan::{GivenNames, Outcome, PlannedImport};
+use adjutant_host::file_catalogue::{Problem, Source, leaves, read_text};
 
 /// Why nothing can be imported.
 #[derive(Debug, thiserror::Error)]
@@ -35,28 +33,6 @@ pub struct Definitions {
     pub agents: Vec<Arc<Agent>>,
     /// Files that cannot be read as definitions.
     pub problems: Vec<Problem>,
-}
-
-/// One file with its planned outcome.
-#[derive(Debug)]
-pub struct PlannedImport {
-    pub from: PathBuf,
-    /// The program of the file, where it is known.
-    pub program: Option<Program>,
-    pub outcome: Outcome,
-    /// Differences to the original, a sentence fragment each.
-    pub notes: Vec<String>,
-}
-
-/// The planned outcome for a file.
-#[derive(Debug)]
-pub enum Outcome {
-    /// `text` is written to `to`, as agent `name`; `change` compares it to the current file.
-    Write { name: String, to: PathBuf, text: String, change: Change },
-    /// Another file of the same import has the same name and other content.
-    Conflict { name: String, by: PathBuf },
-    /// It is left out, for this reason.
-    Rejected(String),
 }
 
 /// Reads what lies at `from`: a file, a folder of definitions, or a workspace or home that has such folders. Without
@@ -107,7 +83,7 @@ pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) ->
 
 /// Plans the files below `into`. Writes nothing.
 pub fn plan(found: Definitions, into: &Path) -> Vec<PlannedImport> {
-    let mut names: BTreeMap<String, (PathBuf, String)> = BTreeMap::new();
+    let mut names = GivenNames::default();
     let mut planned = Vec::new();
     for agent in &found.agents {
         let from = agent.source.file.clone().unwrap_or_default();
@@ -118,24 +94,17 @@ pub fn plan(found: Definitions, into: &Path) -> Vec<PlannedImport> {
         if name != agent.name {
             notes.insert(0, format!("its name `{}` becomes `{name}`", agent.name));
         }
-        let outcome = match (names.get(&name), atomic_write::compare(&to, &text)) {
-            _ if name.is_empty() => Outcome::Rejected(format!(
-                "its name `{}` has no letter or digit to make a name of",
-                agent.name
-            )),
-            (Some((by, other)), _) if *other != text => Outcome::Conflict { name, by: by.clone() },
-            (Some(_), _) => Outcome::Write { name, to, text, change: Change::Same },
-            (None, Err(reason)) => Outcome::Rejected(reason),
-            (None, Ok(change)) => {
-                names.insert(name.clone(), (from.clone(), text.clone()));
-                Outcome::Write { name, to, text, change }
-            }
+        let outcome = if name.is_empty() {
+            let reason = format!("its name `{}` has no letter or digit to make a name of", agent.name);
+            Outcome::Rejected(reason)
+        } else {
+            names.plan(name, &from, to, text)
         };
-        planned.push(PlannedImport { from, program: Some(agent.program), outcome, notes });
+        planned.push(PlannedImport { from, format: Some(agent.program.name()), outcome, notes });
     }
     planned.extend(found.problems.into_iter().map(|problem| PlannedImport {
         from: problem.source.file.unwrap_or_default(),
-        program: None,
+        format: None,
         outcome: Outcome::Rejected(problem.message),
         notes: Vec::new(),
     }));

@@ -14,7 +14,7 @@ use super::runner::environment::RunnerEnv;
 use super::runner::{AttemptSpec, CommandVariant};
 use super::selector::Candidate;
 use adjutant_base::text::suggest::{near_names, to_valid_name};
-use adjutant_host::files::{Problem, Severity, read_text};
+use adjutant_host::file_catalogue::{Problem, Severity, read_text};
 
 /// A rule with its id, its name and its severity.
 #[derive(Debug, PartialEq, Eq)]
@@ -166,10 +166,7 @@ fn runners(agent: &Agent, candidates: &[Candidate], workdir: &Path) -> Vec<(Stri
     let asked = candidates.iter().map(|candidate| {
         let runner = &candidate.runner;
         let model = agent.model.as_deref();
-        let others = model.filter(|model| {
-            !candidate.models.is_empty() && !candidate.models.iter().any(|known| known == model)
-        });
-        let refusal = if let Some(model) = others {
+        let refusal = if let Some(model) = model.filter(|_| !candidate.supports(model)) {
             Some(format!("{} is not configured for the model `{model}`", runner.name()))
         } else {
             let spec = AttemptSpec {

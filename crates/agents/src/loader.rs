@@ -9,7 +9,7 @@ use super::definition::{Agent, Program};
 use super::formats;
 use adjutant_base::config::agents::AgentRoot;
 use adjutant_base::config::folders::Root;
-use adjutant_host::files::{FileFormat, Found, Problem, Scan, Source};
+use adjutant_host::file_catalogue::{FileFormat, Problem, Scan, Source};
 
 /// The file kind of agent definitions.
 #[derive(Debug)]
@@ -55,7 +55,6 @@ impl FileFormat for AgentFiles {
         let mut catalogue = Catalogue { generation, ..Catalogue::default() };
         let mut left = self.max_files;
         for (root, scan) in roots.iter().zip(scans) {
-            catalogue.problems.extend(scan.problems.iter().cloned());
             add(&mut catalogue, root, scan, &mut left);
         }
         catalogue
@@ -96,28 +95,17 @@ fn is_yml(name: &str) -> bool {
 
 fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Option<Arc<Agent>>>, left: &mut usize) {
     let mut own: BTreeMap<&str, &Arc<Agent>> = BTreeMap::new();
-    for (relative, entry) in &scan.entries {
-        let file = root.folder.as_ref().map(|folder| folder.join(relative));
-        let source = Source { root: root.label.clone(), relative: relative.clone(), file };
-        if *left == 0 {
-            let message = "there are too many files; this one and those after it are left out".to_owned();
-            catalogue.problems.push(Problem { source, message });
-            break;
-        }
-        *left -= 1;
-        match &entry.found {
-            Found::Fault(message) => catalogue.problems.push(Problem { source, message: message.clone() }),
-            Found::Read(None, _) => {}
-            Found::Read(Some(agent), _) => match own.entry(&agent.name) {
-                btree_map::Entry::Vacant(place) => {
-                    place.insert(agent);
-                }
-                btree_map::Entry::Occupied(place) => {
-                    let winner = &place.get().source.relative;
-                    let message = format!("it has the same name as `{winner}`, which is served");
-                    catalogue.problems.push(Problem { source, message });
-                }
-            },
+    for (source, agent) in scan.parsed(root, left, &mut catalogue.problems) {
+        let Some(agent) = agent else { continue };
+        match own.entry(&agent.name) {
+            btree_map::Entry::Vacant(place) => {
+                place.insert(agent);
+            }
+            btree_map::Entry::Occupied(place) => {
+                let winner = &place.get().source.relative;
+                let message = format!("it has the same name as `{winner}`, which is served");
+                catalogue.problems.push(Problem { source, message });
+            }
         }
     }
     for (name, agent) in own {

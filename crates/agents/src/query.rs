@@ -17,7 +17,7 @@ use super::executor::context::make_private;
 use super::request::ValidatedRequest;
 use super::task::Task;
 use super::workdir::Workdir;
-use adjutant_host::files::Source;
+use adjutant_host::file_catalogue::Source;
 
 /// The caller's key and label in the list of tasks; no client has this key.
 const ASKER: &str = "adjutant";

@@ -8,12 +8,12 @@ use super::definition::Agent;
 use super::loader::AgentFiles;
 use super::trust_store;
 use adjutant_base::config::agents::AgentsConfig;
-use adjutant_host::files::FileCatalogue;
+use adjutant_host::file_catalogue::FileCatalogue;
 
 /// The roots of agent files with their cached catalogue.
 #[derive(Debug)]
 pub struct Registry {
-    folders: FileCatalogue<AgentFiles>,
+    folders: Arc<FileCatalogue<AgentFiles>>,
     trust: Option<PathBuf>,
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::runner::failure::Failure;
+use adjutant_host::git::ChangedFile;
 use adjutant_store::Millis;
 use adjutant_store::tasks::Ending;
 
@@ -164,16 +165,6 @@ pub struct Repository {
     /// The patch was longer than the limit and is left out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub patch_left_out: bool,
-}
-
-/// A file that differs from before the run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ChangedFile {
-    pub path: String,
-    /// Absent for a binary file.
-    pub insertions: Option<u64>,
-    pub deletions: Option<u64>,
 }
 
 /// A command that the hub ran when the agent was gone.

@@ -6,13 +6,14 @@ pub mod config;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use config::Error;
 
 use super::runner::{CommandVariant, Runner, probe};
 use adjutant_base::config::runners::RunnersConfig;
+use adjutant_base::mutex::lock;
 pub use candidate::Candidate;
 
 /// The longest cooldown: no provider's limit lasts longer than a month.
@@ -203,14 +204,14 @@ impl Selector {
     pub(crate) fn mark_limited(&self, runner: &str, retry_after: Option<Duration>, now: Instant) {
         // A provider's header or a configuration may hold any number.
         let until = now + retry_after.unwrap_or(self.cooldown).min(MAX_COOLDOWN);
-        let mut limited = self.limited.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut limited = lock(&self.limited);
         let end = limited.entry(runner.to_owned()).or_insert(until);
         *end = until.max(*end);
     }
 
     /// Returns how long the cooldown of `runner` still lasts at `now`.
     pub(crate) fn cooldown_left(&self, runner: &str, now: Instant) -> Option<Duration> {
-        let limited = self.limited.lock().unwrap_or_else(PoisonError::into_inner);
+        let limited = lock(&self.limited);
         limited.get(runner).and_then(|until| until.checked_duration_since(now)).filter(|left| !left.is_zero())
     }
 }

@@ -114,10 +114,9 @@ fn counted(number: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::run_report::{
-        Attempt, ChangedFile, Check, FailureReport, Outcome, Repository, RunReport, Verification,
-    };
+    use crate::run_report::{Attempt, Check, FailureReport, Outcome, Repository, RunReport, Verification};
     use crate::task::Ending;
+    use adjutant_host::git::ChangedFile;
 
     #[test]
     fn an_outcome_reads_as_one_line() {

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::definition::Agent;
-use adjutant_host::files::{atomic_write, read_text};
+use adjutant_host::file_catalogue::{atomic_write, read_text};
 
 /// Most bytes of the file; some thousand lines.
 const MAX_BYTES: usize = 1024 * 1024;

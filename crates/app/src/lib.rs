@@ -104,7 +104,7 @@ impl App {
         let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits());
         let store = Store::new(config.database.clone());
         let assistant = Assistant::new(store.clone(), events.clone());
-        let recorder = Recorder::new(config.log.clone());
+        let recorder = Recorder::new(config.recorder.clone());
         let codex = Codex::new(config.codex.clone(), store.clone(), events.clone(), recorder.clone());
         let questions = Arc::new(Questions::new(config.questions.clone(), store.clone(), events.clone()));
         let tasks = config.delegation.database.clone().map(Store::new);

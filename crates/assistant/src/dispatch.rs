@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::notification::{Channel, Status};
 use crate::rows::{self, millis};
 use crate::{Assistant, Error};
-use adjutant_base::config::delivery::Delivery;
+use adjutant_base::config::notification_delivery::Delivery;
 use adjutant_base::events::Event as HubEvent;
 use adjutant_base::trace_context::scope;
 use adjutant_store::assistant::notifications::NotificationRow;

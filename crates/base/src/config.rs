@@ -7,17 +7,17 @@ pub mod client_dirs;
 pub mod codex;
 mod database;
 pub mod delegation;
-pub mod delivery;
 pub mod effective;
 pub mod env;
 mod error;
 mod file;
 pub mod folders;
 mod http;
-pub mod log;
-pub mod logins;
+pub mod notification_delivery;
+pub mod program_logins;
 pub mod prompts;
 pub mod questions;
+pub mod recorder;
 pub mod runners;
 pub mod sources;
 mod switch;
@@ -36,13 +36,13 @@ use codex::CodexConfig;
 pub use database::Database;
 use database::DatabaseUrl;
 use delegation::Delegation;
-use delivery::Delivery;
 pub use error::Error;
 use folders::Root;
 pub use http::{Auth, HttpConfig};
-use log::LogConfig;
+use notification_delivery::Delivery;
 use prompts::PromptsConfig;
 use questions::QuestionsConfig;
+use recorder::RecorderConfig;
 use runners::{RunnerEntry, RunnersConfig};
 use sources::SettingSources;
 pub use switch::Switch;
@@ -89,7 +89,7 @@ table::settings! {
         questions: QuestionsConfig = QuestionsConfig::default();
         channels: ChannelsConfig = ChannelsConfig::default();
         codex: CodexConfig = CodexConfig::default();
-        log: LogConfig = LogConfig::default();
+        recorder: RecorderConfig = RecorderConfig::default();
         /// The switches of toolsets, as the file had them at the start.
         toolsets: ToolsetsConfig = ToolsetsConfig::default();
         /// The runners of `config.toml`; none means every known one.
@@ -99,32 +99,19 @@ table::settings! {
         sources: SettingSources = SettingSources::default();
     }
     tables {
-        #[serde(default)]
         http: http::File;
-        #[serde(default)]
         toolsets: toolsets::File;
-        #[serde(default)]
         clients: BTreeMap<String, toolsets::Client>;
-        #[serde(default)]
         questions: questions::File;
-        #[serde(default)]
         prompts: prompts::File;
-        #[serde(default)]
         agents: agents::File;
-        #[serde(default)]
         assistant: assistant::File;
-        #[serde(default)]
         tasks: delegation::File;
-        #[serde(default)]
         codex: codex::File;
-        #[serde(default)]
-        log: log::File;
-        #[serde(default)]
+        log: recorder::File;
         runners: Vec<RunnerEntry>;
         runner_cooldown_minutes: Option<u64>;
-        #[serde(default)]
-        notifications: delivery::File;
-        #[serde(default)]
+        notifications: notification_delivery::File;
         notify: channels::File;
         ntfy: Option<channels::NtfyConfig>;
     }
@@ -143,7 +130,7 @@ impl File {
         assistant::check(&config.assistant).map_err(invalid)?;
         std::mem::take(&mut self.tasks).apply(&mut config.delegation, &home)?;
         std::mem::take(&mut self.codex).apply(&mut config.codex, &home)?;
-        std::mem::take(&mut self.log).apply(&mut config.log, &home)?;
+        std::mem::take(&mut self.log).apply(&mut config.recorder, &home)?;
         std::mem::take(&mut self.notifications).apply(&mut config.delivery, &home)?;
         std::mem::take(&mut self.notify).apply(&mut config.channels, &home)?;
         if let Some(reason) = self.ntfy.as_ref().and_then(channels::NtfyConfig::invalid_reason) {
@@ -204,7 +191,7 @@ impl Config {
                 config.delivery.speech = ["espeak-ng", "-v", "{voice}", "-w"].map(str::to_owned).to_vec();
                 config.codex.spool = Some(home.join("spool"));
             }
-            config.log.folder = Some(home.join("logs").join("recordings"));
+            config.recorder.folder = Some(home.join("logs").join("recordings"));
             config.questions.passphrase = Some(home.join("approval-passphrase"));
             config.home = home;
             let file = read(&config.home)?;

@@ -3,5 +3,6 @@
 pub mod config;
 pub mod events;
 pub mod logging;
+pub mod mutex;
 pub mod text;
 pub mod trace_context;

@@ -1,8 +1,9 @@
 //! The trace that a call belongs to (W3C Trace Context and Baggage). It is passed on to every program and server that
 //! works for the call. Adjutant creates no spans.
 
+use crate::mutex::lock;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// Bytes of a `tracestate` that the recommendation requires every implementation to carry.
 const MAX_STATE_BYTES: usize = 512;
@@ -91,7 +92,7 @@ impl DeferredTraces {
     /// Remembers the current trace for `name`, unless `name` has a trace.
     pub fn remember(&self, name: &str) {
         let Some(trace) = current() else { return };
-        let mut all = self.all();
+        let mut all = lock(&self.0);
         if all.iter().any(|(known, _)| known == name) {
             return;
         }
@@ -103,11 +104,7 @@ impl DeferredTraces {
 
     /// Returns the trace that is remembered for `name`.
     pub fn get(&self, name: &str) -> Option<Trace> {
-        self.all().iter().find(|(known, _)| known == name).map(|(_, trace)| trace.clone())
-    }
-
-    fn all(&self) -> MutexGuard<'_, VecDeque<(String, Trace)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).iter().find(|(known, _)| known == name).map(|(_, trace)| trace.clone())
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use super::error::Error;
 use super::thread_options::Backend;
 use adjutant_base::config::codex::{Backend as Choice, CodexConfig};
 use adjutant_base::config::env;
+use adjutant_base::mutex::lock;
 use adjutant_host::process;
 
 /// Bytes of the answer to `--version`, and the time for it: the program may be a script of an interpreter.
@@ -39,12 +40,12 @@ impl Probe {
         let missing = || Error::Missing { configured: config.program.clone() };
         let program = env::find_in_path(config.program.as_deref().unwrap_or("codex")).ok_or_else(missing)?;
         let modified = std::fs::metadata(&program).and_then(|found| found.modified()).ok();
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = lock(&self.0).clone();
         let version = match known {
             Some((path, stamp, version)) if path == program && stamp == modified => version,
             _ => {
                 let version = ask(&program).await.map_err(Error::Version)?;
-                let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut known = lock(&self.0);
                 *known = Some((program.clone(), modified, version.clone()));
                 version
             }

@@ -157,13 +157,13 @@ adjutant_base::named_enum! {
     End { Completed = "completed", Interrupted = "interrupted", Failed = "failed" }
 }
 
-/// Severity of a message from Codex itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    Info,
-    Warning,
-    Error,
+adjutant_base::named_enum! {
+    /// Severity of a message from Codex itself.
+    Level {
+        Info = "info",
+        Warning = "warning",
+        Error = "error",
+    }
 }
 
 /// Tokens of a thread so far, as Codex counts them.

@@ -1,11 +1,12 @@
 //! The ring buffer of a session's latest events, for followers of any speed.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 
 use super::event::EventBatch;
+use adjutant_base::mutex::lock;
 
 /// Entries that are kept, and about their bytes in total; a slower follower misses the oldest.
 const MAX_ENTRIES: usize = 65_536;
@@ -56,7 +57,7 @@ impl EventLog {
     /// Appends an entry; `bytes` is the length of its line.
     pub(super) fn push(&self, at: i64, batch: EventBatch, bytes: usize) -> LogEntry {
         let bytes = bytes + ENTRY_OVERHEAD_BYTES;
-        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = lock(&self.ring);
         ring.last += 1;
         let entry = LogEntry { seq: ring.last, at, batch: Arc::new(batch) };
         ring.entries.push_back((entry.clone(), bytes));
@@ -73,7 +74,7 @@ impl EventLog {
 
     /// Marks the log as complete.
     pub(super) fn end(&self) {
-        self.ring.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
+        lock(&self.ring).ended = true;
         self.changed.send_modify(|_| ());
     }
 
@@ -88,7 +89,7 @@ impl EventLog {
         loop {
             changed.mark_unchanged();
             {
-                let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+                let ring = lock(&self.ring);
                 let first = ring.last + 1 - ring.entries.len() as u64;
                 if first > after + 1 {
                     return LogRead::Missed(first - after - 1);

@@ -23,7 +23,7 @@ pub mod turn_handles;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::SystemTime;
 
 use tokio::sync::{OnceCell, broadcast, oneshot};
@@ -31,8 +31,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use adjutant_base::config::codex::CodexConfig;
-use adjutant_base::config::log::Edge;
+use adjutant_base::config::recorder::RecordedConnection;
 use adjutant_base::events::Events;
+use adjutant_base::mutex::lock;
 use adjutant_base::text::timefmt::millis;
 use adjutant_host::recorder::{Recorder, Subject};
 use adjutant_store::Store;
@@ -364,7 +365,7 @@ impl Codex {
             return Err(Error::TooMany(open));
         }
         let plan = self.session_setup(installed, start, resume);
-        let tape = plan.tape.clone();
+        let recording = plan.recording.clone();
         let outside = SessionContext {
             store: self.0.store.clone(),
             events: self.0.events.clone(),
@@ -375,7 +376,7 @@ impl Codex {
         let (session, task) = SessionHandle::start(plan, outside, answer).await?;
         self.0.tasks.spawn(task);
         let thread = session.id().await?;
-        tape.note(&format!("thread {thread}"));
+        recording.note(&format!("thread {thread}"));
         self.live_sessions().insert(thread.clone(), session.clone());
         let (begin, begins) = oneshot::channel();
         // The receiver is still in scope.
@@ -386,7 +387,7 @@ impl Codex {
     /// Returns the lock of a thread. It is held while the thread is resumed, because Codex lets only one process write
     /// to a thread.
     fn thread_lock(&self, thread: &str) -> Arc<tokio::sync::Mutex<()>> {
-        let mut thread_locks = self.0.thread_locks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut thread_locks = lock(&self.0.thread_locks);
         thread_locks.retain(|_, lock| lock.strong_count() > 0);
         if let Some(lock) = thread_locks.get(thread).and_then(Weak::upgrade) {
             return lock;
@@ -410,8 +411,8 @@ impl Codex {
         let folder =
             start.cwd.as_deref().map(PathBuf::from).filter(|folder| folder.is_absolute() && folder.is_dir());
         let back = installed.backend.name();
-        let tape = self.0.recorder.tape_of(Subject {
-            edge: Edge::Codex,
+        let recording = self.0.recorder.recording_of(Subject {
+            connection: RecordedConnection::Codex,
             about: format!("codex {back} {}", installed.version),
             command: vec![installed.program.display().to_string(), back.to_owned()],
         });
@@ -421,7 +422,7 @@ impl Codex {
             resume,
             workdir: folder.unwrap_or_else(|| PathBuf::from("/")),
             spool,
-            tape,
+            recording,
             approval_timeout: self.0.config.approval_timeout,
             idle: self.0.config.idle,
         }
@@ -429,7 +430,7 @@ impl Codex {
 
     /// Returns the sessions that have not ended.
     fn live_sessions(&self) -> MutexGuard<'_, HashMap<String, SessionHandle>> {
-        let mut sessions = self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = lock(&self.0.sessions);
         sessions.retain(|_, session| !session.is_over());
         sessions
     }

@@ -9,7 +9,7 @@ mod setup;
 mod turn_queue;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::{mpsc, oneshot, watch};
@@ -24,6 +24,7 @@ use super::persistence::SessionWriter;
 use super::thread::{Thread, TurnOutcome};
 use super::thread_options::Backend;
 use adjutant_base::events::Event;
+use adjutant_base::mutex::lock;
 use adjutant_base::text::timefmt::millis;
 use adjutant_base::trace_context::current;
 use child::{Child, ChildEvent};
@@ -176,7 +177,7 @@ impl Task {
                 self.id = Some(id.clone());
             }
             let thread = {
-                let mut thread = self.thread();
+                let mut thread = lock(&self.thread);
                 let before = matches!(event, CodexEvent::ApprovalResolved { .. }).then(|| thread.clone());
                 let ends = matches!(event, CodexEvent::TurnEnded { .. });
                 let running = if ends { std::mem::take(&mut thread.running) } else { BTreeMap::new() };
@@ -277,7 +278,7 @@ impl Task {
             Command::Steer { text, done } => self.steer(&text, done),
             Command::Snapshot { done } => {
                 self.writer.flush().await;
-                let _ = done.send((self.log.last_seq(), self.thread().clone()));
+                let _ = done.send((self.log.last_seq(), lock(&self.thread).clone()));
             }
             Command::Interrupt { done } => {
                 let running = self.turns.is_running();
@@ -321,10 +322,6 @@ impl Task {
             // The caller may have left, here and below.
             Err(error) => drop(done.send(Err(error))),
         }
-    }
-
-    fn thread(&self) -> MutexGuard<'_, Thread> {
-        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers an approval. Returns false if it was not pending.
@@ -386,7 +383,7 @@ impl Task {
         let message = self.refused.take().or_else(|| ended.filter(|_| !killed));
         if self.turns.is_running() {
             let end = if killed { End::Interrupted } else { End::Failed };
-            let turn = self.thread().turn.clone();
+            let turn = lock(&self.thread).turn.clone();
             let events = vec![CodexEvent::TurnEnded { turn, end, message: message.clone() }];
             self.take(EventBatch { thread: self.id.clone(), notification: None, events }, 256).await;
         }

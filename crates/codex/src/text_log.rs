@@ -3,7 +3,7 @@
 //! Every notification of Codex is a line `[mcp METHOD] SUMMARY`; messages of the agent come between them unchanged. The
 //! lines have the order of the wire, and each is available as soon as its notification is, whether or not a call waits.
 
-use super::event::{CodexEvent, End, EventBatch, ItemKind, Level};
+use super::event::{CodexEvent, End, EventBatch, ItemKind};
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 
 /// Returns the lines of one entry, with invisible characters of untrusted text escaped.
@@ -32,12 +32,7 @@ pub fn lines(batch: &EventBatch) -> Vec<String> {
             }
             // A notice that came as a notification is in the log already.
             CodexEvent::Notice { level, message } if batch.notification.is_none() => {
-                let level = match level {
-                    Level::Info => "info",
-                    Level::Warning => "warning",
-                    Level::Error => "error",
-                };
-                lines.push(format!("[{level}] {}", escape_line(message)));
+                lines.push(format!("[{}] {}", level.name(), escape_line(message)));
             }
             CodexEvent::Closed { message: Some(message) } => {
                 lines.push(format!("[closed] {}", escape_line(message)));

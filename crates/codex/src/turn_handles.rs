@@ -2,11 +2,12 @@
 //! restart of the hub.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use super::event::End;
 use super::thread::TurnOutcome;
+use adjutant_base::mutex::lock;
 use adjutant_store::codex::turn_handles as rows;
 
 /// The prefix of the ids.
@@ -79,12 +80,9 @@ impl TurnHandle {
         let silent = i64::try_from(HEARTBEAT_TIMEOUT.as_millis()).unwrap_or(i64::MAX);
         let status = match row.ended.as_deref() {
             None if shared && now - row.updated_at < silent => TurnStatus::Open,
-            Some("completed") => ended(End::Completed),
-            Some("interrupted") => ended(End::Interrupted),
-            Some("failed") => ended(End::Failed),
             Some(WITHDRAWN) => TurnStatus::Withdrawn,
             // A word of a newer version has no other meaning here.
-            None | Some(_) => TurnStatus::Lost,
+            ending => ending.and_then(End::from_name).map_or(TurnStatus::Lost, ended),
         };
         let rows::Handle { id, owner, thread, created_at, updated_at, .. } = row;
         Self { id, owner, thread, ticket: None, created_at, updated_at, status }
@@ -98,30 +96,26 @@ pub(super) struct TurnHandles(Mutex<HashMap<String, TurnHandle>>);
 impl TurnHandles {
     /// Adds a handle, or replaces the one with its id.
     pub(super) fn add(&self, handle: TurnHandle) {
-        self.all().insert(handle.id.clone(), handle);
+        lock(&self.0).insert(handle.id.clone(), handle);
     }
 
     /// Returns a handle with its end. The map keeps the old one until the end is stored.
     pub(super) fn ended(&self, id: &str, status: TurnStatus, at: i64) -> Option<TurnHandle> {
-        let handle = self.all().get(id)?.clone();
+        let handle = lock(&self.0).get(id)?.clone();
         Some(TurnHandle { status, updated_at: at, ..handle })
     }
 
     /// Forgets a handle after its end is stored.
     pub(super) fn forget(&self, id: &str) {
-        self.all().remove(id);
+        lock(&self.0).remove(id);
     }
 
     /// Returns the ids of all turns without a stored end.
     pub(super) fn names(&self) -> Vec<String> {
-        self.all().keys().cloned().collect()
+        lock(&self.0).keys().cloned().collect()
     }
 
     pub(super) fn find(&self, owner: &str, id: &str) -> Option<TurnHandle> {
-        self.all().get(id).filter(|handle| handle.owner == owner).cloned()
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<String, TurnHandle>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).get(id).filter(|handle| handle.owner == owner).cloned()
     }
 }

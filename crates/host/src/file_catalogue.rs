@@ -5,6 +5,7 @@
 
 pub mod atomic_write;
 mod cache;
+pub mod import_plan;
 mod scan;
 mod severity;
 
@@ -12,14 +13,12 @@ use std::fmt::Debug;
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
-use adjutant_base::config::folders::{Limits, Root};
-use cache::CatalogueCache;
-pub use cache::replaced_watchers;
-pub use scan::{Found, Scan};
+use adjutant_base::config::folders::Root;
+pub use cache::{FileCatalogue, replaced_watchers};
+pub use scan::Scan;
 pub use severity::Severity;
 
 /// The origin of an item.
@@ -63,63 +62,6 @@ pub trait FileFormat: Debug + Send + Sync + 'static {
 
     /// Returns the generation of a catalogue.
     fn generation(catalogue: &Self::Catalogue) -> u64;
-}
-
-/// A catalogue of roots that are read on request, and again after a change.
-#[derive(Debug)]
-pub struct FileCatalogue<K: FileFormat> {
-    keeper: Arc<CatalogueCache<K>>,
-}
-
-impl<K: FileFormat> FileCatalogue<K> {
-    /// Creates a catalogue without any I/O: the first request reads the files.
-    pub fn new(kind: K, roots: Vec<Root>, limits: Limits) -> Self {
-        Self { keeper: Arc::new(CatalogueCache::new(kind, roots, limits)) }
-    }
-
-    /// Returns the catalogue if it is known to be fresh; never blocks. `None` means that [`Self::load`] is due.
-    pub fn ready(&self) -> Option<Arc<K::Catalogue>> {
-        self.keeper.ready()
-    }
-
-    /// Returns a fresh catalogue, and reads new and changed files for it. Blocks on the disk.
-    pub fn load(&self) -> Arc<K::Catalogue> {
-        self.keeper.load()
-    }
-
-    /// Returns a receiver of the catalogue's generation, which grows when a scan finds a change.
-    pub fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
-        self.keeper.changes()
-    }
-
-    /// Starts the watcher of the folders, unless it runs already: it reads changes without a request.
-    pub fn watch(&self) {
-        self.keeper.watch();
-    }
-}
-
-/// Access for the tests of a domain.
-#[cfg(any(test, feature = "testing"))]
-impl<K: FileFormat> FileCatalogue<K> {
-    /// Returns whether the watcher reports changes below every root.
-    pub fn all_covered(&self) -> bool {
-        self.keeper.all_covered()
-    }
-
-    /// Makes the system's notifier hang at its next event.
-    pub fn hang_watcher(&self) {
-        self.keeper.hang_watcher();
-    }
-
-    /// Disables the watcher before its start, as on a system that refuses watches.
-    pub fn disable_watching(&self) {
-        self.keeper.disable_watching();
-    }
-
-    /// Returns a weak reference to the cache, which shows whether the cache still exists.
-    pub fn weak(&self) -> std::sync::Weak<impl Sized + use<K>> {
-        Arc::downgrade(&self.keeper)
-    }
 }
 
 /// Reads a text file of at most `limit` bytes. The error is a sentence fragment.

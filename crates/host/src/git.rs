@@ -22,6 +22,19 @@ const LISTING: u64 = 4 * 1024 * 1024;
 /// Maximum files listed in a difference; the others are counted.
 const FILES: usize = 500;
 
+/// Settings that win over the repository's configuration.
+const SETTINGS: [&str; 9] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.quotePath=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "core.safecrlf=false",
+    "core.autocrlf=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+];
+
 /// The repository around a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repository {
@@ -45,8 +58,9 @@ pub struct Snapshot {
 }
 
 /// A file that differs.
-#[derive(Clone, Debug)]
-pub struct Changed {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChangedFile {
     pub path: String,
     /// Lines added and removed; absent for a binary file.
     pub insertions: Option<u64>,
@@ -56,7 +70,7 @@ pub struct Changed {
 /// The changes between two snapshots.
 #[derive(Clone, Debug, Default)]
 pub struct Difference {
-    pub files: Vec<Changed>,
+    pub files: Vec<ChangedFile>,
     /// Files beyond the listed ones.
     pub more: u64,
     pub insertions: u64,
@@ -151,19 +165,8 @@ impl Git {
         before: &str,
         after: &str,
     ) -> Result<Difference, String> {
-        let env = self.aside(repository, &self.scratch.join("index"));
-        let arguments = [
-            "diff-tree",
-            "-r",
-            "-z",
-            "--numstat",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            before,
-            after,
-        ];
-        let answer = self.ask(&repository.top, &arguments, &env, LISTING).await?;
+        let options = ["-z", "--numstat"];
+        let answer = self.diff_tree(repository, &options, [before, after], LISTING).await?;
         Ok(numbers(&answer.stdout))
     }
 
@@ -175,25 +178,23 @@ impl Git {
         after: &str,
         most: usize,
     ) -> Result<Option<String>, String> {
-        let env = self.aside(repository, &self.scratch.join("index"));
-        let arguments = [
-            "diff-tree",
-            "-r",
-            "-p",
-            "--binary",
-            "--full-index",
-            "--no-renames",
-            "--no-color",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-            before,
-            after,
-        ];
-        let answer = self.ask(&repository.top, &arguments, &env, most as u64).await?;
+        let options = ["-p", "--binary", "--full-index", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"];
+        let answer = self.diff_tree(repository, &options, [before, after], most as u64).await?;
         // Git may take a file for text that is not UTF-8. A damaged patch is worse than none.
         Ok((!answer.cut).then(|| String::from_utf8(answer.stdout).ok()).flatten())
+    }
+
+    /// Compares two trees, without renames and without programs that the repository names.
+    async fn diff_tree(
+        &self,
+        repository: &Repository,
+        options: &[&str],
+        trees: [&str; 2],
+        most: u64,
+    ) -> Result<CommandOutput, String> {
+        let env = self.aside(repository, &self.scratch.join("index"));
+        let fixed = ["diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv"];
+        self.ask(&repository.top, &[&fixed, options, &trees].concat(), &env, most).await
     }
 
     /// Creates a worktree of `repository` at its HEAD in `place`, which must not exist.
@@ -247,32 +248,9 @@ impl Git {
         env: &[(OsString, OsString)],
         most: u64,
     ) -> Result<CommandOutput, String> {
-        let fixed = [
-            "git",
-            "-c",
-            "core.hooksPath=/dev/null",
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "core.quotePath=false",
-            "-c",
-            "gc.auto=0",
-            "-c",
-            "maintenance.auto=false",
-            "-c",
-            "core.safecrlf=false",
-            "-c",
-            "core.autocrlf=false",
-            "-c",
-            "core.untrackedCache=false",
-            "-c",
-            "core.splitIndex=false",
-        ];
-        let argv: Vec<OsString> = fixed
-            .iter()
-            .map(OsString::from)
-            .chain(arguments.iter().map(|argument| argument.as_ref().to_owned()))
-            .collect();
+        let mut argv = vec![OsString::from("git")];
+        argv.extend(SETTINGS.iter().flat_map(|setting| ["-c", setting]).map(OsString::from));
+        argv.extend(arguments.iter().map(|argument| argument.as_ref().to_owned()));
         let env = [&self.env[..], env].concat();
         let answer = process::output(&argv, folder, &env, most, GIT_TIMEOUT).await?;
         if answer.code == Some(0) {
@@ -303,7 +281,7 @@ fn numbers(listing: &[u8]) -> Difference {
         difference.insertions += insertions.unwrap_or(0);
         difference.deletions += deletions.unwrap_or(0);
         if difference.files.len() < FILES {
-            difference.files.push(Changed { path: path.to_owned(), insertions, deletions });
+            difference.files.push(ChangedFile { path: path.to_owned(), insertions, deletions });
         } else {
             difference.more += 1;
         }

@@ -1,6 +1,6 @@
 //! Infrastructure on the machine: child processes, Git, recordings, watched files, services.
 
-pub mod files;
+pub mod file_catalogue;
 pub mod git;
 pub mod process;
 pub mod recorder;

@@ -1,6 +1,6 @@
 //! The only place that starts other processes.
 //!
-//! `reexec` starts this program again, `browser` opens a link, `output` runs short commands, and `tied_child` a command
+//! `reexec` starts this program again, `browser` opens a link, `short_command` runs short commands, and `tied_child` a command
 //! that dies with this process. Everything else is a *run*: a command below a supervisor, which is this program
 //! re-executed as `adjutant supervise`.
 
@@ -8,14 +8,14 @@ mod ancestry;
 mod browser;
 mod descendants;
 mod orphans;
-mod output;
-mod protocol;
 mod reattach;
 mod reexec;
-mod run;
 mod run_handle;
+mod short_command;
 mod spool;
+mod supervised_run;
 mod supervisor;
+mod supervisor_protocol;
 mod tcp_peer;
 mod tied_child;
 
@@ -26,11 +26,13 @@ pub use ancestry::{
 };
 pub use browser::open_browser;
 pub use orphans::{Orphan, end_orphans, has_runs, orphans, supervisor_of};
-pub use output::{CommandOutput, output, output_with_input};
 pub use reattach::{Resumed, resume};
 pub use reexec::{run_self, spawn_detached_self};
-pub use run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts};
 pub use run_handle::{Canceller, Running, start, start_known, start_live};
+pub use short_command::{CommandOutput, output, output_with_input};
+pub use supervised_run::{
+    Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts,
+};
 pub use supervisor::{enter, read_command, supervise};
 pub use tcp_peer::{peer_below, peers, unacknowledged_bytes};
 pub use tied_child::{become_child, spawn_tied};

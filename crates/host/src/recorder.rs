@@ -1,6 +1,6 @@
 //! The recorder of connections: every byte in both directions, unchanged.
 //!
-//! A [`Tape`] records bytes where they are read and written, and never waits: a separate thread splits them into lines
+//! A [`Recording`] records bytes where they are read and written, and never waits: a separate thread splits them into lines
 //! ([`chunker`]), numbers the lines, and writes them ([`writer`], [`segments`]). Bytes that cannot be kept are counted
 //! and left out; a full disk is logged once and breaks nothing. [`reader`] finds and reads recordings, [`redact`]
 //! removes secrets from text that leaves the machine, [`replay`] plays one side of a recording.
@@ -18,10 +18,11 @@ mod writer;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use adjutant_base::config::log::{Edge, LogConfig};
+use adjutant_base::config::recorder::{RecordedConnection, RecorderConfig};
+use adjutant_base::mutex::lock;
 use adjutant_base::text::timefmt;
 use format::{Direction, FORMAT, Header};
 pub use tee::RecordedStream;
@@ -34,23 +35,23 @@ const OVERHEAD: usize = 128;
 /// Timeout of the last writes at the end of a process.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// Creates the tapes of recordings. Cheap to clone; all clones share one thread, which starts with the first tape.
+/// Starts recordings. Cheap to clone; all clones share one thread, which starts with the first recording.
 #[derive(Clone, Debug)]
 pub struct Recorder(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    config: LogConfig,
+    config: RecorderConfig,
     /// `None` if the thread could not be started.
     writer: OnceLock<Option<Sender<Job>>>,
     waiting: Arc<AtomicUsize>,
-    tapes: AtomicU64,
+    recordings: AtomicU64,
 }
 
 /// The subject of a recording, for its header.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    pub edge: Edge,
+    pub connection: RecordedConnection,
     /// A short description, such as `codex app-server 0.169.0`.
     pub about: String,
     /// The command line of the other side, if this program started it.
@@ -59,31 +60,31 @@ pub struct Subject {
 
 impl Recorder {
     /// Creates a recorder without any I/O.
-    pub fn new(config: LogConfig) -> Self {
+    pub fn new(config: RecorderConfig) -> Self {
         let writer = OnceLock::new();
-        Self(Arc::new(Inner { config, writer, waiting: Arc::default(), tapes: AtomicU64::new(0) }))
+        Self(Arc::new(Inner { config, writer, waiting: Arc::default(), recordings: AtomicU64::new(0) }))
     }
 
     /// Returns whether connections of this kind are recorded.
-    pub fn records(&self, edge: Edge) -> bool {
-        self.0.config.folder.is_some() && self.0.config.record.contains(&edge)
+    pub fn records(&self, connection: RecordedConnection) -> bool {
+        self.0.config.folder.is_some() && self.0.config.record.contains(&connection)
     }
 
-    /// Returns a tape for a new connection of this kind; a silent tape if the kind is not recorded.
-    pub fn tape(&self, edge: Edge, about: &str) -> Tape {
-        self.tape_of(Subject { edge, about: about.to_owned(), command: Vec::new() })
+    /// Returns a recording for a new connection of this kind; a silent recording if the kind is not recorded.
+    pub fn recording(&self, connection: RecordedConnection, about: &str) -> Recording {
+        self.recording_of(Subject { connection, about: about.to_owned(), command: Vec::new() })
     }
 
-    /// Like [`Self::tape`], for a command that this program starts.
-    pub fn tape_of(&self, subject: Subject) -> Tape {
-        if !self.records(subject.edge) {
-            return Tape::silent();
+    /// Like [`Self::recording`], for a command that this program starts.
+    pub fn recording_of(&self, subject: Subject) -> Recording {
+        if !self.records(subject.connection) {
+            return Recording::silent();
         }
         self.begin(subject, None)
     }
 
     /// Records into a file that does not exist yet, regardless of the configuration.
-    pub fn tape_into(&self, subject: Subject, file: PathBuf) -> Tape {
+    pub fn recording_into(&self, subject: Subject, file: PathBuf) -> Recording {
         self.begin(subject, Some(file))
     }
 
@@ -97,17 +98,17 @@ impl Recorder {
         }
     }
 
-    fn begin(&self, subject: Subject, file: Option<PathBuf>) -> Tape {
-        let Some(writer) = self.writer() else { return Tape::silent() };
-        let number = self.0.tapes.fetch_add(1, Ordering::Relaxed);
-        let Subject { edge, about, command } = subject;
+    fn begin(&self, subject: Subject, file: Option<PathBuf>) -> Recording {
+        let Some(writer) = self.writer() else { return Recording::silent() };
+        let number = self.0.recordings.fetch_add(1, Ordering::Relaxed);
+        let Subject { connection, about, command } = subject;
         let started = timefmt::stamp(SystemTime::now());
         let day = started.replace(['-', ':'], "");
         let header = Header {
             recording: FORMAT,
             adjutant: env!("CARGO_PKG_VERSION").to_owned(),
-            edge,
-            session: format!("{edge}-{day}-{}-{number}", std::process::id()),
+            connection,
+            session: format!("{}-{day}-{}-{number}", connection.name(), std::process::id()),
             about,
             started,
             pid: std::process::id(),
@@ -115,7 +116,7 @@ impl Recorder {
             part: 0,
             redacted: None,
         };
-        let reel = Reel {
+        let state = RecordingState {
             number,
             began: Instant::now(),
             writer,
@@ -124,8 +125,8 @@ impl Recorder {
             missed: Default::default(),
             order: Mutex::default(),
         };
-        let _ = reel.writer.send(Job::Open { tape: number, header: Box::new(header), file });
-        Tape { reel: Some(Arc::new(reel)), call: 0 }
+        let _ = state.writer.send(Job::Open { recording: number, header: Box::new(header), file });
+        Recording { state: Some(Arc::new(state)), call: 0 }
     }
 
     fn writer(&self) -> Option<Sender<Job>> {
@@ -143,14 +144,14 @@ impl Recorder {
 
 /// The recording of one connection. Cheap to clone; the recording ends with the last clone.
 #[derive(Clone, Debug, Default)]
-pub struct Tape {
-    reel: Option<Arc<Reel>>,
+pub struct Recording {
+    state: Option<Arc<RecordingState>>,
     /// The number of the HTTP request that the bytes belong to; 0 for none.
     call: u64,
 }
 
 #[derive(Debug)]
-struct Reel {
+struct RecordingState {
     number: u64,
     began: Instant,
     writer: Sender<Job>,
@@ -163,16 +164,16 @@ struct Reel {
     order: Mutex<()>,
 }
 
-impl Tape {
-    /// Returns a tape that records nothing.
+impl Recording {
+    /// Returns a recording that records nothing.
     pub fn silent() -> Self {
         Self::default()
     }
 
-    /// Returns the same tape for the next HTTP request; its bytes carry the number of that request.
+    /// Returns the same recording for the next HTTP request; its bytes carry the number of that request.
     pub fn next_call(&self) -> Self {
-        let number = |reel: &Arc<Reel>| reel.calls.fetch_add(1, Ordering::Relaxed) + 1;
-        Self { call: self.reel.as_ref().map_or(0, number), reel: self.reel.clone() }
+        let number = |state: &Arc<RecordingState>| state.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        Self { call: self.state.as_ref().map_or(0, number), state: self.state.clone() }
     }
 
     /// Records bytes as they pass; they may begin or end within a line.
@@ -203,33 +204,33 @@ impl Tape {
     /// Locks the order of lines during a write, so that bytes that are read meanwhile are recorded after the written
     /// ones.
     fn in_order(&self) -> Option<MutexGuard<'_, ()>> {
-        self.reel.as_ref().map(|reel| reel.order.lock().unwrap_or_else(PoisonError::into_inner))
+        self.state.as_ref().map(|state| lock(&state.order))
     }
 
     fn take(&self, direction: Direction, bytes: &[u8], what: fn(Vec<u8>) -> What) {
-        let Some(reel) = &self.reel else { return };
+        let Some(state) = &self.state else { return };
         let weight = bytes.len() + OVERHEAD;
-        if reel.waiting.load(Ordering::Relaxed) + weight > BACKLOG {
-            reel.missed[direction as usize].fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if state.waiting.load(Ordering::Relaxed) + weight > BACKLOG {
+            state.missed[direction as usize].fetch_add(bytes.len() as u64, Ordering::Relaxed);
             return;
         }
         self.send(direction, what(bytes.to_vec()));
     }
 
     fn send(&self, direction: Direction, what: What) {
-        let Some(reel) = &self.reel else { return };
-        let missed = reel.missed[direction as usize].swap(0, Ordering::Relaxed);
-        let since = reel.began.elapsed();
-        reel.waiting.fetch_add(what.weight() + OVERHEAD, Ordering::Relaxed);
+        let Some(state) = &self.state else { return };
+        let missed = state.missed[direction as usize].swap(0, Ordering::Relaxed);
+        let since = state.began.elapsed();
+        state.waiting.fetch_add(what.weight() + OVERHEAD, Ordering::Relaxed);
         let at = SystemTime::now();
         // Sending cannot fail, because the thread ends only with the process.
-        let (tape, source) = (reel.number, (self.call, direction));
-        let _ = reel.writer.send(Job::Take { tape, at, since, source, missed, what });
+        let (recording, source) = (state.number, (self.call, direction));
+        let _ = state.writer.send(Job::Take { recording, at, since, source, missed, what });
     }
 }
 
-impl Drop for Reel {
+impl Drop for RecordingState {
     fn drop(&mut self) {
-        let _ = self.writer.send(Job::Close { tape: self.number });
+        let _ = self.writer.send(Job::Close { recording: self.number });
     }
 }

@@ -13,14 +13,14 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A rejected or incomplete body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum BodyError {
     TooLarge { limit: usize },
     TooSlow,
     Encoded,
     Broken,
 }
 
-impl Fault {
+impl BodyError {
     pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
@@ -41,18 +41,18 @@ impl Fault {
 }
 
 /// Reads a whole body of at most `limit` bytes. An announced length over the limit is rejected unread.
-pub(crate) async fn read(headers: &HeaderMap, body: Incoming, limit: usize) -> Result<Bytes, Fault> {
+pub(crate) async fn read(headers: &HeaderMap, body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
     if headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
-        return Err(Fault::Encoded);
+        return Err(BodyError::Encoded);
     }
     let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|length| length > u64::try_from(limit).unwrap_or(u64::MAX)) {
-        return Err(Fault::TooLarge { limit });
+        return Err(BodyError::TooLarge { limit });
     }
     match tokio::time::timeout(TIMEOUT, Limited::new(body, limit).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Fault::TooLarge { limit }),
-        Ok(Err(_)) => Err(Fault::Broken),
-        Err(_) => Err(Fault::TooSlow),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge { limit }),
+        Ok(Err(_)) => Err(BodyError::Broken),
+        Err(_) => Err(BodyError::TooSlow),
     }
 }

@@ -11,8 +11,9 @@ mod delivery;
 mod host_guard;
 mod listener;
 mod mcp_endpoint;
+mod rejections;
 mod replay_server;
-mod responses;
+mod response_builders;
 mod sessions;
 mod stateless_clients;
 mod streams;
@@ -279,7 +280,7 @@ impl Gate {
             },
         };
         host_guard::harden(response.headers_mut());
-        if !responses::is_event_stream(response.headers()) {
+        if !response_builders::is_event_stream(response.headers()) {
             return response;
         }
         // A stream ends when its token is revoked or its login has ended.
@@ -310,7 +311,7 @@ impl Gate {
         }
         if mcp {
             let Some(token) = self.token_name(&parts.headers) else {
-                return Some(responses::unauthorized());
+                return Some(rejections::unauthorized());
             };
             parts.extensions.insert(token);
             if parts.method == Method::POST && !is_json(&parts.headers) {
@@ -340,7 +341,7 @@ impl Gate {
         }
     }
 
-    async fn read(&self, parts: &request::Parts, body: Incoming) -> Result<Body, body::Fault> {
+    async fn read(&self, parts: &request::Parts, body: Incoming) -> Result<Body, body::BodyError> {
         if matches!(parts.method, Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS) {
             return Ok(Body::empty());
         }
@@ -357,7 +358,7 @@ impl Gate {
 
 /// Returns a rejection in the format of the route.
 fn refuse(mcp: bool, status: StatusCode, message: impl Into<String>) -> Response<Body> {
-    if mcp { responses::invalid(status, None, message) } else { responses::plain(status, message) }
+    if mcp { rejections::invalid(status, None, message) } else { rejections::plain(status, message) }
 }
 
 fn is_mcp(path: &str) -> bool {
@@ -375,8 +376,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 /// Sends a browser that has just logged in to the first page.
 fn welcome(cookie: HeaderValue) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::SEE_OTHER;
+    let mut response = response_builders::empty(StatusCode::SEE_OTHER);
     response.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
     response.headers_mut().insert(SET_COOKIE, cookie);
     response

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use adjutant_agents::TcpConnection;
+use adjutant_base::mutex::lock;
 
 /// Timeout from a connection's start, or from the last response, to the end of the next head. Bounds both a slowly
 /// arriving head and an unused connection.
@@ -75,7 +76,7 @@ impl Connections {
             accepted: Instant::now(),
             displaced: CancellationToken::new(),
         });
-        let mut pending = self.pending();
+        let mut pending = lock(&self.pending);
         let of_peer = pending.iter().filter(|other| other.peer == peer).count();
         let oldest_of_peer = pending.iter().position(|other| other.peer == peer).filter(|oldest| {
             of_peer >= MAX_PENDING_PER_PEER && pending[*oldest].accepted.elapsed() > PENDING_GRACE
@@ -89,11 +90,7 @@ impl Connections {
     }
 
     fn leave(&self, admission: &Arc<Admission>) {
-        self.pending().retain(|other| !Arc::ptr_eq(other, admission));
-    }
-
-    fn pending(&self) -> MutexGuard<'_, VecDeque<Arc<Admission>>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.pending).retain(|other| !Arc::ptr_eq(other, admission));
     }
 }
 

@@ -28,7 +28,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::TokenName;
 use crate::catch_panic::CatchPanic;
-use crate::responses;
+use crate::rejections;
+use crate::response_builders::empty;
 use crate::sessions::{Denied, MAX_IN_FLIGHT, Registry, Session, Sessions};
 use crate::stateless_clients::Callers;
 use crate::streams::Streams;
@@ -36,7 +37,7 @@ use adjutant_agents::TcpConnection;
 use adjutant_app::App;
 use adjutant_app::client_registry::{ClientHandle, ConnectionKind};
 use adjutant_base::config::toolsets::Toolset;
-use adjutant_host::recorder::Tape;
+use adjutant_host::recorder::Recording;
 use adjutant_mcp as mcp;
 use adjutant_mcp::assistant::http_wrapping::wrap;
 use adjutant_mcp::deliveries::Deliveries;
@@ -44,8 +45,7 @@ use adjutant_mcp::error::{self, Refusal};
 use adjutant_mcp::protocol_version::Revision;
 use adjutant_mcp::subscriptions::SubscriberState;
 use adjutant_mcp::transport::decode;
-use adjutant_mcp::transport::envelope;
-use adjutant_mcp::transport::envelope::Envelope;
+use adjutant_mcp::transport::envelope::{self, Envelope};
 pub(super) use recording::head;
 
 const SESSION_ID: &str = "mcp-session-id";
@@ -112,12 +112,12 @@ pub(crate) struct Shared {
 /// One server, ready to answer.
 struct Endpoint<H> {
     name: &'static str,
-    /// True if the contract of the questions is served here.
-    asks: bool,
+    /// The toolsets of the hub that are served here; `None` for another server.
+    server: Option<mcp::ToolsetSelection>,
     shared: Shared,
     manager: Arc<Sessions>,
     /// Records messages without a session.
-    tape: OnceLock<Tape>,
+    recording: OnceLock<Recording>,
     sessions: StreamableHttpService<CatchPanic<H>, Sessions>,
     stateless: StreamableHttpService<CatchPanic<H>, NeverSessionManager>,
 }
@@ -152,9 +152,9 @@ where
     let sessions = StreamableHttpService::new(make.clone(), manager.clone(), config.clone());
     let stateless = config.with_legacy_session_mode(false);
     let stateless = StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), stateless);
-    let asks = mcp::ToolsetSelection::from_name(name).is_some_and(|server| server.has(Toolset::Questions));
-    let endpoint =
-        Arc::new(Endpoint { name, asks, shared, manager, tape: OnceLock::new(), sessions, stateless });
+    let server = mcp::ToolsetSelection::from_name(name);
+    let recording = OnceLock::new();
+    let endpoint = Arc::new(Endpoint { name, server, shared, manager, recording, sessions, stateless });
     any(move |request: Request| {
         let endpoint = endpoint.clone();
         async move { endpoint.recorded(request).await }
@@ -169,14 +169,14 @@ impl<H: ServerHandler> Endpoint<H> {
         }
         if parts.headers.get_all(REVISION).iter().nth(1).is_some() {
             let message = "header MCP-Protocol-Version must not be repeated";
-            return responses::invalid(StatusCode::BAD_REQUEST, None, message);
+            return rejections::invalid(StatusCode::BAD_REQUEST, None, message);
         }
         if parts.method != Method::POST {
             return self.other(parts).await;
         }
         // The body was read whole earlier, so this neither waits nor copies.
         let Ok(bytes) = axum::body::to_bytes(body, usize::MAX).await else {
-            return responses::invalid(StatusCode::BAD_REQUEST, None, "the body could not be read");
+            return rejections::invalid(StatusCode::BAD_REQUEST, None, "the body could not be read");
         };
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes).trim_ascii();
         let Ok(text) = std::str::from_utf8(bytes) else {
@@ -195,7 +195,7 @@ impl<H: ServerHandler> Endpoint<H> {
             Named::Session(session) => Some(session),
             Named::Nothing => None,
             Named::Gone => {
-                return responses::no_session(match opened {
+                return rejections::no_session(match opened {
                     Ok(Envelope::Request { id, .. }) => Some(id),
                     _ => None,
                 });
@@ -223,16 +223,16 @@ impl<H: ServerHandler> Endpoint<H> {
         };
         match message {
             Ok(Some(message)) => self.message(parts, message, session.as_ref()).await,
-            Ok(None) => accepted(),
+            Ok(None) => empty(StatusCode::ACCEPTED),
             Err(refusal) => self.refused(&parts, session.as_deref(), refusal),
         }
     }
 
     /// Rejects a message in the format of the server's contract.
     fn refused(&self, parts: &request::Parts, session: Option<&Session>, refusal: Refusal) -> Response<Body> {
-        let error = match (mcp::ToolsetSelection::from_name(self.name), revision(parts, session)) {
-            (Some(server), Some(revision)) => error::in_contract(server, revision, refusal.error),
-            _ => refusal.error,
+        let error = match self.server.zip(revision(parts, session)) {
+            Some((server, revision)) => error::in_contract(server, revision, refusal.error),
+            None => refusal.error,
         };
         refused(&Refusal { error, ..refusal })
     }
@@ -245,16 +245,19 @@ impl<H: ServerHandler> Endpoint<H> {
         message: ClientJsonRpcMessage,
         session: Option<&Session>,
     ) -> Result<ClientJsonRpcMessage, Refusal> {
-        match (mcp::ToolsetSelection::from_name(self.name), revision(parts, session)) {
-            (Some(server), Some(revision)) => wrap(server, revision, message),
-            _ => Ok(message),
+        match self.server.zip(revision(parts, session)) {
+            Some((server, revision)) => wrap(server, revision, message),
+            None => Ok(message),
         }
     }
 
     /// Returns whether the questions' contract is served here now: the server of all toolsets may have it switched off.
     fn asks(&self) -> bool {
-        let switched = self.name == mcp::ToolsetSelection::All.name();
-        self.asks && (!switched || self.shared.app.toolsets.has(Toolset::Questions, ""))
+        self.server.is_some_and(|server| {
+            let switched = server == mcp::ToolsetSelection::All;
+            server.has(Toolset::Questions)
+                && (!switched || self.shared.app.toolsets.has(Toolset::Questions, ""))
+        })
     }
 
     /// Finds the session that a request names. The session of another token is unknown.
@@ -274,24 +277,16 @@ impl<H: ServerHandler> Endpoint<H> {
         message: ClientJsonRpcMessage,
         session: Option<&Arc<Session>>,
     ) -> Response<Body> {
-        let (id, initialize) = match &message {
-            JsonRpcMessage::Request(request) => {
-                let initialize = matches!(request.request, ClientRequest::InitializeRequest(_));
-                (Some(request.id.clone()), initialize)
-            }
-            JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
-                (None, false)
-            }
-        };
+        let id = request_id(&message);
         if let Some(session) = session {
             let response = self.deliver(parts, message, session).await;
-            return responses::readable(response, id).await;
+            return rejections::readable(response, id).await;
         }
         let response = match &id {
-            Some(id) if initialize => self.open(parts, &message, id).await,
+            Some(id) if is_initialize(&message) => self.open(parts, &message, id).await,
             _ => {
                 if let Some(Err(error)) = named_revision(&parts.headers) {
-                    return responses::refuse(StatusCode::BAD_REQUEST, &Refusal { id, error });
+                    return rejections::refuse(StatusCode::BAD_REQUEST, &Refusal { id, error });
                 }
                 parts.headers.entry(REVISION).or_insert(HeaderValue::from_static(FIRST_REVISION));
                 // The only answer is JSON, so a client without event streams is accepted.
@@ -301,13 +296,13 @@ impl<H: ServerHandler> Endpoint<H> {
                 match rewritten(parts, &message) {
                     Some(request) => {
                         let (response, delivery) = self.dispatch_once(request, None).await;
-                        return delivery.follow(responses::readable(response, id).await);
+                        return delivery.follow(rejections::readable(response, id).await);
                     }
-                    None => responses::internal(id.clone()),
+                    None => rejections::internal(id.clone()),
                 }
             }
         };
-        responses::readable(response, id).await
+        rejections::readable(response, id).await
     }
 
     /// Opens a session, if there is a place for one.
@@ -331,14 +326,14 @@ impl<H: ServerHandler> Endpoint<H> {
         };
         self.shared.registry.with_place(opening).await.unwrap_or_else(|| {
             let refusal = Refusal { id: Some(id.clone()), error: error::sessions_full() };
-            responses::refuse(StatusCode::SERVICE_UNAVAILABLE, &refusal)
+            rejections::refuse(StatusCode::SERVICE_UNAVAILABLE, &refusal)
         })
     }
 
     async fn sessions(&self, parts: request::Parts, message: &ClientJsonRpcMessage) -> Response<Body> {
         match rewritten(parts, message) {
             Some(request) => self.sessions.handle(request).await.map(Body::new),
-            None => responses::internal(None),
+            None => rejections::internal(None),
         }
     }
 
@@ -356,10 +351,10 @@ impl<H: ServerHandler> Endpoint<H> {
                 event.and_then(|event| session.redeliver(&parts.extensions, event))
             }
             Named::Session(_) | Named::Nothing => None,
-            Named::Gone => return responses::no_session(None),
+            Named::Gone => return rejections::no_session(None),
         };
         let request = request::Request::from_parts(parts, Full::new(Bytes::new()));
-        let response = responses::readable(self.sessions.handle(request).await.map(Body::new), None).await;
+        let response = rejections::readable(self.sessions.handle(request).await.map(Body::new), None).await;
         match delivery {
             Some(delivery) => delivery.follow(response),
             None => response,
@@ -368,22 +363,29 @@ impl<H: ServerHandler> Endpoint<H> {
 }
 
 impl Denied {
-    fn status(self) -> StatusCode {
-        match self {
-            Self::Duplicate => StatusCode::BAD_REQUEST,
-            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
-        }
-    }
-
-    fn refusal(self, id: RequestId) -> Refusal {
-        let error = match self {
+    fn response(self, id: RequestId) -> Response<Body> {
+        let (status, error) = match self {
             Self::Duplicate => {
-                error::invalid_request(format!("request {id} is still in flight; its answer is on the way"))
+                let message = format!("request {id} is still in flight; its answer is on the way");
+                (StatusCode::BAD_REQUEST, error::invalid_request(message))
             }
-            Self::Busy => error::busy(false, MAX_IN_FLIGHT),
+            Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, error::busy(false, MAX_IN_FLIGHT)),
         };
-        Refusal { id: Some(id), error }
+        rejections::refuse(status, &Refusal { id: Some(id), error })
     }
+}
+
+/// Returns the id of a message that wants an answer.
+fn request_id(message: &ClientJsonRpcMessage) -> Option<RequestId> {
+    match message {
+        JsonRpcMessage::Request(request) => Some(request.id.clone()),
+        JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => None,
+    }
+}
+
+fn is_initialize(message: &ClientJsonRpcMessage) -> bool {
+    matches!(message, JsonRpcMessage::Request(request)
+        if matches!(request.request, ClientRequest::InitializeRequest(_)))
 }
 
 /// Returns the request for rmcp with the message encoded again, so that rmcp reads exactly the checked message.
@@ -394,12 +396,6 @@ fn rewritten(parts: request::Parts, message: &ClientJsonRpcMessage) -> Option<re
     Some(request::Request::from_parts(parts, Full::new(Bytes::from(bytes))))
 }
 
-fn accepted() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::ACCEPTED;
-    response
-}
-
 /// Returns a rejection. Invalid parameters of a well-formed request get status 200, like any answer; any other body
 /// is a bad request of HTTP too.
 fn refused(refusal: &Refusal) -> Response<Body> {
@@ -407,7 +403,7 @@ fn refused(refusal: &Refusal) -> Response<Body> {
         ErrorCode::INVALID_PARAMS => StatusCode::OK,
         _ => StatusCode::BAD_REQUEST,
     };
-    responses::refuse(status, refusal)
+    rejections::refuse(status, refusal)
 }
 
 /// Returns the name of the token that a request carries; empty for the hub's own.

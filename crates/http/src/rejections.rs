@@ -1,28 +1,20 @@
-//! Responses of the HTTP interface itself: rejections, as JSON-RPC on `/mcp` and as plain text elsewhere.
+//! Rejections of the HTTP interface itself: as JSON-RPC on `/mcp` and as plain text elsewhere.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, Response, StatusCode};
+use axum::http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use rmcp::model::RequestId;
-use serde_json::Value;
 
+use crate::response_builders::{json, typed};
 use adjutant_mcp::error::{self, Refusal};
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
-
 /// Maximum bytes of an inner layer's plain answer that are read.
-const PLAIN: usize = 4096;
+const MAX_PLAIN_BYTES: usize = 4096;
 
 /// Returns a JSON-RPC error as a whole response.
 pub(crate) fn refuse(status: StatusCode, refusal: &Refusal) -> Response<Body> {
-    with(status, JSON, refusal.to_json().to_string())
-}
-
-/// Returns a JSON-RPC message as a whole response.
-pub(crate) fn json(status: StatusCode, message: &Value) -> Response<Body> {
-    with(status, JSON, message.to_string())
+    json(status, refusal.to_json().to_string())
 }
 
 /// Returns a JSON-RPC error for a request that was rejected before or apart from its method.
@@ -53,7 +45,7 @@ pub(crate) fn not_acceptable(id: Option<RequestId>) -> Response<Body> {
 
 /// Returns a rejection outside `/mcp`: one plain sentence.
 pub(crate) fn plain(status: StatusCode, message: impl Into<String>) -> Response<Body> {
-    with(status, TEXT, message.into() + "\n")
+    typed(status, "text/plain; charset=utf-8", message.into() + "\n")
 }
 
 /// Returns the response to a request without a token; it names the place to find one.
@@ -73,11 +65,11 @@ pub(crate) fn unauthorized() -> Response<Body> {
 /// name internals and stays in the log.
 pub(crate) async fn readable(response: Response<Body>, id: Option<RequestId>) -> Response<Body> {
     let status = response.status();
-    let json = response
+    let is_json = response
         .headers()
         .get(CONTENT_TYPE)
         .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
-    if json || !(status.is_client_error() || status.is_server_error()) {
+    if is_json || !(status.is_client_error() || status.is_server_error()) {
         return response;
     }
     let allow = response.headers().get(ALLOW).cloned();
@@ -95,22 +87,10 @@ pub(crate) async fn readable(response: Response<Body>, id: Option<RequestId>) ->
 }
 
 async fn said(body: Body) -> String {
-    let bytes = http_body_util::Limited::new(body, PLAIN)
+    let bytes = http_body_util::Limited::new(body, MAX_PLAIN_BYTES)
         .collect()
         .await
         .map_or(Bytes::new(), http_body_util::Collected::to_bytes);
     let text = String::from_utf8_lossy(&bytes);
     text.strip_prefix("Bad Request: ").unwrap_or(&text).to_owned()
-}
-
-/// Returns whether a response with these headers is an event stream.
-pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
-}
-
-fn with(status: StatusCode, kind: HeaderValue, text: String) -> Response<Body> {
-    let mut response = Response::new(Body::from(text));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, kind);
-    response
 }

@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{CONTENT_TYPE, HeaderName};
+use axum::http::header::HeaderName;
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
 use futures::StreamExt as _;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
@@ -19,72 +19,74 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::host_guard;
-use super::host_guard::Names;
+use super::host_guard::{self, Names};
 use super::mcp_endpoint::head;
-use super::{body, listener, responses};
-use adjutant_host::recorder::replay::{Due, Heard, Player};
+use super::response_builders::{empty, json};
+use super::{body, listener, rejections};
+use adjutant_base::mutex::lock;
+use adjutant_host::recorder::http_head::Head;
+use adjutant_host::recorder::replay::{Due, LineMatch, Player};
 
 /// Maximum bytes of a body; a longer one is not compared.
-const LONGEST: usize = 32 << 20;
+const MAX_BODY_BYTES: usize = 32 << 20;
 /// Time for which open responses may continue after `stop`.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// A player, and the requests that wait for its messages.
-struct Stage {
-    player: Mutex<Cast>,
+struct ReplayServer {
+    replay: Mutex<Replay>,
     names: Names,
 }
 
-struct Cast {
+/// A player, and the requests that wait for its messages.
+struct Replay {
     player: Player,
     /// The open responses by the number of the recorded request. The recording bounds the messages sent to them.
     open: HashMap<u64, UnboundedSender<Due>>,
     /// Called after each request.
-    heard: Box<dyn Fn(&Player) + Send>,
+    on_request: Box<dyn Fn(&Player) + Send>,
 }
 
-/// Answers until `stop`, and returns the player. `heard` is called after each request.
+/// Answers until `stop`, and returns the player. `on_request` is called after each request.
 pub async fn replay(
     listener: TcpListener,
     address: SocketAddr,
     player: Player,
     stop: CancellationToken,
-    heard: impl Fn(&Player) + Send + 'static,
+    on_request: impl Fn(&Player) + Send + 'static,
 ) -> Option<Player> {
-    let cast = Cast { player, open: HashMap::new(), heard: Box::new(heard) };
-    let stage = Arc::new(Stage { player: Mutex::new(cast), names: Names::new(address, &[]) });
-    let answering = stage.clone();
+    let replay = Replay { player, open: HashMap::new(), on_request: Box::new(on_request) };
+    let server = Arc::new(ReplayServer { replay: Mutex::new(replay), names: Names::new(address, &[]) });
+    let answering = server.clone();
     listener::run(listener, &stop, GRACE, move |request| {
-        let stage = answering.clone();
-        async move { stage.answer(request).await }
+        let server = answering.clone();
+        async move { server.answer(request).await }
     })
     .await;
-    Arc::into_inner(stage)
-        .map(|stage| stage.player.into_inner().unwrap_or_else(PoisonError::into_inner).player)
+    Arc::into_inner(server)
+        .map(|server| server.replay.into_inner().unwrap_or_else(PoisonError::into_inner).player)
 }
 
-impl Stage {
+impl ReplayServer {
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let (parts, incoming) = request.into_parts();
         if let Some(refusal) = self.names.refusal(&parts.method, &parts.uri, &parts.headers) {
-            return responses::invalid(refusal.status(), None, refusal.message());
+            return rejections::invalid(refusal.status(), None, refusal.message());
         }
         if !listener::admit(&parts.extensions) {
-            return responses::invalid(StatusCode::SERVICE_UNAVAILABLE, None, listener::BUSY);
+            return rejections::invalid(StatusCode::SERVICE_UNAVAILABLE, None, listener::BUSY);
         }
         let line = if parts.method == Method::POST {
-            match body::read(&parts.headers, incoming, LONGEST).await {
+            match body::read(&parts.headers, incoming, MAX_BODY_BYTES).await {
                 Ok(bytes) => bytes.trim_ascii().to_vec(),
-                Err(fault) => return responses::invalid(fault.status(), None, fault.message()),
+                Err(fault) => return rejections::invalid(fault.status(), None, fault.message()),
             }
         } else {
             json!({"id": "HTTP", "method": parts.method.as_str()}).to_string().into_bytes()
         };
-        let mut answers = match self.hear(&line, &head(parts.method.as_str(), &parts.headers, str::to_owned))
-        {
+        let head = head(parts.method.as_str(), &parts.headers, str::to_owned);
+        let mut answers = match self.on_request(&line, &head) {
             Ok(answers) => answers,
-            Err(Some(refusal)) if parts.method == Method::POST => return json_body(refusal),
+            Err(Some(refusal)) if parts.method == Method::POST => return json(StatusCode::OK, refusal),
             Err(_) if parts.method == Method::POST => return empty(StatusCode::ACCEPTED),
             Err(_) => return empty(StatusCode::METHOD_NOT_ALLOWED),
         };
@@ -95,21 +97,17 @@ impl Stage {
 
     /// Passes a request to the player. Returns the messages of its response, or the answer to a request that is not in
     /// the recording.
-    fn hear(
-        &self,
-        line: &[u8],
-        head: &adjutant_host::recorder::http_head::Head,
-    ) -> Result<UnboundedReceiver<Due>, Option<Vec<u8>>> {
-        let mut cast = self.cast();
-        let Cast { player, open, heard } = &mut *cast;
-        let call = match player.hear(line) {
-            Heard::Known { call } => call,
-            Heard::Unknown { answer } => {
-                heard(player);
+    fn on_request(&self, line: &[u8], head: &Head) -> Result<UnboundedReceiver<Due>, Option<Vec<u8>>> {
+        let mut replay = lock(&self.replay);
+        let Replay { player, open, on_request } = &mut *replay;
+        let call = match player.on_line(line) {
+            LineMatch::Known { call } => call,
+            LineMatch::Unknown { answer } => {
+                on_request(player);
                 return Err(answer);
             }
         };
-        player.asked_with(call, head);
+        player.on_request_head(call, head);
         let (sender, answers) = unbounded();
         open.insert(call, sender);
         while let Some(due) = player.due() {
@@ -120,14 +118,15 @@ impl Stage {
         }
         // A stream of a GET stays open until its client leaves or opens it again.
         let stays = |call: u64| player.calls.get(&call).is_some_and(|call| call.asked.start == "GET");
-        open.retain(|call, _| player.goes_on(*call) || stays(*call));
-        heard(player);
+        open.retain(|call, _| player.has_more(*call) || stays(*call));
+        on_request(player);
         Ok(answers)
     }
 
     /// Makes a response from its recorded head and the following messages.
     fn begin(&self, first: &Due, answers: UnboundedReceiver<Due>) -> Response<Body> {
-        let answered = self.cast().player.calls.get(&first.call).and_then(|call| call.answered.clone());
+        let answered =
+            lock(&self.replay).player.calls.get(&first.call).and_then(|call| call.answered.clone());
         let Some(answered) = answered.filter(|_| first.is_head) else {
             return empty(StatusCode::SERVICE_UNAVAILABLE);
         };
@@ -147,20 +146,4 @@ impl Stage {
         host_guard::harden(response.headers_mut());
         response
     }
-
-    fn cast(&self) -> MutexGuard<'_, Cast> {
-        self.player.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn empty(status: StatusCode) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = status;
-    response
-}
-
-fn json_body(bytes: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(Body::from(bytes));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
 }

@@ -4,36 +4,36 @@
 //! counts the running calls. [`Registry`] knows the sessions of all mounts, [`Sessions`] is one endpoint's view of it:
 //! a session is served by the endpoint that opened it and is unknown to the others.
 
-mod responses;
+mod rmcp_sessions;
 mod transport;
+mod undelivered_responses;
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use axum::http::Extensions;
-use futures::future::ready;
-use futures::{Stream, StreamExt, stream};
-use rmcp::model::{ClientJsonRpcMessage, Implementation, RequestId, ServerJsonRpcMessage};
-use rmcp::transport::streamable_http_server::SessionManager;
+use rmcp::model::{Implementation, RequestId, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::SessionManager as _;
+use rmcp::transport::streamable_http_server::session::SessionId;
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
-use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::delivery::Delivery;
 use crate::stateless_clients::Callers;
 use crate::streams::Streams;
-use adjutant_host::recorder::Tape;
+use adjutant_base::mutex::lock;
+use adjutant_host::recorder::Recording;
 use adjutant_mcp::ToolsetSelection;
 use adjutant_mcp::deliveries::Deliveries;
 use adjutant_mcp::protocol_version::Revision;
 use adjutant_questions::Questions;
-use responses::Responses;
-use transport::Wire;
+pub(crate) use rmcp_sessions::Sessions;
+use undelivered_responses::UndeliveredResponses;
 
 /// Maximum requests in flight in one session, as on a stream.
 pub(crate) const MAX_IN_FLIGHT: usize = 512;
@@ -61,9 +61,9 @@ pub(crate) struct Session {
     endpoint: &'static str,
     state: Mutex<Use>,
     opened_by: OnceLock<Opener>,
-    responses: Mutex<Responses>,
+    responses: Mutex<UndeliveredResponses>,
     /// Records all that its client sends and receives, from the handshake on.
-    pub tape: OnceLock<Tape>,
+    pub recording: OnceLock<Recording>,
 }
 
 /// The opener of a session.
@@ -120,7 +120,7 @@ impl Session {
             state: Mutex::new(state),
             opened_by: OnceLock::new(),
             responses: Mutex::default(),
-            tape: OnceLock::new(),
+            recording: OnceLock::new(),
         }
     }
 
@@ -150,13 +150,13 @@ impl Session {
 
     /// Begins the delivery of the response to a request.
     pub(crate) fn deliver(self: &Arc<Self>, extensions: &Extensions, id: &RequestId) -> Delivery {
-        self.responses().open(id);
+        lock(&self.responses).open(id);
         self.follow(extensions, id.clone())
     }
 
     /// Begins the delivery of the response on a stream that is resumed after `event`.
     pub(crate) fn redeliver(self: &Arc<Self>, extensions: &Extensions, event: &str) -> Option<Delivery> {
-        let (id, outcomes) = self.responses().resume(event)?;
+        let (id, outcomes) = lock(&self.responses).resume(event)?;
         if let Some(opener) = self.opened_by.get() {
             for (asker, ticket) in outcomes {
                 opener.deliveries.attach(id.clone(), opener.questions.claim_delivery(&asker, &ticket));
@@ -174,14 +174,14 @@ impl Session {
         let has_outcome = move || session.deliveries().is_some_and(|all| all.has(&asked));
         let (session, asked, received) = (self.clone(), id.clone(), claims.clone());
         let received = async move {
-            session.responses().receive(&asked);
+            lock(&session.responses).receive(&asked);
             for claim in received(&asked) {
                 claim.confirm().await;
             }
         };
         let session = self.clone();
         Delivery::new(extensions, has_outcome, received, move || {
-            if session.responses().lose(&id) {
+            if lock(&session.responses).lose(&id) {
                 drop(claims(&id));
             }
         })
@@ -193,26 +193,18 @@ impl Session {
 
     /// Records the stream of a request by the id of its first event.
     pub(crate) fn number_stream(&self, event: &str, id: &RequestId) {
-        self.responses().number(event, id);
+        lock(&self.responses).number(event, id);
     }
 
     /// Records that a response passes. Without a reader its outcomes stay undelivered.
     fn pass(&self, id: &RequestId, message: &ServerJsonRpcMessage) {
         let Some(deliveries) = self.deliveries() else { return };
         let claims = deliveries.take(id);
-        if self.responses().pass(id, message, &claims) {
+        if lock(&self.responses).pass(id, message, &claims) {
             for claim in claims {
                 deliveries.attach(id.clone(), claim);
             }
         }
-    }
-
-    fn responses(&self) -> MutexGuard<'_, Responses> {
-        self.responses.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Use> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn id(&self) -> &SessionId {
@@ -221,7 +213,7 @@ impl Session {
 
     /// Counts a request as in flight; after [`Claim::handed_over`], until it is answered or cancelled.
     pub(crate) fn claim<'a>(&'a self, id: &'a RequestId) -> Result<Claim<'a>, Denied> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.last = Instant::now();
         if state.in_flight.contains_key(id) {
             return Err(Denied::Duplicate);
@@ -234,14 +226,14 @@ impl Session {
     }
 
     fn release(&self, id: &RequestId) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.in_flight.remove(id);
         state.last = Instant::now();
     }
 
     /// Returns the revision agreed in the handshake; `None` before.
     pub(crate) fn revision(&self) -> Option<Revision> {
-        self.lock().revision
+        lock(&self.state).revision
     }
 
     /// Returns whether a cancelled request is answered all the same, as the assistant's contract requires.
@@ -257,7 +249,7 @@ impl Session {
 
     /// Returns how long the session has been idle; `None` while a request or a stream is open.
     fn idle_for(&self, now: Instant) -> Option<Duration> {
-        let state = self.lock();
+        let state = lock(&self.state);
         (state.in_flight.is_empty() && state.streams == 0).then(|| now.saturating_duration_since(state.last))
     }
 }
@@ -287,14 +279,14 @@ struct OpenStream(Arc<Session>);
 
 impl OpenStream {
     fn new(session: Arc<Session>) -> Self {
-        session.lock().streams += 1;
+        lock(&session.state).streams += 1;
         Self(session)
     }
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = lock(&self.0.state);
         state.streams -= 1;
         state.last = Instant::now();
     }
@@ -316,7 +308,11 @@ impl Registry {
 
     /// Finds a session that `endpoint` opened.
     pub(crate) fn find(&self, endpoint: &str, id: &str) -> Option<Arc<Session>> {
-        self.live().get(id).map(|live| &live.session).filter(|session| session.endpoint == endpoint).cloned()
+        lock(&self.live)
+            .get(id)
+            .map(|live| &live.session)
+            .filter(|session| session.endpoint == endpoint)
+            .cloned()
     }
 
     /// Takes a place for the session that `opening` may open. If all are taken, the longest idle session is ended;
@@ -326,7 +322,7 @@ impl Registry {
         if place.is_none()
             && let Some(id) = self.longest_idle()
         {
-            self.end(&id).await;
+            let _ = self.end(&id).await;
             place = self.places.clone().try_acquire_owned().ok();
         }
         let place = place?;
@@ -344,142 +340,32 @@ impl Registry {
             callers.sweep();
             streams.sweep(questions).await;
             let now = Instant::now();
-            let idle: Vec<SessionId> = self
-                .live()
+            let idle: Vec<SessionId> = lock(&self.live)
                 .iter()
                 .filter(|(_, live)| live.session.idle_for(now).is_some_and(|idle| idle >= self.idle))
                 .map(|(id, _)| id.clone())
                 .collect();
             for id in idle {
-                self.end(&id).await;
+                let _ = self.end(&id).await;
             }
         }
     }
 
-    async fn end(&self, id: &SessionId) {
-        let live = self.live().remove(id);
-        if let Err(error) = self.inner.close_session(id).await {
-            tracing::debug!(%error, "a session did not close in order");
-        }
+    async fn end(&self, id: &SessionId) -> Result<(), LocalSessionManagerError> {
+        let live = lock(&self.live).remove(id);
+        let closed = self.inner.close_session(id).await;
         if let Some(live) = live {
             live.session.ended().await;
         }
+        closed.inspect_err(|error| tracing::debug!(%error, "a session did not close in order"))
     }
 
     fn longest_idle(&self) -> Option<SessionId> {
         let now = Instant::now();
-        let live = self.live();
+        let live = lock(&self.live);
         let idle = live.iter().filter_map(|(id, live)| Some((live.session.idle_for(now)?, id)));
         idle.max_by_key(|(idle, _)| *idle).map(|(_, id)| id.clone())
     }
-
-    fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Live>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// One endpoint's sessions.
-#[derive(Debug)]
-pub(crate) struct Sessions {
-    pub registry: Arc<Registry>,
-    pub(crate) endpoint: &'static str,
-}
-
-impl Sessions {
-    fn session(&self, id: &SessionId) -> Result<Arc<Session>, LocalSessionManagerError> {
-        self.registry
-            .find(self.endpoint, id)
-            .ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))
-    }
-}
-
-impl SessionManager for Sessions {
-    type Error = LocalSessionManagerError;
-    type Transport = Wire;
-
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        let (id, transport) = self.registry.inner.create_session().await?;
-        let place = PLACE.try_with(Cell::take).ok().flatten();
-        let session = Arc::new(Session::new(id.clone(), self.endpoint));
-        self.registry.live().insert(id.clone(), Live { session: session.clone(), _place: place });
-        Ok((id, Wire::new(transport, session)))
-    }
-
-    async fn initialize_session(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, Self::Error> {
-        self.registry.inner.initialize_session(id, message).await
-    }
-
-    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
-        Ok(self.session(id).is_ok() && self.registry.inner.has_session(id).await?)
-    }
-
-    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        let live = self.registry.live().remove(id);
-        let closed = self.registry.inner.close_session(id).await;
-        if let Some(live) = live {
-            live.session.ended().await;
-        }
-        closed
-    }
-
-    async fn create_stream(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.session(id)?;
-        self.registry.inner.create_stream(id, message).await
-    }
-
-    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
-        self.session(id)?.lock().last = Instant::now();
-        self.registry.inner.accept_message(id, message).await
-    }
-
-    async fn create_standalone_stream(
-        &self,
-        id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let session = self.session(id)?;
-        let stream = self.registry.inner.create_standalone_stream(id).await?;
-        Ok(counted(stream, session, self.registry.stop.clone()))
-    }
-
-    async fn resume(
-        &self,
-        id: &SessionId,
-        last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let session = self.session(id)?;
-        let stream = match self.registry.inner.resume(id, last_event_id.clone()).await {
-            Ok(stream) => stream.left_stream(),
-            // The response has passed already; it may be kept.
-            Err(error) => match session.responses().kept(&last_event_id) {
-                Some(event) => stream::once(ready(event)).right_stream(),
-                None => return Err(error),
-            },
-        };
-        Ok(counted(stream, session, self.registry.stop.clone()))
-    }
-}
-
-/// Returns a stream that keeps its session in use while it is open, and ends when the process stops.
-fn counted(
-    stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
-    session: Arc<Session>,
-    stop: CancellationToken,
-) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
-    let open = OpenStream::new(session);
-    stream
-        .map(move |message| {
-            let _open = &open;
-            message
-        })
-        .take_until(async move { stop.cancelled().await })
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 //! request; requests under the same name and version are one client, from any sender.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use adjutant_app::App;
 use adjutant_app::client_registry::{ClientHandle, ConnectionKind, UNNAMED};
+use adjutant_base::mutex::lock;
 
 /// Time for which a client is shown after its last request.
 const PRESENCE_TIMEOUT: Duration = Duration::from_mins(5);
@@ -44,7 +45,7 @@ impl Callers {
         revision: &str,
     ) -> Arc<ClientHandle> {
         let (name, version) = (start(name), start(version));
-        let mut rows = self.rows();
+        let mut rows = lock(&self.0);
         let known =
             rows.values_mut().find(|row| row.server == server && row.name == name && row.version == version);
         if let Some(row) = known {
@@ -72,11 +73,7 @@ impl Callers {
 
     /// Removes the rows of clients that were silent for too long.
     pub(crate) fn sweep(&self) {
-        self.rows().retain(|_, row| row.last.elapsed() < PRESENCE_TIMEOUT);
-    }
-
-    fn rows(&self) -> MutexGuard<'_, HashMap<u64, Row>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).retain(|_, row| row.last.elapsed() < PRESENCE_TIMEOUT);
     }
 }
 

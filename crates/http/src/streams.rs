@@ -1,10 +1,11 @@
 //! Event streams of callers without a session: the newest of each caller, and the streams that broke off.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use tokio_util::sync::CancellationToken;
 
+use adjutant_base::mutex::lock;
 use adjutant_questions::{Questions, Route};
 
 /// The open streams, and the POSTs that wait for their own answers.
@@ -21,7 +22,7 @@ impl Streams {
     /// Makes the stream of a caller, and ends an older one.
     pub(crate) fn replace(&self, stream: &str) -> CancellationToken {
         let replaced = CancellationToken::new();
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.open);
         open.retain(|_, token| !token.is_cancelled());
         if let Some(older) = open.insert(stream.to_owned(), replaced.clone()) {
             older.cancel();
@@ -32,7 +33,7 @@ impl Streams {
     /// Ends the sessions of the streams that broke off and were not opened again. A caller that never opened a stream
     /// becomes silent at most.
     pub(crate) async fn sweep(&self, questions: &Questions) {
-        let broken = std::mem::take(&mut *self.broken.lock().unwrap_or_else(PoisonError::into_inner));
+        let broken = std::mem::take(&mut *lock(&self.broken));
         for stream in broken {
             if !self.is_open(&stream) {
                 questions.session_closed(&session_of(&stream)).await;
@@ -49,18 +50,18 @@ impl Streams {
         if replaced.is_cancelled() {
             return;
         }
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(stream);
-        self.broken.lock().unwrap_or_else(PoisonError::into_inner).insert(stream.to_owned());
+        lock(&self.open).remove(stream);
+        lock(&self.broken).insert(stream.to_owned());
     }
 
     /// Returns whether a caller reads its stream now.
     pub(crate) fn is_open(&self, stream: &str) -> bool {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).contains_key(stream)
+        lock(&self.open).contains_key(stream)
     }
 
     /// Locks the routes of POSTs that wait for their own answers; the stream does not send those.
     pub(crate) fn waiting(&self) -> MutexGuard<'_, HashSet<Route>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.waiting)
     }
 }
 

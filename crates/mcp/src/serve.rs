@@ -17,7 +17,7 @@ use crate::toolset::ToolsetSelection;
 use crate::transport::StreamTransport;
 use adjutant_app::App;
 use adjutant_app::client_registry::ConnectionKind;
-use adjutant_base::config::log::Edge;
+use adjutant_base::config::recorder::RecordedConnection;
 use adjutant_base::config::toolsets::Toolset;
 use adjutant_host::recorder::RecordedStream;
 use adjutant_host::recorder::format::Direction;
@@ -43,11 +43,12 @@ pub async fn serve_stream(
     let deliveries = Deliveries::new(app.questions.clone(), relay);
     let connection = Arc::new(Connection::new(selection).with_deliveries(deliveries));
     let connected = Arc::new(app.clients.register(kind, selection.name(), pid));
-    let edge = if kind == ConnectionKind::Stdio { Edge::Stdio } else { Edge::Socket };
+    let recorded =
+        if kind == ConnectionKind::Stdio { RecordedConnection::Stdio } else { RecordedConnection::Socket };
     let process = pid.map_or_else(String::new, |pid| format!(", process {pid}"));
-    let tape = app.recorder.tape(edge, &format!("server {}{process}", selection.name()));
-    let input = RecordedStream::new(input, tape.clone(), Direction::C2s);
-    let output = RecordedStream::new(output, tape, Direction::S2c);
+    let recording = app.recorder.recording(recorded, &format!("server {}{process}", selection.name()));
+    let input = RecordedStream::new(input, recording.clone(), Direction::C2s);
+    let output = RecordedStream::new(output, recording, Direction::S2c);
     let client =
         ClientContext::new(app.clone(), selection, connected).with_connection(connection.clone(), session);
     let session = client.asker().session;

@@ -7,9 +7,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::http_client;
-use crate::http_client::{HttpRequest, Token};
-use adjutant_base::config::assistant::{Endpoint, KeyFault};
+use crate::http_client::{self, HttpRequest, Token};
+use adjutant_base::config::assistant::{Endpoint, KeyError};
 
 /// Maximum bytes of a response.
 const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
@@ -31,7 +30,7 @@ pub struct Conversation<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
-    Key(#[from] KeyFault),
+    Key(#[from] KeyError),
     #[error("{0}")]
     Outbound(#[from] http_client::Error),
     #[error("the model's server refuses with status {0}{hint}", hint = hint(*.0))]

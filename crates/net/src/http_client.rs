@@ -11,8 +11,7 @@ use futures::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Client, Method, Url, redirect};
 
-use adjutant_base::trace_context;
-use adjutant_base::trace_context::Trace;
+use adjutant_base::trace_context::{self, Trace};
 
 /// Time to connect to a server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

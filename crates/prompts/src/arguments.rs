@@ -52,6 +52,19 @@ fn integer(number: &Number) -> Option<i64> {
 }
 
 impl Argument {
+    /// Returns a string argument without a default.
+    pub(crate) fn text(name: &str, description: &str, required: bool) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            kind: ArgumentType::String,
+            required,
+            default: None,
+            choices: Vec::new(),
+            pattern: None,
+        }
+    }
+
     /// Checks a given value and returns it in the declared type.
     pub(super) fn check(&self, prompt: &str, value: &Value) -> Result<Value, Error> {
         let shown = clipped(&text_of(value));

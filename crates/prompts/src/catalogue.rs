@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, btree_map};
 use std::sync::Arc;
 
-use super::{ArgumentType, Catalogue, Error, Limits, Problem, Prompt, Root, Source};
-use adjutant_host::files::{Found, Scan};
+use super::{Catalogue, Error, Limits, Problem, Prompt, Root};
+use adjutant_host::file_catalogue::Scan;
 
 /// A file that was read.
 #[derive(Clone, Debug)]
@@ -33,24 +33,11 @@ impl Prompt {
     }
 }
 
-impl ArgumentType {
-    /// The JSON Schema name of the type.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Integer => "integer",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-        }
-    }
-}
-
 /// Joins the roots' scans, in the order of precedence.
 pub(super) fn catalogue(roots: &[Root], scans: &[&Scan<Item>], limits: Limits, generation: u64) -> Catalogue {
     let mut catalogue = Catalogue { generation, ..Catalogue::default() };
     let mut remaining = limits.files;
     for (root, scan) in roots.iter().zip(scans) {
-        catalogue.problems.extend(scan.problems.iter().cloned());
         add(&mut catalogue, root, scan, &mut remaining);
     }
     name_look_alikes(&mut catalogue);
@@ -60,32 +47,20 @@ pub(super) fn catalogue(roots: &[Root], scans: &[&Scan<Item>], limits: Limits, g
 
 fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Item>, remaining: &mut usize) {
     let mut own: BTreeMap<&str, Arc<Prompt>> = BTreeMap::new();
-    for (relative, entry) in &scan.entries {
-        let source = || Source {
-            root: root.label.clone(),
-            relative: relative.clone(),
-            file: root.folder.as_ref().map(|folder| folder.join(relative)),
-        };
-        let problem = |message| Problem { source: source(), message };
-        if *remaining == 0 {
-            let message = "there are too many files; this one and those after it are left out".to_owned();
-            catalogue.problems.push(problem(message));
-            break;
-        }
-        *remaining -= 1;
-        match &entry.found {
-            Found::Fault(message) => catalogue.problems.push(problem(message.clone())),
-            Found::Read(Item::Partial(text), _) => {
-                let partials = catalogue.partials.entry(root.label.clone()).or_default();
-                Arc::make_mut(partials).entry(relative.clone()).or_insert_with(|| text.clone());
+    for (source, item) in scan.parsed(root, remaining, &mut catalogue.problems) {
+        match item {
+            Item::Partial(text) => {
+                let partials = catalogue.partials.entry(source.root).or_default();
+                Arc::make_mut(partials).entry(source.relative).or_insert_with(|| text.clone());
             }
-            Found::Read(Item::Prompt(prompt), _) => match own.entry(&prompt.name) {
+            Item::Prompt(prompt) => match own.entry(&prompt.name) {
                 btree_map::Entry::Vacant(place) => {
                     place.insert(prompt.clone());
                 }
                 btree_map::Entry::Occupied(mut place) => {
                     // `a.MD` sorts before `a.md`; the usual spelling is the one that is meant.
-                    let usual = relative.rsplit_once('.').is_some_and(|(_, extension)| extension == "md");
+                    let usual =
+                        source.relative.rsplit_once('.').is_some_and(|(_, extension)| extension == "md");
                     let loser = if usual { place.insert(prompt.clone()) } else { prompt.clone() };
                     let winner = &place.get().source.relative;
                     catalogue.problems.push(Problem {

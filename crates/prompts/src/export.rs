@@ -6,8 +6,7 @@ use std::sync::Arc;
 use super::formats::{self, Format};
 use super::{Prompt, skills};
 use adjutant_base::text::suggest::to_valid_name;
-use adjutant_host::files::atomic_write;
-use adjutant_host::files::atomic_write::Change;
+use adjutant_host::file_catalogue::atomic_write::{self, Change};
 
 /// One prompt and what becomes of it.
 #[derive(Debug)]

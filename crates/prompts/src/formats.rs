@@ -18,40 +18,25 @@ use crate::{Argument, ArgumentType, Engine, Prompt};
 use adjutant_base::text::front_matter;
 use adjutant_base::text::suggest::to_valid_name;
 
-/// A kind of foreign prompt file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Format {
-    /// `.claude/commands/**/*.md`.
-    Claude,
-    /// `.claude/skills/NAME/SKILL.md`, and the same below `.agents/skills`.
-    ClaudeSkill,
-    /// `.codex/prompts/*.md`, as Codex read them up to 0.116.
-    Codex,
-    /// `.github/prompts/*.prompt.md`.
-    Copilot,
-    /// `.cursor/commands/*.md`.
-    Cursor,
-    /// `patterns/NAME/system.md`.
-    Fabric,
+adjutant_base::named_enum! {
+    /// A kind of foreign prompt file.
+    Format {
+        /// `.claude/commands/**/*.md`.
+        Claude = "claude",
+        /// `.claude/skills/NAME/SKILL.md`, and the same below `.agents/skills`.
+        ClaudeSkill = "claude-skill",
+        /// `.codex/prompts/*.md`, as Codex read them up to 0.116.
+        Codex = "codex",
+        /// `.github/prompts/*.prompt.md`.
+        Copilot = "copilot",
+        /// `.cursor/commands/*.md`.
+        Cursor = "cursor",
+        /// `patterns/NAME/system.md`.
+        Fabric = "fabric",
+    }
 }
 
 impl Format {
-    /// Every format, in the order in which help and messages list them.
-    pub const ALL: [Self; 6] =
-        [Self::Claude, Self::ClaudeSkill, Self::Codex, Self::Copilot, Self::Cursor, Self::Fabric];
-
-    /// The word that names the format on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::ClaudeSkill => "claude-skill",
-            Self::Codex => "codex",
-            Self::Copilot => "copilot",
-            Self::Cursor => "cursor",
-            Self::Fabric => "fabric",
-        }
-    }
-
     /// What a person calls files of this format.
     pub fn label(self) -> &'static str {
         match self {
@@ -250,19 +235,6 @@ fn keep_known(places: &mut Vec<Place>, notes: &mut Vec<String>, known: impl Fn(&
 fn engine(places: &[Place], body: &str) -> Engine {
     // `{{input}}` is text there, and must not become a place here.
     if places.is_empty() && !body.contains("{{input}}") { Engine::Literal } else { Engine::Args }
-}
-
-/// Returns a string argument without a default.
-fn argument(name: &str, description: &str, required: bool) -> Argument {
-    Argument {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        kind: ArgumentType::String,
-        required,
-        default: None,
-        choices: Vec::new(),
-        pattern: None,
-    }
 }
 
 /// Returns the text of a `SKILL.md` with nothing but what the Agent Skills specification asks for.

@@ -4,69 +4,33 @@ mod discover;
 mod error;
 mod folder_scan;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::Limits;
 use super::formats::{self, Foreign, Format};
-use adjutant_host::files::atomic_write;
-use adjutant_host::files::atomic_write::Change;
-use adjutant_host::files::{leaves, read_text};
+use adjutant_host::file_catalogue::import_plan::{GivenNames, Outcome, PlannedImport};
+use adjutant_host::file_catalogue::{leaves, read_text};
 pub use discover::find;
 pub(crate) use discover::format_of;
 pub use error::Error;
 pub use folder_scan::ForeignFile;
 
-/// One foreign file and what becomes of it.
-#[derive(Debug)]
-pub struct PlannedImport {
-    pub from: PathBuf,
-    pub format: Format,
-    pub outcome: Outcome,
-    /// What could not be carried over, a sentence fragment each.
-    pub notes: Vec<String>,
-}
-
-/// The outcome for a foreign file.
-#[derive(Debug)]
-pub enum Outcome {
-    /// `text` goes to `to`, as prompt `name`; `change` says what is there now.
-    Place { name: String, to: PathBuf, text: String, change: Change },
-    /// Another file of the same import has the same prompt name and other content.
-    Taken { name: String, by: PathBuf },
-    /// It is left out, for a reason.
-    Bad(String),
-}
-
 /// Reads every file that was found and plans where it goes below `into`. Writes nothing.
 pub fn plan(found: Vec<ForeignFile>, into: &Path, limits: Limits) -> Vec<PlannedImport> {
-    let mut names: BTreeMap<String, (PathBuf, String)> = BTreeMap::new();
-    let mut steps = Vec::with_capacity(found.len());
-    for ForeignFile { file, format, name, fault } in found {
-        let mut notes = Vec::new();
+    let mut names = GivenNames::default();
+    let planned = found.into_iter().map(|ForeignFile { file, format, name, fault }| {
         let read = fault.map_or_else(|| draft(&file, format, name, limits), |fault| Err(fault.to_owned()));
-        let outcome = match read {
-            Err(reason) => Outcome::Bad(reason),
+        let (outcome, notes) = match read {
+            Err(reason) => (Outcome::Rejected(reason), Vec::new()),
             Ok(draft) => {
                 let text = draft.text();
-                notes = draft.notes;
                 let to = into.join(format!("{}.md", draft.name));
-                match (names.get(&draft.name), atomic_write::compare(&to, &text)) {
-                    (Some((by, other)), _) if *other != text => {
-                        Outcome::Taken { name: draft.name, by: by.clone() }
-                    }
-                    (Some(_), _) => Outcome::Place { name: draft.name, to, text, change: Change::Same },
-                    (None, Ok(change)) => {
-                        names.insert(draft.name.clone(), (file.clone(), text.clone()));
-                        Outcome::Place { name: draft.name, to, text, change }
-                    }
-                    (None, Err(reason)) => Outcome::Bad(reason),
-                }
+                (names.plan(draft.name, &file, to, text), draft.notes)
             }
         };
-        steps.push(PlannedImport { from: file, format, outcome, notes });
-    }
-    steps
+        PlannedImport { from: file, format: Some(format.name()), outcome, notes }
+    });
+    planned.collect()
 }
 
 fn draft(file: &Path, format: Format, name: String, limits: Limits) -> Result<formats::Draft, String> {

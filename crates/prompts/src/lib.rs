@@ -26,32 +26,35 @@ use serde_json::{Map, Value};
 
 use adjutant_base::config::folders::Root;
 use adjutant_base::config::prompts::Limits;
-use adjutant_host::files::FileCatalogue;
-pub use adjutant_host::files::{Problem, Source};
+use adjutant_base::text::suggest::near_hint;
+use adjutant_host::file_catalogue::FileCatalogue;
+pub use adjutant_host::file_catalogue::{Problem, Source};
 
 pub use bundled::bundled_text;
 use loader::PromptFiles;
 pub use search::Search;
 use template::Template;
 
-/// How a body is filled in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
-    /// `{{input}}` and `{{argument}}` are replaced in one pass; the contract's rule.
-    Literal,
-    /// `$ARGUMENTS`, `$1`, `${input:x}`, `KEY=value`: what imported files use.
-    Args,
-    /// Jinja, strict, with fuel.
-    Jinja,
+adjutant_base::named_enum! {
+    /// How a body is filled in.
+    Engine {
+        /// `{{input}}` and `{{argument}}` are replaced in one pass; the contract's rule.
+        Literal = "literal",
+        /// `$ARGUMENTS`, `$1`, `${input:x}`, `KEY=value`: what imported files use.
+        Args = "args",
+        /// Jinja, strict, with fuel.
+        Jinja = "jinja",
+    }
 }
 
-/// The type of a declared argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArgumentType {
-    String,
-    Integer,
-    Number,
-    Boolean,
+adjutant_base::named_enum! {
+    /// The type of a declared argument.
+    ArgumentType {
+        String = "string",
+        Integer = "integer",
+        Number = "number",
+        Boolean = "boolean",
+    }
 }
 
 /// An argument declared in a prompt's front matter.
@@ -162,20 +165,10 @@ pub enum Error {
     Broken { name: String, reason: String },
 }
 
-fn near_hint(near: &[String]) -> String {
-    match near {
-        [] => String::new(),
-        near => format!(
-            "; did you mean {}?",
-            near.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(" or ")
-        ),
-    }
-}
-
 /// The prompts of all roots.
 #[derive(Debug)]
 pub struct Prompts {
-    folders: FileCatalogue<PromptFiles>,
+    folders: Arc<FileCatalogue<PromptFiles>>,
     limits: Limits,
 }
 

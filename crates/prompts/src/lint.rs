@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::import::{Error, find, format_of};
 use super::{Limits, Prompt, Prompts, Root, Source};
-use adjutant_host::files::{Severity, read_text};
+use adjutant_host::file_catalogue::{Severity, read_text};
 pub use rules::Rule;
 
 /// One thing that was found.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::bundled::BUNDLED;
 use super::catalogue::Item;
 use super::{Catalogue, Limits, Root, Source, catalogue, parse};
-use adjutant_host::files::{FileFormat, Scan};
+use adjutant_host::file_catalogue::{FileFormat, Scan};
 
 /// Prompts as a kind of file.
 #[derive(Debug)]

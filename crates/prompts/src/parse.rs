@@ -5,8 +5,7 @@ use serde_json::{Map, Value};
 use super::arguments::{clipped, declaration, text_of};
 use super::template::Template;
 use super::{Engine, Prompt, Source};
-use adjutant_base::text::front_matter;
-use adjutant_base::text::front_matter::Parsed;
+use adjutant_base::text::front_matter::{self, Parsed};
 
 /// The keys that mean something here. Others are kept in the front matter and named by lint.
 pub(crate) const KNOWN_KEYS: [&str; 5] = ["description", "title", "arguments", "aliases", "engine"];
@@ -54,10 +53,9 @@ fn are_names(line: &str) -> bool {
 
 fn engine(values: &Map<String, Value>) -> Result<Engine, String> {
     match values.get("engine").map(text_of).as_deref() {
-        None | Some("literal" | "null") => Ok(Engine::Literal),
-        Some("args") => Ok(Engine::Args),
-        Some("jinja") => Ok(Engine::Jinja),
-        Some(other) => Err(format!("unknown engine `{}`; use literal, args or jinja", clipped(other))),
+        None | Some("null") => Ok(Engine::Literal),
+        Some(name) => Engine::from_name(name)
+            .ok_or_else(|| format!("unknown engine `{}`; use literal, args or jinja", clipped(name))),
     }
 }
 

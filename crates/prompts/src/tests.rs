@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::{Catalogue, Error, Inputs, Limits, Prompts};
 use adjutant_base::config::folders::Root;
 use adjutant_base::config::prompts::PromptsConfig;
-use adjutant_host::files::replaced_watchers;
+use adjutant_host::file_catalogue::replaced_watchers;
 
 fn root(label: &str, folder: &Path) -> Root {
     Root { label: label.to_owned(), ..Root::named(folder.to_owned()) }
@@ -259,7 +259,7 @@ fn a_changed_file_shows() {
 /// Waits for the watching thread, so that what follows is seen through it and not by the clock.
 fn watched(prompts: &Prompts) {
     let deadline = Instant::now() + Duration::from_secs(2);
-    while !prompts.folders.all_covered() {
+    while !prompts.folders.is_watched() {
         prompts.load();
         assert!(Instant::now() < deadline, "the folders are not watched");
         std::thread::yield_now();
@@ -353,15 +353,15 @@ fn listeners_are_told_of_changes_alone() {
 }
 
 #[test]
-fn the_watching_thread_ends_with_the_room() {
+fn the_watching_thread_ends_with_the_catalogue() {
     let folder = tempfile::tempdir().unwrap();
     let prompts = prompts_of(folder.path());
     prompts.load();
     watched(&prompts);
-    let keeper = prompts.folders.weak();
+    let cache = std::sync::Arc::downgrade(&prompts.folders);
     drop(prompts);
     let deadline = Instant::now() + Duration::from_secs(2);
-    while keeper.strong_count() > 0 {
+    while cache.strong_count() > 0 {
         assert!(Instant::now() < deadline);
         std::thread::yield_now();
     }

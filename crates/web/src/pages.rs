@@ -24,7 +24,7 @@ use minijinja::{Value, context};
 use crate::error::Failure;
 use adjutant_agents::catalogue::Catalogue as AgentCatalogue;
 use adjutant_app::App;
-use adjutant_host::files::Problem;
+use adjutant_host::file_catalogue::Problem;
 use adjutant_prompts::Catalogue;
 
 /// Returns a fresh catalogue. The folders are read outside the event loop.

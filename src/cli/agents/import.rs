@@ -5,12 +5,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::cli::file_report::{self, Done, Handling, Row, same_name};
+use crate::cli::file_report::{self, Handling};
 use crate::cli::output::Failure;
-use crate::cli::source_files::relative;
 use crate::cli::{Common, one_of};
 use adjutant_agents::definition::Program;
-use adjutant_agents::import::{self, Error, Outcome};
+use adjutant_agents::import::{self, Error};
 use adjutant_base::config::Roots;
 
 /// Arguments of `adjutant agents import`.
@@ -35,31 +34,7 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
     let into = args.into.unwrap_or_else(|| config.home.join("agents"));
     let found = import::find(&args.path, args.from, false, config.agents.limits());
     let found = found.map_err(|error| failure(&error))?;
-    let base = std::env::current_dir()?;
-    let mut rows = Vec::new();
-    for step in import::plan(found, &into) {
-        let (name, done, to, reason) = match step.outcome {
-            Outcome::Write { name, to, text, change } => {
-                let (done, reason) = file_report::write(&to, &text, change, args.handling);
-                (name, done, Some(relative(&to, &base)), reason)
-            }
-            Outcome::Conflict { name, by } => {
-                (name, Done::Failed, None, Some(same_name("agent", &by, &base)))
-            }
-            Outcome::Rejected(reason) => (file_report::stem(&step.from), Done::Failed, None, Some(reason)),
-        };
-        let format = step.program.or(args.from).map_or("unknown", Program::name);
-        rows.push(Row {
-            done,
-            name,
-            from: relative(&step.from, &base),
-            format,
-            to,
-            reason,
-            notes: step.notes,
-        });
-    }
-    file_report::print(&rows, args.handling)
+    file_report::import(import::plan(found, &into), "agent", args.from.map(Program::name), args.handling)
 }
 
 /// Returns the failure of an import, with a hint.

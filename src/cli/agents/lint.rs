@@ -17,7 +17,7 @@ use adjutant_agents::lint::{self, AgentReport, Finding, Report};
 use adjutant_agents::registry::Registry;
 use adjutant_agents::selector::Selector;
 use adjutant_base::text::escape_invisible::escape;
-use adjutant_host::files::Severity;
+use adjutant_host::file_catalogue::Severity;
 
 /// Arguments of `adjutant agents lint`.
 #[derive(Debug, Args)]

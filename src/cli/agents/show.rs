@@ -8,7 +8,7 @@ use crate::cli::output::Failure;
 use crate::cli::source_files::{self, ShowArgs};
 use adjutant_agents::bundled::bundled_text;
 use adjutant_agents::definition::{Agent, Isolation, OnHubExit, Program};
-use adjutant_host::files::Source;
+use adjutant_host::file_catalogue::Source;
 
 /// Prints one agent.
 pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<(), Failure> {

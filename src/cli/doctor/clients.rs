@@ -15,7 +15,7 @@ pub(super) fn configured(context: &DoctorContext) -> CheckResult {
         return CheckResult::skipped("there is no home folder");
     };
     let backups = Backups::of(home);
-    let found = Client::ALL.into_iter().filter(|client| client.is_installed(&folders));
+    let found = Client::ALL.iter().copied().filter(|client| client.is_installed(&folders));
     let states = found.map(|client| (client, install::current_state(client, &folders, &backups, &launch)));
     result(&states.collect::<Vec<_>>())
 }

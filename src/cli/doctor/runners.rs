@@ -11,8 +11,8 @@ use adjutant_agents::runner::environment::RunnerEnv;
 use adjutant_agents::runner::probe;
 use adjutant_agents::selector::Candidate;
 use adjutant_app::App;
-use adjutant_base::config::logins;
-use adjutant_base::config::logins::Account;
+use adjutant_base::config::program_logins;
+use adjutant_base::config::program_logins::Account;
 use adjutant_base::text::escape_invisible;
 use adjutant_codex as codex;
 use adjutant_codex::Installed;
@@ -79,7 +79,7 @@ async fn one(context: Arc<DoctorContext>, candidate: Candidate) -> CheckResult {
             }
         }
     }
-    match logins::account(name) {
+    match program_logins::account(name) {
         Account::Variable(variable) => CheckResult::ok(format!("{detail}, logged in by {variable}")),
         Account::File => CheckResult::ok(format!("{detail}, logged in")),
         Account::Unknown => CheckResult::ok(format!("{detail}; its login cannot be checked")),

@@ -20,7 +20,7 @@ use adjutant_assistant::event::CalendarSource;
 use adjutant_assistant::import::{Imported, Origin, RemovedCalendar};
 use adjutant_assistant::{Assistant, Calendar, UserId};
 use adjutant_base::text::escape_invisible::escape_line;
-use adjutant_host::files::open_regular;
+use adjutant_host::file_catalogue::open_regular;
 
 /// Arguments of `adjutant events import`.
 #[derive(Debug, Args)]

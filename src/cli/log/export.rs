@@ -87,7 +87,7 @@ fn page(header: &Header) -> String {
     let redacted = header.redacted.map(|lines| format!("{lines} lines")).unwrap_or_default();
     let command = header.command.join(" ");
     let rows = [
-        ("connection", header.edge.name()),
+        ("connection", header.connection.name()),
         ("about", &header.about),
         ("command", &command),
         ("started", &header.started),

@@ -28,7 +28,7 @@ pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<(), Failure> {
             .map(|(found, header)| {
                 json!({
                     "session": found.name,
-                    "connection": header.edge,
+                    "connection": header.connection,
                     "about": redact::text(&header.about),
                     "started": header.started,
                     "modified": stamp(found.modified),

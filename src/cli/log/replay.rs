@@ -16,7 +16,7 @@ use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::process;
 use adjutant_host::recorder::reader;
-use adjutant_host::recorder::replay::{Due, Heard, Over, Player, Role};
+use adjutant_host::recorder::replay::{Due, LineMatch, Player, ReplayTransport, Role};
 
 /// Maximum bytes of a line; a longer line is not compared.
 const MAX_LINE_BYTES: usize = 32 << 20;
@@ -63,9 +63,10 @@ pub(in crate::cli) struct ReplayArgs {
 pub(super) fn run(args: &ReplayArgs, folder: &Path) -> Result<ExitCode, Failure> {
     let found = reader::find(folder, Some(&args.recording))?;
     let role = if args.command.is_empty() && args.to.is_none() { Role::Server } else { Role::Client };
-    let over = if args.http.is_some() || args.to.is_some() { Over::Http } else { Over::Lines };
-    let mut player = Player::new(role, over, &found, &args.ignore)?;
-    if over == Over::Http && player.calls.is_empty() {
+    let transport =
+        if args.http.is_some() || args.to.is_some() { ReplayTransport::Http } else { ReplayTransport::Lines };
+    let mut player = Player::new(role, transport, &found, &args.ignore)?;
+    if transport == ReplayTransport::Http && player.calls.is_empty() {
         return Err(
             Failure::new("this recording has no HTTP messages").hint("replay it without --http and --to")
         );
@@ -170,9 +171,9 @@ fn on_line(player: &mut Player, line: &[u8]) -> Option<Vec<u8>> {
     if line.is_empty() || line.len() > MAX_LINE_BYTES {
         return None;
     }
-    match player.hear(line) {
-        Heard::Known { .. } => None,
-        Heard::Unknown { answer } => answer,
+    match player.on_line(line) {
+        LineMatch::Known { .. } => None,
+        LineMatch::Unknown { answer } => answer,
     }
 }
 

@@ -41,7 +41,7 @@ pub(in crate::cli) struct TailArgs {
 /// Progress in one followed recording.
 struct Session<'a> {
     name: String,
-    edge: String,
+    connection: String,
     /// Bytes at the last read.
     bytes: u64,
     files: HashMap<PathBuf, TailReader>,
@@ -50,9 +50,10 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new(found: &Found, args: &'a FilterArgs) -> Self {
-        let edge = reader::header(found).map(|header| header.edge.to_string()).unwrap_or_default();
+        let connection =
+            reader::header(found).map(|header| header.connection.name().to_owned()).unwrap_or_default();
         let (name, files, filter) = (found.name.clone(), HashMap::new(), Filter::new(args));
-        Self { name, edge, bytes: 0, files, filter }
+        Self { name, connection, bytes: 0, files, filter }
     }
 
     /// Skips all current entries.
@@ -74,9 +75,9 @@ impl<'a> Session<'a> {
         }
         for path in &found.files {
             let following = self.files.entry(path.clone()).or_insert_with(|| TailReader::of(path.clone()));
-            let (filter, name, edge) = (&mut self.filter, &self.name, &self.edge);
+            let (filter, name, connection) = (&mut self.filter, &self.name, &self.connection);
             let more = following.read(|mut entry| match filter.select(&mut entry) {
-                Some(_) => take(text(&entry, name, edge, args)),
+                Some(_) => take(text(&entry, name, connection, args)),
                 None => true,
             })?;
             if !more {
@@ -146,12 +147,12 @@ fn all(args: &TailArgs, folder: &Path, chosen: Option<&Found>) -> Result<Vec<Fou
     }
 }
 
-fn text(entry: &Entry<'_>, session: &str, edge: &str, args: &TailArgs) -> String {
+fn text(entry: &Entry<'_>, session: &str, connection: &str, args: &TailArgs) -> String {
     if !args.json {
         let session = if args.recording.is_some() { String::new() } else { format!("{session}  ") };
         return format!("{session}{}\n", render(entry, args.full));
     }
-    let mut value = json!({"connection": edge, "session": session});
+    let mut value = json!({"connection": connection, "session": session});
     if let (Some(all), Ok(serde_json::Value::Object(entry))) =
         (value.as_object_mut(), serde_json::to_value(entry))
     {

@@ -21,7 +21,7 @@ pub(in crate::cli) struct ExportArgs {
     #[arg(value_name = "TO")]
     path: PathBuf,
     /// Which program the files are for
-    #[arg(long = "to", value_name = "FORMAT", value_parser = one_of(Format::ALL.map(|format| (format.name(), format))))]
+    #[arg(long = "to", value_name = "FORMAT", value_parser = one_of(Format::ALL.iter().map(|format| (format.name(), *format))))]
     format: Format,
     /// Only these prompts [default: all]
     #[arg(value_name = "NAME")]

@@ -5,13 +5,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::cli::file_report::{self, Done, Handling, Row, same_name};
+use crate::cli::file_report::{self, Handling};
 use crate::cli::output::Failure;
-use crate::cli::source_files::relative;
 use crate::cli::{Common, one_of};
 use adjutant_base::config::Roots;
 use adjutant_prompts::formats::Format;
-use adjutant_prompts::import::{self, Error, Outcome};
+use adjutant_prompts::import::{self, Error};
 
 /// Arguments of `adjutant prompts import`.
 #[derive(Debug, Args)]
@@ -20,7 +19,7 @@ pub(in crate::cli) struct ImportArgs {
     #[arg(value_name = "FROM")]
     path: PathBuf,
     /// Format of the files, if their path does not determine it
-    #[arg(long, value_name = "FORMAT", value_parser = one_of(Format::ALL.map(|format| (format.name(), format))))]
+    #[arg(long, value_name = "FORMAT", value_parser = one_of(Format::ALL.iter().map(|format| (format.name(), *format))))]
     from: Option<Format>,
     /// Write the prompts into this folder instead of the home folder
     #[arg(long, value_name = "DIR", visible_alias = "prompts-dir")]
@@ -35,21 +34,7 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
     let limits = config.prompts.limits();
     let into = args.into.unwrap_or_else(|| config.home.join("prompts"));
     let found = import::find(&args.path, args.from, limits).map_err(|error| failure(&error))?;
-    let base = std::env::current_dir()?;
-    let mut rows = Vec::new();
-    for step in import::plan(found, &into, limits) {
-        let (name, done, to, reason) = match step.outcome {
-            Outcome::Place { name, to, text, change } => {
-                let (done, reason) = file_report::write(&to, &text, change, args.handling);
-                (name, done, Some(relative(&to, &base)), reason)
-            }
-            Outcome::Taken { name, by } => (name, Done::Failed, None, Some(same_name("prompt", &by, &base))),
-            Outcome::Bad(reason) => (file_report::stem(&step.from), Done::Failed, None, Some(reason)),
-        };
-        let from = relative(&step.from, &base);
-        rows.push(Row { done, name, from, format: step.format.name(), to, reason, notes: step.notes });
-    }
-    file_report::print(&rows, args.handling)
+    file_report::import(import::plan(found, &into, limits), "prompt", None, args.handling)
 }
 
 fn failure(error: &Error) -> Failure {

@@ -10,7 +10,7 @@ use super::Folders;
 use crate::cli::Common;
 use crate::cli::output::{self, Failure};
 use crate::cli::source_files::{print_finding, relative};
-use adjutant_host::files::Severity;
+use adjutant_host::file_catalogue::Severity;
 use adjutant_prompts::lint::{self, Finding, Report, sarif};
 
 /// Arguments of `adjutant prompts lint`.

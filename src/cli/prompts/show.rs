@@ -8,9 +8,9 @@ use super::{Folders, find};
 use crate::cli::Common;
 use crate::cli::output::Failure;
 use crate::cli::source_files::{self, ShowArgs};
-use adjutant_host::files::Source;
+use adjutant_host::file_catalogue::Source;
 use adjutant_prompts::formats::placeholders::{default_text, value_text};
-use adjutant_prompts::{Argument, Engine, Prompt, bundled_text};
+use adjutant_prompts::{Argument, Prompt, bundled_text};
 
 /// Prints one prompt.
 pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<(), Failure> {
@@ -44,7 +44,7 @@ fn as_text(prompt: &Prompt, overridden: &[&Source]) -> String {
     if !prompt.aliases.is_empty() {
         line(&format!("aliases   {}", prompt.aliases.join(", ")));
     }
-    line(&format!("engine    {}", engine(prompt.engine)));
+    line(&format!("engine    {}", prompt.engine.name()));
     line(&format!("digest    {}", prompt.digest));
     if !prompt.arguments.is_empty() {
         line("");
@@ -93,14 +93,6 @@ fn rule(argument: &Argument) -> String {
     words
 }
 
-fn engine(engine: Engine) -> &'static str {
-    match engine {
-        Engine::Literal => "literal",
-        Engine::Args => "args",
-        Engine::Jinja => "jinja",
-    }
-}
-
 fn as_json(prompt: &Prompt, overridden: &[&Source]) -> Value {
     let arguments = prompt.arguments.iter().map(|argument| {
         json!({
@@ -119,7 +111,7 @@ fn as_json(prompt: &Prompt, overridden: &[&Source]) -> Value {
         "description": prompt.description,
         "arguments": arguments.collect::<Vec<_>>(),
         "aliases": prompt.aliases,
-        "engine": engine(prompt.engine),
+        "engine": prompt.engine.name(),
         "digest": prompt.digest,
         "source": source_files::as_json(&prompt.source),
         "overrides": overridden.iter().map(|other| source_files::as_json(other)).collect::<Vec<_>>(),

@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::cli::output::Failure;
 use adjutant_app::App;
 use adjutant_base::config::Config;
-use adjutant_base::config::delivery::Mail;
+use adjutant_base::config::notification_delivery::Mail;
 
 const NAME: &str = "standup.md";
 const EXAMPLE: &str = include_str!("../../../assets/demo/standup.md");

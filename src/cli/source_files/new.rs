@@ -9,8 +9,8 @@ use super::{label, project};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::suggest::to_valid_name;
 use adjutant_base::text::yaml::scalar;
-use adjutant_host::files::Source;
-use adjutant_host::files::atomic_write::{self, Change};
+use adjutant_host::file_catalogue::Source;
+use adjutant_host::file_catalogue::atomic_write::{self, Change};
 
 /// Arguments of `new`.
 #[derive(Debug, Args)]

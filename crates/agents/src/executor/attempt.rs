@@ -18,10 +18,10 @@ use crate::runner::{
 };
 use crate::selector::Choice;
 use crate::task::TaskEventKind;
-use adjutant_base::config::log::Edge;
+use adjutant_base::config::recorder::RecordedConnection;
 use adjutant_host::process::{self, Cause, Command, Exit, OnHubExit, Resumed, Timeouts};
 use adjutant_host::recorder::format::Direction;
-use adjutant_host::recorder::{Subject, Tape};
+use adjutant_host::recorder::{Recording, Subject};
 use adjutant_store::tasks;
 
 /// Bytes of stderr that are read at the end of an attempt.
@@ -54,12 +54,11 @@ pub(super) async fn attempt(
     run.state.report.attempts.push(Attempt { runner: name.clone(), started_at: now(), ..Attempt::default() });
     let prepared = match prepare(context, run, choice, prompt, session, &scratch) {
         Ok(prepared) => prepared,
-        Err(refused) => return Some(record_result(run, failed(Class::Refused, refused.to_string()), None)),
+        Err(refused) => return not_run(run, Class::Refused, refused.to_string()),
     };
     for (file, content) in &prepared.files {
         if let Err(error) = std::fs::write(file, content) {
-            let result = failed(Class::Crashed, format!("a file for the run cannot be written: {error}"));
-            return Some(record_result(run, result, None));
+            return not_run(run, Class::Crashed, format!("a file for the run cannot be written: {error}"));
         }
     }
     let started = TaskEventKind::Started { runner: name, attempt: i64::try_from(number).unwrap_or(i64::MAX) };
@@ -71,39 +70,32 @@ pub(super) async fn attempt(
     match extended {
         Ok(Some(cancelled)) if !cancelled && !run.cancelled.is_cancelled() => {}
         Ok(None) => return None,
-        Ok(Some(_)) => {
-            return Some(record_result(run, failed(Class::Cancelled, "cancelled before it ran"), None));
-        }
+        Ok(Some(_)) => return not_run(run, Class::Cancelled, "cancelled before it ran"),
         Err(error) => {
             tracing::error!(%error, "a run could not be recorded");
-            let result = failed(Class::Crashed, "the hub's store does not answer");
-            return Some(record_result(run, result, None));
+            return not_run(run, Class::Crashed, "the hub's store does not answer");
         }
     }
     // The supervisor checks the folder again when it enters it.
     if let Err(fault) = run.options.workdir.check() {
-        return Some(record_result(
-            run,
-            failed(Class::Refused, format!("the working directory {fault}")),
-            None,
-        ));
+        return not_run(run, Class::Refused, format!("the working directory {fault}"));
     }
-    let tape = record_start(context, run, choice.runner.name(), &prepared.argv, prepared.stdin.as_deref());
+    let recording =
+        record_start(context, run, choice.runner.name(), &prepared.argv, prepared.stdin.as_deref());
     let PreparedCommand { argv, env, stdin, output_files, parser, .. } = prepared;
     let command = command(context, run, argv, env, stdin, spool);
     let running = match process::start_known(command, |pid| set_supervisor(context, run.row, pid)).await {
         Ok(running) => running,
         Err(process::Error::NotFound { program }) => {
-            let result = failed(Class::NotInstalled, format!("`{program}` is not installed"));
-            return Some(record_result(run, result, None));
+            return not_run(run, Class::NotInstalled, format!("`{program}` is not installed"));
         }
-        Err(error) => return Some(record_result(run, failed(Class::Crashed, error.to_string()), None)),
+        Err(error) => return not_run(run, Class::Crashed, error.to_string()),
     };
     let probe = run.folder.join("version");
     let mut probing = pin!(context.versions.version(&choice.program, &context.environment, &probe));
     let mut version = None;
     let result = {
-        let mut following = pin!(follow(context, run, running, parser, &output_files, &tape));
+        let mut following = pin!(follow(context, run, running, parser, &output_files, &recording));
         loop {
             tokio::select! {
                 probed = &mut probing, if version.is_none() => version = Some(probed),
@@ -161,15 +153,19 @@ fn record_start(
     runner: &str,
     argv: &[std::ffi::OsString],
     stdin: Option<&[u8]>,
-) -> Tape {
+) -> Recording {
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned());
     let about = format!("{runner}, task {}", run.row.id);
-    let tape = context.recorder.tape_of(Subject { edge: Edge::Runner, about, command: words.collect() });
+    let recording = context.recorder.recording_of(Subject {
+        connection: RecordedConnection::Runner,
+        about,
+        command: words.collect(),
+    });
     if let Some(input) = stdin {
-        tape.whole(Direction::C2s, input);
-        tape.end(Direction::C2s);
+        recording.whole(Direction::C2s, input);
+        recording.end(Direction::C2s);
     }
-    tape
+    recording
 }
 
 fn command(
@@ -226,8 +222,8 @@ pub(super) async fn reattach(
     };
     match process::resume(spool).await {
         Ok(Resumed::Running(running)) => {
-            let tape = record_start(context, run, name, &argv, None);
-            Ok(follow(context, run, running, parser, &output_files, &tape).await)
+            let recording = record_start(context, run, name, &argv, None);
+            Ok(follow(context, run, running, parser, &output_files, &recording).await)
         }
         Ok(Resumed::Ended(outcome)) if outcome.cause == Cause::Lost => {
             Err("the hub that ran it ended, and so did the run's supervisor")
@@ -236,7 +232,7 @@ pub(super) async fn reattach(
             for line in outcome.stdout.head(usize::MAX).lines() {
                 let _ = parser.line(line);
             }
-            Ok(Some(finish(run, &outcome, parser, &output_files, HubStop::No)))
+            Ok(Some(finish(run, &outcome, parser, &output_files, false)))
         }
         Err(error) => {
             tracing::warn!(%error, task = run.row.id, "a run could not be resumed");
@@ -259,7 +255,7 @@ async fn follow(
     mut running: process::Running,
     mut parser: OutputParser,
     output_files: &OutputFiles,
-    tape: &Tape,
+    recording: &Recording,
 ) -> Option<AttemptResult> {
     set_supervisor(context, run.row, running.supervisor);
     if let Some(active) = context.active().get_mut(&run.row.id) {
@@ -269,12 +265,12 @@ async fn follow(
         running.cancel();
     }
     let mut batch = EventBatch::new(count_written(context, &run.row.id).await);
-    let mut hub_stop = HubStop::No;
+    let mut hub_stops = false;
     loop {
         tokio::select! {
             line = running.lines.recv() => match line {
                 Some(line) => {
-                    record_line(tape, &line);
+                    record_line(recording, &line);
                     parser.gap(line.missed);
                     batch.extend(parser.line(&line.text));
                     parser.gap(line.cut);
@@ -282,12 +278,12 @@ async fn follow(
                 None => break,
             },
             () = batch.wait_for_batch() => write_events(context, run.row, batch.take()).await,
-            () = run.stop.cancelled(), if hub_stop == HubStop::No => {
+            () = run.stop.cancelled(), if !hub_stops => {
                 if run.options.keep {
                     write_events(context, run.row, batch.take()).await;
                     return None;
                 }
-                hub_stop = HubStop::Yes;
+                hub_stops = true;
                 running.cancel();
             }
         }
@@ -298,36 +294,30 @@ async fn follow(
     let outcome = loop {
         tokio::select! {
             outcome = &mut ended => break outcome,
-            () = run.stop.cancelled(), if hub_stop == HubStop::No && !run.options.keep => {
-                hub_stop = HubStop::Yes;
+            () = run.stop.cancelled(), if !hub_stops && !run.options.keep => {
+                hub_stops = true;
                 canceller.cancel();
             }
         }
     };
-    tape.bytes(Direction::Err, outcome.stderr.tail(MAX_STDERR).as_bytes());
+    recording.bytes(Direction::Err, outcome.stderr.tail(MAX_STDERR).as_bytes());
     if let Some(code) = exit_code(outcome.exit) {
-        tape.exited(code);
+        recording.exited(code);
     }
     if let Some(active) = context.active().get_mut(&run.row.id) {
         (active.run, active.supervisor) = (None, None);
     }
-    Some(finish(run, &outcome, parser, output_files, hub_stop))
+    Some(finish(run, &outcome, parser, output_files, hub_stops))
 }
 
-/// Whether the hub itself ended a run because the hub stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HubStop {
-    No,
-    Yes,
-}
-
-/// Reads the result of an attempt whose processes have ended, and records it in the run report.
+/// Reads the result of an attempt whose processes have ended, and records it in the run report. `hub_stops` is set if
+/// the hub itself ended the run because the hub stops.
 fn finish(
     run: &mut TaskRun<'_>,
     outcome: &process::Outcome,
     parser: OutputParser,
     output_files: &OutputFiles,
-    hub_stop: HubStop,
+    hub_stops: bool,
 ) -> AttemptResult {
     let message = output_files.final_message.as_deref().and_then(read_output_file);
     let usage = output_files.usage.as_deref().and_then(read_output_file);
@@ -348,7 +338,7 @@ fn finish(
             let detail = format!("it was cancelled, but {left} processes of it could not be ended");
             result.failure = Some(Failure::new(Class::Crashed, detail));
         }
-        (Cause::Cancelled, 0) if hub_stop == HubStop::Yes && !run.cancelled.is_cancelled() => {
+        (Cause::Cancelled, 0) if hub_stops && !run.cancelled.is_cancelled() => {
             let detail = "the hub was stopped while it ran; no process of it is left";
             result.failure = Some(Failure::new(Class::HubGone, detail));
         }
@@ -393,14 +383,19 @@ fn record_result(
 }
 
 /// Writes a line of the runner into the recording, as it was.
-fn record_line(tape: &Tape, line: &process::OutputLine) {
+fn record_line(recording: &Recording, line: &process::OutputLine) {
     if line.missed > 0 {
-        tape.note(&format!("{} bytes were lost before the next line", line.missed));
+        recording.note(&format!("{} bytes were lost before the next line", line.missed));
     }
-    tape.whole(Direction::S2c, line.raw.as_deref().unwrap_or(line.text.as_bytes()));
+    recording.whole(Direction::S2c, line.raw.as_deref().unwrap_or(line.text.as_bytes()));
     if line.cut > 0 {
-        tape.note(&format!("{} bytes of the last line were cut", line.cut));
+        recording.note(&format!("{} bytes of the last line were cut", line.cut));
     }
+}
+
+/// Records an attempt that did not run.
+fn not_run(run: &mut TaskRun<'_>, class: Class, detail: impl AsRef<str>) -> Option<AttemptResult> {
+    Some(record_result(run, failed(class, detail), None))
 }
 
 /// Returns the result of an attempt that did not run.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
@@ -17,6 +17,8 @@ use crate::selector::Selector;
 use crate::task::TaskId;
 use adjutant_base::config::delegation::Delegation;
 use adjutant_base::events::Events;
+use adjutant_base::mutex::lock;
+use adjutant_base::text::timefmt;
 use adjutant_host::git::{Repository, Snapshot};
 use adjutant_host::process::Canceller;
 use adjutant_host::recorder::Recorder;
@@ -113,7 +115,7 @@ impl ExecutorContext {
 
     /// Locks the tasks that this process runs.
     pub(crate) fn active(&self) -> MutexGuard<'_, HashMap<String, ActiveRun>> {
-        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.active)
     }
 
     /// Requests the end of a task that this process runs.
@@ -128,7 +130,7 @@ impl ExecutorContext {
 
     /// Wakes everything that waits for a change of a task.
     pub(crate) fn notify_changed(&self, task: &str) {
-        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = lock(&self.changes);
         if let Some(sender) = changes.get(task) {
             sender.send_modify(|count| *count += 1);
             if sender.is_closed() {
@@ -139,7 +141,7 @@ impl ExecutorContext {
 
     /// Returns a receiver of a task's changes from now on.
     pub(crate) fn watch(&self, task: &TaskId) -> watch::Receiver<u64> {
-        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = lock(&self.changes);
         changes.retain(|_, sender| !sender.is_closed());
         changes.entry(task.to_string()).or_insert_with(|| watch::Sender::new(0)).subscribe()
     }
@@ -254,6 +256,5 @@ pub(super) fn lease_until() -> Millis {
 
 /// Returns the milliseconds since 1970. A clock before that counts as 1970.
 pub(crate) fn now() -> Millis {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+    timefmt::millis(SystemTime::now())
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::context::{Baseline, ExecutorContext, TaskRun, WORKTREE, make_private};
-use crate::run_report::{self, ChangedFile};
+use crate::run_report;
 use adjutant_host::git::Git;
 
 /// Prepares the working folder before the first run. The error is a sentence for the caller.
@@ -63,15 +63,7 @@ pub(super) async fn changed_files(
             head_before: baseline.snapshot.head.clone(),
             head_after: after.head,
             isolation: run.options.isolation().name().to_owned(),
-            files: difference
-                .files
-                .into_iter()
-                .map(|file| ChangedFile {
-                    path: file.path,
-                    insertions: file.insertions,
-                    deletions: file.deletions,
-                })
-                .collect(),
+            files: difference.files,
             insertions: difference.insertions,
             deletions: difference.deletions,
             more_files: difference.more,

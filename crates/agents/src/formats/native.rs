@@ -9,8 +9,7 @@ use serde_json::{Map, Value};
 use crate::definition::{Agent, FieldSupport, Isolation, OnHubExit, Permission};
 use adjutant_base::text::suggest::near_names;
 use adjutant_base::text::timefmt::read_span;
-use adjutant_base::text::yaml;
-use adjutant_base::text::yaml::{Refused, block, quoted, scalar};
+use adjutant_base::text::yaml::{self, Refused, block, quoted, scalar};
 
 /// The supported keys; the first three are the contract's.
 pub(crate) const KEYS: [&str; 10] = [

@@ -44,17 +44,13 @@ pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
             line.arg("--disallowedTools").arg("mcp__adjutant");
         }
     }
-    if let Some(model) = spec.model {
-        line.arg("--model").arg(model);
-    }
+    line.option("--model", spec.model);
     // A schema is an argument here. A large one does not fit, so the executor validates the answer.
     if let Some(schema) = spec.schema.map(Value::to_string).filter(|schema| schema.len() <= MAX_ARGUMENT) {
         line.arg("--json-schema").arg(schema);
         line.schema = SchemaEnforcement::Runner;
     }
-    if let Some(session) = spec.session {
-        line.arg("--resume").arg(session);
-    }
+    line.option("--resume", spec.session);
     line.stdin(spec.prompt);
     line.format = Some(OutputFormat::Claude);
     line

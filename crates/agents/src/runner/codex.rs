@@ -39,9 +39,7 @@ pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
         Permission::Full => "danger-full-access",
     });
     line.arg("--ask-for-approval").arg("never");
-    if let Some(model) = spec.model {
-        line.arg("--model").arg(model);
-    }
+    line.option("--model", spec.model);
     // The documented line is a new run at `read-only`; every other run uses the native line.
     let documented = spec.variant == CommandVariant::Contract
         && spec.permission == Permission::ReadOnly

@@ -118,6 +118,11 @@ impl CommandLine {
         self
     }
 
+    /// Adds an option with its value, if there is one.
+    pub(super) fn option(&mut self, name: &str, value: Option<&str>) {
+        self.arguments.extend(value.into_iter().flat_map(|value| [name, value]).map(OsString::from));
+    }
+
     pub(super) fn stdin(&mut self, prompt: &str) {
         self.stdin = Some(prompt.as_bytes().to_vec());
     }

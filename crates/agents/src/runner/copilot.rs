@@ -26,9 +26,7 @@ pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
             line.stdin(spec.prompt);
         }
         line.arg("--allow-all-tools").arg("--allow-all-paths").arg("--stream").arg("off");
-        if let Some(model) = spec.model {
-            line.arg("--model").arg(model);
-        }
+        line.option("--model", spec.model);
         line.format = Some(OutputFormat::CopilotText);
         return line;
     }
@@ -51,9 +49,7 @@ pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
             line.arg("--allow-all-tools").arg("--allow-all-paths").arg("--allow-all-urls");
         }
     }
-    if let Some(model) = spec.model {
-        line.arg("--model").arg(model);
-    }
+    line.option("--model", spec.model);
     if let Some(session) = spec.session {
         line.arg(format!("--resume={session}"));
     }

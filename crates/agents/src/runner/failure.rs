@@ -71,138 +71,17 @@ impl Class {
     }
 }
 
-/// Words of each class, searched in a runner's message about its own failure and never in the model's text. The first
-/// class with a hit wins, so the narrow classes come first. They are from recorded messages of the CLIs and from the
-/// providers' documented error codes.
-const WORDS: &[(Class, &[&str])] = &[
-    (
-        Class::UsageLimit,
-        &[
-            "usage limit",
-            "usage_limit",
-            "rate limit",
-            "rate_limit",
-            "ratelimit",
-            "too many requests",
-            "quota",
-            "status 429",
-            "error 429",
-            "code 429",
-            "error: 429",
-            "http 429",
-            "out of credits",
-            "credit balance",
-            "insufficient credits",
-            "resource_exhausted",
-            "resource exhausted",
-            "hit your limit",
-            "exceeded your premium request",
-            "billing_hard_limit",
-            "payment required",
-        ],
-    ),
-    (
-        Class::Authentication,
-        &[
-            "unauthorized",
-            "not logged in",
-            "please log in",
-            "please run /login",
-            "run the '/login' command",
-            "status 401",
-            "error 401",
-            "code 401",
-            "error: 401",
-            "http 401",
-            "status 403",
-            "invalid api key",
-            "invalid_api_key",
-            "incorrect api key",
-            "api key not valid",
-            "no authentication information",
-            "authentication_error",
-            "authentication failed",
-            "please set an auth method",
-            "token has expired",
-            "refresh token",
-            "missing api key",
-            "api key is missing",
-            "must specify the gemini_api_key",
-        ],
-    ),
-    (
-        Class::ModelUnknown,
-        &[
-            "model_not_found",
-            "model not found",
-            "unknown model",
-            "invalid model",
-            "no such model",
-            "providermodelnotfound",
-            "is not supported when using codex",
-            "from --model flag is not available",
-            "you do not have access to it",
-            "there's an issue with the selected model",
-        ],
-    ),
-    (
-        Class::Refused,
-        &[
-            "not inside a trusted directory",
-            "not running in a trusted directory",
-            "unexpected argument",
-            "unknown option",
-            "unknown argument",
-            "invalid command format",
-            "invalid value",
-            "cannot be used with root",
-            "error loading config",
-            "content_filter",
-            "content filter",
-        ],
-    ),
-    (Class::EmptyAnswer, &["no response was returned", "returned an empty response"]),
-    (
-        Class::Provider,
-        &[
-            "high demand",
-            "overloaded",
-            "internal server error",
-            "status 500",
-            "status 502",
-            "status 503",
-            "error: 500",
-            "code 500",
-            "bad gateway",
-            "service unavailable",
-            "server_error",
-        ],
-    ),
-    (
-        Class::Network,
-        &[
-            "connection refused",
-            "econnrefused",
-            "econnreset",
-            "enotfound",
-            "eai_again",
-            "etimedout",
-            "error sending request",
-            "fetch failed",
-            "failed to connect",
-            "unable to connect",
-            "cannot connect",
-            "connection error",
-            "could not resolve",
-            "network is unreachable",
-            "waiting for network",
-            "socket hang up",
-            "stream disconnected",
-            "stream closed before",
-            "idle timeout waiting for sse",
-            "dns error",
-        ],
-    ),
+/// Phrases of each class, one a line, searched in a runner's message about its own failure and never in the model's text.
+/// The first class with a hit wins, so the narrow classes come first. They are from recorded messages of the CLIs and from
+/// the providers' documented error codes.
+const PHRASES: &[(Class, &str)] = &[
+    (Class::UsageLimit, include_str!("../../assets/failures/usage_limit.txt")),
+    (Class::Authentication, include_str!("../../assets/failures/authentication.txt")),
+    (Class::ModelUnknown, include_str!("../../assets/failures/model_unknown.txt")),
+    (Class::Refused, include_str!("../../assets/failures/refused.txt")),
+    (Class::EmptyAnswer, include_str!("../../assets/failures/empty_answer.txt")),
+    (Class::Provider, include_str!("../../assets/failures/provider.txt")),
+    (Class::Network, include_str!("../../assets/failures/network.txt")),
 ];
 
 impl Failure {
@@ -235,8 +114,8 @@ impl Failure {
 /// Returns the class of a runner's own error message, where it has a known word.
 pub(super) fn class_of(text: &str) -> Option<Class> {
     let text = text.to_lowercase();
-    let hit = |(_, words): &&(Class, &[&str])| words.iter().any(|word| text.contains(word));
-    WORDS.iter().find(hit).map(|(class, _)| *class)
+    let hit = |(_, phrases): &&(Class, &str)| phrases.lines().any(|phrase| text.contains(phrase));
+    PHRASES.iter().find(hit).map(|(class, _)| *class)
 }
 
 /// Parses the wait in `try again in 3 hours 20 minutes`, `retry after 30 seconds`, `Retry-After: 30`, `retry in 12.5s`.

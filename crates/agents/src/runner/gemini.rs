@@ -58,12 +58,8 @@ pub(super) fn command(spec: &AttemptSpec<'_>) -> Result<CommandLine, Rejection> 
         // No server has this name, so none is started.
         line.arg("--allowed-mcp-server-names").arg("none");
     }
-    if let Some(model) = spec.model {
-        line.arg("--model").arg(model);
-    }
-    if let Some(session) = spec.session {
-        line.arg("--resume").arg(session);
-    }
+    line.option("--model", spec.model);
+    line.option("--resume", spec.session);
     line.stdin(spec.prompt);
     line.format = Some(OutputFormat::Gemini);
     Ok(line)

@@ -37,12 +37,8 @@ pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
         line.env("OPENCODE_DISABLE_PROJECT_CONFIG", "1");
     }
     line.env("OPENCODE_DISABLE_AUTOUPDATE", "1");
-    if let Some(model) = spec.model {
-        line.arg("--model").arg(model);
-    }
-    if let Some(session) = spec.session {
-        line.arg("--session").arg(session);
-    }
+    line.option("--model", spec.model);
+    line.option("--session", spec.session);
     line.stdin(spec.prompt);
     line.format = Some(OutputFormat::Opencode);
     line

@@ -23,7 +23,7 @@ impl Candidate {
     }
 
     /// Returns whether the runner runs `model`.
-    pub(super) fn supports(&self, model: Option<&str>) -> bool {
+    pub(crate) fn supports(&self, model: Option<&str>) -> bool {
         model.is_none_or(|model| self.models.is_empty() || self.models.iter().any(|known| known == model))
     }
 }

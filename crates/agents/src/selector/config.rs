@@ -8,7 +8,7 @@ use crate::definition::Permission;
 use crate::runner::Runner;
 use crate::runner::custom::config::{Answer, CustomRunner, Stdin};
 use adjutant_base::config::runners::{RunnerEntry, RunnersConfig};
-use adjutant_base::text::suggest::near_names;
+use adjutant_base::text::suggest::{near_hint, near_names};
 use adjutant_base::text::yaml;
 
 /// Most bytes of a runner configuration, which is written by hand.
@@ -48,8 +48,7 @@ fn meant(near: &[String]) -> String {
             Runner::BUILT_IN.iter().map(|runner| format!("`{}`", runner.name())).collect();
         return format!("; known are {}", known.join(", "));
     }
-    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-    format!("; did you mean {}?", near.join(" or "))
+    near_hint(near)
 }
 
 /// Reads a `--runner-config` file.
@@ -170,7 +169,7 @@ fn runner(entry: &RunnerEntry) -> Result<Runner, Error> {
     for word in &entry.levels {
         let Some(level) = Permission::from_name(word) else {
             let near = near_names(word, Permission::ALL.iter().map(|level| level.name()));
-            let hint = near.first().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            let hint = near_hint(&near);
             let all = Permission::ALL.iter().map(|level| level.name()).collect::<Vec<_>>().join(", ");
             return Err(wrong("levels", &format!("has `{word}`, which is none of {all}{hint}")));
         };

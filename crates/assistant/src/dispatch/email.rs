@@ -8,7 +8,7 @@ use lettre::message::header::{ContentType, MIME_VERSION_1_0};
 
 use super::message::{OutgoingMessage, SendOutcome, make_private};
 use super::smtp::SmtpServer;
-use adjutant_base::config::delivery::{Delivery, Mail};
+use adjutant_base::config::notification_delivery::{Delivery, Mail};
 
 /// Sender of mails.
 pub(super) struct Mailer {

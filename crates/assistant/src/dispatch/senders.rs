@@ -1,6 +1,6 @@
 //! Senders of the channels that the assistant owns, opened once for each hub.
 
-use adjutant_base::config::delivery::Delivery;
+use adjutant_base::config::notification_delivery::Delivery;
 
 use super::email::Mailer;
 use super::message::PresentFn;

@@ -16,7 +16,7 @@ use crate::plans::PlanScope;
 use crate::user::{QuietHours, RuleKind, WeekendPolicy};
 use crate::{Notification, Preferences, Rule, RuleId, User, UserId, Zone};
 use adjutant_base::config::Database;
-use adjutant_base::config::delivery::Mail;
+use adjutant_base::config::notification_delivery::Mail;
 use adjutant_base::events::Events;
 use adjutant_store::Store;
 

@@ -61,6 +61,13 @@ impl Program {
     }
 }
 
+/// Returns every folder of another program's definitions, below a workspace or a home.
+fn foreign_folders() -> impl Iterator<Item = (Program, &'static &'static str)> {
+    Program::FOREIGN
+        .into_iter()
+        .flat_map(|program| program.folders().iter().map(move |place| (program, place)))
+}
+
 /// A folder that agents are read from. Earlier ones win over later ones.
 #[derive(Clone, Debug)]
 pub struct AgentRoot {
@@ -74,7 +81,11 @@ pub struct AgentRoot {
 impl AgentRoot {
     /// Creates a root of a folder that the user named, with files of `program`.
     pub fn named(folder: PathBuf, program: Program) -> Self {
-        Self { root: Root::named(folder), program, needs_trust: false }
+        Self::trusted(Root::named(folder), program)
+    }
+
+    fn trusted(root: Root, program: Program) -> Self {
+        Self { root, program, needs_trust: false }
     }
 }
 
@@ -85,11 +96,7 @@ impl Notation<Vec<AgentRoot>> for Folders {
     type Written = Vec<PathBuf>;
 
     fn read(written: Vec<PathBuf>, home: &Path) -> Result<Vec<AgentRoot>, Error> {
-        let root = |folder| AgentRoot {
-            root: Root::configured(folder, home),
-            program: Program::Adjutant,
-            needs_trust: false,
-        };
+        let root = |folder| AgentRoot::trusted(Root::configured(folder, home), Program::Adjutant);
         Ok(written.into_iter().map(root).collect())
     }
 
@@ -129,9 +136,8 @@ impl AgentsConfig {
     pub fn enter_workspace(&mut self, folder: &Path) {
         let own =
             Program::Adjutant.folders().iter().map(|place| (Program::Adjutant, "project".to_owned(), place));
-        let foreign = Program::FOREIGN.into_iter().filter(|_| self.foreign).flat_map(|program| {
-            program.folders().iter().map(move |place| (program, format!("project {place}"), place))
-        });
+        let foreign = foreign_folders().filter(|_| self.foreign);
+        let foreign = foreign.map(|(program, place)| (program, format!("project {place}"), place));
         let roots = own.chain(foreign).map(|(program, label, place)| AgentRoot {
             root: Root::optional(&label, folder.join(place)),
             program,
@@ -147,22 +153,13 @@ impl AgentsConfig {
     /// Puts the folders of the user and the bundled agents around the configured folders. `home` is the hub's home, and
     /// `user_home` has the folders of other programs.
     pub(super) fn add_user_roots(&mut self, home: &Path, user_home: Option<&Path>) {
-        let own = AgentRoot {
-            root: Root::optional("user", home.join("agents")),
-            program: Program::Adjutant,
-            needs_trust: false,
-        };
+        let own = AgentRoot::trusted(Root::optional("user", home.join("agents")), Program::Adjutant);
         let foreign = user_home.filter(|_| self.foreign).into_iter().flat_map(|user_home| {
-            let places = Program::FOREIGN
-                .into_iter()
-                .flat_map(|program| program.folders().iter().map(move |p| (program, p)));
-            places.map(|(program, place)| AgentRoot {
-                root: Root::optional(&format!("~/{place}"), user_home.join(place)),
-                program,
-                needs_trust: false,
+            foreign_folders().map(|(program, place)| {
+                AgentRoot::trusted(Root::optional(&format!("~/{place}"), user_home.join(place)), program)
             })
         });
-        let bundled = AgentRoot { root: Root::bundled(), program: Program::Adjutant, needs_trust: false };
+        let bundled = AgentRoot::trusted(Root::bundled(), Program::Adjutant);
         let configured = std::mem::take(&mut self.roots);
         self.roots = std::iter::once(own).chain(configured).chain(foreign).chain([bundled]).collect();
     }

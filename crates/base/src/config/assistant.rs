@@ -5,7 +5,7 @@ mod provider;
 use std::time::Duration;
 
 use super::table::{Plain, PositiveSeconds};
-pub use provider::{Adviser, Endpoint, Key, KeyFault, Runner};
+pub use provider::{Adviser, Endpoint, Key, KeyError, Runner};
 #[cfg(test)]
 pub(super) use provider::{EndpointFile, RunnerFile};
 use provider::{EndpointTable, RunnerTable};

@@ -41,7 +41,7 @@ pub fn list(config: &Config, toolsets: &ToolsetsConfig) -> Vec<Setting> {
         config.questions.rows(),
         config.codex.rows(),
         config.assistant.rows(),
-        config.log.rows(),
+        config.recorder.rows(),
         config.delivery.rows(),
         config.channels.rows(),
         channels::NtfyConfig::rows(config.channels.ntfy.as_ref()).collect(),
@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
     use crate::config::assistant::{EndpointFile, RunnerFile};
-    use crate::config::delivery::Phone;
+    use crate::config::notification_delivery::Phone;
     use crate::config::runners::RunnerEntry;
     use crate::config::table::Table as _;
     use crate::config::toolsets::Client;

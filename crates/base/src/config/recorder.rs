@@ -1,6 +1,5 @@
 //! Settings of the recorder.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use super::table::{Days, Plain};
 
 crate::named_enum! {
     /// The kind of a recorded connection.
-    Edge {
+    RecordedConnection {
         /// The hub and `codex app-server` or `codex mcp-server`.
         Codex = "codex",
         /// A client of `/mcp`.
@@ -24,18 +23,12 @@ crate::named_enum! {
     }
 }
 
-impl fmt::Display for Edge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 super::table::settings! {
     /// The settings of the recorder.
     #[derive(Clone, Debug)]
-    pub struct LogConfig, file File, section "log" {
+    pub struct RecorderConfig, file File, section "log" {
         /// Connections that are recorded.
-        record: Vec<Edge> = vec![Edge::Codex], record as Plain;
+        record: Vec<RecordedConnection> = vec![RecordedConnection::Codex], record as Plain;
         /// Maximum bytes of one recording.
         max_recording_bytes: u64 = 64 << 20, max_recording_bytes as Plain;
         /// Maximum bytes of all recordings.

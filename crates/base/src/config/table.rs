@@ -163,7 +163,7 @@ macro_rules! settings {
             $($(#[doc = $about:literal])+ $field:ident: $type:ty = $default:expr, $key:ident as $notation:ty;)*
         }
         others { $($(#[$other_meta:meta])* $other:ident: $other_type:ty = $other_default:expr;)* }
-        $(tables { $($(#[$table_meta:meta])* $table:ident: $table_type:ty;)* })?
+        $(tables { $($table:ident: $table_type:ty;)* })?
     ) => {
         $(#[$meta])*
         pub struct $Config {
@@ -191,10 +191,10 @@ macro_rules! settings {
 
         /// The section as it is written; every key may be missing.
         #[derive(Default, serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[serde(default, deny_unknown_fields)]
         pub(in crate::config) struct $File {
             $($key: Option<<$notation as $crate::config::table::Notation<$type>>::Written>,)*
-            $($($(#[$table_meta])* pub(in crate::config) $table: $table_type,)*)?
+            $($(pub(in crate::config) $table: $table_type,)*)?
         }
 
         impl $File {

@@ -46,6 +46,12 @@ pub fn near_names<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec
     close.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name.to_owned()).collect()
 }
 
+/// Returns the end of a message about an unknown name, with the near names; empty without one.
+pub fn near_hint(near: &[String]) -> String {
+    let names: Vec<_> = near.iter().map(|name| format!("`{name}`")).collect();
+    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(" or ")) }
+}
+
 /// Returns the number of single-letter edits (insert, delete, replace, swap of neighbours) between two texts,
 /// or `None` if there are more than `max_distance`.
 fn distance_within(one: &str, other: &str, max_distance: usize) -> Option<usize> {

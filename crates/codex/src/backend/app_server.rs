@@ -10,8 +10,7 @@ use super::super::error::Error;
 use super::super::event::{
     CodexEvent, End, EventBatch, Item, ItemKind, Level, RawNotification, Ready, Usage,
 };
-use super::super::jsonrpc;
-use super::super::jsonrpc::{Message, PendingRequests, RpcError};
+use super::super::jsonrpc::{self, Message, PendingRequests, RpcError};
 use super::super::patch::FileChange;
 use super::super::thread_options::ThreadOptions;
 use super::pending_approvals::{PendingApproval, PendingApprovals};

@@ -12,8 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::approval::{Approval, ApprovalKind, Decision};
 use super::super::event::{CodexEvent, End, EventBatch, Level, RawNotification};
-use super::super::jsonrpc;
-use super::super::jsonrpc::{Message, PendingRequests, RpcError};
+use super::super::jsonrpc::{self, Message, PendingRequests, RpcError};
 use super::super::thread_options::ThreadOptions;
 use super::pending_approvals::{PendingApproval, PendingApprovals};
 use super::{json_fields, summary};

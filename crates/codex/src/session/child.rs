@@ -10,7 +10,7 @@ use crate::detect::environment;
 use crate::error::Error;
 use crate::jsonrpc::Lines;
 use adjutant_host::process::{self, Command, Exit, OnHubExit, Running, Timeouts};
-use adjutant_host::recorder::Tape;
+use adjutant_host::recorder::Recording;
 use adjutant_host::recorder::format::Direction;
 
 /// Bytes of stderr that are kept, bytes of its end that are recorded, and bytes that are reported.
@@ -28,7 +28,7 @@ pub(crate) struct Child {
     buffer: Vec<u8>,
     spool: std::path::PathBuf,
     /// Records the raw bytes.
-    tape: Tape,
+    recording: Recording,
 }
 
 /// The result of waiting for the child.
@@ -58,8 +58,16 @@ impl Child {
         let (running, stream) = process::start_live(command).await?;
         let (input, output) = stream.into_split();
         let (lines, buffer) = (Lines::default(), vec![0; CHUNK_BYTES]);
-        let tape = plan.tape.clone();
-        Ok(Self { running: Some(running), input, output, lines, buffer, spool: plan.spool.clone(), tape })
+        let recording = plan.recording.clone();
+        Ok(Self {
+            running: Some(running),
+            input,
+            output,
+            lines,
+            buffer,
+            spool: plan.spool.clone(),
+            recording,
+        })
     }
 
     /// Reads available bytes, or writes the bytes in `out`. May be cancelled at any time.
@@ -67,18 +75,18 @@ impl Child {
         tokio::select! {
             read = self.input.read(&mut self.buffer) => match read {
                 Ok(0) | Err(_) => {
-                    self.tape.end(Direction::S2c);
+                    self.recording.end(Direction::S2c);
                     ChildEvent::Ended
                 }
                 Ok(length) => {
-                    self.tape.bytes(Direction::S2c, &self.buffer[..length]);
+                    self.recording.bytes(Direction::S2c, &self.buffer[..length]);
                     self.lines.push(&self.buffer[..length]);
                     ChildEvent::Output
                 }
             },
             written = self.output.write(out), if !out.is_empty() => match written {
                 Ok(length) => {
-                    self.tape.bytes(Direction::C2s, &out[..length]);
+                    self.recording.bytes(Direction::C2s, &out[..length]);
                     out.drain(..length);
                     ChildEvent::Written
                 }
@@ -92,10 +100,10 @@ impl Child {
         let running = self.running.take()?;
         running.cancel();
         let outcome = running.ended().await;
-        self.tape.bytes(Direction::Err, outcome.stderr.tail(RECORDED_BYTES).as_bytes());
+        self.recording.bytes(Direction::Err, outcome.stderr.tail(RECORDED_BYTES).as_bytes());
         match outcome.exit {
-            Exit::Code(code) => self.tape.exited(code),
-            Exit::Signal(signal) => self.tape.exited(128 + signal),
+            Exit::Code(code) => self.recording.exited(code),
+            Exit::Signal(signal) => self.recording.exited(128 + signal),
             Exit::NotStarted | Exit::Unknown => {}
         }
         let stderr = outcome.stderr.tail(REPORTED_BYTES);

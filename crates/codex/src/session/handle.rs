@@ -1,6 +1,6 @@
 //! The handle of a session: what its task publishes, and the commands that it takes.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -9,6 +9,7 @@ use crate::approval::{Decider, Decision};
 use crate::error::Error;
 use crate::event_log::EventLog;
 use crate::thread::{Thread, TurnOutcome};
+use adjutant_base::mutex::lock;
 use adjutant_base::trace_context::current;
 
 /// The public side of a session; cheap to clone.
@@ -73,19 +74,19 @@ impl SessionHandle {
         if let Ok(id) = id.wait_for(Option::is_some).await {
             return Ok(id.clone().unwrap_or_default());
         }
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let thread = lock(&self.thread);
         let last = thread.last.as_ref().and_then(|last| last.failure.clone());
         Err(Error::Refused(last.unwrap_or_else(|| "its process ended".to_owned())))
     }
 
     /// Returns the state of the thread.
     pub fn thread(&self) -> Thread {
-        self.thread.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.thread).clone()
     }
 
     /// Returns true if the approval is pending.
     pub fn is_asking(&self, approval: &str) -> bool {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let thread = lock(&self.thread);
         thread.asked.iter().any(|asked| asked.id == approval)
     }
 

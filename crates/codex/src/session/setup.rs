@@ -10,7 +10,7 @@ use crate::approval::Approval;
 use crate::detect::Installed;
 use crate::thread_options::ThreadOptions;
 use adjutant_base::events::Events;
-use adjutant_host::recorder::Tape;
+use adjutant_host::recorder::Recording;
 use adjutant_store::Store;
 
 /// The parameters of one session.
@@ -22,7 +22,7 @@ pub(crate) struct SessionSetup {
     pub(crate) resume: Option<String>,
     pub(crate) workdir: PathBuf,
     pub(crate) spool: PathBuf,
-    pub(crate) tape: Tape,
+    pub(crate) recording: Recording,
     pub(crate) approval_timeout: Duration,
     pub(crate) idle: Duration,
 }

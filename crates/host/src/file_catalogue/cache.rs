@@ -7,15 +7,15 @@ mod watcher;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch as channel;
 
 use super::FileFormat;
-use super::scan;
-use super::scan::Scan;
+use super::scan::{self, Scan};
 use adjutant_base::config::folders::{Limits, Root};
+use adjutant_base::mutex::lock;
 use watcher::Watch;
 pub use watcher::replaced_watchers;
 
@@ -25,9 +25,9 @@ const FRESH: Duration = Duration::from_millis(400);
 /// scans take at most half of the time.
 const MAX_PAUSE: Duration = Duration::from_millis(200);
 
-/// The roots, their last scans, and the catalogue of these scans.
+/// A catalogue of roots that are read on request, and again after a change.
 #[derive(Debug)]
-pub(super) struct CatalogueCache<K: FileFormat> {
+pub struct FileCatalogue<K: FileFormat> {
     kind: K,
     roots: Vec<Root>,
     limits: Limits,
@@ -65,15 +65,16 @@ impl<T> Default for Seen<T> {
     }
 }
 
-impl<K: FileFormat> CatalogueCache<K> {
-    pub(super) fn new(kind: K, mut roots: Vec<Root>, limits: Limits) -> Self {
+impl<K: FileFormat> FileCatalogue<K> {
+    /// Creates a catalogue without any I/O: the first request reads the files.
+    pub fn new(kind: K, mut roots: Vec<Root>, limits: Limits) -> Arc<Self> {
         // The watcher reports absolute paths, and the working folder of the process may change.
         for folder in roots.iter_mut().filter_map(|root| root.folder.as_mut()) {
             if let Ok(absolute) = std::path::absolute(&*folder) {
                 *folder = absolute;
             }
         }
-        Self {
+        Arc::new(Self {
             kind,
             stale: roots.iter().map(|_| AtomicBool::new(false)).collect(),
             roots,
@@ -84,11 +85,11 @@ impl<K: FileFormat> CatalogueCache<K> {
             watch: OnceLock::new(),
             #[cfg(any(test, feature = "testing"))]
             hangs: AtomicBool::new(false),
-        }
+        })
     }
 
-    /// See [`super::FileCatalogue::ready`].
-    pub(super) fn ready(&self) -> Option<Arc<K::Catalogue>> {
+    /// Returns the catalogue if it is known to be fresh; never blocks. `None` means that [`Self::load`] is due.
+    pub fn ready(&self) -> Option<Arc<K::Catalogue>> {
         let published = lock(&self.published);
         let published = published.as_ref()?;
         let stale = self.stale.iter().any(|stale| stale.load(Ordering::Acquire));
@@ -103,8 +104,8 @@ impl<K: FileFormat> CatalogueCache<K> {
         FRESH.saturating_sub(age)
     }
 
-    /// See [`super::FileCatalogue::load`].
-    pub(super) fn load(self: &Arc<Self>) -> Arc<K::Catalogue> {
+    /// Returns a fresh catalogue, and reads new and changed files for it. Blocks on the disk.
+    pub fn load(self: &Arc<Self>) -> Arc<K::Catalogue> {
         let mut seen = lock(&self.seen);
         if let Some(catalogue) = self.ready() {
             return catalogue;
@@ -117,7 +118,7 @@ impl<K: FileFormat> CatalogueCache<K> {
         for ((root, seen), stale) in self.roots.iter().enumerate().zip(seen.iter_mut()).zip(&self.stale) {
             // Cleared before the scan, so that a change during the scan counts.
             let stale = stale.swap(false, Ordering::AcqRel);
-            let Some(scan) = self.look(root, seen, stale, first) else { continue };
+            let Some(scan) = self.rescan(root, seen, stale, first) else { continue };
             changed |= !scan.same(&seen.scan);
             if scan.folders != seen.scan.folders {
                 seen.covered = false;
@@ -133,18 +134,14 @@ impl<K: FileFormat> CatalogueCache<K> {
         catalogue
     }
 
-    /// See [`super::FileCatalogue::changes`].
-    pub(super) fn changes(&self) -> channel::Receiver<u64> {
+    /// Returns a receiver of the catalogue's generation, which grows when a scan finds a change.
+    pub fn changes(&self) -> channel::Receiver<u64> {
         self.generation.subscribe()
     }
 
-    /// See [`super::FileCatalogue::watch`].
-    pub(super) fn watch(self: &Arc<Self>) {
-        self.watcher().look();
-    }
-
-    fn watcher(self: &Arc<Self>) -> &Watch {
-        self.watch.get_or_init(|| Watch::start(self, K::PLURAL))
+    /// Starts the watcher of the folders, unless it runs already: it reads changes without a request.
+    pub fn watch(self: &Arc<Self>) {
+        self.watch.get_or_init(|| Watch::start(self, K::PLURAL)).check();
     }
 
     fn publish(&self, seen: &[Seen<K::Item>], changed: bool, began: Instant) -> Arc<K::Catalogue> {
@@ -166,7 +163,7 @@ impl<K: FileFormat> CatalogueCache<K> {
 
     /// Marks the roots of changed `paths` as stale. Without a root above them, all roots are stale, because a root may
     /// be named by a relative path or a link.
-    fn happened(&self, paths: &[PathBuf]) {
+    fn mark_stale(&self, paths: &[PathBuf]) {
         let mut known = false;
         for (root, stale) in self.roots.iter().zip(&self.stale) {
             if root.folder.as_ref().is_some_and(|folder| paths.iter().any(|path| path.starts_with(folder))) {
@@ -180,7 +177,7 @@ impl<K: FileFormat> CatalogueCache<K> {
     }
 
     /// Scans one root; `None` means that nothing can have changed.
-    fn look(
+    fn rescan(
         &self,
         (number, root): (usize, &Root),
         seen: &Seen<K::Item>,
@@ -195,7 +192,7 @@ impl<K: FileFormat> CatalogueCache<K> {
     }
 }
 
-impl<K: FileFormat> Drop for CatalogueCache<K> {
+impl<K: FileFormat> Drop for FileCatalogue<K> {
     fn drop(&mut self) {
         if let Some(watch) = self.watch.get() {
             watch.stop();
@@ -209,20 +206,21 @@ fn in_place<T>(folder: &Path, scan: &Scan<T>) -> bool {
     scan::identity(folder).as_ref() == scan.folders.get(folder)
 }
 
-/// Locks a mutex, also after a panic elsewhere: values are replaced whole, and never half-written.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
+/// Access for the tests of a domain.
 #[cfg(any(test, feature = "testing"))]
-impl<K: FileFormat> CatalogueCache<K> {
+impl<K: FileFormat> FileCatalogue<K> {
+    /// Returns whether the watcher reports changes below every root.
+    pub fn is_watched(&self) -> bool {
+        self.all_covered()
+    }
+
     /// Makes the system's notifier hang at its next event.
-    pub(super) fn hang_watcher(&self) {
+    pub fn hang_watcher(&self) {
         self.hangs.store(true, Ordering::Relaxed);
     }
 
     /// Disables the watcher before its start, as on a system that refuses watches.
-    pub(super) fn disable_watching(&self) {
+    pub fn disable_watching(&self) {
         assert!(self.watch.set(Watch::disabled()).is_ok(), "watching began already");
     }
 }

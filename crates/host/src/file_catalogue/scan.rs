@@ -27,7 +27,7 @@ use resolve_beneath::Target;
 /// system's clock (1 to 10 ms on Linux), a file can change again without a new time stamp.
 const YOUNG: i128 = 50_000_000;
 /// The same for a file system that counts in whole seconds (some in two).
-const YOUNG_IN_SECONDS: i128 = 2_500_000_000;
+const YOUNG_BY_SECONDS: i128 = 2_500_000_000;
 /// Maximum entries of any kind that are checked, per allowed file.
 const ENTRIES_PER_FILE: usize = 8;
 
@@ -52,6 +52,30 @@ pub struct Scan<T> {
     pub(super) folders: BTreeMap<PathBuf, Identity>,
 }
 
+impl<T> Scan<T> {
+    /// Returns the parsed files of the scan of `root`, and adds the problems of the others to `problems`. Each file counts
+    /// for `left`, the number of files that may still be read.
+    pub fn parsed(&self, root: &Root, left: &mut usize, problems: &mut Vec<Problem>) -> Vec<(Source, &T)> {
+        problems.extend(self.problems.iter().cloned());
+        let mut parsed = Vec::new();
+        for (relative, entry) in &self.entries {
+            let file = root.folder.as_ref().map(|folder| folder.join(relative));
+            let source = Source { root: root.label.clone(), relative: relative.clone(), file };
+            if *left == 0 {
+                let message = "there are too many files; this one and those after it are left out".to_owned();
+                problems.push(Problem { source, message });
+                break;
+            }
+            *left -= 1;
+            match &entry.found {
+                Found::Unreadable(message) => problems.push(Problem { source, message: message.clone() }),
+                Found::Read(item, _) => parsed.push((source, item)),
+            }
+        }
+        parsed
+    }
+}
+
 impl<T> Default for Scan<T> {
     fn default() -> Self {
         Self { entries: BTreeMap::new(), problems: Vec::new(), folders: BTreeMap::new() }
@@ -71,14 +95,14 @@ pub enum Found<T> {
     /// The item, and the digest of the file's bytes.
     Read(T, [u8; 32]),
     /// The reason why the file is not served.
-    Fault(String),
+    Unreadable(String),
 }
 
 impl<T> Found<T> {
     fn same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Read(_, one), Self::Read(_, two)) => one == two,
-            (Self::Fault(one), Self::Fault(two)) => one == two,
+            (Self::Unreadable(one), Self::Unreadable(two)) => one == two,
             _ => false,
         }
     }
@@ -123,9 +147,10 @@ impl<T: Clone> Scan<T> {
         before: &Self,
     ) -> Self {
         let scan = Self::default();
-        let mut walk = Walk { kind, number, root, folder, limits, before, scan, looked_at: 0, full: false };
-        walk.start();
-        walk.scan
+        let mut root_scan =
+            RootScan { kind, number, root, folder, limits, before, scan, entries_read: 0, full: false };
+        root_scan.start();
+        root_scan.scan
     }
 }
 
@@ -162,12 +187,12 @@ impl Stamp {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let nanoseconds =
             |(seconds, rest): (i64, u64)| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-        let young = if self.changed.1 == 0 { YOUNG_IN_SECONDS } else { YOUNG };
+        let young = if self.changed.1 == 0 { YOUNG_BY_SECONDS } else { YOUNG };
         i128::try_from(now).unwrap_or(i128::MAX) - nanoseconds(self.changed) < young
     }
 }
 
-struct Walk<'a, K: FileFormat> {
+struct RootScan<'a, K: FileFormat> {
     kind: &'a K,
     /// The number of the root.
     number: usize,
@@ -176,14 +201,14 @@ struct Walk<'a, K: FileFormat> {
     limits: Limits,
     before: &'a Scan<K::Item>,
     scan: Scan<K::Item>,
-    looked_at: usize,
+    entries_read: usize,
     full: bool,
 }
 
-impl<K: FileFormat> Walk<'_, K> {
+impl<K: FileFormat> RootScan<'_, K> {
     fn start(&mut self) {
         match rustix::fs::open(self.folder, OPEN_FOLDER, Mode::empty()) {
-            Ok(handle) => self.walk(&handle, handle.as_fd(), "", 0),
+            Ok(handle) => self.scan_folder(&handle, handle.as_fd(), "", 0),
             Err(Errno::NOENT) if self.root.may_be_absent => {}
             Err(error) => self.problem("", format!("the folder {}", reason(error))),
         }
@@ -194,7 +219,7 @@ impl<K: FileFormat> Walk<'_, K> {
     }
 
     /// Reads one folder, in the order of names; `prefix` is empty or ends in a slash.
-    fn walk(&mut self, top: &OwnedFd, folder: BorrowedFd<'_>, prefix: &str, depth: usize) {
+    fn scan_folder(&mut self, top: &OwnedFd, folder: BorrowedFd<'_>, prefix: &str, depth: usize) {
         if depth > self.limits.depth {
             let message = format!("the folder is deeper than {} levels", self.limits.depth);
             return self.problem(prefix.trim_end_matches('/'), message);
@@ -220,7 +245,7 @@ impl<K: FileFormat> Walk<'_, K> {
             let is_text = std::str::from_utf8(&name).is_ok();
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Directory if is_text => match open_folder(folder, &name) {
-                    Ok(inner) => self.walk(top, inner.as_fd(), &format!("{relative}/"), depth + 1),
+                    Ok(inner) => self.scan_folder(top, inner.as_fd(), &format!("{relative}/"), depth + 1),
                     Err(Errno::NOENT) => {}
                     Err(error) => self.problem(&relative, format!("the folder {}", reason(error))),
                 },
@@ -232,20 +257,20 @@ impl<K: FileFormat> Walk<'_, K> {
                         rustix::fs::openat(folder, OsStr::from_bytes(&name), OPEN_FILE, Mode::empty())
                     });
                 }
-                _ => self.fault(&relative, "it is not a regular file".to_owned()),
+                _ => self.unreadable(&relative, "it is not a regular file".to_owned()),
             }
         }
     }
 
     /// Returns the sorted names of a folder that are not hidden.
     fn names(&mut self, folder: BorrowedFd<'_>) -> Result<Vec<Vec<u8>>, Errno> {
-        let most = self.limits.files.saturating_mul(ENTRIES_PER_FILE);
+        let limit = self.limits.files.saturating_mul(ENTRIES_PER_FILE);
         let mut names = Vec::new();
         for entry in Dir::read_from(folder)? {
             let entry = entry?;
             let name = CStr::to_bytes(entry.file_name());
-            self.looked_at += 1;
-            if self.looked_at > most {
+            self.entries_read += 1;
+            if self.entries_read > limit {
                 self.full = true;
                 break;
             }
@@ -264,7 +289,9 @@ impl<K: FileFormat> Walk<'_, K> {
         let is_meant = self.kind.is_meant(self.number, last.as_bytes());
         let target = match resolve_beneath::resolve(self.folder, relative) {
             Ok(target) => target,
-            Err(fault) if is_meant || fault.is_folder() => return self.fault(relative, fault.to_string()),
+            Err(fault) if is_meant || fault.is_folder() => {
+                return self.unreadable(relative, fault.to_string());
+            }
             Err(_) => return,
         };
         match resolve_beneath::open(top.as_fd(), &target) {
@@ -281,9 +308,9 @@ impl<K: FileFormat> Walk<'_, K> {
                 self.file(relative, &stat, || Ok(handle));
             }
             Ok(Target::Other) => {
-                self.fault(relative, "it is a link to something that is not a regular file".to_owned());
+                self.unreadable(relative, "it is a link to something that is not a regular file".to_owned());
             }
-            Err(error) => self.fault(relative, format!("the file behind the link {}", reason(error))),
+            Err(error) => self.unreadable(relative, format!("the file behind the link {}", reason(error))),
         }
     }
 
@@ -299,7 +326,7 @@ impl<K: FileFormat> Walk<'_, K> {
         }
         let (stamp, found) = match open().and_then(|handle| Ok((rustix::fs::fstat(&handle)?, handle))) {
             Err(Errno::NOENT) => return,
-            Err(error) => (None, Found::Fault(format!("the file {}", reason(error)))),
+            Err(error) => (None, Found::Unreadable(format!("the file {}", reason(error)))),
             // The stamp of a young file is not kept, because the file can change again within the clock's tick.
             Ok((stat, handle)) => {
                 (Some(stamp_of(&stat)).filter(|stamp| !stamp.is_young()), self.read(relative, handle, &stat))
@@ -314,10 +341,11 @@ impl<K: FileFormat> Walk<'_, K> {
 
     fn read(&self, relative: &str, handle: OwnedFd, stat: &Stat) -> Found<K::Item> {
         let limit = self.limits.file;
-        let too_large =
-            |length: u64| Found::Fault(format!("the file has {length} bytes, over the limit of {limit}"));
+        let too_large = |length: u64| {
+            Found::Unreadable(format!("the file has {length} bytes, over the limit of {limit}"))
+        };
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Found::Fault("it is not a regular file".to_owned());
+            return Found::Unreadable("it is not a regular file".to_owned());
         }
         let length = u64::try_from(stat.st_size).unwrap_or(0);
         let most = u64::try_from(limit).unwrap_or(u64::MAX);
@@ -328,7 +356,7 @@ impl<K: FileFormat> Walk<'_, K> {
         match std::fs::File::from(handle).take(most.saturating_add(1)).read_to_end(&mut bytes) {
             Ok(read) if read > limit => too_large(most + 1),
             Ok(_) => self.understood(relative, &bytes),
-            Err(error) => Found::Fault(format!("the file cannot be read: {}", error.kind())),
+            Err(error) => Found::Unreadable(format!("the file cannot be read: {}", error.kind())),
         }
     }
 
@@ -355,13 +383,13 @@ impl<K: FileFormat> Walk<'_, K> {
         self.scan.problems.push(Problem { source, message });
     }
 
-    fn fault(&mut self, relative: &str, message: String) {
+    fn unreadable(&mut self, relative: &str, message: String) {
         if self.scan.entries.len() >= self.limits.files {
             self.full = true;
         } else {
             self.scan
                 .entries
-                .insert(relative.to_owned(), Entry { stamp: None, found: Found::Fault(message) });
+                .insert(relative.to_owned(), Entry { stamp: None, found: Found::Unreadable(message) });
         }
     }
 }
@@ -372,12 +400,12 @@ fn open_folder(folder: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
 
 fn understood<K: FileFormat>(kind: &K, root: usize, source: Source, bytes: &[u8]) -> Found<K::Item> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return Found::Fault("the file is not UTF-8".to_owned());
+        return Found::Unreadable("the file is not UTF-8".to_owned());
     };
     let digest = digest_of(bytes);
     match kind.read(root, source, text, format!("sha256:{}", hex::encode(&digest))) {
         Ok(item) => Found::Read(item, digest),
-        Err(reason) => Found::Fault(reason),
+        Err(reason) => Found::Unreadable(reason),
     }
 }
 

@@ -12,8 +12,8 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Signal, getpid};
 
 use super::descendants::{self, Process};
-use super::protocol::{LOCK, OUTCOME, RECORD, Record};
-use super::run::Outcome;
+use super::supervised_run::Outcome;
+use super::supervisor_protocol::{LOCK, OUTCOME, RECORD, Record};
 use super::{MARK, supervisor};
 
 /// Time for a supervisor to end after it closed its pipe, and for killed processes to end.

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 
 use super::orphans;
-use super::protocol::{CONTROL, LOCK, Request};
-use super::run::{Error, Outcome};
 use super::run_handle::{Running, send_request};
+use super::supervised_run::{Error, Outcome};
+use super::supervisor_protocol::{CONTROL, LOCK, Request};
 
 /// Time for a supervisor between two states: about to listen, or about to end.
 const ATTACH_TIMEOUT: Duration = Duration::from_secs(15);

@@ -13,9 +13,9 @@ use tokio::net::UnixStream;
 use tokio::process::Child;
 use tokio::sync::{mpsc, oneshot};
 
-use super::protocol::{Event, MAX_INPUT_BYTES, OsText, Request, SpawnRequest, Workdir};
 use super::reexec::current_image;
-use super::run::{Command, Error, Outcome, OutputLine};
+use super::supervised_run::{Command, Error, Outcome, OutputLine};
+use super::supervisor_protocol::{Event, MAX_INPUT_BYTES, OsText, Request, SpawnRequest, Workdir};
 use super::{child, orphans};
 use adjutant_base::text::hex;
 
@@ -139,9 +139,7 @@ async fn forward_events(
                 }
             }
             event = next_event(&mut input, &mut bytes), if pending.is_none() => match event {
-                Some(Event::Line { text, raw, cut, missed }) => {
-                    pending = Some(OutputLine { text, raw, cut, missed });
-                }
+                Some(Event::Line(line)) => pending = Some(line),
                 Some(Event::Ended { outcome }) => return ConnectionEnd::Outcome(outcome),
                 Some(Event::Started { .. } | Event::Refused { .. }) => {}
                 None => return ConnectionEnd::Closed,

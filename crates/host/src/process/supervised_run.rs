@@ -47,27 +47,37 @@ pub struct Timeouts {
     pub first_output: Option<Duration>,
 }
 
-/// The effect on a run when the hub ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnHubExit {
-    /// It is killed at once, with all its descendants.
-    Kill,
-    /// It continues, and the next hub resumes it with [`super::resume()`].
-    Keep,
+adjutant_base::named_enum! {
+    /// The fate of a run when its hub exits.
+    #[derive(Default)]
+    OnHubExit {
+        /// It is killed at once, with all its descendants.
+        #[default]
+        Kill = "kill",
+        /// It continues, and the next hub resumes it with [`super::resume()`].
+        Keep = "keep",
+    }
 }
 
 /// A line of the runner's stdout, without its end, invalid UTF-8 replaced.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputLine {
     /// The line, at most 1 MiB of it.
     pub text: String,
     /// The bytes of the line, if they are not UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<Vec<u8>>,
     /// Number of bytes that were cut off at the end of the line.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub cut: u64,
     /// Number of bytes of stdout that the spool dropped before this line, because they were not read in time.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub missed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The outcome of a run.

@@ -1,7 +1,7 @@
 //! `adjutant supervise`: the process between the hub and a runner.
 //!
 //! One thread, one poll loop. It outlives its hub or dies with it, as the request says. It sends `ended` after the last
-//! process of the run has ended. `protocol.rs` has its requests and events.
+//! process of the run has ended. `supervisor_protocol.rs` has its requests and events.
 
 mod event_loop;
 mod exec_runner;
@@ -20,13 +20,13 @@ use std::time::Instant;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::process::{fchdir, getpid, setsid};
 
-use super::protocol::{
+use super::reexec::current_image;
+use super::spool::Spool;
+use super::supervised_run::{Command, Error, OnHubExit};
+use super::supervisor_protocol::{
     CONTROL, Event, LOCK, MAX_INPUT_BYTES, MAX_SPAWN_REQUEST_BYTES, OsText, RECORD, Record, SpawnRequest,
     Workdir,
 };
-use super::reexec::current_image;
-use super::run::{Command, Error, OnHubExit};
-use super::spool::Spool;
 use super::{MARK, child, descendants};
 
 use event_loop::Run;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::run::{Command, Error, OnHubExit, Outcome, Timeouts};
+use super::supervised_run::{Command, Error, OnHubExit, Outcome, OutputLine, Timeouts};
 
 /// Maximum bytes of a [`SpawnRequest`].
 pub(super) const MAX_SPAWN_REQUEST_BYTES: usize = 16 << 20;
@@ -97,16 +97,8 @@ pub(super) enum Event {
     Refused { error: Error },
     /// The runner's process exists.
     Started { runner: i32 },
-    /// A line of the runner's stdout, see [`super::run::OutputLine`].
-    Line {
-        text: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        raw: Option<Vec<u8>>,
-        #[serde(default, skip_serializing_if = "is_zero")]
-        cut: u64,
-        #[serde(default, skip_serializing_if = "is_zero")]
-        missed: u64,
-    },
+    /// A line of the runner's stdout.
+    Line(OutputLine),
     /// The run and all its processes have ended.
     Ended { outcome: Outcome },
 }
@@ -119,11 +111,6 @@ pub(super) struct Record {
     /// Start time of the runner, in the kernel's ticks since boot.
     pub(super) runner_start: u64,
     pub(super) mark: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// Text of the operating system in JSON. A byte that is not UTF-8 becomes `\0` and two hex digits, because no argument,

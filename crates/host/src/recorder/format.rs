@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use adjutant_base::config::log::Edge;
+use adjutant_base::config::recorder::RecordedConnection;
 use adjutant_base::text::hex;
 
 /// The number of the format, in every header.
@@ -34,8 +34,7 @@ pub struct Header {
     pub recording: u32,
     /// The version of this program that recorded it.
     pub adjutant: String,
-    #[serde(rename = "connection")]
-    pub edge: Edge,
+    pub connection: RecordedConnection,
     /// The name of the recording.
     pub session: String,
     pub about: String,

@@ -38,32 +38,14 @@ const ENVIRONMENTS: &[&str] = &["env", "environment", "environmentvariables"];
 const VARIABLES: &[&str] = &[
     "HOME", "LANG", "LC_ALL", "LOGNAME", "NO_COLOR", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
 ];
-/// Prefixes of tokens, with the minimum length of the token.
-const TOKENS: &[(&str, usize)] = &[
-    ("sk-", 20),
-    ("sk_live_", 20),
-    ("sk_test_", 20),
-    ("rk_live_", 20),
-    ("ghp_", 20),
-    ("gho_", 20),
-    ("ghu_", 20),
-    ("ghs_", 20),
-    ("ghr_", 20),
-    ("github_pat_", 20),
-    ("glpat-", 20),
-    ("xoxa-", 15),
-    ("xoxb-", 15),
-    ("xoxp-", 15),
-    ("xoxr-", 15),
-    ("xoxs-", 15),
-    ("AKIA", 20),
-    ("ASIA", 20),
-    ("AIza", 35),
-    ("ya29.", 20),
-    ("hf_", 20),
-    ("npm_", 30),
-    ("pypi-", 30),
-    ("eyJ", 40),
+/// Minimum lengths of tokens, with the prefixes of these tokens.
+const TOKENS: &[(usize, &[&str])] = &[
+    (15, &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"]),
+    (20, &["sk-", "sk_live_", "sk_test_", "rk_live_", "glpat-", "ya29.", "hf_", "AKIA", "ASIA"]),
+    (20, &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"]),
+    (30, &["npm_", "pypi-"]),
+    (35, &["AIza"]),
+    (40, &["eyJ"]),
 ];
 const KEY_BEGINS: &str = "-----BEGIN ";
 const KEY_ENDS: &str = "PRIVATE KEY-----";
@@ -253,7 +235,9 @@ fn begins(word: &str) -> Option<usize> {
     let starts = std::iter::once(0).chain(word.match_indices(['=', '/']).map(|(at, _)| at + 1));
     let is_token = |at: &usize| {
         let rest = &word[*at..];
-        TOKENS.iter().any(|(start, least)| rest.len() >= *least && rest.starts_with(start))
+        TOKENS.iter().any(|(least, prefixes)| {
+            rest.len() >= *least && prefixes.iter().any(|prefix| rest.starts_with(prefix))
+        })
     };
     starts.into_iter().find(is_token)
 }

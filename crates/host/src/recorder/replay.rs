@@ -1,6 +1,6 @@
 //! The replay of one side of a recording to a program on the other side.
 //!
-//! The player does no I/O: [`Player::hear`] takes lines of the other side, and [`Player::due`] returns lines to send
+//! The player does no I/O: [`Player::on_line`] takes lines of the other side, and [`Player::due`] returns lines to send
 //! after the lines that they depend on have arrived. Lines of the other side are compared with the recording. Ids and
 //! other values that are new in each run are adopted into the played lines.
 
@@ -13,14 +13,14 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::http_head::{HEADERS, Head};
-use super::reader;
-use super::reader::Found;
-use diff::{Difference, IdMapping};
-pub use script::{Call, Over, answer_line};
-use script::{Script, Step, Tie};
+use super::reader::{self, Found};
+use adjutant_base::text::clip;
+use diff::{IdMapping, Mismatch};
+pub use script::{Call, ReplayTransport, answer_line};
+use script::{Dependency, Script, Step};
 
 /// Maximum characters of a message in a finding.
-const SHOWN: usize = 160;
+const MAX_SHOWN_CHARS: usize = 160;
 
 /// The side that is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Player {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Finding {
     /// A received line has another value.
-    Differs { seq: u64, what: String, difference: Difference },
+    Differs { seq: u64, what: String, mismatch: Mismatch },
     /// A received line is not in the recording.
     Unexpected { what: String },
     /// A recorded line was not received.
@@ -73,7 +73,7 @@ pub struct Due {
 
 /// The result of matching a received line with the recording.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum LineMatch {
     /// The line is in the recording. `call` is its HTTP request; 0 for none.
     Known { call: u64 },
     /// The line is not in the recording. A request gets an error as its answer.
@@ -91,8 +91,13 @@ enum Kind<'a> {
 
 impl Player {
     /// Reads a recording. Members named in `ignore` are not compared.
-    pub fn new(role: Role, over: Over, found: &Found, ignore: &[String]) -> Result<Self, reader::Error> {
-        let Script { steps, calls, exit } = Script::read(role, over, found)?;
+    pub fn new(
+        role: Role,
+        transport: ReplayTransport,
+        found: &Found,
+        ignore: &[String],
+    ) -> Result<Self, reader::Error> {
+        let Script { steps, calls, exit } = Script::read(role, transport, found)?;
         let learned = IdMapping::ignoring(ignore);
         Ok(Self { role, steps, calls, first: 0, ids: HashMap::new(), learned, findings: Vec::new(), exit })
     }
@@ -131,11 +136,11 @@ impl Player {
 
     /// Returns whether all lines are played, and all requests and answers of the other side have arrived.
     pub fn is_done(&self) -> bool {
-        self.steps[self.first..].iter().all(|step| step.done || (!step.mine && step.tie.is_none()))
+        self.steps[self.first..].iter().all(|step| step.done || (!step.mine && step.dependency.is_none()))
     }
 
     /// Takes the end of an HTTP response: its outstanding lines count as missing.
-    pub fn ended(&mut self, call: u64) {
+    pub fn on_call_end(&mut self, call: u64) {
         let open = |step: &Step| step.call == call && !step.mine && !step.done;
         while let Some(at) = self.steps.iter().position(open) {
             self.miss(at);
@@ -144,24 +149,26 @@ impl Player {
     }
 
     /// Returns whether an HTTP request has more lines to send.
-    pub fn goes_on(&self, call: u64) -> bool {
+    pub fn has_more(&self, call: u64) -> bool {
         self.steps[self.first..].iter().any(|step| step.mine && !step.done && step.call == call)
     }
 
     /// Compares the head of a client's request with the recorded one, except the headers of its HTTP library.
-    pub fn asked_with(&mut self, call: u64, head: &Head) {
-        let told = |head: &Head| -> Value {
+    pub fn on_request_head(&mut self, call: u64, head: &Head) {
+        let headers = |head: &Head| -> Value {
             let named = HEADERS.into_iter().filter(|name| !matches!(*name, "accept" | "content-type"));
             named.filter_map(|name| Some((name.to_owned(), Value::from(head.get(name)?)))).collect()
         };
         let Some(then) = self.calls.get(&call) else { return };
-        let differences = self.learned.compare(&told(&then.asked), &told(head), &self.ids);
-        let (seq, what) = (self.seq_of(call), format!("{} (headers)", then.asked.start));
-        self.findings.extend(differences.into_iter().map(|difference| Finding::Differs {
-            seq,
-            what: what.clone(),
-            difference,
-        }));
+        let what = format!("{} (headers)", then.asked.start);
+        let (recorded, actual) = (headers(&then.asked), headers(head));
+        self.compare(self.seq_of(call), &what, &recorded, &actual);
+    }
+
+    fn compare(&mut self, seq: u64, what: &str, recorded: &Value, actual: &Value) {
+        let mismatches = self.learned.compare(recorded, actual, &self.ids).into_iter();
+        let finding = |mismatch| Finding::Differs { seq, what: what.to_owned(), mismatch };
+        self.findings.extend(mismatches.map(finding));
     }
 
     fn seq_of(&self, call: u64) -> u64 {
@@ -169,7 +176,7 @@ impl Player {
     }
 
     /// Matches a line of the other side with the recording.
-    pub fn hear(&mut self, line: &[u8]) -> Heard {
+    pub fn on_line(&mut self, line: &[u8]) -> LineMatch {
         let actual = message(line);
         let Some(at) = self.find(line, actual.as_ref()) else {
             let what = shown(line);
@@ -182,24 +189,18 @@ impl Player {
                 }
                 Some(Kind::Notification(_) | Kind::Response(_) | Kind::Other) | None => None,
             };
-            return Heard::Unknown { answer };
+            return LineMatch::Unknown { answer };
         };
         self.steps[at].done = true;
         if let (Some(actual), Some(recorded)) = (&actual, self.steps[at].message.take()) {
             if let (Kind::Request(_, then), Kind::Request(_, now)) = (kind(&recorded), kind(actual)) {
                 self.ids.insert(then.to_string(), now.clone());
             }
-            let (seq, what) = (self.steps[at].seq, name(&recorded));
-            let differences = self.learned.compare(&recorded, actual, &self.ids);
-            self.findings.extend(differences.into_iter().map(|difference| Finding::Differs {
-                seq,
-                what: what.clone(),
-                difference,
-            }));
+            self.compare(self.steps[at].seq, &name(&recorded), &recorded, actual);
         }
         let call = self.steps[at].call;
         self.advance();
-        Heard::Known { call }
+        LineMatch::Known { call }
     }
 
     /// Returns the differences so far, one a line, and a last line with their number.
@@ -253,17 +254,17 @@ impl Player {
             (Role::Server, Some(request)) => Some(request).filter(theirs),
             // A message that the server starts belongs to the oldest open call, and follows the answers to the server's
             // requests.
-            (Role::Server, None) => before.find(|before| match self.steps[*before].tie {
+            (Role::Server, None) => before.find(|before| match self.steps[*before].dependency {
                 _ if self.steps[at].call > 0 && self.steps[*before].call == self.steps[at].call => true,
-                Some(Tie::Response) => true,
-                Some(Tie::Request { answered }) => answered.is_none_or(|answered| answered > at),
+                Some(Dependency::Response) => true,
+                Some(Dependency::Request { answered }) => answered.is_none_or(|answered| answered > at),
                 None => false,
             }),
             // A client waits for all requests and answers, and for the last line before its own, such as the end of a
             // turn.
             (Role::Client, _) => {
                 let last = (self.first..at).rev().find(|before| !self.steps[*before].mine);
-                before.find(|before| self.steps[*before].tie.is_some() || Some(*before) == last)
+                before.find(|before| self.steps[*before].dependency.is_some() || Some(*before) == last)
             }
         }
     }
@@ -341,14 +342,14 @@ fn name(message: &Value) -> String {
 }
 
 fn shown(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]).into_owned();
-    if text.chars().count() <= SHOWN { text } else { text.chars().take(SHOWN).chain(['…']).collect() }
+    let text = String::from_utf8_lossy(&line[..line.len().min(4 * MAX_SHOWN_CHARS)]);
+    clip::chars(&text, MAX_SHOWN_CHARS).into_owned()
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Differs { seq, what, difference } => write!(f, "#{seq} {what}: {difference}"),
+            Self::Differs { seq, what, mismatch } => write!(f, "#{seq} {what}: {mismatch}"),
             Self::Unexpected { what } => write!(f, "not in the recording: {what}"),
             Self::Missing { seq, what } => write!(f, "#{seq} never came: {what}"),
         }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::format::Header;
-use adjutant_base::config::log::LogConfig;
+use adjutant_base::config::recorder::RecorderConfig;
 
 /// Time without writes after a failure, because a full disk would be tried thousands of times a second.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
@@ -157,7 +157,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<Found>> {
 }
 
 /// Removes recordings over the limits, except those of the last minute, which may still be written.
-pub(super) fn prune(folder: &Path, config: &LogConfig, now: SystemTime) {
+pub(super) fn prune(folder: &Path, config: &RecorderConfig, now: SystemTime) {
     let Ok(found) = list(folder) else { return };
     let mut bytes = 0;
     for (place, recording) in found.iter().enumerate() {
@@ -179,14 +179,14 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::super::format::{FORMAT, Header};
-    use super::{LogConfig, Parts, list, prune};
-    use adjutant_base::config::log::Edge;
+    use super::{Parts, RecorderConfig, list, prune};
+    use adjutant_base::config::recorder::RecordedConnection;
 
     fn parts(folder: &Path, name: &str, largest: u64) -> Parts {
         let header = Header {
             recording: FORMAT,
             adjutant: String::new(),
-            edge: Edge::Codex,
+            connection: RecordedConnection::Codex,
             session: name.to_owned(),
             about: String::new(),
             started: String::new(),
@@ -234,12 +234,12 @@ mod tests {
             file.unwrap().set_modified(now - hour * u32::try_from(age).unwrap()).unwrap();
         }
         let left = || list(folder.path()).unwrap().into_iter().map(|found| found.name).collect::<Vec<_>>();
-        let config = LogConfig { keep_for: hour * 5 / 2, ..LogConfig::default() };
+        let config = RecorderConfig { keep_for: hour * 5 / 2, ..RecorderConfig::default() };
         prune(folder.path(), &config, now);
         assert_eq!(left(), ["new", "hour", "two"]);
-        prune(folder.path(), &LogConfig { keep_bytes: 1500, ..LogConfig::default() }, now);
+        prune(folder.path(), &RecorderConfig { keep_bytes: 1500, ..RecorderConfig::default() }, now);
         assert_eq!(left(), ["new", "hour"]);
-        prune(folder.path(), &LogConfig { keep_count: 0, ..LogConfig::default() }, now);
+        prune(folder.path(), &RecorderConfig { keep_count: 0, ..RecorderConfig::default() }, now);
         assert_eq!(left(), ["new"], "one that was just written may still be open");
     }
 }

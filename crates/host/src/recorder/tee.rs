@@ -6,21 +6,21 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::Tape;
+use super::Recording;
 use super::format::Direction;
 
 /// A reader or a writer. Records exactly the bytes that the other side received or sent.
 #[derive(Debug)]
 pub struct RecordedStream<S> {
     stream: S,
-    tape: Tape,
+    recording: Recording,
     direction: Direction,
 }
 
 impl<S> RecordedStream<S> {
     /// Records what passes through `stream` in `direction`.
-    pub fn new(stream: S, tape: Tape, direction: Direction) -> Self {
-        Self { stream, tape, direction }
+    pub fn new(stream: S, recording: Recording, direction: Direction) -> Self {
+        Self { stream, recording, direction }
     }
 }
 
@@ -34,11 +34,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for RecordedStream<S> {
         let room = buffer.remaining();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if matches!(read, Poll::Ready(Ok(()))) {
-            let _order = self.tape.in_order();
+            let _order = self.recording.in_order();
             match &buffer.filled()[before..] {
-                [] if room > 0 => self.tape.end(self.direction),
+                [] if room > 0 => self.recording.end(self.direction),
                 [] => {}
-                bytes => self.tape.bytes(self.direction, bytes),
+                bytes => self.recording.bytes(self.direction, bytes),
             }
         }
         read
@@ -47,11 +47,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for RecordedStream<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for RecordedStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let Self { stream, tape, direction } = &mut *self;
-        let _order = tape.in_order();
+        let Self { stream, recording, direction } = &mut *self;
+        let _order = recording.in_order();
         let written = Pin::new(stream).poll_write(cx, bytes);
         if let Poll::Ready(Ok(length)) = written {
-            tape.bytes(*direction, &bytes[..length]);
+            recording.bytes(*direction, &bytes[..length]);
         }
         written
     }
@@ -63,7 +63,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for RecordedStream<S> {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let shut = Pin::new(&mut self.stream).poll_shutdown(cx);
         if shut.is_ready() {
-            self.tape.end(self.direction);
+            self.recording.end(self.direction);
         }
         shut
     }

@@ -8,11 +8,10 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, SystemTime};
 
 use super::OVERHEAD;
-use super::chunker;
-use super::chunker::Lines;
+use super::chunker::{self, Lines};
 use super::format::{Direction, Entry, Header};
 use super::segments::{Parts, prune};
-use adjutant_base::config::log::LogConfig;
+use adjutant_base::config::recorder::RecorderConfig;
 
 /// Bytes that are gathered before a write, if more follow at once.
 const GATHER: usize = 256 << 10;
@@ -25,12 +24,12 @@ pub(super) type Source = (u64, Direction);
 pub(super) enum Job {
     /// Begins a recording in `file`, or in the folder of recordings.
     Open {
-        tape: u64,
+        recording: u64,
         header: Box<Header>,
         file: Option<PathBuf>,
     },
     Take {
-        tape: u64,
+        recording: u64,
         at: SystemTime,
         since: Duration,
         source: Source,
@@ -38,7 +37,7 @@ pub(super) enum Job {
         what: What,
     },
     Close {
-        tape: u64,
+        recording: u64,
     },
     /// Answers after all earlier requests are written.
     Flush(SyncSender<()>),
@@ -66,7 +65,7 @@ impl What {
 
 /// The writer of all open recordings.
 pub(super) struct Writer {
-    config: LogConfig,
+    config: RecorderConfig,
     waiting: Arc<AtomicUsize>,
     open: HashMap<u64, Open>,
 }
@@ -85,7 +84,7 @@ struct Open {
 
 impl Writer {
     /// Creates a writer. `waiting` counts the bytes in its queue.
-    pub(super) fn new(config: LogConfig, waiting: Arc<AtomicUsize>) -> Self {
+    pub(super) fn new(config: RecorderConfig, waiting: Arc<AtomicUsize>) -> Self {
         Self { config, waiting, open: HashMap::new() }
     }
 
@@ -102,7 +101,7 @@ impl Writer {
 
     fn job(&mut self, job: Job) {
         match job {
-            Job::Open { tape, header, file } => {
+            Job::Open { recording, header, file } => {
                 let folder = self.config.folder.clone().unwrap_or_default();
                 let apart = file.is_some();
                 let path = file.unwrap_or_else(|| folder.join(format!("{}.jsonl", header.session)));
@@ -110,19 +109,20 @@ impl Writer {
                     let now = SystemTime::now();
                     prune(&folder, &self.config, now);
                 }
-                self.open.insert(tape, Open::new(Parts::new(path, *header, self.config.max_recording_bytes)));
+                self.open
+                    .insert(recording, Open::new(Parts::new(path, *header, self.config.max_recording_bytes)));
             }
-            Job::Take { tape, at, since, source, missed, what } => {
+            Job::Take { recording, at, since, source, missed, what } => {
                 self.waiting.fetch_sub(what.weight() + OVERHEAD, Ordering::Relaxed);
-                if let Some(open) = self.open.get_mut(&tape) {
+                if let Some(open) = self.open.get_mut(&recording) {
                     let at = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
                     open.at = i64::try_from(at.as_millis()).unwrap_or(i64::MAX);
                     open.us = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
                     open.take(source, missed, what);
                 }
             }
-            Job::Close { tape } => {
-                if let Some(mut open) = self.open.remove(&tape) {
+            Job::Close { recording } => {
+                if let Some(mut open) = self.open.remove(&recording) {
                     open.rest();
                     open.write();
                 }

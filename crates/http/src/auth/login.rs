@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::secret_file::{Secret, WatchedFile, logged, random, read_or_make};
+use adjutant_base::mutex::lock;
 use adjutant_base::text::hex;
 
 /// Time for which an unopened link stays valid.
@@ -54,7 +55,7 @@ impl Logins {
     pub(crate) fn issue(&self) -> io::Result<String> {
         let nonce = random()?;
         let link = Link { seal: self.seal(&["link", nonce.as_str()])?, expires: Instant::now() + LINK_LIFE };
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut links = lock(&self.links);
         while links.len() >= MAX_LINKS {
             links.pop_front();
         }
@@ -66,7 +67,7 @@ impl Logins {
     pub(crate) fn redeem(&self, nonce: &str) -> Option<String> {
         let seal = logged(self.seal(&["link", nonce]))?;
         let now = Instant::now();
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut links = lock(&self.links);
         links.retain(|link| link.expires > now);
         let found = links.iter().position(|link| bool::from(link.seal.ct_eq(&seal)))?;
         links.remove(found);

@@ -5,8 +5,9 @@ use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use adjutant_base::mutex::lock;
 use adjutant_base::text::hex;
 
 /// Maximum size of a file with secrets.
@@ -48,7 +49,7 @@ impl<T: Clone> WatchedFile<T> {
     pub(super) fn get(&self) -> io::Result<T> {
         let found = self.path.symlink_metadata().ok();
         let stamp = found.map(|found| (found.ino(), found.ctime(), found.ctime_nsec(), found.size()));
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = lock(&self.current);
         if let Some((read_at, value)) = &*current
             && *read_at == stamp
         {

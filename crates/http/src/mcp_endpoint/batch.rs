@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use axum::http::header::ACCEPT;
 use axum::http::{Response, StatusCode, request};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream, SelectAll};
 use http_body_util::BodyExt;
 use rmcp::ServerHandler;
-use rmcp::model::{ClientRequest, JsonRpcMessage};
 use serde_json::value::RawValue;
 
-use super::{BOTH_KINDS, Endpoint, accepted};
-use crate::responses;
+use super::{BOTH_KINDS, Endpoint, is_initialize, request_id};
+use crate::rejections;
+use crate::response_builders::{empty, event_stream, is_event_stream};
 use crate::sessions::{MAX_IN_FLIGHT, Session};
 use adjutant_mcp::error::{self, Refusal};
 use adjutant_mcp::transport;
@@ -27,12 +27,12 @@ impl<H: ServerHandler> Endpoint<H> {
         text: &str,
         session: &Arc<Session>,
     ) -> Response<Body> {
-        let bad = |message: &str| responses::invalid(StatusCode::BAD_REQUEST, None, message);
+        let bad = |message: &str| rejections::invalid(StatusCode::BAD_REQUEST, None, message);
         let members: Vec<&RawValue> = match serde_json::from_str(text) {
             Ok(members) => members,
             Err(reason) => {
                 let refusal = Refusal { id: None, error: error::not_json(&reason.to_string()) };
-                return responses::refuse(StatusCode::BAD_REQUEST, &refusal);
+                return rejections::refuse(StatusCode::BAD_REQUEST, &refusal);
             }
         };
         if members.is_empty() {
@@ -48,12 +48,9 @@ impl<H: ServerHandler> Endpoint<H> {
             }
         }
         if answers.is_empty() {
-            return accepted();
+            return empty(StatusCode::ACCEPTED);
         }
-        let mut response = Response::new(Body::from_stream(answers));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        response
+        event_stream(Body::from_stream(answers))
     }
 
     /// Serves one member; `None` if it needs no answer.
@@ -67,25 +64,24 @@ impl<H: ServerHandler> Endpoint<H> {
         parts.headers.insert(ACCEPT, BOTH_KINDS);
         let message = match transport::read(text) {
             Ok(message) => message?,
-            Err(refusal) => return Some(responses::refuse(StatusCode::OK, &refusal)),
+            Err(refusal) => return Some(rejections::refuse(StatusCode::OK, &refusal)),
         };
-        let JsonRpcMessage::Request(request) = &message else {
+        let Some(id) = request_id(&message) else {
             let _ = self.deliver(parts, message, session).await;
             return None;
         };
-        let id = request.id.clone();
-        if matches!(request.request, ClientRequest::InitializeRequest(_)) {
+        if is_initialize(&message) {
             let reason = "`initialize` must not be part of a batch";
-            return Some(responses::invalid(StatusCode::OK, Some(id), reason));
+            return Some(rejections::invalid(StatusCode::OK, Some(id), reason));
         }
         let response = self.deliver(parts, message, session).await;
-        Some(responses::readable(response, Some(id)).await)
+        Some(rejections::readable(response, Some(id)).await)
     }
 }
 
 /// Returns the events of an answer; a JSON answer becomes one event.
 fn events(response: Response<Body>) -> BoxStream<'static, Result<Bytes, axum::Error>> {
-    let is_stream = responses::is_event_stream(response.headers());
+    let is_stream = is_event_stream(response.headers());
     let body = response.into_body();
     if is_stream {
         return StreamExt::boxed(body.into_data_stream());

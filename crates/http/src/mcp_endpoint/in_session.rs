@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, Response, StatusCode, request};
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt};
@@ -18,8 +17,9 @@ use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, RequestId
 use rmcp::transport::streamable_http_server::SessionManager;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 
-use super::{Endpoint, accepted, accepts, kinds, named_revision};
-use crate::responses;
+use super::{Endpoint, accepts, kinds, named_revision, request_id};
+use crate::rejections;
+use crate::response_builders::{empty, event_stream, json};
 use crate::sessions::Session;
 use adjutant_mcp::error::{self, Refusal};
 use adjutant_mcp::protocol_version::Revision;
@@ -38,12 +38,9 @@ impl<H: ServerHandler> Endpoint<H> {
         message: ClientJsonRpcMessage,
         session: &Arc<Session>,
     ) -> Response<Body> {
-        let id = match &message {
-            JsonRpcMessage::Request(request) => Some(request.id.clone()),
-            JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => None,
-        };
+        let id = request_id(&message);
         match named_revision(&parts.headers) {
-            Some(Err(error)) => return responses::refuse(StatusCode::BAD_REQUEST, &Refusal { id, error }),
+            Some(Err(error)) => return rejections::refuse(StatusCode::BAD_REQUEST, &Refusal { id, error }),
             // A session's message lacks parts that the stateless revision requires; rmcp reports them.
             Some(Ok(Revision::V2026_07_28)) => return self.sessions(parts, &message).await,
             Some(Ok(_)) | None => {}
@@ -51,8 +48,8 @@ impl<H: ServerHandler> Endpoint<H> {
         match id {
             Some(id) => self.call(parts, message, id, session).await,
             None => match self.manager.accept_message(session.id(), message).await {
-                Ok(()) => accepted(),
-                Err(_) => responses::no_session(None),
+                Ok(()) => empty(StatusCode::ACCEPTED),
+                Err(_) => rejections::no_session(None),
             },
         }
     }
@@ -65,11 +62,11 @@ impl<H: ServerHandler> Endpoint<H> {
         session: &Arc<Session>,
     ) -> Response<Body> {
         if !(accepts(&parts.headers, "application/json") && accepts(&parts.headers, "text/event-stream")) {
-            return responses::not_acceptable(Some(id));
+            return rejections::not_acceptable(Some(id));
         }
         let claim = match session.claim(&id) {
             Ok(claim) => claim,
-            Err(denied) => return responses::refuse(denied.status(), &denied.refusal(id.clone())),
+            Err(denied) => return denied.response(id.clone()),
         };
         let delivery = session.deliver(&parts.extensions, &id);
         let timeout = if prefers_events(&parts.headers) { Duration::ZERO } else { JSON_ANSWER_TIMEOUT };
@@ -78,7 +75,7 @@ impl<H: ServerHandler> Endpoint<H> {
         }
         let Ok(stream) = self.manager.create_stream(session.id(), message).await else {
             drop(claim);
-            return responses::no_session(Some(id));
+            return rejections::no_session(Some(id));
         };
         claim.handed_over();
         let mut stream = stream.boxed();
@@ -118,14 +115,10 @@ impl<H: ServerHandler> Endpoint<H> {
             timeout => tokio::time::timeout(timeout, first).await.ok().flatten(),
         };
         match answer.map(|answer| serde_json::to_vec(&*answer)) {
-            Some(Ok(bytes)) => {
-                let mut response = Response::new(Body::from(bytes));
-                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-                response
-            }
+            Some(Ok(bytes)) => json(StatusCode::OK, bytes),
             Some(Err(reason)) => {
                 tracing::error!(%reason, "an answer cannot be written");
-                responses::internal(None)
+                rejections::internal(None)
             }
             None => {
                 let stop = self.shared.give_up.clone();
@@ -174,12 +167,7 @@ fn events_response(events: impl Stream<Item = ServerSseMessage> + Send + 'static
         };
         Some((Ok::<_, Infallible>(bytes), events))
     });
-    let mut response = Response::new(Body::from_stream(lines));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
+    event_stream(Body::from_stream(lines))
 }
 
 /// One server-sent event. JSON has no line break, so the message is one `data` line.

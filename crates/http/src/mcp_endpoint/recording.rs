@@ -10,10 +10,10 @@ use http_body_util::BodyExt as _;
 use rmcp::ServerHandler;
 
 use super::{Endpoint, Named, SESSION_ID, token_name};
-use crate::responses;
-use adjutant_base::config::log::Edge;
+use crate::response_builders::is_event_stream;
+use adjutant_base::config::recorder::RecordedConnection;
 use adjutant_base::text::hex;
-use adjutant_host::recorder::Tape;
+use adjutant_host::recorder::Recording;
 use adjutant_host::recorder::format::Direction;
 use adjutant_host::recorder::http_head::{HEADERS, Head};
 
@@ -23,7 +23,7 @@ const MAX_VALUE_CHARS: usize = 300;
 impl<H: ServerHandler> Endpoint<H> {
     /// Answers a request, and records both if HTTP is recorded.
     pub(super) async fn recorded(&self, request: Request) -> Response<Body> {
-        if !self.shared.app.recorder.records(Edge::Http) {
+        if !self.shared.app.recorder.records(RecordedConnection::Http) {
             return self.answer(request).await;
         }
         let (parts, body) = request.into_parts();
@@ -31,54 +31,54 @@ impl<H: ServerHandler> Endpoint<H> {
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
         let token = token_name(&parts.extensions).to_owned();
         let named = self.session(&parts.headers, &token);
-        let tape = match &named {
-            Named::Session(session) => self.tape(&session.tape),
-            Named::Nothing | Named::Gone => self.tape(&self.tape),
+        let recording = match &named {
+            Named::Session(session) => self.recording(&session.recording),
+            Named::Nothing | Named::Gone => self.recording(&self.recording),
         };
         let opens = parts.method == Method::POST
             && matches!(named, Named::Nothing)
             && memchr::memmem::find(&bytes, b"\"initialize\"").is_some();
         // Only the answer shows whether a session was opened.
-        let tape = if opens { self.new_tape() } else { tape };
-        let begun = tape.clone();
-        let tape = tape.next_call();
-        tape.note(&head(parts.method.as_str(), &parts.headers, alias).to_string());
+        let recording = if opens { self.new_recording() } else { recording };
+        let begun = recording.clone();
+        let recording = recording.next_call();
+        recording.note(&head(parts.method.as_str(), &parts.headers, alias).to_string());
         if parts.method == Method::POST {
-            tape.whole(Direction::C2s, &bytes);
+            recording.whole(Direction::C2s, &bytes);
         }
         let response = self.answer(Request::from_parts(parts, Body::from(bytes))).await;
         if opens && let Named::Session(session) = self.session(response.headers(), &token) {
-            let _ = session.tape.set(begun);
+            let _ = session.recording.set(begun);
         }
-        self.record(response, tape).await
+        self.record(response, recording).await
     }
 
     /// Records a response: a JSON body at once, an event stream as its events arrive.
-    async fn record(&self, response: Response<Body>, tape: Tape) -> Response<Body> {
-        tape.note(&head(&format!("HTTP {}", response.status()), response.headers(), alias).to_string());
+    async fn record(&self, response: Response<Body>, recording: Recording) -> Response<Body> {
+        recording.note(&head(&format!("HTTP {}", response.status()), response.headers(), alias).to_string());
         let (parts, body) = response.into_parts();
-        if responses::is_event_stream(&parts.headers) {
-            let told = body.map_frame(move |frame| {
+        if is_event_stream(&parts.headers) {
+            let recorded = body.map_frame(move |frame| {
                 if let Some(bytes) = frame.data_ref() {
-                    tape.bytes(Direction::S2c, bytes);
+                    recording.bytes(Direction::S2c, bytes);
                 }
                 frame
             });
-            return Response::from_parts(parts, Body::new(told));
+            return Response::from_parts(parts, Body::new(recorded));
         }
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_else(|_| Bytes::new());
         if !bytes.is_empty() {
-            tape.whole(Direction::S2c, &bytes);
+            recording.whole(Direction::S2c, &bytes);
         }
         Response::from_parts(parts, Body::from(bytes))
     }
 
-    fn tape(&self, place: &OnceLock<Tape>) -> Tape {
-        place.get_or_init(|| self.new_tape()).clone()
+    fn recording(&self, place: &OnceLock<Recording>) -> Recording {
+        place.get_or_init(|| self.new_recording()).clone()
     }
 
-    fn new_tape(&self) -> Tape {
-        self.shared.app.recorder.tape(Edge::Http, &format!("server {}", self.name))
+    fn new_recording(&self) -> Recording {
+        self.shared.app.recorder.recording(RecordedConnection::Http, &format!("server {}", self.name))
     }
 }
 

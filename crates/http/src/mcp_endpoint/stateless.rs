@@ -18,7 +18,8 @@ use serde_json::value::RawValue;
 
 use super::{CALLER, Endpoint, FIRST_REVISION, HandlerContext, REVISION, refused};
 use crate::delivery::Delivery;
-use crate::responses;
+use crate::rejections;
+use crate::response_builders::json;
 use adjutant_mcp as mcp;
 use adjutant_mcp::error::{self, Refusal};
 use adjutant_mcp::protocol_version;
@@ -109,7 +110,7 @@ impl<H: ServerHandler> Endpoint<H> {
                 }
                 if status == StatusCode::NOT_FOUND {
                     let error = error::unknown_method(&asked.method);
-                    return responses::refuse(status, &Refusal { id: Some(asked.id), error });
+                    return rejections::refuse(status, &Refusal { id: Some(asked.id), error });
                 }
             }
             StatusCode::OK if protocol_version::signs_json(&asked.method) => {
@@ -117,21 +118,19 @@ impl<H: ServerHandler> Endpoint<H> {
             }
             _ => {}
         }
-        responses::readable(response, Some(asked.id)).await
+        rejections::readable(response, Some(asked.id)).await
     }
 
     /// Adds the server's name to an answer, because rmcp's type has no field for it.
     async fn signed(&self, response: Response<Body>) -> Response<Body> {
         let (parts, body) = response.into_parts();
-        let Some(server) = mcp::ToolsetSelection::from_name(self.name) else {
-            return Response::from_parts(parts, body);
-        };
+        let Some(server) = self.server else { return Response::from_parts(parts, body) };
         // The answer is complete already, so this does not wait.
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
         match serde_json::from_slice::<Value>(&bytes) {
             Ok(mut message) if message.get("result").is_some() => {
                 protocol_version::sign_json(server, &mut message["result"]);
-                responses::json(parts.status, &message)
+                json(parts.status, message.to_string())
             }
             _ => Response::from_parts(parts, Body::from(bytes)),
         }
@@ -147,13 +146,11 @@ impl<H: ServerHandler> Endpoint<H> {
         let meta = asked.map(|asked| &asked.meta);
         let client = meta.and_then(|meta| meta.client.as_ref());
         let (name, version) = client.map_or(("", ""), |client| (&client.name, &client.version));
-        let told = request.headers().get(REVISION).and_then(|value| value.to_str().ok());
-        let revision = meta.and_then(|meta| meta.revision.as_deref()).or(told).unwrap_or(FIRST_REVISION);
+        let named = request.headers().get(REVISION).and_then(|value| value.to_str().ok());
+        let revision = meta.and_then(|meta| meta.revision.as_deref()).or(named).unwrap_or(FIRST_REVISION);
         let connected = self.shared.callers.enter(&self.shared.app, self.name, name, version, revision);
         let mut context = HandlerContext::new(connected, request.uri(), request.extensions());
-        if let (Some(server), Some(filter)) =
-            (mcp::ToolsetSelection::from_name(self.name), asked.and_then(|asked| asked.listens.as_ref()))
-        {
+        if let Some((server, filter)) = self.server.zip(asked.and_then(|asked| asked.listens.as_ref())) {
             let client = mcp::ClientContext::new(self.shared.app.clone(), server, context.connected.clone());
             context.subscriber = Some(Arc::new(SubscriberState::begin(&client, filter).await));
         }

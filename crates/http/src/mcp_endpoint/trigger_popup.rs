@@ -23,7 +23,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{REVISION, SESSION_ID, Shared, accepts, any_kind, token_name};
 use crate::delivery::{Delivery, is_acknowledged};
-use crate::responses;
+use crate::rejections;
+use crate::response_builders;
 use crate::streams::{Streams, session_of};
 use adjutant_agents::TcpConnection;
 use adjutant_mcp::error::Refusal;
@@ -76,7 +77,8 @@ pub(super) async fn post(
     params: Option<Value>,
 ) -> Response<Body> {
     let questions = &shared.app.questions;
-    let refuse = |error| responses::refuse(StatusCode::BAD_REQUEST, &Refusal { id: Some(id.clone()), error });
+    let refuse =
+        |error| rejections::refuse(StatusCode::BAD_REQUEST, &Refusal { id: Some(id.clone()), error });
     let draft = match read(params) {
         Ok(draft) => draft,
         Err(error) => return refuse(error),
@@ -96,7 +98,7 @@ pub(super) async fn post(
         Ok(entered) => entered.ticket,
         Err(Error::Store(source)) => {
             tracing::error!(error = %source, "the store failed");
-            return responses::internal(Some(id));
+            return rejections::internal(Some(id));
         }
         Err(refusal) => return refuse(refused(&refusal)),
     };
@@ -113,7 +115,7 @@ pub(super) async fn post(
                 questions.mark_sent(&stream, event).await;
                 drop(waiting);
             };
-            let response = responses::json(StatusCode::OK, &response);
+            let response = response_builders::json(StatusCode::OK, response.to_string());
             return Delivery::new(&parts.extensions, || true, received, || {}).follow(response);
         }
     }
@@ -125,7 +127,7 @@ pub(super) async fn post(
         }
     }
     let queued = json!({"jsonrpc": "2.0", "result": {"status": "queued"}, "id": id.into_json_value()});
-    responses::json(StatusCode::ACCEPTED, &queued)
+    response_builders::json(StatusCode::ACCEPTED, queued.to_string())
 }
 
 /// Returns the response to a decided request, with the number of its event.
@@ -171,7 +173,7 @@ pub(super) async fn get(shared: &Shared, parts: &request::Parts) -> Response<Bod
         Some(Some(after)) => Some(after),
         Some(None) => {
             let message = "header Last-Event-ID is not the id of an event of this stream";
-            return responses::invalid(StatusCode::BAD_REQUEST, None, message);
+            return rejections::invalid(StatusCode::BAD_REQUEST, None, message);
         }
     };
     let (_, stream) = caller(parts);

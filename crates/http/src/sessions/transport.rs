@@ -11,6 +11,7 @@ use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionWorker;
 
 use super::{Call, Session};
+use adjutant_base::mutex::lock;
 use adjutant_mcp::ToolsetSelection;
 use adjutant_mcp::protocol_version::{Revision, contract_initialize};
 
@@ -29,7 +30,7 @@ impl Wire {
 
     /// Records a request as in flight, and releases one that the client cancelled: it gets no answer.
     fn note(&self, message: &RxJsonRpcMessage<RoleServer>) {
-        let mut state = self.session.lock();
+        let mut state = lock(&self.session.state);
         match message {
             // Other messages counted as use when they arrived; this may be later.
             JsonRpcMessage::Request(request) => {
@@ -62,7 +63,7 @@ impl Wire {
         };
         let Some(id) = id else { return message };
         self.session.pass(id, &message);
-        let mut state = self.session.lock();
+        let mut state = lock(&self.session.state);
         state.last = Instant::now();
         let call = state.in_flight.remove(id);
         match (call, message) {

@@ -16,7 +16,7 @@ const MAX_STREAMS: usize = 512;
 
 /// The responses of one session.
 #[derive(Debug, Default)]
-pub(super) struct Responses {
+pub(super) struct UndeliveredResponses {
     /// The number of open connections for the response to each request: a stream may be resumed before its old
     /// connection is known to have ended.
     open: HashMap<RequestId, usize>,
@@ -36,7 +36,7 @@ struct KeptResponse {
 /// Outcomes of questions in a response: the keys of their askers, and their tickets.
 pub(crate) type Outcomes = Vec<(String, Ticket)>;
 
-impl Responses {
+impl UndeliveredResponses {
     pub(super) fn open(&mut self, id: &RequestId) {
         *self.open.entry(id.clone()).or_default() += 1;
     }

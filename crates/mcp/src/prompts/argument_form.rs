@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::call_context::CallContext;
 use crate::protocol_version::Revision;
 use crate::request_state::StateSealer;
-use adjutant_prompts::{Argument, ArgumentType, Prompt};
+use adjutant_prompts::{Argument, Prompt};
 
 /// The name of the one form.
 const FORM: &str = "arguments";
@@ -78,13 +78,7 @@ fn form(prompt: &Prompt, arguments: Option<&Map<String, Value>>) -> Option<Value
 /// Returns an argument as a property of a form; forms have choices of strings only.
 fn property(argument: &Argument) -> Value {
     let choices: Option<Vec<&str>> = argument.choices.iter().map(Value::as_str).collect();
-    let kind = match argument.kind {
-        ArgumentType::String => "string",
-        ArgumentType::Integer => "integer",
-        ArgumentType::Number => "number",
-        ArgumentType::Boolean => "boolean",
-    };
-    let mut property = json!({"type": kind});
+    let mut property = json!({"type": argument.kind.name()});
     if let Some(choices) = choices.filter(|choices| !choices.is_empty()) {
         property = json!({"type": "string", "enum": choices});
     }

@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
 use crate::protocol_version::Revision;
-use adjutant_host::files::Problem;
+use adjutant_host::file_catalogue::Problem;
 
 /// Maximum unreadable files that one result names.
 const MAX_PROBLEMS: usize = 100;

@@ -5,13 +5,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use notify_rust::{Hint, Notification, NotificationHandle, Timeout, Urgency};
 use tokio::sync::oneshot;
 
 use super::{Error, Message};
+use adjutant_base::mutex::lock;
 use adjutant_base::text::{clip, escape_invisible};
 
 /// Timeout of a call.
@@ -145,10 +146,6 @@ impl Drop for PendingCall {
 fn escape_markup(body: &str) -> String {
     let body = escape_invisible::escape(body);
     clip::bytes(&body, MAX_BODY_BYTES).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

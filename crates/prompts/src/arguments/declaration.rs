@@ -76,11 +76,8 @@ fn argument(
             Some(Value::Bool(required)) => *required,
             Some(_) => return Err(format!("argument `{name}`: `required` must be true or false")),
         },
-        name,
         kind,
-        default: None,
-        choices: Vec::new(),
-        pattern: None,
+        ..Argument::text(&name, "", false)
     };
     argument.choices = choices(&argument, about.get("enum"))?;
     if let Some(given) = about.get("pattern") {

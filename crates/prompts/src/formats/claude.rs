@@ -1,7 +1,7 @@
 //! Claude Code: commands, and the skills that replaced them.
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
-use super::{Draft, Foreign, Head, argument, native};
+use super::{Draft, Foreign, Head, native};
 use crate::{Argument, Engine, Prompt};
 
 /// Reads a command: `$ARGUMENTS`, `$1`, and `argument-hint` for the names of the positions.
@@ -47,7 +47,7 @@ fn read(mut head: Head<'_>) -> Draft {
         }
         positional(&names, highest)
     } else {
-        declared.iter().map(|name| argument(name, "", false)).collect()
+        declared.iter().map(|name| Argument::text(name, "", false)).collect()
     };
     let zero =
         body.match_indices("$0").any(|(at, _)| !body[at + 2..].starts_with(|c: char| c.is_alphanumeric()));
@@ -79,7 +79,7 @@ fn positional(names: &[String], highest: usize) -> Vec<Argument> {
     for position in 1..=highest {
         let name = names.get(position - 1).filter(|name| !arguments.iter().any(|known| known.name == **name));
         let name = name.cloned().unwrap_or_else(|| format!("arg{position}"));
-        arguments.push(argument(&name, "", false));
+        arguments.push(Argument::text(&name, "", false));
     }
     arguments
 }

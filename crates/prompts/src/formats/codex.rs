@@ -1,8 +1,8 @@
 //! Codex prompts, which Codex read from `.codex/prompts` until version 0.117 dropped them.
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
-use super::{Draft, Foreign, Head, argument, native};
-use crate::{Engine, Prompt};
+use super::{Draft, Foreign, Head, native};
+use crate::{Argument, Engine, Prompt};
 
 /// Reads `$1` to `$9`, `$ARGUMENTS` and `$KEY`, which Codex fills from `KEY=value` and requires.
 pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
@@ -21,7 +21,7 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
         match &place.slot {
             Slot::Named(name, _) if is_key(name) => {
                 if !arguments.iter().any(|known: &crate::Argument| known.name == *name) {
-                    arguments.push(argument(name, "", true));
+                    arguments.push(Argument::text(name, "", true));
                 }
             }
             Slot::Position(position) => positions = positions.max(*position),
@@ -29,7 +29,8 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
         }
     }
     if arguments.is_empty() {
-        arguments = (1..=positions).map(|position| argument(&format!("arg{position}"), "", false)).collect();
+        arguments =
+            (1..=positions).map(|position| Argument::text(&format!("arg{position}"), "", false)).collect();
     }
     if let Some(hint) = hint.filter(|hint| *hint != hint_of(&arguments)) {
         head.notes.push(format!("argument-hint `{hint}` is left out"));
@@ -65,7 +66,7 @@ pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     let mut add = |name: &str| {
         let key = name.to_ascii_uppercase().replace('-', "_");
         if !keys.iter().any(|known: &crate::Argument| known.name == key) {
-            keys.push(argument(&key, "", true));
+            keys.push(Argument::text(&key, "", true));
         }
         format!("${key}")
     };

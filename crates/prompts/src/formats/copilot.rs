@@ -1,7 +1,7 @@
 //! Copilot prompt files of VS Code: `.github/prompts/*.prompt.md`.
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
-use super::{Draft, Foreign, Head, argument, native};
+use super::{Draft, Foreign, Head, native};
 use crate::{Argument, Engine, Prompt};
 
 /// Variables that the editor fills from what is open there, and nobody else can.
@@ -30,7 +30,7 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
         match arguments.iter_mut().find(|known| known.name == *name) {
             Some(known) if known.description.is_empty() => hint.clone_into(&mut known.description),
             Some(_) => {}
-            None => arguments.push(argument(name, hint, true)),
+            None => arguments.push(Argument::text(name, hint, true)),
         }
     }
     let editor: Vec<&str> = EDITOR.into_iter().filter(|variable| body.contains(variable)).collect();

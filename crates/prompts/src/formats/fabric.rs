@@ -1,7 +1,7 @@
 //! fabric patterns: a folder with `system.md`, seldom with `user.md`; `{{input}}` and `{{name}}` are filled in.
 
 use super::placeholders::{Slot, argument_of, braces, default_text, find, respell};
-use super::{Draft, Foreign, argument};
+use super::{Draft, Foreign};
 use crate::{Argument, Engine, Prompt};
 
 /// Reads a pattern; what `user.md` says follows the system text, as fabric sends it.
@@ -14,7 +14,7 @@ pub(super) fn read(foreign: &Foreign) -> Draft {
         if let Slot::Named(name, _) = place.slot
             && !arguments.iter().any(|known| known.name == name)
         {
-            arguments.push(argument(&name, "", true));
+            arguments.push(Argument::text(&name, "", true));
         }
     }
     let notes = if body.contains("{{plugin:") {

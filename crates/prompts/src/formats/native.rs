@@ -1,5 +1,7 @@
 //! Our own file format, as the formats need it: descriptions, front matter and text out.
 
+use std::fmt::Write as _;
+
 use super::Draft;
 use crate::{ArgumentType, Engine};
 use adjutant_base::text::yaml::scalar;
@@ -32,36 +34,25 @@ pub(super) fn derived_description(body: &str) -> String {
 /// Returns the text of our own file.
 pub(super) fn write(draft: &Draft) -> String {
     let mut head = format!("---\ndescription: {}\n", scalar(&draft.description));
-    match draft.engine {
-        Engine::Literal => {}
-        Engine::Args => head.push_str("engine: args\n"),
-        Engine::Jinja => head.push_str("engine: jinja\n"),
+    if draft.engine != Engine::Literal {
+        let _ = writeln!(head, "engine: {}", draft.engine.name());
     }
     if !draft.arguments.is_empty() {
         head.push_str("arguments:\n");
     }
     for argument in &draft.arguments {
-        head.push_str("  - name: ");
-        head.push_str(&scalar(&argument.name));
-        head.push('\n');
-        let mut field = |key: &str, value: String| {
-            head.push_str("    ");
-            head.push_str(key);
-            head.push_str(": ");
-            head.push_str(&value);
-            head.push('\n');
+        let _ = writeln!(head, "  - name: {}", scalar(&argument.name));
+        let mut field = |key: &str, value: &str| {
+            let _ = writeln!(head, "    {key}: {value}");
         };
         if !argument.description.is_empty() {
-            field("description", scalar(&argument.description));
+            field("description", &scalar(&argument.description));
         }
-        match argument.kind {
-            ArgumentType::String => {}
-            ArgumentType::Integer => field("type", "integer".to_owned()),
-            ArgumentType::Number => field("type", "number".to_owned()),
-            ArgumentType::Boolean => field("type", "boolean".to_owned()),
+        if argument.kind != ArgumentType::String {
+            field("type", argument.kind.name());
         }
         if argument.required {
-            field("required", "true".to_owned());
+            field("required", "true");
         }
     }
     format!("{head}---\n\n{}\n", draft.body)

@@ -40,7 +40,7 @@ fn native(format: Format) -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn an_imported_body_is_the_authors(body in bodies(), format in select(&Format::ALL[..])) {
+    fn an_imported_body_is_the_authors(body in bodies(), format in select(Format::ALL)) {
         if let Ok(draft) = read(format, &foreign("p", &body)) {
             // A rule of dashes at the top may be front matter.
             if !body.trim_start_matches('\u{feff}').starts_with("---") {
@@ -53,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn import_and_export_settle((format, body) in select(&Format::ALL[..]).prop_flat_map(|format| (proptest::strategy::Just(format), native(format)))) {
+    fn import_and_export_settle((format, body) in select(Format::ALL).prop_flat_map(|format| (proptest::strategy::Just(format), native(format)))) {
         let Ok(first) = read(format, &foreign("p", &body)) else { return Ok(()) };
         let once = write(format, &parsed(&first).unwrap(), "p").unwrap();
         let Ok(second) = read(format, &foreign("p", &once.text)) else {
@@ -79,7 +79,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics(text in "(---\n)?([a-z-]{1,8}: ?[\\[\\]a-z<>=*'\" ]{0,12}\n){0,4}(---\n)?\\PC{0,30}", format in select(&Format::ALL[..])) {
+    fn nothing_panics(text in "(---\n)?([a-z-]{1,8}: ?[\\[\\]a-z<>=*'\" ]{0,12}\n){0,4}(---\n)?\\PC{0,30}", format in select(Format::ALL)) {
         let _ = read(format, &Foreign { name: text.clone(), text, second: Some("x".to_owned()) });
     }
 }

@@ -7,7 +7,7 @@ use super::super::Limits;
 use super::super::formats::Format;
 use super::error::Error;
 use super::folder_scan::{FolderScan, ForeignFile};
-use adjutant_host::files::{leaves, read_text};
+use adjutant_host::file_catalogue::{leaves, read_text};
 
 /// Finds the foreign prompt files at `from`, in the order of their paths. Without a format, the path says which it
 /// is, and then the content.
@@ -25,7 +25,7 @@ pub fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Vec<F
         return Ok(lone(path(), format));
     }
     let mut folder_scan = FolderScan::new(from, limits)?;
-    let formats: &[Format] = format.as_ref().map_or(&Format::ALL, std::slice::from_ref);
+    let formats: &[Format] = format.as_ref().map_or(Format::ALL, std::slice::from_ref);
     for format in formats {
         for folder in known_folders(from, *format) {
             folder_scan.collect(&folder, *format, format.suffix())?;
@@ -70,8 +70,8 @@ fn format_of_folder(folder: &Path) -> Option<Format> {
     let path = std::path::absolute(folder).ok()?;
     let parts: Vec<&str> = path.components().filter_map(|part| part.as_os_str().to_str()).collect();
     // `patterns` is too common a word to decide by it alone.
-    let formats = Format::ALL.into_iter().filter(|format| *format != Format::Fabric);
-    formats.into_iter().find(|format| {
+    let mut formats = Format::ALL.iter().copied().filter(|format| *format != Format::Fabric);
+    formats.find(|format| {
         format.folders().iter().any(|folder| {
             let (outer, inner) = folder.split_once('/').unwrap_or(("", folder));
             parts.windows(2).any(|pair| pair == [outer, inner])

@@ -1,6 +1,6 @@
 //! The rules, each with an id that stays.
 
-use adjutant_host::files::Severity;
+use adjutant_host::file_catalogue::Severity;
 
 /// A rule.
 #[derive(Debug, PartialEq, Eq)]

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 
 use super::envelope;
-use super::lines;
-use super::lines::LineRead;
+use super::lines::{self, LineRead};
 use super::state::{Link, Shared};
 use adjutant_mcp::error::{self, Refusal};
 use adjutant_mcp::transport::envelope::id_in_head;

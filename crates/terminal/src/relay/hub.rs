@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::envelope::{self, Message};
-use super::lines;
-use super::lines::LineRead;
+use super::lines::{self, LineRead};
 use super::session::Handshake;
 use super::state::{Link, Shared, delivered};
 use super::{Error, Options, reach};

@@ -26,7 +26,7 @@ use adjutant_app::client_registry::ConnectionKind;
 use adjutant_app::pending_counts::PendingCounts;
 use adjutant_app::toolset_switches::PendingChanges;
 use adjutant_base::events::Event;
-use adjutant_host::files::replaced_watchers;
+use adjutant_host::file_catalogue::replaced_watchers;
 use adjutant_mcp as mcp;
 
 /// Maximum connections. A client uses one; more mean that clients leak them, and the hub must not run out of files.

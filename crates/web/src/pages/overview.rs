@@ -53,7 +53,7 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
         prompts => catalogue.prompts.len(),
         problems => catalogue.problems.len(),
         overridden => catalogue.overridden.len(),
-        replaced_watchers => adjutant_host::files::replaced_watchers(),
+        replaced_watchers => adjutant_host::file_catalogue::replaced_watchers(),
     };
     page::page(&app, Place::Section("/"), "overview.html", values).await
 }

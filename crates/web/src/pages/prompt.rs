@@ -137,7 +137,7 @@ async fn whole_page(app: &Arc<App>, prompt: &Prompt, preview: Value) -> Result<R
         title => prompt.title.as_deref(),
         description => &prompt.description,
         aliases => prompts::aliases(prompt),
-        engine => prompts::engine(engine),
+        engine => engine.name(),
         digest => &prompt.digest,
         root => &prompt.source.root,
         relative => &prompt.source.relative,

@@ -12,7 +12,7 @@ use crate::page::{self, Place};
 use crate::request::{Address, Search};
 use adjutant_app::App;
 use adjutant_prompts as prompts;
-use adjutant_prompts::{Catalogue, Engine, Prompt};
+use adjutant_prompts::{Catalogue, Prompt};
 
 /// Maximum rows of one page, because a browser is slow with ten thousand. The search finds the rest.
 const MAX_ROWS: usize = 300;
@@ -72,7 +72,7 @@ fn row(prompt: &Prompt) -> Value {
         description => &prompt.description,
         aliases => aliases(prompt),
         arguments => prompt.arguments.len(),
-        engine => engine(prompt.engine),
+        engine => prompt.engine.name(),
         root => &prompt.source.root,
         relative => &prompt.source.relative,
     }
@@ -81,13 +81,4 @@ fn row(prompt: &Prompt) -> Value {
 /// Returns a prompt's other names for a template.
 pub(super) fn aliases(prompt: &Prompt) -> Vec<Value> {
     prompt.aliases.iter().map(Value::from).collect()
-}
-
-/// Returns an engine's name as front matter writes it.
-pub(super) fn engine(engine: Engine) -> &'static str {
-    match engine {
-        Engine::Literal => "literal",
-        Engine::Args => "args",
-        Engine::Jinja => "jinja",
-    }
 }

@@ -125,11 +125,11 @@ fn on_event(
     match event {
         CallEvent::Head { line, session } => {
             sessions.extend(session);
-            player.hear(&line);
+            player.on_line(&line);
         }
         // An answer that the recording lacks is not sent, because it would be a further request.
         CallEvent::Line(line) => drop(on_line(player, &line)),
-        CallEvent::Ended(call) => player.ended(call),
+        CallEvent::Ended(call) => player.on_call_end(call),
         CallEvent::Failed(error @ (http_client::Error::Address | http_client::Error::Unreachable { .. })) => {
             return Err(Failure::new(error).hint("give the address of the server's /mcp with --to"));
         }

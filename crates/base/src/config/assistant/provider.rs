@@ -61,7 +61,7 @@ pub struct Runner {
 
 /// The reason why a key cannot be read. It names the place of the key, never its content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum KeyFault {
+pub enum KeyError {
     #[error("the variable {0}, which should hold its key, is not set")]
     Unset(String),
     #[error("the file that should hold its key cannot be read")]
@@ -78,21 +78,21 @@ impl Default for Runner {
 
 impl Key {
     /// Reads the key; `None` if the server requires no key. Blocks on the disk for a small file.
-    pub fn read(&self) -> Result<Option<String>, KeyFault> {
+    pub fn read(&self) -> Result<Option<String>, KeyError> {
         let text = match self {
             Self::None => return Ok(None),
-            Self::Variable(name) => env::variable(name).ok_or_else(|| KeyFault::Unset(name.clone()))?,
+            Self::Variable(name) => env::variable(name).ok_or_else(|| KeyError::Unset(name.clone()))?,
             Self::File(file) => {
-                let found = std::fs::metadata(file).map_err(|_| KeyFault::Unreadable)?;
+                let found = std::fs::metadata(file).map_err(|_| KeyError::Unreadable)?;
                 if !found.is_file() || found.len() > MAX_KEY_BYTES {
-                    return Err(KeyFault::Unreadable);
+                    return Err(KeyError::Unreadable);
                 }
-                std::fs::read_to_string(file).map_err(|_| KeyFault::Unreadable)?
+                std::fs::read_to_string(file).map_err(|_| KeyError::Unreadable)?
             }
         };
         let key = text.trim();
         if key.is_empty() || key.chars().any(|c| c.is_control() || !c.is_ascii()) {
-            return Err(KeyFault::Unfit);
+            return Err(KeyError::Unfit);
         }
         Ok(Some(key.to_owned()))
     }
@@ -213,15 +213,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("key");
         let key = Key::File(file.clone());
-        assert_eq!(key.read(), Err(KeyFault::Unreadable));
+        assert_eq!(key.read(), Err(KeyError::Unreadable));
         std::fs::write(&file, "sk-1\n").unwrap();
         assert_eq!(key.read(), Ok(Some("sk-1".to_owned())));
         for unfit in ["", " \n", "a\nb", "schlüssel"] {
             std::fs::write(&file, unfit).unwrap();
-            assert_eq!(key.read(), Err(KeyFault::Unfit), "{unfit:?}");
+            assert_eq!(key.read(), Err(KeyError::Unfit), "{unfit:?}");
         }
         let unset = "ADJUTANT_TEST_NO_SUCH_KEY".to_owned();
-        assert_eq!(Key::Variable(unset.clone()).read(), Err(KeyFault::Unset(unset)));
+        assert_eq!(Key::Variable(unset.clone()).read(), Err(KeyError::Unset(unset)));
         assert_eq!(Key::None.read(), Ok(None));
     }
 }

@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{CatalogueCache, lock};
-use crate::files::FileFormat;
-use crate::files::scan::Identity;
+use super::FileCatalogue;
+use crate::file_catalogue::FileFormat;
+use crate::file_catalogue::scan::Identity;
+use adjutant_base::mutex::lock;
 
 /// Time without further changes before they are read.
 const QUIET_TIME: Duration = Duration::from_millis(100);
@@ -28,69 +29,73 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 const WATCHER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Maximum paths of moved and removed files that are kept for the thread; with more, it renews all watches.
-const MAX_LOST: usize = 256;
+const MAX_REMOVED: usize = 256;
 
 type Folders = BTreeMap<PathBuf, Identity>;
 /// Moved and removed paths. A watch at or below such a path has ended, or follows the folder to its new place.
-type Lost = Arc<Mutex<Vec<PathBuf>>>;
+type RemovedPaths = Arc<Mutex<Vec<PathBuf>>>;
 
 /// The handle of the watching thread.
 #[derive(Debug)]
 pub(super) struct Watch {
-    orders: SyncSender<Order>,
+    commands: SyncSender<Command>,
 }
 
 #[derive(Debug)]
-enum Order {
-    Look,
+enum Command {
+    Check,
     Stop,
 }
 
 impl Watch {
     /// Starts the thread. If the system has no thread left, the cache only scans at intervals.
-    pub(super) fn start<K: FileFormat>(keeper: &Arc<CatalogueCache<K>>, plural: &str) -> Self {
-        // One place is enough, because a queued order includes all later ones.
-        let (orders, inbox) = sync_channel(1);
-        let keeper = Arc::downgrade(keeper);
-        let sender = orders.clone();
+    pub(super) fn start<K: FileFormat>(cache: &Arc<FileCatalogue<K>>, plural: &str) -> Self {
+        // One place is enough, because a queued command includes all later ones.
+        let (commands, inbox) = sync_channel(1);
+        let cache = Arc::downgrade(cache);
+        let sender = commands.clone();
         let thread = std::thread::Builder::new().name(format!("{plural}-watch"));
-        if let Err(error) = thread.spawn(move || run(&keeper, &inbox, &sender)) {
+        if let Err(error) = thread.spawn(move || run(&cache, &inbox, &sender)) {
             tracing::warn!(%error, "folders are not watched: no thread");
         }
-        Self { orders }
+        Self { commands }
     }
 
     /// Returns a watch without events, as on a system that refuses watches.
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn disabled() -> Self {
-        Self { orders: sync_channel(1).0 }
+        Self { commands: sync_channel(1).0 }
     }
 
     /// Requests watches of the folders of the last scans.
-    pub(super) fn look(&self) {
-        let _ = self.orders.try_send(Order::Look);
+    pub(super) fn check(&self) {
+        let _ = self.commands.try_send(Command::Check);
     }
 
     /// Ends the thread. The thread also ends when it finds its cache dropped.
     pub(super) fn stop(&self) {
-        let _ = self.orders.try_send(Order::Stop);
+        let _ = self.commands.try_send(Command::Stop);
     }
 }
 
-fn run<K: FileFormat>(keeper: &Weak<CatalogueCache<K>>, inbox: &Receiver<Order>, orders: &SyncSender<Order>) {
-    let start = || Notifier::start(keeper.clone(), orders.clone());
+fn run<K: FileFormat>(
+    cache: &Weak<FileCatalogue<K>>,
+    inbox: &Receiver<Command>,
+    commands: &SyncSender<Command>,
+) {
+    let start = || Notifier::start(cache.clone(), commands.clone());
     let mut notifier = start();
     let mut watched = Folders::new();
     let mut first = true;
-    while first || next(keeper, inbox) {
-        let Some(keeper) = keeper.upgrade() else { return };
-        if keeper.generation.receiver_count() > 0 {
-            keeper.load();
+    while first || next(cache, inbox) {
+        let Some(cache) = cache.upgrade() else { return };
+        if cache.generation.receiver_count() > 0 {
+            cache.load();
         }
         let updated = notifier
             .call(Call::Ping)
-            .and_then(|_| forget(&keeper, &notifier, &mut watched))
-            .and_then(|()| cover(&keeper, &notifier, &mut watched));
+            .and_then(|_| forget(&cache, &notifier, &mut watched))
+            .and_then(|()| cover(&cache, &notifier, &mut watched));
         if let Err(Unresponsive) = updated {
             tracing::warn!(
                 "the watcher of folders did not answer; it is replaced, and the folders are scanned"
@@ -98,9 +103,9 @@ fn run<K: FileFormat>(keeper: &Weak<CatalogueCache<K>>, inbox: &Receiver<Order>,
             REPLACED.fetch_add(1, Ordering::Relaxed);
             notifier = start();
             watched.clear();
-            lock(&keeper.seen).iter_mut().for_each(|seen| seen.covered = false);
-            keeper.happened(&[]);
-            let _ = orders.try_send(Order::Look);
+            lock(&cache.seen).iter_mut().for_each(|seen| seen.covered = false);
+            cache.mark_stale(&[]);
+            let _ = commands.try_send(Command::Check);
         }
         first = false;
     }
@@ -118,7 +123,7 @@ pub fn replaced_watchers() -> u64 {
 struct Notifier {
     calls: SyncSender<Call>,
     results: Receiver<bool>,
-    lost: Lost,
+    removed: RemovedPaths,
 }
 
 enum Call {
@@ -132,13 +137,13 @@ enum Call {
 struct Unresponsive;
 
 impl Notifier {
-    fn start<K: FileFormat>(keeper: Weak<CatalogueCache<K>>, orders: SyncSender<Order>) -> Self {
+    fn start<K: FileFormat>(cache: Weak<FileCatalogue<K>>, commands: SyncSender<Command>) -> Self {
         let (calls, inbox) = sync_channel(1);
         let (sender, results) = sync_channel(1);
-        let lost = Lost::default();
-        let moved = lost.clone();
+        let removed = RemovedPaths::default();
+        let moved = removed.clone();
         let serve = move || {
-            let Some(mut watcher) = watcher(keeper, orders, moved) else { return };
+            let Some(mut watcher) = watcher(cache, commands, moved) else { return };
             while let Ok(call) = inbox.recv() {
                 let done = match call {
                     Call::Watch(folder) => watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok(),
@@ -152,7 +157,7 @@ impl Notifier {
         };
         // Nothing is watched without a thread, as without a notifier.
         let _ = std::thread::Builder::new().name("notifier".to_owned()).spawn(serve);
-        Self { calls, results, lost }
+        Self { calls, results, removed }
     }
 
     /// Returns whether the call succeeded; `false` also on a system without a notifier.
@@ -169,14 +174,14 @@ impl Notifier {
 }
 
 fn watcher<K: FileFormat>(
-    keeper: Weak<CatalogueCache<K>>,
-    orders: SyncSender<Order>,
-    lost: Lost,
+    cache: Weak<FileCatalogue<K>>,
+    commands: SyncSender<Command>,
+    removed: RemovedPaths,
 ) -> Option<RecommendedWatcher> {
     let on_event = move |event: notify::Result<notify::Event>| {
-        let Some(keeper) = keeper.upgrade() else { return };
+        let Some(cache) = cache.upgrade() else { return };
         #[cfg(any(test, feature = "testing"))]
-        if keeper.hangs.swap(false, Ordering::Relaxed) {
+        if cache.hangs.swap(false, Ordering::Relaxed) {
             loop {
                 std::thread::park();
             }
@@ -184,16 +189,16 @@ fn watcher<K: FileFormat>(
         match event {
             Ok(event) if is_reading(event.kind) => return,
             Ok(event) if !event.need_rescan() => {
-                keeper.happened(&event.paths);
+                cache.mark_stale(&event.paths);
                 if is_moving(event.kind) {
-                    let mut lost = lock(&lost);
-                    let places = MAX_LOST.saturating_sub(lost.len());
-                    lost.extend(event.paths.into_iter().take(places));
+                    let mut removed = lock(&removed);
+                    let places = MAX_REMOVED.saturating_sub(removed.len());
+                    removed.extend(event.paths.into_iter().take(places));
                 }
             }
-            _ => keeper.happened(&[]),
+            _ => cache.mark_stale(&[]),
         }
-        let _ = orders.try_send(Order::Look);
+        let _ = commands.try_send(Command::Check);
     };
     notify::recommended_watcher(on_event)
         .inspect_err(
@@ -212,15 +217,16 @@ fn is_moving(kind: EventKind) -> bool {
 
 /// Removes the watches that moved and removed folders may have broken.
 fn forget<K: FileFormat>(
-    keeper: &CatalogueCache<K>,
+    cache: &FileCatalogue<K>,
     notifier: &Notifier,
     watched: &mut Folders,
 ) -> Result<(), Unresponsive> {
     // The lock is released first: unwatching waits for the notifier's thread, and its callback takes the lock.
-    let lost = std::mem::take(&mut *lock(&notifier.lost));
-    let is_lost = |folder: &Path| lost.len() >= MAX_LOST || lost.iter().any(|path| folder.starts_with(path));
+    let removed = std::mem::take(&mut *lock(&notifier.removed));
+    let is_lost =
+        |folder: &Path| removed.len() >= MAX_REMOVED || removed.iter().any(|path| folder.starts_with(path));
     if unwatch(notifier, watched, |folder, _| is_lost(folder))? {
-        lock(&keeper.seen).iter_mut().for_each(|seen| seen.covered = false);
+        lock(&cache.seen).iter_mut().for_each(|seen| seen.covered = false);
     }
     Ok(())
 }
@@ -243,32 +249,32 @@ fn unwatch(
 }
 
 /// Waits for the next check of the folders; `false` means the end.
-fn next<K: FileFormat>(keeper: &Weak<CatalogueCache<K>>, inbox: &Receiver<Order>) -> bool {
-    let wait = match keeper.upgrade() {
+fn next<K: FileFormat>(cache: &Weak<FileCatalogue<K>>, inbox: &Receiver<Command>) -> bool {
+    let wait = match cache.upgrade() {
         None => return false,
-        Some(keeper) if keeper.generation.receiver_count() == 0 => None,
-        Some(keeper) => Some(if keeper.all_covered() { CHECK_INTERVAL } else { keeper.freshness_left() }),
+        Some(cache) if cache.generation.receiver_count() == 0 => None,
+        Some(cache) => Some(if cache.all_covered() { CHECK_INTERVAL } else { cache.freshness_left() }),
     };
-    let order = match wait {
+    let command = match wait {
         None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
         Some(wait) => inbox.recv_timeout(wait),
     };
-    match order {
-        Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => false,
+    match command {
+        Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => false,
         Err(RecvTimeoutError::Timeout) => true,
-        Ok(Order::Look) => settle(inbox),
+        Ok(Command::Check) => settle(inbox),
     }
 }
 
 /// Waits for a quiet moment; `false` means the end.
-fn settle(inbox: &Receiver<Order>) -> bool {
+fn settle(inbox: &Receiver<Command>) -> bool {
     let until = Instant::now() + MAX_SETTLE_TIME;
     loop {
         let left = until.saturating_duration_since(Instant::now());
         match inbox.recv_timeout(QUIET_TIME.min(left)) {
-            Ok(Order::Look) if !left.is_zero() => {}
-            Ok(Order::Look) | Err(RecvTimeoutError::Timeout) => return true,
-            Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
+            Ok(Command::Check) if !left.is_zero() => {}
+            Ok(Command::Check) | Err(RecvTimeoutError::Timeout) => return true,
+            Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
         }
     }
 }
@@ -276,14 +282,14 @@ fn settle(inbox: &Receiver<Order>) -> bool {
 /// Watches exactly the folders of the last scans. A newly covered root counts as stale, because files may have changed
 /// between scan and watch.
 fn cover<K: FileFormat>(
-    keeper: &CatalogueCache<K>,
+    cache: &FileCatalogue<K>,
     notifier: &Notifier,
     watched: &mut Folders,
 ) -> Result<(), Unresponsive> {
-    if keeper.all_covered() {
+    if cache.all_covered() {
         return Ok(());
     }
-    let wanted: Folders = lock(&keeper.seen).iter().flat_map(|seen| seen.scan.folders.clone()).collect();
+    let wanted: Folders = lock(&cache.seen).iter().flat_map(|seen| seen.scan.folders.clone()).collect();
     // Old watches are removed first, because a moved folder keeps its watch under the old name.
     unwatch(notifier, watched, |folder, identity| wanted.get(folder) != Some(identity))?;
     for (folder, identity) in &wanted {
@@ -291,13 +297,13 @@ fn cover<K: FileFormat>(
             watched.insert(folder.clone(), *identity);
         }
     }
-    keeper.note_covered(watched);
+    cache.note_covered(watched);
     Ok(())
 }
 
-impl<K: FileFormat> CatalogueCache<K> {
+impl<K: FileFormat> FileCatalogue<K> {
     /// Returns whether the watcher reports changes below every root.
-    pub(in crate::files) fn all_covered(&self) -> bool {
+    pub(super) fn all_covered(&self) -> bool {
         let seen = lock(&self.seen);
         seen.len() == self.roots.len()
             && self.roots.iter().zip(seen.iter()).all(|(root, seen)| root.folder.is_none() || seen.covered)

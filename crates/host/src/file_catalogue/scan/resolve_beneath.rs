@@ -11,14 +11,14 @@ use super::{OPEN_FILE, OPEN_FOLDER};
 
 /// The reason why a link is not served.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum LinkError {
     #[error("it is a link that leaves its root")]
     Leaves { is_folder: bool },
     #[error("it is a link to nothing, or to itself")]
     Broken,
 }
 
-impl Fault {
+impl LinkError {
     pub(super) fn is_folder(&self) -> bool {
         matches!(self, Self::Leaves { is_folder: true })
     }
@@ -34,12 +34,12 @@ pub(super) enum Target {
 }
 
 /// Returns the target of a link below `root`, as a path below the root without links.
-pub(super) fn resolve(root: &Path, link: &str) -> Result<PathBuf, Fault> {
-    let target = root.join(link).canonicalize().map_err(|_| Fault::Broken)?;
-    let root = root.canonicalize().map_err(|_| Fault::Broken)?;
+pub(super) fn resolve(root: &Path, link: &str) -> Result<PathBuf, LinkError> {
+    let target = root.join(link).canonicalize().map_err(|_| LinkError::Broken)?;
+    let root = root.canonicalize().map_err(|_| LinkError::Broken)?;
     match target.strip_prefix(&root) {
         Ok(below) => Ok(below.to_owned()),
-        Err(_) => Err(Fault::Leaves { is_folder: target.is_dir() }),
+        Err(_) => Err(LinkError::Leaves { is_folder: target.is_dir() }),
     }
 }
 

@@ -16,8 +16,8 @@ use rustix::process::{
 };
 
 use super::super::descendants;
-use super::super::protocol::{CONTROL, Event, NOT_STARTED, OUTCOME, Request, SpawnRequest};
-use super::super::run::{Cause, Exit, Limit, OnHubExit, Outcome};
+use super::super::supervised_run::{Cause, Exit, Limit, OnHubExit, Outcome};
+use super::super::supervisor_protocol::{CONTROL, Event, NOT_STARTED, OUTCOME, Request, SpawnRequest};
 use super::hub_connection::HubConnection;
 use super::pipes::{self, Input, Output};
 use super::{RunFolder, write_file};

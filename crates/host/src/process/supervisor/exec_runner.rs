@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use rustix::process::{getppid, setsid};
 
 use super::super::child;
-use super::super::protocol::NOT_STARTED;
+use super::super::supervisor_protocol::NOT_STARTED;
 use super::write_file;
 
 /// Becomes the runner: `SUPERVISOR SPOOL PROGRAM ARGV0 [ARG]...`. Returns only if that fails; the reason is written to

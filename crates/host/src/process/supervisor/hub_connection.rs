@@ -6,8 +6,9 @@ use std::os::unix::net::UnixStream;
 
 use rustix::io::{Errno, ioctl_fionbio, read, write};
 
-use super::super::protocol::{Event, Request};
 use super::super::spool::{Piece, Spool};
+use super::super::supervised_run::OutputLine;
+use super::super::supervisor_protocol::{Event, Request};
 
 /// Maximum bytes of a forwarded line.
 const MAX_LINE_BYTES: usize = 1 << 20;
@@ -213,11 +214,7 @@ impl Lines {
         let text = line.strip_suffix(b"\r").unwrap_or(&line);
         let text = String::from_utf8_lossy(text).into_owned();
         let raw = (text.as_bytes() != line).then_some(line);
-        Event::Line {
-            text,
-            raw,
-            cut: std::mem::take(&mut self.cut),
-            missed: std::mem::take(&mut self.missed),
-        }
+        let (cut, missed) = (std::mem::take(&mut self.cut), std::mem::take(&mut self.missed));
+        Event::Line(OutputLine { text, raw, cut, missed })
     }
 }

@@ -1,20 +1,22 @@
-//! The difference of two messages, without values that are new in each run.
+//! The mismatches of two messages, without values that are new in each run.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use serde_json::Value;
 
+use adjutant_base::text::clip;
+
 /// Numbers from here on are instants, or are derived from one. Two such numbers count as equal.
-const INSTANT: f64 = 1e9;
+const MIN_INSTANT: f64 = 1e9;
 /// Minimum characters of a generated name.
-const OPAQUE: usize = 16;
+const MIN_OPAQUE_CHARS: usize = 16;
 /// Maximum characters of a shown value.
-const SHOWN: usize = 120;
+const MAX_SHOWN_CHARS: usize = 120;
 
 /// A value that differs from the recorded one.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct Mismatch {
     /// The path of the value: names of members, joined by dots.
     path: String,
     /// The value as JSON; `None` if it is absent.
@@ -38,13 +40,13 @@ impl IdMapping {
         Self { ignored: names.iter().cloned().collect(), ..Self::default() }
     }
 
-    /// Returns the differences, and learns new names. `ids` are the other side's ids by those in the recording.
+    /// Returns the mismatches, and learns new names. `ids` are the other side's ids by those in the recording.
     pub(super) fn compare(
         &mut self,
         recorded: &Value,
         actual: &Value,
         ids: &HashMap<String, Value>,
-    ) -> Vec<Difference> {
+    ) -> Vec<Mismatch> {
         let mut found = Vec::new();
         self.walk(&mut Vec::new(), recorded, actual, ids, &mut found);
         found
@@ -86,7 +88,7 @@ impl IdMapping {
         recorded: &'a Value,
         actual: &'a Value,
         ids: &HashMap<String, Value>,
-        found: &mut Vec<Difference>,
+        found: &mut Vec<Mismatch>,
     ) {
         match (recorded, actual) {
             (Value::Object(then), Value::Object(now)) => {
@@ -99,7 +101,7 @@ impl IdMapping {
                     path.push(name);
                     match (then.get(name), now.get(name)) {
                         (Some(then), Some(now)) => self.walk(path, then, now, ids, found),
-                        (then, now) => found.push(difference(path, then, now)),
+                        (then, now) => found.push(mismatch(path, then, now)),
                     }
                     path.pop();
                 }
@@ -122,7 +124,7 @@ impl IdMapping {
                     _ => false,
                 };
                 if !known && !self.is_same(then, now) {
-                    found.push(difference(path, Some(then), Some(now)));
+                    found.push(mismatch(path, Some(then), Some(now)));
                 }
             }
         }
@@ -132,7 +134,7 @@ impl IdMapping {
     fn is_same(&mut self, then: &Value, now: &Value) -> bool {
         match (then, now) {
             (Value::Number(then), Value::Number(now)) => {
-                [then, now].iter().all(|number| number.as_f64().is_some_and(|number| number >= INSTANT))
+                [then, now].iter().all(|number| number.as_f64().is_some_and(|number| number >= MIN_INSTANT))
             }
             (Value::String(then), Value::String(now)) => {
                 if self.renamed(then) == *now || (is_instant(then) && is_instant(now)) {
@@ -161,7 +163,7 @@ impl IdMapping {
 
 /// Returns whether a text is a name that was generated for a run: long, one word, with digits.
 fn is_opaque(text: &str) -> bool {
-    text.len() >= OPAQUE
+    text.len() >= MIN_OPAQUE_CHARS
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
         && text.bytes().any(|byte| byte.is_ascii_digit())
 }
@@ -176,15 +178,12 @@ fn is_instant(text: &str) -> bool {
         })
 }
 
-fn difference(path: &[&str], recorded: Option<&Value>, actual: Option<&Value>) -> Difference {
-    let text = |value: &Value| {
-        let text = value.to_string();
-        if text.chars().count() <= SHOWN { text } else { text.chars().take(SHOWN).chain(['…']).collect() }
-    };
-    Difference { path: path.join("."), recorded: recorded.map(text), actual: actual.map(text) }
+fn mismatch(path: &[&str], recorded: Option<&Value>, actual: Option<&Value>) -> Mismatch {
+    let text = |value: &Value| clip::chars(&value.to_string(), MAX_SHOWN_CHARS).into_owned();
+    Mismatch { path: path.join("."), recorded: recorded.map(text), actual: actual.map(text) }
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, recorded, actual } = self;
         match (recorded, actual) {

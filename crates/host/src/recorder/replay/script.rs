@@ -10,13 +10,12 @@ use serde_json::{Map, Value, json};
 use super::{Kind, Role, kind, message};
 use crate::recorder::format::{Direction, Entry};
 use crate::recorder::http_head::{Head, SESSION};
-use crate::recorder::reader;
-use crate::recorder::reader::Found;
-use adjutant_base::config::log::Edge;
+use crate::recorder::reader::{self, Found};
+use adjutant_base::config::recorder::RecordedConnection;
 
 /// The transport of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
+pub enum ReplayTransport {
     /// Line by line; of a recording of HTTP, only the messages.
     Lines,
     Http,
@@ -52,7 +51,7 @@ pub(super) struct Step {
     pub(super) lead: Vec<u8>,
     pub(super) bytes: Vec<u8>,
     pub(super) message: Option<Value>,
-    pub(super) tie: Option<Tie>,
+    pub(super) dependency: Option<Dependency>,
     /// The step of the request that it answers.
     pub(super) answers: Option<usize>,
     pub(super) done: bool,
@@ -60,14 +59,14 @@ pub(super) struct Step {
 
 /// The role of a line in an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tie {
+pub(super) enum Dependency {
     Request { answered: Option<usize> },
     Response,
 }
 
 impl Script {
-    pub(super) fn read(role: Role, over: Over, found: &Found) -> Result<Self, reader::Error> {
-        let http = reader::header(found)?.edge == Edge::Http;
+    pub(super) fn read(role: Role, transport: ReplayTransport, found: &Found) -> Result<Self, reader::Error> {
+        let http = reader::header(found)?.connection == RecordedConnection::Http;
         let mut script = Self::default();
         let mut client_ended = false;
         let mut open: HashMap<(u64, &str), usize> = HashMap::new();
@@ -77,7 +76,7 @@ impl Script {
             script.exit = script.exit.or(entry.exit.filter(|_| !client_ended));
             client_ended |= entry.end && entry.dir == Direction::C2s;
             if http && entry.dir == Direction::Note {
-                last = script.note(&entry, last, role, over);
+                last = script.note(&entry, last, role, transport);
             }
             let Some(mine) = mine(role, entry.dir) else { return true };
             let Some(bytes) = entry.bytes() else { return true };
@@ -110,12 +109,12 @@ impl Script {
             true
         })?;
         script.steps.retain(|step| !step.bytes.trim_ascii().is_empty());
-        script.tie();
+        script.link_answers();
         Ok(script)
     }
 
     /// Reads a note about an HTTP request or its response. Returns the number of the call.
-    fn note(&mut self, entry: &Entry<'_>, last: u64, role: Role, over: Over) -> u64 {
+    fn note(&mut self, entry: &Entry<'_>, last: u64, role: Role, transport: ReplayTransport) -> u64 {
         let Some(head) = entry.line.as_deref().and_then(Head::parse) else { return last };
         let asks = head.status().is_none();
         let call = match entry.call {
@@ -128,7 +127,7 @@ impl Script {
             None => Some(json!({"id": id(call), "method": head.start})),
             Some(status) => Some(answer_line(call, status, &head)),
         };
-        if let Some(line) = line.filter(|_| over == Over::Http) {
+        if let Some(line) = line.filter(|_| transport == ReplayTransport::Http) {
             let mine = asks == (role == Role::Client);
             let step = Step::new(entry, mine, line.to_string().into_bytes());
             self.steps.push(Step { call, is_head: !asks, ..step });
@@ -147,7 +146,7 @@ impl Script {
     }
 
     /// Parses the messages, and matches each answer with its request: the last one with its id from the other side.
-    fn tie(&mut self) {
+    fn link_answers(&mut self) {
         let steps = &mut self.steps;
         let mut open: HashMap<(bool, String), usize> = HashMap::new();
         let mut asked: HashMap<u64, usize> = HashMap::new();
@@ -156,13 +155,13 @@ impl Script {
             match message.as_ref().map(kind) {
                 Some(Kind::Request(_, id)) => {
                     open.insert((steps[at].mine, id.to_string()), at);
-                    steps[at].tie = Some(Tie::Request { answered: None });
+                    steps[at].dependency = Some(Dependency::Request { answered: None });
                 }
                 Some(Kind::Response(id)) => {
-                    steps[at].tie = Some(Tie::Response);
+                    steps[at].dependency = Some(Dependency::Response);
                     steps[at].answers = open.remove(&(!steps[at].mine, id.to_string()));
                     if let Some(request) = steps[at].answers {
-                        steps[request].tie = Some(Tie::Request { answered: Some(at) });
+                        steps[request].dependency = Some(Dependency::Request { answered: Some(at) });
                     }
                 }
                 Some(Kind::Notification(_) | Kind::Other) | None => {}
@@ -189,14 +188,14 @@ impl Step {
             lead: Vec::new(),
             bytes,
             message: None,
-            tie: None,
+            dependency: None,
             answers: None,
             done: false,
         }
     }
 
     pub(super) fn is_request(&self) -> bool {
-        matches!(self.tie, Some(Tie::Request { .. }))
+        matches!(self.dependency, Some(Dependency::Request { .. }))
     }
 }
 

@@ -2,7 +2,7 @@ use std::io::Write as _;
 
 use serde_json::Value;
 
-use super::{Heard, Over, Player, Role};
+use super::{LineMatch, Player, ReplayTransport, Role};
 use crate::recorder::reader::Found;
 
 const HEADER: &str =
@@ -32,7 +32,7 @@ fn player(role: Role, ignore: &[&str]) -> Player {
     let files = vec![file.path().to_owned()];
     let found = Found { name: "s".to_owned(), files, bytes: 0, modified: std::time::SystemTime::now() };
     let ignore: Vec<String> = ignore.iter().map(|name| (*name).to_owned()).collect();
-    Player::new(role, Over::Lines, &found, &ignore).unwrap()
+    Player::new(role, ReplayTransport::Lines, &found, &ignore).unwrap()
 }
 
 fn said(player: &mut Player) -> Vec<String> {
@@ -50,17 +50,17 @@ fn a_server_answers_as_it_did_with_the_ids_of_now() {
     let mut server = player(Role::Server, &[]);
     assert_eq!(said(&mut server), [""; 0]);
     // As recorded, except for the id.
-    server.hear(br#"{"id":"a","method":"initialize","params":{"clientInfo":{"name":"c","version":"1"}}}"#);
+    server.on_line(br#"{"id":"a","method":"initialize","params":{"clientInfo":{"name":"c","version":"1"}}}"#);
     assert_eq!(said(&mut server), [r#"{"id":"a","result":{"ok":true}}"#]);
     // `initialized` never comes, and nothing waits for it. The progress token is not the recorded one.
-    server.hear(br#"{"id":"b","method":"start","params":{"_meta":{"progressToken":"t"}}}"#);
+    server.on_line(br#"{"id":"b","method":"start","params":{"_meta":{"progressToken":"t"}}}"#);
     let told = said(&mut server);
     assert_eq!(told[1], r#"{"method":"progress","params":{"progressToken":"t"}}"#);
     assert_eq!(told[2], SCRIPT[6].1, "a question has the server's own id, and is not touched");
     assert_eq!(told.len(), 3, "the rest waits for the answer");
-    server.hear(br#"{"id":0,"result":{"decision":"decline"}}"#);
+    server.on_line(br#"{"id":0,"result":{"decision":"decline"}}"#);
     assert_eq!(said(&mut server), [SCRIPT[8].1]);
-    let Heard::Unknown { answer: Some(refused) } = server.hear(br#"{"id":9,"method":"other"}"#) else {
+    let LineMatch::Unknown { answer: Some(refused) } = server.on_line(br#"{"id":9,"method":"other"}"#) else {
         panic!("nobody said it then")
     };
     let refused: Value = serde_json::from_slice(&refused).unwrap();
@@ -82,17 +82,17 @@ fn a_server_answers_as_it_did_with_the_ids_of_now() {
 fn a_client_goes_on_when_what_it_saw_has_come_and_speaks_of_the_thread_of_now() {
     let mut client = player(Role::Client, &["ok"]);
     assert_eq!(said(&mut client), [SCRIPT[0].1]);
-    client.hear(br#"{"id":1,"result":{"ok":false}}"#);
+    client.on_line(br#"{"id":1,"result":{"ok":false}}"#);
     assert_eq!(said(&mut client), [SCRIPT[2].1, SCRIPT[3].1]);
-    client.hear(br#"{"id":2,"result":{"thread":"0200-cccc-dddd-0002","at":1795219999999}}"#);
+    client.on_line(br#"{"id":2,"result":{"thread":"0200-cccc-dddd-0002","at":1795219999999}}"#);
     assert_eq!(client.waits_for().as_deref(), Some("may/i"));
-    client.hear(br#"{"id":"q","method":"may/i","params":{"thread":"0200-cccc-dddd-0002"}}"#);
+    client.on_line(br#"{"id":"q","method":"may/i","params":{"thread":"0200-cccc-dddd-0002"}}"#);
     assert_eq!(said(&mut client), [r#"{"id":"q","result":{"decision":"accept"}}"#]);
     assert_eq!(client.waits_for().as_deref(), Some("turn/completed"), "what came last before it");
-    client.hear(SCRIPT[8].1.as_bytes());
+    client.on_line(SCRIPT[8].1.as_bytes());
     let again = r#"{"id":3,"method":"again","params":{"thread":"0200-cccc-dddd-0002"}}"#;
     assert_eq!(said(&mut client), [again]);
-    client.hear(SCRIPT[10].1.as_bytes());
+    client.on_line(SCRIPT[10].1.as_bytes());
     assert!(client.is_done());
     assert_eq!(found(&client), ["#6 never came: progress"]);
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::super::super::protocol::Event;
+use super::super::super::supervisor_protocol::Event;
 use super::super::hub_connection::HubConnection;
 use super::Run;
 

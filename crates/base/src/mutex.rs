@@ -1,0 +1,8 @@
+//! Mutexes whose value stays usable after a panic.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex, also after a thread panicked while it held the lock: every value is complete between two statements.
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
