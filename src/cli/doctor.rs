@@ -3,7 +3,7 @@
 //! Every check is a function that examines one thing and returns a [`CheckResult`]. All checks run concurrently, each with
 //! a timeout. No vendor is called: a runner's files show whether it is logged in.
 
-mod check;
+mod check_result;
 mod clients;
 mod clock;
 mod database;
@@ -34,7 +34,7 @@ use super::{Common, native_runners, status};
 use adjutant_agents::Selector;
 use adjutant_base::config::{Config, Roots};
 use adjutant_terminal::socket::{HelloReply, Query};
-use check::{Check, CheckResult, Status};
+use check_result::{Check, CheckResult, Status};
 
 /// Timeout of a check. The slowest one asks an interpreted program for its version.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(20);

@@ -1,12 +1,12 @@
 //! `adjutant events …`: the events of the calendars, one file a command.
 
-mod address;
+mod calendar_address;
 mod export;
-mod faults;
 mod forget;
 mod import;
 mod import_url;
 mod list;
+mod parse_issues;
 mod show;
 
 use std::process::ExitCode;

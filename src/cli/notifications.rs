@@ -1,12 +1,12 @@
 //! `adjutant notifications …`: planned and sent notifications.
 
+mod decisions;
 mod list;
 mod plan;
 mod plan_all;
-mod planning;
-mod resolve;
 mod show;
 mod simulate;
+mod single_user_plan;
 
 use clap::Subcommand;
 
@@ -56,9 +56,9 @@ pub(super) fn run(args: AssistantArgs<Command>, common: Common) -> Result<(), Fa
             Command::Show(args) => show::run(&args, assistant).await,
             Command::Plan(args) => plan::run(args, &app).await,
             Command::Simulate(args) => simulate::run(&args, assistant).await,
-            Command::Retry { id } => resolve::retry(&id, assistant).await,
-            Command::Resolve { id, state } => resolve::resolve(&id, state, assistant).await,
-            Command::Acknowledge { id } => resolve::acknowledge(&id, assistant).await,
+            Command::Retry { id } => decisions::retry(&id, assistant).await,
+            Command::Resolve { id, state } => decisions::resolve(&id, state, assistant).await,
+            Command::Acknowledge { id } => decisions::acknowledge(&id, assistant).await,
         }
     })
 }

@@ -1,12 +1,12 @@
 //! `adjutant users …`: the users and their preferences, one file a command.
 
 mod add;
-mod changes;
 mod edit;
 mod feed;
 mod list;
 mod rule;
 mod show;
+mod user_changes;
 
 use clap::Subcommand;
 use jiff::Timestamp;

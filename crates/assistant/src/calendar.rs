@@ -5,16 +5,16 @@
 //! the clocks. A rule is expanded in civil time, as its author meant it, and each date is then resolved in its zone.
 
 pub mod caldav;
+mod component_splitter;
 mod content_lines;
 mod datetime;
 pub(crate) mod error;
 mod expand;
 mod export;
 mod limits;
-mod overrides;
 mod parse;
+mod recurrence_overrides;
 mod rrule;
-mod splitter;
 mod tzid;
 mod vevent;
 mod vtimezone;

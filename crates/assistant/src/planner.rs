@@ -2,13 +2,13 @@
 //!
 //! [`plan`] is pure: the same situation gives the same decision. Only notifications of a decision are ever sent.
 
+pub mod answer_repair;
 mod default_policy;
 mod due_times;
 pub mod prompt;
 pub mod proposal;
 pub mod quiet_hours;
-pub mod repair;
-mod rules;
+mod rule_effects;
 mod situation;
 mod verify;
 pub(super) mod wording;
@@ -31,7 +31,7 @@ pub(super) fn forbids_calls(situation: &Situation<'_>) -> bool {
     let counts = |one: &&Notification| verify::counts(one.status) || one.status == Status::Planned;
     let calls = situation.history.iter().filter(call).filter(counts).count();
     let limit = usize::try_from(situation.user.preferences.max_calls).unwrap_or(usize::MAX);
-    calls >= limit || rules::rule_effects(situation).no_call.is_some()
+    calls >= limit || rule_effects::rule_effects(situation).no_call.is_some()
 }
 
 /// Decides by the policy that needs nobody: no model, no network.
@@ -43,5 +43,5 @@ pub fn plan(situation: &Situation<'_>) -> Decision {
 pub fn can_propose(situation: &Situation<'_>) -> bool {
     situation.event.status == EventStatus::Confirmed
         && situation.occurrence.starts_at > situation.now
-        && rules::rule_effects(situation).silent.is_none()
+        && rule_effects::rule_effects(situation).silent.is_none()
 }

@@ -1,7 +1,7 @@
 //! Check of the clients' configurations: the hub's entry, and whether the file can be read.
 
 use super::DoctorContext;
-use super::check::CheckResult;
+use super::check_result::CheckResult;
 use crate::cli::install::launch;
 use crate::install::{self, Backups, Client, Error, InstallState};
 use adjutant_base::config::client_dirs::ClientFolders;

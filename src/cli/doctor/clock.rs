@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::DoctorContext;
-use super::check::CheckResult;
+use super::check_result::CheckResult;
 
 /// Tolerance for a file from the future, because file systems round, and other machines write too.
 const TOLERANCE: Duration = Duration::from_mins(2);

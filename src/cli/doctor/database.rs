@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::DoctorContext;
-use super::check::CheckResult;
+use super::check_result::CheckResult;
 use adjutant_app::health::{self, DatabaseHealth};
 use adjutant_base::config::Database;
 

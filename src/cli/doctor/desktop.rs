@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::DoctorContext;
-use super::check::CheckResult;
+use super::check_result::CheckResult;
 use adjutant_app::health;
 use adjutant_base::config::env::{self, Screen};
 use adjutant_terminal::socket::dial;

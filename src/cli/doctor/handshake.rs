@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::check::CheckResult;
+use super::check_result::CheckResult;
 use super::{DoctorContext, blocking};
 use adjutant_app::client_registry::CHECK;
 use adjutant_base::config::{Auth, env};

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::TcpListener;
 
 use super::DoctorContext;
-use super::check::{CheckResult, Fix};
+use super::check_result::{CheckResult, Fix};
 use crate::cli::status::{self, many};
 use adjutant_terminal::socket::{self, HelloReply};
 
@@ -105,7 +105,7 @@ pub(super) fn port(context: &DoctorContext) -> CheckResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::doctor::check::Status;
+    use crate::cli::doctor::check_result::Status;
 
     #[test]
     fn a_replaced_watcher_is_a_warning() {

@@ -1,7 +1,7 @@
 //! Check of runs without a hub, and of runs whose supervisor was killed.
 
 use super::DoctorContext;
-use super::check::{CheckResult, Fix};
+use super::check_result::{CheckResult, Fix};
 use adjutant_host::process::{self, Orphan};
 
 /// Looks for orphaned runs and processes.

@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _}
 use std::path::{Path, PathBuf};
 
 use super::DoctorContext;
-use super::check::{CheckResult, Fix};
+use super::check_result::{CheckResult, Fix};
 use adjutant_base::config::env;
 use adjutant_terminal::socket;
 

@@ -5,7 +5,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::check::{Check, Fix};
+use super::check_result::{Check, Fix};
 use adjutant_base::config::Config;
 use adjutant_host::process;
 use adjutant_terminal::socket;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::check::{Check, Status};
+use super::check_result::{Check, Status};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::check::CheckResult;
+use super::check_result::CheckResult;
 use super::{DoctorContext, PendingCheck};
 use crate::cli::native_runners;
 use adjutant_agents::runner::environment::RunnerEnv;

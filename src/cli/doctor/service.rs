@@ -1,7 +1,7 @@
 //! Check of the installed service's files.
 
 use super::DoctorContext;
-use super::check::CheckResult;
+use super::check_result::CheckResult;
 use crate::cli::service;
 use adjutant_host::service::{Manager, State};
 

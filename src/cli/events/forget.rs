@@ -9,7 +9,7 @@ use serde_json::json;
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
 use super::super::status::many;
-use super::address::{absolute, address};
+use super::calendar_address::{absolute, address};
 use adjutant_assistant::import::RemovedCalendar;
 use adjutant_assistant::{Assistant, Calendar, UserId};
 use adjutant_base::text::escape_invisible::escape_line;

@@ -12,9 +12,9 @@ use serde_json::json;
 
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
-use super::address::absolute;
-use super::faults::{fault, print_faults};
+use super::calendar_address::absolute;
 use super::import_url;
+use super::parse_issues::{issue_json, print_issues};
 use adjutant_assistant::calendar::MAX_BYTES;
 use adjutant_assistant::event::CalendarSource;
 use adjutant_assistant::import::{Imported, Origin, RemovedCalendar};
@@ -71,7 +71,7 @@ async fn import_files(
             }
             Err(failure) => return Err(failure),
         };
-        let left_out = print_faults(imported.issues.iter().map(|fault| (shown.as_str(), fault)));
+        let left_out = print_issues(imported.issues.iter().map(|issue| (shown.as_str(), issue)));
         faulty |= left_out > 0;
         let upserted = imported.upserted;
         if !json {
@@ -88,7 +88,7 @@ async fn import_files(
             "same": upserted.same,
             "removed": imported.removed,
             "cancelled": upserted.withdrawn,
-            "faults": imported.issues.iter().map(fault).collect::<Vec<_>>(),
+            "faults": imported.issues.iter().map(issue_json).collect::<Vec<_>>(),
         }));
     }
     for calendar in deleted {

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
 use super::super::source_files;
-use super::address::address;
-use super::faults::{fault, print_faults};
+use super::calendar_address::address;
+use super::parse_issues::{issue_json, print_issues};
 use adjutant_app::calendar_sync;
 use adjutant_app::calendar_sync::{CalendarAddress, Error};
 use adjutant_assistant::{Assistant, UserId};
@@ -66,11 +66,11 @@ pub(super) async fn import(
     let user = assistant.user(user).await?;
     let pulled =
         calendar_sync::pull(assistant, &user, address, ACTOR, Timestamp::now()).await.map_err(failed)?;
-    let left_out = print_faults(pulled.issues.iter().map(|(name, fault)| (name.as_str(), fault)));
+    let left_out = print_issues(pulled.issues.iter().map(|(name, issue)| (name.as_str(), issue)));
     let upserted = pulled.upserted;
     if json {
         let faults = pulled.issues.iter().map(|(name, one)| {
-            let mut entry = fault(one);
+            let mut entry = issue_json(one);
             entry["place"] = Value::from(name.as_str());
             entry
         });

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::super::output::{self, Failure};
 use super::super::status::many;
 use super::plan_all;
-use super::planning::{planned_for, with_runners};
+use super::single_user_plan::{planned_for, with_runners};
 use adjutant_app::App;
 use adjutant_assistant::json;
 use adjutant_assistant::{EventId, UserId};

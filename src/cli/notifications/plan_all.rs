@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::super::output::{self, Failure};
 use super::super::status::many;
-use super::planning::planned_for;
+use super::single_user_plan::planned_for;
 use adjutant_app::App;
 use adjutant_assistant::User;
 use adjutant_base::text::escape_invisible::escape_line;

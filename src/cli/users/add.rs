@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
-use super::changes::UserChanges;
+use super::user_changes::UserChanges;
 use adjutant_assistant::{Assistant, Preferences, User, UserId};
 
 /// Arguments of `adjutant users add`.

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
-use super::changes::{UserChanges, set};
+use super::user_changes::{UserChanges, set};
 use adjutant_assistant::{Assistant, UserId};
 
 /// Arguments of `adjutant users edit`.

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use adjutant_assistant::notification::{PlanSource, Reason};
+use adjutant_assistant::planner::answer_repair::read_or_repair;
 use adjutant_assistant::planner::prompt::PlannerPrompt;
 use adjutant_assistant::planner::proposal::Proposal;
-use adjutant_assistant::planner::repair::read_or_repair;
 use adjutant_assistant::plans::{Advice, PlanInput, ProviderResponse};
 
 /// The questions of this round, and the state that the client returns with its replies.

@@ -7,14 +7,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use jiff::civil::DateTime;
 
+use super::component_splitter::{Kind, Piece, pieces};
 use super::content_lines::{lines, name};
 use super::datetime::{Clock, end_of, length_in, resolve};
 use super::error::Error;
 use super::expand::{Horizon, occurrences};
 use super::limits::{MAX_BYTES, MAX_EVENT_BYTES};
-use super::overrides::Overrides;
+use super::recurrence_overrides::Overrides;
 use super::rrule::Budget;
-use super::splitter::{Kind, Piece, pieces};
 use super::tzid::Zones;
 use super::vevent::{Component, component};
 use crate::event::{Draft, EventStatus};

@@ -11,9 +11,9 @@ use super::super::ids::{EventId, NotificationId, PlanId, RuleId, UserId};
 use super::super::notification::{Channel, Notification, Offset, Planned, Status, Urgency, Wording};
 use super::super::time_zone::Zone;
 use super::super::user::{ChannelPreference, Preferences, QuietHours, Rule, RuleKind, User, WeekendPolicy};
+use super::answer_repair::repair_request;
 use super::prompt::planner_prompt;
 use super::proposal::{Proposal, ProposedNotification, Unit, read};
-use super::repair::repair_request;
 use super::{Decision, Situation, decide, forbids_calls, plan};
 
 /// A situation that a test may change.

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::due_times::{after_quiet, before_quiet, distance, due, is_quiet, is_weekend, spoken};
 use super::proposal::{Proposal, ProposedNotification};
-use super::rules::{RuleEffects, rule_effects};
+use super::rule_effects::{RuleEffects, rule_effects};
 use super::situation::{Decision, Situation};
 use super::wording::wording;
 use crate::event::EventStatus;
