@@ -7,8 +7,7 @@ use std::time::Duration;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::message::{OutgoingMessage, SendOutcome, make_private};
-use super::senders::Senders;
-use super::webhook;
+use super::senders::{Senders, failure_text, outcome_of_status};
 use adjutant_host::process;
 
 /// How long the program may speak into its file.
@@ -47,15 +46,15 @@ pub(super) async fn send(senders: &Senders, message: &OutgoingMessage<'_>) -> Se
         .header("content-type", "application/x-www-form-urlencoded")
         .body(body);
     match request.send().await {
-        Ok(answer) => match webhook::outcome_of_status(answer.status().as_u16()) {
+        Ok(answer) => match outcome_of_status(answer.status().as_u16()) {
             // The provider may have started to call before it failed.
             SendOutcome::Failed(why) if answer.status().is_server_error() => SendOutcome::Unknown(why),
             outcome => outcome,
         },
         Err(error) if error.is_connect() || error.is_builder() => {
-            SendOutcome::Failed(webhook::failure_text(&error).to_owned())
+            SendOutcome::Failed(failure_text(&error).to_owned())
         }
-        Err(error) => SendOutcome::Unknown(webhook::failure_text(&error).to_owned()),
+        Err(error) => SendOutcome::Unknown(failure_text(&error).to_owned()),
     }
 }
 
