@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::Common;
 use super::output::{self, Failure};
-use super::tasks::span;
+use super::tasks::parse_duration;
 use adjutant_base::config::{Config, Roots};
 use adjutant_mcp::AgentSession;
 use adjutant_mcp::deliveries::DELIVERED;
@@ -44,13 +44,13 @@ pub(super) struct AskArgs {
     #[arg(long)]
     other: bool,
     /// Time until the question expires, such as 30s, 5m or 2h
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     timeout: Option<Duration>,
     /// Value that counts if the question was seen and not answered
     #[arg(long, value_name = "VALUE")]
     default: Option<String>,
     /// Time that the question must have been visible before the default counts
-    #[arg(long, value_name = "TIME", value_parser = span, requires = "default")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "default")]
     default_after: Option<Duration>,
     /// Require the approval passphrase with the answer
     #[arg(long)]

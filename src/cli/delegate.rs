@@ -13,7 +13,7 @@ use super::output::{self, Failure};
 use super::shutdown_signal::ShutdownSignal;
 use super::source_files;
 use super::tasks::progress::Progress;
-use super::tasks::{result, short, span};
+use super::tasks::{parse_duration, result, short_id};
 use super::{Common, hub_client};
 use adjutant_agents::definition::{Isolation, Permission};
 use adjutant_agents::shell_words;
@@ -46,7 +46,7 @@ pub(super) struct DelegateArgs {
     #[arg(long)]
     background: bool,
     /// End the run after this long, like 90s, 5m or 1h
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     timeout: Option<Duration>,
     /// Where the agent works: in the folder itself, or in a new git worktree
     #[arg(long, value_parser = PossibleValuesParser::new(Isolation::ALL.iter().map(|one| one.name())))]
@@ -129,7 +129,7 @@ pub(super) fn run(args: DelegateArgs, common: Common) -> Result<ExitCode, Failur
             output::json(&task)?;
         } else {
             output::data(&task.id)?;
-            output::note(format!("`adjutant tasks wait {}` waits for the result", short(&task.id)));
+            output::note(format!("`adjutant tasks wait {}` waits for the result", short_id(&task.id)));
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -184,7 +184,7 @@ async fn watch(config: Config, request: DelegateRequest) -> Result<TaskView, Fai
                 let id = accepted.as_ref().map(|task| task.id.clone());
                 if cancelling || signal == HANG_UP {
                     progress.clear();
-                    return Err(left(id.as_deref(), cancelling));
+                    return Err(left_running(id.as_deref(), cancelling));
                 }
                 cancelling = true;
                 progress.note("cancelling until no process of the task is left; a second signal leaves that to the hub");
@@ -209,7 +209,7 @@ fn follow(
         let _ = sender.blocking_send(Event::Progress(update));
     });
     ended.map(Box::new).map_err(|error| {
-        Failure::from(error).hint(format!("`adjutant tasks wait {}` continues waiting", short(&id)))
+        Failure::from(error).hint(format!("`adjutant tasks wait {}` continues waiting", short_id(&id)))
     })
 }
 
@@ -224,13 +224,13 @@ fn cancel(config: Config, id: String, sender: mpsc::Sender<Event>) {
     });
 }
 
-fn left(id: Option<&str>, cancelling: bool) -> Failure {
+fn left_running(id: Option<&str>, cancelling: bool) -> Failure {
     match id {
         Some(id) if cancelling => Failure::new(format!("left task {id} while it is being cancelled"))
-            .hint(format!("`adjutant tasks show {}` shows the result", short(id))),
+            .hint(format!("`adjutant tasks show {}` shows the result", short_id(id))),
         Some(id) => Failure::new(format!("left task {id}; it continues")).hint(format!(
             "`adjutant tasks wait {0}` waits for it, `adjutant tasks cancel {0}` cancels it",
-            short(id)
+            short_id(id)
         )),
         None => Failure::new("left before the hub had accepted the task")
             .hint("`adjutant tasks list` shows whether it did"),

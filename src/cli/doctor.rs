@@ -89,7 +89,7 @@ pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure
     let check_all = || -> Result<Vec<Check>, Failure> {
         let context = DoctorContext {
             selector: native_runners(&config.runners)?,
-            hub: status::ask(&config, Query::Status).ok(),
+            hub: status::query_hub(&config, Query::Status).ok(),
             program: program.clone(),
             config: config.clone(),
         };

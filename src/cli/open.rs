@@ -37,7 +37,7 @@ pub(super) fn run(args: &OpenArgs, common: Common) -> Result<(), Failure> {
         }
         config.socket = Some(socket);
     }
-    let link = status::ask(&config, Query::Open)?.link.ok_or_else(|| {
+    let link = status::query_hub(&config, Query::Open)?.link.ok_or_else(|| {
         Failure::new("the hub gave no link").hint("restart the hub: it may be of another version")
     })?;
     if args.json {

@@ -14,7 +14,7 @@ const MAX_STEPS: usize = 3;
 /// Prints the state and the steps.
 pub(super) fn run(common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
-    let reply = status::ask(&config, Query::Status).ok();
+    let reply = status::query_hub(&config, Query::Status).ok();
     let hub = reply.as_ref().and_then(|reply| Some((reply, reply.status.as_ref()?)));
     output::data(&match hub {
         Some((reply, status)) => status::summary(&reply.adjutant, reply.pid, status),

@@ -28,7 +28,7 @@ pub(super) struct StatusArgs {
 /// Prints the status of the hub. Fails if none runs.
 pub(super) fn run(args: &StatusArgs, common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
-    let reply = ask(&config, Query::Status)?;
+    let reply = query_hub(&config, Query::Status)?;
     let HelloReply { adjutant, pid, status: Some(status), .. } = reply else {
         return Err(
             Failure::new("the hub sent no status").hint("restart the hub: it may be of another version")
@@ -56,14 +56,14 @@ pub(super) fn run(args: &StatusArgs, common: Common) -> Result<(), Failure> {
         let name = client.name.as_deref().unwrap_or("(unnamed)");
         let version = client.version.as_deref().unwrap_or_default();
         let pid = client.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
-        let text = format!("{name} {version} on {}, {}{pid}", client.toolset, many(client.calls, "call"));
+        let text = format!("{name} {version} on {}, {}{pid}", client.toolset, counted(client.calls, "call"));
         output::data(&format!("{kind:<7}  {}", escape_line(&text)))?;
     }
     Ok(())
 }
 
 /// Returns a number with its noun.
-pub(super) fn many(number: u64, noun: &str) -> String {
+pub(super) fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
@@ -74,12 +74,12 @@ pub(super) fn pending(status: &Status) -> Option<String> {
     if questions > 0 {
         let from_codex = match approvals {
             0 => String::new(),
-            _ => format!(" ({} of Codex)", many(approvals, "approval")),
+            _ => format!(" ({} of Codex)", counted(approvals, "approval")),
         };
-        parts.push(many(questions, "question") + &from_codex);
+        parts.push(counted(questions, "question") + &from_codex);
     }
     if failed_notifications > 0 {
-        parts.push(many(failed_notifications, "failed notification"));
+        parts.push(counted(failed_notifications, "failed notification"));
     }
     (!parts.is_empty()).then(|| parts.join(", "))
 }
@@ -96,7 +96,7 @@ pub(super) fn config_changed(status: &Status) -> Option<String> {
 
 /// Summarizes a hub of the version `hub` in a line.
 pub(super) fn summary(hub: &str, pid: u32, status: &Status) -> String {
-    let clients = many(status.clients.iter().filter(|client| !client.check).count() as u64, "client");
+    let clients = counted(status.clients.iter().filter(|client| !client.check).count() as u64, "client");
     let console = status.http.map(|address| format!(", console on http://{address}")).unwrap_or_default();
     let own = env!("CARGO_PKG_VERSION");
     let version = if hub == own { String::new() } else { format!(", version {hub}") };
@@ -104,7 +104,7 @@ pub(super) fn summary(hub: &str, pid: u32, status: &Status) -> String {
 }
 
 /// Asks the hub of `config`'s home. Waits for a hub that is starting.
-pub(super) fn ask(config: &Config, query: Query) -> Result<HelloReply, Failure> {
+pub(super) fn query_hub(config: &Config, query: Query) -> Result<HelloReply, Failure> {
     let socket = config.socket.clone().unwrap_or_else(|| config::default_socket(&config.home));
     let end = Instant::now() + START_TIMEOUT;
     loop {

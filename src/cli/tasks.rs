@@ -53,12 +53,12 @@ pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure>
 }
 
 /// Shortens an id to a prefix that identifies the task.
-pub(super) fn short(id: &str) -> &str {
+pub(super) fn short_id(id: &str) -> &str {
     id.get(..SHORT_ID_LEN).unwrap_or(id)
 }
 
 /// Parses a duration on the command line.
-pub(super) fn span(text: &str) -> Result<Duration, &'static str> {
+pub(super) fn parse_duration(text: &str) -> Result<Duration, &'static str> {
     timefmt::read_span(text).filter(|span| !span.is_zero()).ok_or("use a time such as 30s, 5m, 2h or 1d")
 }
 

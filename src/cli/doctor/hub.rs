@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use super::DoctorContext;
 use super::check_result::{CheckResult, Fix};
-use crate::cli::status::{self, many};
+use crate::cli::status::{self, counted};
 use adjutant_terminal::socket::{self, HelloReply};
 
 /// Checks that the hub, if one runs, has this version.
@@ -45,7 +45,7 @@ fn current(hub: &HelloReply) -> CheckResult {
         replaced => CheckResult::warn(
             format!(
                 "{runs}; {} of folders did not answer within a second: it was replaced, and the folders were scanned",
-                many(replaced, "watcher")
+                counted(replaced, "watcher")
             ),
             format!(
                 "restart the hub if the number grows: `kill {}`; the next client starts another",

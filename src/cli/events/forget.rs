@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
-use super::super::status::many;
+use super::super::status::counted;
 use super::calendar_address::{absolute, address};
 use adjutant_assistant::import::RemovedCalendar;
 use adjutant_assistant::{Assistant, Calendar, UserId};
@@ -58,8 +58,8 @@ pub(super) async fn run(args: &ForgetArgs, assistant: &Assistant) -> Result<(), 
             output::data(&escape_line(&format!(
                 "{}: {} removed, {} cancelled",
                 calendar.place,
-                many(removed, "event"),
-                many(withdrawn, "notification")
+                counted(removed, "event"),
+                counted(withdrawn, "notification")
             )))?;
         }
         entries.push(json!({

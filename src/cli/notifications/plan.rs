@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::super::output::{self, Failure};
-use super::super::status::many;
+use super::super::status::counted;
 use super::plan_all;
 use super::single_user_plan::{planned_for, with_runners};
 use adjutant_app::App;
@@ -76,7 +76,7 @@ async fn plan(
         planning.planned,
         planning.kept,
         planning.superseded,
-        many(planning.processed, "event")
+        counted(planning.processed, "event")
     ))?;
     for skipped in &planning.skipped {
         output::note(format!(

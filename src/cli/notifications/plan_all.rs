@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::super::output::{self, Failure};
-use super::super::status::many;
+use super::super::status::counted;
 use super::single_user_plan::planned_for;
 use adjutant_app::App;
 use adjutant_assistant::User;
@@ -55,8 +55,8 @@ pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failu
     }
     output::data(&format!(
         "{planned} planned, {kept} as before, {superseded} withdrawn, for {} of {}",
-        many(processed, "event"),
-        many(users, "user")
+        counted(processed, "event"),
+        counted(users, "user")
     ))?;
     if let Some(why) = why {
         output::note(format!(

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::super::output::{self, Failure};
-use super::super::status::many;
+use super::super::status::counted;
 use adjutant_assistant::simulate::SimulatedPlan;
 use adjutant_assistant::{Assistant, Planned, Reason, User, UserId};
 use adjutant_base::text::escape_invisible::escape_line;
@@ -94,9 +94,9 @@ fn as_text(args: &SimulateArgs, user: &User, plans: &[SimulatedPlan]) -> Result<
     }
     output::note(format!(
         "{} in {}: {}, none for {} of the events; times are in {zone}",
-        many(plans.len() as u64, "event"),
-        many(args.days.unsigned_abs(), "day"),
-        many(notifications.len() as u64, "notification"),
+        counted(plans.len() as u64, "event"),
+        counted(args.days.unsigned_abs(), "day"),
+        counted(notifications.len() as u64, "notification"),
         silent.len()
     ));
     Ok(())

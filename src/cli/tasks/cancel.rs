@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::super::output::{self, Failure};
 use super::progress::Progress;
-use super::short;
+use super::short_id;
 use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant tasks cancel`.
@@ -31,12 +31,12 @@ pub(super) fn run(args: &CancelArgs, client: &mut ControlClient) -> Result<(), F
             let left = task.outcome.as_ref().map_or(0, |outcome| outcome.report.processes_left);
             output::data(&match (task.status.as_str(), left) {
                 ("cancelled", 0) => {
-                    format!("{} is cancelled; none of its processes is left", short(&task.id))
+                    format!("{} is cancelled; none of its processes is left", short_id(&task.id))
                 }
                 ("cancelled", left) => {
-                    format!("{} is cancelled; {left} of its processes could not be ended", short(&task.id))
+                    format!("{} is cancelled; {left} of its processes could not be ended", short_id(&task.id))
                 }
-                (status, _) => format!("{} had ended already: {status}", short(&task.id)),
+                (status, _) => format!("{} had ended already: {status}", short_id(&task.id)),
             })?;
         }
         cancelled.push(task);

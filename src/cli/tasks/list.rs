@@ -4,7 +4,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::super::output::{self, Failure};
-use super::{ago, short, status};
+use super::{ago, short_id, status};
 use adjutant_agents::task::State;
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::ControlClient;
@@ -39,7 +39,7 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<(), Fail
         if filtered { "no task matches" } else { "no tasks yet; `adjutant delegate AGENT TASK` creates one" };
     let rows = tasks.iter().map(|task| {
         [
-            short(&task.id).to_owned(),
+            short_id(&task.id).to_owned(),
             status(task),
             escape_line(&task.agent),
             escape_line(&task.task),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 
 use super::super::output::{self, clipped};
-use super::{short, status};
+use super::{short_id, status};
 use adjutant_agents::task::TaskEventKind;
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::tasks::TaskUpdate;
@@ -44,7 +44,7 @@ impl Progress {
     pub(in crate::cli) fn show(&mut self, update: &TaskUpdate) {
         let (text, permanent) = match update {
             TaskUpdate::State(task) => {
-                (format!("task {}: {} ({})", short(&task.id), status(task), task.runner), false)
+                (format!("task {}: {} ({})", short_id(&task.id), status(task), task.runner), false)
             }
             // The last message of the agent is the result, which is printed at the end.
             TaskUpdate::Event {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::super::output::{self, Failure};
-use super::short;
+use super::short_id;
 use adjutant_agents::run_report::Verification;
 use adjutant_agents::task::Ending;
 use adjutant_base::text::escape_invisible::{escape, escape_line};
@@ -31,10 +31,10 @@ pub(in crate::cli) fn print(task: &TaskView, json: bool) -> Result<ExitCode, Fai
         (None, Some(message)) => output::text(message)?,
         (None, None) => {}
     }
-    output::note(format!("task {}: {}", short(&task.id), escape_line(&outcome.summary())));
+    output::note(format!("task {}: {}", short_id(&task.id), escape_line(&outcome.summary())));
     let repository = outcome.report.repository.as_ref();
     if repository.is_some_and(|repository| repository.patch.is_some()) {
-        output::note(format!("the change: adjutant tasks show {} --patch | git apply", short(&task.id)));
+        output::note(format!("the change: adjutant tasks show {} --patch | git apply", short_id(&task.id)));
     }
     if !succeeded {
         return Ok(Failure::new(escape(&outcome.sentence())).hint(more(task)).report());
@@ -49,6 +49,6 @@ pub(in crate::cli) fn print(task: &TaskView, json: bool) -> Result<ExitCode, Fai
 
 /// Returns the hint for a task that failed.
 fn more(task: &TaskView) -> String {
-    let id = short(&task.id);
+    let id = short_id(&task.id);
     format!("`adjutant tasks show {id}` shows the run report, `adjutant tasks logs {id}` its events")
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::super::output::{self, Failure};
-use super::{ago, short, status};
+use super::{ago, short_id, status};
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_terminal::socket::control::ControlClient;
@@ -33,7 +33,7 @@ pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Fai
         let repository = outcome.and_then(|outcome| outcome.report.repository.as_ref());
         let patch = repository.and_then(|repository| repository.patch.as_deref());
         let patch = patch.ok_or_else(|| {
-            Failure::new(format!("task {} has no patch", short(&task.id)))
+            Failure::new(format!("task {} has no patch", short_id(&task.id)))
                 .hint("only a task that ended in its own worktree (--isolation worktree) has a patch")
         })?;
         return output::text(patch.strip_suffix('\n').unwrap_or(patch));
@@ -61,7 +61,7 @@ fn lines(task: &TaskView) -> Vec<String> {
     if let Some(repository) = &outcome.report.repository {
         lines.extend(repository.kept.as_ref().map(|kept| format!("worktree  {}", escape_line(kept))));
         if repository.patch.is_some() {
-            lines.push(format!("patch     adjutant tasks show {} --patch", short(&task.id)));
+            lines.push(format!("patch     adjutant tasks show {} --patch", short_id(&task.id)));
         }
         for file in &repository.files {
             let count =

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::super::output::Failure;
 use super::progress::Progress;
-use super::{result, short, span, status};
+use super::{parse_duration, result, short_id, status};
 use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant tasks wait`.
@@ -17,7 +17,7 @@ pub(in crate::cli) struct WaitArgs {
     /// The task's id, or enough of its beginning
     id: String,
     /// Wait at most this long, like 90s, 5m or 1h
-    #[arg(long, value_name = "TIME", value_parser = span)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     timeout: Option<Duration>,
     /// Print the task with its result and run report as JSON
     #[arg(long)]
@@ -39,6 +39,6 @@ pub(super) fn run(args: &WaitArgs, client: &mut ControlClient) -> Result<ExitCod
     if task.has_ended() {
         return result::print(&task, args.json);
     }
-    Err(Failure::new(format!("task {} has not ended in time: it is {}", short(&task.id), status(&task)))
+    Err(Failure::new(format!("task {} has not ended in time: it is {}", short_id(&task.id), status(&task)))
         .hint("the task still runs; wait again with a longer --timeout"))
 }
