@@ -72,28 +72,21 @@ pub(super) fn asks_runners(config: &Config) -> bool {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let failure = Self::new(&error);
-        match &error {
-            Error::Unknown { what: "user", .. } => failure.hint("`adjutant users list` shows all of them"),
-            Error::Unknown { what: "rule", .. } => {
-                failure.hint("`adjutant users show USER` shows their rules")
-            }
-            Error::Unknown { what: "event", .. } => {
-                failure.hint("`adjutant events list` shows those around today")
-            }
+        let hint = match &error {
+            Error::Unknown { what: "user", .. } => "`adjutant users list` shows all of them",
+            Error::Unknown { what: "rule", .. } => "`adjutant users show USER` shows their rules",
+            Error::Unknown { what: "event", .. } => "`adjutant events list` shows those around today",
             Error::Unknown { what: "notification", .. } => {
-                failure.hint("`adjutant notifications list` shows the notifications of these days")
+                "`adjutant notifications list` shows the notifications of these days"
             }
-            Error::WrongStatus { id, .. } => {
-                failure.hint(format!("`adjutant notifications show {id}` shows its history"))
+            Error::WrongStatus { id, .. } => &format!("`adjutant notifications show {id}` shows its history"),
+            Error::Calendar(Calendar::TooLarge) => "name the folder to import all its `.ics` files",
+            Error::Calendar(Calendar::NotACalendar) => {
+                "calendar programs write one when they export or publish a calendar as iCalendar"
             }
-            Error::Calendar(Calendar::TooLarge) => {
-                failure.hint("name the folder to import all its `.ics` files")
-            }
-            Error::Calendar(Calendar::NotACalendar) => failure
-                .hint("calendar programs write one when they export or publish a calendar as iCalendar"),
-            Error::Store(source) => failure.hint(format!("the error of the database: {source:?}")),
-            _ => failure,
-        }
+            Error::Store(source) => &format!("the error of the database: {source:?}"),
+            _ => return Self::new(error),
+        };
+        Self::new(&error).hint(hint)
     }
 }

@@ -116,20 +116,18 @@ impl From<socket::control::Error> for Failure {
 
 impl From<recorder::reader::Error> for Failure {
     fn from(error: recorder::reader::Error) -> Self {
-        let failure = Self::new(&error);
-        match error {
-            recorder::reader::Error::Unknown(_)
-            | recorder::reader::Error::Several { .. }
-            | recorder::reader::Error::NoHeader(_) => {
-                failure.hint("`adjutant log list` lists the recordings")
+        use recorder::reader::Error;
+        let hint = match error {
+            Error::Unknown(_) | Error::Several { .. } | Error::NoHeader(_) => {
+                "`adjutant log list` lists the recordings"
             }
-            recorder::reader::Error::Newer { .. } => {
-                failure.hint("read it with the adjutant that wrote it, or a newer one")
+            Error::Newer { .. } => "read it with the adjutant that wrote it, or a newer one",
+            Error::Nothing => {
+                "Codex sessions are recorded; [log] record in config.toml names other connections"
             }
-            recorder::reader::Error::Nothing => failure
-                .hint("Codex sessions are recorded; [log] record in config.toml names other connections"),
-            recorder::reader::Error::Io { .. } => failure,
-        }
+            Error::Io { .. } => return Self::new(error),
+        };
+        Self::new(error).hint(hint)
     }
 }
 

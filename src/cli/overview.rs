@@ -6,7 +6,7 @@ use super::{Common, status};
 use crate::install::{self, Backups, Client, InstallState};
 use adjutant_base::config::client_dirs::ClientFolders;
 use adjutant_base::config::{Config, Roots};
-use adjutant_terminal::socket::{Query, Status};
+use adjutant_terminal::socket::{Query, Status, WaitingStatus};
 
 /// Maximum next steps.
 const MAX_STEPS: usize = 3;
@@ -39,27 +39,19 @@ fn steps(config: &Config, hub: Option<&Status>) -> Vec<(&'static str, &'static s
     let has_files = |folder: &str| {
         std::fs::read_dir(config.home.join(folder)).is_ok_and(|mut found| found.next().is_some())
     };
-    let counts = hub.map(|hub| &hub.waiting);
+    let (questions, approvals, failed) = hub.map_or((0, 0, 0), |hub| {
+        let WaitingStatus { questions, approvals, failed_notifications } = hub.waiting;
+        (questions, approvals, failed_notifications)
+    });
     let pending = [
-        (
-            counts.is_some_and(|counts| counts.questions > 0),
-            ("adjutant inbox", "answer your agents' questions"),
-        ),
-        (
-            counts.is_some_and(|counts| counts.approvals > 0),
-            ("adjutant codex approvals", "see the requests of Codex"),
-        ),
-        (
-            counts.is_some_and(|counts| counts.failed_notifications > 0),
-            ("adjutant notifications list --status failed", "see failed notifications"),
-        ),
+        (questions > 0, ("adjutant inbox", "answer your agents' questions")),
+        (approvals > 0, ("adjutant codex approvals", "see the requests of Codex")),
+        (failed > 0, ("adjutant notifications list --status failed", "see failed notifications")),
     ];
+    let is_unused = hub.is_none_or(|hub| hub.clients.iter().all(|client| client.check));
     let missing = [
         (hub.is_none(), ("adjutant serve --background --open", "start the hub and open its console")),
-        (
-            hub.is_none_or(|hub| hub.clients.iter().all(|client| client.check)) && !installed(config),
-            ("adjutant install", "add the hub to your coding agents"),
-        ),
+        (is_unused && !installed(config), ("adjutant install", "add the hub to your coding agents")),
         (
             !has_files("prompts"),
             ("adjutant prompts new standup", "write a prompt that every agent can use as :standup"),

@@ -82,21 +82,16 @@ pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure>
 
 /// Returns the failure to find or expand the prompt `name`, with a hint.
 fn failure(error: Error, name: &str) -> Failure {
-    match error {
+    let hint = match &error {
         Error::Unknown { name, near } => {
             let failure = Failure::new(format!("unknown prompt `{}`", name.escape_debug()));
-            failure.suggest(&near).hint("`adjutant prompts list` shows all of them")
+            return failure.suggest(near).hint("`adjutant prompts list` shows all of them");
         }
-        Error::Argument { .. } => {
-            Failure::new(&error).hint(format!("`adjutant prompts show {name}` shows its arguments"))
-        }
-        Error::Template { .. } | Error::Broken { .. } => {
-            Failure::new(&error).hint("`adjutant prompts lint` shows the line")
-        }
-        Error::TooLarge { .. } => {
-            Failure::new(&error).hint("`max_expansion_bytes` below [prompts] in config.toml sets the limit")
-        }
-    }
+        Error::Argument { .. } => &format!("`adjutant prompts show {name}` shows its arguments"),
+        Error::Template { .. } | Error::Broken { .. } => "`adjutant prompts lint` shows the line",
+        Error::TooLarge { .. } => "`max_expansion_bytes` below [prompts] in config.toml sets the limit",
+    };
+    Failure::new(&error).hint(hint)
 }
 
 /// Returns the prompt of a name or alias.

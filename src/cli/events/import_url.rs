@@ -96,17 +96,15 @@ pub(super) async fn import(
 
 /// Returns the failure of an import, with a hint.
 fn failed(error: Error) -> Failure {
-    let message = error.to_string();
-    match error {
-        Error::Refused { status: 401 | 403 } => {
-            Failure::new(message).hint("log in with `--login NAME --password-file FILE`")
-        }
-        Error::Refused { status: 404 | 410 } => Failure::new(message).hint("check the address"),
+    let hint = match error {
+        Error::Refused { status: 401 | 403 } => "log in with `--login NAME --password-file FILE`",
+        Error::Refused { status: 404 | 410 } => "check the address",
         Error::Refused { .. } | Error::Outbound(_) => {
-            Failure::new(message).hint("the events of the last import are kept; try again later")
+            "the events of the last import are kept; try again later"
         }
-        Error::NotCalDav => Failure::new(message).hint("import a `.ics` file without `--caldav`"),
-        Error::HoldsCalendars(_) => Failure::new(escape_line(&message)).hint("name one of these calendars"),
-        Error::Assistant(error) => Failure::from(error),
-    }
+        Error::NotCalDav => "import a `.ics` file without `--caldav`",
+        Error::HoldsCalendars(_) => "name one of these calendars",
+        Error::Assistant(error) => return Failure::from(error),
+    };
+    Failure::new(escape_line(&error.to_string())).hint(hint)
 }
