@@ -40,7 +40,7 @@ pub fn plan(situation: &Situation<'_>) -> Decision {
 }
 
 /// Returns whether there is anything to propose: nobody is asked about what has begun, or what a rule keeps silent.
-pub fn can_propose(situation: &Situation<'_>) -> bool {
+pub(crate) fn can_propose(situation: &Situation<'_>) -> bool {
     situation.event.status == EventStatus::Confirmed
         && situation.occurrence.starts_at > situation.now
         && rule_effects::rule_effects(situation).silent.is_none()
