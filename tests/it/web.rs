@@ -13,8 +13,10 @@ use std::io::Write;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use console_client::{Answer, Console};
+use console_client::Console;
 use sha2::{Digest, Sha256};
+
+use crate::http::client::Answer;
 
 /// Text that no page may contain besides its style sheet, because the policy would block it.
 const INLINE: [&str; 5] = [" style=", "<style", "javascript:", "http-equiv", "srcdoc="];
@@ -70,7 +72,7 @@ fn assert_strict(path: &str, page: &Answer) {
     assert_eq!(page.header("referrer-policy"), "same-origin", "{path}");
     assert_eq!(page.header("origin-agent-cluster"), "?1", "{path}");
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8", "{path}");
-    assert!(!page.headers.contains("access-control"), "{path}: {}", page.headers);
+    assert!(!page.head.contains("access-control"), "{path}: {}", page.head);
     for inline in INLINE {
         assert!(!body.contains(inline), "{path} contains {inline}");
     }

@@ -1,8 +1,5 @@
 //! Threads in the console: their pages, and an approval answered on either of its two pages.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-
 use super::{RunningCommand, codex, faults, install, output_lines};
 use crate::support::Home;
 use crate::support::serving::Serving;
@@ -21,17 +18,9 @@ pub(super) struct Answer {
 }
 
 pub(super) fn send_request(hub: &Serving, method: &str, path: &str, form: &str) -> Answer {
-    let address = hub.url("").trim_start_matches("http://").to_owned();
-    let mut stream = TcpStream::connect(&address).unwrap();
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\nConnection: close\r\n\
-         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
-        form.len()
-    )
-    .unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
+    let origin = hub.url("");
+    let headers = format!("Origin: {origin}\r\nContent-Type: application/x-www-form-urlencoded\r\n");
+    let text = hub.send_request(method, path, &headers, form);
     Answer { status: text.split(' ').nth(1).unwrap().parse().unwrap(), text }
 }
 

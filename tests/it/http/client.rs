@@ -267,6 +267,11 @@ impl Stream {
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         // A server that refuses early may close before it has read everything.
         let _ = stream.write_all(bytes);
+        Self::read_head(stream)
+    }
+
+    /// Reads the head of the answer to a request that was sent.
+    pub(crate) fn read_head(stream: TcpStream) -> Self {
         let mut reader = BufReader::new(stream);
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {

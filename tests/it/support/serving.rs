@@ -51,26 +51,24 @@ impl Serving {
 
     /// A page of its console.
     pub(crate) fn page(&self, path: &str) -> String {
-        let address = self.root.trim_start_matches("http://");
-        let mut stream = std::net::TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(DEADLINE)).unwrap();
-        let ask = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n");
-        std::io::Write::write_all(&mut stream, ask.as_bytes()).unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text
+        self.send_request("GET", path, "", "")
     }
 
     /// Posts JSON to it, and returns the whole answer.
     pub(crate) fn post(&self, path: &str, body: &str) -> String {
+        self.send_request("POST", path, "Content-Type: application/json\r\n", body)
+    }
+
+    /// Sends a request with these lines of headers, and returns the whole answer.
+    pub(crate) fn send_request(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
         let address = self.root.trim_start_matches("http://");
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         let length = body.len();
-        let ask = format!(
-            "POST {path} HTTP/1.0\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        let request = format!(
+            "{method} {path} HTTP/1.0\r\nHost: {address}\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
         );
-        std::io::Write::write_all(&mut stream, ask.as_bytes()).unwrap();
+        std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         text

@@ -1,6 +1,6 @@
 //! A hub with a few prompts, and a plain HTTP client that shows the bytes of an answer.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -9,6 +9,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::agent_fixtures;
+use crate::http::client::{Answer, Stream as HttpStream};
 use crate::support::{DEADLINE, Home, Peer, wait};
 
 /// A hub without authentication, with prompts of every kind.
@@ -18,22 +19,6 @@ pub(crate) struct Console {
     /// The one-time link that logs a browser in; empty without authentication.
     pub(crate) link: String,
     address: String,
-}
-
-/// One answer.
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    /// The lines between status and body, in lower case.
-    pub(crate) headers: String,
-    pub(crate) body: String,
-}
-
-impl Answer {
-    /// A header's value; empty if it is absent.
-    pub(crate) fn header(&self, name: &str) -> &str {
-        let mut lines = self.headers.lines().filter_map(|line| line.split_once(": "));
-        lines.find(|(key, _)| key.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
-    }
 }
 
 impl Console {
@@ -135,13 +120,7 @@ impl Console {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Answer {
-        let mut bytes = Vec::new();
-        self.send(method, path, headers, body).read_to_end(&mut bytes).unwrap();
-        let text = String::from_utf8(bytes).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        let (status, headers) = head.split_once("\r\n").unwrap();
-        let status = status.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, headers: headers.to_owned(), body: body.to_owned() }
+        HttpStream::read_head(self.send(method, path, headers, body)).whole()
     }
 
     /// Opens a stream of events.

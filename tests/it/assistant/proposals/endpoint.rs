@@ -53,18 +53,18 @@ fn a_model_is_asked_once_for_an_event_and_only_its_server_gets_the_key() {
 
     // The same event, preferences, rules and policy give one plan and one request.
     let repeated = plan(&mut peer);
-    assert_eq!((&repeated["requests_planned"], &repeated["superseded"]), (&json!(0), &json!(0)));
+    assert_eq!((&repeated["notifications_planned"], &repeated["superseded"]), (&json!(0), &json!(0)));
     assert_eq!(endpoint.requests().len(), 2);
     let forced =
         result_json(&tool(&mut peer, "planNotifications", json!({"user_id": "ann", "force_replan": true})));
-    assert_eq!((&forced["requests_planned"], &forced["kept"]), (&json!(0), &json!(2)));
+    assert_eq!((&forced["notifications_planned"], &forced["kept"]), (&json!(0), &json!(2)));
     assert_eq!(endpoint.requests().len(), 4);
 
     // The model's text comes before the hub's own facts.
-    let listed = run(&home, &["requests", "list", "--user", "ann", "--json"]);
+    let listed = run(&home, &["notifications", "list", "--user", "ann", "--json"]);
     let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
-    let id = listed["requests"][0]["id"].as_str().unwrap();
-    let shown = run(&home, &["requests", "show", id]);
+    let id = listed["notifications"][0]["id"].as_str().unwrap();
+    let shown = run(&home, &["notifications", "show", id]);
     assert!(shown.contains("model: 2 hours before the start by email"), "{shown}");
     let (status, log) = peer.finish();
     assert!(status.success() && !log.contains(KEY), "{log}");
