@@ -180,11 +180,11 @@ fn resolve_full_id(client: &mut ControlClient, prefix: &str) -> Result<String, F
         return Ok(prefix.to_owned());
     }
     let threads = client.codex_threads("", MAX_THREADS)?;
-    let mut matching = threads.iter().filter(|thread| thread.thread.starts_with(prefix)).peekable();
-    let exact = threads.iter().find(|thread| thread.thread == prefix);
+    let mut matching = threads.iter().filter(|thread| thread.row.id.starts_with(prefix)).peekable();
+    let exact = threads.iter().find(|thread| thread.row.id == prefix);
     match (exact, matching.next(), matching.peek()) {
         (Some(_), ..) | (None, None, _) => Ok(prefix.to_owned()),
-        (None, Some(one), None) => Ok(one.thread.clone()),
+        (None, Some(one), None) => Ok(one.row.id.clone()),
         (None, Some(_), Some(_)) => {
             Err(Failure::new(format!("several threads begin with `{prefix}`")).hint("enter more of the id"))
         }

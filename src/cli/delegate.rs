@@ -16,10 +16,10 @@ use super::tasks::progress::Progress;
 use super::tasks::{parse_duration, result, short_id};
 use super::{Common, hub_client};
 use adjutant_agents::definition::{Isolation, Permission};
-use adjutant_agents::shell_words;
+use adjutant_agents::{Task, TaskId, shell_words};
 use adjutant_base::config::{Config, Roots};
 use adjutant_terminal::socket::Start;
-use adjutant_terminal::socket::control::tasks::{DelegateRequest, TaskUpdate, TaskView};
+use adjutant_terminal::socket::control::tasks::{DelegateRequest, TaskUpdate};
 
 /// Maximum bytes of a task on stdin; the limit of the hub is lower.
 const MAX_TASK_BYTES: u64 = 8 * 1024 * 1024;
@@ -112,8 +112,8 @@ impl DelegateArgs {
             timeout_seconds: self.timeout.map(|timeout| timeout.as_secs()),
             output_schema: schema.transpose()?,
             checks: checks.collect::<Result<_, _>>()?,
-            isolation: self.isolation,
-            permission: self.permission,
+            isolation: self.isolation.as_deref().and_then(Isolation::from_name),
+            permission: self.permission.as_deref().and_then(Permission::from_name),
         })
     }
 }
@@ -128,7 +128,7 @@ pub(super) fn run(args: DelegateArgs, common: Common) -> Result<ExitCode, Failur
         if json {
             output::json(&task)?;
         } else {
-            output::data(&task.id)?;
+            output::data(task.id.as_str())?;
             output::note(format!("`adjutant tasks wait {}` waits for the result", short_id(&task.id)));
         }
         return Ok(ExitCode::SUCCESS);
@@ -143,15 +143,15 @@ pub(super) fn run(args: DelegateArgs, common: Common) -> Result<ExitCode, Failur
 /// Event from the threads that talk to the hub.
 enum Event {
     /// The hub has stored the task.
-    Accepted(Box<TaskView>),
+    Accepted(Box<Task>),
     Progress(TaskUpdate),
-    Ended(Result<Box<TaskView>, Failure>),
+    Ended(Result<Box<Task>, Failure>),
     NotCancelled(Failure),
 }
 
 /// Delegates the task, shows its progress, and returns the ended task. The first signal cancels the task, the second only
 /// leaves it. When the terminal closes, the task continues.
-async fn watch(config: Config, request: DelegateRequest) -> Result<TaskView, Failure> {
+async fn watch(config: Config, request: DelegateRequest) -> Result<Task, Failure> {
     let mut stop = ShutdownSignal::new()?;
     let (sender, mut events) = mpsc::channel(QUEUE_SIZE);
     std::thread::spawn({
@@ -162,7 +162,7 @@ async fn watch(config: Config, request: DelegateRequest) -> Result<TaskView, Fai
         }
     });
     let mut progress = Progress::new();
-    let mut accepted: Option<Box<TaskView>> = None;
+    let mut accepted: Option<Box<Task>> = None;
     let mut cancelling = false;
     loop {
         tokio::select! {
@@ -184,7 +184,7 @@ async fn watch(config: Config, request: DelegateRequest) -> Result<TaskView, Fai
                 let id = accepted.as_ref().map(|task| task.id.clone());
                 if cancelling || signal == HANG_UP {
                     progress.clear();
-                    return Err(left_running(id.as_deref(), cancelling));
+                    return Err(left_running(id.as_ref(), cancelling));
                 }
                 cancelling = true;
                 progress.note("cancelling until no process of the task is left; a second signal leaves that to the hub");
@@ -200,12 +200,12 @@ fn follow(
     config: &Config,
     request: DelegateRequest,
     sender: &mpsc::Sender<Event>,
-) -> Result<Box<TaskView>, Failure> {
+) -> Result<Box<Task>, Failure> {
     let mut client = hub_client::connect(config, Start::IfNeeded)?;
     let task = client.delegate(request)?;
     let id = task.id.clone();
     let _ = sender.blocking_send(Event::Accepted(Box::new(task)));
-    let ended = client.follow_task(&id, 0, true, |update| {
+    let ended = client.follow_task(id.as_str(), 0, true, |update| {
         let _ = sender.blocking_send(Event::Progress(update));
     });
     ended.map(Box::new).map_err(|error| {
@@ -214,17 +214,17 @@ fn follow(
 }
 
 /// Cancels on a second connection, because the first is busy with the events.
-fn cancel(config: Config, id: String, sender: mpsc::Sender<Event>) {
+fn cancel(config: Config, id: TaskId, sender: mpsc::Sender<Event>) {
     std::thread::spawn(move || {
-        let cancelled =
-            hub_client::connect(&config, Start::Never).and_then(|mut client| Ok(client.cancel_task(&id)?));
+        let cancelled = hub_client::connect(&config, Start::Never)
+            .and_then(|mut client| Ok(client.cancel_task(id.as_str())?));
         if let Err(failure) = cancelled {
             let _ = sender.blocking_send(Event::NotCancelled(failure));
         }
     });
 }
 
-fn left_running(id: Option<&str>, cancelling: bool) -> Failure {
+fn left_running(id: Option<&TaskId>, cancelling: bool) -> Failure {
     match id {
         Some(id) if cancelling => Failure::new(format!("left task {id} while it is being cancelled"))
             .hint(format!("`adjutant tasks show {}` shows the result", short_id(id))),

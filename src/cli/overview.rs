@@ -4,9 +4,10 @@ use super::install::launch;
 use super::output::{self, Failure};
 use super::{Common, status};
 use crate::install::{self, Backups, Client, InstallState};
+use adjutant_app::pending_counts::PendingCounts;
 use adjutant_base::config::client_dirs::ClientFolders;
 use adjutant_base::config::{Config, Roots};
-use adjutant_terminal::socket::{Query, Status, WaitingStatus};
+use adjutant_terminal::socket::{Query, Status};
 
 /// Maximum next steps.
 const MAX_STEPS: usize = 3;
@@ -40,7 +41,7 @@ fn steps(config: &Config, hub: Option<&Status>) -> Vec<(&'static str, &'static s
         std::fs::read_dir(config.home.join(folder)).is_ok_and(|mut found| found.next().is_some())
     };
     let (questions, approvals, failed) = hub.map_or((0, 0, 0), |hub| {
-        let WaitingStatus { questions, approvals, failed_notifications } = hub.waiting;
+        let PendingCounts { questions, approvals, failed_notifications } = hub.waiting;
         (questions, approvals, failed_notifications)
     });
     let pending = [

@@ -7,10 +7,12 @@ use serde_json::json;
 
 use super::Common;
 use super::output::{self, Failure};
+use adjutant_app::pending_counts::PendingCounts;
+use adjutant_app::toolset_switches::PendingChanges;
 use adjutant_base::config::{self, Config, Roots};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt;
-use adjutant_terminal::socket::{self, ConfigStatus, HelloReply, Query, Status, WaitingStatus};
+use adjutant_terminal::socket::{self, HelloReply, Query, Status};
 
 /// Time for a starting hub to listen.
 const START_TIMEOUT: Duration = Duration::from_secs(3);
@@ -69,7 +71,7 @@ pub(super) fn counted(number: u64, noun: &str) -> String {
 
 /// Describes what is pending for the user; `None` if nothing is.
 pub(super) fn pending(status: &Status) -> Option<String> {
-    let WaitingStatus { questions, approvals, failed_notifications } = status.waiting;
+    let PendingCounts { questions, approvals, failed_notifications } = status.waiting;
     let mut parts = Vec::new();
     if questions > 0 {
         let from_codex = match approvals {
@@ -86,8 +88,8 @@ pub(super) fn pending(status: &Status) -> Option<String> {
 
 /// Describes how `config.toml` differs from the configuration of the hub; `None` if it does not.
 pub(super) fn config_changed(status: &Status) -> Option<String> {
-    let ConfigStatus { waiting_for_restart, fault } = &status.config;
-    match (fault, waiting_for_restart.as_slice()) {
+    let PendingChanges { settings, fault } = &status.config;
+    match (fault, settings.as_slice()) {
         (Some(fault), _) => Some(format!("the file can no longer be read: {fault}")),
         (None, []) => None,
         (None, keys) => Some(format!("changed since the start; these need a restart: {}", keys.join(", "))),

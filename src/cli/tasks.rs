@@ -15,10 +15,10 @@ use clap::Subcommand;
 
 use super::output::Failure;
 use super::{Common, hub_client};
+use adjutant_agents::{Task, TaskId};
 use adjutant_base::config::Roots;
 use adjutant_base::text::timefmt;
 use adjutant_terminal::socket::Start;
-use adjutant_terminal::socket::control::tasks::TaskView;
 
 /// Characters of a shortened id: 40 random bits.
 const SHORT_ID_LEN: usize = 8;
@@ -53,8 +53,8 @@ pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure>
 }
 
 /// Shortens an id to a prefix that identifies the task.
-pub(super) fn short_id(id: &str) -> &str {
-    id.get(..SHORT_ID_LEN).unwrap_or(id)
+pub(super) fn short_id(id: &TaskId) -> &str {
+    id.as_str().get(..SHORT_ID_LEN).unwrap_or(id.as_str())
 }
 
 /// Parses a duration on the command line.
@@ -63,11 +63,11 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, &'static str> {
 }
 
 /// Describes the state of a task in a few words.
-fn status(task: &TaskView) -> String {
+fn status(task: &Task) -> String {
     match (task.cancelling, task.position) {
         (true, _) => "cancelling".to_owned(),
-        (false, Some(position)) => format!("{}, position {position}", task.status),
-        (false, None) => task.status.clone(),
+        (false, Some(position)) => format!("{}, position {position}", task.state.as_str()),
+        (false, None) => task.state.as_str().to_owned(),
     }
 }
 

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::run_report::Outcome;
 use adjutant_base::text::random_id::{is_random_id, random_id};
 use adjutant_store::Millis;
 pub use adjutant_store::tasks::{Ending, Filter, State};
 
 /// The id of a task: unguessable, and short enough to be typed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TaskId(String);
 
 /// Characters of an id: 100 random bits.
@@ -38,25 +40,31 @@ impl fmt::Display for TaskId {
     }
 }
 
-/// A delegated task.
-#[derive(Clone, Debug)]
+/// A delegated task, and its form on the control socket and in the JSON of the command line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
     pub id: TaskId,
     /// Grows with every task: the key of pages.
+    #[serde(skip)]
     pub seq: i64,
     /// The key of the client that delegated it.
+    #[serde(skip)]
     pub caller: String,
     /// The name that the client gives itself.
+    #[serde(rename = "asked_by")]
     pub label: String,
     pub agent: String,
     /// The runner it waits for, then the one it runs on.
     pub runner: String,
     /// The text; in lists its first 400 characters.
+    #[serde(rename = "task")]
     pub text: String,
     /// The requested folder, with links resolved.
     pub workdir: String,
+    #[serde(rename = "status")]
     pub state: State,
     /// The position in the queue, 1 is next; only from `get`, `wait` and `delegate`, and only while queued.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,
     /// Its cancellation was requested, and it has not ended yet.
     pub cancelling: bool,
@@ -64,11 +72,12 @@ pub struct Task {
     pub started_at: Option<Millis>,
     pub ended_at: Option<Millis>,
     /// How it ended; never in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Box<Outcome>>,
 }
 
 /// A page of a list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Page {
     pub tasks: Vec<Task>,
     /// Tasks that pass the filter, on all pages.
@@ -78,16 +87,17 @@ pub struct Page {
 }
 
 /// An event of a task's run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskEvent {
     /// Counts from 1.
     pub seq: i64,
     pub at: Millis,
+    #[serde(rename = "what")]
     pub kind: TaskEventKind,
 }
 
 /// The kind of an event, with its data.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TaskEventKind {
     /// A runner was started.

@@ -1,8 +1,10 @@
 //! Recent activity of clients and prompts: a bounded list in memory, shown by the console.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::SystemTime;
+
+use adjutant_base::mutex::lock;
 
 /// How many entries are kept; the oldest is dropped first.
 const MAX_ENTRIES: usize = 500;
@@ -51,7 +53,7 @@ struct Entries {
 impl ActivityLog {
     /// Adds an entry with the current time; the oldest entry is dropped when the log is full.
     pub fn record(&self, actor: &str, kind: ActivityKind) {
-        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = lock(&self.0);
         log.recorded += 1;
         let entry =
             ActivityEntry { at: SystemTime::now(), number: log.recorded, actor: actor.to_owned(), kind };
@@ -67,6 +69,6 @@ impl ActivityLog {
 
     /// Returns all entries, oldest first.
     pub fn all(&self) -> Vec<ActivityEntry> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).entries.iter().cloned().collect()
+        lock(&self.0).entries.iter().cloned().collect()
     }
 }

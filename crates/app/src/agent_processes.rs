@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use adjutant_agents::TcpConnection;
 use adjutant_base::config::{Auth, Config};
+use adjutant_base::mutex::lock;
 use adjutant_host::process::{self, Ancestor};
 
 /// Clients over HTTP whose processes are remembered; the oldest are forgotten first.
@@ -163,8 +164,4 @@ impl Drop for AgentEntry {
 /// Whether a process serves others and has no terminal, so that anybody may have asked it for what it starts.
 pub fn is_daemon(process: &Ancestor) -> bool {
     process.leads_session() && process.terminal == 0
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,14 +5,14 @@
 
 mod mapping;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 
 use super::App;
+use adjutant_base::mutex::lock;
 use adjutant_codex as codex;
 use adjutant_codex::approval::{Approval, Decider, Decision};
 use adjutant_questions as questions;
@@ -23,16 +23,6 @@ const RECHECK_INTERVAL: Duration = Duration::from_mins(1);
 
 /// How the keys of approvals begin.
 const ASKER_PREFIX: &str = "codex:";
-
-/// The questions of the approvals that Codex waits for, by approval.
-#[derive(Debug, Default)]
-pub(crate) struct ApprovalQuestions(Mutex<HashMap<String, Ticket>>);
-
-impl ApprovalQuestions {
-    fn tickets(&self) -> MutexGuard<'_, HashMap<String, Ticket>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl App {
     /// Puts the approvals of Codex into the Inbox until shutdown, and ends turns that other hubs left; then ends all
@@ -67,7 +57,7 @@ impl App {
         }
         self.codex.close().await;
         asking.shutdown().await;
-        let open: Vec<(String, Ticket)> = self.approval_questions.tickets().drain().collect();
+        let open: Vec<(String, Ticket)> = lock(&self.approval_questions).drain().collect();
         for (approval, ticket) in open {
             // An approval that was decided meanwhile stays decided.
             let _ = self.questions.cancel(&format!("{ASKER_PREFIX}{approval}"), &ticket).await;
@@ -119,7 +109,7 @@ impl App {
         answer: Option<Answer>,
         channel: Channel,
     ) -> Result<(), codex::Error> {
-        let ticket = self.approval_questions.tickets().get(&approval.id).cloned();
+        let ticket = lock(&self.approval_questions).get(&approval.id).cloned();
         let is_asked = ticket.is_some();
         if let Some(ticket) = ticket {
             let taken = if let Some(answer) = answer {
@@ -155,9 +145,9 @@ impl App {
                 return;
             }
         };
-        self.approval_questions.tickets().insert(approval.id.clone(), ticket.clone());
+        lock(&self.approval_questions).insert(approval.id.clone(), ticket.clone());
         let outcome = self.wait_for_outcome(&approval, &key, &ticket).await;
-        self.approval_questions.tickets().remove(&approval.id);
+        lock(&self.approval_questions).remove(&approval.id);
         if let Some(outcome) = outcome {
             let by = if outcome.kind == OutcomeKind::TimedOut { Decider::Timeout } else { Decider::User };
             self.decide(&approval, mapping::decision(&approval, &outcome), by).await;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
 use super::activity_log::{ActivityKind, ActivityLog};
 use adjutant_base::events::{Event, Events};
+use adjutant_base::mutex::lock;
 
 /// Characters kept of what a client calls itself.
 const MAX_NAME_CHARS: usize = 80;
@@ -87,7 +88,7 @@ impl ClientRegistry {
             Client { id, kind, server, name: None, version: None, revision: None, pid, since, calls: 0 };
         let calls = Arc::new(AtomicU64::new(0));
         let row = Row { client, calls: calls.clone() };
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(id, row);
+        lock(&self.rows).insert(id, row);
         self.events.send(Event::ClientConnected);
         ClientHandle {
             id,
@@ -104,7 +105,7 @@ impl ClientRegistry {
 
     /// Returns all rows, oldest first.
     pub fn all(&self) -> Vec<Client> {
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = lock(&self.rows);
         rows.values()
             .map(|row| Client { calls: row.calls.load(Ordering::Relaxed), ..row.client.clone() })
             .collect()
@@ -131,19 +132,19 @@ pub struct ClientHandle {
 impl ClientHandle {
     /// Notes that nothing waited for the caller `key` when the store's number was `written`.
     pub fn mark_up_to_date(&self, key: String, written: u64) {
-        *self.up_to_date.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, written));
+        *lock(&self.up_to_date) = Some((key, written));
     }
 
     /// Returns whether nothing waited for the caller `key` when the store's number was `written`.
     pub fn is_up_to_date(&self, key: &str, written: u64) -> bool {
-        let up_to_date = self.up_to_date.lock().unwrap_or_else(PoisonError::into_inner);
+        let up_to_date = lock(&self.up_to_date);
         up_to_date.as_ref().is_some_and(|(caller, at)| caller == key && *at == written)
     }
 
     /// Notes what the client says of itself and which revision it speaks. The first name stays in what is logged.
     pub fn identify(&self, name: &str, version: &str, revision: &str) {
         let name: String = name.chars().take(MAX_NAME_CHARS).collect();
-        if let Some(row) = self.rows.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&self.id) {
+        if let Some(row) = lock(&self.rows).get_mut(&self.id) {
             row.client.name = Some(name.clone());
             row.client.version = Some(version.chars().take(MAX_NAME_CHARS).collect());
             row.client.revision = Some(revision.to_owned());
@@ -182,7 +183,7 @@ impl ClientHandle {
 
 impl Drop for ClientHandle {
     fn drop(&mut self) {
-        self.rows.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        lock(&self.rows).remove(&self.id);
         if self.is_identified() && self.name() != CHECK {
             self.activity.record(self.label(), ActivityKind::Disconnected);
         }

@@ -2,14 +2,14 @@
 
 pub mod activity_log;
 pub mod agent_processes;
-pub(crate) mod approvals;
+mod approvals;
 pub mod calendar_sync;
 pub mod client_registry;
 pub mod health;
 mod notification_questions;
-mod notifier;
 pub mod pending_counts;
 pub mod proposals;
+mod question_notifier;
 mod repo_status;
 pub mod timeline;
 pub mod toolset_switches;
@@ -33,10 +33,9 @@ use adjutant_base::events::{Event, Events};
 use adjutant_codex::Codex;
 use adjutant_host::recorder::Recorder;
 use adjutant_prompts::Prompts;
-use adjutant_questions::Questions;
+use adjutant_questions::{Questions, Ticket};
 use adjutant_store::Store;
 use agent_processes::AgentProcesses;
-use approvals::ApprovalQuestions;
 use client_registry::ClientRegistry;
 use repo_status::RepoStatusCache;
 use toolset_switches::ToolsetSwitches;
@@ -69,8 +68,8 @@ pub struct App {
     pub toolsets: Arc<ToolsetSwitches>,
     /// The tasks and questions that calls wait for.
     pub waiters: Arc<Waiters>,
-    /// The questions of Codex's approvals.
-    approval_questions: Arc<ApprovalQuestions>,
+    /// The questions of the approvals that Codex waits for, by approval.
+    approval_questions: Arc<Mutex<HashMap<String, Ticket>>>,
     /// Where rows are kept: those of tasks may be apart.
     stores: Vec<Store>,
     /// The application of each workspace that has a client, by folder.

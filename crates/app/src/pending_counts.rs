@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use super::App;
@@ -21,7 +22,7 @@ const MAX_COUNTED: u32 = 100;
 const COUNT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Numbers of what is pending.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingCounts {
     /// Pending questions, approvals among them.
     pub questions: u64,
@@ -58,7 +59,7 @@ impl App {
         }
     }
 
-    /// Returns the notifications that somebody has not got and nobody settled, latest first; at limit `limit` of each
+    /// Returns the notifications of the last week that failed and are not resolved, latest first; at most `limit` of each
     /// kind.
     pub async fn failed_notifications(
         &self,

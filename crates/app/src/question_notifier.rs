@@ -11,13 +11,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::App;
-use adjutant_base::events::Event;
+use adjutant_base::events::{Event, wait_for};
 use adjutant_base::text::{escape_invisible, hex};
 use adjutant_base::trace_context::scope;
 use adjutant_net::channels::{self, Action, Desktop, MAX_ACTIONS, Message, Ntfy};
@@ -100,15 +99,6 @@ impl App {
         // What the last hub left waiting is looked at without an event.
         let mut ring_at = Some(Instant::now() + GRACE_PERIOD);
         loop {
-            let changed = async {
-                loop {
-                    match events.recv().await {
-                        Ok(Event::QuestionsChanged) | Err(RecvError::Lagged(_)) => return true,
-                        Ok(_) => {}
-                        Err(RecvError::Closed) => return false,
-                    }
-                }
-            };
             let due = async {
                 match ring_at {
                     Some(at) => tokio::time::sleep_until(at).await,
@@ -122,7 +112,7 @@ impl App {
                     ring_at = None;
                     notifier.update(Alert::Sound).await;
                 }
-                open = changed => {
+                open = wait_for(&mut events, Event::QuestionsChanged) => {
                     if !open {
                         break;
                     }

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
 use adjutant_base::config::env;
 use adjutant_base::events::{Event, Events};
+use adjutant_base::mutex::lock;
 use adjutant_host::git::{Facts, Git};
 
 /// Age up to which a state is fresh. Every open page and terminal asks for the same few folders.
@@ -47,17 +48,13 @@ impl RepoStatusCache {
         Self { home, events, entries: Mutex::default(), turns: Semaphore::new(MAX_CONCURRENT_READS) }
     }
 
-    fn entries(&self) -> MutexGuard<'_, Entries> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn fresh(&self, folder: &Path) -> Option<RepoStatus> {
-        let entries = self.entries();
+        let entries = lock(&self.entries);
         entries.states.get(folder).filter(|(at, _)| at.elapsed() < MAX_AGE).map(|(_, state)| state.clone())
     }
 
     fn remember(&self, folder: &Path, state: RepoStatus) {
-        let mut entries = self.entries();
+        let mut entries = lock(&self.entries);
         if entries.states.len() >= MAX_FOLDERS && !entries.states.contains_key(folder) {
             let oldest =
                 entries.states.iter().min_by_key(|(_, (at, _))| *at).map(|(folder, _)| folder.clone());
@@ -95,7 +92,7 @@ impl RepoStatusCache {
         if let Err(fault) = check_path(folder) {
             return Some((None, Err(fault)));
         }
-        let mut entries = self.entries();
+        let mut entries = lock(&self.entries);
         let known = entries.states.get(folder).map(|(at, state)| (at.elapsed(), state.clone()));
         if known.as_ref().is_none_or(|(age, _)| *age >= MAX_AGE)
             && entries.refreshing.insert(folder.to_owned())
@@ -105,7 +102,7 @@ impl RepoStatusCache {
             // It ends by itself: git has a deadline.
             tokio::spawn(async move {
                 let state = cache.get(&folder).await;
-                cache.entries().refreshing.remove(&folder);
+                lock(&cache.entries).refreshing.remove(&folder);
                 if before != Some(state) {
                     cache.events.send(Event::FolderSeen);
                 }

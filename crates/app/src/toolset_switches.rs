@@ -2,12 +2,14 @@
 //!
 //! The console and `adjutant doctor` list the other changed settings, because those need a restart.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use adjutant_base::config::toolsets::{Toolset, ToolsetsConfig};
 use adjutant_base::config::{self, Reloaded};
+use adjutant_base::mutex::lock;
 
 /// The switches in force, and the changes that are not in force yet.
 #[derive(Debug)]
@@ -17,9 +19,10 @@ pub struct ToolsetSwitches {
 }
 
 /// The difference between the file and the settings in force.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingChanges {
     /// The keys that count from the next start on.
+    #[serde(rename = "waiting_for_restart")]
     pub settings: Vec<String>,
     /// Why the file cannot be read: a hub would not start with it.
     pub fault: Option<String>,
@@ -32,7 +35,7 @@ impl ToolsetSwitches {
 
     /// Returns how `config.toml` differs from what is in force, as it was last looked at.
     pub fn pending_changes(&self) -> PendingChanges {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.pending).clone()
     }
 
     /// Applies the file; returns whether anything has changed.
@@ -56,7 +59,7 @@ impl ToolsetSwitches {
                 (false, PendingChanges { fault: Some(error.to_string()), ..self.pending_changes() })
             }
         };
-        let mut current = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = lock(&self.pending);
         let differs = *current != changed;
         if differs && !changed.settings.is_empty() {
             tracing::info!(settings = changed.settings.join(" "), "changed settings wait for a restart");

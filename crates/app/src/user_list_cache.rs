@@ -1,10 +1,11 @@
 //! Cache of the list of users that resources name. The command line adds and removes users in a separate process, so
 //! the database is read again, once for all subscribers.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use adjutant_assistant::{Assistant, Error, User};
+use adjutant_base::mutex::lock;
 use adjutant_store::Store;
 
 /// Age up to which the list is fresh, unless this process wrote meanwhile.
@@ -40,7 +41,7 @@ impl UserListCache {
     pub async fn generation(&self, limit: u32) -> Option<u64> {
         let _reading = self.reading.lock().await;
         let write_generation = self.write_generation();
-        if let Some(listed) = &*self.last()
+        if let Some(listed) = &*lock(&self.last)
             && listed.at.elapsed() < MAX_AGE
             && listed.write_generation == write_generation
         {
@@ -50,7 +51,7 @@ impl UserListCache {
             Ok((_, generation)) => Some(generation),
             Err(error) => {
                 tracing::warn!(%error, "the users cannot be listed");
-                let mut last = self.last();
+                let mut last = lock(&self.last);
                 let listed = last.as_mut()?;
                 // The callers that wait for this one would wait for the same failure.
                 listed.at = Instant::now();
@@ -68,7 +69,7 @@ impl UserListCache {
         let users = self.assistant.users(None, limit).await?;
         let names: Vec<_> =
             users.iter().map(|user| (user.id.as_str().to_owned(), user.name.clone())).collect();
-        let mut last = self.last();
+        let mut last = lock(&self.last);
         let generation = match &*last {
             Some(listed) => listed.generation + u64::from(listed.users != names),
             None => 0,
@@ -79,9 +80,5 @@ impl UserListCache {
 
     fn write_generation(&self) -> Option<u64> {
         self.stores.iter().map(Store::written).sum()
-    }
-
-    fn last(&self) -> MutexGuard<'_, Option<Listed>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,7 +2,9 @@
 //! has to deliver it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use adjutant_base::mutex::lock;
 
 /// Ids of tasks and tickets of questions, with the number of calls that wait for each.
 #[derive(Debug, Default)]
@@ -12,7 +14,7 @@ impl Waiters {
     /// Notes that a call waits for `ids` for as long as the guard lives, which is until its answer is on its way.
     pub fn register(self: &Arc<Self>, ids: impl IntoIterator<Item = String>) -> WaiterGuard {
         let ids: Vec<String> = ids.into_iter().collect();
-        let mut held = self.held();
+        let mut held = lock(&self.0);
         for id in &ids {
             *held.entry(id.clone()).or_default() += 1;
         }
@@ -22,11 +24,7 @@ impl Waiters {
 
     /// Returns whether a call waits for `id`.
     pub fn has(&self, id: &str) -> bool {
-        self.held().contains_key(id)
-    }
-
-    fn held(&self) -> MutexGuard<'_, HashMap<String, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).contains_key(id)
     }
 }
 
@@ -39,7 +37,7 @@ pub struct WaiterGuard {
 
 impl Drop for WaiterGuard {
     fn drop(&mut self) {
-        let mut held = self.waiters.held();
+        let mut held = lock(&self.waiters.0);
         for id in &self.ids {
             if let Some(count) = held.get_mut(id) {
                 *count -= 1;

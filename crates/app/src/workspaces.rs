@@ -3,15 +3,16 @@
 //! Clients in one workspace share one application, which is dropped when the last of them disconnects.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::App;
+use adjutant_base::mutex::lock;
 use adjutant_prompts::Prompts;
 
 impl App {
     /// Returns the application with the prompts of the project in `folder`; all else is shared.
     pub fn in_workspace(&self, folder: &Path) -> Arc<Self> {
-        let mut known = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.workspaces);
         known.retain(|_, app| app.strong_count() > 0);
         if let Some(app) = known.get(folder).and_then(Weak::upgrade) {
             return app;
@@ -49,7 +50,7 @@ impl App {
 
     /// Returns the application of each workspace that has a client now, by folder.
     pub fn workspaces(&self) -> Vec<Arc<Self>> {
-        let known = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock(&self.workspaces);
         let mut apps: Vec<_> = known.values().filter_map(Weak::upgrade).collect();
         drop(known);
         apps.sort_by(|one, other| one.workspace.cmp(&other.workspace));

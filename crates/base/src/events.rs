@@ -4,6 +4,7 @@
 //! gets an error from the channel; it then reads the state again.
 
 use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
 
 /// Events that a subscriber may lag before it loses the oldest.
 const BACKLOG: usize = 256;
@@ -59,5 +60,17 @@ impl Events {
     /// Returns a receiver of the events that are sent from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.0.subscribe()
+    }
+}
+
+/// Waits until `wanted` is sent, or events are lost that may have contained it. Returns `false` if no event will follow.
+/// Cancel safe.
+pub async fn wait_for(events: &mut broadcast::Receiver<Event>, wanted: Event) -> bool {
+    loop {
+        match events.recv().await {
+            Ok(event) if event != wanted => {}
+            Ok(_) | Err(RecvError::Lagged(_)) => return true,
+            Err(RecvError::Closed) => return false,
+        }
     }
 }

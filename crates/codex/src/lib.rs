@@ -98,9 +98,10 @@ pub struct StartedTurn {
     pub answer: oneshot::Receiver<TurnOutcome>,
 }
 
-/// A row of the list of threads, with its state.
-#[derive(Clone, Debug)]
+/// A row of the list of threads, with its state, and its form on the control socket and in the JSON of the command line.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ListedThread {
+    #[serde(flatten)]
     pub row: rows::Thread,
     pub state: ThreadState,
 }

@@ -1,4 +1,4 @@
-//! Waiting of a call for a task: time limit, progress notifications, and cancellation.
+//! Waiting time of a call: time limit, progress notifications, and cancellation.
 
 use std::time::{Duration, Instant};
 
@@ -58,7 +58,7 @@ pub(crate) fn waits_indefinitely(call: &CallContext<'_>) -> bool {
 
 /// Waits until the task has ended or `limit` is over, and returns it as it is then. A client that sent a token gets
 /// progress notifications.
-pub async fn wait(
+pub async fn wait_for_task(
     call: &CallContext<'_>,
     id: &TaskId,
     limit: Option<Duration>,

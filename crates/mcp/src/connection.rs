@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use rmcp::ErrorData;
 use rmcp::model::RequestId;
@@ -15,6 +15,7 @@ use crate::toolset::ToolsetSelection;
 use crate::transport::in_flight::InFlight;
 use crate::transport::preserialized::RawResult;
 use crate::transport::writer::Output;
+use adjutant_base::mutex::lock;
 use adjutant_questions::DeliveryClaim;
 
 /// The shared state of one connection.
@@ -84,11 +85,11 @@ impl Connection {
 
     /// The revision that `initialize` negotiated.
     pub fn revision(&self) -> Option<Revision> {
-        *self.revision.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.revision)
     }
 
     pub(crate) fn set_revision(&self, revision: Revision) {
-        *self.revision.lock().unwrap_or_else(PoisonError::into_inner) = Some(revision);
+        *lock(&self.revision) = Some(revision);
     }
 
     /// Keeps a tool's result until it is written; rmcp gets an empty result instead.
@@ -100,13 +101,13 @@ impl Connection {
     pub fn prepare(&self, id: RequestId, answer: RawResult) {
         let flight = self.in_flight();
         if flight.has(&id) {
-            self.prepared().insert(id, answer);
+            lock(&self.prepared).insert(id, answer);
         }
     }
 
     /// Takes the result that [`Self::prepare`] kept for a request.
     pub(crate) fn take_raw_result(&self, id: &RequestId) -> Option<RawResult> {
-        self.prepared().remove(id)
+        lock(&self.prepared).remove(id)
     }
 
     /// Whether the client has ended its input, or the process stops. A request that is cancelled after that is abandoned
@@ -127,10 +128,6 @@ impl Connection {
 
     /// Locks the requests of this connection that have no answer yet.
     pub fn in_flight(&self) -> MutexGuard<'_, InFlight> {
-        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn prepared(&self) -> MutexGuard<'_, HashMap<RequestId, RawResult>> {
-        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.in_flight)
     }
 }

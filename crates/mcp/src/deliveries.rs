@@ -4,11 +4,12 @@
 //! Over HTTP the interface takes the outcomes of each response, and confirms them when the client has acknowledged it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::model::RequestId;
 use serde_json::{Value, json};
 
+use adjutant_base::mutex::lock;
 use adjutant_questions::{DeliveryClaim, Questions, Ticket};
 
 /// The notification after a response with an outcome. A relay answers it with [`DELIVERED`] and keeps it from its client.
@@ -48,27 +49,27 @@ impl Deliveries {
 
     /// Adds an outcome to the response to a request that is in flight.
     pub fn attach(&self, id: RequestId, claim: DeliveryClaim) {
-        self.claims().unwritten.entry(id).or_default().push(claim);
+        lock(&self.claims).unwritten.entry(id).or_default().push(claim);
     }
 
     /// Takes the outcomes out of the response to a request.
     pub fn take(&self, id: &RequestId) -> Vec<DeliveryClaim> {
-        self.claims().unwritten.remove(id).unwrap_or_default()
+        lock(&self.claims).unwritten.remove(id).unwrap_or_default()
     }
 
     /// Takes the outcomes out of all responses.
     pub fn take_all(&self) -> Vec<DeliveryClaim> {
-        self.claims().unwritten.drain().flat_map(|(_, claims)| claims).collect()
+        lock(&self.claims).unwritten.drain().flat_map(|(_, claims)| claims).collect()
     }
 
     /// Returns whether the response to a request holds an outcome.
     pub fn has(&self, id: &RequestId) -> bool {
-        self.claims().unwritten.contains_key(id)
+        lock(&self.claims).unwritten.contains_key(id)
     }
 
     /// Returns whether no response holds an outcome.
     pub fn is_empty(&self) -> bool {
-        self.claims().unwritten.is_empty()
+        lock(&self.claims).unwritten.is_empty()
     }
 
     /// Drops the outcomes in the response to a request: it is not written.
@@ -79,13 +80,13 @@ impl Deliveries {
     /// Moves the outcomes in the response to a request, which is an answer of a batch, to those of the batch.
     pub(crate) fn batch(&self, id: &RequestId) {
         let batched = self.take(id);
-        self.claims().batched.extend(batched);
+        lock(&self.claims).batched.extend(batched);
     }
 
     /// Notes that the response to a request, or the batch without one, was put into the output as line `line`. Returns
     /// the notifications that belong after it.
     pub(crate) fn written(&self, id: Option<&RequestId>, line: u64) -> Vec<Value> {
-        let mut claims = self.claims();
+        let mut claims = lock(&self.claims);
         let written = match id {
             Some(id) => claims.unwritten.remove(id).unwrap_or_default(),
             None => std::mem::take(&mut claims.batched),
@@ -104,13 +105,13 @@ impl Deliveries {
 
     /// Drops all claims at the end of the connection: what was not acknowledged is undelivered.
     pub(crate) fn clear(&self) {
-        let claims = std::mem::take(&mut *self.claims());
+        let claims = std::mem::take(&mut *lock(&self.claims));
         drop(claims);
     }
 
     /// Whether a relay has yet to acknowledge an outcome.
     pub(crate) fn are_unacknowledged(&self) -> bool {
-        self.relay.is_some() && !self.claims().written.is_empty()
+        self.relay.is_some() && !lock(&self.claims).written.is_empty()
     }
 
     /// Marks an outcome as delivered that the relay passed on, maybe one of an earlier hub.
@@ -118,7 +119,7 @@ impl Deliveries {
         let (Some(relay), Some(questions)) = (&self.relay, &self.questions) else { return };
         let Some(ticket) = Ticket::parse(ticket) else { return };
         questions.mark_acknowledged(relay, &ticket).await;
-        self.claims().written.retain(|(_, claim)| *claim.ticket() != ticket);
+        lock(&self.claims).written.retain(|(_, claim)| *claim.ticket() != ticket);
     }
 
     /// Marks outcomes as delivered whose lines, up to `line`, the client has.
@@ -127,7 +128,7 @@ impl Deliveries {
             return;
         }
         let flushed: Vec<_> = {
-            let mut claims = self.claims();
+            let mut claims = lock(&self.claims);
             let all = std::mem::take(&mut claims.written);
             let (flushed, waiting) = all.into_iter().partition(|(written, _)| *written <= line);
             claims.written = waiting;
@@ -136,9 +137,5 @@ impl Deliveries {
         for (_, claim) in flushed {
             claim.confirm().await;
         }
-    }
-
-    fn claims(&self) -> MutexGuard<'_, Claims> {
-        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
 //! Model Context Protocol: transport on byte streams, methods, and tools.
 //!
-//! Read in this order: [`transport`] (bytes to messages), [`service`] (panics and the contracts' shapes), [`handler`]
+//! Read in this order: [`transport`] (bytes to messages), [`stream_service`] (panics and the contracts' shapes), [`handler`]
 //! (methods), [`client_context`] (what all requests of a client share), [`tools`] (tools by toolset),
 //! [`protocol_version`] (differences between revisions), [`error`] (all codes).
 
@@ -8,6 +8,7 @@ pub mod agent_session;
 pub mod arguments;
 pub mod assistant;
 pub(crate) mod call_context;
+pub mod call_timeout;
 pub mod client_context;
 pub mod completion;
 pub mod connection;
@@ -20,8 +21,8 @@ pub mod prompts;
 pub mod protocol_version;
 pub(crate) mod request_state;
 pub mod serve;
-pub mod service;
 pub mod skills;
+pub mod stream_service;
 pub mod subscriptions;
 pub(crate) mod task_wire;
 pub mod tasks;
@@ -32,7 +33,6 @@ pub mod transport;
 pub mod trigger_popup;
 pub mod undelivered;
 pub(crate) mod url_elicitations;
-pub mod wait;
 
 #[cfg(feature = "fixture")]
 pub mod fixture;

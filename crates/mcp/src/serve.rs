@@ -12,7 +12,7 @@ use crate::client_context::ClientContext;
 use crate::connection::Connection;
 use crate::deliveries::Deliveries;
 use crate::handler::Handler;
-use crate::service::Service;
+use crate::stream_service::StreamService;
 use crate::toolset::ToolsetSelection;
 use crate::transport::StreamTransport;
 use adjutant_app::App;
@@ -57,7 +57,7 @@ pub async fn serve_stream(
     }
     let handler = Handler::new(client);
     let transport = StreamTransport::new(input, connection.clone(), grace, stop);
-    run(Service::new(handler, connection.clone()), transport, &connection, output).await;
+    run(StreamService::new(handler, connection.clone()), transport, &connection, output).await;
     connection.deliveries.clear();
     if selection.has(Toolset::Questions) {
         if kind == ConnectionKind::Script && !app.shutdown.is_cancelled() {

@@ -20,12 +20,12 @@ use crate::{assistant, error};
 
 /// The service of one stdio or socket connection.
 #[derive(Debug)]
-pub struct Service {
+pub struct StreamService {
     handler: Handler,
     connection: Arc<Connection>,
 }
 
-impl Service {
+impl StreamService {
     /// Serves `connection` with `handler`.
     pub fn new(handler: Handler, connection: Arc<Connection>) -> Self {
         Self { handler, connection }
@@ -88,7 +88,7 @@ impl Service {
     }
 }
 
-impl rmcp::Service<RoleServer> for Service {
+impl rmcp::Service<RoleServer> for StreamService {
     async fn handle_request(
         &self,
         request: ClientRequest,

@@ -3,12 +3,13 @@
 //! The client gets `notifications/elicitation/complete` when the question of a link is decided, so that it need not poll.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::Notify;
 
 use adjutant_app::App;
-use adjutant_base::events::Event;
+use adjutant_base::events::{Event, wait_for};
+use adjutant_base::mutex::lock;
 use adjutant_questions::Ticket;
 
 /// Maximum URL elicitations that one connection remembers; the oldest are dropped first.
@@ -31,7 +32,7 @@ struct Open {
 impl UrlElicitations {
     /// Registers a link, and returns its name on the wire (`elicitationId`).
     pub fn offer(&self, ticket: &Ticket) -> String {
-        let mut open = self.open();
+        let mut open = lock(&self.open);
         open.number += 1;
         let id = format!("{ticket}-{}", open.number);
         if open.links.len() >= MAX_OPEN {
@@ -47,7 +48,7 @@ impl UrlElicitations {
     pub async fn completed(&self, app: &App) -> String {
         let mut events = app.events.subscribe();
         loop {
-            let links: Vec<_> = self.open().links.iter().cloned().collect();
+            let links: Vec<_> = lock(&self.open).links.iter().cloned().collect();
             if links.is_empty() {
                 self.offered.notified().await;
                 continue;
@@ -58,7 +59,7 @@ impl UrlElicitations {
                 if question.is_ok_and(|question| question.state.outcome().is_none()) {
                     continue;
                 }
-                let mut open = self.open();
+                let mut open = lock(&self.open);
                 let before = open.links.len();
                 open.links.retain(|(one, _)| *one != id);
                 if open.links.len() < before {
@@ -67,23 +68,8 @@ impl UrlElicitations {
             }
             tokio::select! {
                 () = self.offered.notified() => {}
-                () = questions_changed(&mut events) => {}
+                true = wait_for(&mut events, Event::QuestionsChanged) => {}
             }
-        }
-    }
-
-    fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-async fn questions_changed(events: &mut broadcast::Receiver<Event>) {
-    loop {
-        match events.recv().await {
-            Ok(Event::QuestionsChanged) | Err(broadcast::error::RecvError::Lagged(_)) => return,
-            Ok(_) => {}
-            // The application is shutting down.
-            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }
     }
 }

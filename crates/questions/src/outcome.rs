@@ -7,8 +7,9 @@ use adjutant_base::named_enum;
 use adjutant_store::Millis;
 
 /// The state of a question.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum State {
+    #[default]
     Pending,
     /// Decided, and the decision can be undone until then; no other decision is accepted meanwhile.
     Held {
@@ -24,6 +25,15 @@ impl State {
         match self {
             Self::Pending | Self::Held { .. } => None,
             Self::Decided(outcome) => Some(outcome),
+        }
+    }
+
+    /// Returns the decision, with the time until which it can be undone; `None` if the question is pending.
+    pub fn decision(&self) -> Option<(Option<Millis>, &Outcome)> {
+        match self {
+            Self::Pending => None,
+            Self::Held { until, outcome } => Some((Some(*until), outcome)),
+            Self::Decided(outcome) => Some((None, outcome)),
         }
     }
 }

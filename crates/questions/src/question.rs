@@ -12,7 +12,7 @@ use adjutant_base::text::random_id::{is_random_id, random_id};
 use adjutant_store::Millis;
 
 /// The name of a question: unguessable, short enough to be typed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Ticket(String);
 
 /// Characters of a ticket after its `q`: 100 random bits.
@@ -204,11 +204,12 @@ pub struct AskResult {
     pub state: State,
 }
 
-/// A question, pending or decided.
-#[derive(Clone, Debug)]
+/// A question, pending or decided, and its form on the control socket and in the JSON of the command line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Question {
     pub ticket: Ticket,
     /// Grows with every question: the key of pages.
+    #[serde(skip)]
     pub seq: i64,
     /// The display name of the client that asked first.
     pub client: String,
@@ -221,17 +222,28 @@ pub struct Question {
     pub level: Level,
     pub default: Option<DefaultAnswer>,
     /// Values of the options that deny.
+    #[serde(skip)]
     pub denials: Vec<String>,
     pub asked_at: Millis,
     pub deadline: Millis,
     /// The time when a channel first showed it, and how long channels showed it.
+    #[serde(skip)]
     pub seen_at: Option<Millis>,
+    #[serde(skip)]
     pub seen_ms: Millis,
     pub snoozed_until: Option<Millis>,
     /// The number of requests that get the outcome.
     pub deliveries: u32,
     pub presence: AskerPresence,
+    #[serde(skip)]
     pub state: State,
+}
+
+impl Question {
+    /// Returns the name of the client that asks, or a phrase for an unknown one.
+    pub fn asker(&self) -> &str {
+        if self.client.is_empty() { "an agent without a name" } else { &self.client }
+    }
 }
 
 /// The presence of the askers that wait for the outcome. The outcome is kept and delivered in any case.

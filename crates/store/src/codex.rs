@@ -27,19 +27,23 @@ pub struct NewThread {
 
 row! {
     /// One row of `codex_threads`, and the end of its last turn.
+    #[derive(serde::Serialize, serde::Deserialize)]
     Thread {
+        #[serde(rename = "thread")]
         id: String,
         backend: String,
         version: String,
         cwd: String,
         model: String,
         title: String,
+        #[serde(skip)]
         settings: String,
         tokens: i64,
         created_at: Millis,
         updated_at: Millis,
         /// `completed`, `interrupted` or `failed`; `None` while the turn runs, or when its end was not seen.
         last_end: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         last_failure: Option<String>,
     }
 }

@@ -41,10 +41,12 @@ use adjutant_base::named_enum;
 use super::{Millis, row, text_column};
 
 /// The state of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     Queued,
     Running,
+    #[serde(untagged)]
     Ended(Ending),
 }
 

@@ -23,9 +23,7 @@ pub use autostart::{Start, connect_or_start, notify, query};
 pub use bind::{listen, place, private_folder};
 pub use connect::{dial, is_listening};
 pub use error::Error;
-pub use handshake::{
-    ConfigStatus, Connection, Hello, HelloReply, HookCommand, HookReport, Query, Status, WaitingStatus,
-};
+pub use handshake::{Connection, Hello, HelloReply, HookCommand, HookReport, Query, Status};
 pub use holder::Holder;
 pub use lock::{Claim, holder, vacant};
 pub use server::{Links, serve};

@@ -7,9 +7,8 @@ use serde_json::json;
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt;
-use adjutant_codex::ExternalThread;
+use adjutant_codex::{ExternalThread, ListedThread};
 use adjutant_terminal::socket::control::ControlClient;
-use adjutant_terminal::socket::control::codex::ThreadView;
 
 /// Arguments of `adjutant codex list`.
 #[derive(Debug, Args)]
@@ -46,10 +45,10 @@ pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<(), Fai
     }
     let query = args.query.as_deref().unwrap_or_default();
     let threads = client.codex_threads(query, args.limit)?;
-    let row = |thread: &ThreadView| {
-        let end = thread.last_end.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
-        let state = format!("{}{end}  {}", thread.state, stamp(thread.updated_at));
-        [thread.thread.clone(), escape_line(&thread.title), state]
+    let row = |ListedThread { row, state }: &ListedThread| {
+        let end = row.last_end.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
+        let state = format!("{}{end}  {}", state.name(), stamp(row.updated_at));
+        [row.id.clone(), escape_line(&row.title), state]
     };
     let empty = match query {
         "" => "there are no threads yet; `adjutant codex PROMPT` starts one",

@@ -7,10 +7,10 @@ use super::{MAX_THREADS, resolve_full_id};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
+use adjutant_codex::ListedThread;
 use adjutant_codex::approval::ResolvedApproval;
 use adjutant_codex::event::{Item, ItemKind};
 use adjutant_terminal::socket::control::ControlClient;
-use adjutant_terminal::socket::control::codex::ThreadView;
 
 /// Arguments of `adjutant codex show`.
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub(super) struct ShowArgs {
 /// Prints one thread.
 pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let id = resolve_full_id(client, &args.thread)?;
-    let thread = client.codex_threads("", MAX_THREADS)?.into_iter().find(|thread| thread.thread == id);
+    let thread = client.codex_threads("", MAX_THREADS)?.into_iter().find(|thread| thread.row.id == id);
     let thread = thread.ok_or_else(|| {
         Failure::new(format!("there is no thread `{}`", args.thread))
             .hint("`adjutant codex list` shows the threads")
@@ -42,11 +42,11 @@ pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Fai
     items.iter().try_for_each(|numbered| output::data(&format!("\n{}", render(&numbered.item))))
 }
 
-fn head(thread: &ThreadView) -> Vec<String> {
+fn head(ListedThread { row: thread, state }: &ListedThread) -> Vec<String> {
     let end = thread.last_end.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
     let mut lines = vec![
-        format!("thread    {}", thread.thread),
-        format!("state     {}{end}", thread.state),
+        format!("thread    {}", thread.id),
+        format!("state     {}{end}", state.name()),
         format!("folder    {}", escape_line(&thread.cwd)),
         format!("model     {}", escape_line(&thread.model)),
         format!("codex     {}, driven by its {}", escape_line(&thread.version), escape_line(&thread.backend)),

@@ -39,7 +39,8 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<(), Fail
     };
     let row = |details: &QuestionDetails| {
         let question = &details.question;
-        let id = question.ticket.get(..SHORT_ID_LEN).unwrap_or(&question.ticket);
+        let id = question.ticket.as_str();
+        let id = id.get(..SHORT_ID_LEN).unwrap_or(id);
         [id.to_owned(), escape_line(&question.title), escape_line(question.asker()), state(details)]
     };
     let rows: Vec<_> = listed.questions.iter().map(row).collect();

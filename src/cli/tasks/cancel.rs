@@ -29,7 +29,7 @@ pub(super) fn run(args: &CancelArgs, client: &mut ControlClient) -> Result<(), F
         let task = task?;
         if !args.json {
             let left = task.outcome.as_ref().map_or(0, |outcome| outcome.report.processes_left);
-            output::data(&match (task.status.as_str(), left) {
+            output::data(&match (task.state.as_str(), left) {
                 ("cancelled", 0) => {
                     format!("{} is cancelled; none of its processes is left", short_id(&task.id))
                 }

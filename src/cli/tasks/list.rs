@@ -5,10 +5,10 @@ use clap::builder::PossibleValuesParser;
 
 use super::super::output::{self, Failure};
 use super::{ago, short_id, status};
-use adjutant_agents::task::State;
+use adjutant_agents::task::{Page, State};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::ControlClient;
-use adjutant_terminal::socket::control::tasks::{Listed, Query};
+use adjutant_terminal::socket::control::tasks::Query;
 
 /// Arguments of `adjutant tasks list`.
 #[derive(Debug, Args)]
@@ -29,12 +29,13 @@ pub(in crate::cli) struct ListArgs {
 /// Prints the tasks, the newest first.
 pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let filtered = args.query.is_some() || !args.states.is_empty();
-    let query = Query { states: args.states, text: args.query, before: None, limit: args.limit };
+    let states = args.states.iter().filter_map(|name| State::from_name(name)).collect();
+    let query = Query { states, text: args.query, before: None, limit: args.limit };
     let listed = client.tasks(query)?;
     if args.json {
         return output::json(&listed);
     }
-    let Listed { tasks, total, .. } = listed;
+    let Page { tasks, total, .. } = listed;
     let empty =
         if filtered { "no task matches" } else { "no tasks yet; `adjutant delegate AGENT TASK` creates one" };
     let rows = tasks.iter().map(|task| {
@@ -42,8 +43,8 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<(), Fail
             short_id(&task.id).to_owned(),
             status(task),
             escape_line(&task.agent),
-            escape_line(&task.task),
-            escape_line(&task.asked_by),
+            escape_line(&task.text),
+            escape_line(&task.label),
             ago(task.created_at),
         ]
     });

@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::super::output::{self, Failure};
+use adjutant_agents::TaskEvent;
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_terminal::socket::control::ControlClient;
@@ -26,20 +27,20 @@ pub(in crate::cli) struct LogsArgs {
 pub(super) fn run(args: &LogsArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let mut written = Ok(());
     let task = client.follow_task(&args.id, 0, args.follow, |update| {
-        if let TaskUpdate::Event { seq, at, what } = update
+        if let TaskUpdate::Event(TaskEvent { seq, at, kind }) = update
             && written.is_ok()
         {
             let at = stamp(instant(at));
             written = output::data(&if args.json {
-                json!({"seq": seq, "at": at, "what": what}).to_string()
+                json!({"seq": seq, "at": at, "what": kind}).to_string()
             } else {
-                format!("{at}  {}", escape_line(&what.line()))
+                format!("{at}  {}", escape_line(&kind.line()))
             });
         }
     })?;
     written?;
     if args.follow && !args.json {
-        output::note(format!("the task has ended: {}", task.status));
+        output::note(format!("the task has ended: {}", task.state.as_str()));
     }
     Ok(())
 }

@@ -47,11 +47,11 @@ impl Progress {
                 (format!("task {}: {} ({})", short_id(&task.id), status(task), task.runner), false)
             }
             // The last message of the agent is the result, which is printed at the end.
-            TaskUpdate::Event {
-                what: what @ (TaskEventKind::Text { .. } | TaskEventKind::Thinking { .. }),
-                ..
-            } => (what.line(), false),
-            TaskUpdate::Event { what, .. } => (what.line(), true),
+            TaskUpdate::Event(event) => {
+                let is_message =
+                    matches!(event.kind, TaskEventKind::Text { .. } | TaskEventKind::Thinking { .. });
+                (event.kind.line(), !is_message)
+            }
         };
         if permanent || self.bar.is_none() {
             self.note(&text);

@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use super::super::output::{self, Failure};
 use super::short_id;
+use adjutant_agents::Task;
 use adjutant_agents::run_report::Verification;
 use adjutant_agents::task::Ending;
 use adjutant_base::text::escape_invisible::{escape, escape_line};
-use adjutant_terminal::socket::control::tasks::TaskView;
 
 /// Prints the result of an ended task. The exit code is 0 if it succeeded and no check failed.
-pub(in crate::cli) fn print(task: &TaskView, json: bool) -> Result<ExitCode, Failure> {
+pub(in crate::cli) fn print(task: &Task, json: bool) -> Result<ExitCode, Failure> {
     let Some(outcome) = task.outcome.as_deref() else {
         return Err(Failure::new(format!("task {} ended without a known result", task.id))
             .hint("`adjutant tasks logs` shows the events of the run"));
@@ -48,7 +48,7 @@ pub(in crate::cli) fn print(task: &TaskView, json: bool) -> Result<ExitCode, Fai
 }
 
 /// Returns the hint for a task that failed.
-fn more(task: &TaskView) -> String {
+fn more(task: &Task) -> String {
     let id = short_id(&task.id);
     format!("`adjutant tasks show {id}` shows the run report, `adjutant tasks logs {id}` its events")
 }

@@ -4,10 +4,10 @@ use clap::Args;
 
 use super::super::output::{self, Failure};
 use super::{ago, short_id, status};
+use adjutant_agents::Task;
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_terminal::socket::control::ControlClient;
-use adjutant_terminal::socket::control::tasks::TaskView;
 
 /// Arguments of `adjutant tasks show`.
 #[derive(Debug, Args)]
@@ -41,20 +41,20 @@ pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Fai
     lines(&task).iter().try_for_each(|line| output::data(line))
 }
 
-fn lines(task: &TaskView) -> Vec<String> {
+fn lines(task: &Task) -> Vec<String> {
     let at = |millis: i64| format!("{} ({})", stamp(instant(millis)), ago(millis));
     let mut lines = vec![
         format!("task      {}", task.id),
         format!("status    {}", status(task)),
         format!("agent     {} on {}", escape_line(&task.agent), escape_line(&task.runner)),
-        format!("asked by  {}", escape_line(&task.asked_by)),
+        format!("asked by  {}", escape_line(&task.label)),
         format!("folder    {}", escape_line(&task.workdir)),
         format!("created   {}", at(task.created_at)),
     ];
     lines.extend(task.started_at.map(|started| format!("started   {}", at(started))));
     lines.extend(task.ended_at.map(|ended| format!("ended     {}", at(ended))));
     let Some(outcome) = task.outcome.as_deref() else {
-        lines.extend([String::new(), escape(task.task.trim()).into_owned()]);
+        lines.extend([String::new(), escape(task.text.trim()).into_owned()]);
         return lines;
     };
     lines.push(format!("report    {}", escape_line(&outcome.summary())));
@@ -70,7 +70,7 @@ fn lines(task: &TaskView) -> Vec<String> {
             lines.push(format!("  {}  +{plus} \u{2212}{minus}", escape_line(&file.path)));
         }
     }
-    lines.extend([String::new(), escape(task.task.trim()).into_owned(), String::new()]);
+    lines.extend([String::new(), escape(task.text.trim()).into_owned(), String::new()]);
     lines.push(escape(&outcome.sentence()).into_owned());
     if let Some(message) = outcome.message.as_deref().map(str::trim).filter(|message| !message.is_empty()) {
         lines.extend([String::new(), escape(message).into_owned()]);

@@ -36,7 +36,7 @@ pub(super) fn run(args: &WaitArgs, client: &mut ControlClient) -> Result<ExitCod
     };
     progress.clear();
     let task = waited?;
-    if task.has_ended() {
+    if task.state.is_ended() {
         return result::print(&task, args.json);
     }
     Err(Failure::new(format!("task {} has not ended in time: it is {}", short_id(&task.id), status(&task)))

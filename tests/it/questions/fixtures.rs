@@ -274,7 +274,7 @@ impl User {
             let notified = self.receive();
             let closed = &notified["part"]["closed"];
             if closed["ticket"] == question["ticket"] {
-                return closed["kind"].clone();
+                return closed["how"]["kind"].clone();
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Chain of providers: asks each in the configured order, and records why one gave no proposal.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -16,6 +16,7 @@ use adjutant_assistant::planner::prompt::PlannerPrompt;
 use adjutant_assistant::planner::proposal::{self, Proposal};
 use adjutant_assistant::plans::{Advice, ProviderResponse};
 use adjutant_base::config::assistant::{Adviser, Endpoint, Runner};
+use adjutant_base::mutex::lock;
 use adjutant_net::chat_completions;
 use adjutant_net::chat_completions::Conversation;
 
@@ -76,7 +77,7 @@ impl<'a> ProviderChain<'a> {
                 outcome.answered_by_client = true;
                 return outcome.pending(source);
             }
-            let known = self.unreachable().get(adviser).cloned();
+            let known = lock(&self.unreachable).get(adviser).cloned();
             let response = match known {
                 Some(why) => Err(NoProposal::Unreachable(why)),
                 None => self.ask(*adviser, prompt).await,
@@ -93,7 +94,7 @@ impl<'a> ProviderChain<'a> {
                 }
                 Err(NoProposal::Unusable(why)) => (why, ProviderResponse::Answered),
                 Err(NoProposal::Unreachable(why)) => {
-                    self.unreachable().insert(*adviser, why.clone());
+                    lock(&self.unreachable).insert(*adviser, why.clone());
                     (why, ProviderResponse::Unreachable)
                 }
             };
@@ -210,10 +211,6 @@ impl<'a> ProviderChain<'a> {
     fn left(&self) -> Result<Duration, String> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() { Err("no time was left to ask it".to_owned()) } else { Ok(left) }
-    }
-
-    fn unreachable(&self) -> std::sync::MutexGuard<'_, HashMap<Adviser, String>> {
-        self.unreachable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::time::{Interval, MissedTickBehavior};
 use crate::toolset::ToolsetSelection;
 use adjutant_app::App;
 use adjutant_base::config::toolsets::{Toolset, ToolsetsConfig};
-use adjutant_base::events::Event;
+use adjutant_base::events::{Event, wait_for};
 
 /// How often the database is read, because another process may have changed it.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
@@ -108,15 +108,8 @@ async fn changed<T>(receiver: &mut Option<Receiver<T>>) {
 
 async fn due(calendars: &mut Option<Calendars>) {
     let Some(Calendars { events, every }) = calendars else { return std::future::pending().await };
-    loop {
-        tokio::select! {
-            _ = every.tick() => return,
-            event = events.recv() => match event {
-                Ok(Event::CalendarChanged) | Err(broadcast::error::RecvError::Lagged(_)) => return,
-                Ok(_) => {}
-                // The application is shutting down.
-                Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
-            },
-        }
+    tokio::select! {
+        _ = every.tick() => {}
+        true = wait_for(events, Event::CalendarChanged) => {}
     }
 }

@@ -1,7 +1,7 @@
 //! Resources that a client watches by address, and the digest of each when it was last read.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use rmcp::model::SubscriptionFilter;
@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::client_context::ClientContext;
 use crate::{assistant, skills};
 use adjutant_base::config::toolsets::Toolset;
+use adjutant_base::mutex::lock;
 
 /// Resources that one subscription, or one connection of a client with a handshake, may watch.
 pub(crate) const MAX_WATCHED: usize = 64;
@@ -36,11 +37,7 @@ enum Version {
 impl WatchedResources {
     /// Stops watching an address. An address that is not watched is ignored.
     pub(crate) fn remove(&self, uri: &str) {
-        self.lock().remove(uri);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Version>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).remove(uri);
     }
 }
 
@@ -61,7 +58,7 @@ pub(super) async fn watch_all(
 /// Adds an address to `watched`. Returns `false` if there are [`MAX_WATCHED`] already.
 pub(crate) async fn watch(client: &ClientContext, watched: &WatchedResources, uri: &str) -> bool {
     let now = version(client, uri).await.unwrap_or(Version::Unknown);
-    let mut versions = watched.lock();
+    let mut versions = lock(&watched.0);
     let fits = versions.contains_key(uri) || versions.len() < MAX_WATCHED;
     if fits {
         versions.insert(uri.to_owned(), now);
@@ -71,11 +68,11 @@ pub(crate) async fn watch(client: &ClientContext, watched: &WatchedResources, ur
 
 /// Reads all watched resources again, and returns the addresses of those that changed since they were last read.
 pub(super) async fn changed_resources(client: &ClientContext, watched: &WatchedResources) -> Vec<String> {
-    let addresses: Vec<String> = watched.lock().keys().cloned().collect();
+    let addresses: Vec<String> = lock(&watched.0).keys().cloned().collect();
     let (mut changed, end) = (Vec::new(), Instant::now() + READ_TIMEOUT);
     for uri in addresses {
         let Ok(Some(now)) = timeout_at(end, version(client, &uri)).await else { continue };
-        let mut versions = watched.lock();
+        let mut versions = lock(&watched.0);
         let Some(before) = versions.get_mut(&uri).filter(|before| **before != now) else { continue };
         *before = now;
         changed.push(uri);

@@ -1,6 +1,6 @@
 //! State of one subscription, or of one connection of a client with a handshake: what the client knows so far.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use rmcp::model::SubscriptionFilter;
 use tokio::time::{Instant, timeout_at};
@@ -10,6 +10,7 @@ use super::resources::{READ_TIMEOUT, WatchedResources, granted_filter, watch_all
 use crate::assistant;
 use crate::client_context::ClientContext;
 use adjutant_base::config::toolsets::Toolset;
+use adjutant_base::mutex::lock;
 
 /// A generation that no list of users has, so that the next one counts as changed.
 const UNKNOWN_GENERATION: u64 = u64::MAX;
@@ -58,8 +59,4 @@ impl SubscriberState {
     pub(crate) fn record_users(&self, generation: u64) -> bool {
         lock(&self.users).replace(generation).is_some_and(|before| before != generation)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

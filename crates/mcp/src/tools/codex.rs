@@ -22,10 +22,10 @@ use tokio::task::JoinSet;
 
 use crate::arguments::{ArgumentError, object, required_string, string};
 use crate::call_context::CallContext;
+use crate::call_timeout::{Progress, cancelled_by_client};
 use crate::client_context::ClientContext;
 use crate::task_wire::accepts_tasks;
 use crate::toolset::ToolsetSelection;
-use crate::wait::{Progress, cancelled_by_client};
 use adjutant_agents::Origin;
 use adjutant_app::client_registry::ConnectionKind;
 use adjutant_codex::StartedTurn;

@@ -1,12 +1,14 @@
 //! Writer of a connection: messages become lines in order, and one write takes all that are ready.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
+
+use adjutant_base::mutex::lock;
 
 /// Unwritten bytes of a slow client at which the hub stops reading its input.
 const MAX_BACKLOG_BYTES: usize = 1024 * 1024;
@@ -41,7 +43,7 @@ struct Waiting {
 impl Output {
     /// Appends one line. `write` puts the message into the buffer; its bytes are removed after an error.
     pub fn line<E>(&self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
-        let mut waiting = self.lock();
+        let mut waiting = lock(&self.waiting);
         if waiting.broken {
             return Ok(());
         }
@@ -59,12 +61,12 @@ impl Output {
 
     /// Returns how many lines were put in.
     pub(crate) fn lines(&self) -> u64 {
-        self.lock().lines
+        lock(&self.waiting).lines
     }
 
     /// Returns how many lines were written.
     pub(crate) fn flushed(&self) -> u64 {
-        self.lock().flushed
+        lock(&self.waiting).flushed
     }
 
     /// Returns what completes when more was written from now on.
@@ -77,7 +79,7 @@ impl Output {
         loop {
             let drained = self.drained.notified();
             {
-                let waiting = self.lock();
+                let waiting = lock(&self.waiting);
                 if waiting.bytes.len() + waiting.writing < MAX_BACKLOG_BYTES || waiting.broken {
                     return;
                 }
@@ -88,7 +90,7 @@ impl Output {
 
     /// Asks [`Self::write_to`] to end when everything is written.
     pub fn close(&self) {
-        self.lock().closing = true;
+        lock(&self.waiting).closing = true;
         self.filled.notify_one();
     }
 
@@ -97,7 +99,7 @@ impl Output {
         let mut batch = Vec::new();
         loop {
             let (closing, large, lines) = {
-                let mut waiting = self.lock();
+                let mut waiting = lock(&self.waiting);
                 std::mem::swap(&mut batch, &mut waiting.bytes);
                 waiting.writing = batch.len();
                 let capacity = batch.capacity().max(waiting.bytes.capacity());
@@ -111,7 +113,7 @@ impl Output {
                     self.filled.notified().await;
                 } else if tokio::time::timeout(SHRINK_TIMEOUT, self.filled.notified()).await.is_err() {
                     batch = Vec::new();
-                    self.lock().bytes.shrink_to(MAX_RETAINED_BYTES);
+                    lock(&self.waiting).bytes.shrink_to(MAX_RETAINED_BYTES);
                 }
                 continue;
             }
@@ -120,7 +122,7 @@ impl Output {
                 Err(error) => Err(error),
             };
             batch.clear();
-            let mut waiting = self.lock();
+            let mut waiting = lock(&self.waiting);
             waiting.writing = 0;
             if let Err(error) = written {
                 waiting.broken = true;
@@ -133,9 +135,5 @@ impl Output {
             drop(waiting);
             self.drained.notify_waiters();
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::envelope::{Id, Message};
 use super::session::Session;
+use adjutant_base::mutex::lock;
 use adjutant_mcp::deliveries::{DELIVERED, INPUT_ENDED};
 use adjutant_mcp::error;
 
@@ -84,7 +85,7 @@ impl Shared {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Changes the state and wakes whoever waits for a change.
@@ -117,7 +118,7 @@ impl Shared {
 
     /// Writes a line to the client.
     pub(super) fn to_client(&self, line: &[u8]) -> io::Result<()> {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner).write_all(line)
+        lock(&self.output).write_all(line)
     }
 
     /// Acknowledges the outcome of a question, which the client has. A thread does it, because the one that reads the hub
@@ -143,7 +144,7 @@ impl Shared {
 
     /// Sends a line to the hub, whole and between others.
     fn send(&self, hub: &UnixStream, line: &[u8]) -> Sent {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = lock(&self.writing);
         send(hub, line)
     }
 

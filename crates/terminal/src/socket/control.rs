@@ -6,9 +6,9 @@
 //!
 //! Before each request the hub checks the client's process (see [`super::principal`]).
 
-pub mod availability;
 mod client;
 pub mod codex;
+pub mod inbox;
 mod protocol;
 pub mod questions;
 pub mod tasks;
@@ -31,7 +31,7 @@ const MAX_REQUEST_BYTES: u64 = 16 * 1024 * 1024;
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    Inbox(availability::Request),
+    Inbox(inbox::Request),
     Questions(questions::Request),
     Codex(codex::Request),
     Tasks(tasks::Request),
@@ -53,7 +53,7 @@ impl Request {
 async fn answer(peer: &ControlPeer, request: Request, out: &mut ResponseWriter) -> Result<Value, Rejection> {
     let app: &App = &peer.app;
     match request {
-        Request::Inbox(request) => availability::answer(peer, request).await,
+        Request::Inbox(request) => inbox::answer(peer, request).await,
         Request::Questions(request) => questions::answer(peer, request, out).await,
         Request::Codex(request) => codex::answer(app, request, out).await,
         Request::Tasks(request) => tasks::answer(app, request, out).await,

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::bind::place;
 use super::connect::dial;
 use super::error::Error;
+use adjutant_app::pending_counts::PendingCounts;
+use adjutant_app::toolset_switches::PendingChanges;
 use adjutant_mcp::AgentSession;
 
 /// The version of the hello. It changes if an older side could not understand it.
@@ -171,31 +173,12 @@ pub struct Status {
     pub uptime_seconds: u64,
     pub clients: Vec<ClientStatus>,
     #[serde(default)]
-    pub waiting: WaitingStatus,
+    pub waiting: PendingCounts,
     #[serde(default)]
-    pub config: ConfigStatus,
+    pub config: PendingChanges,
     /// Watchers of folders that did not answer and were replaced.
     #[serde(default)]
     pub replaced_watchers: u64,
-}
-
-/// Counts of what is pending for the user.
-#[derive(Debug, Default, Deserialize, Serialize)]
-pub struct WaitingStatus {
-    /// Including the approvals.
-    pub questions: u64,
-    pub approvals: u64,
-    /// Failed notifications of the last week that are not resolved.
-    pub failed_notifications: u64,
-}
-
-/// Differences between `config.toml` and the configuration of the hub.
-#[derive(Debug, Default, Deserialize, Serialize)]
-pub struct ConfigStatus {
-    /// Settings that need a restart.
-    pub waiting_for_restart: Vec<String>,
-    /// Why the file can no longer be read.
-    pub fault: Option<String>,
 }
 
 /// One connected client.

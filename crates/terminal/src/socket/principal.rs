@@ -6,7 +6,7 @@
 //! it is older than every agent.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::control::Rejection;
@@ -14,6 +14,7 @@ use adjutant_agents::Origin;
 use adjutant_app::App;
 use adjutant_app::agent_processes::{AgentClient, is_daemon};
 use adjutant_base::config::Auth;
+use adjutant_base::mutex::lock;
 use adjutant_host::process::{self, Ancestor};
 use adjutant_questions as questions;
 
@@ -89,7 +90,7 @@ impl ControlPeer {
     pub(super) fn give_ticket(&self) {
         let line = self.pid.and_then(process::ancestry).unwrap_or_default();
         if let Some((leader, _)) = session(&line) {
-            let mut tickets = self.tickets.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tickets = lock(&self.tickets.0);
             tickets.retain(|_, until| *until > Instant::now());
             tickets.insert(key(leader), Instant::now() + TICKET_LIFETIME);
         }
@@ -97,7 +98,7 @@ impl ControlPeer {
 
     /// Ends all tickets.
     pub(super) fn end_tickets(&self) {
-        self.tickets.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        lock(&self.tickets.0).clear();
     }
 
     /// Returns who acts now. Blocks on the table of processes.
@@ -151,7 +152,7 @@ impl ControlPeer {
             return unproven("the process that asks has left the terminal that it was started in");
         };
         if has_passphrase {
-            let tickets = self.tickets.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let tickets = lock(&self.tickets.0);
             return match tickets.get(&key(leader)) {
                 Some(until) if *until > Instant::now() => Principal::User(Proof::Ticket),
                 _ => unproven("this terminal has not given the approval passphrase in the last hour"),

@@ -15,16 +15,14 @@ use tokio_util::task::TaskTracker;
 
 use super::control;
 use super::handshake::{
-    ClientStatus, ConfigStatus, HELLO_TIMEOUT, HELLO_VERSION, Hello, HelloReply, HookCommand, HookReport,
-    MAX_HELLO_BYTES, MAX_HOOK_CHARS, MAX_HOOK_COMMANDS, Query, Status, WaitingStatus,
+    ClientStatus, HELLO_TIMEOUT, HELLO_VERSION, Hello, HelloReply, HookCommand, HookReport, MAX_HELLO_BYTES,
+    MAX_HOOK_CHARS, MAX_HOOK_COMMANDS, Query, Status,
 };
 use super::principal::{ControlPeer, Tickets};
 use super::relay_writer::RelayWriter;
 use adjutant_app::App;
 use adjutant_app::activity_log::ActivityKind;
 use adjutant_app::client_registry::ConnectionKind;
-use adjutant_app::pending_counts::PendingCounts;
-use adjutant_app::toolset_switches::PendingChanges;
 use adjutant_base::events::Event;
 use adjutant_host::file_catalogue::replaced_watchers;
 use adjutant_mcp as mcp;
@@ -254,15 +252,13 @@ async fn status(app: &App) -> Status {
         pid: client.pid,
         calls: client.calls,
     });
-    let PendingCounts { questions, approvals, failed_notifications } = app.pending_counts().await;
-    let PendingChanges { settings: waiting_for_restart, fault } = app.toolsets.pending_changes();
     Status {
         http: app.listening.http.get().copied(),
         socket: app.listening.socket.get().cloned(),
         uptime_seconds: app.started.elapsed().unwrap_or_default().as_secs(),
         clients: clients.collect(),
-        waiting: WaitingStatus { questions, approvals, failed_notifications },
-        config: ConfigStatus { waiting_for_restart, fault },
+        waiting: app.pending_counts().await,
+        config: app.toolsets.pending_changes(),
         replaced_watchers: replaced_watchers(),
     }
 }

@@ -5,7 +5,6 @@
 
 mod approval;
 mod clipboard;
-mod form;
 mod hub_worker;
 mod input_box;
 mod item_lines;

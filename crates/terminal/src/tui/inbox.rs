@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::question_form::{ClosedElsewhere, KeyResult, QuestionForm};
-use crate::socket::control::questions::{Done, QuestionView, Request, Update};
+use super::question_form::{KeyResult, QuestionForm};
+use crate::socket::control::questions::{ClosedElsewhere, Done, Request, Update};
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt;
 use adjutant_host::git::Facts;
-use adjutant_questions::{Availability, OutcomeKind};
+use adjutant_questions::{Availability, Channel, DecidedBy, OutcomeKind, Question, Ticket};
 
 /// Interval at which the hub learns that a question is still on the screen.
 const SEEN_INTERVAL: Duration = Duration::from_secs(5);
@@ -57,7 +57,7 @@ pub(super) struct Timestamps {
 /// A decision that can still be undone.
 #[derive(Clone, Debug)]
 pub(super) struct Undo {
-    pub(super) ticket: String,
+    pub(super) ticket: Ticket,
     pub(super) notice: String,
     /// Milliseconds since 1970.
     pub(super) until: i64,
@@ -69,7 +69,7 @@ pub(super) struct Undo {
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     /// Pending questions, the oldest first, and snoozed questions last.
-    pub(super) questions: Vec<QuestionView>,
+    pub(super) questions: Vec<Question>,
     /// The number of all questions, also of those that the hub does not send.
     pub(super) total: u64,
     /// Whether agents may ask now.
@@ -88,7 +88,7 @@ pub(super) struct Inbox {
     pub(super) disconnected: Option<String>,
     /// The window has lost the focus, by the terminal's report.
     unfocused: bool,
-    seen: Option<(String, Instant)>,
+    seen: Option<(Ticket, Instant)>,
 }
 
 impl Inbox {
@@ -202,28 +202,27 @@ impl Inbox {
                 }
                 let chosen = self.selected_ticket();
                 self.questions.retain(|known| known.ticket != question.ticket);
-                let key = |known: &QuestionView| {
+                let key = |known: &Question| {
                     (known.snoozed_until.is_some_and(|until| until > now.millis), known.asked_at)
                 };
                 let at = self.questions.partition_point(|known| key(known) <= key(&question));
                 self.questions.insert(at, *question);
-                self.select(chosen.as_deref());
+                self.select(chosen.as_ref());
             }
-            Update::Closed { ticket, kind, by, through } => {
-                let closed = ClosedElsewhere { kind, by, through };
+            Update::Closed { ticket, how } => {
                 let title = self.remove(&ticket);
                 let is_own = self.undo.as_ref().is_some_and(|undo| undo.ticket == ticket);
                 match self.form.as_mut().filter(|form| form.question.ticket == ticket) {
                     // The answer to the request of this terminal will report it.
                     Some(form) if form.sending => {}
                     Some(form) => {
-                        form.closed = Some(closed);
+                        form.closed = Some(how);
                         form.layer = None;
                     }
                     None if is_own => {}
                     None => {
                         if let Some(title) = title {
-                            self.notify(format!("“{title}” {}", closed_text(closed)), now);
+                            self.notify(format!("“{title}” {}", closed_text(how)), now);
                         }
                     }
                 }
@@ -244,15 +243,15 @@ impl Inbox {
             // The next interval sends it again.
             return;
         }
-        let ticket = ticket(request);
-        let open = self.form.as_mut().filter(|form| Some(form.question.ticket.as_str()) == ticket);
+        let ticket = request.ticket();
+        let open = self.form.as_mut().filter(|form| Some(&form.question.ticket) == ticket);
         match (done, open) {
             (Ok(Done::Decided { kind, until }), form) => {
                 let title = form
                     .as_ref()
                     .map_or_else(String::new, |form| escape_invisible::escape_line(&form.question.title));
                 let notice = format!("{}: “{title}”", outcome_name(kind));
-                let form = self.form.take_if(|form| Some(form.question.ticket.as_str()) == ticket);
+                let form = self.form.take_if(|form| Some(&form.question.ticket) == ticket);
                 if let Some(ticket) = ticket {
                     self.remove(ticket);
                 }
@@ -260,7 +259,7 @@ impl Inbox {
                     (Some(until), Some(mut form), Some(ticket)) => {
                         form.sending = false;
                         form.layer = None;
-                        let ticket = ticket.to_owned();
+                        let ticket = ticket.clone();
                         self.undo = Some(Undo { ticket, notice, until, form: Box::new(form) });
                     }
                     _ => self.notify(notice, now),
@@ -286,14 +285,12 @@ impl Inbox {
                     }
                 }
             }
-            (Ok(Done::Before { kind, by, through }), Some(form)) => {
+            (Ok(Done::Before(how)), Some(form)) => {
                 form.sending = false;
                 form.layer = None;
-                form.closed = Some(ClosedElsewhere { kind, by, through });
+                form.closed = Some(how);
             }
-            (Ok(Done::Before { kind, by, through }), None) => {
-                self.notify(closed_text(ClosedElsewhere { kind, by, through }), now);
-            }
+            (Ok(Done::Before(how)), None) => self.notify(closed_text(how), now),
             (Ok(Done::Unfit { reason, .. }) | Err(reason), Some(form)) => form.on_rejection(reason),
             (Ok(Done::Passphrase { reason, .. }), Some(form)) => form.wants_passphrase(reason),
             (Ok(Done::Unfit { reason, .. } | Done::Passphrase { reason, .. }) | Err(reason), None) => {
@@ -322,22 +319,22 @@ impl Inbox {
     }
 
     /// Removes a question from the list and returns its title.
-    fn remove(&mut self, ticket: &str) -> Option<String> {
-        let at = self.questions.iter().position(|question| question.ticket == ticket)?;
+    fn remove(&mut self, ticket: &Ticket) -> Option<String> {
+        let at = self.questions.iter().position(|question| question.ticket == *ticket)?;
         let chosen = self.selected_ticket();
         let question = self.questions.remove(at);
         self.total = self.total.saturating_sub(1);
-        self.select(chosen.as_deref());
+        self.select(chosen.as_ref());
         Some(escape_invisible::escape_line(&question.title))
     }
 
-    fn selected_ticket(&self) -> Option<String> {
+    fn selected_ticket(&self) -> Option<Ticket> {
         self.questions.get(self.selected).map(|question| question.ticket.clone())
     }
 
     /// Restores the selection after a change of the list.
-    fn select(&mut self, ticket: Option<&str>) {
-        let at = self.questions.iter().position(|question| Some(question.ticket.as_str()) == ticket);
+    fn select(&mut self, ticket: Option<&Ticket>) {
+        let at = self.questions.iter().position(|question| Some(&question.ticket) == ticket);
         self.selected = at.unwrap_or(self.selected).min(self.questions.len().saturating_sub(1));
     }
 
@@ -348,7 +345,6 @@ impl Inbox {
 
 /// Describes how and where a question was closed.
 pub(super) fn closed_text(closed: ClosedElsewhere) -> String {
-    use adjutant_questions::{Channel, DecidedBy};
     let place = match closed.through {
         Channel::Browser => " in the browser",
         Channel::Terminal => " in another terminal",
@@ -392,19 +388,5 @@ fn outcome_name(kind: OutcomeKind) -> &'static str {
         OutcomeKind::TimedOut => "timed out",
         OutcomeKind::Cancelled => "withdrawn",
         OutcomeKind::ClientGone => "ended",
-    }
-}
-
-/// Returns the ticket of a request's question.
-pub(super) fn ticket(request: &Request) -> Option<&str> {
-    match request {
-        Request::Follow | Request::List(_) | Request::Show { .. } | Request::Availability(_) => None,
-        Request::Seen { ticket }
-        | Request::Answer { ticket, .. }
-        | Request::Undo { ticket }
-        | Request::Decline { ticket, .. }
-        | Request::Dismiss { ticket, .. }
-        | Request::Redirect { ticket, .. }
-        | Request::Snooze { ticket, .. } => Some(ticket),
     }
 }

@@ -11,13 +11,12 @@ use std::time::{Duration, SystemTime};
 
 use super::hub::Hub;
 use super::hub_worker;
-use super::inbox::{Message, availability_text, closed_text, ticket};
-use super::question_form::ClosedElsewhere;
+use super::inbox::{Message, availability_text, closed_text};
 use super::terminal::ViewError;
-use crate::socket::control::questions::{Done, QuestionView, Request, Secret, Update};
+use crate::socket::control::questions::{Done, Request, Secret, Update};
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt;
-use adjutant_questions::{AskerPresence, Availability, Choice, Field, Input, Level};
+use adjutant_questions::{AskerPresence, Availability, Choice, Field, Input, Level, Question, Ticket};
 use command::{Context, ParsedLine};
 
 pub use no_echo::Hidden;
@@ -57,11 +56,11 @@ struct Session<'a> {
     out: &'a mut dyn Write,
     requests: SyncSender<Request>,
     reader: Reader,
-    questions: Vec<QuestionView>,
+    questions: Vec<Question>,
     /// What was decided here lately, youngest last.
-    decided: Vec<QuestionView>,
+    decided: Vec<Question>,
     /// Notes that go with what is decided of a question, by its ticket; kept, because it may be taken back or rejected.
-    notes: HashMap<String, String>,
+    notes: HashMap<Ticket, String>,
     /// An answer that lacks the passphrase, which the next line is.
     needs_passphrase: Option<(Request, Hidden)>,
     availability: Availability,
@@ -190,11 +189,10 @@ impl Session<'_> {
                 }
                 self.questions.push(*question);
             }
-            Update::Closed { ticket, kind, by, through } => {
+            Update::Closed { ticket, how } => {
                 if let Some(at) = self.questions.iter().position(|question| question.ticket == ticket) {
                     self.questions.remove(at);
-                    let sentence = closed_text(ClosedElsewhere { kind, by, through });
-                    self.print(&format!("CLOSED {} {sentence}", short(&ticket)))?;
+                    self.print(&format!("CLOSED {} {}", short(&ticket), closed_text(how)))?;
                 }
             }
             Update::Facts { .. } => {}
@@ -223,7 +221,7 @@ impl Session<'_> {
             Ok(ParsedLine::Note { ticket, note }) => {
                 self.print(&format!("NOTED {} it is sent with your decision", short(&ticket)))?;
                 let (questions, decided) = (&self.questions, &self.decided);
-                let known = |id: &str| questions.iter().chain(decided).any(|known| known.ticket == id);
+                let known = |id: &Ticket| questions.iter().chain(decided).any(|known| known.ticket == *id);
                 self.notes.retain(|id, _| known(id));
                 self.notes.insert(ticket, note);
                 Ok(())
@@ -243,9 +241,12 @@ impl Session<'_> {
         {
             *note = self.notes.get(ticket).cloned();
         }
-        // What becomes of it is told by its own answer, not as something that happened elsewhere.
-        if let Some(ticket) = command::decided_ticket(&request)
-            && let Some(at) = self.questions.iter().position(|question| question.ticket == ticket)
+        // The answer to this request reports what becomes of it, so it is not reported as something that happened elsewhere.
+        if let Request::Answer { ticket, .. }
+        | Request::Decline { ticket, .. }
+        | Request::Dismiss { ticket, .. }
+        | Request::Redirect { ticket, .. } = &request
+            && let Some(at) = self.questions.iter().position(|question| question.ticket == *ticket)
         {
             let question = self.questions.remove(at);
             self.decided.retain(|known| known.ticket != question.ticket);
@@ -271,8 +272,8 @@ impl Session<'_> {
     }
 
     /// A question that was not decided after all waits again.
-    fn restore(&mut self, ticket: &str) {
-        if let Some(at) = self.decided.iter().position(|question| question.ticket == ticket) {
+    fn restore(&mut self, ticket: &Ticket) {
+        if let Some(at) = self.decided.iter().position(|question| question.ticket == *ticket) {
             let question = self.decided.remove(at);
             if self.questions.iter().all(|known| known.ticket != question.ticket) {
                 self.questions.push(question);
@@ -289,10 +290,11 @@ impl Session<'_> {
             return Ok(());
         }
         self.open_requests = self.open_requests.saturating_sub(1);
-        let whole = ticket(request).unwrap_or_default().to_owned();
-        let ticket = short(&whole);
-        if matches!(done, Ok(Done::Unfit { .. } | Done::Passphrase { .. }) | Err(_)) {
-            self.restore(&whole);
+        let ticket = request.ticket().map(short).unwrap_or_default();
+        if let Some(ticket) = request.ticket()
+            && matches!(done, Ok(Done::Unfit { .. } | Done::Passphrase { .. }) | Err(_))
+        {
+            self.restore(ticket);
         }
         let line = match done {
             Ok(Done::Decided { kind, until: Some(until) }) => {
@@ -316,9 +318,9 @@ impl Session<'_> {
             }
             Ok(Done::Snoozed { .. }) => format!("DONE {ticket} snoozed"),
             Ok(Done::Noted) => format!("DONE {ticket} undone"),
-            Ok(Done::Before { kind, by, through }) => {
+            Ok(Done::Before(how)) => {
                 self.rejected = true;
-                format!("REFUSED {ticket} it {}", closed_text(ClosedElsewhere { kind, by, through }))
+                format!("REFUSED {ticket} it {}", closed_text(how))
             }
             Ok(Done::Unfit { field, reason }) => {
                 self.rejected = true;
@@ -336,7 +338,7 @@ impl Session<'_> {
         self.print(&line)
     }
 
-    fn print_question(&mut self, question: &QuestionView) -> io::Result<()> {
+    fn print_question(&mut self, question: &Question) -> io::Result<()> {
         let agent = escape_invisible::escape_line(question.asker());
         let place = escape_invisible::escape_line(&question.workspace);
         let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
@@ -396,7 +398,7 @@ impl Session<'_> {
 }
 
 /// Says whether somebody is there for the answer.
-fn presence_line(question: &QuestionView) -> String {
+fn presence_line(question: &Question) -> String {
     let who = match question.presence.absence_reason() {
         None => "its client".to_owned(),
         Some(why) => format!("nobody: {why}; an answer is kept"),
@@ -404,11 +406,10 @@ fn presence_line(question: &QuestionView) -> String {
     format!("WAITS {} {who}", short(&question.ticket))
 }
 
-fn short(ticket: &str) -> String {
-    ticket.chars().take(TICKET_CHARS).collect()
+fn short(ticket: &Ticket) -> &str {
+    ticket.as_str().get(..TICKET_CHARS).unwrap_or(ticket.as_str())
 }
 
 fn now() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    timefmt::millis(SystemTime::now())
 }

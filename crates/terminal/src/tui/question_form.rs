@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::widgets::field_input::Entry;
+use super::widgets::field_inputs::FieldInputs;
 use super::widgets::text_input::Editor;
-use crate::socket::control::questions::{QuestionView, Request, Secret};
-use adjutant_questions::{Answer, Channel, DecidedBy, Level, OutcomeKind};
+use crate::socket::control::questions::{ClosedElsewhere, Request, Secret};
+use adjutant_questions::{Answer, Level, Question};
 
 /// Time after opening in which keys choose and send nothing, because they may have been meant for the previous screen. Text
 /// input is accepted.
@@ -16,23 +16,15 @@ pub(super) const COOLDOWN: Duration = Duration::from_millis(400);
 /// Default minutes of a snooze.
 const DEFAULT_SNOOZE_MINUTES: &str = "10";
 
-/// Maximum bytes of one text of an answer; the hub may have a lower limit.
-const MAX_ANSWER_BYTES: usize = 64 * 1024;
-
 /// An open question.
 #[derive(Clone, Debug)]
 pub(super) struct QuestionForm {
-    pub(super) question: QuestionView,
-    /// One for each field.
-    pub(super) entries: Vec<Entry>,
-    /// The field with the keyboard focus.
-    pub(super) focus: usize,
+    pub(super) question: Question,
+    pub(super) inputs: FieldInputs,
     pub(super) note: Option<String>,
     pub(super) layer: Option<Overlay>,
     /// Lines of the message above the screen.
     pub(super) scroll: u16,
-    /// Why the form cannot be sent.
-    pub(super) fault: Option<String>,
     /// Sent, and the hub has not answered yet.
     pub(super) sending: bool,
     /// It was decided without this terminal.
@@ -55,14 +47,6 @@ pub(super) enum Overlay {
     Help,
 }
 
-/// How a question ended elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ClosedElsewhere {
-    pub(super) kind: OutcomeKind,
-    pub(super) by: DecidedBy,
-    pub(super) through: Channel,
-}
-
 /// The result of a key.
 #[derive(Debug, PartialEq)]
 pub(super) enum KeyResult {
@@ -73,15 +57,13 @@ pub(super) enum KeyResult {
 }
 
 impl QuestionForm {
-    pub(super) fn open(question: QuestionView, now: Instant) -> Self {
+    pub(super) fn open(question: Question, now: Instant) -> Self {
         Self {
-            entries: question.fields.iter().map(Entry::new).collect(),
+            inputs: FieldInputs::new(question.fields.clone()),
             question,
-            focus: 0,
             note: None,
             layer: None,
             scroll: 0,
-            fault: None,
             sending: false,
             closed: None,
             opened: now,
@@ -103,12 +85,12 @@ impl QuestionForm {
         match &self.layer {
             Some(Overlay::Help) => false,
             Some(_) => true,
-            None => self.focused(Entry::takes_text).unwrap_or(false),
+            None => self.inputs.takes_text(),
         }
     }
 
     /// Updates the question. The values stay.
-    pub(super) fn refresh(&mut self, question: &QuestionView) {
+    pub(super) fn refresh(&mut self, question: &Question) {
         if question.fields == self.question.fields {
             self.question.clone_from(question);
             self.closed = None;
@@ -138,8 +120,8 @@ impl QuestionForm {
             KeyCode::Char('d') if control => self.layer = Some(Overlay::Decline(Editor::default())),
             KeyCode::F(1) => self.layer = Some(Overlay::Help),
             KeyCode::Char('?') if !self.takes_text() => self.layer = Some(Overlay::Help),
-            KeyCode::Tab => self.move_focus(1),
-            KeyCode::BackTab => self.move_focus(self.entries.len().saturating_sub(1)),
+            KeyCode::Tab => self.inputs.move_focus(false),
+            KeyCode::BackTab => self.inputs.move_focus(true),
             KeyCode::PageUp | KeyCode::PageDown => return self.scroll_by(key),
             KeyCode::Enter if !key.modifiers.contains(KeyModifiers::ALT) => {
                 return if self.cooling(now) { KeyResult::Stay } else { self.confirm() };
@@ -148,8 +130,7 @@ impl QuestionForm {
                 if self.cooling(now) && !self.takes_text() {
                     return KeyResult::Stay;
                 }
-                self.fault = None;
-                if !self.fill(key) && !self.takes_text() {
+                if !self.inputs.on(key) && !self.takes_text() {
                     return self.scroll_by(key);
                 }
             }
@@ -168,13 +149,7 @@ impl QuestionForm {
                 | Overlay::Decline(editor)
                 | Overlay::Passphrase { typed: editor, .. },
             ) => editor.insert(text.lines().next().unwrap_or_default()),
-            None => {
-                if let (Some(entry), Some(field)) =
-                    (self.entries.get_mut(self.focus), self.question.fields.get(self.focus))
-                {
-                    entry.paste(field, text);
-                }
-            }
+            None => self.inputs.paste(text),
         }
     }
 
@@ -184,7 +159,7 @@ impl QuestionForm {
         if !matches!(self.layer, Some(Overlay::Passphrase { .. })) {
             self.layer = None;
         }
-        self.fault = Some(reason);
+        self.inputs.fault = Some(reason);
     }
 
     /// Asks for the passphrase, or for the right one.
@@ -192,10 +167,10 @@ impl QuestionForm {
         self.sending = false;
         if let Some(Overlay::Passphrase { typed, .. }) = &mut self.layer {
             *typed = Editor::default();
-        } else if let Ok(answer) = self.answer() {
+        } else if let Some(answer) = self.inputs.answer() {
             self.layer = Some(Overlay::Passphrase { answer, typed: Editor::default() });
         }
-        self.fault = Some(reason);
+        self.inputs.fault = Some(reason);
     }
 
     fn on_layer(&mut self, key: KeyEvent) -> KeyResult {
@@ -203,7 +178,7 @@ impl QuestionForm {
         let Some(layer) = &mut self.layer else { return KeyResult::Stay };
         if key.code == KeyCode::Esc || matches!(layer, Overlay::Help) {
             self.layer = None;
-            self.fault = None;
+            self.inputs.fault = None;
             return KeyResult::Stay;
         }
         let (Overlay::Note(editor)
@@ -215,7 +190,7 @@ impl QuestionForm {
             return KeyResult::Stay;
         };
         if key.code != KeyCode::Enter {
-            self.fault = None;
+            self.inputs.fault = None;
             editor.on(key);
             return KeyResult::Stay;
         }
@@ -233,14 +208,14 @@ impl QuestionForm {
             Overlay::Snooze(_) => {
                 let minutes = words.as_deref().unwrap_or(DEFAULT_SNOOZE_MINUTES).parse();
                 let Some(minutes) = minutes.ok().filter(|minutes| (1..=60).contains(minutes)) else {
-                    self.fault = Some("a question can be snoozed for 1 to 60 minutes".to_owned());
+                    self.inputs.fault = Some("a question can be snoozed for 1 to 60 minutes".to_owned());
                     return KeyResult::Stay;
                 };
                 Request::Snooze { ticket, minutes }
             }
             Overlay::Redirect(_) => {
                 let Some(note) = words else {
-                    self.fault = Some("describe in a sentence how it should be asked".to_owned());
+                    self.inputs.fault = Some("describe in a sentence how it should be asked".to_owned());
                     return KeyResult::Stay;
                 };
                 Request::Redirect { ticket, note }
@@ -255,7 +230,7 @@ impl QuestionForm {
             Overlay::Help => return KeyResult::Stay,
         };
         self.sending = true;
-        self.fault = None;
+        self.inputs.fault = None;
         KeyResult::Send(request)
     }
 
@@ -264,78 +239,21 @@ impl QuestionForm {
         if self.sending {
             return KeyResult::Stay;
         }
-        if let Err(reason) = self.validate(self.focus) {
-            self.fault = Some(reason);
+        if !self.inputs.validate_focused() {
             return KeyResult::Stay;
         }
-        if self.focus + 1 < self.entries.len() {
-            self.move_focus(1);
+        if !self.inputs.is_at_end() {
+            self.inputs.move_focus(false);
             return KeyResult::Stay;
         }
-        let first_fault =
-            (0..self.entries.len()).find_map(|at| self.validate(at).err().map(|reason| (at, reason)));
-        if let Some((at, reason)) = first_fault {
-            self.focus = at;
-            self.fault = Some(reason);
+        let Some(answer) = self.inputs.answer() else { return KeyResult::Stay };
+        if self.question.level == Level::High {
+            self.layer = Some(Overlay::Passphrase { answer, typed: Editor::default() });
             return KeyResult::Stay;
         }
-        match self.answer() {
-            Err(reason) => {
-                self.fault = Some(reason);
-                KeyResult::Stay
-            }
-            Ok(answer) if self.question.level == Level::High => {
-                self.layer = Some(Overlay::Passphrase { answer, typed: Editor::default() });
-                KeyResult::Stay
-            }
-            Ok(answer) => {
-                self.sending = true;
-                let (ticket, note) = (self.question.ticket.clone(), self.note.clone());
-                KeyResult::Send(Request::Answer { ticket, answer, note, passphrase: None })
-            }
-        }
-    }
-
-    fn answer(&self) -> Result<Answer, String> {
-        let mut given = Vec::new();
-        for (entry, field) in self.entries.iter().zip(&self.question.fields) {
-            if let Some(value) = entry.given(field)? {
-                given.push((field.name.clone(), value));
-            }
-        }
-        Answer(given).fit(&self.question.fields, MAX_ANSWER_BYTES).map_err(|error| error.to_string())
-    }
-
-    /// Checks the value of one field.
-    fn validate(&self, at: usize) -> Result<(), String> {
-        let (Some(entry), Some(field)) = (self.entries.get(at), self.question.fields.get(at)) else {
-            return Ok(());
-        };
-        let answer =
-            Answer(entry.given(field)?.map(|given| (field.name.clone(), given)).into_iter().collect());
-        match answer.fit(std::slice::from_ref(field), MAX_ANSWER_BYTES) {
-            Ok(_) => Ok(()),
-            Err(adjutant_questions::Error::Answer { reason, .. }) => Err(reason),
-            Err(other) => Err(other.to_string()),
-        }
-    }
-
-    fn fill(&mut self, key: KeyEvent) -> bool {
-        match (self.entries.get_mut(self.focus), self.question.fields.get(self.focus)) {
-            (Some(entry), Some(field)) => entry.on(field, key),
-            _ => false,
-        }
-    }
-
-    fn focused<T>(&self, ask: impl FnOnce(&Entry, &adjutant_questions::Field) -> T) -> Option<T> {
-        Some(ask(self.entries.get(self.focus)?, self.question.fields.get(self.focus)?))
-    }
-
-    fn move_focus(&mut self, by: usize) {
-        self.fault = None;
-        if !self.entries.is_empty() {
-            self.focus = (self.focus + by) % self.entries.len();
-        }
+        self.sending = true;
+        let (ticket, note) = (self.question.ticket.clone(), self.note.clone());
+        KeyResult::Send(Request::Answer { ticket, answer, note, passphrase: None })
     }
 
     fn scroll_by(&mut self, key: KeyEvent) -> KeyResult {

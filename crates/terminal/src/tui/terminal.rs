@@ -21,6 +21,7 @@ use super::theme::Theme;
 use super::{hub_worker, view};
 use crate::socket::control::Error;
 use crate::socket::control::questions::Request;
+use adjutant_base::text::timefmt;
 
 /// Maximum messages in the queue; the threads that send them wait if it is full.
 const MESSAGE_QUEUE_SIZE: usize = 256;
@@ -135,6 +136,5 @@ fn run_loop(
 
 /// Reads both clocks.
 fn now() -> Timestamps {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Timestamps { at: Instant::now(), millis: i64::try_from(since.as_millis()).unwrap_or(i64::MAX) }
+    Timestamps { at: Instant::now(), millis: timefmt::millis(SystemTime::now()) }
 }

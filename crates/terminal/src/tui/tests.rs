@@ -9,11 +9,11 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::inbox::{Effect, Inbox, Message, Timestamps};
 use super::theme::Theme;
 use super::view;
-use crate::socket::control::questions::{Done, QuestionView, Request, Secret, Update};
+use crate::socket::control::questions::{ClosedElsewhere, Done, Request, Secret, Update};
 use adjutant_host::git::Facts;
 use adjutant_questions::{
     Answer, AskerPresence, Availability, Channel, Choice, DecidedBy, DefaultAnswer, Field, FieldValue,
-    Input as Wanted, Level, OutcomeKind,
+    Input as Wanted, Level, OutcomeKind, Question, State, Ticket,
 };
 
 /// An Inbox with a clock that only the test moves.
@@ -33,7 +33,7 @@ impl TestInbox {
     }
 
     /// With these questions from the hub.
-    fn with(questions: impl IntoIterator<Item = QuestionView>) -> Self {
+    fn with(questions: impl IntoIterator<Item = Question>) -> Self {
         let mut test_inbox = Self::new();
         let mut total = 0;
         for question in questions {
@@ -102,8 +102,8 @@ impl TestInbox {
     }
 }
 
-fn ticket(letter: char) -> String {
-    format!("q{}", letter.to_string().repeat(20))
+fn ticket(letter: char) -> Ticket {
+    Ticket::parse(&format!("q{}", letter.to_string().repeat(20))).unwrap()
 }
 
 fn choice(options: &[(&str, &str)], max: usize, other: bool) -> Wanted {
@@ -116,9 +116,10 @@ fn field(name: &str, input: Wanted) -> Field {
     Field { name: name.into(), label: String::new(), description: String::new(), required: true, input }
 }
 
-fn question(letter: char, title: &str, fields: Vec<Field>) -> QuestionView {
-    QuestionView {
+fn question(letter: char, title: &str, fields: Vec<Field>) -> Question {
+    Question {
         ticket: ticket(letter),
+        seq: 0,
         client: "codex".into(),
         workspace: "/code/shop".into(),
         title: title.into(),
@@ -126,17 +127,21 @@ fn question(letter: char, title: &str, fields: Vec<Field>) -> QuestionView {
         fields,
         level: Level::Normal,
         default: None,
+        denials: Vec::new(),
         asked_at: 1_799_999_880_000,
         deadline: 1_800_000_600_000,
+        seen_at: None,
+        seen_ms: 0,
         snoozed_until: None,
         deliveries: 1,
         presence: AskerPresence::Connected,
+        state: State::Pending,
     }
 }
 
-fn deploy() -> QuestionView {
+fn deploy() -> Question {
     let options = [("Yes, deploy now", "yes"), ("No", "no")];
-    QuestionView {
+    Question {
         message: "The **release** is ready:\n\n- tests pass\n- nobody is on call\n\n```diff\n--- a/deploy.toml\n+++ b/deploy.toml\n@@ -1,2 +1,2 @@\n-replicas = 2\n+replicas = 4\n region = \"eu\"\n```".into(),
         ..question('a', "Deploy to production?", vec![field("answer", choice(&options, 1, false))])
     }
@@ -162,7 +167,7 @@ fn an_empty_inbox_has_a_message() {
 
 #[test]
 fn the_list_shows_agents_workspaces_and_high_levels() {
-    let high = QuestionView {
+    let high = Question {
         client: "claude\u{202e}code".into(),
         workspace: "/code/bank".into(),
         level: Level::High,
@@ -170,7 +175,7 @@ fn the_list_shows_agents_workspaces_and_high_levels() {
         presence: AskerPresence::Disconnected,
         ..question('b', "Rotate the \u{1b}[31mkeys\nnow?", vec![field("answer", Wanted::YesNo)])
     };
-    let later = QuestionView {
+    let later = Question {
         snoozed_until: Some(1_800_000_300_000),
         asked_at: 1_799_990_000_000,
         presence: AskerPresence::Silent,
@@ -217,9 +222,7 @@ fn an_answer_can_be_undone_for_some_seconds() {
     insta::assert_snapshot!(test_inbox.frame());
     test_inbox.on(Message::Update(Update::Closed {
         ticket: ticket('a'),
-        kind: OutcomeKind::Answered,
-        by: DecidedBy::User,
-        through: Channel::Terminal,
+        how: ClosedElsewhere { kind: OutcomeKind::Answered, by: DecidedBy::User, through: Channel::Terminal },
     }));
     let undo = test_inbox.press("u");
     assert_eq!(undo, [Request::Undo { ticket: ticket('a') }]);
@@ -291,7 +294,7 @@ fn every_kind_of_field_is_filled_in_by_keys_alone() {
 
 #[test]
 fn high_asks_for_the_passphrase_and_never_shows_it() {
-    let high = QuestionView { level: Level::High, ..deploy() };
+    let high = Question { level: Level::High, ..deploy() };
     let mut test_inbox = TestInbox::with([high]);
     test_inbox.press("Enter");
     test_inbox.pass(500);
@@ -320,9 +323,7 @@ fn a_question_closed_by_another_channel_keeps_the_typed_text() {
     test_inbox.press("half");
     test_inbox.on(Message::Update(Update::Closed {
         ticket: ticket('e'),
-        kind: OutcomeKind::Answered,
-        by: DecidedBy::User,
-        through: Channel::Browser,
+        how: ClosedElsewhere { kind: OutcomeKind::Answered, by: DecidedBy::User, through: Channel::Browser },
     }));
     insta::assert_snapshot!(test_inbox.frame());
     assert_eq!(test_inbox.press("Enter"), []);
@@ -356,7 +357,7 @@ fn a_default_and_a_narrow_screen_hide_nothing_that_matters() {
         answer: Answer(vec![("answer".into(), FieldValue::Choices(vec!["no".into()]))]),
         after: Duration::from_mins(2),
     };
-    let mut test_inbox = TestInbox::with([QuestionView { default: Some(default), ..deploy() }]);
+    let mut test_inbox = TestInbox::with([Question { default: Some(default), ..deploy() }]);
     test_inbox.size = (32, 24);
     test_inbox.colour = false;
     test_inbox.press("Enter");

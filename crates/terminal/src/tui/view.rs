@@ -3,13 +3,14 @@
 mod list;
 mod question;
 
-pub(super) use question::{filled, label};
+pub(super) use question::field_lines;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::inbox::{Inbox, Timestamps};
+use super::question_form::QuestionForm;
 use super::theme::Theme;
 use super::widgets::styled_text::{fill, styled};
 use super::widgets::wrap::cut;
@@ -41,11 +42,7 @@ fn foot(inbox: &Inbox, theme: Theme, now: Timestamps, columns: usize) -> Vec<Lin
     }
     if let Some(undo) = &inbox.undo {
         let seconds = u64::try_from(undo.until - now.millis).unwrap_or_default().div_ceil(1000);
-        let key = if inbox.form.as_ref().is_some_and(super::question_form::QuestionForm::takes_text) {
-            "Ctrl-Z"
-        } else {
-            "u"
-        };
+        let key = if inbox.form.as_ref().is_some_and(QuestionForm::takes_text) { "Ctrl-Z" } else { "u" };
         let strip = format!("{} · {key} undoes it · {seconds} s", undo.notice);
         lines.push(Line::from(Span::styled(fill(&cut(&strip, columns), columns), Theme::focus())));
     } else if let Some((notice, _)) = &inbox.notice {

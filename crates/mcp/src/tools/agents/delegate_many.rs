@@ -12,10 +12,9 @@ use super::result::CallError;
 use super::{arguments, result};
 use crate::arguments::{ArgumentError, array, boolean};
 use crate::call_context::CallContext;
+use crate::call_timeout::{MAX_WAIT, Progress, cancelled_by_client, wait_limit};
 use crate::protocol_version::Revision;
 use crate::tools::definition::success;
-use crate::wait;
-use crate::wait::{MAX_WAIT, Progress};
 use adjutant_agents::{Request, Task, TaskId, Viewer};
 
 /// Tasks of one call.
@@ -82,7 +81,7 @@ fn requests(call: &CallContext<'_>, arguments: &Map<String, Value>) -> Result<Ve
 async fn wait(call: &CallContext<'_>, entries: &mut [Entry]) {
     let agents = &call.client.app.agents;
     let viewer = Viewer::Caller(call.client.caller());
-    let limit = wait::wait_limit(call);
+    let limit = wait_limit(call);
     let until = limit.map(|limit| Instant::now() + limit);
     let ids: Vec<(usize, TaskId)> = entries.iter().enumerate().filter_map(delegated).collect();
     let mut waiting: FuturesUnordered<_> = ids
@@ -115,7 +114,7 @@ async fn wait(call: &CallContext<'_>, entries: &mut [Entry]) {
                 }
             }
             () = call.request.ct.cancelled() => {
-                if wait::cancelled_by_client(call).await {
+                if cancelled_by_client(call).await {
                     for (_, id) in &ids {
                         // A task that has ended stays as it is.
                         let _ = agents.cancel(&viewer, id).await;

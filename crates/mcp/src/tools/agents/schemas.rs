@@ -68,7 +68,7 @@ pub fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
     let wait = object(
         json!({
             "task_id": id,
-            "seconds": {"type": "integer", "minimum": 1, "maximum": crate::wait::MAX_WAIT.as_secs(), "description": "How long to wait"},
+            "seconds": {"type": "integer", "minimum": 1, "maximum": crate::call_timeout::MAX_WAIT.as_secs(), "description": "How long to wait"},
         }),
         &["task_id"],
     );

@@ -8,9 +8,8 @@ use serde_json::{Map, Value, json};
 use super::result::{CallError, task_result};
 use crate::arguments::{ArgumentError, choice, integer, required_string, string};
 use crate::call_context::CallContext;
+use crate::call_timeout::{MAX_WAIT, OnCancel, wait_for_task};
 use crate::tools::definition;
-use crate::wait;
-use crate::wait::{MAX_WAIT, OnCancel};
 use adjutant_agents::task::{Filter, State};
 use adjutant_agents::{Error, Task, TaskId, Viewer};
 use adjutant_base::text::timefmt::{instant, stamp};
@@ -60,7 +59,7 @@ pub(super) async fn wait(
     let _waiting = call.client.app.waiters.register([id.to_owned()]);
     let default = call.client.app.config.delegation.wait_timeout;
     let limit = seconds.map_or(default, |seconds| Duration::from_secs(seconds).min(MAX_WAIT));
-    let task = wait::wait(call, &parse_id(id)?, Some(limit), OnCancel::LeaveTask).await?;
+    let task = wait_for_task(call, &parse_id(id)?, Some(limit), OnCancel::LeaveTask).await?;
     call.client.mark_delivered(&task, &call.request.ct).await;
     Ok(task_result(&task, call.revision))
 }

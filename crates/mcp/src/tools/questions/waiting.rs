@@ -7,8 +7,8 @@ use rmcp::model::CallToolResult;
 use super::client_elicitation::ClientElicitation;
 use super::result;
 use crate::call_context::CallContext;
+use crate::call_timeout::{Progress, waits_indefinitely};
 use crate::client_context::ClientContext;
-use crate::wait::{Progress, waits_indefinitely};
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_questions::{AskerPresence, Error, Question, State, Ticket};
 

@@ -9,12 +9,11 @@ use super::client::ControlClient;
 use super::protocol::{Error, Rejection, ResponseWriter, to_json};
 use adjutant_app::App;
 use adjutant_codex as codex;
-use adjutant_codex::ExternalThread;
 use adjutant_codex::approval::{Approval, Decision};
 use adjutant_codex::event::{End, EventBatch};
 use adjutant_codex::event_log::LogRead;
 use adjutant_codex::thread_options::ThreadOptions;
-use adjutant_codex::{Codex, ListedThread, StartedTurn};
+use adjutant_codex::{Codex, ExternalThread, ListedThread, StartedTurn};
 use adjutant_questions::{Answer, Channel, Field};
 pub use follow::{NumberedItem, SentPrompt, ThreadSnapshot, ThreadUpdate};
 
@@ -122,24 +121,6 @@ pub struct Ended {
     pub failure: Option<String>,
 }
 
-/// A thread in a list; instants are milliseconds since 1970.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct ThreadView {
-    pub thread: String,
-    pub title: String,
-    pub state: String,
-    pub last_end: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_failure: Option<String>,
-    pub cwd: String,
-    pub model: String,
-    pub backend: String,
-    pub version: String,
-    pub tokens: i64,
-    pub created_at: i64,
-    pub updated_at: i64,
-}
-
 /// The client's calls.
 impl ControlClient {
     /// Calls `on_part` with the events until the turn has ended.
@@ -176,7 +157,7 @@ impl ControlClient {
     }
 
     /// Returns threads that contain `text`, the latest first.
-    pub fn codex_threads(&mut self, text: &str, limit: u32) -> Result<Vec<ThreadView>, Error> {
+    pub fn codex_threads(&mut self, text: &str, limit: u32) -> Result<Vec<ListedThread>, Error> {
         self.ask(&super::Request::Codex(Request::List { text: text.to_owned(), limit }))
     }
 
@@ -268,24 +249,6 @@ async fn follow(started: StartedTurn, out: &mut ResponseWriter) -> Result<Ended,
     };
     let last = last.ok_or(codex::Error::Over)?;
     Ok(Ended { thread, end: last.end, message: last.said, failure: last.failure })
-}
-
-fn thread_view(listed: ListedThread) -> ThreadView {
-    let ListedThread { row, state } = listed;
-    ThreadView {
-        thread: row.id,
-        title: row.title,
-        state: state.name().to_owned(),
-        last_end: row.last_end,
-        last_failure: row.last_failure,
-        cwd: row.cwd,
-        model: row.model,
-        backend: row.backend,
-        version: row.version,
-        tokens: row.tokens,
-        created_at: row.created_at,
-        updated_at: row.updated_at,
-    }
 }
 
 impl From<codex::Error> for Rejection {

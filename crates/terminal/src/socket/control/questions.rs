@@ -7,18 +7,17 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::broadcast::error::RecvError;
 
 use super::client::ControlClient;
 use super::protocol::{Error, Rejection, ResponseWriter, to_json};
 use crate::socket::principal::{ControlPeer, Principal};
 use adjutant_app::App;
-use adjutant_base::events::Event;
+use adjutant_base::events::{Event, wait_for};
 use adjutant_host::git::Facts;
 use adjutant_questions as questions;
 use adjutant_questions::{
-    Answer, AskerPresence, Availability, Channel, DecidedBy, DefaultAnswer, Field, Level, Outcome,
-    OutcomeKind, Proof, Question, State, Ticket,
+    Answer, AskerPresence, Availability, Channel, DecidedBy, Level, Outcome, OutcomeKind, Proof, Question,
+    State, Ticket,
 };
 
 pub use query::{Query, QuestionDetails};
@@ -32,7 +31,7 @@ const PAGE_SIZE: u32 = 100;
 /// Maximum workspaces with their state for one follower.
 const MAX_WORKSPACES: usize = 24;
 
-/// A request about questions. A `ticket` is a full one.
+/// A request about questions.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
@@ -46,32 +45,32 @@ pub enum Request {
     },
     /// Reports that the question is visible now.
     Seen {
-        ticket: String,
+        ticket: Ticket,
     },
     Answer {
-        ticket: String,
+        ticket: Ticket,
         answer: Answer,
         note: Option<String>,
         passphrase: Option<Secret>,
     },
     Undo {
-        ticket: String,
+        ticket: Ticket,
     },
     Decline {
-        ticket: String,
+        ticket: Ticket,
         note: Option<String>,
     },
     Dismiss {
-        ticket: String,
+        ticket: Ticket,
         note: Option<String>,
     },
     /// Asks the agent to ask in another way.
     Redirect {
-        ticket: String,
+        ticket: Ticket,
         note: String,
     },
     Snooze {
-        ticket: String,
+        ticket: Ticket,
         minutes: u32,
     },
     /// Sets whether the user accepts questions.
@@ -81,19 +80,21 @@ pub enum Request {
 impl Request {
     /// Whether it decides a question, or lets time decide it.
     pub(super) fn decides(&self) -> bool {
+        // An answer may carry its proof, so its handler checks that.
+        self.ticket().is_some() && !matches!(self, Self::Answer { .. })
+    }
+
+    /// Returns the ticket of the question that it is about.
+    pub(crate) fn ticket(&self) -> Option<&Ticket> {
         match self {
-            // An answer may carry its proof, so its handler checks that.
-            Self::Follow
-            | Self::List(_)
-            | Self::Show { .. }
-            | Self::Availability(_)
-            | Self::Answer { .. } => false,
-            Self::Seen { .. }
-            | Self::Undo { .. }
-            | Self::Decline { .. }
-            | Self::Dismiss { .. }
-            | Self::Redirect { .. }
-            | Self::Snooze { .. } => true,
+            Self::Follow | Self::List(_) | Self::Show { .. } | Self::Availability(_) => None,
+            Self::Seen { ticket }
+            | Self::Answer { ticket, .. }
+            | Self::Undo { ticket }
+            | Self::Decline { ticket, .. }
+            | Self::Dismiss { ticket, .. }
+            | Self::Redirect { ticket, .. }
+            | Self::Snooze { ticket, .. } => Some(ticket),
         }
     }
 }
@@ -124,11 +125,7 @@ pub enum Done {
     },
     Available(Availability),
     /// It was decided before.
-    Before {
-        kind: OutcomeKind,
-        by: DecidedBy,
-        through: Channel,
-    },
+    Before(ClosedElsewhere),
     /// The answer does not fit a field of the question.
     Unfit {
         field: String,
@@ -141,66 +138,26 @@ pub enum Done {
     },
 }
 
+/// How a question ended, for an interface that did not end it.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct ClosedElsewhere {
+    pub kind: OutcomeKind,
+    pub by: DecidedBy,
+    pub through: Channel,
+}
+
 /// An update for a follower.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Update {
     /// A question that is new, or changed.
-    Question(Box<QuestionView>),
+    Question(Box<Question>),
     /// It is no longer pending.
-    Closed { ticket: String, kind: OutcomeKind, by: DecidedBy, through: Channel },
+    Closed { ticket: Ticket, how: ClosedElsewhere },
     /// The state of a workspace; the error is a sentence fragment.
     Facts { workspace: String, facts: Result<Facts, String> },
     /// Everything was sent; `total` questions are pending.
     Current { total: u64, availability: Availability },
-}
-
-/// A pending question; instants are milliseconds since 1970.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct QuestionView {
-    pub ticket: String,
-    /// The name of the asking client; empty if unknown.
-    pub client: String,
-    pub workspace: String,
-    pub title: String,
-    /// Markdown.
-    pub message: String,
-    pub fields: Vec<Field>,
-    pub level: Level,
-    pub default: Option<DefaultAnswer>,
-    pub asked_at: i64,
-    pub deadline: i64,
-    pub snoozed_until: Option<i64>,
-    /// How many requests get the outcome.
-    pub deliveries: u32,
-    pub presence: AskerPresence,
-}
-
-impl QuestionView {
-    /// Returns the name of the asking client, or a phrase for an unknown one.
-    pub fn asker(&self) -> &str {
-        if self.client.is_empty() { "an agent without a name" } else { &self.client }
-    }
-}
-
-impl From<Question> for QuestionView {
-    fn from(question: Question) -> Self {
-        Self {
-            ticket: question.ticket.to_string(),
-            client: question.client,
-            workspace: question.workspace,
-            title: question.title,
-            message: question.message,
-            fields: question.fields,
-            level: question.level,
-            default: question.default,
-            asked_at: question.asked_at,
-            deadline: question.deadline,
-            snoozed_until: question.snoozed_until,
-            deliveries: question.deliveries,
-            presence: question.presence,
-        }
-    }
 }
 
 /// The client's calls.
@@ -229,11 +186,8 @@ pub(super) async fn answer(
         Request::Follow => return follow(app, out).await,
         Request::List(query) => return query::list(app, query).await,
         Request::Show { ticket } => return query::show(app, &ticket).await,
-        Request::Seen { ticket } => {
-            questions.mark_seen(&parse_ticket(&ticket)?, through).await.map(|()| Done::Noted)
-        }
+        Request::Seen { ticket } => questions.mark_seen(&ticket, through).await.map(|()| Done::Noted),
         Request::Answer { ticket, answer, note, passphrase } => {
-            let ticket = parse_ticket(&ticket)?;
             let level = questions.get(&ticket).await.map_or(Level::Normal, |question| question.level);
             // The passphrase that level high takes is checked with the question, and noted there.
             if level == Level::Normal
@@ -248,28 +202,22 @@ pub(super) async fn answer(
             }
             decided(app, &ticket, answered).await
         }
-        Request::Undo { ticket } => {
-            questions.undo(&parse_ticket(&ticket)?, through).await.map(|()| Done::Noted)
-        }
+        Request::Undo { ticket } => questions.undo(&ticket, through).await.map(|()| Done::Noted),
         Request::Decline { ticket, note } => {
-            let ticket = parse_ticket(&ticket)?;
             decided(app, &ticket, questions.decline(&ticket, note, through).await).await
         }
         Request::Dismiss { ticket, note } => {
-            let ticket = parse_ticket(&ticket)?;
             decided(app, &ticket, questions.dismiss(&ticket, note, through).await).await
         }
         Request::Redirect { ticket, note } => {
-            let ticket = parse_ticket(&ticket)?;
             decided(app, &ticket, questions.redirect(&ticket, note, through).await).await
         }
         Request::Availability(availability) => {
             questions.set_availability(availability).await.map(|()| Done::Available(availability))
         }
-        Request::Snooze { ticket, minutes } => questions
-            .snooze(&parse_ticket(&ticket)?, minutes, through)
-            .await
-            .map(|until| Done::Snoozed { until }),
+        Request::Snooze { ticket, minutes } => {
+            questions.snooze(&ticket, minutes, through).await.map(|until| Done::Snoozed { until })
+        }
     };
     to_json(&done.or_else(to_done)?)
 }
@@ -294,10 +242,6 @@ async fn missing_proof(peer: &ControlPeer, passphrase: Option<&Secret>) -> Resul
     }
 }
 
-fn parse_ticket(ticket: &str) -> Result<Ticket, Rejection> {
-    Ticket::parse(ticket).ok_or_else(|| Rejection::new(format!("unknown question `{ticket}`")))
-}
-
 /// Converts the result of a decision, with the time until which it can be undone.
 async fn decided(
     app: &App,
@@ -305,10 +249,8 @@ async fn decided(
     result: Result<Outcome, questions::Error>,
 ) -> Result<Done, questions::Error> {
     let outcome = result?;
-    let until = match app.questions.get(ticket).await?.state {
-        State::Held { until, .. } => Some(until),
-        State::Pending | State::Decided(_) => None,
-    };
+    let question = app.questions.get(ticket).await?;
+    let until = question.state.decision().and_then(|(until, _)| until);
     Ok(Done::Decided { kind: outcome.kind, until })
 }
 
@@ -316,7 +258,7 @@ async fn decided(
 fn to_done(error: questions::Error) -> Result<Done, Rejection> {
     use questions::Error;
     Ok(match error {
-        Error::AlreadyDecided { kind, by, through } => Done::Before { kind, by, through },
+        Error::AlreadyDecided { kind, by, through } => Done::Before(ClosedElsewhere { kind, by, through }),
         Error::Answer { field, reason } => Done::Unfit { field, reason },
         Error::NeedsPassphrase | Error::NoPassphrase | Error::WrongPassphrase | Error::Locked { .. } => {
             Done::Passphrase { reason: error.to_string(), is_set: !matches!(error, Error::NoPassphrase) }
@@ -336,29 +278,31 @@ type Changing = (Option<i64>, i64, u32, AskerPresence);
 async fn follow(app: &App, out: &mut ResponseWriter) -> Result<Value, Rejection> {
     // From before the first look, so that nothing happens in between unnoticed.
     let mut events = app.events.subscribe();
-    let mut sent: HashMap<String, Changing> = HashMap::new();
+    let mut sent: HashMap<Ticket, Changing> = HashMap::new();
     let mut sent_workspaces: HashSet<String> = HashSet::new();
     loop {
         let (questions, total) = pending(app).await.map_err(failed)?;
-        let now: HashSet<&str> = questions.iter().map(|question| question.ticket.as_str()).collect();
-        let closed: Vec<String> =
-            sent.keys().filter(|ticket| !now.contains(ticket.as_str())).cloned().collect();
+        let now: HashSet<&Ticket> = questions.iter().map(|question| &question.ticket).collect();
+        let closed: Vec<Ticket> = sent.keys().filter(|ticket| !now.contains(ticket)).cloned().collect();
         for ticket in closed {
             sent.remove(&ticket);
-            if let Some(update) = ended(app, ticket).await.map_err(failed)? {
-                out.part(&update).await?;
+            let question = app.questions.get(&ticket).await.map_err(failed)?;
+            // A question whose decision was undone is pending again.
+            if let Some((_, &Outcome { kind, by, through, .. })) = question.state.decision() {
+                let how = ClosedElsewhere { kind, by, through };
+                out.part(&Update::Closed { ticket, how }).await?;
             }
         }
         let mut folders = Vec::new();
         for question in questions {
             let changing =
                 (question.snoozed_until, question.deadline, question.deliveries, question.presence);
-            if sent.insert(question.ticket.to_string(), changing) == Some(changing) {
+            if sent.insert(question.ticket.clone(), changing) == Some(changing) {
                 continue;
             }
             let workspace = question.workspace.clone();
             let question = app.questions.get(&question.ticket).await.map_err(failed)?;
-            out.part(&Update::Question(Box::new(QuestionView::from(question)))).await?;
+            out.part(&Update::Question(Box::new(question))).await?;
             if !workspace.is_empty()
                 && sent_workspaces.len() < MAX_WORKSPACES
                 && sent_workspaces.insert(workspace.clone())
@@ -372,15 +316,7 @@ async fn follow(app: &App, out: &mut ResponseWriter) -> Result<Value, Rejection>
             let facts = app.repo_status.get(Path::new(&workspace)).await;
             out.part(&Update::Facts { workspace, facts }).await?;
         }
-        let changed = async {
-            loop {
-                match events.recv().await {
-                    Ok(Event::QuestionsChanged) | Err(RecvError::Lagged(_)) => return true,
-                    Ok(_) => {}
-                    Err(RecvError::Closed) => return false,
-                }
-            }
-        };
+        let changed = wait_for(&mut events, Event::QuestionsChanged);
         if !app.shutdown.run_until_cancelled(changed).await.unwrap_or(false) {
             return to_json(&());
         }
@@ -399,17 +335,6 @@ async fn pending(app: &App) -> Result<(Vec<Question>, u64), questions::Error> {
             return Ok((questions, page.total));
         }
     }
-}
-
-/// Returns the outcome of a question that is no longer pending; `None` if it is pending again.
-async fn ended(app: &App, ticket: String) -> Result<Option<Update>, questions::Error> {
-    let Some(known) = Ticket::parse(&ticket) else { return Ok(None) };
-    Ok(match app.questions.get(&known).await?.state {
-        State::Pending => None,
-        State::Held { outcome, .. } | State::Decided(outcome) => {
-            Some(Update::Closed { ticket, kind: outcome.kind, by: outcome.by, through: outcome.through })
-        }
-    })
 }
 
 fn failed(error: questions::Error) -> Rejection {

@@ -10,9 +10,8 @@ use super::client::ControlClient;
 use super::protocol::{Error, Rejection, ResponseWriter, to_json};
 use adjutant_agents as agents;
 use adjutant_agents::definition::{Isolation, Permission};
-use adjutant_agents::run_report::Outcome;
-use adjutant_agents::task::{Filter, State, Task, TaskEventKind};
-use adjutant_agents::{Caller, Origin, TaskId, Viewer};
+use adjutant_agents::task::{Filter, Page, State, Task};
+use adjutant_agents::{Caller, Origin, TaskEvent, TaskId, Viewer};
 use adjutant_app::App;
 
 /// The caller's key of the user's tasks, the same for every terminal.
@@ -63,18 +62,18 @@ pub struct DelegateRequest {
     pub output_schema: Option<Value>,
     /// Program and arguments of each.
     pub checks: Vec<Vec<String>>,
-    /// A name of [`Isolation`] [default: the agent's].
-    pub isolation: Option<String>,
-    /// A name of [`Permission`] [default: the agent's].
-    pub permission: Option<String>,
+    /// [default: the agent's]
+    pub isolation: Option<Isolation>,
+    /// [default: the agent's]
+    pub permission: Option<Permission>,
 }
 
 /// Filter of a list of tasks.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Query {
-    /// Names of [`State`]; empty matches all.
-    pub states: Vec<String>,
+    /// Empty matches all.
+    pub states: Vec<State>,
     /// Text in the task, the agent's name or the outcome.
     pub text: Option<String>,
     /// `next` of the previous page.
@@ -82,102 +81,39 @@ pub struct Query {
     pub limit: u32,
 }
 
-/// A page of tasks.
-#[derive(Debug, Deserialize, Serialize)]
-pub struct Listed {
-    pub tasks: Vec<TaskView>,
-    /// The number of matching tasks on all pages.
-    pub total: u64,
-    pub next: Option<i64>,
-}
-
-/// A task; instants are milliseconds since 1970.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct TaskView {
-    pub id: String,
-    /// The name of the client.
-    pub asked_by: String,
-    pub agent: String,
-    pub runner: String,
-    /// In lists the first 400 characters.
-    pub task: String,
-    pub workdir: String,
-    /// A name of [`State`].
-    pub status: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub position: Option<u64>,
-    #[serde(default)]
-    pub cancelling: bool,
-    pub created_at: i64,
-    pub started_at: Option<i64>,
-    pub ended_at: Option<i64>,
-    /// After the end; never in lists.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Box<Outcome>>,
-}
-
 /// A part of the answer to [`Request::Follow`].
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskUpdate {
     /// The state of the task, after each change.
-    State(TaskView),
-    Event {
-        seq: i64,
-        at: i64,
-        what: TaskEventKind,
-    },
-}
-
-impl TaskView {
-    fn new(task: Task) -> Self {
-        Self {
-            id: task.id.to_string(),
-            asked_by: task.label,
-            agent: task.agent,
-            runner: task.runner,
-            task: task.text,
-            workdir: task.workdir,
-            status: task.state.as_str().to_owned(),
-            position: task.position,
-            cancelling: task.cancelling,
-            created_at: task.created_at,
-            started_at: task.started_at,
-            ended_at: task.ended_at,
-            outcome: task.outcome,
-        }
-    }
-
-    /// Returns true if the task has ended.
-    pub fn has_ended(&self) -> bool {
-        State::from_name(&self.status).is_none_or(State::is_ended)
-    }
+    State(Task),
+    Event(TaskEvent),
 }
 
 /// The client's calls.
 impl ControlClient {
     /// Delegates a task, and returns the queued task.
-    pub fn delegate(&mut self, request: DelegateRequest) -> Result<TaskView, Error> {
+    pub fn delegate(&mut self, request: DelegateRequest) -> Result<Task, Error> {
         self.ask(&super::Request::Tasks(Request::Delegate(Box::new(request))))
     }
 
     /// Returns the tasks that match a query.
-    pub fn tasks(&mut self, query: Query) -> Result<Listed, Error> {
+    pub fn tasks(&mut self, query: Query) -> Result<Page, Error> {
         self.ask(&super::Request::Tasks(Request::List(query)))
     }
 
     /// Returns one task by its id.
-    pub fn task(&mut self, id: &str) -> Result<TaskView, Error> {
+    pub fn task(&mut self, id: &str) -> Result<Task, Error> {
         self.ask(&super::Request::Tasks(Request::Show { id: id.to_owned() }))
     }
 
     /// Waits at most `seconds` until a task has ended; returns its state then.
-    pub fn wait_for_task(&mut self, id: &str, seconds: Option<u64>) -> Result<TaskView, Error> {
+    pub fn wait_for_task(&mut self, id: &str, seconds: Option<u64>) -> Result<Task, Error> {
         self.ask(&super::Request::Tasks(Request::Wait { id: id.to_owned(), seconds }))
     }
 
     /// Cancels a task; returns its state afterwards.
-    pub fn cancel_task(&mut self, id: &str) -> Result<TaskView, Error> {
+    pub fn cancel_task(&mut self, id: &str) -> Result<Task, Error> {
         self.ask(&super::Request::Tasks(Request::Cancel { id: id.to_owned() }))
     }
 
@@ -188,7 +124,7 @@ impl ControlClient {
         after: i64,
         on: bool,
         on_part: impl FnMut(TaskUpdate),
-    ) -> Result<TaskView, Error> {
+    ) -> Result<Task, Error> {
         self.follow(&super::Request::Tasks(Request::Follow { id: id.to_owned(), after, on }), on_part)
     }
 }
@@ -202,8 +138,11 @@ pub(super) async fn answer(
     let agents = &app.agents;
     let find = async |id: String| agents.find(&Viewer::User, &id).await;
     let task = match request {
-        Request::List(query) => return list(app, query).await,
-        Request::Delegate(request) => agents.delegate(convert(*request)?).await?,
+        Request::List(Query { states, text, before, limit }) => {
+            let filter = Filter { states, text, ..Filter::default() };
+            return to_json(&agents.list(&Viewer::User, filter, before, limit.clamp(1, 1000)).await?);
+        }
+        Request::Delegate(request) => agents.delegate(convert(*request)).await?,
         Request::Show { id } => agents.get(&Viewer::User, &find(id).await?).await?,
         Request::Wait { id, seconds } => {
             wait(app, &find(id).await?, seconds.map(Duration::from_secs)).await?
@@ -215,26 +154,16 @@ pub(super) async fn answer(
         }
         Request::Follow { id, after, on } => follow(app, &find(id).await?, after, on, out).await?,
     };
-    let own = task.caller == KEY && task.outcome.is_some();
-    let id = task.id.clone();
-    let answer = to_json(&TaskView::new(task))?;
-    if own {
-        agents.mark_delivered(&id).await;
+    let answer = to_json(&task)?;
+    if task.caller == KEY && task.outcome.is_some() {
+        agents.mark_delivered(&task.id).await;
     }
     Ok(answer)
 }
 
 /// Converts a request to that of the domain.
-fn convert(request: DelegateRequest) -> Result<agents::Request, Rejection> {
-    let isolation = request.isolation.as_deref().map(|name| {
-        let isolation = Isolation::from_name(name);
-        isolation.ok_or_else(|| Rejection::new(format!("`{name}` is not a valid isolation")))
-    });
-    let permission = request.permission.as_deref().map(|name| {
-        let permission = Permission::from_name(name);
-        permission.ok_or_else(|| Rejection::new(format!("`{name}` is not a valid permission")))
-    });
-    Ok(agents::Request {
+fn convert(request: DelegateRequest) -> agents::Request {
+    agents::Request {
         caller: Caller { key: KEY.to_owned(), label: KEY.to_owned(), origin: Origin::Outside },
         agent: request.agent,
         task: request.task,
@@ -242,21 +171,10 @@ fn convert(request: DelegateRequest) -> Result<agents::Request, Rejection> {
         timeout: request.timeout_seconds.map(Duration::from_secs),
         output_schema: request.output_schema,
         checks: request.checks,
-        isolation: isolation.transpose()?,
-        permission: permission.transpose()?,
+        isolation: request.isolation,
+        permission: request.permission,
         trace: BTreeMap::new(),
-    })
-}
-
-async fn list(app: &App, query: Query) -> Result<Value, Rejection> {
-    let states = query.states.iter().map(|name| {
-        State::from_name(name).ok_or_else(|| Rejection::new(format!("`{name}` is not a state of a task")))
-    });
-    let filter = Filter { states: states.collect::<Result<_, _>>()?, text: query.text, ..Filter::default() };
-    let limit = query.limit.clamp(1, 1000);
-    let page = app.agents.list(&Viewer::User, filter, query.before, limit).await?;
-    let tasks = page.tasks.into_iter().map(TaskView::new).collect();
-    to_json(&Listed { tasks, total: page.total, next: page.next })
+    }
 }
 
 async fn wait(app: &App, id: &TaskId, timeout: Option<Duration>) -> Result<Task, agents::Error> {
@@ -286,7 +204,7 @@ async fn follow(
         let task = agents.get(&Viewer::User, id).await?;
         let state = (task.state, task.position, task.cancelling, task.runner.clone());
         if on && !task.state.is_ended() && last_state.as_ref() != Some(&state) {
-            out.part(&TaskUpdate::State(TaskView::new(task.clone()))).await?;
+            out.part(&TaskUpdate::State(task.clone())).await?;
             last_state = Some(state);
         }
         let events = agents.events(&Viewer::User, id, last_seq, BATCH_SIZE).await?;
@@ -298,8 +216,8 @@ async fn follow(
             continue;
         };
         last_seq = last;
-        for agents::TaskEvent { seq, at, kind } in events {
-            out.part(&TaskUpdate::Event { seq, at, what: kind }).await?;
+        for event in events {
+            out.part(&TaskUpdate::Event(event)).await?;
         }
     }
 }

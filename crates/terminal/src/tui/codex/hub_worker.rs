@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use super::messages::{Action, MAX_ITEMS, Message};
 use crate::socket::Start;
 use crate::socket::control::{ControlClient, Error, HangUp};
 use crate::tui::hub::Hub;
+use adjutant_base::mutex::lock;
 use adjutant_codex::approval::Decision;
 
 /// Interval between two attempts to find a hub.
@@ -138,7 +139,7 @@ pub(super) struct HubStream {
 impl Drop for HubStream {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
-        if let Some(hang_up) = &*self.hang_up.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(hang_up) = &*lock(&self.hang_up) {
             hang_up.now();
         }
     }
@@ -176,7 +177,7 @@ fn stream(
     std::thread::spawn(move || {
         loop {
             let result = hub.connect(Start::Never).and_then(|mut client| {
-                *hang_up.lock().unwrap_or_else(PoisonError::into_inner) = Some(client.hang_up()?);
+                *lock(&hang_up) = Some(client.hang_up()?);
                 if ended.load(Ordering::SeqCst) || inputs.send(Message::Reached(Ok(()))).is_err() {
                     return Ok(());
                 }

@@ -2,7 +2,8 @@
 
 use ratatui::crossterm::event::{Event, KeyEvent};
 
-use crate::socket::control::codex::{NumberedItem, Prompt, SentPrompt, ThreadUpdate, ThreadView};
+use crate::socket::control::codex::{NumberedItem, Prompt, SentPrompt, ThreadUpdate};
+use adjutant_codex::ListedThread;
 use adjutant_codex::approval::Decision;
 use adjutant_questions::{Answer, Field};
 
@@ -21,7 +22,7 @@ pub(super) enum Message {
     /// The list for the search `number`.
     Threads {
         number: u64,
-        threads: Vec<ThreadView>,
+        threads: Vec<ListedThread>,
     },
     /// An update of the thread that was opened as `number`.
     Updated {

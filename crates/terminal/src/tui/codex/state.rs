@@ -8,15 +8,16 @@ use ratatui::crossterm::event::KeyEventKind;
 use ratatui::text::Line;
 
 use super::approval;
-use super::form::Form;
 use super::input_box;
 use super::messages::{Action, Effect, MAX_ITEMS, Message};
 use super::transcript::{Newer, Transcript};
-use crate::socket::control::codex::{
-    NumberedItem, Prompt, SentPrompt, ThreadSnapshot, ThreadUpdate, ThreadView,
-};
+use crate::socket::control::codex::{NumberedItem, Prompt, SentPrompt, ThreadSnapshot, ThreadUpdate};
 use crate::tui::theme::Theme;
+use crate::tui::view::field_lines;
+use crate::tui::widgets::field_inputs::FieldInputs;
+use crate::tui::widgets::styled_text::styled;
 use crate::tui::widgets::text_input::Editor;
+use adjutant_codex::ListedThread;
 use adjutant_codex::approval::Approval;
 use adjutant_codex::event::CodexEvent;
 use adjutant_codex::thread::Thread;
@@ -45,7 +46,7 @@ pub(super) enum Focus {
 pub(super) struct Open {
     pub(super) id: String,
     /// After the first update of the hub.
-    pub(super) row: Option<ThreadView>,
+    pub(super) row: Option<ListedThread>,
     pub(super) thread: Thread,
     pub(super) transcript: Transcript,
 }
@@ -65,7 +66,7 @@ pub(super) struct Panel {
     /// The whole approval was on the screen.
     seen: bool,
     /// The form, after the hub has sent its fields, which are requested once.
-    form: Option<Form>,
+    form: Option<FieldInputs>,
     form_requested: bool,
 }
 
@@ -73,7 +74,7 @@ pub(super) struct Panel {
 #[derive(Debug)]
 pub(super) struct ViewState {
     start: ThreadOptions,
-    pub(super) threads: Vec<ThreadView>,
+    pub(super) threads: Vec<ListedThread>,
     pub(super) selected: usize,
     /// The search in the list, and its number.
     pub(super) query: String,
@@ -176,7 +177,9 @@ impl ViewState {
                 self.notify(done.map_or_else(|error| error, str::to_owned), now);
             }
             Message::Form { approval, fields } => match (fields, self.panel.as_mut()) {
-                (Ok(fields), Some(panel)) if panel.id == approval => panel.form = Some(Form::new(fields)),
+                (Ok(fields), Some(panel)) if panel.id == approval => {
+                    panel.form = Some(FieldInputs::new(fields))
+                }
                 (Err(reason), Some(panel)) if panel.id == approval => self.notify(reason, now),
                 (Ok(_) | Err(_), _) => {}
             },
@@ -186,10 +189,10 @@ impl ViewState {
         effects
     }
 
-    fn list(&mut self, threads: Vec<ThreadView>) {
-        let chosen = self.threads.get(self.selected).map(|thread| thread.thread.clone());
+    fn list(&mut self, threads: Vec<ListedThread>) {
+        let chosen = self.threads.get(self.selected).map(|thread| thread.row.id.clone());
         self.threads = threads;
-        let at = self.threads.iter().position(|thread| Some(&thread.thread) == chosen.as_ref());
+        let at = self.threads.iter().position(|thread| Some(&thread.row.id) == chosen.as_ref());
         self.selected = at.unwrap_or(self.selected).min(self.threads.len().saturating_sub(1));
     }
 
@@ -343,7 +346,7 @@ impl ViewState {
     }
 
     /// Returns the form if it has the keyboard focus.
-    fn form_mut(&mut self) -> Option<&mut Form> {
+    fn form_mut(&mut self) -> Option<&mut FieldInputs> {
         let focused = self.focus == Focus::Form;
         self.panel.as_mut().filter(|_| focused)?.form.as_mut()
     }
@@ -382,9 +385,13 @@ impl ViewState {
         if let (Some((lines, keys)), Some(form)) =
             (&mut pending, self.panel.as_ref().and_then(|panel| panel.form.as_ref()))
         {
-            let (form, row) = form.lines(filling, columns, theme);
+            let (rows, row) = field_lines(form, filling, theme, columns);
             cursor = filling.then_some(lines.len() + row);
-            lines.extend(form);
+            lines.extend(rows);
+            if let Some(fault) = &form.fault {
+                lines.extend(styled(&format!("! {fault}"), columns, theme.alarm()));
+                cursor = filling.then_some(lines.len() - 1);
+            }
             if filling {
                 "Enter or Tab next field  Ctrl-Y send  Esc back  Ctrl-D deny  Ctrl-X deny and stop"
                     .clone_into(keys);

@@ -10,8 +10,9 @@ use serde_json::json;
 use super::messages::{Action, Effect, Message};
 use super::state::ViewState;
 use super::view;
-use crate::socket::control::codex::{NumberedItem, SentPrompt, ThreadSnapshot, ThreadUpdate, ThreadView};
+use crate::socket::control::codex::{NumberedItem, SentPrompt, ThreadSnapshot, ThreadUpdate};
 use crate::tui::theme::Theme;
+use adjutant_codex::ListedThread;
 use adjutant_codex::approval::{Approval, ApprovalKind, Decision};
 use adjutant_codex::event::{CodexEvent, End, Item, ItemKind, ItemState, Ready};
 use adjutant_codex::patch::FileChange;
@@ -23,21 +24,12 @@ struct View {
     size: (u16, u16),
 }
 
-fn row(id: &str, title: &str, state: &str) -> ThreadView {
-    ThreadView {
-        thread: id.to_owned(),
-        title: title.to_owned(),
-        state: state.to_owned(),
-        last_end: None,
-        last_failure: None,
-        cwd: "/work".to_owned(),
-        model: "m".to_owned(),
-        backend: "app-server".to_owned(),
-        version: "0.169.0".to_owned(),
-        tokens: 24,
-        created_at: 0,
-        updated_at: 0,
-    }
+fn row(id: &str, title: &str, state: &str) -> ListedThread {
+    let row = json!({
+        "thread": id, "title": title, "state": state, "cwd": "/work", "model": "m", "backend": "app-server",
+        "version": "0.169.0", "tokens": 24, "created_at": 0, "updated_at": 0, "last_end": null,
+    });
+    serde_json::from_value(row).unwrap()
 }
 
 fn item(id: &str, state: ItemState, kind: ItemKind) -> Item {

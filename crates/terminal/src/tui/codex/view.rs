@@ -8,11 +8,12 @@ use ratatui::widgets::Paragraph;
 
 use super::input_box;
 use super::state::{Focus, Panel, ViewState};
-use crate::socket::control::codex::ThreadView;
 use crate::tui::theme::Theme;
 use crate::tui::widgets::styled_text::{fill, styled, typed};
 use crate::tui::widgets::wrap::cut;
 use adjutant_base::text::escape_invisible;
+use adjutant_codex::ListedThread;
+use adjutant_codex::thread::ThreadState;
 
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &ViewState, theme: Theme) {
@@ -42,10 +43,10 @@ fn threads(frame: &mut Frame<'_>, area: Rect, state: &ViewState, theme: Theme) {
     let mut lines = vec![Line::from(Span::styled(cut(&title, columns), Theme::strong()))];
     let rows = usize::from(area.height).saturating_sub(3);
     let first = state.selected.saturating_sub(rows.saturating_sub(1));
-    for (at, row) in state.threads.iter().enumerate().skip(first).take(rows) {
-        let open = state.thread() == Some(&row.thread);
+    for (at, thread) in state.threads.iter().enumerate().skip(first).take(rows) {
+        let open = state.thread() == Some(&thread.row.id);
         let text = fill(
-            &cut(&format!("{} {}", sign(row), escape_invisible::escape_line(&row.title)), columns),
+            &cut(&format!("{} {}", sign(thread), escape_invisible::escape_line(&thread.row.title)), columns),
             columns,
         );
         let style = match (focused && at == state.selected, open) {
@@ -71,10 +72,10 @@ fn threads(frame: &mut Frame<'_>, area: Rect, state: &ViewState, theme: Theme) {
 }
 
 /// Returns the sign of a thread's state, with a word if it needs the user.
-fn sign(row: &ThreadView) -> &'static str {
-    match (row.state.as_str(), row.last_end.as_deref()) {
-        ("asking", _) => "? asks:",
-        ("running" | "starting", _) => "▶",
+fn sign(thread: &ListedThread) -> &'static str {
+    match (thread.state, thread.row.last_end.as_deref()) {
+        (ThreadState::Asking, _) => "? asks:",
+        (ThreadState::Running | ThreadState::Starting, _) => "▶",
         (_, Some("failed")) => "✗",
         _ => "·",
     }
@@ -117,7 +118,7 @@ fn title(state: &ViewState, columns: usize) -> Line<'static> {
         None => " Codex · a new thread".to_owned(),
         Some(open) => match &open.row {
             None => format!(" Codex · {}", escape_invisible::escape_line(&open.id)),
-            Some(row) => {
+            Some(ListedThread { row, .. }) => {
                 let tokens = open.thread.usage.total.max(u64::try_from(row.tokens).unwrap_or(0));
                 format!(
                     " Codex · {} · {} · {} · {} over {} · {tokens} tokens",

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::socket::control::questions::{QuestionView, Request};
-use adjutant_questions::{Answer, Availability, Choice, Field, FieldValue, Input};
+use crate::socket::control::questions::Request;
+use adjutant_questions::{Answer, Availability, Choice, Field, FieldValue, Input, Question, Ticket};
 
 /// Questions and time for parsing a line.
 pub(super) struct Context<'a> {
-    pub(super) questions: &'a [QuestionView],
+    pub(super) questions: &'a [Question],
     /// Recently decided here.
-    pub(super) decided: &'a [QuestionView],
+    pub(super) decided: &'a [Question],
     /// Milliseconds since 1970.
     pub(super) now: i64,
 }
@@ -20,7 +20,7 @@ pub(super) enum ParsedLine {
     Request(Request),
     /// A note for the next decision.
     Note {
-        ticket: String,
+        ticket: Ticket,
         note: String,
     },
 }
@@ -67,8 +67,8 @@ fn availability(command: &str, now: i64) -> Result<Request, String> {
 }
 
 /// Finds the question with this prefix of its ticket.
-fn find<'a>(id: &str, questions: &'a [QuestionView], which: &str) -> Result<&'a QuestionView, String> {
-    let mut matching = questions.iter().filter(|question| question.ticket.starts_with(id));
+fn find<'a>(id: &str, questions: &'a [Question], which: &str) -> Result<&'a Question, String> {
+    let mut matching = questions.iter().filter(|question| question.ticket.as_str().starts_with(id));
     match (matching.next(), matching.next()) {
         (Some(question), None) => Ok(question),
         (Some(_), Some(_)) => Err(format!("several questions begin with `{id}`: enter more of the id")),
@@ -76,7 +76,7 @@ fn find<'a>(id: &str, questions: &'a [QuestionView], which: &str) -> Result<&'a 
     }
 }
 
-fn parse_decision(line: &str, questions: &[QuestionView]) -> Result<Request, String> {
+fn parse_decision(line: &str, questions: &[Question]) -> Result<Request, String> {
     let (id, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     let question = find(id, questions, "that is pending")?;
@@ -105,23 +105,6 @@ fn parse_decision(line: &str, questions: &[QuestionView]) -> Result<Request, Str
         return Err(format!("the answer after `{id}` is missing"));
     }
     Ok(Request::Answer { ticket, answer: answer(rest, &question.fields)?, note: None, passphrase: None })
-}
-
-/// Returns the ticket of the question that a request decides.
-pub(super) fn decided_ticket(request: &Request) -> Option<&str> {
-    match request {
-        Request::Answer { ticket, .. }
-        | Request::Decline { ticket, .. }
-        | Request::Dismiss { ticket, .. }
-        | Request::Redirect { ticket, .. } => Some(ticket),
-        Request::Follow
-        | Request::List(_)
-        | Request::Show { .. }
-        | Request::Seen { .. }
-        | Request::Undo { .. }
-        | Request::Snooze { .. }
-        | Request::Availability(_) => None,
-    }
 }
 
 fn answer(text: &str, fields: &[Field]) -> Result<Answer, String> {

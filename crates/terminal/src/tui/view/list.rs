@@ -6,13 +6,12 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::workspace_label;
-use crate::socket::control::questions::QuestionView;
 use crate::tui::inbox::{Inbox, Timestamps, availability_text};
 use crate::tui::theme::Theme;
 use crate::tui::widgets::styled_text::{fill, span, styled};
 use crate::tui::widgets::wrap::{cut, width};
 use adjutant_base::text::escape_invisible;
-use adjutant_questions::{Availability, Level};
+use adjutant_questions::{Availability, Level, Question};
 
 /// Lines of one question.
 const ROWS: usize = 2;
@@ -55,7 +54,7 @@ fn head(inbox: &Inbox, now: Timestamps, columns: usize) -> Line<'static> {
 
 fn rows(
     inbox: &Inbox,
-    question: &QuestionView,
+    question: &Question,
     at: usize,
     theme: Theme,
     now: Timestamps,

@@ -11,6 +11,7 @@ use crate::tui::inbox::{Inbox, Timestamps, closed_text};
 use crate::tui::question_form::{Overlay, QuestionForm};
 use crate::tui::theme::Theme;
 use crate::tui::widgets::field_input::{Chosen, Entry};
+use crate::tui::widgets::field_inputs::FieldInputs;
 use crate::tui::widgets::markdown;
 use crate::tui::widgets::styled_text::{span, styled, typed};
 use crate::tui::widgets::wrap::wrap;
@@ -162,18 +163,9 @@ fn form_lines(
         lines.extend(typed_texts(form).into_iter().flat_map(|text| styled(&text, columns, Style::new())));
         return (lines, 0);
     }
-    let mut focus = 0;
-    let several = form.question.fields.len() > 1;
-    for (at, (entry, field)) in form.entries.iter().zip(&form.question.fields).enumerate() {
-        let focused = at == form.focus && form.layer.is_none();
-        lines.extend(label(field, several, focused, theme, columns));
-        let start = lines.len();
-        let (rows, cursor) = filled(entry, field, focused, theme, columns);
-        lines.extend(rows);
-        if at == form.focus {
-            focus = start + cursor;
-        }
-    }
+    let (rows, cursor) = field_lines(&form.inputs, form.layer.is_none(), theme, columns);
+    let mut focus = lines.len() + cursor;
+    lines.extend(rows);
     if let Some(default) = &form.question.default {
         let answer =
             default.answer.0.iter().map(|(_, given)| given_text(given)).collect::<Vec<_>>().join(", ");
@@ -189,7 +181,7 @@ fn form_lines(
         focus = lines.len() + cursor;
         lines.extend(rows);
     }
-    if let Some(fault) = &form.fault {
+    if let Some(fault) = &form.inputs.fault {
         lines.extend(styled(&format!("! {fault}"), columns, theme.alarm()));
         focus = lines.len() - 1;
     }
@@ -203,7 +195,7 @@ fn form_lines(
 
 /// Returns the typed text of a closed question.
 fn typed_texts(form: &QuestionForm) -> Vec<String> {
-    let typed = form.entries.iter().filter_map(|entry| match entry {
+    let typed = form.inputs.entries.iter().filter_map(|entry| match entry {
         Entry::Typed(editor) | Entry::Choice(Chosen { other: Some(editor), .. }) => Some(editor.text()),
         Entry::Choice(_) | Entry::YesNo(_) => None,
     });
@@ -211,14 +203,29 @@ fn typed_texts(form: &QuestionForm) -> Vec<String> {
     if texts.is_empty() { Vec::new() } else { vec![format!("What you typed: {}", texts.join(" / "))] }
 }
 
-/// Returns the label of a field and its valid values; `several` is whether the question has other fields.
-pub(in crate::tui) fn label(
-    field: &Field,
-    several: bool,
-    focused: bool,
+/// Returns the lines of the inputs of a form, and the one with the cursor. `has_focus` is whether the form has the
+/// keyboard focus.
+pub(in crate::tui) fn field_lines(
+    inputs: &FieldInputs,
+    has_focus: bool,
     theme: Theme,
     columns: usize,
-) -> Vec<Line<'static>> {
+) -> (Vec<Line<'static>>, usize) {
+    let (mut lines, mut cursor) = (Vec::new(), 0);
+    for (at, (entry, field)) in inputs.entries.iter().zip(&inputs.fields).enumerate() {
+        let focused = has_focus && at == inputs.focus;
+        lines.extend(label(field, inputs.fields.len() > 1, focused, theme, columns));
+        let (rows, row) = filled(entry, field, focused, theme, columns);
+        if at == inputs.focus {
+            cursor = lines.len() + row;
+        }
+        lines.extend(rows);
+    }
+    (lines, cursor)
+}
+
+/// Returns the label of a field and its valid values; `several` is whether the question has other fields.
+fn label(field: &Field, several: bool, focused: bool, theme: Theme, columns: usize) -> Vec<Line<'static>> {
     let name = if field.label.is_empty() && several { &field.name } else { &field.label };
     let mut text = escape_invisible::escape_line(name);
     let wanted = match &field.input {
@@ -260,7 +267,7 @@ pub(in crate::tui) fn label(
 }
 
 /// Returns the lines of a field, and the one with the cursor.
-pub(in crate::tui) fn filled(
+fn filled(
     entry: &Entry,
     field: &Field,
     focused: bool,
@@ -407,8 +414,7 @@ pub(super) fn hints(form: &QuestionForm, now: Timestamps) -> Vec<String> {
         Some(Overlay::Decline(_)) => &["Enter declines", "Esc back"],
         Some(Overlay::Passphrase { .. }) => &["Enter sends the answer", "Esc back"],
         None => {
-            let entry = form.entries.get(form.focus).zip(form.question.fields.get(form.focus));
-            let choose = match entry {
+            let choose = match form.inputs.focused() {
                 Some((Entry::YesNo(_), _)) => "y/n choose",
                 Some((Entry::Choice(_), Field { input: Input::Choice { max: 1, .. }, .. }))
                     if !form.takes_text() =>
@@ -418,8 +424,7 @@ pub(super) fn hints(form: &QuestionForm, now: Timestamps) -> Vec<String> {
                 Some((Entry::Choice(_), _)) if !form.takes_text() => "1-9 mark",
                 _ => "",
             };
-            let last = form.focus + 1 >= form.entries.len();
-            let enter = match (form.cooling(now.at), last) {
+            let enter = match (form.cooling(now.at), form.inputs.is_at_end()) {
                 (true, _) => "",
                 (false, true) => "Enter sends",
                 (false, false) => "Enter next",

@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Prompt, Request, ThreadView, thread_view};
+use super::{Prompt, Request};
 use crate::socket::control;
 use crate::socket::control::client::ControlClient;
 use crate::socket::control::protocol::{Error, Rejection, ResponseWriter};
 use adjutant_app::App;
-use adjutant_base::events::Event;
+use adjutant_base::events::{Event, wait_for};
 use adjutant_codex as codex;
 use adjutant_codex::event::{CodexEvent, Item, ItemKind, ItemState};
 use adjutant_codex::event_log::LogRead;
-use adjutant_codex::{Codex, Query, SessionHandle, StartedTurn};
+use adjutant_codex::{Codex, ListedThread, Query, SessionHandle, StartedTurn};
 
 /// Entries of one read.
 const BATCH_SIZE: usize = 500;
@@ -40,7 +40,7 @@ pub enum ThreadUpdate {
 /// A thread at one moment.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct ThreadSnapshot {
-    pub row: ThreadView,
+    pub row: ListedThread,
     /// The events that restore [`codex::thread::Thread`].
     pub state: Vec<CodexEvent>,
     /// The newest ended items, the newest first.
@@ -66,7 +66,7 @@ impl ControlClient {
         &mut self,
         text: &str,
         limit: u32,
-        on_part: impl FnMut(Vec<ThreadView>),
+        on_part: impl FnMut(Vec<ListedThread>),
     ) -> Result<(), Error> {
         self.follow(&control::Request::Codex(Request::Watch { text: text.to_owned(), limit }), on_part)
     }
@@ -105,10 +105,13 @@ pub(super) async fn send(codex: &Codex, prompt: Prompt) -> Result<SentPrompt, co
     Ok(SentPrompt { thread, ahead })
 }
 
-pub(super) async fn threads(codex: &Codex, text: &str, limit: u32) -> Result<Vec<ThreadView>, codex::Error> {
+pub(super) async fn threads(
+    codex: &Codex,
+    text: &str,
+    limit: u32,
+) -> Result<Vec<ListedThread>, codex::Error> {
     let query = Query { text: text.to_owned(), limit: limit.clamp(1, MAX_ROWS) };
-    let threads = codex.threads(&query, None).await?;
-    Ok(threads.into_iter().map(thread_view).collect())
+    codex.threads(&query, None).await
 }
 
 /// Returns ended items, the newest first.
@@ -142,10 +145,7 @@ pub(super) async fn watch(
     let mut events = app.events.subscribe();
     loop {
         out.part(&threads(&app.codex, text, limit).await?).await?;
-        // A receiver that lags may have missed such an event, so it continues too.
-        while let Ok(event) = events.recv().await
-            && !matches!(event, Event::CodexChanged)
-        {}
+        wait_for(&mut events, Event::CodexChanged).await;
         // The hub closes the connection when it stops.
         if app.shutdown.is_cancelled() {
             return Ok(Value::Null);
@@ -169,7 +169,7 @@ pub(super) async fn follow(
             },
             None => (0, vec![CodexEvent::Closed { message: None }]),
         };
-        let row = thread_view(app.codex.thread(thread).await?);
+        let row = app.codex.thread(thread).await?;
         let items = items(&app.codex, thread, limit, None).await?;
         out.part(&ThreadUpdate::Snapshot(Box::new(ThreadSnapshot { row, state, items }))).await?;
         if let Some(session) = session

@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{QuestionView, Request, failed, pending};
+use super::{Request, failed, pending};
 use crate::socket::control;
 use crate::socket::control::client::ControlClient;
 use crate::socket::control::protocol::{Error, Rejection, to_json};
 use adjutant_app::App;
-use adjutant_questions::{Filter, Outcome, Question, State, Ticket};
+use adjutant_questions::{Filter, Outcome, Question, Ticket};
 
 /// Maximum decided questions that are compared with a prefix of a ticket.
 const MAX_RECENT: u32 = 500;
@@ -34,7 +34,7 @@ pub struct Listed {
 /// A question with its state.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct QuestionDetails {
-    pub question: QuestionView,
+    pub question: Question,
     /// The time until which its decision can be undone; milliseconds since 1970.
     pub held_until: Option<i64>,
     /// After the decision.
@@ -42,13 +42,9 @@ pub struct QuestionDetails {
 }
 
 impl From<Question> for QuestionDetails {
-    fn from(mut question: Question) -> Self {
-        let (held_until, outcome) = match std::mem::replace(&mut question.state, State::Pending) {
-            State::Pending => (None, None),
-            State::Held { until, outcome } => (Some(until), Some(outcome)),
-            State::Decided(outcome) => (None, Some(outcome)),
-        };
-        Self { question: QuestionView::from(question), held_until, outcome }
+    fn from(question: Question) -> Self {
+        let (held_until, outcome) = question.state.decision().unzip();
+        Self { held_until: held_until.flatten(), outcome: outcome.cloned(), question }
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::Instant;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{Focus, Newer, ViewState};
-use crate::tui::codex::form::KeyResult;
 use crate::tui::codex::messages::{Action, Effect};
 use crate::tui::widgets::text_input::Editor;
 use adjutant_codex::approval::Decision;
@@ -120,15 +119,21 @@ impl ViewState {
         Some(Effect::Run(Action::Fill { approval, answer }))
     }
 
+    /// Enter moves to the next field, and sends from the last one. Escape returns to the input box; the values stay.
     fn on_form(&mut self, key: KeyEvent) -> Option<Effect> {
-        match self.form_mut()?.on(key) {
-            KeyResult::Stay => None,
-            KeyResult::Leave => {
-                self.focus = Focus::Input;
-                None
+        let form = self.form_mut()?;
+        match key.code {
+            KeyCode::Esc => self.focus = Focus::Input,
+            KeyCode::Enter if !key.modifiers.contains(KeyModifiers::ALT) && form.is_at_end() => {
+                return self.send_form();
             }
-            KeyResult::Send => self.send_form(),
+            KeyCode::Tab | KeyCode::Enter => form.move_focus(false),
+            KeyCode::BackTab => form.move_focus(true),
+            _ => {
+                form.on(key);
+            }
         }
+        None
     }
 
     fn on_search(&mut self, key: KeyEvent, now: Instant) -> Option<Effect> {
@@ -222,7 +227,7 @@ impl ViewState {
                 self.focus_on(Focus::Input);
             }
             KeyCode::Enter => {
-                let thread = self.threads.get(self.selected)?.thread.clone();
+                let thread = self.threads.get(self.selected)?.row.id.clone();
                 self.focus_on(Focus::Input);
                 return (self.thread() != Some(&thread)).then(|| self.open(thread));
             }
