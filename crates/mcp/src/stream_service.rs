@@ -20,14 +20,14 @@ use crate::{assistant, error};
 
 /// The service of one stdio or socket connection.
 #[derive(Debug)]
-pub struct StreamService {
+pub(crate) struct StreamService {
     handler: Handler,
     connection: Arc<Connection>,
 }
 
 impl StreamService {
     /// Serves `connection` with `handler`.
-    pub fn new(handler: Handler, connection: Arc<Connection>) -> Self {
+    pub(crate) fn new(handler: Handler, connection: Arc<Connection>) -> Self {
         Self { handler, connection }
     }
 
