@@ -71,7 +71,7 @@ pub enum ApprovalKind {
 }
 
 /// A fact of an approval, for the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Detail {
     pub label: &'static str,
     /// As Codex sent it; may hold any character.

@@ -45,7 +45,7 @@ pub use backend::ExternalThread;
 pub use detect::Installed;
 use detect::Probe;
 pub use error::Error;
-use event::End;
+use event::{End, Item, ItemKind, ItemState};
 pub use session::SessionHandle;
 use session::{QueuedPrompt, SessionContext, SessionSetup};
 use thread::{ThreadState, TurnOutcome};
@@ -104,6 +104,28 @@ pub struct ListedThread {
     #[serde(flatten)]
     pub row: rows::Thread,
     pub state: ThreadState,
+}
+
+/// An item that has ended, and its number in its thread.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub struct NumberedItem {
+    pub seq: i64,
+    #[serde(skip)]
+    pub at: i64,
+    pub item: Item,
+}
+
+impl From<rows::Item> for NumberedItem {
+    fn from(row: rows::Item) -> Self {
+        // A row of a newer version may not parse; then only its kind is shown.
+        let item = serde_json::from_str(&row.body).unwrap_or(Item {
+            id: row.id,
+            turn: None,
+            state: ItemState::Done,
+            kind: ItemKind::Other { name: row.kind, content: serde_json::Value::Null },
+        });
+        Self { seq: row.seq, at: row.at, item }
+    }
 }
 
 impl Codex {
@@ -306,11 +328,10 @@ impl Codex {
         thread: &str,
         query: &Query,
         before: Option<i64>,
-    ) -> Result<Vec<(rows::Item, Option<event::Item>)>, Error> {
+    ) -> Result<Vec<NumberedItem>, Error> {
         self.recover_at_startup().await?;
         let items = rows::items(&self.0.store, thread, query, before).await?;
-        // A row of a newer version may not parse; then only its kind is shown.
-        Ok(items.into_iter().map(|row| (row.clone(), serde_json::from_str(&row.body).ok())).collect())
+        Ok(items.into_iter().map(NumberedItem::from).collect())
     }
 
     /// Ends the turns that stopped hubs left open, now and, if hubs share the database, at every heartbeat. Returns

@@ -12,8 +12,14 @@ pub(super) fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_BYTES)]
 }
 
-/// Returns a text for the template `sheet.html`.
+/// Returns the beginning of a text, with the length of the whole and the number of hidden characters.
 pub(super) fn of(text: &str) -> Value {
     let part = beginning(text);
     context! { text => part, bytes => text.len(), clipped => part.len() < text.len(), hidden => escape_invisible::count_invisible(part) }
+}
+
+/// Returns the beginning of a text as HTML, which `render` makes of it.
+pub(super) fn rendered(text: &str, render: fn(&str) -> String) -> Value {
+    let part = beginning(text);
+    context! { html => Value::from_safe_string(render(part)), clipped => part.len() < text.len() }
 }

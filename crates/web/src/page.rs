@@ -1,6 +1,7 @@
 //! Rendering of templates to responses: the layout and the headers of every page.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
@@ -10,7 +11,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::assets;
 use super::error::Failure;
-use super::highlight::marked;
+use super::highlight::{diff, marked};
+use super::{excerpt, markdown, timefmt};
 use adjutant_app::App;
 use adjutant_base::config::env;
 use adjutant_base::text::escape_invisible::{escape, is_invisible};
@@ -55,6 +57,12 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
     templates
         .add_filter("exact", |text: &str| Value::from_safe_string(minijinja::HtmlEscape(text).to_string()));
     templates.add_filter("url", |name: &str| Value::from_safe_string(path(name)));
+    templates.add_filter("instant", timefmt::time);
+    templates.add_filter("duration", |millis: u64| timefmt::length(Duration::from_millis(millis)));
+    templates.add_filter("size", timefmt::size);
+    templates.add_filter("excerpt", |text: &str| excerpt::of(text));
+    templates.add_filter("diff", |text: &str| excerpt::rendered(text, diff));
+    templates.add_filter("markdown", |text: &str| excerpt::rendered(text, markdown::html));
     for (name, source) in [
         ("layout.html", include_str!("../templates/layout.html")),
         ("macros.html", include_str!("../templates/macros.html")),

@@ -5,22 +5,18 @@ use std::time::{Duration, SystemTime};
 use minijinja::{Value, context};
 
 use adjutant_base::text::timefmt;
-use adjutant_base::text::timefmt::stamp;
+use adjutant_base::text::timefmt::instant;
 
-/// Returns the instant for a `<time>` element: `stamp` in RFC 3339 (UTC, whole seconds) and `ago` in words.
-pub(super) fn time(at: SystemTime, now: SystemTime) -> Value {
-    let ago = match now.duration_since(at).unwrap_or_default() {
+/// Returns the instant for a `<time>` element: `stamp` in RFC 3339 (UTC, whole seconds), `ago` in words, and the time of
+/// day as `clock`.
+pub(super) fn time(at: i64) -> Value {
+    let ago = match SystemTime::now().duration_since(instant(at)).unwrap_or_default() {
         young if young < Duration::from_secs(5) => "just now".to_owned(),
-        _ => format!("{} ago", span(at, now)),
+        age => format!("{} ago", timefmt::span(age)),
     };
-    context! { stamp => stamp(at), ago }
-}
-
-/// Returns the time of day, in UTC, to the second.
-pub(super) fn clock(at: SystemTime) -> Value {
-    let stamp = stamp(at);
+    let stamp = timefmt::stamp(instant(at));
     let clock = stamp.get(11..19).unwrap_or_default().to_owned();
-    context! { stamp, clock }
+    context! { stamp, ago, clock }
 }
 
 /// Returns a length of time; under ten seconds with tenths.
@@ -40,7 +36,8 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-/// Returns the time between two instants in its largest unit; a clock that went back counts as no time.
-pub(super) fn span(from: SystemTime, to: SystemTime) -> String {
-    timefmt::span(to.duration_since(from).unwrap_or_default())
+/// Returns the time until an instant in its largest unit; `None` once it has passed.
+pub(super) fn left(until: i64) -> Option<String> {
+    let left = instant(until).duration_since(SystemTime::now()).ok()?;
+    Some(timefmt::span(left))
 }

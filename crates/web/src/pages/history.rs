@@ -1,14 +1,13 @@
 //! `/history`: the decided questions with their outcomes: searched, paged, and exported as a file.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use minijinja::{Value, context};
+use minijinja::context;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -70,14 +69,13 @@ pub(crate) async fn list(
 ) -> Result<Response, Failure> {
     let filter = search.filter()?;
     let found = app.questions.history(&filter, search.before, PAGE_SIZE).await.map_err(Failure::internal)?;
-    let now = SystemTime::now();
     let kinds = KINDS.map(|kind| (kind, view::kind_label(kind)));
     let values = context! {
         query => search.q.trim(),
         kind => &search.kind,
         kinds => page::choices(kinds, filter.kind.as_ref(), |kind| kind.name()),
         total => found.total,
-        questions => found.questions.iter().map(|question| view::row(question, None, now)).collect::<Vec<Value>>(),
+        questions => found.questions.iter().map(|question| view::row(question, None)).collect::<Vec<_>>(),
         next => found.next,
         first => search.before.is_none(),
     };

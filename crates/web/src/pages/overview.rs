@@ -5,17 +5,18 @@ use std::time::SystemTime;
 
 use axum::extract::State;
 use axum::response::Response;
-use minijinja::{Value, context};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 
 use super::{catalogue, definitions, questions, tasks, threads, timeline};
 use crate::error::Failure;
 use crate::page::{self, Place};
-use crate::timefmt;
 use adjutant_app::App;
 use adjutant_app::client_registry::{Client, ConnectionKind};
 use adjutant_assistant::Notification;
 use adjutant_assistant::notification::Status;
 use adjutant_base::config::{Auth, env};
+use adjutant_base::text::timefmt::{millis, span};
 
 /// Maximum failed notifications of each kind.
 const MAX_FAILED: u32 = 5;
@@ -24,13 +25,13 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
     let catalogue = catalogue(&app).await?;
     let now = SystemTime::now();
     let all = app.clients.all();
-    let clients: Vec<Value> = all.iter().map(|client| client_row(client, now)).collect();
-    let lines = timeline::recent(&app, now).await?;
+    let clients: Vec<Value> = all.iter().map(|client| client_row(client)).collect();
+    let lines = timeline::recent(&app).await?;
     let failed = failed_notifications(&app, now).await?;
-    let threads = threads::running(&app, now).await?;
+    let threads = threads::running(&app).await?;
     let agents = definitions(&app).await?;
-    let (pending, pending_count) = questions::pending(&app, now).await?;
-    let (running, running_count) = tasks::running(&app, now).await?;
+    let (pending, pending_count) = questions::pending(&app).await?;
+    let (running, running_count) = tasks::running(&app).await?;
     let values = context! {
         agents => agents.agents.len(),
         agent_problems => agents.problems.len(),
@@ -39,8 +40,7 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
         running,
         running_count,
         version => env!("CARGO_PKG_VERSION"),
-        uptime => timefmt::span(app.started, now),
-        started => timefmt::time(app.started, now),
+        uptime => span(now.duration_since(app.started).unwrap_or_default()),
         socket => app.listening.socket.get().is_some(),
         http => app.listening.http.get().map(ToString::to_string),
         token => app.config.http.auth == Auth::Token,
@@ -49,7 +49,7 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
         clients_count => all.iter().filter(|client| !client.is_check()).count(),
         lines,
         failed,
-        threads,
+        threads => Value::from(Serde(&threads)),
         prompts => catalogue.prompts.len(),
         problems => catalogue.problems.len(),
         overridden => catalogue.overridden.len(),
@@ -70,13 +70,13 @@ async fn failed_notifications(app: &App, now: SystemTime) -> Result<Vec<Value>, 
                 Status::Unknown => "Its delivery is unknown.",
                 _ => notification.error.as_deref().unwrap_or("It could not be sent."),
             },
-            at => timefmt::time(notification.due_at.into(), now),
+            at => notification.due_at.as_millisecond(),
         }
     };
     Ok(found.iter().map(row).collect())
 }
 
-fn client_row(client: &Client, now: SystemTime) -> Value {
+fn client_row(client: &Client) -> Value {
     context! {
         label => client.name.clone().unwrap_or_else(|| format!("client {}", client.id)),
         named => client.name.is_some(),
@@ -90,7 +90,7 @@ fn client_row(client: &Client, now: SystemTime) -> Value {
         },
         server => client.server,
         pid => client.pid,
-        since => timefmt::time(client.since, now),
+        since => millis(client.since),
         calls => client.calls,
     }
 }

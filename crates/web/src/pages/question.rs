@@ -21,7 +21,7 @@ use crate::request::SignedForm;
 use crate::{csrf, early_submit, markdown, timefmt};
 use adjutant_app::App;
 use adjutant_base::text::escape_invisible;
-use adjutant_base::text::timefmt::{instant, stamp};
+use adjutant_base::text::timefmt::{instant, millis, stamp};
 use adjutant_questions::{Channel, Error, Level, Outcome, Proof, Question, State as QuestionState, Ticket};
 use form::{Filled, InvalidAnswer};
 
@@ -153,15 +153,8 @@ async fn page(
     let now = SystemTime::now();
     let queue = app.questions.queue(question.seq).await.map_err(Failure::internal)?;
     let pending = matches!(question.state, QuestionState::Pending);
-    let (held, outcome) = match &question.state {
-        QuestionState::Pending => (None, None),
-        QuestionState::Held { until, outcome } => {
-            let left = instant(*until).duration_since(now).unwrap_or_default();
-            (Some(u64::try_from(left.as_millis()).unwrap_or(0)), Some(outcome))
-        }
-        QuestionState::Decided(outcome) => (None, Some(outcome)),
-    };
-    let snoozed = question.snoozed_until.map(instant).filter(|until| pending && *until > now);
+    let decision = question.state.decision();
+    let held = decision.and_then(|(until, _)| until).map(|until| (until - millis(now)).max(0));
     let default = question.default.as_ref().filter(|_| pending).map(|default| {
         let left =
             i64::try_from(default.after.as_millis()).unwrap_or(i64::MAX).saturating_sub(question.seen_ms);
@@ -174,7 +167,7 @@ async fn page(
     let audit = app.questions.audit(&question.ticket).await.map_err(Failure::internal)?;
     let values = context! {
         csrf => csrf::token()?,
-        audit => view::audit(&audit, now),
+        audit => view::audit(&audit),
         made => early_submit::render_time(now),
         ticket => question.ticket.as_str(),
         title => &question.title,
@@ -182,17 +175,17 @@ async fn page(
         hidden_characters => escape_invisible::count_invisible(&question.message) + escape_invisible::count_invisible(&question.title),
         asker => view::asker(question, None),
         repo => repo_status::of(app, &question.workspace, now),
-        asked => timefmt::time(instant(question.asked_at), now),
+        asked => question.asked_at,
         deadline => stamp(instant(question.deadline)),
-        expires_in => pending.then(|| timefmt::span(now, instant(question.deadline))),
+        expires_in => timefmt::left(question.deadline).filter(|_| pending),
         deliveries => question.deliveries,
         absence => question.presence.absence_reason().filter(|_| pending),
         high => question.level == Level::High,
         passphrase_is_set => app.questions.has_passphrase(),
         pending,
         held,
-        snoozed => snoozed.map(|until| timefmt::span(now, until)),
-        outcome => outcome.map(|outcome| view::outcome(outcome, &question.fields, now)),
+        snoozed => question.snoozed_until.and_then(timefmt::left).filter(|_| pending),
+        outcome => decision.map(|(_, decided)| view::outcome(decided, &question.fields)),
         default,
         fields => form::fields(&question.fields, filled, error.as_ref()),
         note => filled.get("note"),

@@ -16,7 +16,7 @@ use crate::page::{self, Place};
 use crate::request::{Address, SignedForm};
 use crate::{csrf, timefmt};
 use adjutant_app::App;
-use adjutant_base::text::timefmt::{instant, millis};
+use adjutant_base::text::timefmt::millis;
 use adjutant_questions::{Availability, Question};
 
 /// Rows of one page.
@@ -40,15 +40,14 @@ pub(crate) async fn list(
 ) -> Result<Response, Failure> {
     let found = app.questions.pending(after, PAGE_SIZE).await.map_err(Failure::internal)?;
     let availability = app.questions.availability().await.map_err(Failure::internal)?;
-    let now = SystemTime::now();
     let values = context! {
         csrf => csrf::token()?,
         total => found.total,
-        questions => rows(&app, &found.questions, now),
+        questions => rows(&app, &found.questions),
         next => found.next,
         first => after.is_none(),
         availability => availability.as_str(),
-        until => availability.until().map(|until| timefmt::span(now, instant(until))),
+        until => availability.until().and_then(timefmt::left),
     };
     page::page(&app, Place::Section("/questions"), "questions.html", values).await
 }
@@ -73,13 +72,13 @@ pub(crate) async fn set_availability(
 }
 
 /// Returns the first pending questions for the overview, and the number of all.
-pub(super) async fn pending(app: &Arc<App>, now: SystemTime) -> Result<(Vec<Value>, u64), Failure> {
+pub(super) async fn pending(app: &Arc<App>) -> Result<(Vec<Value>, u64), Failure> {
     let found = app.questions.pending(None, OVERVIEW_ROWS).await.map_err(Failure::internal)?;
-    Ok((rows(app, &found.questions, now), found.total))
+    Ok((rows(app, &found.questions), found.total))
 }
 
 /// Returns the rows of a list. The branch of a folder is shown once Git has read it.
-fn rows(app: &Arc<App>, questions: &[Question], now: SystemTime) -> Vec<Value> {
+fn rows(app: &Arc<App>, questions: &[Question]) -> Vec<Value> {
     let mut folders: Vec<&str> = questions.iter().map(|question| question.workspace.as_str()).collect();
     folders.sort_unstable();
     folders.dedup();
@@ -90,5 +89,5 @@ fn rows(app: &Arc<App>, questions: &[Question], now: SystemTime) -> Vec<Value> {
     });
     let branches: HashMap<&str, Option<String>> = read.collect();
     let branch = |question: &Question| branches.get(question.workspace.as_str())?.as_deref();
-    questions.iter().map(|question| view::row(question, branch(question), now)).collect()
+    questions.iter().map(|question| view::row(question, branch(question))).collect()
 }

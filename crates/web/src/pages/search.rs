@@ -15,7 +15,6 @@ use adjutant_agents::task::Filter;
 use adjutant_app::App;
 use adjutant_base::config::effective;
 use adjutant_codex as codex;
-use adjutant_prompts::Prompt;
 use adjutant_questions as questions;
 
 /// Hits of each kind. The pages have searches of their own for more.
@@ -26,19 +25,6 @@ const MAX_ROWS: u32 = 5;
 
 /// Maximum pending questions that are searched.
 const MAX_PENDING: u32 = 200;
-
-/// A page that matches the query.
-struct Hit {
-    label: String,
-    note: String,
-    path: String,
-}
-
-impl Hit {
-    fn new(label: &str, note: &str, path: String) -> Self {
-        Self { label: label.to_owned(), note: note.to_owned(), path }
-    }
-}
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
@@ -56,15 +42,14 @@ pub(crate) async fn show(
             ("Settings", of_settings(&app, query)),
         ]);
     }
-    let group = |(label, hits): (&str, Vec<Hit>)| {
-        let hits: Vec<Value> = hits
-            .iter()
-            .map(|hit| context! { label => &hit.label, note => &hit.note, path => &hit.path })
-            .collect();
-        context! { label, hits }
-    };
-    let groups: Vec<Value> = groups.into_iter().filter(|(_, hits)| !hits.is_empty()).map(group).collect();
+    let groups = groups.into_iter().filter(|(_, hits)| !hits.is_empty());
+    let groups: Vec<Value> = groups.map(|(label, hits)| context! { label, hits }).collect();
     page::page(&app, Place::Nowhere, "search.html", context! { query, groups }).await
+}
+
+/// Returns a page that matches the query: the path of its section, and its name there.
+fn hit(label: &str, note: &str, section: &str, name: &str) -> Value {
+    context! { label, note, path => format!("{section}{}", page::path(name)) }
 }
 
 /// Whether each word of the query occurs in one of these texts.
@@ -73,68 +58,62 @@ fn matches(query: &str, texts: &[&str]) -> bool {
     query.to_lowercase().split_whitespace().all(|word| texts.iter().any(|text| text.contains(word)))
 }
 
-fn pages(query: &str) -> Vec<Hit> {
+fn pages(query: &str) -> Vec<Value> {
     let sections = page::SECTIONS.into_iter().filter(|(label, _)| matches(query, &[label]));
-    sections.map(|(label, path)| Hit::new(label, "", path.to_owned())).collect()
+    sections.map(|(label, path)| hit(label, "", path, "")).collect()
 }
 
-async fn of_prompts(app: &Arc<App>, query: &str) -> Result<Vec<Hit>, Failure> {
+async fn of_prompts(app: &Arc<App>, query: &str) -> Result<Vec<Value>, Failure> {
     let catalogue = catalogue(app).await?;
-    let hit = |prompt: &Arc<Prompt>| {
-        let path = format!("/prompts/{}", page::path(&prompt.name));
-        Hit::new(&format!(":{}", prompt.name), &prompt.description, path)
-    };
-    Ok(prompts::search(&catalogue, query).into_iter().take(MAX_HITS).map(hit).collect())
+    let found = prompts::search(&catalogue, query).into_iter().take(MAX_HITS);
+    let hits =
+        found.map(|prompt| hit(&format!(":{}", prompt.name), &prompt.description, "/prompts/", &prompt.name));
+    Ok(hits.collect())
 }
 
-async fn of_agents(app: &Arc<App>, query: &str) -> Result<Vec<Hit>, Failure> {
+async fn of_agents(app: &Arc<App>, query: &str) -> Result<Vec<Value>, Failure> {
     let catalogue = definitions(app).await?;
     let found = catalogue.agents.values().filter(|agent| matches(query, &[&agent.name, &agent.description]));
-    let hit = |agent: &Arc<adjutant_agents::definition::Agent>| {
-        Hit::new(&agent.name, &agent.description, format!("/agents/{}", page::path(&agent.name)))
-    };
-    Ok(found.take(MAX_HITS).map(hit).collect())
+    let hits = found.map(|agent| hit(&agent.name, &agent.description, "/agents/", &agent.name));
+    Ok(hits.take(MAX_HITS).collect())
 }
 
-async fn of_questions(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
+async fn of_questions(app: &App, query: &str) -> Result<Vec<Value>, Failure> {
     let pending = app.questions.pending(None, MAX_PENDING).await.map_err(Failure::internal)?;
     let filter = questions::Filter { text: Some(query.to_owned()), ..questions::Filter::default() };
     let decided = app.questions.history(&filter, None, MAX_ROWS).await.map_err(Failure::internal)?;
     let hit = |question: &questions::Question, note: &str| {
-        Hit::new(&question.title, note, format!("/questions/{}", page::path(question.ticket.as_str())))
+        hit(&question.title, note, "/questions/", question.ticket.as_str())
     };
     let open =
         pending.questions.iter().filter(|one| matches(query, &[&one.title, &one.client, &one.workspace]));
-    let mut hits: Vec<Hit> = open.map(|question| hit(question, "pending")).collect();
+    let mut hits: Vec<Value> = open.map(|question| hit(question, "pending")).collect();
     hits.extend(decided.questions.iter().map(|question| hit(question, "decided")));
     hits.truncate(MAX_HITS);
     Ok(hits)
 }
 
-async fn of_tasks(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
+async fn of_tasks(app: &App, query: &str) -> Result<Vec<Value>, Failure> {
     let filter = Filter { text: Some(query.to_owned()), ..Filter::default() };
     let found = app.agents.list(&Viewer::User, filter, None, MAX_ROWS).await.map_err(Failure::internal)?;
     let hits = found.tasks.iter().map(|task| {
         let note = format!("{}, {}", task.agent, task.state.as_str());
-        Hit::new(&task.text, &note, format!("/tasks/{}", page::path(task.id.as_str())))
+        hit(&task.text, &note, "/tasks/", task.id.as_str())
     });
     Ok(hits.collect())
 }
 
-async fn of_threads(app: &App, query: &str) -> Result<Vec<Hit>, Failure> {
+async fn of_threads(app: &App, query: &str) -> Result<Vec<Value>, Failure> {
     let query = codex::Query { text: query.to_owned(), limit: MAX_ROWS };
     let found = app.codex.threads(&query, None).await.map_err(Failure::internal)?;
-    let hits = found.iter().map(|thread| {
-        Hit::new(&thread.row.title, thread.state.name(), format!("/codex/{}", page::path(&thread.row.id)))
-    });
+    let hits =
+        found.iter().map(|thread| hit(&thread.row.title, thread.state.name(), "/codex/", &thread.row.id));
     Ok(hits.collect())
 }
 
-fn of_settings(app: &App, query: &str) -> Vec<Hit> {
+fn of_settings(app: &App, query: &str) -> Vec<Value> {
     let found = effective::list(&app.config, &app.toolsets.current());
     let found = found.iter().filter(|setting| matches(query, &[&setting.key, setting.about]));
-    let hit = |setting: &effective::Setting| {
-        Hit::new(&setting.key, setting.about, format!("/settings#{}", page::path(&setting.key)))
-    };
-    found.take(MAX_HITS).map(hit).collect()
+    let hits = found.map(|setting| hit(&setting.key, setting.about, "/settings#", &setting.key));
+    hits.take(MAX_HITS).collect()
 }

@@ -3,23 +3,22 @@
 mod run_report;
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use minijinja::{Value, context};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 use serde::Deserialize;
 
 use super::tasks;
+use crate::csrf;
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::{Address, SignedForm};
-use crate::{csrf, excerpt, timefmt};
 use adjutant_agents::TaskEvent;
 use adjutant_agents::task::TaskEventKind;
 use adjutant_agents::{Error, TaskId, Viewer};
 use adjutant_app::App;
-use adjutant_base::text::timefmt::instant;
 
 /// Lines of a run on one page.
 const PAGE_SIZE: u32 = 200;
@@ -36,19 +35,18 @@ pub(crate) async fn show(
     Address(Part { before }): Address<Part>,
 ) -> Result<Response, Failure> {
     let id = parse_id(id)?;
-    let task = app.agents.get(&Viewer::User, &id).await.map_err(missing)?;
+    let mut task = app.agents.get(&Viewer::User, &id).await.map_err(missing)?;
     let lines = app.agents.events_before(&Viewer::User, &id, before, PAGE_SIZE).await.map_err(missing)?;
-    let now = SystemTime::now();
+    let outcome = task.outcome.take();
     let values = context! {
         csrf => csrf::token()?,
-        task => tasks::row(&task, now),
-        text => excerpt::of(&task.text),
+        task => tasks::row(&task),
         lines => lines.iter().map(line).collect::<Vec<_>>(),
         // Lines are numbered from 1, without a gap.
         earlier => lines.first().map(|first| first.seq).filter(|seq| *seq > 1),
         last => lines.last().map_or(0, |last| last.seq),
         latest => before.is_none(),
-        outcome => task.outcome.as_deref().map(run_report::outcome),
+        outcome => outcome.as_deref().map(run_report::outcome),
     };
     page::page(&app, Place::Section("/tasks"), "task.html", values).await
 }
@@ -89,7 +87,7 @@ fn line(event: &TaskEvent) -> Value {
         TaskEventKind::CommandStarted { command } => ("runs", "$", command.clone()),
         TaskEventKind::CommandEnded { command, exit: Some(0) } => ("done", "done", command.clone()),
         TaskEventKind::CommandEnded { command, exit: Some(code) } => {
-            return context! { kind => "failed", word => format!("exit {code}"), text => command, ..place(event) };
+            return context! { kind => "failed", word => format!("exit {code}"), text => command, ..Value::from(Serde(event)) };
         }
         TaskEventKind::CommandEnded { command, exit: None } => ("done", "ended", command.clone()),
         TaskEventKind::ToolStarted { tool } => ("runs", "uses", tool.clone()),
@@ -101,9 +99,5 @@ fn line(event: &TaskEvent) -> Value {
         TaskEventKind::CheckEnded { command, passed: true } => ("done", "passed", command.clone()),
         TaskEventKind::CheckEnded { command, passed: false } => ("failed", "not passed", command.clone()),
     };
-    context! { kind, word, text, ..place(event) }
-}
-
-fn place(event: &TaskEvent) -> Value {
-    context! { seq => event.seq, at => timefmt::clock(instant(event.at)) }
+    context! { kind, word, text, ..Value::from(Serde(event)) }
 }

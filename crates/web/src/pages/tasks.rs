@@ -5,7 +5,8 @@ use std::time::SystemTime;
 
 use axum::extract::State;
 use axum::response::Response;
-use minijinja::{Value, context};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 use serde::Deserialize;
 
 use crate::error::Failure;
@@ -59,13 +60,12 @@ pub(crate) async fn list(
         ..Filter::default()
     };
     let found = app.agents.list(&Viewer::User, filter, before, PAGE_SIZE).await.map_err(Failure::internal)?;
-    let now = SystemTime::now();
     let values = context! {
         query,
         state,
         states => page::choices(STATES, wanted.as_ref(), |state| state.as_str()),
         total => found.total,
-        tasks => found.tasks.iter().map(|task| row(task, now)).collect::<Vec<_>>(),
+        tasks => found.tasks.iter().map(row).collect::<Vec<_>>(),
         next => found.next,
         first => before.is_none(),
     };
@@ -73,32 +73,19 @@ pub(crate) async fn list(
 }
 
 /// Returns the first queued and running tasks for the overview, and the number of all.
-pub(super) async fn running(app: &App, now: SystemTime) -> Result<(Vec<Value>, u64), Failure> {
+pub(super) async fn running(app: &App) -> Result<(Vec<Value>, u64), Failure> {
     let filter = Filter { states: vec![task::State::Queued, task::State::Running], ..Filter::default() };
     let found =
         app.agents.list(&Viewer::User, filter, None, OVERVIEW_ROWS).await.map_err(Failure::internal)?;
-    Ok((found.tasks.iter().map(|task| row(task, now)).collect(), found.total))
+    Ok((found.tasks.iter().map(row).collect(), found.total))
 }
 
 /// Returns the values of a task that every page shows.
-pub(super) fn row(task: &Task, now: SystemTime) -> Value {
-    let started = task.started_at.map(instant);
-    let ended = task.ended_at.map(instant);
-    context! {
-        id => task.id.as_str(),
-        agent => &task.agent,
-        runner => &task.runner,
-        label => &task.label,
-        text => &task.text,
-        workdir => &task.workdir,
-        state => task.state.as_str(),
-        ended => task.state.is_ended(),
-        cancelling => task.cancelling,
-        position => task.position,
-        created => timefmt::time(instant(task.created_at), now),
-        started => started.map(|at| timefmt::time(at, now)),
-        finished => ended.map(|at| timefmt::time(at, now)),
-        // The time since its start, or until its end.
-        took => started.map(|at| timefmt::length(ended.unwrap_or(now).duration_since(at).unwrap_or_default())),
-    }
+pub(super) fn row(task: &Task) -> Value {
+    // The time since its start, or until its end.
+    let took = task.started_at.map(|started| {
+        let end = task.ended_at.map_or_else(SystemTime::now, instant);
+        timefmt::length(end.duration_since(instant(started)).unwrap_or_default())
+    });
+    context! { ended => task.state.is_ended(), took, ..Value::from(Serde(task)) }
 }

@@ -5,21 +5,20 @@ use std::time::SystemTime;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use minijinja::{Value, context};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 use serde::Deserialize;
 
 use super::threads;
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::{Address, SignedForm};
-use crate::{csrf, early_submit, excerpt, highlight, markdown, timefmt};
+use crate::{csrf, early_submit};
 use adjutant_app::App;
-use adjutant_base::text::timefmt::instant;
 use adjutant_codex as codex;
 use adjutant_codex::Error;
 use adjutant_codex::approval::{Approval, Decision, ResolvedApproval};
-use adjutant_codex::event::{Item, ItemKind, ItemState};
-use adjutant_codex::patch::FileChange;
+use adjutant_codex::event::{Item, ItemKind};
 use adjutant_codex::thread_options::Backend;
 use adjutant_questions::Channel;
 
@@ -103,96 +102,56 @@ async fn render(
     let wanted = codex::Query { text: String::new(), limit: PAGE_SIZE };
     let ended = app.codex.items(id, &wanted, before).await.map_err(missing)?;
     let running = session.iter().filter(|_| before.is_none()).flat_map(|thread| thread.running.values());
-    let running = running.filter(|running| !ended.iter().any(|(row, _)| row.id == running.id));
-    let now = SystemTime::now();
+    let running = running.filter(|running| !ended.iter().any(|ended| ended.item.id == running.id));
     let values = context! {
         csrf => csrf::token()?,
-        made => early_submit::render_time(now),
-        thread => threads::row(&listed, now),
+        made => early_submit::render_time(SystemTime::now()),
+        thread => Value::from(Serde(&listed)),
         fault => error.as_ref().map(|error| &error.message),
         typed => error.as_ref().map_or("", |error| &error.prompt),
         steers => listed.row.backend == Backend::AppServer.name(),
         busy => session.as_ref().is_some_and(|thread| thread.turn.is_some()),
         approvals => session.iter().flat_map(|thread| &thread.asked).map(approval).collect::<Vec<_>>(),
         running => running.map(|running| item(running, None)).collect::<Vec<_>>(),
-        items => ended.iter().map(|(row, known)| {
-            let unknown = || context! { id => &row.id, kind => "other", word => &row.kind, state => "done" };
-            known.as_ref().map_or_else(unknown, |known| item(known, Some(row.at)))
-        }).collect::<Vec<_>>(),
-        older => page::last_of_full(&ended, PAGE_SIZE).map(|(row, _)| row.seq),
+        items => ended.iter().map(|ended| item(&ended.item, Some(ended.at))).collect::<Vec<_>>(),
+        older => page::last_of_full(&ended, PAGE_SIZE).map(|ended| ended.seq),
         latest => before.is_none(),
     };
     page::page(app, Place::Section("/codex"), "thread.html", values).await
 }
 
-/// Returns an item: a word for its kind, its text or its files, and its state.
+/// Returns an item with a word for its kind, and with its command or decision in a line.
 fn item(item: &Item, at: Option<i64>) -> Value {
-    let state = match item.state {
-        ItemState::Running => "running",
-        ItemState::Done => "done",
-        ItemState::Failed => "failed",
-        ItemState::Declined => "declined",
-    };
-    let at = at.map(|at| timefmt::clock(instant(at)));
-    let common = context! { id => &item.id, kind => item.kind.name(), state, at };
-    let own = match &item.kind {
-        ItemKind::User { text } => context! { word => "Prompt", text => excerpt::of(text) },
-        ItemKind::Agent { text } => prose("Codex", text),
-        ItemKind::Reasoning { text } => prose("Thinking", text),
-        ItemKind::Command { command, cwd, output, exit_code } => context! {
-            word => "Command", line => command, cwd, exit => exit_code,
-            output => (!output.is_empty()).then(|| excerpt::of(output)),
-        },
-        ItemKind::Patch { changes } => context! { word => "Patch", files => files(changes) },
-        ItemKind::Tool { server, tool, arguments, result } => context! {
-            word => "Tool", line => format!("{server}.{tool} {arguments}"),
-            output => result.as_deref().map(excerpt::of),
-        },
-        ItemKind::Error { message } => context! { word => "Error", text => excerpt::of(message) },
-        ItemKind::Other { name, content } => other(name, content),
-    };
-    context! { ..own, ..common }
-}
-
-/// Returns a decision; of another item only the name.
-fn other(name: &str, content: &serde_json::Value) -> Value {
-    let Some(resolved) = ResolvedApproval::read(content) else {
-        return context! { word => "Also", line => name };
-    };
-    context! { word => "Decision", line => resolved.line(), note => resolved.outcome() }
-}
-
-/// Returns a text of the model, which is Markdown.
-fn prose(word: &str, text: &str) -> Value {
-    let part = excerpt::beginning(text);
-    let prose = Value::from_safe_string(markdown::html(part));
-    context! { word, prose, clipped => part.len() < text.len() }
-}
-
-fn files(changes: &[FileChange]) -> Vec<Value> {
-    let file = |change: &FileChange| {
-        let part = excerpt::beginning(&change.diff);
-        context! {
-            path => &change.path,
-            how => &change.how,
-            html => Value::from_safe_string(highlight::diff(part)),
-            clipped => part.len() < change.diff.len(),
+    let resolved;
+    let (word, line, note) = match &item.kind {
+        ItemKind::User { .. } => ("Prompt", None, None),
+        ItemKind::Agent { .. } => ("Codex", None, None),
+        ItemKind::Reasoning { .. } => ("Thinking", None, None),
+        ItemKind::Command { command, .. } => ("Command", Some(command.clone()), None),
+        ItemKind::Patch { .. } => ("Patch", None, None),
+        ItemKind::Tool { server, tool, arguments, .. } => {
+            ("Tool", Some(format!("{server}.{tool} {arguments}")), None)
+        }
+        ItemKind::Error { .. } => ("Error", None, None),
+        ItemKind::Other { name, content } => {
+            resolved = ResolvedApproval::read(content);
+            match &resolved {
+                Some(decision) => ("Decision", Some(decision.line()), Some(decision.outcome())),
+                None => ("Also", Some(name.clone()), None),
+            }
         }
     };
-    changes.iter().map(file).collect()
+    context! { word, line, note, at, ..Value::from(Serde(item)) }
 }
 
 /// Returns a pending approval with everything that it allows.
 fn approval(approval: &Approval) -> Value {
-    let details = approval.details().into_iter();
-    let words: Vec<Value> = approval.words().into_iter().map(Value::from).collect();
     context! {
         id => &approval.id,
         title => approval.title(),
-        details => details.map(|detail| context! { label => detail.label, text => detail.text })
-            .collect::<Vec<_>>(),
-        files => files(approval.changes()),
-        words,
+        details => Value::from(Serde(approval.details())),
+        changes => Value::from(Serde(approval.changes())),
+        words => approval.words().into_iter().map(Value::from).collect::<Vec<_>>(),
         form => approval.kind.is_form(),
         session => approval.choices.contains(&Decision::ApproveForSession),
         approve => approval.choices.contains(&Decision::Approve),

@@ -1,19 +1,18 @@
 //! `/codex`: the threads of Codex, the last used first, a search through their items, and a form for a new one.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use axum::extract::State;
 use axum::response::Response;
-use minijinja::{Value, context};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 use serde::Deserialize;
 
+use crate::csrf;
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::{Address, SignedForm};
-use crate::{csrf, timefmt};
 use adjutant_app::App;
-use adjutant_base::text::timefmt::instant;
 use adjutant_codex as codex;
 use adjutant_codex::ListedThread;
 use adjutant_codex::thread::ThreadState;
@@ -70,7 +69,6 @@ async fn render(
 ) -> Result<Response, Failure> {
     let wanted = codex::Query { text: query.to_owned(), limit: PAGE_SIZE };
     let found = app.codex.threads(&wanted, before).await.map_err(Failure::internal)?;
-    let now = SystemTime::now();
     let (error, typed) = refused.map_or_else(Default::default, |(error, options)| (Some(error), options));
     let last = page::last_of_full(&found, PAGE_SIZE);
     let values = context! {
@@ -83,7 +81,7 @@ async fn render(
             sandbox => typed.sandbox,
             approval_policy => typed.approval_policy,
         },
-        threads => found.iter().map(|thread| row(thread, now)).collect::<Vec<_>>(),
+        threads => Value::from(Serde(&found)),
         next => last.map(|thread| context! { at => thread.row.updated_at, id => &thread.row.id }),
         first => before.is_none(),
     };
@@ -91,31 +89,11 @@ async fn render(
 }
 
 /// Returns the threads with a running session, for the overview.
-pub(super) async fn running(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
+pub(super) async fn running(app: &App) -> Result<Vec<ListedThread>, Failure> {
     let latest = codex::Query { text: String::new(), limit: PAGE_SIZE };
-    let found = app.codex.threads(&latest, None).await.map_err(Failure::internal)?;
-    Ok(found
-        .iter()
-        .filter(|thread| thread.state != ThreadState::Closed)
-        .map(|thread| row(thread, now))
-        .collect())
-}
-
-/// Returns the values of a thread that every page shows.
-pub(super) fn row(listed: &ListedThread, now: SystemTime) -> Value {
-    let ListedThread { row, state } = listed;
-    context! {
-        id => &row.id,
-        title => &row.title,
-        state => state.name(),
-        last => row.last_end.as_deref(),
-        failure => row.last_failure.as_deref(),
-        cwd => &row.cwd,
-        model => &row.model,
-        codex => format!("{} over {}", row.version, row.backend),
-        tokens => row.tokens,
-        used => timefmt::time(instant(row.updated_at), now),
-    }
+    let mut found = app.codex.threads(&latest, None).await.map_err(Failure::internal)?;
+    found.retain(|thread| thread.state != ThreadState::Closed);
+    Ok(found)
 }
 
 /// Returns an error of Codex with its hint.

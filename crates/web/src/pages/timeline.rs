@@ -1,7 +1,6 @@
 //! `/timeline`: the events of all toolsets, newest first: searched, filtered by toolset, paged.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use axum::extract::State;
 use axum::response::Response;
@@ -11,11 +10,9 @@ use serde::Deserialize;
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::Address;
-use crate::timefmt;
 use adjutant_app::App;
 use adjutant_app::timeline::{EntryKind, TimelineEntry, TimelineFilter};
 use adjutant_base::config::toolsets::Toolset;
-use adjutant_base::text::timefmt::instant;
 
 /// Rows of one page.
 const PAGE_SIZE: u32 = 60;
@@ -48,13 +45,12 @@ pub(crate) async fn list(
     };
     let filter = TimelineFilter { text: q.trim().to_owned(), kind, before: at.zip(place) };
     let lines = app.timeline(&filter, PAGE_SIZE).await.map_err(Failure::internal)?;
-    let now = SystemTime::now();
     let kinds = EntryKind::ALL.map(|kind| (kind, label(kind)));
     let values = context! {
         query => &filter.text,
         of,
         toolsets => page::choices(kinds, kind.as_ref(), |kind| kind.name()),
-        lines => lines.iter().map(|line| row(line, now)).collect::<Vec<_>>(),
+        lines => lines.iter().map(row).collect::<Vec<_>>(),
         next => page::last_of_full(&lines, PAGE_SIZE).map(|line| context! { at => line.at, place => &line.place }),
         first => filter.before.is_none(),
     };
@@ -62,9 +58,9 @@ pub(crate) async fn list(
 }
 
 /// Returns the latest entries for the overview.
-pub(super) async fn recent(app: &App, now: SystemTime) -> Result<Vec<Value>, Failure> {
+pub(super) async fn recent(app: &App) -> Result<Vec<Value>, Failure> {
     let lines = app.timeline(&TimelineFilter::default(), OVERVIEW_ROWS).await.map_err(Failure::internal)?;
-    Ok(lines.iter().map(|line| row(line, now)).collect())
+    Ok(lines.iter().map(row).collect())
 }
 
 fn label(kind: EntryKind) -> &'static str {
@@ -79,7 +75,7 @@ fn label(kind: EntryKind) -> &'static str {
 }
 
 /// Returns an entry as text: the actor, the action, and the item with its page.
-fn row(line: &TimelineEntry, now: SystemTime) -> Value {
+fn row(line: &TimelineEntry) -> Value {
     let item_page = |section: &str, id: &str| Some(format!("/{section}/{}", page::path(id)));
     let path = match line.kind {
         EntryKind::Clients => None,
@@ -106,7 +102,7 @@ fn row(line: &TimelineEntry, now: SystemTime) -> Value {
         prompt => (line.kind == EntryKind::Toolset(Toolset::Prompts) && !line.id.is_empty()).then_some(&line.id),
         text => line.text.trim(),
         path,
-        at => timefmt::time(instant(line.at), now),
+        at => line.at,
     }
 }
 

@@ -15,7 +15,7 @@ use adjutant_codex::event_log::LogRead;
 use adjutant_codex::thread_options::ThreadOptions;
 use adjutant_codex::{Codex, ExternalThread, ListedThread, StartedTurn};
 use adjutant_questions::{Answer, Channel, Field};
-pub use follow::{NumberedItem, SentPrompt, ThreadSnapshot, ThreadUpdate};
+pub use follow::{SentPrompt, ThreadSnapshot, ThreadUpdate};
 
 /// Entries of one read.
 const BATCH_SIZE: usize = 500;

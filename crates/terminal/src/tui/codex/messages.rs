@@ -2,9 +2,9 @@
 
 use ratatui::crossterm::event::{Event, KeyEvent};
 
-use crate::socket::control::codex::{NumberedItem, Prompt, SentPrompt, ThreadUpdate};
-use adjutant_codex::ListedThread;
+use crate::socket::control::codex::{Prompt, SentPrompt, ThreadUpdate};
 use adjutant_codex::approval::Decision;
+use adjutant_codex::{ListedThread, NumberedItem};
 use adjutant_questions::{Answer, Field};
 
 /// Maximum items of one request.

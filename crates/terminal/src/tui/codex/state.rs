@@ -11,17 +11,17 @@ use super::approval;
 use super::input_box;
 use super::messages::{Action, Effect, MAX_ITEMS, Message};
 use super::transcript::{Newer, Transcript};
-use crate::socket::control::codex::{NumberedItem, Prompt, SentPrompt, ThreadSnapshot, ThreadUpdate};
+use crate::socket::control::codex::{Prompt, SentPrompt, ThreadSnapshot, ThreadUpdate};
 use crate::tui::theme::Theme;
 use crate::tui::view::field_lines;
 use crate::tui::widgets::field_inputs::FieldInputs;
 use crate::tui::widgets::styled_text::styled;
 use crate::tui::widgets::text_input::Editor;
-use adjutant_codex::ListedThread;
 use adjutant_codex::approval::Approval;
 use adjutant_codex::event::CodexEvent;
 use adjutant_codex::thread::Thread;
 use adjutant_codex::thread_options::ThreadOptions;
+use adjutant_codex::{ListedThread, NumberedItem};
 
 /// Duration of a notice.
 const NOTICE_DURATION: Duration = Duration::from_secs(8);

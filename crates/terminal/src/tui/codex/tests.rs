@@ -10,13 +10,13 @@ use serde_json::json;
 use super::messages::{Action, Effect, Message};
 use super::state::ViewState;
 use super::view;
-use crate::socket::control::codex::{NumberedItem, SentPrompt, ThreadSnapshot, ThreadUpdate};
+use crate::socket::control::codex::{SentPrompt, ThreadSnapshot, ThreadUpdate};
 use crate::tui::theme::Theme;
-use adjutant_codex::ListedThread;
 use adjutant_codex::approval::{Approval, ApprovalKind, Decision};
 use adjutant_codex::event::{CodexEvent, End, Item, ItemKind, ItemState, Ready};
 use adjutant_codex::patch::FileChange;
 use adjutant_codex::thread_options::ThreadOptions;
+use adjutant_codex::{ListedThread, NumberedItem};
 
 struct View {
     state: ViewState,
@@ -84,8 +84,9 @@ impl View {
         let mut view = Self { state: ViewState::new(ThreadOptions::default()), now: Instant::now(), size };
         view.state.open_with(Some("t-1".to_owned()));
         let items = items.into_iter().enumerate().rev();
-        let items =
-            items.map(|(at, item)| NumberedItem { seq: i64::try_from(at).unwrap() + 1, item }).collect();
+        let items = items
+            .map(|(at, item)| NumberedItem { seq: i64::try_from(at).unwrap() + 1, at: 0, item })
+            .collect();
         let row = row("t-1", "Put the table of tides in order.", "idle");
         view.on(Message::Updated {
             number: 1,
@@ -268,6 +269,7 @@ fn a_long_thread_is_paged_and_bounded() {
     let [Effect::Run(Action::Older { before: 1, .. })] = &effects[..] else { panic!("{effects:?}") };
     let older = (0..5).rev().map(|n| NumberedItem {
         seq: n - 5,
+        at: 0,
         item: item(&format!("o{n}"), ItemState::Done, ItemKind::Agent { text: format!("older {n}") }),
     });
     view.on(Message::Older { thread: "t-1".to_owned(), items: Ok(older.collect()) });

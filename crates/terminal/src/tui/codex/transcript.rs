@@ -6,8 +6,8 @@ use ratatui::text::Line;
 
 use super::item_lines;
 use super::item_lines::Part;
-use crate::socket::control::codex::NumberedItem;
 use crate::tui::theme::Theme;
+use adjutant_codex::NumberedItem;
 use adjutant_codex::event::{CodexEvent, Item, ItemKind, ItemState, repeats};
 
 /// Maximum loaded items. The oldest are dropped first; the database has all.

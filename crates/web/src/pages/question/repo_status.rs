@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use minijinja::{Value, context};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
 
-use crate::timefmt;
 use adjutant_app::App;
+use adjutant_base::text::timefmt::millis;
 use adjutant_host::git::Facts;
 
 /// Returns the status of a folder for a page; `None` without a folder. A page never waits for Git: it shows the last known
@@ -23,14 +24,8 @@ pub(super) fn of(app: &Arc<App>, workspace: &str, now: SystemTime) -> Option<Val
     let facts = read.unwrap_or_default();
     Some(context! {
         waiting,
-        as_of => age.and_then(|age| now.checked_sub(age)).map(|at| timefmt::time(at, now)),
+        as_of => age.and_then(|age| now.checked_sub(age)).map(millis),
         fault,
-        branch => facts.branch,
-        commit => facts.commit,
-        dirty => facts.dirty,
-        more => facts.more,
-        files => facts.files.iter().map(|(status, path)| context! { status, path }).collect::<Vec<_>>(),
-        insertions => facts.insertions,
-        deletions => facts.deletions,
+        ..Value::from(Serde(&facts))
     })
 }

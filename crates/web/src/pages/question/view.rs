@@ -1,13 +1,10 @@
 //! Text of a question and its outcome, shared by all pages.
 
-use std::time::SystemTime;
-
 use minijinja::{Value, context};
 use sha2::{Digest, Sha256};
 
 use crate::timefmt;
 use adjutant_base::config::env;
-use adjutant_base::text::timefmt::instant;
 use adjutant_questions::{
     Answer, AuditEntry, Channel, DecidedBy, Field, FieldValue, Input, Level, Outcome, OutcomeKind, Question,
 };
@@ -19,17 +16,16 @@ const MAX_EVENTS: usize = 40;
 const HUES: u8 = 12;
 
 /// Returns a question for a list, with the branch of its folder if that is known.
-pub(in crate::pages) fn row(question: &Question, branch: Option<&str>, now: SystemTime) -> Value {
-    let snoozed = question.snoozed_until.map(instant).filter(|until| *until > now);
+pub(in crate::pages) fn row(question: &Question, branch: Option<&str>) -> Value {
     context! {
         ticket => question.ticket.as_str(),
         title => &question.title,
         asker => asker(question, branch),
-        asked => timefmt::time(instant(question.asked_at), now),
-        snoozed => snoozed.map(|until| timefmt::span(now, until)),
+        asked => question.asked_at,
+        snoozed => question.snoozed_until.and_then(timefmt::left),
         high => question.level == Level::High,
         absence => question.presence.absence_reason(),
-        outcome => question.state.outcome().map(|decided| outcome(decided, &question.fields, now)),
+        outcome => question.state.outcome().map(|decided| outcome(decided, &question.fields)),
     }
 }
 
@@ -46,7 +42,7 @@ pub(in crate::pages) fn asker(question: &Question, branch: Option<&str>) -> Valu
 }
 
 /// Returns an outcome: its kind, the channel, the decider and the answer.
-pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field], now: SystemTime) -> Value {
+pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field]) -> Value {
     let kind = if outcome.ask_differently { "Sent back" } else { kind_label(outcome.kind) };
     let how = match (outcome.by, outcome.through) {
         (DecidedBy::Default, _) => "by default, because it was seen and not answered",
@@ -71,7 +67,7 @@ pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field], now: System
             OutcomeKind::TimedOut | OutcomeKind::ClientGone => "failed",
         },
         how,
-        at => timefmt::time(instant(outcome.at), now),
+        at => outcome.at,
         note => outcome.note.as_deref(),
         answers => outcome.answer.as_ref().map(|answer| answers(answer, fields)).unwrap_or_default(),
     }
@@ -90,7 +86,7 @@ pub(in crate::pages) fn kind_label(kind: OutcomeKind) -> &'static str {
 }
 
 /// Returns the latest events of a question as text.
-pub(in crate::pages) fn audit(events: &[AuditEntry], now: SystemTime) -> Vec<Value> {
+pub(in crate::pages) fn audit(events: &[AuditEntry]) -> Vec<Value> {
     let shown = &events[events.len().saturating_sub(MAX_EVENTS)..];
     let event = |event: &AuditEntry| {
         let text = match event.kind.as_str() {
@@ -127,7 +123,7 @@ pub(in crate::pages) fn audit(events: &[AuditEntry], now: SystemTime) -> Vec<Val
             // The text names the client's form already, and the page the asker.
             _ => "",
         };
-        context! { text => format!("{text}{place}"), at => timefmt::time(instant(event.at), now) }
+        context! { text => format!("{text}{place}"), at => event.at }
     };
     shown.iter().map(event).collect()
 }

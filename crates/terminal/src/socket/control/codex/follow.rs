@@ -10,9 +10,9 @@ use crate::socket::control::protocol::{Error, Rejection, ResponseWriter};
 use adjutant_app::App;
 use adjutant_base::events::{Event, wait_for};
 use adjutant_codex as codex;
-use adjutant_codex::event::{CodexEvent, Item, ItemKind, ItemState};
+use adjutant_codex::event::CodexEvent;
 use adjutant_codex::event_log::LogRead;
-use adjutant_codex::{Codex, ListedThread, Query, SessionHandle, StartedTurn};
+use adjutant_codex::{Codex, ListedThread, NumberedItem, Query, SessionHandle, StartedTurn};
 
 /// Entries of one read.
 const BATCH_SIZE: usize = 500;
@@ -45,13 +45,6 @@ pub struct ThreadSnapshot {
     pub state: Vec<CodexEvent>,
     /// The newest ended items, the newest first.
     pub items: Vec<NumberedItem>,
-}
-
-/// An item that has ended, and its number in its thread.
-#[derive(Debug, Deserialize, Serialize)]
-pub struct NumberedItem {
-    pub seq: i64,
-    pub item: Item,
 }
 
 /// The client's calls.
@@ -122,18 +115,7 @@ pub(super) async fn items(
     before: Option<i64>,
 ) -> Result<Vec<NumberedItem>, codex::Error> {
     let query = Query { text: String::new(), limit: limit.clamp(1, MAX_ROWS) };
-    let items = codex.items(thread, &query, before).await?;
-    let unknown = |id: &str, kind: &str| Item {
-        id: id.to_owned(),
-        turn: None,
-        state: ItemState::Done,
-        kind: ItemKind::Other { name: kind.to_owned(), content: Value::Null },
-    };
-    let numbered = items.into_iter().map(|(row, item)| {
-        let item = item.unwrap_or_else(|| unknown(&row.id, &row.kind));
-        NumberedItem { seq: row.seq, item }
-    });
-    Ok(numbered.collect())
+    codex.items(thread, &query, before).await
 }
 
 pub(super) async fn watch(
