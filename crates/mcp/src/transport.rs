@@ -237,7 +237,7 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
     /// gets a response, because the client may still read.
     async fn end_requests(&mut self) -> Option<ClientJsonRpcMessage> {
         self.connection.end_input();
-        let until = *self.until.get_or_insert_with(|| Instant::now() + self.grace);
+        let mut until = *self.until.get_or_insert_with(|| Instant::now() + self.grace);
         let listening = self.connection.in_flight().ids(Some(RequestKind::Listen)).pop();
         if let Some(id) = listening {
             return Some(self.end_subscription(id));
@@ -265,10 +265,19 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
                         }
                     }
                     Line::TooLong(_) => {}
-                    Line::End => self.input_ended = false,
+                    Line::End => {
+                        self.input_ended = false;
+                        until = self.relay_ended();
+                    }
                 },
             }
         }
+    }
+
+    /// Ends the grace period, because a relay that has gone passes no response on. Until its session is closed, an
+    /// identical question of the client's next process would be another question.
+    fn relay_ended(&mut self) -> Instant {
+        *self.until.insert(Instant::now())
     }
 
     /// Ends a subscription as the specification of 2026-07-28 requires on a stream: a cancellation (cancellation) and a
@@ -383,7 +392,12 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for StreamTransport<R> {
                         lines::MAX_LINE
                     )),
                 }),
-                Line::End => return self.end_requests().await,
+                Line::End => {
+                    if self.connection.deliveries.are_acknowledged() && !self.input_ended {
+                        self.relay_ended();
+                    }
+                    return self.end_requests().await;
+                }
             }
         }
     }
@@ -452,6 +466,8 @@ fn note_written(connection: &Connection, id: Option<&RequestId>) {
         // Writing JSON into a vector fails for no value that we make.
         let _ = connection.output.line(|bytes| serde_json::to_writer(bytes, &notification));
     }
+    // The line may have been written before its outcomes were noted.
+    connection.output.wake();
 }
 
 /// Writes a tool's result with raw members instead of its empty `content`.

@@ -74,6 +74,11 @@ impl Output {
         self.drained.notified()
     }
 
+    /// Completes [`Self::drained`] without a write, because something was noted about a line that may be written.
+    pub(crate) fn wake(&self) {
+        self.drained.notify_waiters();
+    }
+
     /// Waits until the client has read enough of what was written before.
     pub(crate) async fn wait_for_capacity(&self) {
         loop {
