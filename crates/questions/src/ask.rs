@@ -10,8 +10,11 @@ use super::question::{AskResult, Asker, Draft, Ticket};
 use super::{rows, validate};
 use adjutant_store::questions;
 
-/// Time that a repeated question waits for an outcome that is on its way to the same asker.
-const MAX_DELIVERY: Duration = Duration::from_secs(5);
+/// Time that a repeated question waits for an outcome that is on its way, and for a session that may return.
+const MAX_DELIVERY: Duration = Duration::from_secs(6);
+
+/// Interval at which a repeated question is checked again meanwhile.
+const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Questions {
     /// Asks a question, which is on disk and shown when this returns. Joins an identical question of the same asker
@@ -66,26 +69,27 @@ impl Questions {
         Ok(AskResult { ticket: question.ticket, merged, state: question.state })
     }
 
-    /// Inserts a question in the store, after an outcome that is on its way has arrived: then it is not undelivered.
+    /// Inserts a question in the store. If an identical question has an outcome that is on its way to an asker, that
+    /// arrives before, and is not used again. If its asker's session may return after a restart of the hub, it has
+    /// returned before, or has ended so that its question passes to this asker.
     async fn enter(
         &self,
         new: &questions::NewQuestion,
         limits: questions::Limits,
     ) -> Result<questions::Asked, Error> {
+        let mut new = new.clone();
         let end = Instant::now() + MAX_DELIVERY;
-        loop {
-            let claimed = self.claims.tickets();
-            let entered = questions::ask(&self.store, new.clone(), limits).await?;
-            let questions::Asked::Joined { id } = &entered else { return Ok(entered) };
-            let mut changes = self.waiters.subscribe(id);
+        while let Some((id, asker, ends_at)) = questions::identical(&self.store, &new).await? {
+            let mut changes = self.waiters.subscribe(&id);
+            new.asked_at = self.clock.now();
+            let may_return = asker != new.asker && ends_at > new.asked_at;
             let left = end.saturating_duration_since(Instant::now());
-            if !claimed.contains(id) && !self.claims.has(id) || left.is_zero() {
-                return Ok(entered);
+            if !may_return && !self.claims.has(&id) || left.is_zero() {
+                break;
             }
-            if self.claims.has(id) {
-                // The claim is checked again, also after the counter was closed.
-                let _ = tokio::time::timeout(left, changes.changed()).await;
-            }
+            // The claim is checked again, also after the counter was closed; nothing notifies of a session's return.
+            let _ = tokio::time::timeout(left.min(RECHECK_INTERVAL), changes.changed()).await;
         }
+        Ok(questions::ask(&self.store, new, limits).await?)
     }
 }

@@ -210,9 +210,11 @@ impl Questions {
             .collect()
     }
 
-    /// Records that an event of a stream was sent to its client.
-    pub async fn mark_sent(&self, stream: &str, event: i64) {
-        if let Err(error) = questions::mark_sent(&self.store, stream, event, self.clock.now()).await {
+    /// Records that an event of a stream was sent to its client. It is sent again as the event `repeated` to a client that
+    /// resumes the stream; `None` if the client has it from another response.
+    pub async fn mark_sent(&self, stream: &str, event: i64, repeated: Option<i64>) {
+        let sent = questions::mark_sent(&self.store, stream, event, repeated, self.clock.now());
+        if let Err(error) = sent.await {
             tracing::warn!(%error, "an event that was written could not be noted as written");
         }
     }

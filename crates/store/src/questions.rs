@@ -37,7 +37,7 @@ pub use deliveries::{
     undelivered,
 };
 pub use due::{due_now, next_due};
-pub use insert::{Asked, Limits, NewQuestion, ask};
+pub use insert::{Asked, Identical, Limits, NewQuestion, ask, identical};
 pub use prune::prune;
 pub use read::{count_history, count_pending, get, history, next, pending, position};
 pub use settings::{set_setting, setting};

@@ -4,7 +4,8 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::fixtures::{Hub, User, example, relay_of};
-use crate::support::Peer;
+use crate::support::serving::Serving;
+use crate::support::{Home, Peer};
 
 /// Relays of one client, as many as there are folders.
 fn sessions<const N: usize>(hub: &Hub, folders: [&str; N]) -> [Peer; N] {
@@ -78,4 +79,47 @@ fn a_restarted_agent_session_finds_its_question_in_its_workspace_only() {
         json!("pending"),
         "a delivered outcome is not used again"
     );
+}
+
+#[test]
+fn a_waiting_call_of_a_killed_relay_keeps_no_other_session_from_its_question() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "grace_seconds = 600\n[questions]\nundo_milliseconds = 0\n");
+    let hub = Hub { serving: Serving::open_hub(&home), home };
+    let [mut lost] = sessions(&hub, ["one"]);
+    lost.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "triggerPopup", "arguments": question_without_workspace()}}));
+    let question = User::wait_for_question(&hub.home, "Continue?");
+    let mut watch = User::follow(&hub.home);
+    kill_process(relay_of(&lost), Signal::KILL).unwrap();
+    watch.wait_for_presence("Continue?", "away");
+    let [mut next] = sessions(&hub, ["one"]);
+    next.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "triggerPopup", "arguments": question_without_workspace()}}));
+    watch.wait_for_presence("Continue?", "here");
+    assert_eq!(User::pending(&hub.home).len(), 1, "it is one question");
+    hub.user().choose(&question, "yes");
+    assert_eq!(next.receive()["result"]["structuredContent"]["selectedValue"], json!("yes"));
+}
+
+#[test]
+fn a_session_that_ended_with_its_hub_leaves_its_question_to_the_next_one() {
+    let mut hub = Hub::new();
+    let ask = |peer: &mut Peer| {
+        peer.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "triggerPopup", "arguments": question_without_workspace()}}));
+    };
+    let [mut lost] = sessions(&hub, ["one"]);
+    ask(&mut lost);
+    let question = User::wait_for_question(&hub.home, "Continue?");
+    kill_process(relay_of(&lost), Signal::KILL).unwrap();
+    hub.kill_and_restart();
+    // The hub cannot know yet that the relay does not return.
+    let [mut next] = sessions(&hub, ["one"]);
+    let mut watch = User::follow(&hub.home);
+    ask(&mut next);
+    watch.wait_for_presence("Continue?", "here");
+    assert_eq!(User::pending(&hub.home).len(), 1, "it is one question");
+    hub.user().choose(&question, "yes");
+    assert_eq!(next.receive()["result"]["structuredContent"]["selectedValue"], json!("yes"));
 }

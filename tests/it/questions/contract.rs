@@ -1,6 +1,7 @@
 //! The contract: `triggerPopup` without a handshake, over stdio and over HTTP.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -141,6 +142,85 @@ fn a_post_is_acknowledged_and_its_response_comes_on_the_clients_stream() {
     // A client that lost the stream resumes after its last event, and no other client can.
     let mut resumed = hub.events("/mcp?client=one", &[("last-event-id", &first)]);
     assert_eq!(resumed.next(), (second, response));
+}
+
+#[test]
+fn a_response_to_a_post_is_not_an_event_of_the_stream_as_well() {
+    let hub = Hub::new();
+    let answer = |title: &str| {
+        let question = User::wait_for_question(&hub.home, title);
+        hub.user().choose(&question, "yes");
+    };
+    hub.post("/mcp", &[], &request("req1", "First").to_string());
+    answer("First");
+    let (first, _) = hub.events("/mcp", &[]).next();
+    std::thread::scope(|scope| {
+        let waiting = scope
+            .spawn(|| hub.post("/mcp", &[("prefer", "wait=15")], &request("req2", "Second").to_string()).0);
+        answer("Second");
+        assert_eq!(waiting.join().unwrap(), 200);
+    });
+    hub.post("/mcp", &[], &request("req3", "Third").to_string());
+    answer("Third");
+    let resumed = hub.events("/mcp", &[("last-event-id", &first)]).next().1;
+    assert_eq!(resumed["id"], json!("req3"), "{resumed}");
+}
+
+#[test]
+fn the_same_words_asked_at_once_after_their_answer_are_another_question() {
+    let hub = Hub::new();
+    let asked = |id: &str, wait: &str| hub.post("/mcp", &[("prefer", wait)], &request(id, "Again").to_string());
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let first = asked("req1", "wait=15").0;
+            (first, asked("req2", "wait=1").0)
+        });
+        let question = User::wait_for_question(&hub.home, "Again");
+        hub.user().choose(&question, "yes");
+        assert_eq!(waiting.join().unwrap(), (200, 202));
+    });
+    let mut events = hub.events("/mcp", &[]);
+    let question = User::wait_for_question(&hub.home, "Again");
+    hub.user().choose(&question, "no");
+    assert_eq!(events.next().1["id"], json!("req2"));
+    assert_eq!(asked("req3", "wait=0").0, 202);
+    assert_ne!(User::wait_for_question(&hub.home, "Again")["ticket"], question["ticket"]);
+}
+
+#[test]
+fn an_answer_on_a_pipe_counts_as_delivered_when_it_is_written() {
+    let hub = Hub::new();
+    let mut pipe = UnixStream::connect(hub.home.path().join(".adjutant/hub.sock")).unwrap();
+    pipe.set_read_timeout(Some(crate::support::DEADLINE)).unwrap();
+    let mut lines = BufReader::new(pipe.try_clone().unwrap()).lines().map(Result::unwrap);
+    // Without a session, so that nothing but the write shows the delivery.
+    writeln!(pipe, "{}", json!({"adjutant": "0", "hello": 1, "toolset": "questions"})).unwrap();
+    lines.next().unwrap();
+    // This process is the agent, so the user answers in the console.
+    let after = |page: &str, mark: &str, end: char| {
+        page.split_once(mark).and_then(|(_, rest)| rest.split(end).next()).unwrap_or_default().to_owned()
+    };
+    let mut before = String::new();
+    for round in 0..100 {
+        writeln!(pipe, "{}", request(&round.to_string(), "Again")).unwrap();
+        let end = Instant::now() + Duration::from_secs(4);
+        let ticket = loop {
+            let list = hub.send_request("GET", "/questions", &[], "").1;
+            let ticket = after(&list, "href=\"/questions/q", '"');
+            if !ticket.is_empty() && ticket != before {
+                break ticket;
+            }
+            assert!(Instant::now() < end, "round {round}: there is no new question");
+        };
+        let path = format!("/questions/q{ticket}");
+        let csrf = after(&hub.send_request("GET", &path, &[], "").1, "name=\"csrf\" value=\"", '"');
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        let done = hub.send_request("POST", &path, &[form], &format!("csrf={csrf}&made=0&act=answer&f0=0"));
+        assert_eq!(done.0, 303, "{done:?}");
+        let answer: Value = serde_json::from_str(&lines.next().unwrap()).unwrap();
+        assert_eq!(answer["id"], json!(round.to_string()), "{answer}");
+        before = ticket;
+    }
 }
 
 #[test]

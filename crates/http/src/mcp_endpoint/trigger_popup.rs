@@ -30,7 +30,7 @@ use adjutant_agents::TcpConnection;
 use adjutant_mcp::error::Refusal;
 use adjutant_mcp::transport::envelope::Envelope;
 use adjutant_mcp::trigger_popup::{METHOD, read, refused, response};
-use adjutant_questions::{Asker, Delivery as Delivered, Error, Questions, Route};
+use adjutant_questions::{Asker, Delivery as Delivered, DeliveryClaim, Error, Questions, Route};
 
 /// Longest wait that a caller may ask for.
 const MAX_WAIT: Duration = Duration::from_hours(1);
@@ -111,9 +111,11 @@ pub(super) async fn post(
         };
         if decided && let Some((event, response)) = own(questions, &route).await {
             let questions = questions.clone();
+            // Until this response has arrived, the same question asked again waits and does not get the same answer.
+            let claim = questions.claim_delivery(&stream, &ticket);
             let received = async move {
-                questions.mark_sent(&stream, event).await;
-                drop(waiting);
+                questions.mark_sent(&stream, event, None).await;
+                drop((waiting, claim));
             };
             let response = response_builders::json(StatusCode::OK, response.to_string());
             return Delivery::new(&parts.extensions, || true, received, || {}).follow(response);
@@ -157,7 +159,7 @@ struct Open {
     due: VecDeque<Delivered>,
     connection: Option<Arc<TcpConnection>>,
     /// Events that were passed to the connection, and that the caller may not have.
-    given: Vec<i64>,
+    given: Vec<(i64, DeliveryClaim)>,
 }
 
 impl Drop for Open {
@@ -177,6 +179,10 @@ pub(super) async fn get(shared: &Shared, parts: &request::Parts) -> Response<Bod
         }
     };
     let (_, stream) = caller(parts);
+    if let Some(after) = after {
+        // The caller has the event that it names, also if the acknowledgement of that event was lost.
+        shared.app.questions.mark_sent(&stream, after, Some(after)).await;
+    }
     let open = Open {
         changes: shared.app.questions.stream_changes(&stream),
         replaced: shared.streams.replace(&stream),
@@ -204,7 +210,8 @@ impl Open {
         let questions = self.shared.app.questions.clone();
         loop {
             if let Some(delivery) = self.due.pop_front() {
-                self.given.push(delivery.event);
+                let claim = questions.claim_delivery(&self.stream, &delivery.question.ticket);
+                self.given.push((delivery.event, claim));
                 let data = response(&delivery.request, &delivery.question).to_string();
                 return Some(Event::default().id(delivery.event.to_string()).data(data));
             }
@@ -216,8 +223,9 @@ impl Open {
                     let taken = |delivery: &Delivered| {
                         waiting.contains(&Route { stream: stream.clone(), request: delivery.request.clone() })
                     };
-                    let fresh =
-                        |delivery: &Delivered| !taken(delivery) && !self.given.contains(&delivery.event);
+                    let given =
+                        |delivery: &Delivered| self.given.iter().any(|(event, _)| *event == delivery.event);
+                    let fresh = |delivery: &Delivered| !taken(delivery) && !given(delivery);
                     self.due.extend(due.into_iter().filter(fresh));
                 }
                 Err(error) => {
@@ -234,8 +242,9 @@ impl Open {
                     if !acknowledged {
                         return None;
                     }
-                    for event in std::mem::take(&mut self.given) {
-                        questions.mark_sent(&self.stream, event).await;
+                    for (event, claim) in std::mem::take(&mut self.given) {
+                        questions.mark_sent(&self.stream, event, Some(event)).await;
+                        drop(claim);
                     }
                 }
                 () = tokio::time::sleep(HEARTBEAT) => {}

@@ -75,8 +75,8 @@ const DUE_EVENTS: &str = concat!(
 );
 
 const MARK_SENT: &str = "\
-    UPDATE question_deliveries SET delivered_at = $3 WHERE stream = $1 AND event = $2 AND delivered_at IS NULL \
-    RETURNING question";
+    UPDATE question_deliveries SET delivered_at = $3, event = CAST($4 AS BIGINT) \
+    WHERE stream = $1 AND event = $2 AND delivered_at IS NULL RETURNING question";
 
 const CLOSE_SESSION: &str = "\
     UPDATE question_deliveries SET disconnected_at = $2 WHERE session = $1 AND delivered_at IS NULL AND disconnected_at IS NULL";
@@ -267,10 +267,17 @@ pub async fn due_events(store: &Store, stream: &str, after: Option<i64>) -> Resu
     })
 }
 
-/// Records that an event of a stream was sent.
-pub async fn mark_sent(store: &Store, stream: &str, event: i64, now: Millis) -> Result<bool, Error> {
-    change!(store, (stream.to_owned(), event, now), |connection, (stream, event, now)| {
-        let done = sqlx::query_scalar(MARK_SENT).bind(stream).bind(*event).bind(*now);
+/// Records that an event of a stream was sent, and that it is sent again as `repeated` after an earlier event; `None` if
+/// it reached its caller in another way.
+pub async fn mark_sent(
+    store: &Store,
+    stream: &str,
+    event: i64,
+    repeated: Option<i64>,
+    now: Millis,
+) -> Result<bool, Error> {
+    change!(store, (stream.to_owned(), event, repeated, now), |connection, (stream, event, repeated, now)| {
+        let done = sqlx::query_scalar(MARK_SENT).bind(stream).bind(*event).bind(*now).bind(*repeated);
         let done: Vec<String> = done.fetch_all(&mut *connection).await?;
         for question in &done {
             audit::append(connection, question, "delivered", "", *now).await?;

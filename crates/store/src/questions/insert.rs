@@ -6,9 +6,9 @@ use super::audit;
 use super::deliveries::reassign;
 use crate::{Error, Millis, Store, change};
 
-/// An identical question that is open or undelivered: from this asker, or from an asker with an ended session.
+/// An identical question that is open or undelivered: from this asker, or from an asker with a session that ends by `$5`.
 const SAME: &str = "\
-    SELECT q.id, d.asker FROM questions q JOIN question_deliveries d ON d.question = q.id \
+    SELECT q.id, d.asker, COALESCE(d.disconnected_at, 0) FROM questions q JOIN question_deliveries d ON d.question = q.id \
     WHERE q.fingerprint = $1 \
       AND (d.asker = $2 OR $4 = 1 AND d.stream = '' AND d.disconnected_at <= $5) \
       AND (q.state <> 'decided' AND (d.asker = $2 OR d.delivered_at IS NULL) \
@@ -91,20 +91,36 @@ pub enum Asked {
     SameRequest,
 }
 
+/// A question that is identical to a new one: its id, its asker, and when the session of that asker ends, or 0.
+pub type Identical = (String, String, Millis);
+
+/// Returns the question that a new one joins, or would join once the session of its asker has ended.
+pub async fn identical(store: &Store, new: &NewQuestion) -> Result<Option<Identical>, Error> {
+    let mut connection = store.read().await?;
+    Ok(same(&mut connection, new, Millis::MAX).await?)
+}
+
+async fn same(
+    connection: &mut AnyConnection,
+    new: &NewQuestion,
+    ended_by: Millis,
+) -> Result<Option<Identical>, sqlx::Error> {
+    let same = sqlx::query_as(SAME).bind(&new.fingerprint).bind(&new.asker).bind(&new.stream);
+    same.bind(i64::from(new.continues)).bind(ended_by).fetch_optional(connection).await
+}
+
 /// Inserts a question, which is on disk then. No text may contain a NUL character, because PostgreSQL rejects it.
 pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Asked, Error> {
     change!(store, (new, limits), |connection, (new, limits)| {
-        let same = sqlx::query_as(SAME).bind(&new.fingerprint).bind(&new.asker).bind(&new.stream);
-        let same = same.bind(i64::from(new.continues)).bind(new.asked_at);
-        let same: Option<(String, String)> = same.fetch_optional(&mut *connection).await?;
+        let same = same(connection, new, new.asked_at).await?;
         if !new.stream.is_empty() {
             let taken = sqlx::query_scalar(SAME_REQUEST).bind(&new.stream).bind(&new.request);
             let taken: Option<String> = taken.fetch_optional(&mut *connection).await?;
-            if taken.is_some_and(|taken| same.as_ref().is_none_or(|(id, _)| *id != taken)) {
+            if taken.is_some_and(|taken| same.as_ref().is_none_or(|(id, ..)| *id != taken)) {
                 return Ok(Asked::SameRequest);
             }
         }
-        if let Some((id, asker)) = same {
+        if let Some((id, asker, _)) = same {
             if asker != new.asker {
                 reassign(connection, &id, &asker, &new.asker).await?;
             }

@@ -140,9 +140,9 @@ async fn streams(first: &Store, last: &Store) {
     };
     let both = events(questions::due_events(last, "s", None).await.unwrap());
     assert_eq!(both, [(1, "\"s1\"".to_owned()), (2, "\"s2\"".to_owned())]);
-    assert!(questions::mark_sent(first, "s", 1, 5_000).await.unwrap());
+    assert!(questions::mark_sent(first, "s", 1, Some(1), 5_000).await.unwrap());
     assert_eq!(events(questions::due_events(last, "s", None).await.unwrap()), both[1..]);
-    assert!(questions::mark_sent(first, "s", 2, 5_000).await.unwrap());
+    assert!(questions::mark_sent(first, "s", 2, Some(2), 5_000).await.unwrap());
     assert!(questions::due_events(last, "s", None).await.unwrap().is_empty());
     assert_eq!(
         events(questions::due_events(last, "s", Some(1)).await.unwrap()),
