@@ -8,13 +8,17 @@ use super::deduplication::fingerprint;
 use super::error::Error;
 use super::question::{AskResult, Asker, Draft, Ticket};
 use super::{rows, validate};
-use adjutant_store::questions;
+use adjutant_store::{Millis, questions};
 
 /// Time that a repeated question waits for an outcome that is on its way, and for a session that may return.
 const MAX_DELIVERY: Duration = Duration::from_secs(6);
 
 /// Interval at which a repeated question is checked again meanwhile.
-const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Maximum checks that see the session of an identical question connected. The end of a killed process may be noticed
+/// after its successor asks; two living sessions that ask the same in one place wait this long.
+const MAX_CHECKS: u32 = 10;
 
 impl Questions {
     /// Asks a question, which is on disk and shown when this returns. Joins an identical question of the same asker
@@ -70,8 +74,8 @@ impl Questions {
     }
 
     /// Inserts a question in the store. If an identical question has an outcome that is on its way to an asker, that
-    /// arrives before, and is not used again. If its asker's session may return after a restart of the hub, it has
-    /// returned before, or has ended so that its question passes to this asker.
+    /// arrives before, and is not used again. If its asker's session may return after a restart of the hub, or may have
+    /// ended without notice yet, that is clear before: then the question passes to this asker.
     async fn enter(
         &self,
         new: &questions::NewQuestion,
@@ -79,16 +83,18 @@ impl Questions {
     ) -> Result<questions::Asked, Error> {
         let mut new = new.clone();
         let end = Instant::now() + MAX_DELIVERY;
+        let mut connected_checks = 0;
         while let Some((id, asker, ends_at)) = questions::identical(&self.store, &new).await? {
             let mut changes = self.waiters.subscribe(&id);
             new.asked_at = self.clock.now();
-            let may_return = asker != new.asker && ends_at > new.asked_at;
+            connected_checks += u32::from(ends_at == Millis::MAX);
+            let may_end = asker != new.asker && ends_at > new.asked_at && connected_checks <= MAX_CHECKS;
             let left = end.saturating_duration_since(Instant::now());
-            if !may_return && !self.claims.has(&id) || left.is_zero() {
+            if !may_end && !self.claims.has(&id) || left.is_zero() {
                 break;
             }
             // The claim is checked again, also after the counter was closed; nothing notifies of a session's return.
-            let _ = tokio::time::timeout(left.min(RECHECK_INTERVAL), changes.changed()).await;
+            let _ = tokio::time::timeout(left.min(CHECK_INTERVAL), changes.changed()).await;
         }
         Ok(questions::ask(&self.store, new, limits).await?)
     }

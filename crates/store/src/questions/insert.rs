@@ -8,9 +8,10 @@ use crate::{Error, Millis, Store, change};
 
 /// An identical question that is open or undelivered: from this asker, or from an asker with a session that ends by `$5`.
 const SAME: &str = "\
-    SELECT q.id, d.asker, COALESCE(d.disconnected_at, 0) FROM questions q JOIN question_deliveries d ON d.question = q.id \
+    SELECT q.id, d.asker, COALESCE(d.disconnected_at, 9223372036854775807) \
+    FROM questions q JOIN question_deliveries d ON d.question = q.id \
     WHERE q.fingerprint = $1 \
-      AND (d.asker = $2 OR $4 = 1 AND d.stream = '' AND d.disconnected_at <= $5) \
+      AND (d.asker = $2 OR $4 = 1 AND d.stream = '' AND COALESCE(d.disconnected_at, 9223372036854775807) <= $5) \
       AND (q.state <> 'decided' AND (d.asker = $2 OR d.delivered_at IS NULL) \
            OR d.stream = $3 AND d.delivered_at IS NULL AND q.kind IN ('answered', 'declined', 'dismissed')) \
     ORDER BY CASE WHEN d.asker = $2 THEN 0 ELSE 1 END, CASE WHEN q.state <> 'decided' THEN 0 ELSE 1 END, q.seq LIMIT 1";
@@ -91,7 +92,8 @@ pub enum Asked {
     SameRequest,
 }
 
-/// A question that is identical to a new one: its id, its asker, and when the session of that asker ends, or 0.
+/// A question that is identical to a new one: its id, its asker, and when the session of that asker ends;
+/// [`Millis::MAX`] for a session that is connected.
 pub type Identical = (String, String, Millis);
 
 /// Returns the question that a new one joins, or would join once the session of its asker has ended.
