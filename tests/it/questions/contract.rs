@@ -169,7 +169,8 @@ fn a_response_to_a_post_is_not_an_event_of_the_stream_as_well() {
 #[test]
 fn the_same_words_asked_at_once_after_their_answer_are_another_question() {
     let hub = Hub::new();
-    let asked = |id: &str, wait: &str| hub.post("/mcp", &[("prefer", wait)], &request(id, "Again").to_string());
+    let asked =
+        |id: &str, wait: &str| hub.post("/mcp", &[("prefer", wait)], &request(id, "Again").to_string());
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let first = asked("req1", "wait=15").0;
