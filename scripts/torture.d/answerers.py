@@ -67,6 +67,7 @@ class Answerer(threading.Thread):
         self.history.note("tried", channel=self.channel, about=about, value=value, ticket=ticket)
 
     def accepted(self, about, value, ticket=None):
+        self.world.accepted += 1
         self.history.note("accepted", channel=self.channel, about=about, value=value, ticket=ticket)
 
 

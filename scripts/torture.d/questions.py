@@ -24,10 +24,10 @@ def run(seed, seconds, limit, adjutant, folder):
             while time.monotonic() < began + seconds and not (limit and count >= limit):
                 time.sleep(0.5)
                 count += lines.read().count(b'"asker_done"')
+    finally:
         took = time.monotonic() - began
         for world in worlds:
             world.drain()
-    finally:
         for world in worlds:
             world.end()
             world.clean()

@@ -29,7 +29,7 @@ def ticket_world(seed, seconds):
     askers += [{"name": f"n{n}", "kind": "stateless", "tasks": n == 0} for n in range(3)]
     askers += [{"name": f"h{n}", "kind": "post"} for n in range(4)]
     relays = [asker["name"] for asker in askers if asker["kind"] in ("contract", "relay", "popup")]
-    faults = hub_faults(dice, seconds, ("kill", "kill", "term", "stop", "stop", "disk"), 7.0)
+    faults = hub_faults(dice, seconds, ("kill", "kill", "term", "stop", "stop", "disk"), 10.0)
     faults += relay_faults(dice, seconds, relays, 1.2)
     attacks = [{"at": at, "way": dice.choice(ATTACKS)} for at in moments(dice, seconds, 2.5)]
     return {
