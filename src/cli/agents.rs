@@ -58,7 +58,7 @@ impl Folders {
     /// Reads the agents of these folders.
     fn load(&self, common: Common) -> Result<(Registry, Arc<Catalogue>), Failure> {
         let registry = Registry::new(&self.config(common)?.agents);
-        let catalogue = registry.load();
+        let catalogue = registry.files.load();
         Ok((registry, catalogue))
     }
 }

@@ -115,8 +115,8 @@ fn added(client: &str, common: Common) -> Result<Option<Added>, Failure> {
         let _ = std::env::set_current_dir(folder);
     }
     let config = common.config(Roots::Workspace)?;
-    let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits());
-    let catalogue = prompts.load();
+    let prompts = Prompts::new(&config.prompts);
+    let catalogue = prompts.files.load();
     let commands = mentions::find(&input.prompt, |name| catalogue.find(name).is_some());
     let mut remaining = max_bytes(client);
     let (texts, commands): (Vec<String>, Vec<HookCommand>) =

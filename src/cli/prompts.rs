@@ -59,9 +59,7 @@ impl Folders {
 
     /// Reads the prompts of these folders.
     fn load(&self, common: Common) -> Result<Arc<Catalogue>, Failure> {
-        let config = self.config(common)?.prompts;
-        let limits = config.limits();
-        Ok(Prompts::new(config.roots, limits).load())
+        Ok(Prompts::new(&self.config(common)?.prompts).files.load())
     }
 }
 

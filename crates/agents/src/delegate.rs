@@ -29,7 +29,7 @@ impl Agents {
             (self.registry.clone(), request.agent.clone(), request.workdir.clone());
         let read = tokio::task::spawn_blocking(move || {
             let agent = find(&registry, &name)?;
-            let workdir = Workdir::parse(&workdir)?;
+            let workdir = Workdir::parse(&workdir).map_err(Error::Workdir)?;
             Ok::<_, Error>((agent, workdir))
         });
         let (agent, workdir) = read.await.map_err(|_| Error::Stopping)??;
@@ -114,7 +114,7 @@ impl Parent {
 }
 
 fn find(registry: &Registry, name: &str) -> Result<Arc<Agent>, Error> {
-    let catalogue = registry.ready().unwrap_or_else(|| registry.load());
+    let catalogue = registry.files.ready().unwrap_or_else(|| registry.files.load());
     let agent = catalogue.find(name).map_err(|missing| match missing {
         Missing::Unknown { name, near } => Error::UnknownAgent { name, near },
         Missing::Broken { name, reason } => Error::BrokenAgent { name, reason },

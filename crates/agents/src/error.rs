@@ -2,7 +2,6 @@
 
 use super::definition::Permission;
 use super::runner::Rejection;
-use super::workdir;
 use adjutant_base::text::suggest::near_hint;
 use adjutant_store as store;
 
@@ -25,7 +24,7 @@ pub enum Error {
     #[error("the {what} holds a NUL character, which no command line can carry")]
     Nul { what: &'static str },
     #[error("working_directory {0}")]
-    Workdir(#[from] workdir::Error),
+    Workdir(String),
     #[error(
         "isolation `worktree` needs a git repository with at least one commit, and the working directory is in none: {reason}"
     )]

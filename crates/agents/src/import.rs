@@ -72,7 +72,7 @@ pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) ->
         max_files: limits.files,
         ..AgentsConfig::default()
     };
-    let catalogue = Registry::new(&config).load();
+    let catalogue = Registry::new(&config).files.load();
     let mut agents: Vec<_> = catalogue.agents.values().chain(&catalogue.overridden).cloned().collect();
     agents.sort_by(|one, other| one.source.file.cmp(&other.source.file));
     if agents.is_empty() && catalogue.problems.is_empty() {

@@ -13,7 +13,7 @@ use adjutant_host::file_catalogue::{FileFormat, Problem, Scan, Source};
 
 /// The file kind of agent definitions.
 #[derive(Debug)]
-pub(super) struct AgentFiles {
+pub struct AgentFiles {
     /// For each root by its number: the program of its files, and whether they need trust.
     roots: Vec<(Program, bool)>,
     /// Most files that are read below all roots.

@@ -1,5 +1,6 @@
 //! Working folder of an agent, validated once and recognized later.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -13,66 +14,48 @@ pub struct Workdir {
     inode: u64,
 }
 
-/// Why a text is not a working folder; a sentence fragment after `working_directory`.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    #[error("must not be empty: give an absolute path")]
-    Empty,
-    #[error("must not hold a NUL character")]
-    Nul,
-    #[error("must be an absolute path, and `{0}` is relative")]
-    Relative(String),
-    #[error("must not be `/`: name the project's folder")]
-    Root,
-    #[error("does not exist: {0}")]
-    Missing(String),
-    #[error("must be a folder, and `{0}` is none")]
-    NoFolder(String),
-    #[error("cannot be used: {0}")]
-    Unusable(String),
-    #[error("is not the folder any more that it was when the task came in")]
-    Swapped,
-}
-
 impl Workdir {
-    /// Resolves and validates the path that a caller gave. Reads the disk.
-    pub fn parse(text: &str) -> Result<Self, Error> {
+    /// Resolves and validates the path that a caller gave. Reads the disk. The error is a sentence fragment after
+    /// `working_directory`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let no_folder = || format!("must be a folder, and `{text}` is none");
+        let unusable = |error: std::io::Error| format!("cannot be used: {error}");
         if text.trim().is_empty() {
-            return Err(Error::Empty);
+            return Err("must not be empty: give an absolute path".to_owned());
         }
         if text.contains('\0') {
-            return Err(Error::Nul);
+            return Err("must not hold a NUL character".to_owned());
         }
         let given = Path::new(text);
         if !given.is_absolute() {
-            return Err(Error::Relative(text.to_owned()));
+            return Err(format!("must be an absolute path, and `{text}` is relative"));
         }
         let path = given.canonicalize().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::Missing(text.to_owned()),
-            std::io::ErrorKind::NotADirectory => Error::NoFolder(text.to_owned()),
-            _ => Error::Unusable(error.to_string()),
+            std::io::ErrorKind::NotFound => format!("does not exist: {text}"),
+            std::io::ErrorKind::NotADirectory => no_folder(),
+            _ => unusable(error),
         })?;
         if path.parent().is_none() {
-            return Err(Error::Root);
+            return Err("must not be `/`: name the project's folder".to_owned());
         }
-        let found = path.metadata().map_err(|error| Error::Unusable(error.to_string()))?;
+        let found = path.metadata().map_err(unusable)?;
         if !found.is_dir() {
-            return Err(Error::NoFolder(text.to_owned()));
+            return Err(no_folder());
         }
         // The row is text, and so is the answer.
         if path.to_str().is_none() {
-            return Err(Error::Unusable("its real path is not UTF-8".to_owned()));
+            return Err("cannot be used: its real path is not UTF-8".to_owned());
         }
         Ok(Self { path, device: found.dev(), inode: found.ino() })
     }
 
-    /// Checks that the folder of this path is still the validated one.
-    pub fn check(&self) -> Result<(), Error> {
-        let found = self.path.symlink_metadata().map_err(|_| Error::Swapped)?;
-        let same = found.is_dir() && found.dev() == self.device && found.ino() == self.inode;
+    /// Returns whether the folder of this path is still the validated one.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        let is_same =
+            |found: Metadata| found.is_dir() && found.dev() == self.device && found.ino() == self.inode;
         // A replaced link in the middle changes the path, even where the folder at its end is the same.
         let straight = self.path.canonicalize().is_ok_and(|real| real == self.path);
-        if same && straight { Ok(()) } else { Err(Error::Swapped) }
+        straight && self.path.symlink_metadata().is_ok_and(is_same)
     }
 
     /// Returns the absolute path that was checked.

@@ -100,7 +100,7 @@ impl App {
     /// `selector` chooses the runners of delegated tasks.
     pub fn new(config: Config, selector: Selector) -> Arc<Self> {
         let events = Events::new();
-        let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits());
+        let prompts = Prompts::new(&config.prompts);
         let store = Store::new(config.database.clone());
         let assistant = Assistant::new(store.clone(), events.clone());
         let recorder = Recorder::new(config.recorder.clone());
@@ -142,10 +142,10 @@ impl App {
     /// Watches the files of prompts and agents until shutdown; what changes becomes an event, and prompts a line of
     /// the activity too.
     pub async fn watch_files(self: Arc<Self>) {
-        let mut prompts = self.prompts.changes();
-        let mut agents = self.agents.registry().changes();
-        self.prompts.watch();
-        self.agents.registry().watch();
+        let mut prompts = self.prompts.files.changes();
+        let mut agents = self.agents.registry().files.changes();
+        self.prompts.files.watch();
+        self.agents.registry().files.watch();
         loop {
             tokio::select! {
                 () = self.shutdown.cancelled() => return,

@@ -25,7 +25,7 @@ impl App {
             codex: self.codex.clone(),
             agents: self.agents.with_agents(&config.agents),
             questions: self.questions.clone(),
-            prompts: Prompts::new(config.prompts.roots.clone(), config.prompts.limits()),
+            prompts: Prompts::new(&config.prompts),
             recorder: self.recorder.clone(),
             config,
             events: self.events.clone(),

@@ -26,6 +26,16 @@ pub(super) enum Protocol {
     Mcp(Box<McpServer>),
 }
 
+/// Evaluates an expression with the state of either protocol.
+macro_rules! either {
+    ($protocol:expr, $state:ident => $value:expr) => {
+        match $protocol {
+            Protocol::App($state) => $value,
+            Protocol::Mcp($state) => $value,
+        }
+    };
+}
+
 impl Protocol {
     /// `run` makes the ids of approvals unique among children.
     pub(super) fn new(back: Backend, run: &str) -> Self {
@@ -37,26 +47,17 @@ impl Protocol {
 
     /// Sends `initialize`.
     pub(super) fn initialize(&mut self, out: &mut Vec<u8>) {
-        match self {
-            Self::App(app) => app.initialize(out),
-            Self::Mcp(mcp) => mcp.initialize(out),
-        }
+        either!(self, state => state.initialize(out))
     }
 
     /// Sets the trace of the turns that start from here on.
     pub(super) fn set_trace(&mut self, trace: Option<Trace>) {
-        match self {
-            Self::App(app) => app.trace = trace,
-            Self::Mcp(mcp) => mcp.trace = trace,
-        }
+        either!(self, state => state.trace = trace);
     }
 
     /// Starts a thread with its first turn.
     pub(super) fn start(&mut self, start: &ThreadOptions, out: &mut Vec<u8>) {
-        match self {
-            Self::App(app) => app.start(start, out),
-            Self::Mcp(mcp) => mcp.start(start, out),
-        }
+        either!(self, state => state.start(start, out))
     }
 
     /// Resumes a thread of another child, if the protocol can.
@@ -70,10 +71,7 @@ impl Protocol {
 
     /// Starts the next turn; only when none runs.
     pub(super) fn turn(&mut self, thread: &str, prompt: &str, out: &mut Vec<u8>) {
-        match self {
-            Self::App(app) => app.turn(thread, prompt, out),
-            Self::Mcp(mcp) => mcp.turn(thread, prompt, out),
-        }
+        either!(self, state => state.turn(thread, prompt, out))
     }
 
     /// Requests the end of the running turn.
@@ -101,10 +99,7 @@ impl Protocol {
         by: Decider,
         out: &mut Vec<u8>,
     ) -> EventBatch {
-        let (pending, thread) = match self {
-            Self::App(app) => (&mut app.pending, app.thread.clone()),
-            Self::Mcp(mcp) => (&mut mcp.pending, mcp.thread.clone()),
-        };
+        let (pending, thread) = either!(self, state => (&mut state.pending, state.thread.clone()));
         let Some(asked) = pending.open.remove(approval) else { return EventBatch::default() };
         let result = match self {
             Self::App(_) => app_server::answer(&asked, decision),
@@ -125,10 +120,7 @@ impl Protocol {
 
     /// Parses a line, and answers requests that need no user.
     pub(super) fn on_line(&mut self, line: &[u8], out: &mut Vec<u8>) -> EventBatch {
-        match self {
-            Self::App(app) => app.on_line(line, out),
-            Self::Mcp(mcp) => mcp.on_line(line, out),
-        }
+        either!(self, state => state.on_line(line, out))
     }
 }
 

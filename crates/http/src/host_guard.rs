@@ -10,6 +10,16 @@ use std::net::{IpAddr, SocketAddr};
 use axum::http::header::{HOST, HeaderName, HeaderValue, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 
+/// The status of a rejection, and its message for the caller, with advice.
+pub(crate) type Refusal = (StatusCode, &'static str);
+
+const HOST_COUNT: Refusal = (StatusCode::BAD_REQUEST, "exactly one Host header is needed");
+const FOREIGN_HOST: Refusal = (
+    StatusCode::FORBIDDEN,
+    "this Host is not served here; use the address that `adjutant serve` prints, or name the host behind your TLS proxy in the configuration",
+);
+const FOREIGN_ORIGIN: Refusal = (StatusCode::FORBIDDEN, "requests from other web origins are refused");
+
 /// The names under which this listener is reached.
 #[derive(Debug)]
 pub(crate) struct Names {
@@ -60,22 +70,22 @@ impl Names {
     pub(crate) fn refusal(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Refusal> {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
-            return Some(Refusal::HostCount);
+            return Some(HOST_COUNT);
         };
         if !is_one_of(host, &self.hosts) {
-            return Some(Refusal::Host);
+            return Some(FOREIGN_HOST);
         }
         // A request target in absolute form names a host as well.
         if let Some(authority) = uri.authority()
             && !self.hosts.iter().any(|host| host.eq_ignore_ascii_case(authority.as_str()))
         {
-            return Some(Refusal::Host);
+            return Some(FOREIGN_HOST);
         }
         let mut origins = headers.get_all(ORIGIN).iter();
         if let Some(origin) = origins.next()
             && (origins.next().is_some() || !is_one_of(origin, &self.origins))
         {
-            return Some(Refusal::Origin);
+            return Some(FOREIGN_ORIGIN);
         }
         // A browser names the source of a request even without an Origin (an image, a script). Only following a link to
         // a page may come from another site; it carries no cookie and changes nothing.
@@ -85,7 +95,7 @@ impl Names {
             && !(method == Method::GET
                 && headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate"))
         {
-            return Some(Refusal::Origin);
+            return Some(FOREIGN_ORIGIN);
         }
         None
     }
@@ -100,34 +110,6 @@ fn bracketed(ip: IpAddr) -> String {
 
 fn is_one_of(value: &HeaderValue, allowed: &[String]) -> bool {
     allowed.iter().any(|one| one.as_bytes().eq_ignore_ascii_case(value.as_bytes()))
-}
-
-/// The reason for a rejection by the guard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    HostCount,
-    Host,
-    Origin,
-}
-
-impl Refusal {
-    pub(crate) fn status(self) -> StatusCode {
-        match self {
-            Self::HostCount => StatusCode::BAD_REQUEST,
-            Self::Host | Self::Origin => StatusCode::FORBIDDEN,
-        }
-    }
-
-    /// Returns the message for the caller, with advice.
-    pub(crate) fn message(self) -> &'static str {
-        match self {
-            Self::HostCount => "exactly one Host header is needed",
-            Self::Host => {
-                "this Host is not served here; use the address that `adjutant serve` prints, or name the host behind your TLS proxy in the configuration"
-            }
-            Self::Origin => "requests from other web origins are refused",
-        }
-    }
 }
 
 /// Adds the headers of every response: no sniffing, no referrer, no embedding elsewhere. A page may have set one
@@ -166,16 +148,16 @@ mod tests {
         let origin = ("origin", "https://hub.example.com");
         assert_eq!(verdict(address, &names, &[("host", "Hub.Example.com"), origin]), None);
         let plain = ("origin", "http://hub.example.com");
-        assert_eq!(verdict(address, &names, &[("host", "hub.example.com"), plain]), Some(Refusal::Origin));
+        assert_eq!(verdict(address, &names, &[("host", "hub.example.com"), plain]), Some(FOREIGN_ORIGIN));
         for host in ["192.0.2.7:7437", "localhost:7437", "hub.example.com.", "x.hub.example.com"] {
-            assert_eq!(verdict(address, &names, &[("host", host)]), Some(Refusal::Host), "{host}");
+            assert_eq!(verdict(address, &names, &[("host", host)]), Some(FOREIGN_HOST), "{host}");
         }
     }
 
     #[test]
     fn the_default_port_may_be_left_out() {
         assert_eq!(verdict("127.0.0.1:80", &[], &[("host", "localhost")]), None);
-        assert_eq!(verdict("127.0.0.1:81", &[], &[("host", "localhost")]), Some(Refusal::Host));
+        assert_eq!(verdict("127.0.0.1:81", &[], &[("host", "localhost")]), Some(FOREIGN_HOST));
     }
 
     #[test]

@@ -276,7 +276,7 @@ impl Gate {
                     refuse(mcp, StatusCode::SERVICE_UNAVAILABLE, listener::BUSY)
                 }
                 Ok(body) => self.route(Request::from_parts(parts, body)).await,
-                Err(fault) => refuse(mcp, fault.status(), fault.message()),
+                Err((status, message)) => refuse(mcp, status, message),
             },
         };
         host_guard::harden(response.headers_mut());
@@ -306,8 +306,8 @@ impl Gate {
 
     /// Returns the rejection of a request that may not pass. Adds the name of its token to a request to `/mcp`.
     fn admit(&self, parts: &mut request::Parts, mcp: bool) -> Option<Response<Body>> {
-        if let Some(refusal) = self.names.refusal(&parts.method, &parts.uri, &parts.headers) {
-            return Some(refuse(mcp, refusal.status(), refusal.message()));
+        if let Some((status, message)) = self.names.refusal(&parts.method, &parts.uri, &parts.headers) {
+            return Some(refuse(mcp, status, message));
         }
         if mcp {
             let Some(token) = self.token_name(&parts.headers) else {
@@ -341,7 +341,7 @@ impl Gate {
         }
     }
 
-    async fn read(&self, parts: &request::Parts, body: Incoming) -> Result<Body, body::BodyError> {
+    async fn read(&self, parts: &request::Parts, body: Incoming) -> Result<Body, (StatusCode, String)> {
         if matches!(parts.method, Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS) {
             return Ok(Body::empty());
         }

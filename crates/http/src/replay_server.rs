@@ -69,8 +69,8 @@ pub async fn replay(
 impl ReplayServer {
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let (parts, incoming) = request.into_parts();
-        if let Some(refusal) = self.names.refusal(&parts.method, &parts.uri, &parts.headers) {
-            return rejections::invalid(refusal.status(), None, refusal.message());
+        if let Some((status, message)) = self.names.refusal(&parts.method, &parts.uri, &parts.headers) {
+            return rejections::invalid(status, None, message);
         }
         if !listener::admit(&parts.extensions) {
             return rejections::invalid(StatusCode::SERVICE_UNAVAILABLE, None, listener::BUSY);
@@ -78,7 +78,7 @@ impl ReplayServer {
         let line = if parts.method == Method::POST {
             match body::read(&parts.headers, incoming, MAX_BODY_BYTES).await {
                 Ok(bytes) => bytes.trim_ascii().to_vec(),
-                Err(fault) => return rejections::invalid(fault.status(), None, fault.message()),
+                Err((status, message)) => return rejections::invalid(status, None, message),
             }
         } else {
             json!({"id": "HTTP", "method": parts.method.as_str()}).to_string().into_bytes()

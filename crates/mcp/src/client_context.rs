@@ -96,20 +96,12 @@ impl ClientContext {
 
     /// Returns the prompts that are on disk now. Files are read outside the event loop.
     pub async fn prompts(&self) -> Arc<Catalogue> {
-        if let Some(catalogue) = self.app.prompts.ready() {
-            return catalogue;
-        }
-        let app = self.app.clone();
         // A panic while loading must not end the connection: the empty catalogue answers with a clear "unknown".
-        tokio::task::spawn_blocking(move || app.prompts.load()).await.unwrap_or_default()
+        self.app.prompts.files.fresh().await.unwrap_or_default()
     }
 
     /// Returns the agents that are on disk now. Files are read outside the event loop.
     pub async fn agents(&self) -> Arc<agents::catalogue::Catalogue> {
-        if let Some(catalogue) = self.app.agents.registry().ready() {
-            return catalogue;
-        }
-        let app = self.app.clone();
-        tokio::task::spawn_blocking(move || app.agents.registry().load()).await.unwrap_or_default()
+        self.app.agents.registry().files.fresh().await.unwrap_or_default()
     }
 }

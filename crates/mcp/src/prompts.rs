@@ -56,7 +56,7 @@ pub async fn get(
 ) -> Result<GetPromptResult, ErrorData> {
     let catalogue = client.prompts().await;
     let mut named = request.arguments.clone().unwrap_or_default();
-    let declared = catalogue.find(&request.name).is_some_and(|prompt| prompt.declares("input"));
+    let declared = catalogue.find(&request.name).is_some_and(|prompt| prompt.argument("input").is_some());
     // `input` is the text after the command unless the prompt declares an argument of that name.
     let has_text = !declared && named.get("input").is_some_and(Value::is_string);
     let input = if has_text { named.shift_remove("input") } else { None };

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, btree_map};
 use std::sync::Arc;
 
+use super::arguments::clipped;
 use super::{Catalogue, Error, Limits, Problem, Prompt, Root};
+use adjutant_base::text::suggest::near_names;
 use adjutant_host::file_catalogue::Scan;
 
 /// A file that was read.
 #[derive(Clone, Debug)]
-pub(super) enum Item {
+pub enum Item {
     Prompt(Arc<Prompt>),
     /// A part for Jinja templates: its text.
     Partial(Arc<str>),
@@ -22,14 +24,12 @@ impl Catalogue {
 
     /// Returns why there is no prompt of a name: its file is faulty, or does not exist.
     pub fn missing(&self, name: &str) -> Error {
-        super::expand::missing(self, name)
-    }
-}
-
-impl Prompt {
-    /// Whether the front matter declares an argument of that name.
-    pub fn declares(&self, argument: &str) -> bool {
-        self.arguments.iter().any(|declared| declared.name == argument)
+        let is_named = |relative: &str| relative.rsplit_once('.').is_some_and(|(stem, _)| stem == name);
+        if let Some(problem) = self.problems.iter().find(|problem| is_named(&problem.source.relative)) {
+            return Error::Broken { name: clipped(name), reason: problem.message.clone() };
+        }
+        let names = self.prompts.keys().chain(self.aliases.keys());
+        Error::Unknown { name: clipped(name), near: near_names(name, names.map(String::as_str)) }
     }
 }
 

@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use super::arguments::bind::{Bound, MOST_WORDS, bind};
 use super::arguments::declaration::ALL;
-use super::arguments::{clipped, text_of, words};
+use super::arguments::{text_of, words};
 use super::template::{Template, jinja};
 use super::{Catalogue, Engine, Error, Expansion, Inputs, Prompt};
-use adjutant_base::text::suggest::near_names;
 
 /// Expands a prompt of `catalogue` by name or alias, to at most `limit` bytes.
 pub(super) fn expand(
@@ -16,22 +15,9 @@ pub(super) fn expand(
     inputs: Inputs<'_>,
     limit: usize,
 ) -> Result<Expansion, Error> {
-    let prompt = catalogue.find(name).ok_or_else(|| missing(catalogue, name))?;
+    let prompt = catalogue.find(name).ok_or_else(|| catalogue.missing(name))?;
     let text = filled(catalogue, prompt, inputs, limit)?;
     Ok(Expansion { prompt: prompt.clone(), text })
-}
-
-/// Distinguishes an unknown name from that of a faulty file.
-pub(super) fn missing(catalogue: &Catalogue, name: &str) -> Error {
-    let faulty = catalogue
-        .problems
-        .iter()
-        .find(|problem| problem.source.relative.rsplit_once('.').is_some_and(|(stem, _)| stem == name));
-    if let Some(problem) = faulty {
-        return Error::Broken { name: clipped(name), reason: problem.message.clone() };
-    }
-    let names = catalogue.prompts.keys().chain(catalogue.aliases.keys());
-    Error::Unknown { name: clipped(name), near: near_names(name, names.map(String::as_str)) }
 }
 
 fn filled(catalogue: &Catalogue, prompt: &Prompt, inputs: Inputs<'_>, limit: usize) -> Result<String, Error> {

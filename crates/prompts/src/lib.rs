@@ -24,8 +24,8 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
-use adjutant_base::config::folders::Root;
-use adjutant_base::config::prompts::Limits;
+use adjutant_base::config::folders::{Limits, Root};
+use adjutant_base::config::prompts::PromptsConfig;
 use adjutant_base::text::suggest::near_hint;
 use adjutant_host::file_catalogue::FileCatalogue;
 pub use adjutant_host::file_catalogue::{Problem, Source};
@@ -102,7 +102,7 @@ impl Prompt {
     /// Returns true if text after the command has a place, apart from the declared arguments: the template
     /// names it, or it is appended to a template without arguments.
     pub fn takes_input(&self) -> bool {
-        !self.declares("input") && (self.arguments.is_empty() || self.template.places_input())
+        self.argument("input").is_none() && (self.arguments.is_empty() || self.template.places_input())
     }
 }
 
@@ -168,39 +168,21 @@ pub enum Error {
 /// The prompts of all roots.
 #[derive(Debug)]
 pub struct Prompts {
-    folders: Arc<FileCatalogue<PromptFiles>>,
-    limits: Limits,
+    pub files: Arc<FileCatalogue<PromptFiles>>,
+    max_expansion_bytes: usize,
 }
 
 impl Prompts {
     /// Does no I/O: the files are read when they are first asked for.
-    pub fn new(roots: Vec<Root>, limits: Limits) -> Self {
-        Self { folders: FileCatalogue::new(PromptFiles::new(limits), roots, limits.folders()), limits }
-    }
-
-    /// Returns the catalogue if it is known to be fresh; never blocks. `None` means [`Self::load`] is due.
-    pub fn ready(&self) -> Option<Arc<Catalogue>> {
-        self.folders.ready()
-    }
-
-    /// Returns a fresh catalogue, reading what is new or changed. Blocks on the disk.
-    pub fn load(&self) -> Arc<Catalogue> {
-        self.folders.load()
-    }
-
-    /// Returns a receiver of the catalogue's generation, which grows when somebody reads something new.
-    pub fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
-        self.folders.changes()
-    }
-
-    /// Starts watching the folders, if nobody did yet: changes are read without anybody asking.
-    pub fn watch(&self) {
-        self.folders.watch();
+    pub fn new(config: &PromptsConfig) -> Self {
+        let limits = config.limits();
+        let files = FileCatalogue::new(PromptFiles::new(limits), config.roots.clone(), limits);
+        Self { files, max_expansion_bytes: config.max_expansion_bytes }
     }
 
     /// Expands a prompt of `catalogue` by name or alias.
     pub fn expand(&self, catalogue: &Catalogue, name: &str, inputs: Inputs<'_>) -> Result<Expansion, Error> {
-        expand::expand(catalogue, name, inputs, self.limits.expansion)
+        expand::expand(catalogue, name, inputs, self.max_expansion_bytes)
     }
 }
 

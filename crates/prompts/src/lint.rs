@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use super::import::{Error, find, format_of};
 use super::{Limits, Prompt, Prompts, Root, Source};
+use adjutant_base::config::prompts::PromptsConfig;
 use adjutant_host::file_catalogue::{Severity, read_text};
 pub use rules::Rule;
 
@@ -97,10 +98,11 @@ impl File<'_> {
     }
 }
 
-/// Lints the prompts of `roots`: each file by itself, and all of them together. The bundled prompts are ours to
+/// Lints the prompts of the configured roots: each file by itself, and all of them together. The bundled prompts are ours to
 /// check, and are only looked at for names that hide them.
-pub fn roots(roots: Vec<Root>, limits: Limits) -> Report {
-    let catalogue = Prompts::new(roots, limits).load();
+pub fn roots(config: &PromptsConfig) -> Report {
+    let limits = config.limits();
+    let catalogue = Prompts::new(config).files.load();
     let mut report = Report::default();
     let served = || catalogue.prompts.values().chain(&catalogue.overridden);
     for prompt in served() {
@@ -122,7 +124,8 @@ pub fn roots(roots: Vec<Root>, limits: Limits) -> Report {
 
 /// Lints files and folders that a person names. A folder of another program's prompts is checked by what is common
 /// to all formats.
-pub fn paths(paths: &[PathBuf], limits: Limits) -> Result<Report, Error> {
+pub fn paths(paths: &[PathBuf], config: &PromptsConfig) -> Result<Report, Error> {
+    let limits = config.limits();
     let mut report = Report::default();
     for path in paths {
         let kind = std::fs::metadata(path)
@@ -142,8 +145,7 @@ pub fn paths(paths: &[PathBuf], limits: Limits) -> Result<Report, Error> {
                 });
             }
         } else {
-            let root = Root::named(path.clone());
-            let part = roots(vec![root], limits);
+            let part = roots(&PromptsConfig { roots: vec![Root::named(path.clone())], ..config.clone() });
             report.files += part.files;
             report.findings.extend(part.findings);
         }

@@ -9,7 +9,7 @@ use adjutant_host::file_catalogue::{FileFormat, Scan};
 
 /// Prompts as a kind of file.
 #[derive(Debug)]
-pub(super) struct PromptFiles {
+pub struct PromptFiles {
     limits: Limits,
 }
 

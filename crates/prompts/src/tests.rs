@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Catalogue, Error, Inputs, Limits, Prompts};
+use super::{Catalogue, Error, Inputs, Prompts};
 use adjutant_base::config::folders::Root;
 use adjutant_base::config::prompts::PromptsConfig;
 use adjutant_host::file_catalogue::replaced_watchers;
@@ -15,8 +15,12 @@ fn root(label: &str, folder: &Path) -> Root {
     Root { label: label.to_owned(), ..Root::named(folder.to_owned()) }
 }
 
+fn prompts_in(roots: Vec<Root>) -> Prompts {
+    Prompts::new(&PromptsConfig { roots, ..PromptsConfig::default() })
+}
+
 fn prompts_of(folder: &Path) -> Prompts {
-    Prompts::new(vec![root("here", folder)], PromptsConfig::default().limits())
+    prompts_in(vec![root("here", folder)])
 }
 
 fn write(folder: &Path, relative: &str, text: impl AsRef<[u8]>) {
@@ -41,7 +45,7 @@ fn problems(catalogue: &Catalogue) -> Vec<String> {
 fn until(prompts: &Prompts, wanted: impl Fn(&Catalogue) -> bool) -> Arc<Catalogue> {
     let deadline = Instant::now() + Duration::from_secs(2);
     loop {
-        let catalogue = prompts.ready().unwrap_or_else(|| prompts.load());
+        let catalogue = prompts.files.ready().unwrap_or_else(|| prompts.files.load());
         if wanted(&catalogue) {
             return catalogue;
         }
@@ -51,13 +55,13 @@ fn until(prompts: &Prompts, wanted: impl Fn(&Catalogue) -> bool) -> Arc<Catalogu
 }
 
 fn expand(prompts: &Prompts, name: &str, text: &str) -> Result<String, Error> {
-    prompts.expand(&prompts.load(), name, Inputs { text, named: None }).map(|expansion| expansion.text)
+    prompts.expand(&prompts.files.load(), name, Inputs { text, named: None }).map(|expansion| expansion.text)
 }
 
 #[test]
 fn bundled_prompts_follow_the_contract() {
-    let prompts = Prompts::new(vec![Root::bundled()], PromptsConfig::default().limits());
-    let catalogue = prompts.load();
+    let prompts = prompts_in(vec![Root::bundled()]);
+    let catalogue = prompts.files.load();
     assert_eq!(catalogue.problems, []);
     let described = |name: &str| catalogue.prompts[name].description.clone();
     assert_eq!(described("research"), "Research a topic and provide a concise summary with key sources.");
@@ -78,7 +82,7 @@ fn finds_what_is_a_prompt() {
     for file in [".hidden.md", ".git/x.md", "notes.txt", "_part.md", "team/_part.jinja", "md", ".md"] {
         write(here, file, "Body");
     }
-    let catalogue = prompts_of(here).load();
+    let catalogue = prompts_of(here).files.load();
     assert_eq!(names(&catalogue), ["a", "b", "team/deep/x", "team/review", "with blank"]);
     assert_eq!(problems(&catalogue), Vec::<String>::new());
 }
@@ -93,7 +97,7 @@ fn earlier_roots_win() {
     write(user.path(), "c.md", "usual");
     write(user.path(), "c.MD", "odd");
     let roots = vec![root("project", project.path()), root("user", user.path())];
-    let catalogue = Prompts::new(roots, PromptsConfig::default().limits()).load();
+    let catalogue = prompts_in(roots).files.load();
     assert_eq!(names(&catalogue), ["B", "a", "b", "c"]);
     assert_eq!(
         (catalogue.prompts["a"].body.as_str(), catalogue.prompts["c"].body.as_str()),
@@ -119,7 +123,7 @@ fn aliases_lead_to_their_prompt() {
     let prompts = prompts_of(folder.path());
     assert_eq!(expand(&prompts, "old", "x").unwrap(), "A x");
     assert_eq!(
-        problems(&prompts.load()),
+        problems(&prompts.files.load()),
         [
             "a.md: alias `b` cannot be reached: it is the name of a prompt",
             "b.md: alias `same` cannot be reached: it is an alias of `a` already"
@@ -164,7 +168,7 @@ fn a_bad_file_hides_no_good_one() {
     fs::create_dir(here.join("folder.md")).unwrap();
     write(here, "1/2/3/4/5/6/7/8/nine/deep.md", "Body");
     let prompts = prompts_of(here);
-    let catalogue = prompts.load();
+    let catalogue = prompts.files.load();
     assert_eq!(names(&catalogue), ["good", "in", "in-absolute", "lenient", "odd"]);
     assert_eq!(catalogue.prompts["odd"].aliases, ["one", "two"]);
     assert_eq!(catalogue.prompts["lenient"].description, "Deploy: fast");
@@ -227,8 +231,9 @@ fn a_file_past_the_limit_is_left_out() {
     for number in 0..20 {
         write(folder.path(), &format!("{number:02}.md"), "Body");
     }
-    let limits = Limits { files: 10, ..PromptsConfig::default().limits() };
-    let catalogue = Prompts::new(vec![root("here", folder.path())], limits).load();
+    let roots = vec![root("here", folder.path())];
+    let config = PromptsConfig { roots, max_files: 10, ..PromptsConfig::default() };
+    let catalogue = Prompts::new(&config).files.load();
     assert_eq!(names(&catalogue).len(), 10);
     assert_eq!(problems(&catalogue), [": there are more than 10 files; the rest is left out"]);
 }
@@ -238,7 +243,7 @@ fn a_changed_file_shows() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
     let prompts = prompts_of(folder.path());
-    assert_eq!(names(&prompts.load()), ["a"]);
+    assert_eq!(names(&prompts.files.load()), ["a"]);
     // Same length, and as good as the same time stamp.
     for text in ["two", "six", "ten"] {
         write(folder.path(), "a.md", text);
@@ -259,8 +264,8 @@ fn a_changed_file_shows() {
 /// Waits for the watching thread, so that what follows is seen through it and not by the clock.
 fn watched(prompts: &Prompts) {
     let deadline = Instant::now() + Duration::from_secs(2);
-    while !prompts.folders.is_watched() {
-        prompts.load();
+    while !prompts.files.is_watched() {
+        prompts.files.load();
         assert!(Instant::now() < deadline, "the folders are not watched");
         std::thread::yield_now();
     }
@@ -297,9 +302,9 @@ fn without_a_watch_the_clock_serves() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
     let prompts = prompts_of(folder.path());
-    prompts.folders.disable_watching();
-    assert_eq!(names(&prompts.load()), ["a"]);
-    assert!(prompts.ready().is_some(), "an answer lasts for a while");
+    prompts.files.disable_watching();
+    assert_eq!(names(&prompts.files.load()), ["a"]);
+    assert!(prompts.files.ready().is_some(), "an answer lasts for a while");
     write(folder.path(), "team/b.md", "new");
     until(&prompts, |catalogue| names(catalogue) == ["a", "team/b"]);
     for text in ["two", "six"] {
@@ -318,11 +323,11 @@ fn a_watcher_that_hangs_is_replaced_and_the_folders_are_scanned() {
     for text in ["two", "six"] {
         watched(&prompts);
         let before = replaced_watchers();
-        prompts.folders.hang_watcher();
+        prompts.files.hang_watcher();
         write(folder.path(), "a.md", text);
         let began = Instant::now();
         while replaced_watchers() == before {
-            prompts.load();
+            prompts.files.load();
             assert!(began.elapsed() < Duration::from_secs(10), "the watcher still hangs");
             std::thread::park_timeout(Duration::from_millis(10));
         }
@@ -335,8 +340,8 @@ fn listeners_are_told_of_changes_alone() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
     let prompts = prompts_of(folder.path());
-    let mut changes = prompts.changes();
-    prompts.watch();
+    let mut changes = prompts.files.changes();
+    prompts.files.watch();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let mut told = |within: Duration| {
         runtime.block_on(async { tokio::time::timeout(within, changes.changed()).await.is_ok() })
@@ -348,17 +353,17 @@ fn listeners_are_told_of_changes_alone() {
     write(folder.path(), "a.txt", "no prompt");
     write(folder.path(), "b.md", "new");
     assert!(told(Duration::from_secs(2)));
-    assert_eq!(names(&prompts.load()), ["a", "b"]);
-    assert_eq!(prompts.load().generation, 3);
+    assert_eq!(names(&prompts.files.load()), ["a", "b"]);
+    assert_eq!(prompts.files.load().generation, 3);
 }
 
 #[test]
 fn the_watching_thread_ends_with_the_catalogue() {
     let folder = tempfile::tempdir().unwrap();
     let prompts = prompts_of(folder.path());
-    prompts.load();
+    prompts.files.load();
     watched(&prompts);
-    let cache = std::sync::Arc::downgrade(&prompts.folders);
+    let cache = std::sync::Arc::downgrade(&prompts.files);
     drop(prompts);
     let deadline = Instant::now() + Duration::from_secs(2);
     while cache.strong_count() > 0 {
@@ -372,7 +377,7 @@ fn a_root_may_come_and_go() {
     let parent = tempfile::tempdir().unwrap();
     let here = parent.path().join("prompts");
     let prompts = prompts_of(&here);
-    assert_eq!(problems(&prompts.load()), [": the folder does not exist"]);
+    assert_eq!(problems(&prompts.files.load()), [": the folder does not exist"]);
     write(&here, "a.md", "one");
     until(&prompts, |catalogue| names(catalogue) == ["a"]);
     fs::rename(&here, parent.path().join("away")).unwrap();
@@ -404,12 +409,12 @@ fn a_root_may_be_a_link_that_turns() {
     let here = parent.path().join("prompts");
     symlink("one", &here).unwrap();
     let prompts = prompts_of(&here);
-    assert_eq!(prompts.load().prompts["a"].body, "one");
+    assert_eq!(prompts.files.load().prompts["a"].body, "one");
     watched(&prompts);
     symlink("two", parent.path().join("next")).unwrap();
     fs::rename(parent.path().join("next"), &here).unwrap();
     until(&prompts, |catalogue| catalogue.prompts["a"].body == "two");
-    assert_eq!(names(&prompts.load()), ["a", "b"]);
+    assert_eq!(names(&prompts.files.load()), ["a", "b"]);
     watched(&prompts);
     write(parent.path(), "two/.shared/b.txt", "changed");
     until(&prompts, |catalogue| catalogue.prompts["b"].body == "changed");
@@ -420,11 +425,11 @@ fn the_generation_grows_with_changes_alone() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
     let prompts = prompts_of(folder.path());
-    let first = prompts.load().generation;
+    let first = prompts.files.load().generation;
     write(folder.path(), "a.md", "one");
     write(folder.path(), "b.txt", "not a prompt");
     write(folder.path(), "z.md", "last");
     let second = until(&prompts, |catalogue| catalogue.prompts.contains_key("z"));
     assert_eq!((first, second.generation), (1, 2));
-    assert!(Arc::ptr_eq(&prompts.load(), &second));
+    assert!(Arc::ptr_eq(&prompts.files.load(), &second));
 }

@@ -29,20 +29,12 @@ use adjutant_prompts::Catalogue;
 
 /// Returns a fresh catalogue. The folders are read outside the event loop.
 async fn catalogue(app: &Arc<App>) -> Result<Arc<Catalogue>, Failure> {
-    if let Some(ready) = app.prompts.ready() {
-        return Ok(ready);
-    }
-    let app = Arc::clone(app);
-    tokio::task::spawn_blocking(move || app.prompts.load()).await.map_err(Failure::internal)
+    app.prompts.files.fresh().await.map_err(Failure::internal)
 }
 
 /// Returns a fresh catalogue of the hub's own agents, as [`catalogue`] does for prompts.
 async fn definitions(app: &Arc<App>) -> Result<Arc<AgentCatalogue>, Failure> {
-    if let Some(ready) = app.agents.registry().ready() {
-        return Ok(ready);
-    }
-    let app = Arc::clone(app);
-    tokio::task::spawn_blocking(move || app.agents.registry().load()).await.map_err(Failure::internal)
+    app.agents.registry().files.fresh().await.map_err(Failure::internal)
 }
 
 /// Returns a file that a catalogue could not read, for the list of problems.

@@ -40,7 +40,7 @@ pub(super) fn run(args: &LintArgs, common: Common) -> Result<ExitCode, Failure> 
     let registry = Registry::new(&config.agents);
     let (mut found, mut overridden) = (Definitions::default(), Vec::new());
     if args.paths.is_empty() {
-        let catalogue = registry.load();
+        let catalogue = registry.files.load();
         found.agents = catalogue.agents.values().chain(&catalogue.overridden).cloned().collect();
         found.problems.clone_from(&catalogue.problems);
         for agent in &catalogue.overridden {

@@ -17,7 +17,7 @@ const TEMPLATE: Template = Template {
 /// Creates an agent file and prints its path.
 pub(super) fn run(args: &NewArgs<Folders>, common: Common) -> Result<(), Failure> {
     let config = args.folders.config(common)?;
-    let existing = Registry::new(&config.agents).load();
+    let existing = Registry::new(&config.agents).files.load();
     let existing = existing.agents.get(&args.name).map(|agent| &agent.source);
     TEMPLATE.create(&args.name, args, (args.folders.agents_dir.first(), &config.home), existing)
 }

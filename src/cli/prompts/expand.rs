@@ -39,7 +39,7 @@ pub(super) fn run(args: ExpandArgs, common: Common) -> Result<(), Failure> {
     let config = args.folders.config(common)?;
     let piped = args.input.is_empty() && args.values.is_empty() && !std::io::stdin().is_terminal();
     let input = if piped || args.input == ["-"] {
-        from_stdin(config.prompts.limits().expansion)?
+        from_stdin(config.prompts.max_expansion_bytes)?
     } else {
         args.input.join(" ")
     };
@@ -51,8 +51,8 @@ pub(super) fn run(args: ExpandArgs, common: Common) -> Result<(), Failure> {
             );
         }
     }
-    let prompts = Prompts::new(config.prompts.roots.clone(), config.prompts.limits());
-    let catalogue = prompts.load();
+    let prompts = Prompts::new(&config.prompts);
+    let catalogue = prompts.files.load();
     let name = args.name.strip_prefix(':').unwrap_or(&args.name);
     let inputs = Inputs { text: &input, named: (!named.is_empty()).then_some(&named) };
     let expansion = prompts.expand(&catalogue, name, inputs).map_err(|error| failure(error, name))?;

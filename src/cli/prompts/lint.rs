@@ -41,12 +41,11 @@ enum Format {
 
 /// Prints the findings. The exit code is 1 if one of them is an error.
 pub(super) fn run(args: &LintArgs, common: Common) -> Result<ExitCode, Failure> {
-    let config = args.folders.config(common)?;
-    let limits = config.prompts.limits();
+    let config = args.folders.config(common)?.prompts;
     let report = if args.paths.is_empty() {
-        lint::roots(config.prompts.roots, limits)
+        lint::roots(&config)
     } else {
-        lint::paths(&args.paths, limits)
+        lint::paths(&args.paths, &config)
             .map_err(|error| Failure::new(error).hint("name files or folders that you may read"))?
     };
     let base = std::env::current_dir()?;

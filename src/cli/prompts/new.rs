@@ -18,7 +18,7 @@ const TEMPLATE: Template = Template {
 pub(super) fn run(args: &NewArgs<Folders>, common: Common) -> Result<(), Failure> {
     let name = args.name.strip_prefix(':').unwrap_or(&args.name);
     let config = args.folders.config(common)?;
-    let existing = Prompts::new(config.prompts.roots.clone(), config.prompts.limits()).load();
+    let existing = Prompts::new(&config.prompts).files.load();
     let existing = existing.prompts.get(name).map(|prompt| &prompt.source);
     TEMPLATE.create(name, args, (args.folders.prompts_dir.first(), &config.home), existing)
 }

@@ -77,8 +77,9 @@ pub(super) async fn attempt(
         }
     }
     // The supervisor checks the folder again when it enters it.
-    if let Err(fault) = run.options.workdir.check() {
-        return not_run(run, Class::Refused, format!("the working directory {fault}"));
+    if !run.options.workdir.is_unchanged() {
+        let detail = "the working directory is not the folder any more that it was when the task came in";
+        return not_run(run, Class::Refused, detail);
     }
     let recording =
         record_start(context, run, choice.runner.name(), &prepared.argv, prepared.stdin.as_deref());

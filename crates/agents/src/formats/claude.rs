@@ -40,21 +40,9 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
     let mut agent = head.agent.clone();
     for (key, value) in head.keys().iter().filter(|(key, _)| key == "permissionMode") {
         match value.as_str() {
-            Some("plan") => {
-                agent.permission = Permission::ReadOnly;
-                agent.report_mapped(key, "permission `read-only`");
-            }
-            Some("acceptEdits") => {
-                agent.permission = Permission::WorkspaceWrite;
-                agent.report_mapped(key, "permission `workspace-write`");
-            }
-            Some("bypassPermissions") => {
-                agent.permission = Permission::WorkspaceWrite;
-                agent.report_mapped(
-                    key,
-                    "permission `workspace-write`; only a file of Adjutant grants `full`",
-                );
-            }
+            Some("plan") => agent.set_level(key, Permission::ReadOnly),
+            Some("acceptEdits") => agent.set_level(key, Permission::WorkspaceWrite),
+            Some("bypassPermissions") => agent.set_level(key, Permission::Full),
             _ => agent.report_unsupported(key, "nobody can be asked; the permission level decides"),
         }
     }

@@ -39,18 +39,9 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
             {
                 agent.set_model(Program::Codex, key, model.to_owned());
             }
-            ("sandbox_mode", Some("read-only")) => agent.report_mapped(key, "permission `read-only`"),
-            ("sandbox_mode", Some("workspace-write")) => {
-                agent.permission = Permission::WorkspaceWrite;
-                agent.report_mapped(key, "permission `workspace-write`");
-            }
-            ("sandbox_mode", Some("danger-full-access")) => {
-                agent.permission = Permission::WorkspaceWrite;
-                agent.report_mapped(
-                    key,
-                    "permission `workspace-write`; only a file of Adjutant grants `full`",
-                );
-            }
+            ("sandbox_mode", Some("read-only")) => agent.set_level(key, Permission::ReadOnly),
+            ("sandbox_mode", Some("workspace-write")) => agent.set_level(key, Permission::WorkspaceWrite),
+            ("sandbox_mode", Some("danger-full-access")) => agent.set_level(key, Permission::Full),
             ("name" | "description" | "developer_instructions" | "model" | "sandbox_mode", _) => {
                 return Err(format!("`{key}` cannot be {}", quoted(value)));
             }

@@ -59,6 +59,13 @@ impl Agent {
         self.runner = Some(program.name().to_owned());
     }
 
+    /// Sets the permission of a word of another program. Only a file of Adjutant grants `full`.
+    pub(super) fn set_level(&mut self, key: &str, level: Permission) {
+        let lowered = if level == Permission::Full { "; only a file of Adjutant grants `full`" } else { "" };
+        self.permission = level.min(Permission::WorkspaceWrite);
+        self.report_mapped(key, format!("permission `{}`{lowered}", self.permission.name()));
+    }
+
     /// Sets the permission that a list of tools needs.
     pub(super) fn set_permission(&mut self, key: &str, writes: bool) {
         self.permission = if writes { Permission::WorkspaceWrite } else { Permission::ReadOnly };

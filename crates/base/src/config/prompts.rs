@@ -3,28 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::error::Error;
-use super::folders::{self, MAX_DEPTH, Root};
+use super::folders::{Limits, MAX_DEPTH, Root};
 use super::table::{Notation, Plain, to_toml};
-
-/// Limits of one prompt and one expansion.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Bytes of one prompt file.
-    pub file: usize,
-    /// Bytes of one expanded prompt; computed before it is built.
-    pub expansion: usize,
-    /// Number of files below all roots.
-    pub files: usize,
-    /// Depth of subfolders.
-    pub depth: usize,
-}
-
-impl Limits {
-    /// Returns the limits of reading the files.
-    pub fn folders(self) -> folders::Limits {
-        folders::Limits { file: self.file, files: self.files, depth: self.depth }
-    }
-}
 
 /// Folders with prompts, as `config.toml` names them.
 struct Folders;
@@ -58,14 +38,9 @@ super::table::settings! {
 }
 
 impl PromptsConfig {
-    /// Returns what a prompt and an expansion may cost.
+    /// Returns the limits of reading the files.
     pub fn limits(&self) -> Limits {
-        Limits {
-            file: self.max_file_bytes,
-            expansion: self.max_expansion_bytes,
-            files: self.max_files,
-            depth: MAX_DEPTH,
-        }
+        Limits { file: self.max_file_bytes, files: self.max_files, depth: MAX_DEPTH }
     }
 
     /// Puts the prompts of the project in `folder` before all others.

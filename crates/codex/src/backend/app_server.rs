@@ -60,10 +60,8 @@ impl AppServer {
     pub(super) fn initialize(&mut self, out: &mut Vec<u8>) {
         let client = json!({"name": "adjutant", "title": "Adjutant", "version": env!("CARGO_PKG_VERSION")});
         let id = self.requests.register(Purpose::Initialize);
-        jsonrpc::write_line(
-            out,
-            &json!({"id": id, "method": "initialize", "params": {"clientInfo": client}}),
-        );
+        let request = json!({"id": id, "method": "initialize", "params": {"clientInfo": client}});
+        jsonrpc::write_line(out, &request);
     }
 
     pub(super) fn start(&mut self, start: &ThreadOptions, out: &mut Vec<u8>) {

@@ -91,10 +91,8 @@ impl McpServer {
             "protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}}, "clientInfo": client,
         });
         let id = self.requests.register(Purpose::Initialize);
-        jsonrpc::write_line(
-            out,
-            &json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params}),
-        );
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params});
+        jsonrpc::write_line(out, &request);
     }
 
     pub(super) fn start(&mut self, start: &ThreadOptions, out: &mut Vec<u8>) {
@@ -135,20 +133,16 @@ impl McpServer {
     fn send_call(&mut self, number: u64, params: &Value, out: &mut Vec<u8>) -> u64 {
         let call = self.requests.register(Purpose::Call(number));
         let out = if self.initialized { out } else { &mut self.held };
-        jsonrpc::write_line(
-            out,
-            &json!({"jsonrpc": "2.0", "id": call, "method": "tools/call", "params": params}),
-        );
+        let request = json!({"jsonrpc": "2.0", "id": call, "method": "tools/call", "params": params});
+        jsonrpc::write_line(out, &request);
         call
     }
 
     pub(super) fn interrupt(&mut self, out: &mut Vec<u8>) {
         if let Some(turn) = &self.turn {
             let params = json!({"requestId": turn.call, "reason": "interrupted by the user"});
-            jsonrpc::write_line(
-                out,
-                &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}),
-            );
+            let notice = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+            jsonrpc::write_line(out, &notice);
         }
     }
 

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch as channel;
+use tokio::task::JoinError;
 
 use super::FileFormat;
 use super::scan::{self, Scan};
@@ -95,6 +96,15 @@ impl<K: FileFormat> FileCatalogue<K> {
         let stale = self.stale.iter().any(|stale| stale.load(Ordering::Acquire));
         let lasts = if stale { published.took.min(MAX_PAUSE) } else { FRESH };
         (published.checked.elapsed() < lasts).then(|| published.catalogue.clone())
+    }
+
+    /// Returns a fresh catalogue, for which a thread reads new and changed files. Fails if that thread panics.
+    pub async fn fresh(self: &Arc<Self>) -> Result<Arc<K::Catalogue>, JoinError> {
+        if let Some(catalogue) = self.ready() {
+            return Ok(catalogue);
+        }
+        let cache = self.clone();
+        tokio::task::spawn_blocking(move || cache.load()).await
     }
 
     /// Returns the time for which the catalogue still counts as fresh.

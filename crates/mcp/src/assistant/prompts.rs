@@ -58,7 +58,7 @@ pub(super) fn serves(client: &ClientContext, name: &str) -> bool {
         return true;
     }
     PROMPTS.iter().any(|prompt| prompt.0 == name)
-        && client.app.prompts.ready().is_none_or(|catalogue| catalogue.find(name).is_none())
+        && client.app.prompts.files.ready().is_none_or(|catalogue| catalogue.find(name).is_none())
 }
 
 /// Renders a prompt for `prompts/get`; `None` where the name belongs to another toolset.

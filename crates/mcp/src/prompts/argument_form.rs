@@ -40,7 +40,7 @@ pub(crate) async fn missing_arguments(
         let arguments = request.arguments.get_or_insert_default();
         for (name, value) in values {
             // The caller's own arguments come first.
-            if prompt.declares(name) && !arguments.contains_key(name) {
+            if prompt.argument(name).is_some() && !arguments.contains_key(name) {
                 arguments.insert(name.clone(), value.clone());
             }
         }

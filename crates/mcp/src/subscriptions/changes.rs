@@ -50,8 +50,8 @@ impl Changes {
             Calendars { events: app.events.subscribe(), every }
         };
         Self {
-            prompts: selection.has(Toolset::Prompts).then(|| app.prompts.changes()),
-            agents: selection.has(Toolset::Agents).then(|| app.agents.registry().changes()),
+            prompts: selection.has(Toolset::Prompts).then(|| app.prompts.files.changes()),
+            agents: selection.has(Toolset::Agents).then(|| app.agents.registry().files.changes()),
             toolsets: (selection == ToolsetSelection::All).then(|| app.toolsets.changes()),
             calendars: selection.has(Toolset::Assistant).then(calendars),
         }
@@ -60,10 +60,10 @@ impl Changes {
     /// Watches the files of the selected toolsets.
     pub(super) fn watch(&self, app: &App) {
         if self.prompts.is_some() {
-            app.prompts.watch();
+            app.prompts.files.watch();
         }
         if self.agents.is_some() {
-            app.agents.registry().watch();
+            app.agents.registry().files.watch();
         }
     }
 

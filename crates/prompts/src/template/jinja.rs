@@ -106,7 +106,8 @@ fn environment(given: usize) -> Environment<'static> {
 fn values(prompt: &Prompt, bound: &Bound<'_>) -> Value {
     let declared = prompt.arguments.iter().map(|argument| (argument.name.as_str(), Value::from("")));
     let given = bound.values.iter().map(|(name, value)| (*name, value_of(value)));
-    let input = std::iter::once(("input", Value::from(&*bound.input))).filter(|_| !prompt.declares("input"));
+    let input =
+        std::iter::once(("input", Value::from(&*bound.input))).filter(|_| prompt.argument("input").is_none());
     let all: BTreeMap<&str, Value> = declared.chain(given).chain(input).collect();
     Value::from(all)
 }

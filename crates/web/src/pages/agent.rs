@@ -60,7 +60,7 @@ pub(crate) async fn show(
 
 fn read(app: &App, name: &str) -> Result<AgentDetails, Failure> {
     let definitions = app.agents.registry();
-    let catalogue = definitions.load();
+    let catalogue = definitions.files.load();
     let agent = catalogue.find(name).map_err(|missing| match missing {
         Missing::Unknown { name, near } => Failure::NotFound { kind: "agent", name, near },
         Missing::Broken { name, reason } => Failure::Broken { kind: "agent", name, reason },

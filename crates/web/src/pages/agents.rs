@@ -86,7 +86,7 @@ pub(crate) async fn list(
 fn scopes(app: &Arc<App>) -> Vec<Scope> {
     let scope = |app: Arc<App>| {
         let definitions = app.agents.registry();
-        let catalogue = definitions.load();
+        let catalogue = definitions.files.load();
         let untrusted = catalogue.agents.values().filter(|agent| !definitions.trusted(agent));
         let untrusted = untrusted.map(|agent| agent.name.clone()).collect();
         Scope { app, catalogue, untrusted }
