@@ -168,6 +168,32 @@ fn nested_delegations_are_limited_in_number() {
     assert_eq!(wait_for_state(&mut peer, "succeeded")["total"], 1);
 }
 
+#[test]
+fn the_next_server_removes_the_temporary_files_of_a_killed_one_and_follows_no_link() {
+    let fixture = TaskFixture::new();
+    let spools = || {
+        let entries = std::fs::read_dir(fixture.folder("tmp")).unwrap().flatten();
+        let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("adjutant-")).collect::<Vec<_>>()
+    };
+    let mut killed = fixture.connect_with_runner("fake");
+    killed.initialize("2025-11-25");
+    killed.delegate_and_wait(1, fixture.task("ok"));
+    assert_eq!(spools().len(), 1);
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    assert_eq!(spools().len(), 1, "a server that is killed removes nothing");
+    fixture.home.write("private/task/notes", "kept\n");
+    std::os::unix::fs::symlink(fixture.folder("private"), fixture.folder("tmp/adjutant-1000000000-1")).unwrap();
+
+    let mut next = fixture.connect_with_runner("fake");
+    next.initialize("2025-11-25");
+    wait_until_none("the files of the killed server", || {
+        spools().into_iter().filter(|name| !name.starts_with("adjutant-1000000000-")).collect()
+    });
+    assert_eq!(std::fs::read_to_string(fixture.folder("private/task/notes")).unwrap(), "kept\n");
+}
+
 /// Says something to the hub once there is a gate, and notes when the hub first answered.
 const EARLY_ASKER: &str = r#"#!/bin/sh
 cat > /dev/null

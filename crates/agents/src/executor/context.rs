@@ -61,6 +61,9 @@ pub(crate) struct ExecutorContext {
     pub(crate) outer_depth: OnceLock<u32>,
 }
 
+/// The name of a temporary spool is this and the id of its hub: its process id and the time of its start.
+pub(super) const SPOOL_PREFIX: &str = "adjutant-";
+
 /// A task that this process runs.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveRun {
@@ -83,7 +86,7 @@ impl ExecutorContext {
         // A process id and a time are unique among the starts on one machine, which is all that a claim needs.
         let hub = format!("{}-{}", std::process::id(), now());
         let spool =
-            settings.spool.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("adjutant-{hub}")));
+            settings.spool.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("{SPOOL_PREFIX}{hub}")));
         Self {
             settings,
             selector,

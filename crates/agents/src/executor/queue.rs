@@ -1,6 +1,7 @@
 //! Queue of tasks: claims and runs them, keeps their leases alive, and adopts the runs that an earlier hub left.
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
-use super::context::{ActiveRun, ExecutorContext, lease_until, now, remove_except_worktree, remove_files};
+use super::context::{ActiveRun, ExecutorContext, SPOOL_PREFIX, lease_until, now, remove_except_worktree, remove_files};
 use super::task_run::{self, mark_failed};
 use adjutant_base::events::Event;
 use adjutant_host::process;
@@ -35,6 +36,9 @@ pub(crate) async fn run(context: &Arc<ExecutorContext>, stop: CancellationToken)
     if !has_runs(context).await {
         // No process can be mistaken for an agent of an earlier hub, so nothing has to wait for the database.
         context.runs_adopted.send_replace(true);
+    }
+    if context.settings.spool.is_none() {
+        tokio::task::spawn_blocking(|| remove_abandoned_spools(&std::env::temp_dir()));
     }
     let mut adopted = false;
     let mut orphan_timer = interval_at(Instant::now() + ORPHAN_INTERVAL, ORPHAN_INTERVAL);
@@ -214,6 +218,30 @@ async fn prune(context: &ExecutorContext) {
                 }
             }
             Err(error) => return tracing::warn!(%error, "old tasks could not be removed"),
+        }
+    }
+}
+
+/// Removes the temporary spools below `parent` whose process was killed, because the output of agents would stay in them. A
+/// spool stays while a run in it goes on, and where no process table says which process is alive. Blocks on the disk.
+fn remove_abandoned_spools(parent: &Path) {
+    let processes = Path::new("/proc");
+    // The folder of this process belongs to its user.
+    let Ok(user) = processes.join("self").metadata().map(|own| own.uid()) else { return };
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let spool = name.to_str().and_then(|name| name.strip_prefix(SPOOL_PREFIX)?.split_once('-'));
+        let Some((process, started)) = spool else { continue };
+        if process.parse::<u32>().is_err() || started.parse::<Millis>().is_err() || processes.join(process).exists() {
+            continue;
+        }
+        // The folder for temporary files is shared: a link that another user made may lead to the user's own files.
+        let is_own = entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user);
+        if is_own
+            && !process::has_runs(&entry.path())
+            && let Err(error) = remove_temporary_spool(&entry.path())
+        {
+            tracing::warn!(%error, "the temporary files of a killed server could not be removed");
         }
     }
 }
