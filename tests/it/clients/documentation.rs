@@ -47,6 +47,8 @@ impl Machine {
             "cargo",
             "case \"$*\" in\n'install --locked --path .') ;;\n'run --release --locked -- '*) shift 4; exec adjutant \"$@\" ;;\n*) exit 64 ;;\nesac",
         );
+        // A clone of this repository is the folder itself.
+        machine.program("git", "PATH=${PATH#*:}\n[ \"$1\" = clone ] || exec git \"$@\"\nln -s . \"$3\"");
         let ready = machine.shell("git init --quiet; git add .; git commit --quiet -m first");
         assert!(ready.status.success(), "{ready}");
         machine
@@ -153,14 +155,14 @@ fn run_page(page: &Path) -> Result<(), String> {
     machine.program("../work/wrapper.sh", "exec adjutant \"$@\"");
     let ready = machine.shell("adjutant serve --background");
     assert!(ready.status.success(), "{ready}");
-    let _person = AnsweringUser::start(&machine);
+    let _user = AnsweringUser::start(&machine);
     let mut session = String::new();
     for script in scripts {
-        if script.lines().any(|line| line.contains("serve ")) {
-            check_server_block(&script);
-        } else {
-            writeln!(session, "{script}").unwrap();
+        let (servers, commands): (Vec<_>, Vec<_>) = script.lines().partition(|line| line.contains("serve "));
+        for command in servers {
+            check_server(command);
         }
+        writeln!(session, "{}", commands.join("\n")).unwrap();
     }
     let done = machine.shell(&session);
     if done.status.success() {
@@ -176,19 +178,19 @@ fn run_page(page: &Path) -> Result<(), String> {
     }
 }
 
-/// Checks that a block, on a separate machine, starts a server that prints the console's address.
-fn check_server_block(script: &str) {
+/// Checks that a command, on a separate machine, starts a server that prints the console's address.
+fn check_server(command: &str) {
     let machine = Machine::new();
     let mut bash = machine.home.client(Path::new("bash"));
-    // The last command replaces the shell, so that ending it ends the server.
-    bash.args(["-e", "-c", &format!("exec 2>&1; exec {script}")]);
+    // The command replaces the shell, so that ending it ends the server.
+    bash.args(["-e", "-c", &format!("exec 2>&1; exec {command}")]);
     machine.set_environment(&mut bash);
     let mut server = bash.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(server.stdout.take().unwrap()).lines();
     let found = lines.map_while(Result::ok).any(|line| line.contains("http://127.0.0.1:"));
     let _ = kill_process(Pid::from_child(&server), Signal::TERM);
     wait(&mut server, RUN_DEADLINE);
-    assert!(found, "{script} did not print its console's address");
+    assert!(found, "{command} did not print its console's address");
 }
 
 fn page_path(name: &str) -> PathBuf {

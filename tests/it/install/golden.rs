@@ -149,7 +149,7 @@ fn check(client: &str) {
 
 /// The meaning of a configuration, without white space, comments and empty values.
 fn meaning(path: &str, text: &str) -> String {
-    let comment = if path == ".the_files_of_codex_match/config.toml" { "#" } else { "//" };
+    let comment = if path == ".codex/config.toml" { "#" } else { "//" };
     let lines = text.lines().map(|line| line.split(comment).next().unwrap_or_default());
     let text: String = lines.flat_map(str::chars).filter(|c| !c.is_whitespace()).collect();
     // Copilot's file of hooks has this member too.
@@ -169,37 +169,37 @@ fn the_files_of_claude_desktop_match() {
 
 #[test]
 fn the_files_of_codex_match() {
-    check("the_files_of_codex_match");
+    check("codex");
 }
 
 #[test]
 fn the_files_of_copilot_match() {
-    check("the_files_of_copilot_match");
+    check("copilot");
 }
 
 #[test]
 fn the_files_of_cursor_match() {
-    check("the_files_of_cursor_match");
+    check("cursor");
 }
 
 #[test]
 fn the_files_of_gemini_match() {
-    check("the_files_of_gemini_match");
+    check("gemini");
 }
 
 #[test]
 fn the_files_of_opencode_match() {
-    check("the_files_of_opencode_match");
+    check("opencode");
 }
 
 #[test]
 fn the_files_of_vscode_match() {
-    check("the_files_of_vscode_match");
+    check("vscode");
 }
 
 #[test]
 fn the_files_of_zed_match() {
-    check("the_files_of_zed_match");
+    check("zed");
 }
 
 #[test]
