@@ -130,7 +130,7 @@ impl<'a> ProviderChain<'a> {
         let mut turns = vec![prompt.user.clone()];
         loop {
             let answer = tokio::select! {
-                answer = self.next_words(model, &system, &turns, prompt) => answer.map_err(NoProposal::Unreachable)?,
+                answer = self.next_answer(model, &system, &turns, prompt) => answer.map_err(NoProposal::Unreachable)?,
                 () = self.providers.cancelled.cancelled() => return Err(NoProposal::Unreachable("the call was taken back".to_owned())),
             };
             if let Some(proposal) = read_or_repair(&mut turns, &answer).map_err(NoProposal::Unusable)? {
@@ -139,7 +139,7 @@ impl<'a> ProviderChain<'a> {
         }
     }
 
-    async fn next_words(
+    async fn next_answer(
         &self,
         model: Model<'_>,
         system: &str,

@@ -104,7 +104,7 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
                 });
                 return Some(hub);
             }
-            Err(error) if wanted && lasts(&error, start) => {
+            Err(error) if wanted && is_permanent(&error, start) => {
                 shared.init_logging();
                 tracing::warn!(error = %error, "no hub to continue with");
                 shared.change(|state| {
@@ -124,7 +124,7 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
 }
 
 /// Tells whether another try would end in the same way. A hub that went away again would not.
-fn lasts(error: &Error, start: Start) -> bool {
+fn is_permanent(error: &Error, start: Start) -> bool {
     match error {
         Error::Socket(socket::Error::NoHub { .. }) => start == Start::Never,
         Error::Io(_) => false,

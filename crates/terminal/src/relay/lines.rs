@@ -15,30 +15,30 @@ pub(super) enum LineRead {
 }
 
 /// Bytes of a line that is too long which are kept, to find its id in.
-const HEAD: usize = 4096;
+const HEAD_BYTES: usize = 4096;
 
 /// A buffer that grew past this is given back, so that one large message does not stay in memory.
-const KEPT: usize = 256 * 1024;
+const MAX_RETAINED_BYTES: usize = 256 * 1024;
 
-/// Reads the next line into `line`, of at most `most` bytes.
-pub(super) fn read(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<LineRead> {
+/// Reads the next line into `line`, of at most `max_bytes` bytes.
+pub(super) fn read(input: &mut impl BufRead, line: &mut Vec<u8>, max_bytes: usize) -> io::Result<LineRead> {
     line.clear();
-    line.shrink_to(KEPT);
-    let read = input.by_ref().take(most as u64 + 1).read_until(b'\n', line)?;
+    line.shrink_to(MAX_RETAINED_BYTES);
+    let read = input.by_ref().take(max_bytes as u64 + 1).read_until(b'\n', line)?;
     if read == 0 {
         return Ok(LineRead::End);
     }
     if line.ends_with(b"\n") {
         return Ok(LineRead::Line);
     }
-    if read <= most {
+    if read <= max_bytes {
         return Ok(LineRead::Unfinished);
     }
-    line.truncate(HEAD);
+    line.truncate(HEAD_BYTES);
     let mut rest = Vec::new();
     loop {
         rest.clear();
-        let read = input.by_ref().take(KEPT as u64).read_until(b'\n', &mut rest)?;
+        let read = input.by_ref().take(MAX_RETAINED_BYTES as u64).read_until(b'\n', &mut rest)?;
         if read == 0 || rest.ends_with(b"\n") {
             return Ok(LineRead::TooLong);
         }

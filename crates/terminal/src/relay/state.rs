@@ -15,13 +15,13 @@ use adjutant_mcp::deliveries::{DELIVERED, INPUT_ENDED};
 use adjutant_mcp::error;
 
 /// How long a call waits for a hub to come back before it is answered with an error.
-const PATIENCE: Duration = Duration::from_secs(12);
+const HUB_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// Acknowledgements that are repeated to the next hub.
 const MAX_REPEATED: usize = 16;
 
 /// How much longer than a call's grace the hub may take: it answers what is over.
-const MOMENT: Duration = Duration::from_secs(1);
+const RESPONSE_MARGIN: Duration = Duration::from_secs(1);
 
 /// The hub as the relay sees it.
 #[derive(Clone, Debug)]
@@ -106,7 +106,7 @@ impl Shared {
         let over = |state: &mut State| matches!(state.link, Link::Over);
         let ending = self.changed.wait_while(self.state(), |state| !over(state) && !state.ending);
         drop(ending);
-        let longest = grace().saturating_add(MOMENT);
+        let longest = grace().saturating_add(RESPONSE_MARGIN);
         let waited = self.changed.wait_timeout_while(self.state(), longest, |state| !over(state));
         let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         if late.timed_out() {
@@ -170,7 +170,7 @@ impl Shared {
                 | Message::Other => None,
             })
         };
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + HUB_TIMEOUT;
         loop {
             let mut state = self.state();
             let hub = match &mut state.link {

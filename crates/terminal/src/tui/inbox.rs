@@ -130,7 +130,7 @@ impl Inbox {
     /// Returns the time until the screen changes without a message.
     pub(super) fn next_change(&self, now: Timestamps) -> Duration {
         let every = if self.undo.is_some() { 100 } else { 1000 };
-        let cooling = self.form.as_ref().is_some_and(|form| form.cooling(now.at));
+        let cooling = self.form.as_ref().is_some_and(|form| form.is_cooling_down(now.at));
         Duration::from_millis(if cooling { 50 } else { every })
     }
 

@@ -76,7 +76,7 @@ impl QuestionForm {
     }
 
     /// Returns whether keys that choose or send are ignored yet.
-    pub(super) fn cooling(&self, now: Instant) -> bool {
+    pub(super) fn is_cooling_down(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.opened) < COOLDOWN
     }
 
@@ -102,7 +102,7 @@ impl QuestionForm {
         if self.closed.is_some() {
             // A closed question cannot be answered, but the typed text stays readable until the user leaves.
             return match key.code {
-                KeyCode::Esc | KeyCode::Enter if !self.cooling(now) => KeyResult::Close,
+                KeyCode::Esc | KeyCode::Enter if !self.is_cooling_down(now) => KeyResult::Close,
                 _ => self.scroll_by(key),
             };
         }
@@ -124,10 +124,10 @@ impl QuestionForm {
             KeyCode::BackTab => self.inputs.move_focus(true),
             KeyCode::PageUp | KeyCode::PageDown => return self.scroll_by(key),
             KeyCode::Enter if !key.modifiers.contains(KeyModifiers::ALT) => {
-                return if self.cooling(now) { KeyResult::Stay } else { self.confirm() };
+                return if self.is_cooling_down(now) { KeyResult::Stay } else { self.confirm() };
             }
             _ => {
-                if self.cooling(now) && !self.takes_text() {
+                if self.is_cooling_down(now) && !self.takes_text() {
                     return KeyResult::Stay;
                 }
                 if !self.inputs.on(key) && !self.takes_text() {

@@ -78,8 +78,8 @@ pub(crate) async fn plan(
     SignedForm(fields): SignedForm,
 ) -> Result<Response, Failure> {
     let user = find(&app, fields.get("user")).await?;
-    let nobody = Client::default();
-    app.plan(&nobody, &app.shutdown, (&user.id, None), false).await.map_err(Failure::internal)?;
+    let no_client = Client::default();
+    app.plan(&no_client, &app.shutdown, (&user.id, None), false).await.map_err(Failure::internal)?;
     Ok(back(&user))
 }
 

@@ -187,7 +187,7 @@ fn form_lines(
     }
     if form.sending {
         lines.extend(styled("sending", columns, theme.quiet()));
-    } else if form.cooling(now.at) {
+    } else if form.is_cooling_down(now.at) {
         lines.extend(styled("keys are accepted in a moment", columns, theme.quiet()));
     }
     (lines, focus)
@@ -424,7 +424,7 @@ pub(super) fn hints(form: &QuestionForm, now: Timestamps) -> Vec<String> {
                 Some((Entry::Choice(_), _)) if !form.takes_text() => "1-9 mark",
                 _ => "",
             };
-            let enter = match (form.cooling(now.at), form.inputs.is_at_end()) {
+            let enter = match (form.is_cooling_down(now.at), form.inputs.is_at_end()) {
                 (true, _) => "",
                 (false, true) => "Enter sends",
                 (false, false) => "Enter next",
