@@ -400,6 +400,27 @@ fn a_hub_that_the_user_stops_stays_stopped_until_the_next_call() {
 }
 
 #[test]
+fn a_relay_refuses_a_call_after_the_home_was_deleted_and_makes_no_new_home() {
+    let fixture = Fixture::new();
+    let mut peer = fixture.connect();
+    peer.initialize("2025-06-18");
+    let hub = pidfd_open(fixture.pid().unwrap(), PidfdFlags::empty()).unwrap();
+    std::fs::remove_dir_all(fixture.folder()).unwrap();
+    let deadline = DEADLINE.try_into().unwrap();
+    assert_eq!(rustix::event::poll(&mut [PollFd::new(&hub, PollFlags::IN)], Some(&deadline)).unwrap(), 1);
+    for id in 1..3 {
+        let answer = peer.call(id, "tools/list", json!({}));
+        assert_eq!(answer["error"]["code"], -32603);
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("the hub's home folder was deleted"), "{message}");
+        assert!(!fixture.folder().exists(), "the call made the home again");
+    }
+    // A user who makes it again is found.
+    fixture.start();
+    assert_eq!(names(&peer.call(3, "tools/list", json!({}))).len(), 2);
+}
+
+#[test]
 fn a_call_times_out_when_no_hub_may_start() {
     let fixture = Fixture::new();
     fixture.start();

@@ -21,6 +21,10 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The first and the longest pause between two looks for a hub.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
 
+/// The error of a call after the home was deleted.
+const HOME_IS_DELETED: &str =
+    "the hub's home folder was deleted; restart this connection to begin with a new one";
+
 /// Relays the hub's lines until the client's end.
 pub(super) fn relay(shared: &Arc<Shared>, options: &Options, mut hub: BufReader<UnixStream>) {
     while pump(shared, &mut hub).is_ok() {
@@ -85,7 +89,9 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
             }
             (state.wanted, state.session.handshake.clone(), state.acknowledged.clone())
         };
-        let start = if wanted { options.start } else { Start::Never };
+        // A home that was deleted is not made again by a call of an older connection.
+        let is_deleted = !options.home.is_dir();
+        let start = if wanted && !is_deleted { options.start } else { Start::Never };
         let found = reach(options, start, options.session.returning()).and_then(|connection| {
             let mut hub = connection.input;
             repeat(shared, &handshake, &mut hub)?;
@@ -109,7 +115,8 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
                 tracing::warn!(error = %error, "no hub to continue with");
                 shared.change(|state| {
                     state.wanted = false;
-                    state.link = Link::Down { failed: Some(refusal(&error).to_owned()) };
+                    let refusal = if is_deleted { HOME_IS_DELETED } else { refusal(&error) };
+                    state.link = Link::Down { failed: Some(refusal.to_owned()) };
                 });
             }
             Err(_) => {}
