@@ -269,6 +269,9 @@ fn mcp_codex_ends_with_its_client_during_an_approval() {
     send_call(&mut peer, 1, "codex", json!({"prompt": "please"}));
     let asked = receive_until(&peer, |message| message["method"] == "elicitation/create");
     assert_eq!(asked["params"]["codex_command"], json!(["touch made.txt"]), "{asked}");
+    let message = asked["params"]["message"].as_str().unwrap();
+    let scope = "For this session: the same command in the same folder, until this Codex session ends.";
+    assert!(message.ends_with(scope), "{message}");
     let (status, stderr) = peer.finish();
     assert!(status.success(), "{stderr}");
     wait_for("nothing is left", || processes_of(home.path()).is_empty().then_some(()));

@@ -20,7 +20,8 @@ pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
         "codex_call_id": approval.item,
     });
     let others = approval.others.iter().map(|(name, value)| format!(" {name}: {value}"));
-    let others: String = others.collect();
+    let scope = approval.session_scope.iter().map(|scope| format!(" For this session: {scope}."));
+    let others: String = others.chain(scope).collect();
     match &approval.kind {
         ApprovalKind::Command { argv } => {
             let folder = approval.folder.as_deref().unwrap_or_default();
