@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use adjutant_agents::TcpConnection;
 use adjutant_base::config::{Auth, Config};
@@ -15,6 +16,9 @@ use adjutant_host::process::{self, Ancestor};
 /// Clients over HTTP whose processes are remembered; the oldest are forgotten first.
 const MAX_HTTP_CLIENTS: usize = 512;
 
+/// Clients of the socket that have left and are kept for a while; the oldest are forgotten first.
+const MAX_LEFT_CLIENTS: usize = 512;
+
 /// The processes of the clients.
 #[derive(Debug)]
 pub struct AgentProcesses {
@@ -22,7 +26,9 @@ pub struct AgentProcesses {
     /// answers, so the processes around it would be refused in vain.
     starters_only: bool,
     /// Of clients of the socket, by the number of the connection.
-    connected: Mutex<(u64, BTreeMap<u64, AgentClient>)>,
+    connected: Mutex<(u64, BTreeMap<u64, SocketClient>)>,
+    /// How long the questions of a client outlive its connection.
+    grace: Duration,
     over_http: Mutex<Vec<AgentClient>>,
     /// Connections over HTTP whose other end nobody has looked up, as the hub sees their ends.
     unknown: Mutex<Vec<(SocketAddr, SocketAddr)>>,
@@ -38,7 +44,18 @@ pub struct AgentClient {
     pub is_script: bool,
 }
 
-/// The entry of a client; dropping it removes the entry.
+/// A client of the socket.
+#[derive(Debug)]
+struct SocketClient {
+    client: AgentClient,
+    pid: u32,
+    has_asked: bool,
+    /// Since when it is disconnected. A client that has asked is kept while its questions live, or it would disconnect
+    /// and answer them.
+    left: Option<Instant>,
+}
+
+/// The entry of a client; dropping it removes the entry, but that of a client that has asked after a while.
 #[derive(Debug)]
 pub struct AgentEntry {
     processes: Arc<AgentProcesses>,
@@ -50,6 +67,7 @@ impl AgentProcesses {
         Self {
             starters_only: config.http.auth == Auth::None,
             connected: Mutex::default(),
+            grace: config.questions.disconnect_grace,
             over_http: Mutex::default(),
             unknown: Mutex::default(),
         }
@@ -63,7 +81,7 @@ impl AgentProcesses {
         let started =
             above.first().filter(|parent| parent.pid > 1 && !(parent.parent == 1 && is_daemon(parent)));
         let processes = started.map(|_| self.program(above)).unwrap_or_default();
-        self.insert(AgentClient { processes, is_script: false })
+        self.insert(AgentClient { processes, is_script: false }, pid)
     }
 
     /// Registers the process `pid`, which calls itself a script. One that is not this program may be anything, so it
@@ -72,7 +90,14 @@ impl AgentProcesses {
         let line = process::ancestry(pid).unwrap_or_default();
         let is_script = process::is_this_program(pid);
         let processes = if is_script { line.into_iter().take(1).collect() } else { self.program(&line) };
-        self.insert(AgentClient { processes, is_script })
+        self.insert(AgentClient { processes, is_script }, pid)
+    }
+
+    /// Notes that the client of the socket that runs as `pid` asks a question.
+    pub fn note_question(&self, pid: Option<u32>) {
+        for entry in lock(&self.connected).1.values_mut() {
+            entry.has_asked |= Some(entry.pid) == pid && entry.left.is_none();
+        }
     }
 
     /// Notes a client over HTTP at its first request. Its process is known before anybody acts for the user.
@@ -90,20 +115,25 @@ impl AgentProcesses {
         }
     }
 
-    /// Returns the clients of the socket that are connected, and those over HTTP of which a process lives. Blocks on the
-    /// table of processes.
+    /// Returns the clients of the socket that are connected or have asked a while ago, and those over HTTP of which a
+    /// process lives. Blocks on the table of processes.
     pub fn clients(&self) -> Vec<AgentClient> {
         let mut clients = self.over_http().clone();
-        clients.extend(lock(&self.connected).1.values().cloned());
+        let mut connected = lock(&self.connected);
+        connected.1.retain(|_, entry| {
+            let Some(left) = entry.left else { return true };
+            // One that had left its parents may be anywhere.
+            let was_anywhere = entry.client.processes.is_empty();
+            entry.client.processes.retain(lives);
+            left.elapsed() < self.grace && (was_anywhere || !entry.client.processes.is_empty())
+        });
+        clients.extend(connected.1.values().map(|entry| entry.client.clone()));
         clients
     }
 
     fn over_http(&self) -> MutexGuard<'_, Vec<AgentClient>> {
         // Held while the unknown ones are looked up, so that nobody sees a list without them.
         let mut clients = lock(&self.over_http);
-        let lives = |process: &Ancestor| {
-            process::ancestor(process.pid).is_some_and(|now| now.started == process.started)
-        };
         for client in clients.iter_mut() {
             client.processes.retain(lives);
         }
@@ -139,19 +169,29 @@ impl AgentProcesses {
         processes
     }
 
-    fn insert(self: &Arc<Self>, client: AgentClient) -> AgentEntry {
+    fn insert(self: &Arc<Self>, client: AgentClient, pid: u32) -> AgentEntry {
         let mut connected = lock(&self.connected);
         connected.0 += 1;
         let number = connected.0;
-        connected.1.insert(number, client);
+        connected.1.insert(number, SocketClient { client, pid, has_asked: false, left: None });
         AgentEntry { processes: self.clone(), number }
     }
 }
 
 impl AgentEntry {
-    /// Removes the entry before it is dropped.
+    /// Removes the entry before it is dropped, or keeps it for a while.
     pub fn leave(&self) {
-        lock(&self.processes.connected).1.remove(&self.number);
+        let mut connected = lock(&self.processes.connected);
+        let Some(entry) = connected.1.get_mut(&self.number) else { return };
+        if entry.has_asked && !entry.client.is_script {
+            entry.left.get_or_insert_with(Instant::now);
+        } else {
+            connected.1.remove(&self.number);
+        }
+        let mut kept: Vec<_> = connected.1.iter().filter(|(_, entry)| entry.left.is_some()).collect();
+        let over = kept.len().saturating_sub(MAX_LEFT_CLIENTS);
+        let numbers: Vec<u64> = kept.drain(..over).map(|(number, _)| *number).collect();
+        connected.1.retain(|number, _| !numbers.contains(number));
     }
 }
 
@@ -164,4 +204,8 @@ impl Drop for AgentEntry {
 /// Whether a process serves others and has no terminal, so that anybody may have asked it for what it starts.
 pub fn is_daemon(process: &Ancestor) -> bool {
     process.leads_session() && process.terminal == 0
+}
+
+fn lives(process: &Ancestor) -> bool {
+    process::ancestor(process.pid).is_some_and(|now| now.started == process.started)
 }

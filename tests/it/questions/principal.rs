@@ -5,10 +5,10 @@
 //! the agent runs in another session.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -105,8 +105,10 @@ fn in_tmux(fixture: &Fixture, script: &str) -> String {
     output
 }
 
-fn over_http(fixture: &Fixture) -> String {
+/// Asks over HTTP; the connection stays open.
+fn asked_over_http(fixture: &Fixture) -> (Serving, TcpStream) {
     let hub = Serving::hub(&fixture.home);
+    fixture.home.write("root", hub.url(""));
     let address = hub.url("").trim_start_matches("http://").to_owned();
     let body = request("1", "Deploy?").to_string();
     let mut stream = TcpStream::connect(&address).unwrap();
@@ -115,6 +117,11 @@ fn over_http(fixture: &Fixture) -> String {
     write!(head, "authorization: Bearer {}\r\ncontent-length: {}\r\n\r\n", hub.token(), body.len()).unwrap();
     stream.write_all((head + &body).as_bytes()).unwrap();
     fixture.wait_for_question();
+    (hub, stream)
+}
+
+fn over_http(fixture: &Fixture) -> String {
+    let (_hub, _stream) = asked_over_http(fixture);
     let output = fixture.attempt(ANSWER);
     assert_eq!(fixture.pending(), 1, "{output}");
     output
@@ -150,25 +157,137 @@ fn as_subreaper(fixture: &Fixture) -> String {
     fixture.wait_for_question();
     // Its hub no longer tracks it, but an adopter keeps it as a descendant, and so it keeps processes that left their
     // parents.
+    let doctor = fixture.home.run(["doctor"], "");
+    assert!(doctor.stdout.contains("which started it and keeps its processes"), "{}", doctor.stdout);
     let output = [ANSWER.to_owned(), format!("( {ANSWER} & )")].map(|script| fixture.attempt(&script));
     assert_eq!(fixture.pending(), 1, "{output:?}");
     assert!(output[0].contains(REFUSED), "{output:?}");
     output[1].clone()
 }
 
-fn from_a_task(fixture: &Fixture) -> String {
-    let tmux = |rest: &str| fixture.shell(&format!("tmux -L adj -f /dev/null {rest}")).status().unwrap();
-    assert!(tmux("new-session -d 'sleep 1000'").success(), "install tmux");
-    fixture.home.write("try", ANSWER);
-    let home = fixture.home.path().display();
-    let runner = format!(
-        "cat >/dev/null; env -u ADJUTANT_RUN TMUX_TMPDIR={home} tmux -L adj new-window 'cd {home}; sh try'; cat {home}/go"
+/// Sends a user's acts over the socket itself.
+fn over_the_socket(fixture: &Fixture) -> String {
+    let _hub = Serving::socket_hub(&fixture.home);
+    let mut agent = fixture.relay();
+    ask(&mut agent);
+    fixture.wait_for_question();
+    let mut stream = UnixStream::connect(fixture.home.path().join(".adjutant/hub.sock")).unwrap();
+    let hello = json!({"adjutant": env!("CARGO_PKG_VERSION"), "hello": 1, "user": true});
+    let list = json!({"questions": {"list": {"decided": false, "text": "", "limit": 9}}});
+    // The hub may have hung up by then.
+    let _ = writeln!(stream, "{hello}\n{list}");
+    let mut output = String::new();
+    stream.read_to_string(&mut output).unwrap();
+    assert_eq!(fixture.pending(), 1, "{output}");
+    output
+}
+
+fn after_its_relay(fixture: &Fixture) -> String {
+    let _hub = Serving::socket_hub(&fixture.home);
+    let mut agent = fixture.relay();
+    ask(&mut agent);
+    fixture.wait_for_question();
+    agent.child.kill().unwrap();
+    agent.child.wait().unwrap();
+    eventually("the hub notices the end of the relay", || {
+        let status = fixture.home.run(["status", "--json"], "").stdout;
+        let status: Value = serde_json::from_str(&status).unwrap_or_default();
+        let clients = status["status"]["clients"].as_array().map_or(usize::MAX, Vec::len);
+        if clients == 0 { Ok(()) } else { Err(clients) }
+    });
+    let output = fixture.attempt(ANSWER);
+    assert_eq!(fixture.pending(), 1, "{output}");
+    output
+}
+
+/// Computes the console's cookie from the agents' token, as the hub once made it, and writes down the status of a page.
+const OPENSSL_COOKIE: &str = r#"
+token=$(cat "$HOME/.adjutant/token"); root=$(cat "$HOME/root")
+mac() { key=$1; shift; printf '%s\0' "$@" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$key" -r | cut -d' ' -f1; }
+digest=$(printf %s "$token" | openssl dgst -sha256 -r | cut -d' ' -f1)
+number=$(printf %064d 0)
+for key in "$(mac "$digest" 'adjutant console')" "$digest"; do
+    cookie=99999999999.$number.$(mac "$key" login 99999999999 "$number")
+    curl -s -o /dev/null -w '%{http_code} ' -H "cookie: adjutant_login=$cookie" "$root/questions"
+done >"$HOME/output" 2>&1; : >"$HOME/ended""#;
+
+/// The same in Python.
+const PYTHON_COOKIE: &str = r#"
+cat >try.py <<'END'
+import hashlib, hmac, urllib.error, urllib.request
+token, root = open(".adjutant/token").read().strip(), open("root").read().strip()
+def mac(key, *parts):
+    return hmac.new(key, b"".join(part.encode() + b"\0" for part in parts), hashlib.sha256)
+digest, number = hashlib.sha256(token.encode()).digest(), "0" * 64
+for key in (mac(digest, "adjutant console").digest(), digest):
+    cookie = f"adjutant_login=99999999999.{number}." + mac(key, "login", "99999999999", number).hexdigest()
+    try:
+        print(urllib.request.urlopen(urllib.request.Request(root + "/questions", headers={"cookie": cookie})).status)
+    except urllib.error.HTTPError as error:
+        print(error.code)
+END
+python3 try.py >output 2>&1; : >ended"#;
+
+/// Returns that the hub refused if every page was forbidden.
+fn forbidden(output: &str) -> String {
+    let codes: Vec<&str> = output.split_whitespace().collect();
+    if codes == ["401", "401"] { REFUSED.to_owned() } else { output.to_owned() }
+}
+
+fn by_a_cookie(fixture: &Fixture, script: &str) -> String {
+    let hub = Serving::hub(&fixture.home);
+    fixture.home.write("root", hub.url(""));
+    let mut agent = fixture.relay();
+    ask(&mut agent);
+    fixture.wait_for_question();
+    forbidden(&fixture.attempt(script))
+}
+
+/// Reads the stderr of `adjutant mcp popup --http` for a link to its console, and asks for one.
+fn by_the_link_on_stderr(fixture: &Fixture) -> String {
+    let stderr = fixture.home.path().join("stderr");
+    let mut server = fixture.home.adjutant(["mcp", "popup", "--http", "127.0.0.1:0"]);
+    let mut server = server
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(&stderr).unwrap())
+        .spawn()
+        .unwrap();
+    let written = |wanted: &str| {
+        let read = || std::fs::read_to_string(&stderr).unwrap();
+        eventually(wanted, || if read().contains(wanted) { Ok(()) } else { Err(read()) });
+        read()
+    };
+    let text = written("/mcp");
+    let address = text.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    let body = request("1", "Deploy?").to_string();
+    let mut stream = TcpStream::connect(&address).unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
     );
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    let text = written("/questions;");
+    assert!(!text.contains("/login/"), "{text}");
+    let open = fixture.home.run(["open", "--print", &address], "");
+    server.kill().unwrap();
+    server.wait().unwrap();
+    format!("{}{}", open.stdout, open.stderr)
+}
+
+/// Starts an attempt from within a delegated task, with the user's question pending. `run` is a line of its runner.
+fn from_a_task(fixture: &Fixture, run: &str) -> String {
+    fixture.home.write("try", ANSWER);
+    fixture.home.write("cookie", OPENSSL_COOKIE);
+    let home = fixture.home.path().display();
+    let bin = env!("CARGO_BIN_EXE_adjutant");
+    let runner =
+        format!("cat >/dev/null; export HOME={home} BIN={bin} TMUX_TMPDIR={home}; cd {home}; {run}\ncat go");
     let runner = fixture.home.write("runner.sh", runner);
     fixture.home.write(
         ".adjutant/config.toml",
         format!(
-            "[http]\naddress = \"off\"\n[[runners]]\nname = \"fake\"\ncommand = [\"sh\", \"{}\"]\nstdin = \"prompt\"\n\
+            "[[runners]]\nname = \"fake\"\ncommand = [\"sh\", \"{}\"]\nstdin = \"prompt\"\n\
              levels = [\"workspace-write\"]\n",
             runner.display()
         ),
@@ -177,7 +296,8 @@ fn from_a_task(fixture: &Fixture) -> String {
         ".adjutant/agents/doer.yaml",
         "persona: You do.\ndescription: Does it\nrunner: fake\npermission: workspace-write\n",
     );
-    let _hub = Serving::socket_hub(&fixture.home);
+    let hub = Serving::hub(&fixture.home);
+    fixture.home.write("root", hub.url(""));
     let mut asking =
         Peer::start(&mut fixture.home.adjutant(["ask", "--title", "Deploy?", "--option", "yes"]));
     fixture.wait_for_question();
@@ -186,26 +306,56 @@ fn from_a_task(fixture: &Fixture) -> String {
     let output = fixture.log();
     assert_eq!(fixture.pending(), 1, "{output}");
     std::fs::write(fixture.home.path().join("go"), "").unwrap();
-    tmux("kill-server");
     asking.child.kill().unwrap();
     asking.child.wait().unwrap();
+    output
+}
+
+fn from_a_task_in_tmux(fixture: &Fixture) -> String {
+    let tmux = |rest: &str| fixture.shell(&format!("tmux -L adj -f /dev/null {rest}")).status().unwrap();
+    assert!(tmux("new-session -d 'sleep 1000'").success(), "install tmux");
+    let output = from_a_task(fixture, "env -u ADJUTANT_RUN tmux -L adj new-window 'cd $HOME; sh try'");
+    tmux("kill-server");
+    output
+}
+
+/// From within a task: plainly, by a link to the console, and in a session of its own without the task's variables.
+fn from_a_task_directly(fixture: &Fixture) -> String {
+    let run = r#"rm -f output; ("$BIN" inbox --plain <answer; "$BIN" open --print) >plain 2>&1;
+env -i BIN="$BIN" HOME="$HOME" setsid sh try &"#;
+    let output = from_a_task(fixture, run);
+    let plain = std::fs::read_to_string(fixture.home.path().join("plain")).unwrap();
+    assert_eq!(plain.matches(REFUSED).count(), 2, "{plain}");
+    assert!(!plain.contains("DONE") && !plain.contains("http://"), "{plain}");
     output
 }
 
 /// An attempt that must be rejected.
 type Attempt = (u32, fn(&Fixture) -> String);
 
-const ATTEMPTS: [Attempt; 12] = [
+const ATTEMPTS: [Attempt; 21] = [
     (3, |fixture| by_shell(fixture, ANSWER)),
     (5, |fixture| by_shell(fixture, &format!("script -qec '{ANSWER}' /dev/null >shown"))),
     (6, |fixture| by_shell(fixture, &format!("setsid -w sh -c '{ANSWER}'"))),
+    (7, over_the_socket),
+    (8, |fixture| by_shell(fixture, &format!("unshare -pf --user sh -c '{ANSWER}'"))),
+    (9, after_its_relay),
     (10, |fixture| by_shell(fixture, &format!("( {ANSWER} & )"))),
     (11, |fixture| by_shell(fixture, &format!("setsid sh -c '( {ANSWER} & )' &"))),
     (12, |fixture| in_tmux(fixture, r#"tmux -L adj new-window "cd $HOME; sh try""#)),
+    (17, |fixture| by_a_cookie(fixture, PYTHON_COOKIE)),
+    (18, |fixture| by_a_cookie(fixture, OPENSSL_COOKIE)),
+    (19, |fixture| {
+        let (_hub, _stream) = asked_over_http(fixture);
+        forbidden(&fixture.attempt(OPENSSL_COOKIE))
+    }),
     (20, over_http),
     (21, as_script),
     (22, behind_a_wrapper),
-    (25, from_a_task),
+    (24, by_the_link_on_stderr),
+    (25, from_a_task_in_tmux),
+    (26, |fixture| forbidden(&from_a_task(fixture, "sh cookie"))),
+    (27, from_a_task_directly),
     (27, |fixture| {
         by_shell(fixture, &format!("env -i BIN=\"$BIN\" HOME=\"$HOME\" setsid sh -c '{ANSWER}' &"))
     }),

@@ -45,9 +45,25 @@ pub(super) enum Proof {
     Ancestry,
 }
 
-/// The sessions that gave the approval passphrase, by their first process, its start, and the terminal; until when.
+/// The first process of a session, its start, and the terminal.
+type SessionKey = (u32, u64, i32);
+
+/// The sessions that gave the approval passphrase, and until when.
 #[derive(Debug, Default)]
-pub(super) struct Tickets(Mutex<HashMap<(u32, u64, i32), Instant>>);
+pub(super) struct Tickets(Mutex<HashMap<SessionKey, Instant>>);
+
+impl Tickets {
+    fn give(&self, session: SessionKey, now: Instant) {
+        let mut tickets = lock(&self.0);
+        tickets.retain(|_, until| *until > now);
+        tickets.insert(session, now + TICKET_LIFETIME);
+    }
+
+    fn holds(&self, session: SessionKey, now: Instant) -> bool {
+        let tickets = lock(&self.0);
+        tickets.get(&session).is_some_and(|until| *until > now)
+    }
+}
 
 /// The connection of a process to the control API.
 #[derive(Clone, Debug)]
@@ -90,9 +106,7 @@ impl ControlPeer {
     pub(super) fn give_ticket(&self) {
         let line = self.pid.and_then(process::ancestry).unwrap_or_default();
         if let Some((leader, _)) = session(&line) {
-            let mut tickets = lock(&self.tickets.0);
-            tickets.retain(|_, until| *until > Instant::now());
-            tickets.insert(key(leader), Instant::now() + TICKET_LIFETIME);
+            self.tickets.give(key(leader), Instant::now());
         }
     }
 
@@ -152,10 +166,9 @@ impl ControlPeer {
             return unproven("the process that asks has left the terminal that it was started in");
         };
         if has_passphrase {
-            let tickets = lock(&self.tickets.0);
-            return match tickets.get(&key(leader)) {
-                Some(until) if *until > Instant::now() => Principal::User(Proof::Ticket),
-                _ => unproven("this terminal has not given the approval passphrase in the last hour"),
+            return match self.tickets.holds(key(leader), Instant::now()) {
+                true => Principal::User(Proof::Ticket),
+                false => unproven("this terminal has not given the approval passphrase in the last hour"),
             };
         }
         match by_ancestry(&line, leader, above, &clients, app.agents.first_run_started()) {
@@ -217,10 +230,32 @@ fn session(line: &[Ancestor]) -> Option<(&Ancestor, &[Ancestor])> {
     Some((&line[at], &line[at + 1..]))
 }
 
-fn key(leader: &Ancestor) -> (u32, u64, i32) {
+fn key(leader: &Ancestor) -> SessionKey {
     (leader.pid, leader.started, leader.terminal)
 }
 
 fn is_same(one: &Ancestor, other: &Ancestor) -> bool {
     (one.pid, one.started) == (other.pid, other.started)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticket_is_good_for_an_hour_and_for_its_session_alone() {
+        let (tickets, now) = (Tickets::default(), Instant::now());
+        tickets.give((7, 1, 3), now);
+        let minute = Duration::from_mins(1);
+        assert!(tickets.holds((7, 1, 3), now + TICKET_LIFETIME - minute));
+        for (session, at) in [
+            ((7, 1, 3), now + TICKET_LIFETIME),
+            // The number of the process was given to another one, or its terminal is another.
+            ((7, 2, 3), now),
+            ((7, 1, 4), now),
+            ((8, 1, 3), now),
+        ] {
+            assert!(!tickets.holds(session, at), "{session:?}");
+        }
+    }
 }

@@ -123,6 +123,7 @@ pub(super) async fn ask(
     drop(response);
     let caller = call.client.connected.label();
     let owner = call.client.asker_about(&draft.workspace);
+    call.client.app.agent_processes.note_question(call.client.connected.pid);
     let asked = match call.client.app.questions.ask(owner, draft).await {
         Ok(asked) => asked,
         Err(refusal) => {
