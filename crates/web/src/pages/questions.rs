@@ -16,6 +16,7 @@ use crate::page::{self, Place};
 use crate::request::{Address, SignedForm};
 use crate::{csrf, timefmt};
 use adjutant_app::App;
+use adjutant_base::config::Auth;
 use adjutant_base::text::timefmt::millis;
 use adjutant_questions::{Availability, Question};
 
@@ -46,6 +47,8 @@ pub(crate) async fn list(
         questions => rows(&app, &found.questions),
         next => found.next,
         first => after.is_none(),
+        lacks_passphrase => found.total > 0 && !app.questions.has_passphrase(),
+        asks_for_proof => app.config.http.auth != Auth::None,
         availability => availability.as_str(),
         until => availability.until().and_then(timefmt::left),
     };
