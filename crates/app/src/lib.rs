@@ -14,7 +14,7 @@ mod repo_status;
 pub mod timeline;
 pub mod toolset_switches;
 mod user_list_cache;
-pub(crate) mod waiters;
+pub mod waiters;
 mod workspaces;
 
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ use adjutant_assistant::Assistant;
 use adjutant_base::config::{self, Config};
 use adjutant_base::events::{Event, Events};
 use adjutant_codex::Codex;
-use adjutant_host::recorder::Recorder;
+use adjutant_host::recorder::{Recorder, redact};
 use adjutant_prompts::Prompts;
 use adjutant_questions::{Questions, Ticket};
 use adjutant_store::Store;
@@ -105,7 +105,8 @@ impl App {
         let assistant = Assistant::new(store.clone(), events.clone());
         let recorder = Recorder::new(config.recorder.clone());
         let codex = Codex::new(config.codex.clone(), store.clone(), events.clone(), recorder.clone());
-        let questions = Arc::new(Questions::new(config.questions.clone(), store.clone(), events.clone()));
+        let questions = Questions::new(config.questions.clone(), store.clone(), events.clone());
+        let questions = Arc::new(questions.with_redaction(redact::text));
         let tasks = config.delegation.database.clone().map(Store::new);
         let stores: Vec<_> = [store.clone()].into_iter().chain(tasks.clone()).collect();
         let user_list = Arc::new(UserListCache::new(assistant.clone(), stores.clone()));

@@ -27,6 +27,9 @@ use adjutant_questions::{
 /// A question that is seen or decided this soon needs no bell.
 const GRACE_PERIOD: Duration = Duration::from_millis(700);
 
+/// How often the Inbox is read at most to withdraw notices, because each reading takes as long as many questions.
+const WITHDRAW_INTERVAL: Duration = Duration::from_millis(50);
+
 /// Questions that are looked at; of more only the number counts.
 const MAX_QUESTIONS: u32 = 100;
 
@@ -98,9 +101,11 @@ impl App {
         let mut events = self.events.subscribe();
         // What the last hub left waiting is looked at without an event.
         let mut ring_at = Some(Instant::now() + GRACE_PERIOD);
+        let mut withdraw_at = None;
+        let mut updated = Instant::now();
         loop {
             let due = async {
-                match ring_at {
+                match [ring_at, withdraw_at].into_iter().flatten().min() {
                     Some(at) => tokio::time::sleep_until(at).await,
                     None => std::future::pending().await,
                 }
@@ -109,15 +114,19 @@ impl App {
                 () = self.shutdown.cancelled() => break,
                 Some(nonce) = presses.recv() => notifier.pressed(&nonce).await,
                 () = due => {
-                    ring_at = None;
-                    notifier.update(Alert::Sound).await;
+                    updated = Instant::now();
+                    withdraw_at = None;
+                    let rings = ring_at.take_if(|at| *at <= updated).is_some();
+                    notifier.update(if rings { Alert::Sound } else { Alert::Silent }).await;
                 }
                 open = wait_for(&mut events, Event::QuestionsChanged) => {
                     if !open {
                         break;
                     }
                     // A decided question is withdrawn at once; a new one may be seen before it has to ring.
-                    notifier.update(Alert::Silent).await;
+                    if notifier.has_notices() {
+                        withdraw_at = withdraw_at.or(Some(updated + WITHDRAW_INTERVAL));
+                    }
                     ring_at = ring_at.or(Some(Instant::now() + GRACE_PERIOD));
                 }
             }
@@ -142,6 +151,12 @@ enum Alert {
 }
 
 impl Notifier {
+    /// Returns whether a decision may withdraw something.
+    fn has_notices(&self) -> bool {
+        let has_buttons = self.phone.as_ref().is_some_and(|phone| !phone.buttons.is_empty());
+        has_buttons || !self.notified.is_empty() || !self.snoozed.is_empty()
+    }
+
     /// Reads the Inbox, withdraws the notices of decided questions, and rings for new ones.
     async fn update(&mut self, alert: Alert) {
         let page = match self.questions.pending(None, MAX_QUESTIONS).await {
@@ -263,7 +278,8 @@ impl Phone {
         let ticket = &question.ticket;
         let mut actions = Vec::new();
         // A user who reads a part of an approval would allow the rest unread.
-        let is_hidden = !question.denials.is_empty() && !self.ntfy.shows_whole(&question.message);
+        let is_whole = !question.redacted && self.ntfy.shows_whole(&question.message);
+        let is_hidden = !question.denials.is_empty() && !is_whole;
         if !self.ntfy.takes_actions() || self.spent.contains(ticket) || is_hidden {
             return actions;
         }

@@ -320,7 +320,7 @@ impl<H: ServerHandler> Endpoint<H> {
             let response = CALLER.scope(context, self.sessions(parts, message)).await;
             // A new session has no token yet.
             if let Named::Session(session) = self.session(response.headers(), "") {
-                session.opened_by(self.shared.app.questions.clone(), asks_as, token, deliveries);
+                session.opened_by(self.shared.app.clone(), asks_as, token, deliveries);
             }
             response
         };

@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::delivery::Delivery;
 use crate::stateless_clients::Callers;
 use crate::streams::Streams;
+use adjutant_app::App;
 use adjutant_base::mutex::lock;
 use adjutant_host::recorder::Recording;
 use adjutant_mcp::ToolsetSelection;
@@ -69,8 +70,8 @@ pub(crate) struct Session {
 /// The opener of a session.
 #[derive(Debug)]
 struct Opener {
-    /// The questions of the hub, and the session's name as an asker.
-    questions: Arc<Questions>,
+    app: Arc<App>,
+    /// The session's name as an asker.
     asks_as: String,
     /// The name of the token; requests with a different token do not find the session.
     token: String,
@@ -128,13 +129,13 @@ impl Session {
     /// token, and the outcomes that are on their way to it.
     pub(crate) fn opened_by(
         &self,
-        questions: Arc<Questions>,
+        app: Arc<App>,
         asks_as: String,
         token: String,
         deliveries: Arc<Deliveries>,
     ) {
         // A session is opened once.
-        let _ = self.opened_by.set(Opener { questions, asks_as, token, deliveries });
+        let _ = self.opened_by.set(Opener { app, asks_as, token, deliveries });
     }
 
     /// Returns the name of the token that opened the session; empty for the hub's own.
@@ -144,7 +145,7 @@ impl Session {
 
     async fn ended(&self) {
         if let Some(opener) = self.opened_by.get() {
-            opener.questions.session_closed(&opener.asks_as).await;
+            opener.app.questions.session_closed(&opener.asks_as).await;
         }
     }
 
@@ -158,8 +159,8 @@ impl Session {
     pub(crate) fn redeliver(self: &Arc<Self>, extensions: &Extensions, event: &str) -> Option<Delivery> {
         let (id, outcomes) = lock(&self.responses).resume(event)?;
         if let Some(opener) = self.opened_by.get() {
-            for (asker, ticket) in outcomes {
-                opener.deliveries.attach(id.clone(), opener.questions.claim_delivery(&asker, &ticket));
+            for outcome in outcomes {
+                opener.deliveries.attach(id.clone(), outcome.claim(&opener.app));
             }
         }
         Some(self.follow(extensions, id))

@@ -8,7 +8,7 @@ use rmcp::ErrorData;
 use rmcp::model::RequestId;
 use tokio::sync::Notify;
 
-use crate::deliveries::Deliveries;
+use crate::deliveries::{Claim, Deliveries};
 use crate::error;
 use crate::protocol_version::Revision;
 use crate::toolset::ToolsetSelection;
@@ -50,7 +50,7 @@ impl Connection {
     pub(crate) fn deliver(&self, id: &RequestId, claim: DeliveryClaim) {
         let flight = self.in_flight();
         if flight.has(id) {
-            self.deliveries.attach(id.clone(), claim);
+            self.deliveries.attach(id.clone(), Claim::Answer(claim));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Outcomes of questions on their way over one connection: delivered once the client's side has the bytes.
+//! Outcomes of questions and tasks on their way over one connection: delivered once the client's side has the bytes.
 //!
 //! A relay acknowledges each outcome that it has written to its client. Without a relay, the write to the client counts.
 //! Over HTTP the interface takes the outcomes of each response, and confirms them when the client has acknowledged it.
@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex};
 use rmcp::model::RequestId;
 use serde_json::{Value, json};
 
+use adjutant_agents::TaskId;
+use adjutant_app::App;
+use adjutant_app::waiters::WaiterGuard;
 use adjutant_base::mutex::lock;
 use adjutant_questions::{DeliveryClaim, Questions, Ticket};
 
@@ -22,6 +25,67 @@ pub const DELIVERED: &str = "adjutant/delivered";
 /// is still on its way.
 pub const INPUT_ENDED: &str = "adjutant/input_ended";
 
+/// An outcome in a response.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    Answer {
+        /// The key of the asker.
+        asker: String,
+        ticket: Ticket,
+    },
+    Task(TaskId),
+}
+
+/// An outcome on its way to its client. Dropped without [`Self::confirm`], the outcome stays undelivered.
+#[derive(Debug)]
+pub enum Claim {
+    Answer(DeliveryClaim),
+    /// The guard keeps the outcome out of other responses.
+    Task(Arc<App>, TaskId, WaiterGuard),
+}
+
+impl Outcome {
+    /// Claims the outcome for a response.
+    pub fn claim(self, app: &Arc<App>) -> Claim {
+        match self {
+            Self::Answer { asker, ticket } => Claim::Answer(app.questions.claim_delivery(&asker, &ticket)),
+            Self::Task(id) => {
+                let guard = app.waiters.register([id.to_string()]);
+                Claim::Task(app.clone(), id, guard)
+            }
+        }
+    }
+}
+
+impl Claim {
+    /// Returns the claimed outcome.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Answer(claim) => {
+                Outcome::Answer { asker: claim.asker().to_owned(), ticket: claim.ticket().clone() }
+            }
+            Self::Task(_, id, _) => Outcome::Task(id.clone()),
+        }
+    }
+
+    /// Marks the outcome as delivered: the client's side has it.
+    pub async fn confirm(&self) {
+        match self {
+            Self::Answer(claim) => claim.confirm().await,
+            Self::Task(app, id, _) => {
+                app.agents.mark_delivered(id).await;
+            }
+        }
+    }
+
+    fn ticket(&self) -> Option<&Ticket> {
+        match self {
+            Self::Answer(claim) => Some(claim.ticket()),
+            Self::Task(..) => None,
+        }
+    }
+}
+
 /// The outcomes on their way over one connection.
 #[derive(Debug, Default)]
 pub struct Deliveries {
@@ -34,11 +98,11 @@ pub struct Deliveries {
 #[derive(Debug, Default)]
 struct Claims {
     /// Outcomes in responses that are not written yet.
-    unwritten: HashMap<RequestId, Vec<DeliveryClaim>>,
+    unwritten: HashMap<RequestId, Vec<Claim>>,
     /// Outcomes in answers of a batch that is not complete.
-    batched: Vec<DeliveryClaim>,
+    batched: Vec<Claim>,
     /// Outcomes that were put into the output, up to this line.
-    written: Vec<(u64, DeliveryClaim)>,
+    written: Vec<(u64, Claim)>,
 }
 
 impl Deliveries {
@@ -48,17 +112,17 @@ impl Deliveries {
     }
 
     /// Adds an outcome to the response to a request that is in flight.
-    pub fn attach(&self, id: RequestId, claim: DeliveryClaim) {
+    pub fn attach(&self, id: RequestId, claim: Claim) {
         lock(&self.claims).unwritten.entry(id).or_default().push(claim);
     }
 
     /// Takes the outcomes out of the response to a request.
-    pub fn take(&self, id: &RequestId) -> Vec<DeliveryClaim> {
+    pub fn take(&self, id: &RequestId) -> Vec<Claim> {
         lock(&self.claims).unwritten.remove(id).unwrap_or_default()
     }
 
     /// Takes the outcomes out of all responses.
-    pub fn take_all(&self) -> Vec<DeliveryClaim> {
+    pub fn take_all(&self) -> Vec<Claim> {
         lock(&self.claims).unwritten.drain().flat_map(|(_, claims)| claims).collect()
     }
 
@@ -91,9 +155,10 @@ impl Deliveries {
             Some(id) => claims.unwritten.remove(id).unwrap_or_default(),
             None => std::mem::take(&mut claims.batched),
         };
-        let notification = |claim: &DeliveryClaim| json!({"jsonrpc": "2.0", "method": DELIVERY, "params": {"ticket": claim.ticket().as_str()}});
+        let notification = |ticket: &Ticket| json!({"jsonrpc": "2.0", "method": DELIVERY, "params": {"ticket": ticket.as_str()}});
+        let tickets = written.iter().filter_map(Claim::ticket);
         let notifications =
-            if self.relay.is_some() { written.iter().map(notification).collect() } else { Vec::new() };
+            if self.relay.is_some() { tickets.map(notification).collect() } else { Vec::new() };
         claims.written.extend(written.into_iter().map(|claim| (line, claim)));
         notifications
     }
@@ -119,7 +184,7 @@ impl Deliveries {
         let (Some(relay), Some(questions)) = (&self.relay, &self.questions) else { return };
         let Some(ticket) = Ticket::parse(ticket) else { return };
         questions.mark_acknowledged(relay, &ticket).await;
-        lock(&self.claims).written.retain(|(_, claim)| *claim.ticket() != ticket);
+        lock(&self.claims).written.retain(|(_, claim)| claim.ticket() != Some(&ticket));
     }
 
     /// Marks outcomes as delivered whose lines, up to `line`, the client has.

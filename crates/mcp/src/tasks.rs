@@ -33,7 +33,7 @@ pub async fn get(call: &CallContext<'_>, id: &str) -> Result<GetTaskResult, Erro
             task_wire::completed(&task_result(&task, Revision::V2026_07_28))?
         }
     };
-    call.client.mark_delivered(&task, &call.request.ct).await;
+    call.client.mark_delivered(&task, call.request).await;
     Ok(GetTaskResult::new(DetailedTask::new(task_wire::agent_task(call.client, &task), payload)))
 }
 

@@ -48,9 +48,11 @@ pub async fn call(
     request: CallToolRequestParams,
 ) -> Result<CallToolResponse, ErrorData> {
     let name = request.name.clone();
+    let workspace = request.arguments.as_ref().and_then(|arguments| arguments.get("workspacePath")?.as_str());
+    let workspace = workspace.unwrap_or_default().to_owned();
     let work = dispatch(call, request);
     let answer = scope(trace_meta::of(&call.request.meta), work).await?;
-    Ok(undelivered::append_undelivered(call, &name, answer).await)
+    Ok(undelivered::append_undelivered(call, &name, &workspace, answer).await)
 }
 
 async fn dispatch(

@@ -25,18 +25,23 @@ const BATCH_SIZE: u32 = 5;
 /// How long a client that polls its tasks may take before their results are appended here.
 const POLL_GRACE: Duration = Duration::from_secs(30);
 
-/// Appends to a tool's result what its caller has not received yet.
+/// Appends to a tool's result what its caller has not received yet. `workspace` is the one that the call names.
 pub(crate) async fn append_undelivered(
     call: &CallContext<'_>,
     tool: &str,
+    workspace: &str,
     response: CallToolResponse,
 ) -> CallToolResponse {
     let client = call.client;
-    // Clients over HTTP can be distinguished only by their names.
+    // Clients of the hub's own token can be distinguished only by their names.
     let over_http = matches!(client.connected.kind, ConnectionKind::Http | ConnectionKind::HttpSession);
-    let named = !over_http || client.connected.has_name();
+    let is_known = !over_http || client.has_own_token() || client.connected.has_name();
+    let workspace = workspace.trim_end_matches('/');
     let CallToolResponse::Complete(result) = response else { return response };
-    if !named || !client.is_read(&call.request.ct) || client.is_up_to_date() {
+    if !is_known && workspace.is_empty()
+        || !client.is_read(&call.request.ct)
+        || client.is_up_to_date(workspace)
+    {
         return CallToolResponse::Complete(result);
     }
     let generation = client.app.write_generation();
@@ -46,14 +51,15 @@ pub(crate) async fn append_undelivered(
         i64::MAX
     };
     // The list of tasks names the unfetched ones, and a client of the 2024-11-05 contract gets only results of its calls.
-    let has_tasks = client.has(Toolset::Agents)
+    let has_tasks = is_known
+        && client.has(Toolset::Agents)
         && tool != TASKS
         && (call.revision > Revision::V2024_11_05 || client.selection == ToolsetSelection::All);
-    let (answers, tasks) = tokio::join!(answers(call, before), async {
-        if has_tasks { ended_tasks(client, before).await } else { Undelivered::default() }
+    let (answers, tasks) = tokio::join!(answers(call, workspace, before), async {
+        if has_tasks { ended_tasks(call, before).await } else { Undelivered::default() }
     });
     if answers.none_left && tasks.none_left {
-        client.mark_up_to_date(generation);
+        client.mark_up_to_date(workspace, generation);
     }
     let kinds = [
         ("earlier_answers", "The user has answered what you asked earlier", answers.items),
@@ -86,18 +92,19 @@ struct Undelivered {
     none_left: bool,
 }
 
-/// Takes the user's answers that were given before `before`, in milliseconds since 1970. A client without a session
-/// gets none here, because nothing proves that it asked.
-async fn answers(call: &CallContext<'_>, before: i64) -> Undelivered {
+/// Takes the user's answers that were given before `before`, in milliseconds since 1970. A client without a session gets
+/// those to its token in the workspace that the call names; the hub's own token has many clients without a workspace.
+async fn answers(call: &CallContext<'_>, workspace: &str, before: i64) -> Undelivered {
     let (client, asker) = (call.client, call.client.asker());
-    if !client.has(Toolset::Questions) || asker.session.is_empty() {
+    let workspace = asker.session.is_empty().then_some(workspace);
+    if !client.has(Toolset::Questions) || workspace == Some("") && !client.has_own_token() {
         return Undelivered { items: Vec::new(), none_left: true };
     }
     let is_due = |question: &Question| {
         question.state.outcome().is_some_and(|outcome| outcome.at < before)
             && !client.app.waiters.has(question.ticket.as_str())
     };
-    let claimed = client.app.questions.claim_undelivered(&asker.key, BATCH_SIZE, is_due).await;
+    let claimed = client.app.questions.claim_undelivered(&asker.key, workspace, BATCH_SIZE, is_due).await;
     let (claimed, none_left) = claimed.unwrap_or_else(|error| {
         tracing::warn!(%error, "undelivered answers could not be read");
         (Vec::new(), false)
@@ -111,13 +118,16 @@ async fn answers(call: &CallContext<'_>, before: i64) -> Undelivered {
 }
 
 /// Takes the tasks that ended before `before`.
-async fn ended_tasks(client: &ClientContext, before: i64) -> Undelivered {
-    let agents = &client.app.agents;
-    let (undelivered, none_left) = read(agents.undelivered(&client.caller(), BATCH_SIZE).await);
+async fn ended_tasks(call: &CallContext<'_>, before: i64) -> Undelivered {
+    let client = call.client;
+    let (undelivered, none_left) = read(client.app.agents.undelivered(&client.caller(), BATCH_SIZE).await);
     let mut items = Vec::new();
     for task in undelivered {
         let is_due = task.ended_at.is_some_and(|at| at < before);
-        if is_due && !client.app.waiters.has(task.id.as_str()) && agents.mark_delivered(&task.id).await {
+        if is_due
+            && !client.app.waiters.has(task.id.as_str())
+            && client.mark_delivered(&task, call.request).await
+        {
             items.push(agents::ended_task(&task));
         }
     }

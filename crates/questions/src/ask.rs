@@ -68,8 +68,8 @@ impl Questions {
             questions::Asked::SameRequest => return Err(Error::SameRequest { request: new.request }),
         };
         self.notify_changed(&id);
-        self.wake.notify_one();
         let question = self.question(&id).await?;
+        self.wake_before(question.deadline);
         Ok(AskResult { ticket: question.ticket, merged, state: question.state })
     }
 

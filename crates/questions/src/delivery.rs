@@ -30,8 +30,8 @@ impl Questions {
         if questions::mark_waiting(&self.store, here).await? {
             self.events.send(Event::QuestionsChanged);
         }
-        if lease.is_some() {
-            self.wake.notify_one();
+        if let Some(lease) = lease {
+            self.wake_before(self.clock.now().saturating_add(rows::millis(lease)));
         }
         Ok(())
     }
@@ -43,7 +43,7 @@ impl Questions {
         match questions::start_lease(&self.store, ticket.as_str(), &asker.key, &asker.route.stream, until)
             .await
         {
-            Ok(()) => self.wake.notify_one(),
+            Ok(()) => self.wake_before(until),
             Err(error) => {
                 tracing::warn!(%error, %ticket, "when a caller is expected again could not be noted");
             }
@@ -139,13 +139,23 @@ impl Questions {
     /// Returns decided questions with an outcome that `asker` (by its key) has not received and no call waits for,
     /// oldest first; of tool calls only.
     pub async fn undelivered(&self, asker: &str, limit: u32) -> Result<Vec<Question>, Error> {
+        self.undelivered_about(asker, None, limit).await
+    }
+
+    async fn undelivered_about(
+        &self,
+        asker: &str,
+        workspace: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<Question>, Error> {
         // Removed before the query, so that a decision made meanwhile enters the asker again.
         let late = self.undelivered_askers.lock().unwrap_or_else(PoisonError::into_inner).remove(asker);
         if !late && !self.store.is_shared() {
             return Ok(Vec::new());
         }
-        let rows = questions::undelivered(&self.store, asker, limit).await?;
-        if !rows.is_empty() {
+        let rows = questions::undelivered(&self.store, asker, workspace, limit).await?;
+        // There may be outcomes about other workspaces.
+        if !rows.is_empty() || workspace.is_some() {
             self.expect_undelivered(asker);
         }
         let questions = rows.into_iter().map(rows::question).collect::<Result<Vec<_>, _>>()?;
@@ -156,17 +166,19 @@ impl Questions {
     }
 
     /// Claims decided questions that `wanted` accepts and with an outcome that `asker` (by its key) has not received,
-    /// that no call waits for, and that is not on its way. Also returns whether there was nothing at all.
+    /// that no call waits for, and that is not on its way; of one workspace, if `workspace` names it. Also returns whether
+    /// there was nothing at all.
     pub async fn claim_undelivered(
         self: &Arc<Self>,
         asker: &str,
+        workspace: Option<&str>,
         limit: u32,
         wanted: impl Fn(&Question) -> bool,
     ) -> Result<(Vec<(Question, DeliveryClaim)>, bool), Error> {
         let _claiming = self.claiming.lock().await;
         // Read before the store: an outcome that was delivered in between is in neither.
         let claimed = self.claims.tickets();
-        let undelivered = self.undelivered(asker, limit).await?;
+        let undelivered = self.undelivered_about(asker, workspace, limit).await?;
         let none = undelivered.is_empty();
         let fresh = undelivered.into_iter().filter(|question| {
             let ticket = question.ticket.as_str();

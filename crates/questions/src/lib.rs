@@ -19,13 +19,16 @@ mod outcome;
 mod passphrase;
 mod presentation;
 mod question;
+mod redaction;
 mod rows;
 mod settings;
 mod timers;
 mod validate;
 mod waiting;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
@@ -48,6 +51,7 @@ pub use question::{
     AskResult, Asker, AskerPresence, AuditEntry, Choice, DefaultAnswer, Delivery, Draft, ElicitationFailure,
     Field, Filter, Format, Input, Level, Page, Question, Queue, Route, Ticket,
 };
+use redaction::RedactText;
 
 /// All questions of a hub, shared by askers and channels.
 #[derive(Debug)]
@@ -57,8 +61,11 @@ pub struct Questions {
     events: Events,
     clock: Clock,
     passphrase: Arc<Passphrase>,
+    redact_text: RedactText,
     /// Wakes the timers when something may be due earlier.
     wake: Notify,
+    /// The instant at which the timers run next, in milliseconds since 1970; the greatest number while they run.
+    next_run: AtomicI64,
     waiters: ChangeCounters,
     /// Keys of askers that may have an undelivered outcome. It is kept in memory because every call of every tool asks
     /// for undelivered outcomes, and reading the store each time would cost too much.
@@ -81,7 +88,9 @@ impl Questions {
             events,
             clock: Clock::new(),
             passphrase,
+            redact_text: |text| Cow::Borrowed(text),
             wake: Notify::new(),
+            next_run: AtomicI64::new(i64::MAX),
             waiters: ChangeCounters::default(),
             undelivered_askers: Mutex::default(),
             claims: Claims::default(),

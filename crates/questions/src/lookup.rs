@@ -44,7 +44,7 @@ impl Questions {
     pub async fn pending(&self, after: Option<i64>, limit: u32) -> Result<Page, Error> {
         let found = questions::pending(&self.store, after, limit.saturating_add(1)).await?;
         let total = questions::count_pending(&self.store).await?;
-        page(found, total, limit)
+        self.page(found, total, limit)
     }
 
     /// Returns the number of pending questions.
@@ -68,7 +68,7 @@ impl Questions {
         let text = filter.text.as_deref().unwrap_or_default();
         let found = questions::history(&self.store, text, kind, before, limit.saturating_add(1)).await?;
         let total = questions::count_history(&self.store, text, kind).await?;
-        page(found, total, limit)
+        self.page(found, total, limit)
     }
 
     /// Returns the audit log of a question, in order.
@@ -85,12 +85,13 @@ impl Questions {
     pub fn trace_of(&self, ticket: &Ticket) -> Option<Trace> {
         self.traces.get(ticket.as_str())
     }
-}
 
-fn page(found: Vec<questions::Question>, total: u64, limit: u32) -> Result<Page, Error> {
-    let more = found.len() > limit as usize;
-    let questions =
-        found.into_iter().take(limit as usize).map(rows::question).collect::<Result<Vec<_>, _>>()?;
-    let next = questions.last().filter(|_| more).map(|question| question.seq);
-    Ok(Page { questions, total, next })
+    fn page(&self, found: Vec<questions::Question>, total: u64, limit: u32) -> Result<Page, Error> {
+        let more = found.len() > limit as usize;
+        let read = found.into_iter().take(limit as usize).map(rows::question);
+        let questions =
+            read.map(|question| Ok(self.redacted(question?))).collect::<Result<Vec<_>, Error>>()?;
+        let next = questions.last().filter(|_| more).map(|question| question.seq);
+        Ok(Page { questions, total, next })
+    }
 }

@@ -237,6 +237,8 @@ pub struct Question {
     pub presence: AskerPresence,
     #[serde(skip)]
     pub state: State,
+    /// Whether a list left something out of its texts.
+    pub redacted: bool,
 }
 
 impl Question {

@@ -79,6 +79,7 @@ pub(super) fn question(row: questions::Question) -> Result<Question, Error> {
             _ => AskerPresence::Connected,
         },
         state,
+        redacted: false,
     })
 }
 

@@ -1,5 +1,6 @@
 //! Timers: finalize answers, apply defaults and deadlines, expire questions of clients that stay away.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -42,6 +43,7 @@ impl Questions {
                 }
             }
             let woken = self.wake.notified();
+            self.next_run.store(Millis::MAX, Ordering::SeqCst);
             let pause = match self.run_due().await {
                 Ok(pause) => pause,
                 Err(error) => {
@@ -49,11 +51,21 @@ impl Questions {
                     RETRY_INTERVAL
                 }
             };
+            let next = self.clock.now().saturating_add(rows::millis(pause));
+            self.next_run.store(next, Ordering::SeqCst);
             tokio::select! {
                 () = woken => {}
                 () = tokio::time::sleep(pause) => {}
                 () = stop.cancelled() => return,
             }
+        }
+    }
+
+    /// Wakes the timers if they run next after `due`. Each run reads what is due, so a question that waits for hours does
+    /// not start one.
+    pub(super) fn wake_before(&self, due: Millis) {
+        if due < self.next_run.load(Ordering::SeqCst) {
+            self.wake.notify_one();
         }
     }
 

@@ -27,8 +27,9 @@ const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(10);
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Settings of every SQLite connection. FULL makes a commit wait for the disk; in WAL mode readers never wait for
-/// the writer; `busy_timeout` waits for another process that holds the file.
-const PRAGMAS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000";
+/// the writer; `busy_timeout` waits for another process that holds the file; `secure_delete` overwrites what is deleted,
+/// because the texts would stay in the file.
+const PRAGMAS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000; PRAGMA secure_delete = ON";
 
 /// Settings of every PostgreSQL connection: a hub that froze in the middle of a transaction does not block the others.
 const POSTGRES_SETTINGS: &str = "SET idle_in_transaction_session_timeout = '10s'";

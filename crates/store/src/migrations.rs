@@ -14,7 +14,10 @@ use super::Error;
 const FIRST: &str = "schema";
 
 /// Every migration, oldest first.
-const FILES: &[(i64, &str, &str)] = &[(1, FIRST, include_str!("../migrations/0001_schema.sql"))];
+const FILES: &[(i64, &str, &str)] = &[
+    (1, FIRST, include_str!("../migrations/0001_schema.sql")),
+    (2, "question load", include_str!("../migrations/0002_question_load.sql")),
+];
 
 /// The name of a database's first migration; no row if the database is new.
 const BEGINNING: &str = "SELECT description FROM _sqlx_migrations WHERE version = 1";

@@ -24,6 +24,7 @@ mod decide;
 mod deliveries;
 mod due;
 mod insert;
+mod pending_count;
 mod prune;
 mod read;
 mod settings;
@@ -93,9 +94,25 @@ pub(super) const STATEMENTS: &[&[&str]] = &[
     audit::STATEMENTS,
     decide::STATEMENTS,
     deliveries::STATEMENTS,
+    deliveries::PER_QUESTION,
     settings::STATEMENTS,
     due::STATEMENTS,
+    pending_count::STATEMENTS,
     prune::STATEMENTS,
     read::STATEMENTS,
+    views::STATEMENTS,
+];
+
+/// The statements that run for one question: asking, showing, deciding, delivering, its timers. None may read rows of all
+/// others.
+#[cfg(test)]
+pub(super) const PER_QUESTION: &[&[&str]] = &[
+    insert::STATEMENTS,
+    audit::STATEMENTS,
+    decide::STATEMENTS,
+    deliveries::PER_QUESTION,
+    due::STATEMENTS,
+    pending_count::STATEMENTS,
+    settings::STATEMENTS,
     views::STATEMENTS,
 ];

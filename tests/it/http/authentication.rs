@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::client::{Answer, Hub, initialize};
-use crate::support::Home;
+use crate::support::{Home, stateless_meta};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
@@ -378,6 +378,75 @@ fn logout_and_a_new_token_end_every_login_at_once() {
         hub.home.write(".adjutant/prompts/new.md", "Be new.\n");
         stream.assert_ended();
         assert_eq!(hub.send_request("GET", "/", &[("cookie", &hub.log_in())], "").status, 200, "{end}");
+    }
+}
+
+/// Calls a tool as a stateless client does, and returns the structured result.
+fn stateless(hub: &Hub, token: &str, client: &str, tool: &str, arguments: Value) -> Value {
+    let mut meta = stateless_meta();
+    meta["io.modelcontextprotocol/clientInfo"]["name"] = json!(client);
+    let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let bearer = format!("Bearer {token}");
+    let headers = [
+        ("authorization", bearer.as_str()),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", tool),
+    ];
+    hub.post_to("/mcp", &headers, &message).message()["result"].clone()
+}
+
+#[test]
+fn what_a_stateless_client_asked_belongs_to_its_token_in_one_workspace() {
+    let hub = Hub::locked_with("[questions]\nwait_seconds = 0\nundo_milliseconds = 0");
+    let cookie = hub.log_in();
+    let [one, two] = ["one", "two"].map(|name| hub.home.run(["tokens", "add", name], "").stdout);
+    let (one, two, own) = (one.trim(), two.trim(), hub.token());
+    let ask = |token: &str, client: &str, title: &str, workspace: &str| {
+        let question = json!({"title": title, "message": "?", "workspacePath": workspace,
+            "options": [{"label": "Yes", "value": "yes"}]});
+        stateless(&hub, token, client, "triggerPopup", question)["structuredContent"].clone()
+    };
+    let asked = |token: &str, client: &str, workspace: &str| {
+        ask(token, client, "Continue?", workspace)["ticket"].as_str().unwrap().to_owned()
+    };
+    let tickets = [
+        asked(one, "a", "/a"),
+        asked(two, "a", "/a"),
+        asked(&own, "a", "/a"),
+        asked(one, "a", "/b"),
+        asked(one, "b", "/a"),
+    ];
+    assert_eq!(tickets.iter().collect::<BTreeSet<_>>().len(), tickets.len(), "{tickets:?}");
+    assert_eq!(asked(one, "a", "/a"), tickets[0], "the same question of the same client");
+
+    let path = format!("/questions/{}", tickets[0]);
+    let page = hub.ask("GET", &path, &[("cookie", &cookie)], "").body;
+    let csrf = page.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let fields = [("cookie", cookie.as_str()), ("content-type", "application/x-www-form-urlencoded")];
+    let answered = hub.ask("POST", &path, &fields, &format!("csrf={csrf}&made=0&act=dismiss"));
+    assert_eq!(answered.status, 303, "{answered:?}");
+
+    for (token, client, workspace) in
+        [(two, "a", "/a"), (&own, "a", "/a"), (one, "a", "/b"), (one, "b", "/a")]
+    {
+        let other = ask(token, client, "Another?", workspace);
+        assert!(other.get("earlier_answers").is_none(), "{token} {client} {workspace}: {other}");
+    }
+    let await_it = json!({"ticket": tickets[0], "seconds": 0});
+    for (token, client) in [(two, "a"), (own.as_str(), "a")] {
+        let stolen = stateless(&hub, token, client, "await_answer", await_it.clone());
+        assert_eq!(stolen["isError"], true, "{stolen}");
+    }
+    let elsewhere = stateless(&hub, one, "a", "list_prompts", json!({}));
+    assert!(elsewhere["structuredContent"].get("earlier_answers").is_none(), "it names no workspace");
+    let told = ask(one, "a", "Another?", "/a/");
+    assert_eq!(told["earlier_answers"][0]["ticket"], tickets[0], "{told}");
+    let end = std::time::Instant::now() + crate::support::DEADLINE;
+    // The answer is on its way until the response is acknowledged.
+    while ask(one, "a", "Another?", "/a").get("earlier_answers").is_some() {
+        assert!(std::time::Instant::now() < end, "it is given again and again");
     }
 }
 

@@ -29,6 +29,11 @@ impl Hub {
         Self::begin(Home::new(), "", &[])
     }
 
+    /// A hub that asks for its token, with these lines in its `config.toml`.
+    pub(super) fn locked_with(settings: &str) -> Self {
+        Self::begin(Home::new(), settings, &[])
+    }
+
     /// The path of a link that logs a browser in.
     pub(super) fn login_link(&self) -> String {
         let link = self.home.run(["open", "--print"], "").stdout;
@@ -186,7 +191,7 @@ impl Drop for Hub {
 }
 
 /// The headers of every message of an MCP client.
-const MCP: [(&str, &str); 2] =
+pub(super) const MCP: [(&str, &str); 2] =
     [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
 
 /// The headers of 2026-07-28 that repeat members of the body.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::client::{Answer, Hub, initialize};
+use super::client::{Answer, Hub, MCP, initialize};
 use crate::support::task_fixture::TaskFixture;
 use crate::support::{DEADLINE, stateless_meta};
 
@@ -112,4 +112,51 @@ fn clients_with_one_name_are_distinguished_by_their_address() {
     assert!(tool(right, &in_right, "task_get", &id).is_null());
     // The same address is the same client in a new session.
     assert_eq!(tool(left, &session(left), "task_get", &id)["status"], "succeeded");
+}
+
+#[test]
+fn a_result_whose_response_broke_is_in_the_next_one() {
+    let tasks = TaskFixture::new();
+    let settings = std::fs::read_to_string(tasks.folder(".adjutant/config.toml")).unwrap();
+    let go = tasks.folder("go");
+    assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
+    tasks.program("fake", &format!("#!/bin/sh\ncat >/dev/null\ncat {}\necho result\n", go.display()));
+    let task = tasks.task("wait");
+    let hub = Hub::start(tasks.home, &settings, &["--auth", "none"]);
+    let hello = hub.post_to("/mcp", &[], &initialize("2025-11-25"));
+    let session =
+        [("mcp-session-id", hello.header("mcp-session-id")), ("mcp-protocol-version", "2025-11-25")];
+    let call = |id: i64, name: &str, arguments: Value| {
+        let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": id}});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    let next = |id: i64| {
+        let answer = hub.post_to("/mcp", &session, &call(id, "list_prompts", json!({})));
+        answer.messages().pop().unwrap()["result"]["structuredContent"]["finished_tasks"].clone()
+    };
+    let mut task = task;
+    task["background"] = json!(true);
+    let answer = hub.post_to("/mcp", &session, &call(2, "delegate_task", task));
+    let id = answer.messages().pop().unwrap()["result"]["structuredContent"]["task_id"].clone();
+    let headers = [&MCP[..], &session].concat();
+    let wait = call(3, "task_wait", json!({"task_id": id, "seconds": 60})).to_string();
+    let mut waiting = hub.stream("POST", "/mcp", &headers, &wait);
+    assert_eq!(waiting.next().unwrap()["method"], "notifications/progress", "the call waits");
+    drop(waiting);
+    std::fs::write(go, "").unwrap();
+    let end = Instant::now() + DEADLINE;
+    let mut call_id = 4;
+    let told = loop {
+        assert!(Instant::now() < end, "the result is lost");
+        let told = next(call_id);
+        call_id += 1;
+        if !told.is_null() {
+            break told;
+        }
+    };
+    assert_eq!(told[0]["task_id"], id, "{told}");
+    while !next(call_id).is_null() {
+        assert!(Instant::now() < end, "it is given again and again");
+        call_id += 1;
+    }
 }

@@ -43,7 +43,8 @@ pub(crate) fn ask(
          VALUES ('{ticket}', {number}, '{ticket}', 'a', 'claude-code', {}, {}, '{level}', 'pending', {now}, {}, 0);\n\
          INSERT INTO question_bodies VALUES ('{ticket}', {}, {});\n\
          INSERT INTO question_deliveries (question, asker, stream, request, session, asked_at)\n\
-         VALUES ('{ticket}', 'a', '', '', 's', {now});\nCOMMIT;\n",
+         VALUES ('{ticket}', 'a', '', '', 's', {now});\n\
+         UPDATE question_counts SET pending = pending + 1;\nCOMMIT;\n",
         quoted(&workspace),
         quoted(title),
         now + 86_400_000,

@@ -6,6 +6,17 @@ use std::time::Duration;
 
 use super::table::{Clients, Milliseconds, Plain, PositiveDays, PositiveMinutes, PositiveSeconds, Seconds};
 
+crate::named_enum! {
+    /// What is left out of lists, exports and notices of questions.
+    Redact {
+        Nothing = "nothing",
+        /// What has the form of a secret, or a secret's name.
+        Secrets = "secrets",
+        /// Secrets, typed answers and notes.
+        Answers = "answers",
+    }
+}
+
 super::table::settings! {
     /// The settings of questions.
     #[derive(Clone, Debug)]
@@ -22,8 +33,12 @@ super::table::settings! {
         timeout: Duration = Duration::from_hours(24), timeout_minutes as PositiveMinutes;
         /// Maximum minutes until a question expires that a client may ask for.
         max_timeout: Duration = Duration::from_hours(7 * 24), max_timeout_minutes as PositiveMinutes;
-        /// Days that a decided question is kept in the history.
+        /// Days that a decided question is kept, with its texts and answers. An answer that its client has not received is
+        /// kept until then.
         keep: Duration = Duration::from_hours(90 * 24), keep_days as PositiveDays;
+        /// What lists, exports and notices leave out: `nothing`, `secrets` (what looks like one), or `answers` (secrets, typed
+        /// answers and notes). The page of a question shows it whole, and logs hold no text.
+        redact: Redact = Redact::Secrets, redact as Plain;
         /// Milliseconds for which an answer can be undone before it is sent.
         undo: Duration = Duration::from_secs(3), undo_milliseconds as Milliseconds;
         /// Seconds that a question stays pending after its client has disconnected.

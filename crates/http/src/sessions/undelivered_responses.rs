@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 
-use adjutant_questions::{DeliveryClaim, Ticket};
+use adjutant_mcp::deliveries::{Claim, Outcome};
 
 /// Maximum number of responses that a session keeps, and of streams that it can resume.
 const MAX_KEPT: usize = 32;
@@ -30,11 +30,8 @@ pub(super) struct UndeliveredResponses {
 struct KeptResponse {
     id: RequestId,
     message: ServerJsonRpcMessage,
-    outcomes: Outcomes,
+    outcomes: Vec<Outcome>,
 }
-
-/// Outcomes of questions in a response: the keys of their askers, and their tickets.
-pub(crate) type Outcomes = Vec<(String, Ticket)>;
 
 impl UndeliveredResponses {
     pub(super) fn open(&mut self, id: &RequestId) {
@@ -52,19 +49,13 @@ impl UndeliveredResponses {
     }
 
     /// Records that a response passes, with the outcomes in it. Returns whether a connection is open for it.
-    pub(super) fn pass(
-        &mut self,
-        id: &RequestId,
-        message: &ServerJsonRpcMessage,
-        claims: &[DeliveryClaim],
-    ) -> bool {
+    pub(super) fn pass(&mut self, id: &RequestId, message: &ServerJsonRpcMessage, claims: &[Claim]) -> bool {
         let is_open = self.open.contains_key(id);
         if !is_open || !claims.is_empty() {
             if self.kept.len() >= MAX_KEPT {
                 self.kept.pop_front();
             }
-            let outcomes = claims.iter().map(|claim| (claim.asker().to_owned(), claim.ticket().clone()));
-            let (message, outcomes) = (message.clone(), outcomes.collect());
+            let (message, outcomes) = (message.clone(), claims.iter().map(Claim::outcome).collect());
             self.kept.push_back(KeptResponse { id: id.clone(), message, outcomes });
         }
         is_open
@@ -89,7 +80,7 @@ impl UndeliveredResponses {
 
     /// Returns the request of the stream that is resumed after `event`, with the outcomes in its response if that has
     /// passed.
-    pub(super) fn resume(&mut self, event: &str) -> Option<(RequestId, Outcomes)> {
+    pub(super) fn resume(&mut self, event: &str) -> Option<(RequestId, Vec<Outcome>)> {
         let number = stream_number(event)?;
         let id = self.streams.iter().find(|(other, _)| other == number)?.1.clone();
         self.open(&id);

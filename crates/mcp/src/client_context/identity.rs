@@ -5,6 +5,7 @@ use rmcp::service::RequestContext;
 use tokio_util::sync::CancellationToken;
 
 use super::ClientContext;
+use crate::deliveries::{Claim, Outcome};
 use adjutant_agents::{Caller, Origin, Task};
 use adjutant_app::client_registry::ConnectionKind;
 use adjutant_questions::{Asker, DeliveryClaim, Route, Ticket};
@@ -98,16 +99,24 @@ impl ClientContext {
             Some(connection) => connection.deliver(&call.id, claim),
             None if !self.is_read(&call.ct) => {}
             None => match &self.deliveries {
-                Some(deliveries) => deliveries.attach(call.id.clone(), claim),
+                Some(deliveries) => deliveries.attach(call.id.clone(), Claim::Answer(claim)),
                 None => claim.confirm().await,
             },
         }
     }
 
-    /// Records that the response to a call delivers the outcome of `task`, if the task has one.
-    pub(crate) async fn mark_delivered(&self, task: &Task, call: &CancellationToken) {
-        if task.outcome.is_some() && self.is_read(call) {
-            self.app.agents.mark_delivered(&task.id).await;
+    /// Marks the outcome of `task`, if it has one, as delivered by the response to a call: over HTTP once the client's
+    /// side has the response. False when another response delivers it.
+    pub(crate) async fn mark_delivered(&self, task: &Task, call: &RequestContext<RoleServer>) -> bool {
+        if task.outcome.is_none() || !self.is_read(&call.ct) {
+            return false;
+        }
+        match &self.deliveries {
+            Some(deliveries) => {
+                deliveries.attach(call.id.clone(), Outcome::Task(task.id.clone()).claim(&self.app));
+                true
+            }
+            None => self.app.agents.mark_delivered(&task.id).await,
         }
     }
 
@@ -118,17 +127,21 @@ impl ClientContext {
         !ended && !call.is_cancelled()
     }
 
-    /// Whether the store has no writes since this client was up to date.
-    pub(crate) fn is_up_to_date(&self) -> bool {
-        self.app
-            .write_generation()
-            .is_some_and(|generation| self.connected.is_up_to_date(&self.caller().key, generation))
+    /// Whether the token of a client over HTTP is its agent's alone.
+    pub(crate) fn has_own_token(&self) -> bool {
+        !self.token.is_empty()
     }
 
-    /// Records that nothing was undelivered for this client at this generation of the store.
-    pub(crate) fn mark_up_to_date(&self, generation: Option<u64>) {
+    /// Whether the store has no writes since this client was up to date in `workspace`.
+    pub(crate) fn is_up_to_date(&self, workspace: &str) -> bool {
+        let key = || format!("{} {workspace}", self.caller().key);
+        self.app.write_generation().is_some_and(|generation| self.connected.is_up_to_date(&key(), generation))
+    }
+
+    /// Records that nothing was undelivered for this client in `workspace` at this generation of the store.
+    pub(crate) fn mark_up_to_date(&self, workspace: &str, generation: Option<u64>) {
         if let Some(generation) = generation {
-            self.connected.mark_up_to_date(self.caller().key, generation);
+            self.connected.mark_up_to_date(format!("{} {workspace}", self.caller().key), generation);
         }
     }
 }

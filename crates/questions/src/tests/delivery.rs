@@ -47,13 +47,13 @@ async fn an_outcome_that_is_being_delivered_is_not_claimed_again() {
     let asked = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap().ticket;
     answer(&questions, &asked, "yes").await.unwrap();
     let all = |_: &Question| true;
-    let (mut claimed, _) = questions.claim_undelivered(&key, 9, all).await.unwrap();
+    let (mut claimed, _) = questions.claim_undelivered(&key, None, 9, all).await.unwrap();
     assert_eq!(claimed.len(), 1);
-    let (again, none_left) = questions.claim_undelivered(&key, 9, all).await.unwrap();
+    let (again, none_left) = questions.claim_undelivered(&key, None, 9, all).await.unwrap();
     assert!(again.is_empty() && !none_left);
     // The outcome did not arrive, so the next call carries it.
     drop(claimed.pop());
-    let (claimed, _) = questions.claim_undelivered(&key, 9, all).await.unwrap();
+    let (claimed, _) = questions.claim_undelivered(&key, None, 9, all).await.unwrap();
     // The same question, asked again meanwhile, is a new one once the outcome has arrived.
     let arrives = async {
         tokio::task::yield_now().await;

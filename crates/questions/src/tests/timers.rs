@@ -94,6 +94,9 @@ async fn pruning_removes_old_outcomes_and_keeps_pending_questions() {
     assert_eq!(questions.history(&Filter::default(), None, 9).await.unwrap().total, 2, "one more minute");
     questions.clock.skip(2 * MINUTE);
     questions.prune().await.unwrap();
+    assert_eq!(questions.history(&Filter::default(), None, 9).await.unwrap().total, 2, "it is undelivered");
+    assert!(questions.mark_delivered(&asker("codex").key, &old.ticket).await);
+    questions.prune().await.unwrap();
     let left = questions.history(&Filter::default(), None, 9).await.unwrap();
     assert_eq!(left.questions.iter().map(|q| q.title.as_str()).collect::<Vec<_>>(), ["Young"]);
     assert!(matches!(questions.get(&old.ticket).await, Err(Error::Unknown { .. })));

@@ -2,7 +2,7 @@
 
 use sqlx::AnyConnection;
 
-use super::audit;
+use super::{audit, pending_count};
 use crate::{Error, Millis, Store, change};
 
 const DECIDE: &str = "\
@@ -68,6 +68,7 @@ async fn apply(connection: &mut AnyConnection, decision: &Decision) -> Result<bo
     if done.is_empty() {
         return Ok(false);
     }
+    pending_count::add(connection, -1).await?;
     audit::append(connection, &decision.id, &decision.event, &decision.who, decision.now).await?;
     Ok(true)
 }
@@ -84,7 +85,11 @@ pub async fn make_final(store: &Store, id: &str, now: Millis) -> Result<bool, Er
 pub async fn undo(store: &Store, id: &str, who: &str, now: Millis) -> Result<bool, Error> {
     change!(store, (id.to_owned(), who.to_owned(), now), |connection, (id, who, now)| {
         let changed = sqlx::query_scalar(UNDO).bind(id).bind(*now);
-        audit::append_if_changed(connection, changed, (id, "undone", who, *now)).await
+        let undone = audit::append_if_changed(connection, changed, (id, "undone", who, *now)).await?;
+        if undone {
+            pending_count::add(connection, 1).await?;
+        }
+        Ok(undone)
     })
 }
 

@@ -20,13 +20,19 @@ const UNDELIVERED: &str = select_questions!(
     "JOIN question_deliveries d ON d.question = q.id \
      WHERE d.asker = $1 AND d.stream = '' AND d.delivered_at IS NULL \
        AND q.state = 'decided' AND q.kind IN ('answered', 'declined', 'dismissed') \
-     ORDER BY q.seq LIMIT $2"
+       AND ($2 = 0 OR RTRIM(q.workspace, '/') = $3) \
+     ORDER BY q.seq LIMIT $4"
 );
 
-/// The askers with an undelivered outcome of one question, or of any.
+/// The askers with an undelivered outcome of one question.
 const ASKERS: &str = "\
     SELECT DISTINCT d.asker, d.stream FROM question_deliveries d JOIN questions q ON q.id = d.question \
-    WHERE ($1 = '' OR d.question = $1) AND d.delivered_at IS NULL AND q.state = 'decided'";
+    WHERE d.question = $1 AND d.delivered_at IS NULL AND q.state = 'decided'";
+
+/// The askers with an undelivered outcome of any question. It reads all open deliveries, so it is for the start alone.
+const ALL_ASKERS: &str = "\
+    SELECT DISTINCT d.asker, d.stream FROM question_deliveries d JOIN questions q ON q.id = d.question \
+    WHERE d.delivered_at IS NULL AND q.state = 'decided'";
 
 const PRESENCE: &str = "\
     SELECT session, disconnected_at, silent_at, lease_until FROM question_deliveries \
@@ -58,12 +64,12 @@ const MARK_DELIVERED: &str = "\
 
 const UNNUMBERED: &str = "\
     SELECT d.question, d.request FROM question_deliveries d JOIN questions q ON q.id = d.question \
-    WHERE d.stream = $1 AND d.event IS NULL AND d.delivered_at IS NULL AND q.state = 'decided' \
+    WHERE d.stream = $1 AND d.stream <> '' AND d.event IS NULL AND d.delivered_at IS NULL AND q.state = 'decided' \
     ORDER BY q.decided_at, q.seq LIMIT $2";
 
 const NUMBER: &str = "\
     UPDATE question_deliveries \
-    SET event = (SELECT COALESCE(MAX(e.event), 0) + 1 FROM question_deliveries e WHERE e.stream = $1) \
+    SET event = (SELECT COALESCE(MAX(e.event), 0) + 1 FROM question_deliveries e WHERE e.stream = $1 AND e.stream <> '') \
     WHERE stream = $1 AND question = $2 AND request = $3 AND event IS NULL";
 
 /// A whole question, then the event's number and the request.
@@ -71,12 +77,12 @@ const DUE_EVENTS: &str = concat!(
     "SELECT w.*, d.event, d.request FROM (",
     select_questions!(""),
     ") w JOIN question_deliveries d ON d.question = w.id ",
-    "WHERE d.stream = $1 AND d.event IS NOT NULL AND (d.delivered_at IS NULL OR ($3 = 1 AND d.event > $2)) ORDER BY d.event LIMIT $4"
+    "WHERE d.stream = $1 AND d.stream <> '' AND d.event IS NOT NULL AND (d.delivered_at IS NULL OR ($3 = 1 AND d.event > $2)) ORDER BY d.event LIMIT $4"
 );
 
 const MARK_SENT: &str = "\
     UPDATE question_deliveries SET delivered_at = $3, event = CAST($4 AS BIGINT) \
-    WHERE stream = $1 AND event = $2 AND delivered_at IS NULL RETURNING question";
+    WHERE stream = $1 AND stream <> '' AND event = $2 AND delivered_at IS NULL RETURNING question";
 
 const CLOSE_SESSION: &str = "\
     UPDATE question_deliveries SET disconnected_at = $2 WHERE session = $1 AND delivered_at IS NULL AND disconnected_at IS NULL";
@@ -161,17 +167,25 @@ pub async fn is_asker(store: &Store, question: &str, asker: &str) -> Result<bool
     Ok(count > 0)
 }
 
-/// Returns decided questions with an outcome that `asker` has not received, oldest first, at most `limit`. Counts
-/// tool calls only.
-pub async fn undelivered(store: &Store, asker: &str, limit: u32) -> Result<Vec<Question>, Error> {
-    let query = sqlx::query_as(UNDELIVERED).bind(asker).bind(i64::from(limit));
+/// Returns decided questions with an outcome that `asker` has not received, oldest first, at most `limit`; of one
+/// workspace, if `workspace` names it, without slashes at its end. Counts tool calls only.
+pub async fn undelivered(
+    store: &Store,
+    asker: &str,
+    workspace: Option<&str>,
+    limit: u32,
+) -> Result<Vec<Question>, Error> {
+    let query = sqlx::query_as(UNDELIVERED).bind(asker).bind(i64::from(workspace.is_some()));
+    let query = query.bind(workspace.unwrap_or_default()).bind(i64::from(limit));
     Ok(read!(store, query, fetch_all))
 }
 
 /// Returns the askers that have not received the outcome of a decided question, each with its stream; of all questions
 /// if `question` is empty.
 pub async fn askers(store: &Store, question: &str) -> Result<Vec<(String, String)>, Error> {
-    Ok(read!(store, sqlx::query_as(ASKERS).bind(question), fetch_all))
+    let query =
+        if question.is_empty() { sqlx::query_as(ALL_ASKERS) } else { sqlx::query_as(ASKERS).bind(question) };
+    Ok(read!(store, query, fetch_all))
 }
 
 /// An asker that waits for an outcome.
@@ -321,11 +335,15 @@ pub async fn disconnect_all(store: &Store, now: Millis, leased: Millis) -> Resul
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[
+pub(super) const STATEMENTS: &[&str] =
+    &[ALL_ASKERS, ASKED_BY, DISCONNECT_ALL, LEASE_ALL, RESUME_SESSION, CLOSE_SESSION, QUESTIONS_OF_SESSION];
+
+/// The statements that run for one question.
+#[cfg(test)]
+pub(super) const PER_QUESTION: &[&str] = &[
     ENDED,
     REASSIGN,
     REASSIGN_QUESTION,
-    ASKED_BY,
     IS_ASKER,
     UNDELIVERED,
     ASKERS,
@@ -339,9 +357,4 @@ pub(super) const STATEMENTS: &[&str] = &[
     NUMBER,
     DUE_EVENTS,
     MARK_SENT,
-    CLOSE_SESSION,
-    DISCONNECT_ALL,
-    LEASE_ALL,
-    RESUME_SESSION,
-    QUESTIONS_OF_SESSION,
 ];

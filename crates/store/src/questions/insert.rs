@@ -2,8 +2,8 @@
 
 use sqlx::AnyConnection;
 
-use super::audit;
 use super::deliveries::reassign;
+use super::{audit, pending_count};
 use crate::{Error, Millis, Store, change};
 
 /// An identical question that is open or undelivered: from this asker, or from an asker with a session that ends by `$5`.
@@ -18,11 +18,9 @@ const SAME: &str = "\
 
 const SAME_REQUEST: &str = "\
     SELECT d.question FROM question_deliveries d \
-    WHERE d.stream = $1 AND d.request = $2 AND d.delivered_at IS NULL LIMIT 1";
+    WHERE d.stream = $1 AND d.stream <> '' AND d.request = $2 AND d.delivered_at IS NULL LIMIT 1";
 
 const OWN: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending' AND asker = $1";
-
-const ALL: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending'";
 
 const INSERT: &str = "\
     INSERT INTO questions (id, seq, fingerprint, asker, client, workspace, title, level, state, asked_at, deadline, \
@@ -133,7 +131,8 @@ pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Aske
         if limits.attach_only {
             return Ok(Asked::Closed);
         }
-        for (sql, limit, own) in [(OWN, limits.each_asker, true), (ALL, limits.total, false)] {
+        for (sql, limit, own) in [(OWN, limits.each_asker, true), (pending_count::COUNT, limits.total, false)]
+        {
             let count = sqlx::query_scalar(sql);
             let count = if own { count.bind(&new.asker) } else { count };
             let count: i64 = count.fetch_one(&mut *connection).await?;
@@ -142,6 +141,7 @@ pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Aske
             }
         }
         insert(connection, new).await?;
+        pending_count::add(connection, 1).await?;
         deliver(connection, &new.id, new).await?;
         audit::append(connection, &new.id, "asked", &new.client, new.asked_at).await?;
         Ok(Asked::New { id: new.id.clone() })
@@ -172,4 +172,4 @@ async fn deliver(connection: &mut AnyConnection, id: &str, new: &NewQuestion) ->
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[SAME, SAME_REQUEST, OWN, ALL, INSERT, BODY, DELIVERY];
+pub(super) const STATEMENTS: &[&str] = &[SAME, SAME_REQUEST, OWN, INSERT, BODY, DELIVERY];

@@ -1,13 +1,11 @@
 //! Queries of questions.
 
-use super::Question;
+use super::{Question, pending_count};
 use crate::{Error, Millis, Store, pattern, read};
 
 const GET: &str = select_questions!("WHERE q.id = $1");
 
 const PENDING: &str = select_questions!("WHERE q.state = 'pending' AND q.seq > $1 ORDER BY q.seq LIMIT $2");
-
-const COUNT_PENDING: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending'";
 
 /// The number of pending questions that are as old as this one or older.
 const PLACE: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending' AND seq <= $1";
@@ -47,7 +45,7 @@ pub async fn pending(store: &Store, after: Option<i64>, limit: u32) -> Result<Ve
 
 /// Returns the number of pending questions.
 pub async fn count_pending(store: &Store) -> Result<u64, Error> {
-    let count: i64 = read!(store, sqlx::query_scalar(COUNT_PENDING), fetch_one);
+    let count: i64 = read!(store, sqlx::query_scalar(pending_count::COUNT), fetch_one);
     Ok(count.cast_unsigned())
 }
 
@@ -83,4 +81,4 @@ pub async fn count_history(store: &Store, text: &str, kind: &str) -> Result<u64,
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[GET, PENDING, COUNT_PENDING, PLACE, NEXT, HISTORY, COUNT_HISTORY];
+pub(super) const STATEMENTS: &[&str] = &[GET, PENDING, PLACE, NEXT, HISTORY, COUNT_HISTORY];

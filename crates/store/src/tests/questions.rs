@@ -1,5 +1,7 @@
 //! The story of questions on SQLite and PostgreSQL: exactly one of several decisions of a question counts.
 
+use sqlx::{AssertSqlSafe, Row as _};
+
 use super::file_store;
 use super::postgres::Postgres;
 use crate::Store;
@@ -93,13 +95,15 @@ async fn tell(hubs: &[Store]) {
     assert_eq!((due.held.as_slice(), due.timed_out.as_slice()), (&["a".to_owned()][..], &[][..]));
     assert!(questions::make_final(last, "a", 3_000).await.unwrap());
 
-    assert_eq!(questions::undelivered(first, "bob", 9).await.unwrap().len(), 1);
+    for (workspace, found) in [(None, 1), (Some("/work"), 1), (Some("/wor"), 0), (Some(""), 0)] {
+        assert_eq!(questions::undelivered(first, "bob", workspace, 9).await.unwrap().len(), found);
+    }
     let again = questions::ask(last, same, ROOMY).await.unwrap();
     assert_eq!(again, Asked::Joined { id: "a".to_owned() }, "an answer that nobody fetched is joined");
     assert!(questions::mark_delivered(first, "a", "bob", 4_000).await.unwrap());
     assert!(!questions::mark_delivered(last, "a", "bob", 4_000).await.unwrap());
-    assert!(questions::undelivered(first, "bob", 9).await.unwrap().is_empty());
-    assert!(questions::undelivered(first, "ann", 9).await.unwrap().is_empty());
+    assert!(questions::undelivered(first, "bob", None, 9).await.unwrap().is_empty());
+    assert!(questions::undelivered(first, "ann", None, 9).await.unwrap().is_empty());
     for (text, kind, found) in
         [("title OF", "", 1), ("50%", "answered", 1), ("5_%", "", 0), ("", "declined", 0)]
     {
@@ -120,6 +124,35 @@ async fn tell(hubs: &[Store]) {
     let kinds: Vec<String> =
         questions::events(first, "g").await.unwrap().into_iter().map(|event| event.kind).collect();
     assert_eq!(kinds, ["asked", "client_gone"]);
+
+    kept(first, last).await;
+    let pending = questions::pending(first, None, 1_000).await.unwrap().len() as u64;
+    assert_eq!(questions::count_pending(last).await.unwrap(), pending, "the count is that of the rows");
+}
+
+/// Deletes old questions: a pending one and an undelivered answer stay, the others go with all their rows.
+async fn kept(first: &Store, last: &Store) {
+    for id in ["got", "late", "open", "over"] {
+        questions::ask(first, question(id, &format!("asker of {id}")), ROOMY).await.unwrap();
+    }
+    let over = Decision { kind: "timed_out".to_owned(), ..decision("over", "x", None) };
+    for decided in [decision("got", "x", None), decision("late", "x", None), over] {
+        assert!(questions::decide(first, decided).await.unwrap());
+    }
+    assert!(questions::mark_delivered(first, "got", "asker of got", 3_000).await.unwrap());
+    while questions::prune(last, 2_000).await.unwrap() > 0 {}
+    assert!(questions::get(first, "got").await.unwrap().is_some(), "it was decided at that instant");
+    let left = async |id: &str| {
+        while questions::prune(last, 2_001).await.unwrap() > 0 {}
+        let events = questions::events(first, id).await.unwrap().len();
+        (questions::get(first, id).await.unwrap().is_some(), events > 0)
+    };
+    assert_eq!(left("got").await, (false, false));
+    assert_eq!(left("over").await, (false, false), "its asker gets no answer");
+    assert_eq!(left("open").await, (true, true));
+    assert_eq!(left("late").await, (true, true), "nobody has this answer");
+    assert!(questions::mark_delivered(first, "late", "asker of late", 9_000).await.unwrap());
+    assert_eq!(left("late").await, (false, false));
 }
 
 /// Asks two questions on one stream and reads their events.
@@ -168,6 +201,38 @@ async fn questions_in_postgresql_on_several_hubs() {
     let Some(postgres) = Postgres::start() else { return };
     tell(&[postgres.store("asked").await, postgres.another_hub("asked"), postgres.another_hub("asked")])
         .await;
+}
+
+#[tokio::test]
+async fn a_deleted_question_leaves_no_text_in_the_file() {
+    let (folder, store) = file_store();
+    let secret = "the launch code is 4711-0815";
+    let new = NewQuestion { message: secret.to_owned(), ..question("a", "ann") };
+    questions::ask(&store, new, ROOMY).await.unwrap();
+    questions::decide(&store, decision("a", secret, None)).await.unwrap();
+    questions::mark_delivered(&store, "a", "ann", 3_000).await.unwrap();
+    assert_eq!(questions::prune(&store, 9_000).await.unwrap(), 1);
+    store.close().await;
+    for entry in std::fs::read_dir(folder.path().join("home")).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()));
+    }
+}
+
+#[tokio::test]
+async fn no_statement_of_one_question_reads_all_the_others() {
+    let store = Store::new(Database::Memory);
+    let mut connection = store.read().await.unwrap();
+    for sql in questions::PER_QUESTION.iter().copied().flatten() {
+        let plan = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")));
+        for step in plan.fetch_all(&mut *connection).await.unwrap() {
+            let step: String = step.get(3);
+            // Of questions with a default, the index holds those that were seen.
+            let is_small = ["CONSTANT ROW", "question_counts", "questions_default"];
+            let scans = step.starts_with("SCAN") && !is_small.iter().any(|small| step.contains(small));
+            assert!(!scans, "{step}\n{sql}");
+        }
+    }
 }
 
 #[tokio::test]

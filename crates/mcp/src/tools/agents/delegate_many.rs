@@ -49,7 +49,7 @@ pub(super) async fn call(
     }
     for entry in &entries {
         if let Entry::Task(task) = entry {
-            call.client.mark_delivered(task, &call.request.ct).await;
+            call.client.mark_delivered(task, call.request).await;
         }
     }
     Ok(combined(&entries, call.revision))

@@ -33,6 +33,6 @@ pub(super) async fn call(
     }
     let _waiting = call.client.app.waiters.register([task.id.to_string()]);
     let task = wait_for_task(call, &task.id, wait_limit(call), OnCancel::CancelTask).await?;
-    call.client.mark_delivered(&task, &call.request.ct).await;
+    call.client.mark_delivered(&task, call.request).await;
     Ok(task_result(&task, call.revision).into())
 }

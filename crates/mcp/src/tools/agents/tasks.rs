@@ -45,7 +45,7 @@ pub(super) async fn get(
             }
         }
     }
-    call.client.mark_delivered(&task, &call.request.ct).await;
+    call.client.mark_delivered(&task, call.request).await;
     Ok(result)
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn wait(
     let default = call.client.app.config.delegation.wait_timeout;
     let limit = seconds.map_or(default, |seconds| Duration::from_secs(seconds).min(MAX_WAIT));
     let task = wait_for_task(call, &parse_id(id)?, Some(limit), OnCancel::LeaveTask).await?;
-    call.client.mark_delivered(&task, &call.request.ct).await;
+    call.client.mark_delivered(&task, call.request).await;
     Ok(task_result(&task, call.revision))
 }
 
@@ -73,7 +73,7 @@ pub(super) async fn cancel(
     let (agents, viewer) = (&call.client.app.agents, Viewer::Caller(call.client.caller()));
     agents.cancel(&viewer, &id).await?;
     let task = agents.wait(&viewer, &id, CANCEL_TIMEOUT).await?;
-    call.client.mark_delivered(&task, &call.request.ct).await;
+    call.client.mark_delivered(&task, call.request).await;
     let mut result = task_result(&task, call.revision);
     // The cancelled task is what the caller asked for, so it is not an error.
     result.is_error = None;

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::broadcast::error::TryRecvError;
 
 use super::client::ControlClient;
 use super::protocol::{Error, Rejection, ResponseWriter, to_json};
@@ -320,6 +321,8 @@ async fn follow(app: &App, out: &mut ResponseWriter) -> Result<Value, Rejection>
         if !app.shutdown.run_until_cancelled(changed).await.unwrap_or(false) {
             return to_json(&());
         }
+        // The next reading covers all changes so far.
+        while !matches!(events.try_recv(), Err(TryRecvError::Empty | TryRecvError::Closed)) {}
     }
 }
 

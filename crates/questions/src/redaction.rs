@@ -1,0 +1,59 @@
+//! Redaction of lists: the page of a question shows it whole, and a list what the settings allow.
+
+use std::borrow::Cow;
+
+use adjutant_base::config::questions::Redact;
+
+use super::Questions;
+use super::answer::FieldValue;
+use super::outcome::State;
+use super::question::Question;
+
+/// The text in place of a redacted one.
+const REDACTED: &str = "[redacted]";
+
+/// A function that replaces the secrets of a text.
+pub(super) type RedactText = fn(&str) -> Cow<'_, str>;
+
+impl Questions {
+    /// Sets the function that replaces the secrets of a text.
+    #[must_use]
+    pub fn with_redaction(self, redact_text: RedactText) -> Self {
+        Self { redact_text, ..self }
+    }
+
+    /// Replaces what the settings leave out of a list.
+    pub(super) fn redacted(&self, mut question: Question) -> Question {
+        if self.settings.redact == Redact::Nothing {
+            return question;
+        }
+        let mut found = self.redact_secrets(&mut question.title) | self.redact_secrets(&mut question.message);
+        if let State::Held { outcome, .. } | State::Decided(outcome) = &mut question.state {
+            let given = outcome.answer.iter_mut().flat_map(|answer| &mut answer.0);
+            for (field, value) in given {
+                if let FieldValue::Text(text) | FieldValue::Other(text) = value {
+                    // A field with the name of a secret holds one that need not look like it.
+                    let is_secret = matches!((self.redact_text)(&format!("{field}=x")), Cow::Owned(_));
+                    found |= self.redact_typed(text, is_secret);
+                }
+            }
+            found |= outcome.note.as_mut().is_some_and(|note| self.redact_typed(note, false));
+        }
+        question.redacted = found;
+        question
+    }
+
+    fn redact_typed(&self, text: &mut String, is_secret: bool) -> bool {
+        if is_secret || self.settings.redact == Redact::Answers {
+            REDACTED.clone_into(text);
+            return true;
+        }
+        self.redact_secrets(text)
+    }
+
+    fn redact_secrets(&self, text: &mut String) -> bool {
+        let Cow::Owned(clean) = (self.redact_text)(text) else { return false };
+        *text = clean;
+        true
+    }
+}
