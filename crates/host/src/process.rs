@@ -22,7 +22,8 @@ mod tied_child;
 use std::ffi::OsStr;
 
 pub use ancestry::{
-    Ancestor, ancestor, ancestry, is_marked, is_this_program, oldest_child, program, supervisors_above,
+    Ancestor, adopter, ancestor, ancestry, is_marked, is_this_program, oldest_child, program,
+    supervisors_above,
 };
 pub use browser::open_browser;
 pub use orphans::{Orphan, end_orphans, has_runs, orphans, supervisor_of};

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use super::DoctorContext;
 use super::check_result::{CheckResult, Fix};
 use crate::cli::status::{self, counted};
+use adjutant_host::process;
 use adjutant_terminal::socket::{self, HelloReply};
 
 /// Checks that the hub, if one runs, has this version.
@@ -40,6 +41,19 @@ pub(super) fn version(context: &DoctorContext) -> CheckResult {
 /// Checks a hub of this version.
 fn current(hub: &HelloReply) -> CheckResult {
     let runs = format!("adjutant {} runs (pid {})", hub.adjutant, hub.pid);
+    if let Some(adopter) = process::adopter(hub.pid) {
+        let name = process::program(adopter.pid).unwrap_or_default();
+        return CheckResult::warn(
+            format!(
+                "{runs} below `{name}`, process {}, which started it and keeps its processes",
+                adopter.pid
+            ),
+            format!(
+                "`kill {}` and start the hub in a terminal, or install it as a service: `adjutant service install`",
+                hub.pid
+            ),
+        );
+    }
     match hub.status.as_ref().map_or(0, |status| status.replaced_watchers) {
         0 => CheckResult::ok(runs),
         replaced => CheckResult::warn(

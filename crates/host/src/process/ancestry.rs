@@ -64,6 +64,16 @@ pub fn ancestor(pid: u32) -> Option<Ancestor> {
     })
 }
 
+/// Returns the process that adopted the detached process `pid`: a child subreaper, other than the first process and a
+/// manager of services below it. No process can leave it: the kernel gives it everything that loses its parents.
+pub fn adopter(pid: u32) -> Option<Ancestor> {
+    let line = ancestry(pid)?;
+    let [process, parent, ..] = line.as_slice() else { return None };
+    let is_detached = |process: &Ancestor| process.leads_session() && process.terminal == 0;
+    let is_manager = parent.pid == 1 || parent.parent == 1 && is_detached(parent);
+    (is_detached(process) && !is_manager).then_some(*parent)
+}
+
 /// Returns the start time of this process's oldest child, in clock ticks since boot.
 pub fn oldest_child() -> Option<u64> {
     children(getpid())?.into_iter().filter_map(read_process).map(|child| child.start).min()
