@@ -6,6 +6,7 @@ Standard library only. Every hub has a separate home and listens on loopback; it
 """
 
 import json
+import math
 import re
 import resource
 import shutil
@@ -24,6 +25,8 @@ PENDING = 10_000
 OF_ONE_CLIENT = 50
 STREAMS = 1_000
 ROUNDS = 30
+# Questions one after the other that an open terminal view is shown.
+FOLLOWED = 200
 
 
 class Hub:
@@ -113,6 +116,44 @@ class User:
         self.send({"questions": {"answer": {"ticket": ticket, "answer": answer, "note": None, "passphrase": None}}})
 
 
+def percentile(values, share):
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def raised(hub, console, number, head="POST /mcp?client=bench\n"):
+    """A question on its way to an open page: the connection that asks, the page, and the milliseconds."""
+    body = question(number)
+    since = time.perf_counter()
+    asker = hub.connect(head, body)
+    while True:
+        until(console, b"questions")
+        page, _ = hub.get("/questions")
+        if f">Question {number}<" in page:
+            return asker, page, milliseconds(since)
+
+
+def followed(hub):
+    """Questions on their way to an open terminal view, in milliseconds."""
+    user = User(hub)
+    user.send({"questions": "follow"})
+    until(user.lines, b"current")
+    shown = []
+    for number in range(FOLLOWED):
+        body = question(number)
+        since = time.perf_counter()
+        asker = hub.connect(f"POST /mcp?client=follow{number // OF_ONE_CLIENT}\n", body)
+        until(user.lines, f'"Question {number}"'.encode())
+        shown.append(milliseconds(since))
+        asker.close()
+    return shown
+
+
+def interface(hub):
+    """How soon an open terminal view shows a question."""
+    shown = followed(hub)
+    return {"shown ms": statistics.median(shown), "shown p99 ms": percentile(shown, 0.99), "shown": FOLLOWED}
+
+
 def speed(hub):
     """The time of a question to an open console, and of an answer to its waiting caller."""
     console = hub.connect("GET /events\naccept: text/event-stream\n").makefile("rb")
@@ -122,15 +163,8 @@ def speed(hub):
     for number in range(ROUNDS):
         # The console sends a few messages at once and the rest after 200 ms: this is a question a second.
         time.sleep(1)
-        body = question(number)
-        since = time.perf_counter()
-        asker = hub.connect("POST /mcp?client=bench\nprefer: wait=60\n", body)
-        while True:
-            until(console, b"questions")
-            page, _ = hub.get("/questions")
-            if f">Question {number}<" in page:
-                break
-        visible.append(milliseconds(since))
+        asker, page, took = raised(hub, console, number, "POST /mcp?client=bench\nprefer: wait=60\n")
+        visible.append(took)
         ticket = re.search(r"/questions/(q\w{20})", page.replace("&#x2f;", "/"))[1]
         answer = asker.makefile("rb")
         since = time.perf_counter()
@@ -146,6 +180,7 @@ def speed(hub):
         asker.close()
     return {
         "visible ms": statistics.median(visible), "visible max ms": max(visible),
+        "visible p99 ms": percentile(visible, 0.99),
         "answered ms": statistics.median(answered), "answered max ms": max(answered), "rounds": ROUNDS,
     }
 
@@ -154,9 +189,13 @@ def crowd(hub):
     """The hub's memory with very many questions pending, and its pages then."""
     idle = memory(hub.process.pid)
     since = time.perf_counter()
+    quarters, quarter = [], since
     links = [socket.create_connection(hub.address, TIMEOUT) for _ in range(32)]
     files = [link.makefile("rb") for link in links]
     for first in range(0, PENDING, len(links)):
+        if first >= (len(quarters) + 1) * PENDING // 4:
+            quarters.append(milliseconds(quarter))
+            quarter = time.perf_counter()
         numbers = range(first, min(first + len(links), PENDING))
         for number, link in zip(numbers, links):
             body = question(number)
@@ -168,6 +207,7 @@ def crowd(hub):
             length = int(re.search(rb"content-length: (\d+)", b"".join(iter(answer.readline, b"\r\n")))[1])
             answer.read(length)
     took = milliseconds(since)
+    quarters.append(milliseconds(quarter))
     for link in links:
         link.close()
     page, _ = hub.get("/questions")
@@ -178,7 +218,8 @@ def crowd(hub):
     one = [hub.get(f"/questions/{ticket}")[1] for ticket in tickets[:20]]
     overview = [hub.get("/")[1] for _ in range(20)]
     return {
-        "pending": PENDING, "entered ms": took, "idle MB": idle, "pending MB": memory(hub.process.pid),
+        "pending": PENDING, "entered ms": took, "first quarter ms": quarters[0], "last quarter ms": quarters[-1],
+        "last to first": quarters[-1] / quarters[0], "idle MB": idle, "pending MB": memory(hub.process.pid),
         "peak MB": memory(hub.process.pid, "VmHWM"), "page ms": statistics.median(pages), "page max ms": max(pages),
         "question ms": statistics.median(one), "question max ms": max(one), "overview ms": statistics.median(overview),
     }
@@ -198,10 +239,21 @@ def streams(hub):
     for stream in files:
         until(stream, b"questions")
     notified = milliseconds(since)
+    visible = []
+    for number in range(1, ROUNDS + 1):
+        time.sleep(1)
+        another, _, took = raised(hub, files[-1], number)
+        visible.append(took)
+        another.close()
+    shown = followed(hub)
     peak = memory(hub.process.pid, "VmHWM")
     for link in (asker, *opened):
         link.close()
-    return {"streams": STREAMS, "without MB": idle, "streams MB": open_memory, "streams peak MB": peak, "all notified ms": notified}
+    return {
+        "streams": STREAMS, "without MB": idle, "streams MB": open_memory, "streams peak MB": peak, "all notified ms": notified,
+        "crowded visible ms": statistics.median(visible), "crowded visible p99 ms": percentile(visible, 0.99),
+        "crowded shown ms": statistics.median(shown), "crowded shown p99 ms": percentile(shown, 0.99),
+    }
 
 
 def print_figures(measures, start):
@@ -222,7 +274,7 @@ def print_figures(measures, start):
 def main():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
-    print_figures((speed, crowd, streams), lambda: Hub(sys.argv[1]))
+    print_figures((interface, speed, crowd, streams), lambda: Hub(sys.argv[1]))
 
 
 if __name__ == "__main__":
