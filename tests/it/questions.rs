@@ -9,6 +9,7 @@ mod disconnects;
 mod faults;
 pub(crate) mod fixtures;
 mod http_streams;
+mod kept;
 mod links;
 mod notifications;
 mod principal;

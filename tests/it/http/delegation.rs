@@ -119,8 +119,8 @@ fn a_result_whose_response_broke_is_in_the_next_one() {
     let tasks = TaskFixture::new();
     let settings = std::fs::read_to_string(tasks.folder(".adjutant/config.toml")).unwrap();
     let go = tasks.folder("go");
-    assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
-    tasks.program("fake", &format!("#!/bin/sh\ncat >/dev/null\ncat {}\necho result\n", go.display()));
+    let wait = format!("until [ -e {} ]; do sleep 0.01; done", go.display());
+    tasks.program("fake", &format!("#!/bin/sh\ncat >/dev/null\n{wait}\necho result\n"));
     let task = tasks.task("wait");
     let hub = Hub::start(tasks.home, &settings, &["--auth", "none"]);
     let hello = hub.post_to("/mcp", &[], &initialize("2025-11-25"));

@@ -144,7 +144,9 @@ fn an_answer_without_the_form_token_or_too_early_is_rejected() {
 fn a_high_risk_question_page_asks_for_the_passphrase() {
     let console = Console::new();
     let fields = [field("answer", "", choice(&["Delete", "Keep"], 1))];
+    assert!(!console.get("/questions").body.contains("No approval passphrase is set"), "nothing asks for it");
     let path = ask(&console, 1, "Delete it?", "For good.", &fields, "high");
+    assert!(console.get("/questions").body.contains("No approval passphrase is set"));
     let page = console.post(&path, &form(&console, &path, "act=answer&f0=0&passphrase=guess"));
     assert!(page.body.contains("no approval passphrase is set"), "{}", page.body);
     assert!(!page.body.contains("guess"), "a passphrase is never in a page");
