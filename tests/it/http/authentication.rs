@@ -422,10 +422,10 @@ fn what_a_stateless_client_asked_belongs_to_its_token_in_one_workspace() {
     assert_eq!(asked(one, "a", "/a"), tickets[0], "the same question of the same client");
 
     let path = format!("/questions/{}", tickets[0]);
-    let page = hub.ask("GET", &path, &[("cookie", &cookie)], "").body;
+    let page = hub.send_request("GET", &path, &[("cookie", &cookie)], "").body;
     let csrf = page.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     let fields = [("cookie", cookie.as_str()), ("content-type", "application/x-www-form-urlencoded")];
-    let answered = hub.ask("POST", &path, &fields, &format!("csrf={csrf}&made=0&act=dismiss"));
+    let answered = hub.send_request("POST", &path, &fields, &format!("csrf={csrf}&made=0&act=dismiss"));
     assert_eq!(answered.status, 303, "{answered:?}");
 
     for (token, client, workspace) in

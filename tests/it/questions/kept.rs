@@ -30,7 +30,7 @@ fn lists_leave_out_what_the_settings_say_and_the_page_of_a_question_nothing() {
         let hub = Hub::with(&format!("undo_milliseconds = 0\nredact = \"{redact}\""));
         assert_eq!(hub.post("/mcp", &[], &request("1", &format!("Use {SECRET}?")).to_string()).0, 202);
         let list = |path: &str| {
-            let page = hub.ask("GET", path, &[], "").1;
+            let page = hub.send_request("GET", path, &[], "").1;
             assert_eq!(page.contains(SECRET), redact == "nothing", "{redact} {path}: {page}");
         };
         list("/questions");
@@ -43,7 +43,9 @@ fn lists_leave_out_what_the_settings_say_and_the_page_of_a_question_nothing() {
         for path in ["/history", "/history/questions.jsonl", "/history/questions.csv", "/find?q=use"] {
             list(path);
         }
-        let page = hub.ask("GET", &format!("/questions/{}", question["ticket"].as_str().unwrap()), &[], "").1;
+        let page = hub
+            .send_request("GET", &format!("/questions/{}", question["ticket"].as_str().unwrap()), &[], "")
+            .1;
         assert!(page.contains(SECRET), "{page}");
     }
 }
