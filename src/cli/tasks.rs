@@ -7,6 +7,7 @@ pub(super) mod progress;
 pub(super) mod result;
 mod show;
 mod wait;
+mod worktrees;
 
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -36,6 +37,8 @@ pub(super) enum Command {
     Cancel(cancel::CancelArgs),
     /// Print what happened in a task's run
     Logs(logs::LogsArgs),
+    /// List the worktrees of tasks, and remove old ones
+    Worktrees(worktrees::WorktreesArgs),
 }
 
 /// Runs one of the commands. Starts a hub if none runs, because results outlive hubs.
@@ -48,6 +51,7 @@ pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure>
         Command::Wait(args) => return wait::run(&args, &mut client),
         Command::Cancel(args) => cancel::run(&args, &mut client)?,
         Command::Logs(args) => logs::run(&args, &mut client)?,
+        Command::Worktrees(args) => worktrees::run(&args, &config)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -116,6 +116,10 @@ touch)              # Makes a file where it works.
     echo "made" >"$1"
     echo "result"
     ;;
+script)             # Does what a file says.
+    sh "$1"
+    echo "result"
+    ;;
 until-file)         # Ends when a file is there.
     echo "working"
     while [ ! -e "$1" ]; do sleep 0.05; done

@@ -2,7 +2,10 @@
 
 mod durability;
 mod faults;
+mod git_programs;
+mod lies;
 mod run_reports;
+mod worktrees;
 
 use serde_json::{Value, json};
 

@@ -9,13 +9,14 @@ use super::caller::{Caller, Origin};
 use super::catalogue::Missing;
 use super::definition::{Agent, Isolation, Permission};
 use super::error::Error;
-use super::executor::context::{ExecutorContext, WORKTREE, now};
+use super::executor::context::{ExecutorContext, now};
 use super::executor::rows;
 use super::output_schema;
 use super::registry::Registry;
 use super::request::{Request, ValidatedRequest};
 use super::task::{Filter, Task, TaskId};
 use super::workdir::Workdir;
+use super::worktrees::WORKTREE;
 use adjutant_base::events::Event;
 use adjutant_store::tasks;
 

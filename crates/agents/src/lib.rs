@@ -28,6 +28,7 @@ pub mod task;
 mod tasks;
 mod trust_store;
 pub mod workdir;
+pub mod worktrees;
 
 pub use agents::Agents;
 pub use caller::{Caller, Origin, TcpConnection, Viewer};

@@ -90,10 +90,19 @@ pub struct RunReport {
     pub usage: Usage,
     /// From the runner's event stream, in the order of their ends.
     pub commands: Vec<CommandRun>,
+    /// Commands and tools that the runner denied to the agent; they did not run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
     /// Files that the runner says it changed.
     pub files: Vec<String>,
+    /// Why the hub does not know which files changed; a sentence fragment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_unknown: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repository: Option<Repository>,
+    /// The commands that the hub ran in a new worktree before the agent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub setup: Vec<Check>,
     pub checks: Vec<Check>,
     /// The end of the stderr of a runner that failed.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -139,6 +148,9 @@ pub struct Usage {
 pub struct CommandRun {
     pub command: String,
     pub exit: Option<i32>,
+    /// The runner reported its start and no end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unfinished: bool,
 }
 
 /// The git repository around the working folder, before and after.
@@ -149,6 +161,9 @@ pub struct Repository {
     pub head_before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_after: Option<String>,
+    /// Commits from the first HEAD to the second one, where git can count them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commits: Option<u64>,
     /// `worktree` when the agent worked in a separate tree, else `none`.
     pub isolation: String,
     /// Where the worktree is, if it was kept.
@@ -159,6 +174,18 @@ pub struct Repository {
     pub deletions: u64,
     /// Files beyond the listed ones.
     pub more_files: u64,
+    /// Changes of the repository besides files, such as `branch "x" created`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub git_changes: Vec<String>,
+    /// Files and folders that are ignored since the run changed a `.gitignore`, so their content was not compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
+    /// Files of the caller's own tree that changed while the agent worked in a worktree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub caller_files: Vec<String>,
+    /// Why it is not known whether files of the caller's own tree changed; a sentence fragment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caller_unknown: Option<String>,
     /// The change as `git apply` takes it, where the agent had a worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
@@ -167,7 +194,7 @@ pub struct Repository {
     pub patch_left_out: bool,
 }
 
-/// A command that the hub ran when the agent was gone.
+/// A command that the hub ran: a check when the agent was gone, or the setup of a worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Check {
@@ -178,6 +205,9 @@ pub struct Check {
     /// Why it did not run to its end, where it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Files that it runs, or that say what it runs, and that the run changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed_by_run: Vec<String>,
     pub wall_ms: u64,
     pub processes_left: u32,
     /// The end of what it wrote, stdout before stderr.

@@ -3,8 +3,15 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::run_report::{Check, Outcome, RunReport, Verification};
+use super::definition::Permission;
+use super::run_report::{Check, CommandRun, Outcome, RunReport, Verification};
 use super::task::Ending;
+
+/// Maximum findings in a summary.
+const MAX_FINDINGS: usize = 12;
+
+/// Maximum names in one fact.
+const MAX_NAMES: usize = 8;
 
 impl Outcome {
     /// Returns one sentence about the end, with the reason where there is one.
@@ -44,9 +51,23 @@ impl Outcome {
         facts.push(seconds(report.wall_ms));
         facts.extend(commands(report));
         facts.extend(files(report));
+        facts.extend(first(report.findings()));
         facts.push(match self.verdict {
             Verification::Unverified => "unverified".to_owned(),
-            Verification::Verified => format!("verified by {}", counted(report.checks.len(), "check")),
+            Verification::Verified => {
+                let changed: Vec<&str> = report
+                    .checks
+                    .iter()
+                    .flat_map(|check| &check.changed_by_run)
+                    .map(String::as_str)
+                    .collect();
+                let checks = format!("verified by {}", counted(report.checks.len(), "check"));
+                if changed.is_empty() {
+                    checks
+                } else {
+                    format!("{checks}, but the run changed what they run: {}", quoted(&changed))
+                }
+            }
             Verification::Refuted => {
                 let failed: Vec<String> =
                     report.checks.iter().filter(|check| !check.passed).map(Check::line).collect();
@@ -66,17 +87,77 @@ impl Check {
     }
 }
 
-fn commands(report: &RunReport) -> Option<String> {
-    let failed = report.commands.iter().filter(|command| command.exit.is_some_and(|exit| exit != 0)).count();
-    let ran = counted(report.commands.len(), "command");
-    match (report.commands.is_empty(), failed) {
-        (true, _) => None,
-        (false, 0) => Some(ran),
-        (false, failed) => Some(format!("{ran}, {failed} failed")),
+impl RunReport {
+    /// Returns what the hub found apart from commands and files, one fact a text. Names in it are quoted.
+    pub fn findings(&self) -> Vec<String> {
+        let mut findings = Vec::new();
+        if let Some(repository) = &self.repository {
+            if repository.head_before != repository.head_after && self.files_unknown.is_none() {
+                let short = |head: &Option<String>| {
+                    head.as_deref().unwrap_or("none").chars().take(10).collect::<String>()
+                };
+                let commits =
+                    repository.commits.map(|number| format!(", {}", counted(number as usize, "commit")));
+                let (before, after) = (short(&repository.head_before), short(&repository.head_after));
+                findings.push(format!("HEAD {before} \u{2192} {after}{}", commits.unwrap_or_default()));
+            }
+            findings.extend(repository.git_changes.iter().cloned());
+            if !repository.hidden.is_empty() {
+                findings.push(format!("newly ignored, not compared: {}", quoted(&repository.hidden)));
+            }
+            if !repository.caller_files.is_empty() {
+                let files = quoted(&repository.caller_files);
+                findings.push(format!("changed in your own tree meanwhile: {files}"));
+            }
+            if let Some(reason) = &repository.caller_unknown {
+                findings.push(format!("your own tree: unknown, because {reason}"));
+            }
+        }
+        if self.permission == Permission::Full.name() && !self.attempts.is_empty() {
+            findings.push("files elsewhere: unknown, because it could write everywhere".to_owned());
+        }
+        findings
     }
 }
 
+fn commands(report: &RunReport) -> Option<String> {
+    let count =
+        |test: fn(&CommandRun) -> bool| report.commands.iter().filter(|command| test(command)).count();
+    let failed = count(|command| command.exit.is_some_and(|exit| exit != 0));
+    let parts: Vec<String> = [
+        (report.commands.len(), counted(report.commands.len(), "command")),
+        (failed, format!("{failed} failed")),
+        (
+            count(|command| command.unfinished),
+            format!("{} without an end", count(|command| command.unfinished)),
+        ),
+        (report.denied.len(), format!("{} denied", report.denied.len())),
+    ]
+    .into_iter()
+    .filter_map(|(number, text)| (number > 0).then_some(text))
+    .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// Returns the first findings, and how many more there are.
+fn first(mut findings: Vec<String>) -> Vec<String> {
+    let more = findings.len().saturating_sub(MAX_FINDINGS);
+    findings.truncate(MAX_FINDINGS);
+    findings.extend((more > 0).then(|| format!("and {more} more findings")));
+    findings
+}
+
+/// Returns names in quotation marks, so that no name can look like a fact.
+fn quoted(names: &[impl AsRef<str>]) -> String {
+    let shown = names.iter().take(MAX_NAMES).map(|name| format!("{:?}", name.as_ref()));
+    let more = names.len().saturating_sub(MAX_NAMES);
+    shown.chain((more > 0).then(|| format!("{more} more"))).collect::<Vec<_>>().join(", ")
+}
+
 fn files(report: &RunReport) -> Option<String> {
+    if let Some(reason) = &report.files_unknown {
+        return Some(format!("files: unknown, because {reason}"));
+    }
     let repository = report.repository.as_ref()?;
     let count = repository.files.len() + usize::try_from(repository.more_files).unwrap_or(usize::MAX);
     if count == 0 {

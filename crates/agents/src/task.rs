@@ -126,6 +126,10 @@ pub enum TaskEventKind {
         tool: String,
         failed: bool,
     },
+    /// A command or a tool that the runner did not let run.
+    Denied {
+        call: String,
+    },
     FilesChanged {
         files: Vec<String>,
     },
@@ -159,6 +163,7 @@ impl TaskEventKind {
             Self::ToolStarted { tool } => format!("uses {tool}"),
             Self::ToolEnded { tool, failed: false } => format!("used {tool}"),
             Self::ToolEnded { tool, failed: true } => format!("{tool} failed"),
+            Self::Denied { call } => format!("denied: {call}"),
             Self::FilesChanged { files } => format!("changed {}", files.join(", ")),
             Self::CheckStarted { command } => format!("checks: {command}"),
             Self::CheckEnded { command, passed: true } => format!("passed: {command}"),

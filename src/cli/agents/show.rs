@@ -44,8 +44,10 @@ fn as_text(agent: &Agent, trusted: bool, overridden: &[&Source]) -> String {
     if agent.isolation != Isolation::default() {
         line("isolation", agent.isolation.name());
     }
-    for check in &agent.checks {
-        line("check", &command_line(check));
+    for (key, commands) in [("setup", &agent.setup), ("check", &agent.checks)] {
+        for command in commands {
+            line(key, &command_line(command));
+        }
     }
     for name in agent.env.keys() {
         line("env", name);
@@ -77,6 +79,7 @@ fn as_json(agent: &Agent, trusted: bool, overridden: &[&Source]) -> Value {
         "timeout_seconds": agent.timeout.map(|timeout| timeout.as_secs()),
         "on_hub_exit": agent.on_hub_exit.name(),
         "isolation": agent.isolation.name(),
+        "setup": agent.setup,
         "checks": agent.checks,
         // Values may be secrets; the file has them.
         "env": agent.env.keys().collect::<Vec<_>>(),

@@ -58,6 +58,10 @@ fn lines(task: &Task) -> Vec<String> {
         return lines;
     };
     lines.push(format!("report    {}", escape_line(&outcome.summary())));
+    lines.extend(
+        outcome.report.findings().iter().map(|finding| format!("finding   {}", escape_line(finding))),
+    );
+    lines.extend(outcome.report.denied.iter().map(|call| format!("denied    {}", escape_line(call))));
     if let Some(repository) = &outcome.report.repository {
         lines.extend(repository.kept.as_ref().map(|kept| format!("worktree  {}", escape_line(kept))));
         if repository.patch.is_some() {

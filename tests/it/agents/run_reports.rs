@@ -1,7 +1,6 @@
 //! The hub's own evidence of a task: the shape of the answer, the checks, the change in a worktree.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use serde_json::json;
 
@@ -75,27 +74,11 @@ fn checks_decide_the_verdict_of_a_completed_task() {
     }
 }
 
-/// Runs Git in the fixture's working folder.
-fn git(fixture: &TaskFixture, arguments: &[&str]) -> String {
-    let done = Command::new("git").args(arguments).current_dir(fixture.folder("work")).output().unwrap();
-    assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8(done.stdout).unwrap()
-}
-
-fn commit_all(fixture: &TaskFixture) {
-    git(fixture, &["init", "--quiet"]);
-    git(fixture, &["add", "."]);
-    git(
-        fixture,
-        &["-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "--quiet", "-m", "first"],
-    );
-}
-
 #[test]
 fn a_kept_worktree_outlives_the_server_that_made_it() {
     let fixture = TaskFixture::new();
     fixture.home.write(".adjutant/config.toml", "[tasks]\nkeep_worktrees = true\n");
-    commit_all(&fixture);
+    fixture.commit_all();
     let mut peer = peer(&fixture);
     let mut task = fixture.task("touch made.txt");
     task["isolation"] = json!("worktree");
@@ -109,14 +92,14 @@ fn a_kept_worktree_outlives_the_server_that_made_it() {
     let beside: Vec<_> =
         std::fs::read_dir(kept.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(beside, std::slice::from_ref(&kept), "nothing else stays");
-    git(&fixture, &["worktree", "remove", "--force", kept.to_str().unwrap()]);
+    fixture.git(&["worktree", "remove", "--force", kept.to_str().unwrap()]);
     std::fs::remove_dir_all(kept.parent().unwrap().parent().unwrap()).unwrap();
 }
 
 #[test]
 fn a_worktree_keeps_the_changes_out_of_the_working_directory() {
     let fixture = TaskFixture::new();
-    commit_all(&fixture);
+    fixture.commit_all();
     let mut peer = peer(&fixture);
     let mut task = fixture.task("touch made.txt");
     task["isolation"] = json!("worktree");
@@ -131,9 +114,9 @@ fn a_worktree_keeps_the_changes_out_of_the_working_directory() {
     assert_eq!(repository["isolation"], "worktree");
     assert_eq!(repository["files"], json!([{"path": "made.txt", "insertions": 1, "deletions": 0}]));
     assert!(!fixture.folder("work/made.txt").exists(), "the folder itself was worked in");
-    assert_eq!(git(&fixture, &["worktree", "list"]).lines().count(), 1, "a worktree was left behind");
+    assert_eq!(fixture.git(&["worktree", "list"]).lines().count(), 1, "a worktree was left behind");
     // The patch is the work.
     fixture.home.write("work/change.patch", repository["patch"].as_str().unwrap());
-    git(&fixture, &["apply", "change.patch"]);
+    fixture.git(&["apply", "change.patch"]);
     assert_eq!(std::fs::read_to_string(fixture.folder("work/made.txt")).unwrap(), "made\n");
 }

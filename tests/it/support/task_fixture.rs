@@ -109,6 +109,40 @@ impl TaskFixture {
         json!({"agent": "reviewer", "task": task, "working_directory": self.folder("work")})
     }
 
+    /// Runs git in the working folder, without the configuration of this machine.
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        self.git_in("work", arguments)
+    }
+
+    /// Runs git in a folder of the fixture.
+    pub(crate) fn git_in(&self, folder: &str, arguments: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]);
+        git.args(["-c", "protocol.file.allow=always"]).args(arguments).current_dir(self.folder(folder));
+        let done =
+            git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
+        assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    }
+
+    /// Makes the working folder a repository with one commit of everything in it.
+    pub(crate) fn commit_all(&self) {
+        self.git(&["init", "--quiet"]);
+        self.git(&["add", "."]);
+        self.git(&["commit", "--quiet", "-m", "first"]);
+    }
+
+    /// Makes the working folder a repository with the submodule `sub`, which has the file `s.txt`.
+    pub(crate) fn commit_with_submodule(&self) {
+        self.home.write("origin/s.txt", "sub\n");
+        self.git_in("origin", &["init", "--quiet"]);
+        self.git_in("origin", &["add", "."]);
+        self.git_in("origin", &["commit", "--quiet", "-m", "first"]);
+        self.git(&["init", "--quiet"]);
+        self.git(&["submodule", "--quiet", "add", "../origin", "sub"]);
+        self.commit_all();
+    }
+
     /// Waits until no process of this fixture's runs is left. They carry its home and the mark of their run.
     pub(crate) fn assert_no_survivors(&self) {
         wait_until_none("survivors", || runs_of_home(self.home.path()));
@@ -131,6 +165,15 @@ impl Peer {
             result = self.tool(id, "task_wait", wait)["structuredContent"].clone();
         }
         result
+    }
+
+    /// Delegates and waits for the end; returns the structured result and the line of the run report.
+    pub(crate) fn reported(&mut self, id: i64, arguments: Value) -> (Value, String) {
+        let result = self.delegate_and_wait(id, arguments);
+        let shown = self.tool(id, "task_get", json!({"task_id": result["task_id"]}));
+        let line = shown["content"].as_array().unwrap().iter().filter_map(|block| block["text"].as_str());
+        let line = line.filter(|text| text.starts_with("Run report of task ")).collect::<String>();
+        (result, line)
     }
 
     /// Waits until a task's agent has printed this text.

@@ -379,6 +379,7 @@ fn record_result(
     add(&mut usage.output_tokens, more.output_tokens);
     add(&mut usage.cost_micro_usd, more.cost_micro_usd);
     report.commands.extend(result.commands.iter().cloned());
+    report.denied.extend(result.denied.iter().cloned());
     report.files.extend(result.files.iter().cloned());
     result
 }

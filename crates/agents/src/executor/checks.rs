@@ -1,5 +1,7 @@
 //! Checks of a task: commands that the hub itself runs after the agent has ended. Their results are the verdict.
 
+mod scripts;
+
 use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Instant;
@@ -22,7 +24,8 @@ pub(super) async fn run(context: &ExecutorContext, run: &TaskRun<'_>, outcome: &
         }
         let line = argv.join(" ");
         write_event(context, run.row, TaskEventKind::CheckStarted { command: line.clone() }).await;
-        let check = run_one(context, run, argv, number).await;
+        let mut check = run_command(context, run, argv, &format!("check-{number}")).await;
+        check.changed_by_run = scripts::changed(argv, &outcome.report, run);
         write_event(context, run.row, TaskEventKind::CheckEnded { command: line, passed: check.passed })
             .await;
         outcome.report.processes_left += check.processes_left;
@@ -41,7 +44,13 @@ pub(super) async fn run(context: &ExecutorContext, run: &TaskRun<'_>, outcome: &
     };
 }
 
-async fn run_one(context: &ExecutorContext, run: &TaskRun<'_>, argv: &[String], number: usize) -> Check {
+/// Runs one command in the working folder. Its spool is the folder `name` of the task.
+pub(super) async fn run_command(
+    context: &ExecutorContext,
+    run: &TaskRun<'_>,
+    argv: &[String],
+    name: &str,
+) -> Check {
     let started = Instant::now();
     let command = Command {
         argv: argv.iter().map(Into::into).collect(),
@@ -50,7 +59,7 @@ async fn run_one(context: &ExecutorContext, run: &TaskRun<'_>, argv: &[String], 
         stdin: None,
         timeouts: Timeouts { wall: Some(context.settings.check_timeout), ..Timeouts::default() },
         grace: process::GRACE,
-        spool: free_folder(run, &format!("check-{number}")),
+        spool: free_folder(run, name),
         cap: context.settings.spool_cap,
         on_hub_exit: OnHubExit::Kill,
     };

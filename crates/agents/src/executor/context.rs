@@ -15,6 +15,7 @@ use crate::runner::environment::RunnerEnv;
 use crate::runner::probe::Versions;
 use crate::selector::Selector;
 use crate::task::TaskId;
+use crate::worktrees::WORKTREE;
 use adjutant_base::config::delegation::Delegation;
 use adjutant_base::events::Events;
 use adjutant_base::mutex::lock;
@@ -29,9 +30,6 @@ const LEASE: Duration = Duration::from_mins(1);
 
 /// The file in a task's folder that holds its [`RunState`].
 const RUN_STATE_FILE: &str = "run-state.json";
-
-/// The name of a task's worktree in the task's folder.
-pub(crate) const WORKTREE: &str = "tree";
 
 /// The state that all tasks of this process share.
 #[derive(Debug)]
@@ -183,6 +181,8 @@ pub(super) struct Baseline {
     pub(super) inner: Repository,
     pub(super) snapshot: Snapshot,
     pub(super) worktree: Option<PathBuf>,
+    /// The caller's own tree, where the agent works in a worktree; or why it cannot be read.
+    pub(super) caller: Option<Result<Snapshot, String>>,
 }
 
 impl RunState {

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::{ActiveRun, ExecutorContext, SPOOL_PREFIX, lease_until, now, remove_except_worktree, remove_files};
 use super::task_run::{self, mark_failed};
+use crate::worktrees;
 use adjutant_base::events::Event;
 use adjutant_host::process;
 use adjutant_store::Millis;
@@ -201,8 +202,10 @@ async fn adopt_runs(
     all
 }
 
-/// Removes old tasks and their files.
+/// Removes old worktrees, then old tasks and their files.
 async fn prune(context: &ExecutorContext) {
+    let (spool, age) = (context.spool.clone(), context.settings.keep_worktrees_for);
+    let _ = tokio::task::spawn_blocking(move || worktrees::remove_older(&spool, age)).await;
     let ago = |age: Duration| now() - Millis::try_from(age.as_millis()).unwrap_or(Millis::MAX / 2);
     let keep = Retention {
         delivered_since: ago(context.settings.keep_delivered),

@@ -27,6 +27,8 @@ pub(crate) struct Options {
     pub(super) keep: bool,
     pub(super) env: BTreeMap<String, String>,
     pub(super) schema: Option<Value>,
+    #[serde(default)]
+    pub(super) setup: Vec<Vec<String>>,
     pub(super) checks: Vec<Vec<String>>,
     pub(super) worktree: bool,
     pub(super) workdir: Workdir,
@@ -63,6 +65,7 @@ pub(crate) fn new_task(id: &TaskId, request: ValidatedRequest, created_at: Milli
         keep: agent.on_hub_exit == OnHubExit::Keep,
         env: request.trace.into_iter().chain(agent.env.clone()).collect(),
         schema: request.schema,
+        setup: agent.setup.clone(),
         checks: request.checks,
         worktree: request.isolation == Isolation::Worktree,
         workdir,

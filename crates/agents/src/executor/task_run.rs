@@ -58,15 +58,21 @@ pub(super) async fn run(
         // The next hub resumes it.
         Ok(None) => return,
         Err(reason) => {
-            return mark_lost(context, &row, reason, std::mem::take(&mut run.state.report)).await;
+            let mut report = std::mem::take(&mut run.state.report);
+            workspace::record_changes(context, &run, &mut report).await;
+            workspace::cleanup(context, &run, &mut report).await;
+            workspace::remove_scratch(&run).await;
+            return mark_lost(context, &row, reason, report).await;
         }
     };
     let mut outcome = outcome(std::mem::take(&mut run.state.report), result, answer);
+    // Before the checks, because the report is about the agent.
+    workspace::record_changes(context, &run, &mut outcome.report).await;
     if outcome.status == Ending::Succeeded {
         checks::run(context, &run, &mut outcome).await;
     }
-    outcome.report.repository = workspace::changed_files(context, &run).await;
-    workspace::cleanup(context, &run, outcome.report.repository.as_mut()).await;
+    workspace::cleanup(context, &run, &mut outcome.report).await;
+    workspace::remove_scratch(&run).await;
     // From the claim on, also where the hub changed in between.
     outcome.report.wall_ms = u64::try_from(now() - row.started_at.unwrap_or_else(now)).unwrap_or(0);
     finish(context, &row, &outcome).await;
@@ -112,7 +118,7 @@ async fn answer(
         let result = failed(Class::Crashed, format!("the task's folder cannot be made: {error}"));
         return Ok(Some((result, Answer::Text)));
     }
-    if let Err(reason) = workspace::prepare(context, run).await {
+    if let Err(reason) = workspace::prepare(context, run, spool.is_some()).await {
         return Ok(Some((failed(Class::Refused, reason), Answer::Text)));
     }
     let prompt = format!("{}\n\nTask: {}", run.options.persona, run.row.text);

@@ -1,20 +1,39 @@
 //! Workspace of a task: the caller's folder or a worktree made for the task, and the changes in it.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use super::context::{Baseline, ExecutorContext, TaskRun, WORKTREE, make_private};
-use crate::run_report;
-use adjutant_host::git::Git;
+use super::checks;
+use super::context::{Baseline, ExecutorContext, TaskRun, make_private};
+use super::event_writer::write_event;
+use crate::run_report::{self, RunReport};
+use crate::task::TaskEventKind;
+use crate::worktrees::{self, WORKTREE};
+use adjutant_host::git::{Git, Repository, Snapshot};
+
+/// The looks at the two working trees of a task, see [`Git::snapshot`].
+const INNER: &str = "tree";
+const CALLER: &str = "caller";
+
+/// The folder of a task with its private git directories.
+const SCRATCH: &str = "git";
+
+/// Why a run that another hub began is compared with nothing.
+const NO_BASELINE: &str = "the hub that knew them ended";
 
 /// Prepares the working folder before the first run. The error is a sentence for the caller.
-pub(super) async fn prepare(context: &ExecutorContext, run: &mut TaskRun<'_>) -> Result<(), String> {
+pub(super) async fn prepare(
+    context: &ExecutorContext,
+    run: &mut TaskRun<'_>,
+    resumed: bool,
+) -> Result<(), String> {
     run.options.workdir.path().clone_into(&mut run.workspace);
-    if run.state.baseline.is_none() {
-        match take_baseline(context, run).await {
+    if run.state.baseline.is_none() && run.state.report.files_unknown.is_none() {
+        let baseline = if resumed { Err(NO_BASELINE.to_owned()) } else { take_baseline(context, run).await };
+        match baseline {
             Ok(baseline) => run.state.baseline = Some(baseline),
             Err(reason) if run.options.worktree => return Err(reason),
-            // Outside of a repository, or in one that git cannot read, the run report names no files.
-            Err(reason) => tracing::debug!(task = run.row.id, reason, "the run report has no files"),
+            // Outside of a repository, or in one that git cannot read.
+            Err(reason) => run.state.report.files_unknown = Some(reason),
         }
     }
     if let Some(Baseline { inner, repository, worktree: Some(_), .. }) = &run.state.baseline {
@@ -23,100 +42,159 @@ pub(super) async fn prepare(context: &ExecutorContext, run: &mut TaskRun<'_>) ->
     Ok(())
 }
 
-async fn take_baseline(context: &ExecutorContext, run: &TaskRun<'_>) -> Result<Baseline, String> {
+async fn take_baseline(context: &ExecutorContext, run: &mut TaskRun<'_>) -> Result<Baseline, String> {
     let folder = run.options.workdir.path();
-    if !run.options.worktree && !in_a_repository(folder) {
-        return Err("it is in no repository".to_owned());
-    }
+    // A hub that was killed meanwhile may have left some.
+    remove_scratch(run).await;
     let git = git(context, run)?;
-    let repository = git.find(folder).await.map_err(|reason| no_repository(&reason))?;
     if !run.options.worktree {
-        let snapshot = git.snapshot(&repository).await?;
-        return Ok(Baseline { inner: repository.clone(), repository, snapshot, worktree: None });
+        let repository = git.find(folder).await?;
+        let snapshot = git.snapshot(&repository, INNER).await?;
+        return Ok(Baseline {
+            inner: repository.clone(),
+            repository,
+            snapshot,
+            worktree: None,
+            caller: None,
+        });
+    }
+    let repository = git.find(folder).await.map_err(|reason| no_worktree(&reason))?;
+    let limit = context.settings.max_worktrees;
+    if worktrees::count(&context.spool) >= limit {
+        return Err(format!(
+            "there are {limit} worktrees of tasks already; `adjutant tasks worktrees` shows them"
+        ));
     }
     let worktree = run.folder.join(WORKTREE);
-    let reason = format!("adjutant task {}", run.row.id);
-    git.add_worktree(&repository, &worktree, &reason).await.map_err(|reason| no_repository(&reason))?;
+    git.add_worktree(&repository, &worktree, &run.row.id).await.map_err(|reason| no_worktree(&reason))?;
     let worktree = worktree.canonicalize().map_err(|error| error.to_string())?;
     let inner = git.find(&worktree).await?;
     // A folder that is in no commit is not in the worktree.
     let workspace = inner.top.join(&repository.below);
     if !workspace.is_dir() {
-        let _ = git.remove_worktree(&repository, &worktree).await;
+        let _ = git.remove_worktree(&repository, &worktree, &run.row.id).await;
         return Err("the working directory is in no commit, so no worktree has it".to_owned());
     }
-    let snapshot = git.snapshot(&inner).await?;
-    Ok(Baseline { repository, inner, snapshot, worktree: Some(worktree) })
+    if let Err(reason) = set_up(context, run, workspace).await {
+        git.remove_worktree(&repository, &worktree, &run.row.id).await?;
+        return Err(reason);
+    }
+    let snapshot = git.snapshot(&inner, INNER).await?;
+    let caller = Some(git.snapshot(&repository, CALLER).await);
+    Ok(Baseline { repository, inner, snapshot, worktree: Some(worktree), caller })
 }
 
-/// Returns the changes in the repository since the baseline; `None` without a repository that git can read.
-pub(super) async fn changed_files(
-    context: &ExecutorContext,
-    run: &TaskRun<'_>,
-) -> Option<run_report::Repository> {
-    let baseline = run.state.baseline.as_ref()?;
-    let read = async {
-        let git = git(context, run)?;
-        let after = git.snapshot(&baseline.inner).await?;
-        let difference = git.difference(&baseline.inner, &baseline.snapshot.tree, &after.tree).await?;
-        let mut changed = run_report::Repository {
-            head_before: baseline.snapshot.head.clone(),
-            head_after: after.head,
-            isolation: run.options.isolation().name().to_owned(),
-            files: difference.files,
-            insertions: difference.insertions,
-            deletions: difference.deletions,
-            more_files: difference.more,
-            ..run_report::Repository::default()
-        };
-        if baseline.worktree.is_some() && baseline.snapshot.tree != after.tree {
-            let limit = context.settings.max_patch_bytes;
-            changed.patch = git.patch(&baseline.inner, &baseline.snapshot.tree, &after.tree, limit).await?;
-            changed.patch_left_out = changed.patch.is_none();
+/// Runs the agent's `setup` commands in a new worktree.
+async fn set_up(context: &ExecutorContext, run: &mut TaskRun<'_>, workspace: PathBuf) -> Result<(), String> {
+    run.workspace = workspace;
+    for (number, argv) in run.options.setup.iter().enumerate() {
+        let text = format!("setup: {}", argv.join(" "));
+        write_event(context, run.row, TaskEventKind::Notice { text }).await;
+        let command = checks::run_command(context, run, argv, &format!("setup-{number}")).await;
+        run.state.report.processes_left += command.processes_left;
+        let (passed, line) = (command.passed, command.line());
+        let reason = command.reason.clone().unwrap_or_else(|| command.output_tail.trim().to_owned());
+        run.state.report.setup.push(command);
+        if !passed {
+            return Err(format!("the setup command `{line}` did not pass: {reason}"));
         }
-        Ok::<_, String>(changed)
+    }
+    Ok(())
+}
+
+/// Adds the changes since the baseline to the report, or the reason why they are not known.
+pub(super) async fn record_changes(context: &ExecutorContext, run: &TaskRun<'_>, report: &mut RunReport) {
+    let Some(baseline) = &run.state.baseline else { return };
+    let read = match git(context, run) {
+        Ok(git) => changes(context, &git, baseline, run).await,
+        Err(reason) => Err(reason),
     };
-    read.await
-        .inspect_err(|reason| tracing::warn!(task = run.row.id, reason, "the run report lacks the files"))
-        .ok()
+    report.repository = Some(read.unwrap_or_else(|reason| {
+        report.files_unknown = Some(reason);
+        run_report::Repository { head_before: baseline.snapshot.head.clone(), ..Default::default() }
+    }));
+    if let Some(repository) = &mut report.repository {
+        run.options.isolation().name().clone_into(&mut repository.isolation);
+    }
+}
+
+async fn changes(
+    context: &ExecutorContext,
+    git: &Git,
+    baseline: &Baseline,
+    run: &TaskRun<'_>,
+) -> Result<run_report::Repository, String> {
+    if !run.workspace.is_dir() {
+        return Err("the run removed the folder that it worked in".to_owned());
+    }
+    let after = git.snapshot(&baseline.inner, INNER).await?;
+    let max_patch = baseline.worktree.as_ref().map(|_| context.settings.max_patch_bytes);
+    let pair = (&baseline.snapshot, &after);
+    let difference = git.difference(&baseline.inner, INNER, pair, max_patch).await?;
+    let caller = match &baseline.caller {
+        Some(Ok(before)) => changed_names(git, &baseline.repository, before).await,
+        Some(Err(reason)) => Err(reason.clone()),
+        None => Ok(Vec::new()),
+    };
+    Ok(run_report::Repository {
+        head_before: baseline.snapshot.head.clone(),
+        head_after: after.head,
+        commits: difference.commits,
+        patch_left_out: max_patch.is_some() && difference.patch.is_none() && !difference.files.is_empty(),
+        patch: difference.patch,
+        files: difference.files,
+        insertions: difference.insertions,
+        deletions: difference.deletions,
+        more_files: difference.more,
+        git_changes: difference.repository,
+        hidden: difference.hidden,
+        caller_unknown: caller.as_ref().err().cloned(),
+        caller_files: caller.unwrap_or_default(),
+        ..run_report::Repository::default()
+    })
+}
+
+/// Returns the names of files in the caller's own tree that changed since `before`.
+async fn changed_names(git: &Git, repository: &Repository, before: &Snapshot) -> Result<Vec<String>, String> {
+    let after = git.snapshot(repository, CALLER).await?;
+    let difference = git.difference(repository, CALLER, (before, &after), None).await?;
+    Ok(difference.files.into_iter().map(|file| file.path).collect())
+}
+
+/// Removes the private git directories of the task, which may hold copies of its files.
+pub(super) async fn remove_scratch(run: &TaskRun<'_>) {
+    let scratch = run.folder.join(SCRATCH);
+    let _ = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(scratch)).await;
 }
 
 /// Removes the worktree. A worktree with changes stays where that is configured, or where its patch is in no run
 /// report.
-pub(super) async fn cleanup(
-    context: &ExecutorContext,
-    run: &TaskRun<'_>,
-    changed: Option<&mut run_report::Repository>,
-) {
-    let Some(Baseline { repository, worktree: Some(worktree), .. }) = &run.state.baseline else { return };
+pub(super) async fn cleanup(context: &ExecutorContext, run: &TaskRun<'_>, report: &mut RunReport) {
+    let (Some(Baseline { repository, worktree: Some(worktree), .. }), Some(changed)) =
+        (&run.state.baseline, &mut report.repository)
+    else {
+        return;
+    };
     let Ok(git) = git(context, run) else { return };
-    let (has_changes, lacks_patch) = changed.as_ref().map_or((true, true), |changed| {
-        let lacks_patch = changed.patch_left_out || changed.more_files > 0 && changed.patch.is_none();
-        (!changed.files.is_empty(), lacks_patch)
-    });
-    if has_changes && (context.settings.keep_worktrees || lacks_patch) {
-        git.release_worktree(repository, worktree).await;
-        if let Some(changed) = changed {
-            changed.kept = Some(worktree.display().to_string());
-        }
-    } else if let Err(reason) = git.remove_worktree(repository, worktree).await {
+    let unknown = report.files_unknown.is_some();
+    let lacks_patch = unknown || changed.patch_left_out || !changed.hidden.is_empty();
+    let has_changes = lacks_patch || !changed.files.is_empty();
+    if worktree.is_dir() && has_changes && (context.settings.keep_worktrees || lacks_patch) {
+        git.release_worktree(repository, &run.row.id);
+        changed.kept = Some(worktree.display().to_string());
+    } else if let Err(reason) = git.remove_worktree(repository, worktree, &run.row.id).await {
         tracing::warn!(task = run.row.id, reason, "a worktree could not be removed");
     }
 }
 
 fn git(context: &ExecutorContext, run: &TaskRun<'_>) -> Result<Git, String> {
-    let scratch = run.folder.join("git");
-    make_private(&scratch.join("objects")).map_err(|error| error.to_string())?;
+    let scratch = run.folder.join(SCRATCH);
+    make_private(&scratch).map_err(|error| error.to_string())?;
     Ok(Git::new(&scratch, context.environment.path()))
 }
 
-fn no_repository(reason: &str) -> String {
+fn no_worktree(reason: &str) -> String {
     format!(
-        "isolation `worktree` needs a git repository with at least one commit around the working directory: {reason}"
+        "isolation `worktree` needs a git repository with a commit around the working directory: {reason}"
     )
-}
-
-/// Recognizes most folders without a repository, without starting git.
-fn in_a_repository(folder: &Path) -> bool {
-    folder.ancestors().any(|above| above.join(".git").exists())
 }

@@ -12,7 +12,7 @@ use adjutant_base::text::timefmt::read_span;
 use adjutant_base::text::yaml::{self, Refused, block, quoted, scalar};
 
 /// The supported keys; the first three are the contract's.
-pub(crate) const KEYS: [&str; 10] = [
+pub(crate) const KEYS: [&str; 11] = [
     "persona",
     "description",
     "model",
@@ -21,13 +21,14 @@ pub(crate) const KEYS: [&str; 10] = [
     "timeout",
     "on_hub_exit",
     "isolation",
+    "setup",
     "checks",
     "env",
 ];
 
 /// The longest timeout: a longer run is more likely forgotten than intended.
 const MAX_TIMEOUT: Duration = Duration::from_hours(24);
-const MAX_CHECKS: usize = 32;
+const MAX_COMMANDS: usize = 32;
 const MAX_VARIABLES: usize = 64;
 
 /// Parses a file of Adjutant. A key with an invalid value rejects the file, because an agent with fewer restrictions
@@ -47,7 +48,8 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
         timeout: timeout(&values)?,
         on_hub_exit: one_of(&values, "on_hub_exit", OnHubExit::ALL, OnHubExit::name)?,
         isolation: one_of(&values, "isolation", Isolation::ALL, Isolation::name)?,
-        checks: checks(&values)?,
+        setup: commands(&values, "setup")?,
+        checks: commands(&values, "checks")?,
         env: variables(&values)?,
         ..Agent::default()
     };
@@ -84,10 +86,12 @@ pub(crate) fn write(agent: &Agent) -> String {
     if agent.isolation != Isolation::default() {
         field("isolation", agent.isolation.name());
     }
-    if !agent.checks.is_empty() {
-        field("checks", "");
-        for check in &agent.checks {
-            let words: Vec<String> = check.iter().map(|word| quoted(word)).collect();
+    for (key, commands) in [("setup", &agent.setup), ("checks", &agent.checks)] {
+        if !commands.is_empty() {
+            let _ = writeln!(text, "{key}:");
+        }
+        for command in commands {
+            let words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
             let _ = writeln!(text, "  - [{}]", words.join(", "));
         }
     }
@@ -157,14 +161,14 @@ fn timeout(values: &Map<String, Value>) -> Result<Option<Duration>, String> {
 }
 
 /// Parses commands: a text is for the shell, a list is a program with its arguments.
-fn checks(values: &Map<String, Value>) -> Result<Vec<Vec<String>>, String> {
-    let list = match values.get("checks") {
+fn commands(values: &Map<String, Value>, key: &str) -> Result<Vec<Vec<String>>, String> {
+    let list = match values.get(key) {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Array(list)) => list.clone(),
         Some(one) => vec![one.clone()],
     };
-    if list.len() > MAX_CHECKS {
-        return Err(format!("`checks` has more than {MAX_CHECKS} commands"));
+    if list.len() > MAX_COMMANDS {
+        return Err(format!("`{key}` has more than {MAX_COMMANDS} commands"));
     }
     let command = |check: &Value| match check {
         Value::String(line) if !line.trim().is_empty() => {
@@ -179,8 +183,9 @@ fn checks(values: &Map<String, Value>) -> Result<Vec<Vec<String>>, String> {
     let commands =
         list.iter().map(|check| command(check).filter(|words| !words.iter().any(|w| w.contains('\0'))));
     commands.collect::<Option<Vec<_>>>().ok_or_else(|| {
-        "`checks` is a list of commands: each a text for the shell, or a list of program and arguments"
-            .to_owned()
+        format!(
+            "`{key}` is a list of commands: each a text for the shell, or a list of program and arguments"
+        )
     })
 }
 

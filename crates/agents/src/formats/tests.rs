@@ -203,12 +203,13 @@ proptest! {
         permission in prop::sample::select(Permission::ALL.to_vec()),
         (on_hub_exit, isolation) in (prop::sample::select(OnHubExit::ALL.to_vec()), prop::sample::select(Isolation::ALL.to_vec())),
         seconds in prop::option::of(1_u64..=86_400),
+        setup in prop::collection::vec(prop::collection::vec(text(), 1..4), 0..3),
         checks in prop::collection::vec(prop::collection::vec(text(), 1..4), 0..3),
         env in prop::collection::btree_map("[A-Z_][A-Z0-9_]{0,8}", text(), 0..3),
     ) {
         let env: BTreeMap<String, String> = env;
         let timeout = seconds.map(Duration::from_secs);
-        let agent = Agent { description, persona, model, runner, permission, timeout, on_hub_exit, isolation, checks, env, ..Agent::default() };
+        let agent = Agent { description, persona, model, runner, permission, timeout, on_hub_exit, isolation, setup, checks, env, ..Agent::default() };
         let written = write(&agent);
         let again = read(Program::Adjutant, &written).unwrap_or_else(|reason| panic!("{reason}\n{written}"));
         prop_assert_eq!(Agent { fields: Vec::new(), ..again.clone() }, agent, "{}", written);

@@ -26,6 +26,9 @@ pub(super) const VARIABLES: RunnerVariables = RunnerVariables {
     prefixes: &["ANTHROPIC_", "AWS_", "GOOGLE_", "CLOUD_ML_", "VERTEX_"],
 };
 
+/// How the answer to a call begins whose tool the level does not offer.
+const NO_SUCH_TOOL: &str = "<tool_use_error>Error: No such tool available";
+
 pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {
     let mut line = CommandLine::default();
     line.arg("-p").arg("--output-format").arg("stream-json").arg("--verbose");
@@ -69,6 +72,7 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind
             let words = format!("{}; trying again", event["error"].as_str().unwrap_or("the provider failed"));
             run.error(Failure::from_status(event["error_status"].as_u64().unwrap_or(500), &words))
         }
+        ("system", "permission_denied") => run.call_ended(text("tool_use_id"), ToolResult::Denied, None),
         ("assistant", _) => blocks(event).flat_map(|block| assistant_block(run, block)).collect(),
         ("user", _) => blocks(event).flat_map(|block| tool_result(run, block)).collect(),
         ("result", _) => {
@@ -119,7 +123,11 @@ fn tool_result(run: &mut RunAccumulator, block: &Value) -> Vec<TaskEventKind> {
     } else {
         Some(0)
     };
-    let result = if failed { ToolResult::Failed } else { ToolResult::Done };
+    let result = match failed {
+        true if content.starts_with(NO_SUCH_TOOL) => ToolResult::Denied,
+        true => ToolResult::Failed,
+        false => ToolResult::Done,
+    };
     run.call_ended(block["tool_use_id"].as_str().unwrap_or_default(), result, exit)
 }
 

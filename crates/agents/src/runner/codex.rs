@@ -146,8 +146,11 @@ fn completed(run: &mut RunAccumulator, item: &Value) -> Vec<TaskEventKind> {
         "reasoning" => thinking(text("text")),
         "command_execution" => {
             let exit = item["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok());
-            match run.call_ended(id, ToolResult::Done, exit) {
+            let denied = text("status") == "declined";
+            let result = if denied { ToolResult::Denied } else { ToolResult::Done };
+            match run.call_ended(id, result, exit) {
                 // Its start was not reported.
+                none if none.is_empty() && denied => run.denied(display_text(text("command"))),
                 none if none.is_empty() => run.command_ended(display_text(text("command")), exit),
                 ended => ended,
             }

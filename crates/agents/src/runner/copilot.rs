@@ -90,7 +90,15 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind
             }
         }
         "tool.execution_complete" => {
-            let result = if data["success"] == true { ToolResult::Done } else { ToolResult::Failed };
+            let error = |key: &str| data["error"][key].as_str().unwrap_or_default();
+            let result = if data["success"] == true {
+                ToolResult::Done
+            } else if error("code") == "denied" || error("message").ends_with("does not exist.") {
+                // A tool that the level does not offer does not exist for the model.
+                ToolResult::Denied
+            } else {
+                ToolResult::Failed
+            };
             let exit = data["shellExecution"]["exitCode"].as_i64().and_then(|code| i32::try_from(code).ok());
             let mut progress = run.call_ended(text("toolCallId"), result, exit);
             let edits = data["fileEdits"].as_array().map(Vec::as_slice).unwrap_or_default();

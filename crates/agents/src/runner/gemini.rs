@@ -94,8 +94,15 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind
             }
         }
         "tool_result" => {
-            let done = text("status") == "success";
-            let result = if done { ToolResult::Done } else { ToolResult::Failed };
+            let error = &event["error"];
+            let outside =
+                error["message"].as_str().is_some_and(|text| text.starts_with("Path not in workspace"));
+            let result = match error["type"].as_str() {
+                _ if text("status") == "success" => ToolResult::Done,
+                Some("tool_not_registered" | "policy_violation") => ToolResult::Denied,
+                _ if outside => ToolResult::Denied,
+                _ => ToolResult::Failed,
+            };
             // It does not report the exit code of a command.
             run.call_ended(text("tool_id"), result, None)
         }

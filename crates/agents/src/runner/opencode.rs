@@ -113,12 +113,22 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind
     }
 }
 
+/// How the error of a call begins that a rule of the level prevents.
+const DENIALS: [&str; 2] =
+    ["The user has specified a rule which prevents you", "Model tried to call unavailable tool"];
+
 /// Parses a tool call, which is one event at its end.
 fn tool(run: &mut RunAccumulator, part: &Value) -> Vec<TaskEventKind> {
     let text = |key: &str| part[key].as_str().unwrap_or_default();
     let state = &part["state"];
-    let done = state["status"] == "completed";
-    let result = if done { ToolResult::Done } else { ToolResult::Failed };
+    let error = state["error"].as_str().unwrap_or_default();
+    let result = if state["status"] == "completed" {
+        ToolResult::Done
+    } else if DENIALS.iter().any(|denial| error.starts_with(denial)) {
+        ToolResult::Denied
+    } else {
+        ToolResult::Failed
+    };
     let id = text("callID");
     let input = &state["input"];
     let mut progress = match (text("tool"), input["command"].as_str()) {

@@ -46,10 +46,15 @@ impl OutputParser {
                 read(run, &event)
             }
             _ if text.trim().is_empty() => Vec::new(),
-            // An event that was cut, or mangled by the runner's own removal of secrets.
+            // An event that was cut, or mangled by the runner's own removal of secrets. Its beginning may name a call
+            // that has ended; it is neither the message nor the end of the run.
             _ if text.starts_with('{') => {
                 run.mangled += 1;
-                Vec::new()
+                let Some(event) = complete(text) else { return Vec::new() };
+                let (message, end) = (run.message.clone(), run.end.clone());
+                let progress = read(run, &event);
+                (run.message, run.end) = (message, end);
+                progress
             }
             _ => {
                 run.last_line = Some(display_text(text));
@@ -91,14 +96,37 @@ impl OutputParser {
             .map(|text| strip_escapes(&text).trim().to_owned())
             .filter(|text| !text.is_empty());
         let failure = run.failure(&end, message.is_some());
+        run.list_unfinished();
         AttemptResult {
             message,
             usage: run.usage,
             session: run.session,
             model: run.model,
             commands: run.commands,
+            denied: run.denied,
             files: run.files,
             failure,
         }
     }
+}
+
+/// Parses the beginning of an object that was cut in a text, as if the text and the values around it ended there.
+fn complete(beginning: &str) -> Option<Value> {
+    let (mut open, mut in_text, mut escaped) = (Vec::new(), false, false);
+    for letter in beginning.chars() {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' if in_text => escaped = true,
+            '"' => in_text = !in_text,
+            '{' if !in_text => open.push('}'),
+            '[' if !in_text => open.push(']'),
+            '}' | ']' if !in_text => drop(open.pop()),
+            _ => {}
+        }
+    }
+    // A cut escape sequence has at most six characters.
+    let tail = beginning.char_indices().rev().take(6).find(|(_, letter)| *letter == '\\').map(|(at, _)| at);
+    let end: String = ['"'].into_iter().chain(open.into_iter().rev()).collect();
+    let parse = |text: &str| serde_json::from_str(&format!("{text}{end}")).ok();
+    parse(beginning).or_else(|| parse(&beginning[..tail?])).filter(|_| in_text)
 }

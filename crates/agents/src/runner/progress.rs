@@ -9,6 +9,8 @@ use adjutant_host::process::{Cause, Exit};
 pub(crate) enum ToolResult {
     Done,
     Failed,
+    /// The runner did not let it run.
+    Denied,
 }
 
 /// The end of an attempt whose process has exited.
@@ -35,6 +37,8 @@ pub struct AttemptResult {
     pub model: Option<String>,
     /// Commands in the order of their ends; the first 1,000.
     pub commands: Vec<CommandRun>,
+    /// Commands and tools that the runner denied; the first 1,000.
+    pub denied: Vec<String>,
     /// Files that the runner reports as changed; the first 1,000.
     pub files: Vec<String>,
     /// `None` is success: the runner reported its own success, and the message is not empty.

@@ -1,7 +1,5 @@
 //! State of a run while its output is parsed, and the failure that follows from it at the end.
 
-use std::collections::HashMap;
-
 use super::command_line::CommandVariant;
 use super::failure::{Class, Failure};
 use super::head_tail_buffer::HeadTailBuffer;
@@ -24,6 +22,7 @@ pub(super) struct RunAccumulator {
     pub(super) session: Option<String>,
     pub(super) model: Option<String>,
     pub(super) commands: Vec<CommandRun>,
+    pub(super) denied: Vec<String>,
     pub(super) files: Vec<String>,
     /// The runner's own report of success or failure.
     pub(super) end: Option<Result<(), Failure>>,
@@ -37,8 +36,8 @@ pub(super) struct RunAccumulator {
     pub(super) mangled: u64,
     /// Text output.
     pub(super) text: HeadTailBuffer,
-    /// Open calls, by the runner's id.
-    open: HashMap<String, Open>,
+    /// Open calls, by the runner's id, in the order of their starts.
+    open: Vec<(String, Open)>,
 }
 
 /// An open call.
@@ -65,8 +64,9 @@ impl RunAccumulator {
     }
 
     fn remember(&mut self, id: &str, open: Open) {
+        self.open.retain(|(known, _)| known != id);
         if self.open.len() < MAX_OPEN {
-            self.open.insert(id.to_owned(), open);
+            self.open.push((id.to_owned(), open));
         }
     }
 
@@ -77,7 +77,14 @@ impl RunAccumulator {
         result: ToolResult,
         exit: Option<i32>,
     ) -> Vec<TaskEventKind> {
-        match self.open.remove(id) {
+        let position = self.open.iter().position(|(open, _)| open == id);
+        let open = position.map(|position| self.open.remove(position).1);
+        match open {
+            Some(open) if result == ToolResult::Denied => self.denied(match open {
+                Open::Command(command) => command,
+                Open::Tool(tool, None) => tool,
+                Open::Tool(tool, Some(file)) => format!("{tool} {}", display_text(&file)),
+            }),
             Some(Open::Command(command)) => self.command_ended(command, exit),
             Some(Open::Tool(tool, file)) => {
                 let mut progress =
@@ -91,10 +98,29 @@ impl RunAccumulator {
         }
     }
 
+    /// Records a call that the runner did not let run.
+    pub(super) fn denied(&mut self, call: String) -> Vec<TaskEventKind> {
+        if self.denied.len() < MAX_LISTED {
+            self.denied.push(call.clone());
+        }
+        vec![TaskEventKind::Denied { call }]
+    }
+
+    /// Lists the commands whose end was not reported, because the run was ended before or a line was cut.
+    pub(super) fn list_unfinished(&mut self) {
+        for (_, open) in std::mem::take(&mut self.open) {
+            if let Open::Command(command) = open
+                && self.commands.len() < MAX_LISTED
+            {
+                self.commands.push(CommandRun { command, exit: None, unfinished: true });
+            }
+        }
+    }
+
     /// Records the end of a command; the runner may not have reported its start.
     pub(super) fn command_ended(&mut self, command: String, exit: Option<i32>) -> Vec<TaskEventKind> {
         if self.commands.len() < MAX_LISTED {
-            self.commands.push(CommandRun { command: command.clone(), exit });
+            self.commands.push(CommandRun { command: command.clone(), exit, unfinished: false });
         }
         vec![TaskEventKind::CommandEnded { command, exit }]
     }

@@ -111,6 +111,64 @@ fn success_needs_a_message_a_good_end_and_a_good_exit() {
     assert_eq!(codex(GOOD, ended).message.as_deref(), Some("all of it ✓"));
 }
 
+#[test]
+fn commands_without_an_end_and_in_cut_lines_are_listed() {
+    let started = |id: u32, command: &str| {
+        let item = json!({"id": format!("item_{id}"), "type": "command_execution", "command": command});
+        json!({"type": "item.started", "item": item}).to_string()
+    };
+    let cut = |id: u32, command: &str, end: &str| {
+        let item = json!({"id": format!("item_{id}"), "type": "command_execution", "command": command});
+        let item = item.to_string().replace('}', ",\"aggregated_output\":\"line\\n");
+        format!("{{\"type\":\"item.completed\",\"item\":{item}{end}")
+    };
+    // The last two lines end in an escape sequence.
+    let stdout = [
+        started(1, "make"),
+        started(2, "yes"),
+        cut(2, "yes", "yyyy"),
+        cut(3, "no start", "\\"),
+        cut(4, "unicode", "\\u00"),
+        started(5, "sleep 60"),
+    ];
+    let timed_out = AttemptEnd { exit: Exit::Signal(9), cause: Cause::TimedOut(Limit::Wall), ..exited(0) };
+    let result = read(OutputFormat::Codex, &stdout.join("\n"), timed_out).1;
+    let listed: Vec<(&str, bool)> =
+        result.commands.iter().map(|command| (command.command.as_str(), command.unfinished)).collect();
+    assert_eq!(
+        listed,
+        [("yes", false), ("no start", false), ("unicode", false), ("make", true), ("sleep 60", true)]
+    );
+    // A cut message is neither the answer nor the end.
+    let cut = r#"{"type":"item.completed","item":{"type":"agent_message","text":"the beginn"#;
+    let result = read(OutputFormat::Codex, cut, exited(0)).1;
+    assert_eq!((result.message, result.failure.map(|failure| failure.class)), (None, Some(Class::BadOutput)));
+}
+
+/// What the real programs answer to calls that the level does not allow.
+#[test]
+fn denied_calls_are_listed_as_denied_and_not_as_run() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/it/fixtures/runners");
+    for (name, denied) in [
+        ("claude-2.1.329-workspace-write", vec!["touch made.txt", "Write /elsewhere/outside.txt"]),
+        ("copilot-1.0.102-workspace-write", vec!["touch made.txt", "create"]),
+        (
+            "gemini-0.61.0-workspace-write",
+            vec!["enter_plan_mode", "exit_plan_mode", "write_file /elsewhere/outside.txt", "touch made.txt"],
+        ),
+        ("opencode-1.18.33-workspace-write", vec!["touch made.txt", "write /elsewhere/outside.txt"]),
+    ] {
+        let stdout = std::fs::read_to_string(folder.join(format!("{name}.stdout.ndjson"))).unwrap();
+        let result = read(format(name), &stdout, exited(0)).1;
+        assert_eq!(result.denied, denied, "{name}");
+        assert!(result.commands.is_empty(), "{name}: {:?}", result.commands);
+    }
+    let declined = r#"{"type":"item.completed","item":{"id":"1","type":"command_execution","command":"rm x","exit_code":null,"status":"declined"}}"#;
+    let started = declined.replace("completed\"", "started\"");
+    let result = read(OutputFormat::Codex, &format!("{started}\n{declined}"), exited(0)).1;
+    assert_eq!((result.denied, result.commands.len()), (vec!["rm x".to_owned()], 0));
+}
+
 /// As Copilot 1.0.102 ends where no events were asked for.
 #[test]
 fn statistics_below_an_error_do_not_hide_it() {

@@ -47,6 +47,10 @@ super::table::settings! {
         max_patch_bytes: usize = 4 * 1024 * 1024, max_patch_bytes as Plain;
         /// Whether changed worktrees are kept.
         keep_worktrees: bool = false, keep_worktrees as Plain;
+        /// Days after which a kept worktree is removed.
+        keep_worktrees_for: Duration = Duration::from_hours(30 * 24), keep_worktrees_days as Days;
+        /// Maximum number of worktrees of running tasks and kept ones; a task that needs another is refused.
+        max_worktrees: usize = 64, max_worktrees as Plain;
         /// Days that a fetched result is kept.
         keep_delivered: Duration = Duration::from_hours(7 * 24), keep_fetched_days as Days;
         /// Days that an unfetched result is kept.

@@ -93,6 +93,7 @@ fn line(event: &TaskEvent) -> Value {
         TaskEventKind::ToolStarted { tool } => ("runs", "uses", tool.clone()),
         TaskEventKind::ToolEnded { tool, failed: false } => ("done", "used", tool.clone()),
         TaskEventKind::ToolEnded { tool, failed: true } => ("failed", "failed", tool.clone()),
+        TaskEventKind::Denied { call } => ("failed", "denied", call.clone()),
         TaskEventKind::FilesChanged { files } => ("changed", "changed", files.join(", ")),
         TaskEventKind::Notice { text } => ("notice", "notice", text.clone()),
         TaskEventKind::CheckStarted { command } => ("runs", "checks", command.clone()),

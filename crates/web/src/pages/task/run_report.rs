@@ -10,6 +10,7 @@ pub(super) fn outcome(outcome: &Outcome) -> Value {
     context! {
         sentence => outcome.sentence(),
         as_json => outcome.structured.as_ref().map(|value| format!("{value:#}")),
+        findings => outcome.report.findings(),
         usage => usage(outcome.report.usage),
         ..Value::from(Serde(outcome))
     }

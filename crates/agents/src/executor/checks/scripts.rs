@@ -1,0 +1,74 @@
+//! Scripts of a check that the run itself changed, so that passing the check proves less.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::super::context::TaskRun;
+use crate::run_report::RunReport;
+
+/// Programs that read their commands from files that the command line does not name.
+const IMPLIED: &[(&str, &[&str])] = &[
+    ("bun", &["package.json"]),
+    ("cargo", &["Cargo.toml", "build.rs", ".cargo/config.toml"]),
+    ("just", &["justfile", ".justfile"]),
+    ("make", &["Makefile", "makefile", "GNUmakefile"]),
+    ("npm", &["package.json"]),
+    ("npx", &["package.json"]),
+    ("pnpm", &["package.json"]),
+    ("pytest", &["conftest.py", "pytest.ini", "pyproject.toml"]),
+    ("tox", &["tox.ini", "pyproject.toml"]),
+    ("yarn", &["package.json"]),
+];
+
+/// Programs whose arguments are data, so that a changed file among them is what the check looks at.
+const READERS: &[&str] = &["cat", "cmp", "diff", "grep", "ls", "stat", "test", "["];
+
+/// Returns the changed files that `argv` runs, or that say what it runs.
+pub(super) fn changed(argv: &[String], report: &RunReport, run: &TaskRun<'_>) -> Vec<String> {
+    let Some(repository) = &report.repository else { return Vec::new() };
+    let top = run.state.baseline.as_ref().map_or(Path::new(""), |baseline| baseline.inner.top.as_path());
+    let mut found = Vec::new();
+    for file in named(argv) {
+        let file = normal(&run.workspace.join(file));
+        let below = file.strip_prefix(top).unwrap_or(&file).to_string_lossy().into_owned();
+        if !found.contains(&below) && repository.files.iter().any(|changed| changed.path == below) {
+            found.push(below);
+        }
+    }
+    found
+}
+
+/// Returns the files that a command line may run, as it names them.
+fn named(argv: &[String]) -> Vec<&str> {
+    let mut files = Vec::new();
+    let commands: Vec<Vec<&str>> = match argv {
+        // A line for a shell has several commands.
+        [_, option, line, ..] if option.ends_with('c') && option.starts_with('-') => {
+            let lines = line.split([';', '&', '|', '\n', '(', ')']);
+            lines.map(|line| line.split_whitespace().collect()).collect()
+        }
+        _ => vec![argv.iter().map(String::as_str).collect()],
+    };
+    for command in commands {
+        let Some(program) = command.first() else { continue };
+        let name = program.rsplit('/').next().unwrap_or(program);
+        files.push(*program);
+        if !READERS.contains(&name) {
+            files.extend(command.iter().skip(1).map(|word| word.trim_matches(['"', '\''])));
+        }
+        files.extend(IMPLIED.iter().filter(|(program, _)| *program == name).flat_map(|(_, files)| *files));
+    }
+    files
+}
+
+/// Returns a path without `.` and `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(normal.pop()),
+            other => normal.push(other),
+        }
+    }
+    normal
+}
