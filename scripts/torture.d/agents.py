@@ -1,4 +1,4 @@
-"""The process of the agents of one world: all askers and intruders run here, in a session of its own.
+"""The process of the agents of one world: all askers and intruders run here, in a separate session.
 
 agents.py PLAN    PLAN is a file with the world, the home and the time at which the run began
 
@@ -85,7 +85,7 @@ def main():
         thread.join(10.0)
     while any(thread.is_alive() for thread in running):
         if place.alone and not running[0].is_alive():
-            # The others need the process, and its own asker may have ended before the process was killed.
+            # The other askers need the process, which may have been killed after its asker ended.
             made[0].ensure()
         time.sleep(0.05)
     for asker in made:

@@ -1,4 +1,4 @@
-"""Askers: each asks one question after the other until it has the answer, in its own way, whatever ends meanwhile."""
+"""Askers: each asks one question after the other until it has the answer, in its way, while processes and connections end."""
 
 import json
 import signal

@@ -51,7 +51,7 @@ def check(events):
 
 
 def lost(by_question):
-    """Each acknowledged answer reaches its asker, unless the user undid it or the asker closed its ears."""
+    """Each acknowledged answer reaches its asker, unless the user undid it or the asker may have closed a connection unread."""
     for (_, about), events in by_question.items():
         received = {event["value"] for event in events if event["what"] == "received"}
         undone = {event["value"] for event in events if event["what"] == "undone"}
@@ -158,6 +158,7 @@ def summary(events, broken):
         "undone": count["undone"],
         "by channel": dict(sorted(channels.items())),
         "faults": dict(sorted(faults.items())),
+        "cut unread": count["unread"],
         "attacks held": dict(sorted(attacks.items())),
         **{kind: kinds[kind] for kind in KINDS},
     }

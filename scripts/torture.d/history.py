@@ -1,7 +1,7 @@
 """The history of a run: a file of JSON lines, one event each, which several processes append to.
 
 An event is a flat object. `t` is the time in seconds on the machine's monotonic clock, `what` the kind of the event, `world`
-the hub that it belongs to. docs in checker.py say which kinds the invariants read.
+the hub that it belongs to. checker.py lists the kinds that the invariants read.
 """
 
 import json

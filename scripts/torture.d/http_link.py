@@ -11,7 +11,7 @@ class Gone(Exception):
 
 
 class Link:
-    """A request on a connection of its own, in HTTP/1.0: the response ends with the connection."""
+    """A request on a new connection, in HTTP/1.0: the response ends with the connection."""
 
     def __init__(self, address, method, path, headers=(), body="", seconds=30.0):
         host, _, port = address.rpartition(":")

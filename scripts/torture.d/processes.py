@@ -1,4 +1,4 @@
-"""Processes of a run: started with a home of their own, found by that home, and ended by their numbers."""
+"""Processes of a run: started with a temporary home, found by that home, and ended by their numbers."""
 
 import fcntl
 import json
@@ -68,7 +68,7 @@ def until(wanted, seconds, pause=0.02):
 
 
 class Terminal:
-    """A program in a terminal of its own, whose output `on_output` gets as bytes, on a thread."""
+    """A program in a new terminal, whose output `on_output` gets as bytes, on a thread."""
 
     def __init__(self, command, home, on_output, columns=200, rows=50):
         self.pid, self.file = pty.fork()

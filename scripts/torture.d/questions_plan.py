@@ -15,7 +15,7 @@ ATTACKS = ("inbox", "open", "socket", "console", "ticket", "stateless", "session
 
 
 def make(seed, seconds):
-    """The plan of a run of so many seconds: a list of worlds, each a hub with a home of its own."""
+    """The plan of a run of so many seconds: a list of worlds, each a hub with a separate home."""
     return [ticket_world(seed, seconds), phone_world(seed, seconds), alone_world(seed, seconds)]
 
 
@@ -51,7 +51,7 @@ def phone_world(seed, seconds):
 
 
 def alone_world(seed, seconds):
-    """A process `adjutant mcp popup --http`, which is its own hub, with one asker on its stdin and two over HTTP."""
+    """A process `adjutant mcp popup --http` instead of a hub, with one asker on its stdin and two over HTTP."""
     dice = random.Random(f"{seed}/alone")
     askers = [{"name": "a0", "kind": "contract"}, {"name": "a1", "kind": "post"}, {"name": "a2", "kind": "post"}]
     faults = relay_faults(dice, seconds, ["a0"], 12.0)

@@ -45,7 +45,7 @@ class Checker(unittest.TestCase):
         self.assertEqual(kinds([*undone, *again, event(6, "received", asker="a", about="T@one", call="1", value="v2")]), [])
         self.assertIn("outcomes", kinds([*undone, *again, event(6, "received", asker="a", about="T@one", call="1", value="v1")]))
 
-    def test_an_asker_that_closed_its_ears_loses_its_answer_itself(self):
+    def test_an_asker_that_closed_a_connection_unread_loses_its_answer_itself(self):
         self.assertEqual(kinds([*answered()[:3], event(4, "unread", asker="a", about="T@one")]), [])
 
     def test_two_responses_to_one_request_are_doubled(self):

@@ -157,7 +157,7 @@ class World:
             self.history.note("hang", who="a hub that should start")
 
     def fill_disk(self, pid, seconds):
-        """Leaves the hub no space for so many seconds: on a file system of its own, or by a limit of its files' size."""
+        """Leaves the hub no space for so many seconds: on a separate file system, or by a limit of the size of files."""
         self.history.note("fault", kind="full disk" if self.mounted else "file limit", pid=pid)
         filler = self.home / "filler"
         if self.mounted:
