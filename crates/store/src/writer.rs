@@ -155,8 +155,27 @@ async fn alone(pool: &AnyPool, engine: Engine, step: &Step) -> Result<(), Error>
 }
 
 /// Carries out steps in one transaction, all or none.
-async fn carry_out(pool: &AnyPool, engine: Engine, steps: impl Iterator<Item = &Step>) -> Result<(), Error> {
-    let mut connection = pool.acquire().await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
+async fn carry_out<'a>(
+    pool: &AnyPool,
+    engine: Engine,
+    steps: impl Iterator<Item = &'a Step> + Clone + Send,
+) -> Result<(), Error> {
+    loop {
+        let mut connection = pool.acquire().await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
+        match transact(&mut connection, engine, steps.clone()).await {
+            // SQLite has rolled back a transaction by itself, because the disk was full. The driver does not notice
+            // that, and refuses every further transaction of the connection.
+            Err(sqlx::Error::InvalidSavePointStatement) => connection.close_on_drop(),
+            done => return Ok(done?),
+        }
+    }
+}
+
+async fn transact(
+    connection: &mut AnyConnection,
+    engine: Engine,
+    steps: impl Iterator<Item = &Step> + Send,
+) -> Result<(), sqlx::Error> {
     // The write lock is taken first, because SQLite cannot wait for another process when a reader becomes a writer.
     let mut transaction = match engine {
         Engine::Sqlite => connection.begin_with("BEGIN IMMEDIATE").await?,
@@ -165,7 +184,7 @@ async fn carry_out(pool: &AnyPool, engine: Engine, steps: impl Iterator<Item = &
     for step in steps {
         step(&mut transaction).await?;
     }
-    Ok(transaction.commit().await?)
+    transaction.commit().await
 }
 
 /// Returns whether a retry may succeed: after a deadlock, a serialization failure, a file that another process held.

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::{ROOMY, claim_of, file_store, new_task};
-use crate::Store;
+use crate::questions::set_setting;
 use crate::tasks::{Ending, State, claim, enqueue, finish, get, outcome};
+use crate::{Error, Store, change};
 use adjutant_base::config::Database;
 
 const CHILD: &str = "ADJUTANT_TEST_STORE";
@@ -78,4 +79,17 @@ async fn what_was_acknowledged_survives_a_kill() {
         assert!(ended > 20, "the child did too little: {said:?}");
         store.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_database_that_was_full_takes_changes_again() {
+    let (_folder, store) = file_store();
+    set_setting(&store, "before", "1").await.unwrap();
+    // The limit belongs to the connection of the writer.
+    let limited: Result<(), Error> = change!(store, (), |connection, ()| {
+        sqlx::query("PRAGMA max_page_count = 1").execute(connection).await.map(drop)
+    });
+    limited.unwrap();
+    assert!(set_setting(&store, "large", &"x".repeat(1_000_000)).await.is_err(), "the database is full");
+    set_setting(&store, "after", "1").await.unwrap();
 }
