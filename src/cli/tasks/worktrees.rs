@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::super::output::{self, Failure};
-use super::{short, span};
+use super::{parse_duration, short_id};
 use adjutant_agents::worktrees::{Worktree, list, remove_older};
 use adjutant_base::config::Config;
 use adjutant_base::text::escape_invisible::escape_line;
@@ -16,7 +16,7 @@ use adjutant_base::text::timefmt;
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WorktreesArgs {
     /// Remove the worktrees that are older than this and not in use
-    #[arg(long, value_name = "AGE", value_parser = span)]
+    #[arg(long, value_name = "AGE", value_parser = parse_duration)]
     remove_older_than: Option<Duration>,
     /// Print JSON
     #[arg(long)]
@@ -43,7 +43,7 @@ pub(super) fn run(args: &WorktreesArgs, config: &Config) -> Result<(), Failure> 
     let rows = worktrees.iter().map(|(worktree, bytes)| {
         let age = SystemTime::now().duration_since(worktree.since).unwrap_or_default();
         [
-            short(&worktree.task).to_owned(),
+            short_id(&worktree.task).to_owned(),
             mebibytes(*bytes),
             if worktree.in_use { "in use".to_owned() } else { timefmt::span(age) },
             escape_line(&worktree.path.display().to_string()),
