@@ -6,14 +6,15 @@ use std::time::{Duration, SystemTime};
 
 use adjutant_host::git::{has_locked_entry, remove_kept_worktree};
 
+use crate::task::TaskId;
+
 /// The name of a task's worktree in the task's folder.
 pub(crate) const WORKTREE: &str = "tree";
 
 /// A worktree of a task.
 #[derive(Clone, Debug)]
 pub struct Worktree {
-    /// The task's id.
-    pub task: String,
+    pub task: TaskId,
     pub path: PathBuf,
     /// When its task ended, or last wrote a file of its own.
     pub since: SystemTime,
@@ -32,7 +33,7 @@ impl Worktree {
         if self.in_use {
             return Err(io::Error::other("its task may still run"));
         }
-        remove_kept_worktree(&self.path, &self.task)?;
+        remove_kept_worktree(&self.path, self.task.as_str())?;
         // The folder of a failed task has files that show why it failed.
         let _ = self.path.parent().map(std::fs::remove_dir);
         Ok(())
@@ -43,9 +44,9 @@ impl Worktree {
 pub fn list(spool: &Path) -> Vec<Worktree> {
     let mut worktrees: Vec<Worktree> = folders(spool)
         .filter_map(|folder| {
-            let (path, task) = (folder.join(WORKTREE), folder.file_name()?.to_str()?.to_owned());
+            let (path, task) = (folder.join(WORKTREE), TaskId::parse(folder.file_name()?.to_str()?)?);
             let since = folder.metadata().and_then(|found| found.modified()).ok()?;
-            Some(Worktree { in_use: has_locked_entry(&path, &task), task, path, since })
+            Some(Worktree { in_use: has_locked_entry(&path, task.as_str()), task, path, since })
         })
         .collect();
     worktrees.sort_by_key(|worktree| worktree.since);
@@ -65,7 +66,7 @@ pub fn remove_older(spool: &Path, age: Duration) -> Vec<Worktree> {
         is_old && !worktree.in_use && {
             let removed = worktree.remove();
             if let Err(error) = &removed {
-                tracing::warn!(%error, task = worktree.task, "a worktree could not be removed");
+                tracing::warn!(%error, task = %worktree.task, "a worktree could not be removed");
             }
             removed.is_ok()
         }

@@ -103,17 +103,17 @@ pub enum Decision {
     Content(Value),
 }
 
-/// What decided an approval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Decider {
-    User,
-    /// The user did not answer in time.
-    Timeout,
-    /// Codex withdrew the approval, or its process ended.
-    Codex,
-    /// No user could be asked.
-    NotAsked,
+adjutant_base::named_enum! {
+    /// What decided an approval.
+    Decider {
+        User = "user",
+        /// The user did not answer in time.
+        Timeout = "timeout",
+        /// Codex withdrew the approval, or its process ended.
+        Codex = "codex",
+        /// No user could be asked.
+        NotAsked = "nobody",
+    }
 }
 
 /// A decision as it is stored with its thread: the content of a separate item.

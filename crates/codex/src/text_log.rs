@@ -24,7 +24,7 @@ pub fn lines(batch: &EventBatch) -> Vec<String> {
             }
             CodexEvent::ApprovalResolved { approval, decision, by } => {
                 let decision = serde_json::to_string(decision).unwrap_or_default();
-                lines.push(format!("[approval {approval}] {} by {by:?}", escape_line(&decision)));
+                lines.push(format!("[approval {approval}] {} by {}", escape_line(&decision), by.name()));
             }
             CodexEvent::TurnEnded { end, message, .. } if *end != End::Completed => {
                 let why = message.as_deref().map(|why| format!(": {}", escape_line(why))).unwrap_or_default();
