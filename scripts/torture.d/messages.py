@@ -52,7 +52,6 @@ def parts(message):
     inner = result.get("result") if isinstance(result.get("result"), dict) else result
     if isinstance(inner.get("structuredContent"), dict):
         yield inner["structuredContent"]
-        return
     for block in inner.get("content") or []:
         text = block.get("text", "")
         earlier = text.startswith("The user has answered what you asked earlier: ")
