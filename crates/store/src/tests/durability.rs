@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::{ROOMY, claim_of, file_store, new_task};
 use crate::questions::set_setting;
 use crate::tasks::{Ending, State, claim, enqueue, finish, get, outcome};
-use crate::{Error, Store, change};
+use crate::{Error, Store};
 use adjutant_base::config::Database;
 
 const CHILD: &str = "ADJUTANT_TEST_STORE";
