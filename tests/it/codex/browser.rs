@@ -230,7 +230,7 @@ fn a_click_at_the_moment_of_a_new_approval_does_not_answer_it() {
     browser.assert_no_page_errors();
     browser.click("#asked button[value=deny]");
     browser.wait_until_loaded();
-    running.wait_for("by User");
+    running.wait_for("by user");
     running.wait_for_approval("touch second");
 
     // The same without script, where the hub alone rejects.
@@ -247,7 +247,7 @@ fn a_click_at_the_moment_of_a_new_approval_does_not_answer_it() {
     browser.evaluate("document.querySelector('#asked [name=made]').value = 0");
     browser.click("#asked button[value=approve]");
     browser.wait_until_loaded();
-    running.wait_for("by User");
+    running.wait_for("by user");
     let third = running.wait_for_approval("touch third");
     assert!(codex(&home, &["deny", &third]).status.success(), "{third}");
     let (text, _) = running.end();

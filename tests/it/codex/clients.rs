@@ -288,6 +288,6 @@ fn an_unanswered_approval_is_denied_after_its_timeout() {
     assert!(run.status.success(), "{run}");
     let output = super::output_lines(&run.stdout);
     assert_eq!(output.last(), Some(&"{'id':0,'result':{'decision':'decline'}}"), "{run}");
-    assert!(run.stdout.contains("by Timeout"), "{run}");
+    assert!(run.stdout.contains("by timeout"), "{run}");
     assert!(codex(&home, &["approvals"]).stderr.contains("Codex has no pending approvals"));
 }

@@ -67,7 +67,7 @@ say2; done_"#,
     assert!(lines[1].contains("the request 77, which nobody sent"), "{run}");
     assert_eq!(lines[2], "[warning] a line of Codex with 17825792 bytes was left out");
     assert!(lines[3].starts_with("[approval ") && lines[3].contains("`some/question`"), "{run}");
-    assert!(lines[4].contains("by NotAsked"), "{run}");
+    assert!(lines[4].contains("by nobody"), "{run}");
     assert_eq!(lines[5], "{'id':'9','result':{'decision':'decline'}}");
     assert_eq!(lines[6], "⟨U+001B⟩[2Jred⟨U+202E⟩");
     assert!(run.stdout.contains("[mcp never/seen] [1,2]"), "{run}");

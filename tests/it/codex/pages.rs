@@ -111,7 +111,7 @@ fn an_approval_is_answered_among_the_questions() {
     }
     let (text, code) = running.end();
     assert_eq!(output_lines(&text).last(), Some(&"{'id':0,'result':{'decision':'decline'}}"), "{text}");
-    assert!(text.contains(r#"{"deny":{"note":"not today"}} by User"#), "{text}");
+    assert!(text.contains(r#"{"deny":{"note":"not today"}} by user"#), "{text}");
     assert_eq!(code, Some(0));
     assert!(codex(&home, &["approvals"]).stderr.contains("Codex has no pending approvals"));
 }

@@ -35,7 +35,7 @@ fn the_approvals_of_a_sub_agent_appear_in_the_thread_that_started_it() {
     assert!(page.contains("Codex wants to change files") && page.contains("+new"), "{page}");
     assert!(codex(&home, &["approve", &approval]).status.success());
     running.wait_for("'decision':'accept'");
-    running.wait_for("null by Codex");
+    running.wait_for("null by codex");
     running.interrupt();
     let (text, code) = running.end();
     assert_eq!(code, Some(130), "{text}");

@@ -76,5 +76,5 @@ fn no_log_holds_the_text_of_a_question_or_an_answer() {
     hub.kill().unwrap();
     hub.wait().unwrap();
     let log = std::fs::read_to_string(log).unwrap();
-    assert!(log.contains("asked") && !log.contains("canary"), "{log}");
+    assert!(log.contains("serves") && !log.contains("canary"), "{log}");
 }
