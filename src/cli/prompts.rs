@@ -79,8 +79,8 @@ pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure>
 }
 
 /// Returns the failure to find or expand the prompt `name`, with a hint.
-fn failure(error: Error, name: &str) -> Failure {
-    let hint = match &error {
+fn failure(error: &Error, name: &str) -> Failure {
+    let hint = match error {
         Error::Unknown { name, near } => {
             let failure = Failure::new(format!("unknown prompt `{}`", name.escape_debug()));
             return failure.suggest(near).hint("`adjutant prompts list` shows all of them");
@@ -89,11 +89,11 @@ fn failure(error: Error, name: &str) -> Failure {
         Error::Template { .. } | Error::Broken { .. } => "`adjutant prompts lint` shows the line",
         Error::TooLarge { .. } => "`max_expansion_bytes` below [prompts] in config.toml sets the limit",
     };
-    Failure::new(&error).hint(hint)
+    Failure::new(error).hint(hint)
 }
 
 /// Returns the prompt of a name or alias.
 fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a Arc<Prompt>, Failure> {
     let name = name.strip_prefix(':').unwrap_or(name);
-    catalogue.find(name).ok_or_else(|| failure(catalogue.missing(name), name))
+    catalogue.find(name).ok_or_else(|| failure(&catalogue.missing(name), name))
 }

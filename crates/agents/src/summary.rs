@@ -96,8 +96,9 @@ impl RunReport {
                 let short = |head: &Option<String>| {
                     head.as_deref().unwrap_or("none").chars().take(10).collect::<String>()
                 };
-                let commits =
-                    repository.commits.map(|number| format!(", {}", counted(number as usize, "commit")));
+                let commits = repository.commits.map(|number| {
+                    format!(", {}", counted(usize::try_from(number).unwrap_or(usize::MAX), "commit"))
+                });
                 let (before, after) = (short(&repository.head_before), short(&repository.head_after));
                 findings.push(format!("HEAD {before} \u{2192} {after}{}", commits.unwrap_or_default()));
             }

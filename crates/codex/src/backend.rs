@@ -47,7 +47,7 @@ impl Protocol {
 
     /// Sends `initialize`.
     pub(super) fn initialize(&mut self, out: &mut Vec<u8>) {
-        either!(self, state => state.initialize(out))
+        either!(self, state => state.initialize(out));
     }
 
     /// Sets the trace of the turns that start from here on.
@@ -57,7 +57,7 @@ impl Protocol {
 
     /// Starts a thread with its first turn.
     pub(super) fn start(&mut self, start: &ThreadOptions, out: &mut Vec<u8>) {
-        either!(self, state => state.start(start, out))
+        either!(self, state => state.start(start, out));
     }
 
     /// Resumes a thread of another child, if the protocol can.
@@ -71,7 +71,7 @@ impl Protocol {
 
     /// Starts the next turn; only when none runs.
     pub(super) fn turn(&mut self, thread: &str, prompt: &str, out: &mut Vec<u8>) {
-        either!(self, state => state.turn(thread, prompt, out))
+        either!(self, state => state.turn(thread, prompt, out));
     }
 
     /// Requests the end of the running turn.

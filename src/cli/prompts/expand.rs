@@ -55,7 +55,7 @@ pub(super) fn run(args: ExpandArgs, common: Common) -> Result<(), Failure> {
     let catalogue = prompts.files.load();
     let name = args.name.strip_prefix(':').unwrap_or(&args.name);
     let inputs = Inputs { text: &input, named: (!named.is_empty()).then_some(&named) };
-    let expansion = prompts.expand(&catalogue, name, inputs).map_err(|error| failure(error, name))?;
+    let expansion = prompts.expand(&catalogue, name, inputs).map_err(|error| failure(&error, name))?;
     if args.json {
         let prompt = &expansion.prompt;
         return output::json(

@@ -58,5 +58,5 @@ pub(super) fn run(args: &WorktreesArgs, config: &Config) -> Result<(), Failure> 
 }
 
 fn mebibytes(bytes: u64) -> String {
-    format!("{}.{} MiB", bytes >> 20, (bytes & 0xf_ffff) * 10 >> 20)
+    format!("{}.{} MiB", bytes >> 20, ((bytes & 0xf_ffff) * 10) >> 20)
 }

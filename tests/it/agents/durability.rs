@@ -184,7 +184,8 @@ fn the_next_server_removes_the_temporary_files_of_a_killed_one_and_follows_no_li
     killed.child.wait().unwrap();
     assert_eq!(spools().len(), 1, "a server that is killed removes nothing");
     fixture.home.write("private/task/notes", "kept\n");
-    std::os::unix::fs::symlink(fixture.folder("private"), fixture.folder("tmp/adjutant-1000000000-1")).unwrap();
+    std::os::unix::fs::symlink(fixture.folder("private"), fixture.folder("tmp/adjutant-1000000000-1"))
+        .unwrap();
 
     let mut next = fixture.connect_with_runner("fake");
     next.initialize("2025-11-25");

@@ -54,11 +54,15 @@ pub(super) async fn attempt(
     run.state.report.attempts.push(Attempt { runner: name.clone(), started_at: now(), ..Attempt::default() });
     let prepared = match prepare(context, run, choice, prompt, session, &scratch) {
         Ok(prepared) => prepared,
-        Err(refused) => return not_run(run, Class::Refused, refused.to_string()),
+        Err(refused) => return Some(not_run(run, Class::Refused, refused.to_string())),
     };
     for (file, content) in &prepared.files {
         if let Err(error) = std::fs::write(file, content) {
-            return not_run(run, Class::Crashed, format!("a file for the run cannot be written: {error}"));
+            return Some(not_run(
+                run,
+                Class::Crashed,
+                format!("a file for the run cannot be written: {error}"),
+            ));
         }
     }
     let started = TaskEventKind::Started { runner: name, attempt: i64::try_from(number).unwrap_or(i64::MAX) };
@@ -70,16 +74,16 @@ pub(super) async fn attempt(
     match extended {
         Ok(Some(cancelled)) if !cancelled && !run.cancelled.is_cancelled() => {}
         Ok(None) => return None,
-        Ok(Some(_)) => return not_run(run, Class::Cancelled, "cancelled before it ran"),
+        Ok(Some(_)) => return Some(not_run(run, Class::Cancelled, "cancelled before it ran")),
         Err(error) => {
             tracing::error!(%error, "a run could not be recorded");
-            return not_run(run, Class::Crashed, "the hub's store does not answer");
+            return Some(not_run(run, Class::Crashed, "the hub's store does not answer"));
         }
     }
     // The supervisor checks the folder again when it enters it.
     if !run.options.workdir.is_unchanged() {
         let detail = "the working directory is not the folder any more that it was when the task came in";
-        return not_run(run, Class::Refused, detail);
+        return Some(not_run(run, Class::Refused, detail));
     }
     let recording =
         record_start(context, run, choice.runner.name(), &prepared.argv, prepared.stdin.as_deref());
@@ -88,9 +92,9 @@ pub(super) async fn attempt(
     let running = match process::start_known(command, |pid| set_supervisor(context, run.row, pid)).await {
         Ok(running) => running,
         Err(process::Error::NotFound { program }) => {
-            return not_run(run, Class::NotInstalled, format!("`{program}` is not installed"));
+            return Some(not_run(run, Class::NotInstalled, format!("`{program}` is not installed")));
         }
-        Err(error) => return not_run(run, Class::Crashed, error.to_string()),
+        Err(error) => return Some(not_run(run, Class::Crashed, error.to_string())),
     };
     let probe = run.folder.join("version");
     let mut probing = pin!(context.versions.version(&choice.program, &context.environment, &probe));
@@ -396,8 +400,8 @@ fn record_line(recording: &Recording, line: &process::OutputLine) {
 }
 
 /// Records an attempt that did not run.
-fn not_run(run: &mut TaskRun<'_>, class: Class, detail: impl AsRef<str>) -> Option<AttemptResult> {
-    Some(record_result(run, failed(class, detail), None))
+fn not_run(run: &mut TaskRun<'_>, class: Class, detail: impl AsRef<str>) -> AttemptResult {
+    record_result(run, failed(class, detail), None)
 }
 
 /// Returns the result of an attempt that did not run.

@@ -83,8 +83,10 @@ impl ExecutorContext {
     ) -> Self {
         // A process id and a time are unique among the starts on one machine, which is all that a claim needs.
         let hub = format!("{}-{}", std::process::id(), now());
-        let spool =
-            settings.spool.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("{SPOOL_PREFIX}{hub}")));
+        let spool = settings
+            .spool
+            .clone()
+            .unwrap_or_else(|| std::env::temp_dir().join(format!("{SPOOL_PREFIX}{hub}")));
         Self {
             settings,
             selector,

@@ -12,7 +12,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
-use super::context::{ActiveRun, ExecutorContext, SPOOL_PREFIX, lease_until, now, remove_except_worktree, remove_files};
+use super::context::{
+    ActiveRun, ExecutorContext, SPOOL_PREFIX, lease_until, now, remove_except_worktree, remove_files,
+};
 use super::task_run::{self, mark_failed};
 use crate::worktrees;
 use adjutant_base::events::Event;
@@ -235,7 +237,10 @@ fn remove_abandoned_spools(parent: &Path) {
         let name = entry.file_name();
         let spool = name.to_str().and_then(|name| name.strip_prefix(SPOOL_PREFIX)?.split_once('-'));
         let Some((process, started)) = spool else { continue };
-        if process.parse::<u32>().is_err() || started.parse::<Millis>().is_err() || processes.join(process).exists() {
+        if process.parse::<u32>().is_err()
+            || started.parse::<Millis>().is_err()
+            || processes.join(process).exists()
+        {
             continue;
         }
         // The folder for temporary files is shared: a link that another user made may lead to the user's own files.

@@ -209,7 +209,7 @@ proptest! {
     ) {
         let env: BTreeMap<String, String> = env;
         let timeout = seconds.map(Duration::from_secs);
-        let agent = Agent { description, persona, model, runner, permission, timeout, on_hub_exit, isolation, setup, checks, env, ..Agent::default() };
+        let agent = Agent { description, persona, model, runner, permission, timeout, on_hub_exit, isolation, checks, setup, env, ..Agent::default() };
         let written = write(&agent);
         let again = read(Program::Adjutant, &written).unwrap_or_else(|reason| panic!("{reason}\n{written}"));
         prop_assert_eq!(Agent { fields: Vec::new(), ..again.clone() }, agent, "{}", written);

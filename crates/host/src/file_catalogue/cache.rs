@@ -230,6 +230,10 @@ impl<K: FileFormat> FileCatalogue<K> {
     }
 
     /// Disables the watcher before its start, as on a system that refuses watches.
+    ///
+    /// # Panics
+    ///
+    /// If watching began already.
     pub fn disable_watching(&self) {
         assert!(self.watch.set(Watch::disabled()).is_ok(), "watching began already");
     }

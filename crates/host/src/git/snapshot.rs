@@ -197,12 +197,11 @@ impl Git {
         .await?;
         let env = private.env(top, &index, Attributes::Ignored);
         let others = [&OTHERS[..4], &["--cached"]].concat();
-        let answer = match self.ask(top, &others, &env, b"", MAX_LISTING_BYTES).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                remove_file(&index)?;
-                self.ask(top, &others, &env, b"", MAX_LISTING_BYTES).await?
-            }
+        let answer = if let Ok(answer) = self.ask(top, &others, &env, b"", MAX_LISTING_BYTES).await {
+            answer
+        } else {
+            remove_file(&index)?;
+            self.ask(top, &others, &env, b"", MAX_LISTING_BYTES).await?
         };
         if answer.cut { Err("it has too many files".to_owned()) } else { Ok(answer.stdout) }
     }
@@ -337,7 +336,7 @@ impl Git {
         let values = |path: &String| sides.map(|side| side.files.get(path)).into_iter().flatten();
         let ids =
             changed.iter().flat_map(|path| values(path)).filter_map(|value| value.split(' ').next_back());
-        let ids: String = ids.map(|id| format!("{id}\n")).collect();
+        let ids: String = ids.flat_map(|id| [id, "\n"]).collect();
         let found =
             self.look(private, &index, &["cat-file", "--batch-check=%(objectname)"], ids.as_bytes()).await?;
         let found = String::from_utf8_lossy(&found);

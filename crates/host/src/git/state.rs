@@ -75,7 +75,9 @@ fn collect(folder: &Path, label: &str, state: &mut State) -> Result<(), String> 
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     for entry in entries.flatten() {
         let name = super::name(entry.file_name().as_encoded_bytes());
-        if is_git_dir && LEFT_OUT.contains(&&*name) || name.ends_with(".lock") {
+        if is_git_dir && LEFT_OUT.contains(&&*name)
+            || entry.path().extension().is_some_and(|extension| extension == "lock")
+        {
             continue;
         }
         if state.len() >= MAX_FILES {

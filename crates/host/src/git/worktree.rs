@@ -190,16 +190,16 @@ fn register(admin: &Path, place: &Path, link: &Path, commit: &str, reason: &str)
     // The last worktree of another task may take the empty folder away in between.
     fs::create_dir_all(admin).or_else(|_| fs::create_dir_all(admin))?;
     fs::create_dir_all(place)?;
-    let line = |path: &Path| [path.as_os_str().as_bytes(), b"\n"].concat();
+    let path_line = |path: &Path| [path.as_os_str().as_bytes(), b"\n"].concat();
     for (name, content) in [
         ("locked", reason.as_bytes().to_owned()),
         ("HEAD", format!("{commit}\n").into_bytes()),
         ("commondir", b"../..\n".to_vec()),
-        ("gitdir", line(link)),
+        ("gitdir", path_line(link)),
     ] {
         fs::write(admin.join(name), content)?;
     }
-    fs::write(link, [b"gitdir: ", &*line(admin)].concat())
+    fs::write(link, [b"gitdir: ", &*path_line(admin)].concat())
 }
 
 /// Returns whether the repository has a locked entry of the worktree in `place`, so that its task may still run.

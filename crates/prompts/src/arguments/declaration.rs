@@ -29,7 +29,7 @@ pub(crate) fn declared(value: &Value) -> Result<(Vec<Argument>, Vec<String>), St
         if arguments.iter().any(|argument| argument.name == name) {
             return Err(format!("argument `{name}` is declared twice"));
         }
-        arguments.push(argument(name, &about, &mut warnings)?);
+        arguments.push(argument(&name, &about, &mut warnings)?);
     }
     Ok((arguments, warnings))
 }
@@ -53,22 +53,18 @@ fn about_map(about: &Value) -> Map<String, Value> {
     }
 }
 
-fn argument(
-    name: String,
-    about: &Map<String, Value>,
-    warnings: &mut Vec<String>,
-) -> Result<Argument, String> {
+fn argument(name: &str, about: &Map<String, Value>, warnings: &mut Vec<String>) -> Result<Argument, String> {
     const KNOWN: [&str; 8] =
         ["name", "description", "type", "enum", "default", "required", "pattern", "title"];
-    if !is_name(&name) {
+    if !is_name(name) {
         return Err(format!(
             "`{}` is not a valid name for an argument: use letters, digits, `_` and `-`",
-            super::clipped(&name)
+            super::clipped(name)
         ));
     }
     let unknown = about.keys().filter(|key| !KNOWN.contains(&key.as_str()));
     warnings.extend(unknown.map(|key| format!("argument `{name}`: unknown key `{key}`")));
-    let kind = kind(&name, about.get("type"))?;
+    let kind = kind(name, about.get("type"))?;
     let mut argument = Argument {
         description: about.get("description").map(|text| text_of(text).trim().to_owned()).unwrap_or_default(),
         required: match about.get("required") {
@@ -77,7 +73,7 @@ fn argument(
             Some(_) => return Err(format!("argument `{name}`: `required` must be true or false")),
         },
         kind,
-        ..Argument::text(&name, "", false)
+        ..Argument::text(name, "", false)
     };
     argument.choices = choices(&argument, about.get("enum"))?;
     if let Some(given) = about.get("pattern") {

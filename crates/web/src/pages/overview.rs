@@ -25,7 +25,7 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
     let catalogue = catalogue(&app).await?;
     let now = SystemTime::now();
     let all = app.clients.all();
-    let clients: Vec<Value> = all.iter().map(|client| client_row(client)).collect();
+    let clients: Vec<Value> = all.iter().map(client_row).collect();
     let lines = timeline::recent(&app).await?;
     let failed = failed_notifications(&app, now).await?;
     let threads = threads::running(&app).await?;

@@ -178,7 +178,7 @@ impl ViewState {
             }
             Message::Form { approval, fields } => match (fields, self.panel.as_mut()) {
                 (Ok(fields), Some(panel)) if panel.id == approval => {
-                    panel.form = Some(FieldInputs::new(fields))
+                    panel.form = Some(FieldInputs::new(fields));
                 }
                 (Err(reason), Some(panel)) if panel.id == approval => self.notify(reason, now),
                 (Ok(_) | Err(_), _) => {}
