@@ -4,7 +4,7 @@
 //! alternates. So no filter, hook or other program that a workspace configures can be started. The repository's
 //! references are read without git, and nothing is written into it except a requested worktree.
 
-mod private;
+mod private_dir;
 mod repository;
 mod snapshot;
 mod state;

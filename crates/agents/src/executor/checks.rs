@@ -1,6 +1,6 @@
 //! Checks of a task: commands that the hub itself runs after the agent has ended. Their results are the verdict.
 
-mod scripts;
+mod changed_scripts;
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -25,7 +25,7 @@ pub(super) async fn run(context: &ExecutorContext, run: &TaskRun<'_>, outcome: &
         let line = argv.join(" ");
         write_event(context, run.row, TaskEventKind::CheckStarted { command: line.clone() }).await;
         let mut check = run_command(context, run, argv, &format!("check-{number}")).await;
-        check.changed_by_run = scripts::changed(argv, &outcome.report, run);
+        check.changed_by_run = changed_scripts::find(argv, &outcome.report, run);
         write_event(context, run.row, TaskEventKind::CheckEnded { command: line, passed: check.passed })
             .await;
         outcome.report.processes_left += check.processes_left;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
-use super::private::{Attributes, PrivateDir, copy_index, join, remove_file, split};
+use super::private_dir::{Attributes, PrivateDir, copy_index, join, remove_file, split};
 use super::repository::Repository;
 use super::state::{State, add_nested, changes, read_state};
 use super::{Git, MAX_LISTING_BYTES, blocking, name};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::private::{Attributes, Entry, PrivateDir, copy_index, join, split};
+use super::private_dir::{Attributes, Entry, PrivateDir, copy_index, join, split};
 use super::repository::Repository;
 use super::snapshot::parse_numbers;
 use super::{Git, blocking, name};

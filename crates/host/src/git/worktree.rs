@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::private::{Attributes, PrivateDir, split};
+use super::private_dir::{Attributes, PrivateDir, split};
 use super::repository::{MAX_LINE_BYTES, Repository, read};
 use super::{Git, MAX_LISTING_BYTES, blocking, name};
 
@@ -88,7 +88,7 @@ impl Git {
         place: &Path,
         index: &Path,
     ) -> Result<(), String> {
-        let gitlinks = |entries: Vec<super::private::Entry>| {
+        let gitlinks = |entries: Vec<super::private_dir::Entry>| {
             entries.into_iter().filter(|entry| entry.mode == "160000").map(|entry| (entry.path, entry.id))
         };
         let mut open: Vec<(PathBuf, String)> = Vec::new();
@@ -132,7 +132,7 @@ impl Git {
         }
         let private = PrivateDir::open(self.scratch.join("include"), repository).await?;
         let (git_dir, copy) = (repository.git_dir.clone(), private.index());
-        blocking(move || super::private::copy_index(&git_dir, &copy)).await?;
+        blocking(move || super::private_dir::copy_index(&git_dir, &copy)).await?;
         let arguments: [&OsStr; 6] = [
             "ls-files".as_ref(),
             "-z".as_ref(),

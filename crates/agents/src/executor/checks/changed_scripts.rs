@@ -23,7 +23,7 @@ const IMPLIED: &[(&str, &[&str])] = &[
 const READERS: &[&str] = &["cat", "cmp", "diff", "grep", "ls", "stat", "test", "["];
 
 /// Returns the changed files that `argv` runs, or that say what it runs.
-pub(super) fn changed(argv: &[String], report: &RunReport, run: &TaskRun<'_>) -> Vec<String> {
+pub(super) fn find(argv: &[String], report: &RunReport, run: &TaskRun<'_>) -> Vec<String> {
     let Some(repository) = &report.repository else { return Vec::new() };
     let top = run.state.baseline.as_ref().map_or(Path::new(""), |baseline| baseline.inner.top.as_path());
     let mut found = Vec::new();
