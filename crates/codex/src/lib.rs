@@ -36,6 +36,7 @@ use adjutant_base::events::Events;
 use adjutant_base::mutex::lock;
 use adjutant_base::text::timefmt::millis;
 use adjutant_host::recorder::{Recorder, Subject};
+use adjutant_host::temporary_folder;
 use adjutant_store::Store;
 use adjutant_store::codex as rows;
 pub use adjutant_store::codex::Query;
@@ -427,7 +428,7 @@ impl Codex {
         resume: Option<String>,
     ) -> SessionSetup {
         let run = format!("codex-{:x}-{}", now(), self.0.runs.fetch_add(1, Ordering::Relaxed));
-        let spool = self.0.config.spool.clone().unwrap_or_else(std::env::temp_dir).join(run);
+        let spool = self.0.config.spool.as_ref().map_or_else(temporary_folder::path, |spool| spool.join(run));
         // Codex accepts a folder that does not exist. Its process then starts in `/`, and Codex reports the missing
         // folder.
         let folder =

@@ -5,3 +5,4 @@ pub mod git;
 pub mod process;
 pub mod recorder;
 pub mod service;
+pub mod temporary_folder;

@@ -169,7 +169,7 @@ fn nested_delegations_are_limited_in_number() {
 }
 
 #[test]
-fn the_next_server_removes_the_temporary_files_of_a_killed_one_and_follows_no_link() {
+fn the_next_server_removes_the_temporary_files_of_killed_ones_and_follows_no_link() {
     let fixture = TaskFixture::new();
     let spools = || {
         let entries = std::fs::read_dir(fixture.folder("tmp")).unwrap().flatten();
@@ -184,12 +184,18 @@ fn the_next_server_removes_the_temporary_files_of_a_killed_one_and_follows_no_li
     killed.child.wait().unwrap();
     assert_eq!(spools().len(), 1, "a server that is killed removes nothing");
     fixture.home.write("private/task/notes", "kept\n");
-    std::os::unix::fs::symlink(fixture.folder("private"), fixture.folder("tmp/adjutant-1000000000-1"))
-        .unwrap();
+    std::os::unix::fs::symlink(
+        fixture.folder("private"),
+        fixture.folder("tmp/adjutant-1000000000-0123456789abcdef"),
+    )
+    .unwrap();
+
+    // What a killed hub was reading of a repository.
+    fixture.home.write("tmp/adjutant-1000000001-0123456789abcdef/index", "names");
 
     let mut next = fixture.connect_with_runner("fake");
     next.initialize("2025-11-25");
-    wait_until_none("the files of the killed server", || {
+    wait_until_none("the files of the killed processes", || {
         spools().into_iter().filter(|name| !name.starts_with("adjutant-1000000000-")).collect()
     });
     assert_eq!(std::fs::read_to_string(fixture.folder("private/task/notes")).unwrap(), "kept\n");

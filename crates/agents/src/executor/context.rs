@@ -23,6 +23,7 @@ use adjutant_base::text::timefmt;
 use adjutant_host::git::{Repository, Snapshot};
 use adjutant_host::process::Canceller;
 use adjutant_host::recorder::Recorder;
+use adjutant_host::temporary_folder;
 use adjutant_store::{Millis, Store, tasks};
 
 /// How long a lease is valid without being extended.
@@ -59,9 +60,6 @@ pub(crate) struct ExecutorContext {
     pub(crate) outer_depth: OnceLock<u32>,
 }
 
-/// The name of a temporary spool is this and the id of its hub: its process id and the time of its start.
-pub(super) const SPOOL_PREFIX: &str = "adjutant-";
-
 /// A task that this process runs.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveRun {
@@ -83,10 +81,7 @@ impl ExecutorContext {
     ) -> Self {
         // A process id and a time are unique among the starts on one machine, which is all that a claim needs.
         let hub = format!("{}-{}", std::process::id(), now());
-        let spool = settings
-            .spool
-            .clone()
-            .unwrap_or_else(|| std::env::temp_dir().join(format!("{SPOOL_PREFIX}{hub}")));
+        let spool = settings.spool.clone().unwrap_or_else(temporary_folder::path);
         Self {
             settings,
             selector,

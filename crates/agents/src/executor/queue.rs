@@ -1,7 +1,6 @@
 //! Queue of tasks: claims and runs them, keeps their leases alive, and adopts the runs that an earlier hub left.
 
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,13 +11,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
-use super::context::{
-    ActiveRun, ExecutorContext, SPOOL_PREFIX, lease_until, now, remove_except_worktree, remove_files,
-};
+use super::context::{ActiveRun, ExecutorContext, lease_until, now, remove_except_worktree, remove_files};
 use super::task_run::{self, mark_failed};
 use crate::worktrees;
 use adjutant_base::events::Event;
-use adjutant_host::process;
+use adjutant_host::{process, temporary_folder};
 use adjutant_store::Millis;
 use adjutant_store::tasks::{self, Claim, Retention, Slots};
 
@@ -40,9 +37,7 @@ pub(crate) async fn run(context: &Arc<ExecutorContext>, stop: CancellationToken)
         // No process can be mistaken for an agent of an earlier hub, so nothing has to wait for the database.
         context.runs_adopted.send_replace(true);
     }
-    if context.settings.spool.is_none() {
-        tokio::task::spawn_blocking(|| remove_abandoned_spools(&std::env::temp_dir()));
-    }
+    tokio::task::spawn_blocking(remove_abandoned_folders);
     let mut adopted = false;
     let mut orphan_timer = interval_at(Instant::now() + ORPHAN_INTERVAL, ORPHAN_INTERVAL);
     let mut prune_timer = interval_at(Instant::now() + ORPHAN_INTERVAL, PRUNE_INTERVAL);
@@ -227,37 +222,27 @@ async fn prune(context: &ExecutorContext) {
     }
 }
 
-/// Removes the temporary spools below `parent` whose process was killed, because the output of agents would stay in them. A
-/// spool stays while a run in it goes on, and where no process table says which process is alive. Blocks on the disk.
-fn remove_abandoned_spools(parent: &Path) {
-    let processes = Path::new("/proc");
-    // The folder of this process belongs to its user.
-    let Ok(user) = processes.join("self").metadata().map(|own| own.uid()) else { return };
-    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let spool = name.to_str().and_then(|name| name.strip_prefix(SPOOL_PREFIX)?.split_once('-'));
-        let Some((process, started)) = spool else { continue };
-        if process.parse::<u32>().is_err()
-            || started.parse::<Millis>().is_err()
-            || processes.join(process).exists()
+/// Removes the temporary folders of killed processes, because the output of agents would stay in them. One in which a run
+/// goes on stays. Blocks on the disk.
+fn remove_abandoned_folders() {
+    for folder in temporary_folder::abandoned() {
+        if !process::has_runs(&folder)
+            && let Err(error) = remove_temporary_spool(&folder)
         {
-            continue;
-        }
-        // The folder for temporary files is shared: a link that another user made may lead to the user's own files.
-        let is_own = entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user);
-        if is_own
-            && !process::has_runs(&entry.path())
-            && let Err(error) = remove_temporary_spool(&entry.path())
-        {
-            tracing::warn!(%error, "the temporary files of a killed server could not be removed");
+            tracing::warn!(%error, "the temporary files of a killed process could not be removed");
         }
     }
 }
 
 /// Removes a spool that was made for this process alone, except the worktrees in it.
 fn remove_temporary_spool(folder: &Path) -> io::Result<()> {
-    for task in std::fs::read_dir(folder)? {
-        remove_except_worktree(&task?.path())?;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            remove_except_worktree(&entry.path())?;
+        } else {
+            std::fs::remove_file(entry.path())?;
+        }
     }
     std::fs::remove_dir(folder)
 }

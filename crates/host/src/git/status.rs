@@ -11,7 +11,7 @@ use super::private_dir::{Attributes, Entry, PrivateDir, copy_index, join, split}
 use super::repository::Repository;
 use super::snapshot::parse_numbers;
 use super::{Git, blocking, name};
-use adjutant_base::text::hex;
+use crate::temporary_folder;
 
 /// Timeout of a status, because a user waits for it. A status that takes longer is left out.
 const GLANCE: Duration = Duration::from_secs(2);
@@ -53,8 +53,7 @@ impl Git {
 
     async fn read_facts(&self, folder: &Path, depth: usize) -> Result<Facts, String> {
         let repository = self.find(folder).await?;
-        let look = hex::random::<16>().map_err(|error| error.to_string())?;
-        let scratch = Removed(std::env::temp_dir().join(format!("adjutant-look-{look}")));
+        let scratch = Removed(temporary_folder::path());
         let private = PrivateDir::open(scratch.0.clone(), &repository).await?;
         if !repository.file_mode {
             let config = scratch.0.join("config");
