@@ -188,15 +188,15 @@ impl Drop for Radicale {
 fn a_caldav_calendar_is_synchronized_by_its_changes() {
     let home = home();
     let Some(radicale) = Radicale::start(&home) else { return };
-    assert!(radicale.ask("MKCALENDAR", "/ann/work/", "").contains(" 201 "));
+    assert!(radicale.ask("MKCALENDAR", "/ann/team/", "").contains(" 201 "));
     let put = |name: &str, event: &str| {
-        let status = radicale.ask("PUT", &format!("/ann/work/{name}.ics"), &calendar(&[event]));
+        let status = radicale.ask("PUT", &format!("/ann/team/{name}.ics"), &calendar(&[event]));
         assert!(status.contains(" 201 "), "{status}");
     };
     put("m", SERIES);
     put("n", &SERIES.replace("m@", "n@"));
     let secret = home.write("secret", "secret\n");
-    let url = format!("http://{}/ann/work/", radicale.address);
+    let url = format!("http://{}/ann/team/", radicale.address);
     let pull = || {
         let password = secret.to_str().unwrap();
         home.run(
@@ -213,7 +213,7 @@ fn a_caldav_calendar_is_synchronized_by_its_changes() {
         home.run([&["events", "import", "ann", &url][..], &login].concat(), "")
     };
     assert_eq!(
-        at("/ann/work").stdout,
+        at("/ann/team").stdout,
         "nothing has changed since the last time\n",
         "it is the same calendar"
     );
@@ -221,12 +221,12 @@ fn a_caldav_calendar_is_synchronized_by_its_changes() {
     assert!(!outside.status.success());
     assert_eq!(
         outside.stderr,
-        "error: the address holds calendars, and no events of its own: /ann/work/\nhint: name one of these calendars\n"
+        "error: the address holds calendars, and no events of its own: /ann/team/\nhint: name one of these calendars\n"
     );
     assert!(radicale.ask("MKCALENDAR", "/ann/empty/", "").contains(" 201 "));
     assert_eq!(at("/ann/empty/").stdout, "0 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
     put("m", &SERIES.replace("T140000", "T160000"));
-    assert!(radicale.ask("DELETE", "/ann/work/n.ics", "").contains(" 200 "));
+    assert!(radicale.ask("DELETE", "/ann/team/n.ics", "").contains(" 200 "));
     assert_eq!(pull().stdout, "0 new, 1 changed, 0 as before, 1 removed, 0 left out\n");
     // An unreadable version is reported each time, and cancels nothing.
     put("m", &SERIES.replace("Europe/Berlin", "Mars/Base"));
