@@ -16,7 +16,8 @@ pub const METHOD: &str = "triggerPopup";
 pub(crate) async fn trigger(call: &CallContext<'_>, params: Option<Value>) -> Result<Value, ErrorData> {
     let draft = read(params)?;
     let asker = call.client.asker_about(&draft.workspace);
-    let question = call.client.app.questions.ask(asker, draft).await.map_err(|error| refused(&error))?;
+    let added = call.client.app.questions.ask_in_call(asker, draft, &call.request.ct).await;
+    let question = added.map_err(|error| refused(&error))?;
     let question = wait_for(call, &question.ticket, None).await.map_err(|error| refused(&error))?;
     if question.state.outcome().is_some() {
         call.client.deliver(call.request, &question.ticket).await;
@@ -48,7 +49,9 @@ pub fn refused(refusal: &Error) -> ErrorData {
             refusal.to_string(),
             json!({"status": "unavailable", "availability": availability.as_str(), "ask_again": false}),
         ),
-        Error::TooMany { .. } | Error::SameRequest { .. } => error::invalid_request(refusal.to_string()),
+        Error::TooMany { .. } | Error::SameRequest { .. } | Error::Cancelled => {
+            error::invalid_request(refusal.to_string())
+        }
         other => {
             tracing::error!(error = %other, "a question could not be asked");
             error::internal()

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use tokio_util::sync::CancellationToken;
+
 use super::Questions;
 use super::availability::Availability;
 use super::deduplication::fingerprint;
@@ -25,6 +27,17 @@ impl Questions {
     /// that is open or has an undelivered outcome; a delivered outcome is never used again. An identical question of
     /// an ended session in the same place passes to this asker.
     pub async fn ask(&self, asker: Asker, draft: Draft) -> Result<AskResult, Error> {
+        self.ask_in_call(asker, draft, &CancellationToken::new()).await
+    }
+
+    /// Asks as [`Self::ask`] for a call of a client, and fails with [`Error::Cancelled`] if the call is cancelled before
+    /// the question is stored. A call that has ended must not take a question that a later session asks too.
+    pub async fn ask_in_call(
+        &self,
+        asker: Asker,
+        draft: Draft,
+        cancelled: &CancellationToken,
+    ) -> Result<AskResult, Error> {
         let draft = validate::check(draft, &self.settings)?;
         let now = self.clock.now();
         let timeout = draft.timeout.unwrap_or(self.settings.timeout);
@@ -57,7 +70,7 @@ impl Questions {
             total: self.settings.pending,
             attach_only: not_now.is_some(),
         };
-        let (id, merged) = match self.enter(&new, limits).await? {
+        let (id, merged) = match self.enter(&new, limits, cancelled).await? {
             questions::Asked::New { id } => {
                 self.traces.remember(&id);
                 (id, false)
@@ -80,11 +93,14 @@ impl Questions {
         &self,
         new: &questions::NewQuestion,
         limits: questions::Limits,
+        cancelled: &CancellationToken,
     ) -> Result<questions::Asked, Error> {
         let mut new = new.clone();
         let end = Instant::now() + MAX_DELIVERY;
         let mut connected_checks = 0;
-        while let Some((id, asker, ends_at)) = questions::identical(&self.store, &new).await? {
+        while !cancelled.is_cancelled()
+            && let Some((id, asker, ends_at)) = questions::identical(&self.store, &new).await?
+        {
             let mut changes = self.waiters.subscribe(&id);
             new.asked_at = self.clock.now();
             connected_checks += u32::from(ends_at == Millis::MAX);
@@ -94,7 +110,11 @@ impl Questions {
                 break;
             }
             // The claim is checked again, also after the counter was closed; nothing notifies of a session's return.
-            let _ = tokio::time::timeout(left.min(CHECK_INTERVAL), changes.changed()).await;
+            let pause = tokio::time::timeout(left.min(CHECK_INTERVAL), changes.changed());
+            let _ = cancelled.run_until_cancelled(pause).await;
+        }
+        if cancelled.is_cancelled() {
+            return Err(Error::Cancelled);
         }
         Ok(questions::ask(&self.store, new, limits).await?)
     }

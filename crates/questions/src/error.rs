@@ -17,6 +17,8 @@ pub enum Error {
     /// Another question with this request's id waits for its answer on the same stream.
     #[error("request {request} is still waiting for its answer; use another id")]
     SameRequest { request: String },
+    #[error("the call was cancelled before its question was stored")]
+    Cancelled,
     #[error("{}; do not ask again now, go on without an answer or finish", .0.sentence())]
     NotNow(Availability),
     /// The question does not exist for this viewer.

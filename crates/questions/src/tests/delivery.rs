@@ -1,17 +1,19 @@
 //! Outcomes on their way to the session that asked.
 
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
 use super::{answer, asker, open, without_undo, yes_or_no};
 use crate::{Asker, Error, Question, State};
+
+fn session(place: &str, id: &str) -> Asker {
+    Asker { key: format!("{place}#{id}"), place: place.to_owned(), session: id.to_owned(), ..asker("codex") }
+}
 
 #[tokio::test]
 async fn sessions_of_one_client_share_no_question_and_the_next_session_in_a_place_continues_a_lost_one() {
     let questions = open(without_undo());
-    let session = |place: &str, id: &str| Asker {
-        key: format!("{place}#{id}"),
-        place: place.to_owned(),
-        session: id.to_owned(),
-        ..asker("codex")
-    };
     let (one, two) = (session("codex:/a", "1"), session("codex:/a", "2"));
     let (three, elsewhere) = (session("codex:/a", "3"), session("codex:/b", "4"));
     let first = questions.ask(one.clone(), yes_or_no("Deploy")).await.unwrap().ticket;
@@ -38,6 +40,25 @@ async fn sessions_of_one_client_share_no_question_and_the_next_session_in_a_plac
     questions.session_closed("5").await;
     assert!(!questions.ask(session("codex:/a", "6"), yes_or_no("Deploy")).await.unwrap().merged);
     assert_eq!(questions.get(&second).await.unwrap().state, State::Pending);
+}
+
+#[tokio::test]
+async fn a_call_that_ended_while_it_waited_for_an_identical_question_asks_nothing() {
+    let questions = open(without_undo());
+    let (first, killed, next) =
+        (session("codex:/a", "1"), session("codex:/a", "2"), session("codex:/a", "3"));
+    let ticket = questions.ask(first.clone(), yes_or_no("Deploy")).await.unwrap().ticket;
+    let cancelled = CancellationToken::new();
+    let ends = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        cancelled.cancel();
+    };
+    let (refused, ()) = tokio::join!(questions.ask_in_call(killed, yes_or_no("Deploy"), &cancelled), ends);
+    assert!(matches!(refused, Err(Error::Cancelled)), "{refused:?}");
+    questions.session_closed(&first.session).await;
+    let continued = questions.ask(next, yes_or_no("Deploy")).await.unwrap();
+    assert_eq!((continued.ticket, continued.merged), (ticket, true));
+    assert_eq!(questions.count_pending().await.unwrap(), 1, "nobody waits for another one");
 }
 
 #[tokio::test]

@@ -124,7 +124,7 @@ pub(super) async fn ask(
     let caller = call.client.connected.label();
     let owner = call.client.asker_about(&draft.workspace);
     call.client.app.agent_processes.note_question(call.client.connected.pid);
-    let asked = match call.client.app.questions.ask(owner, draft).await {
+    let asked = match call.client.app.questions.ask_in_call(owner, draft, &call.request.ct).await {
         Ok(asked) => asked,
         Err(refusal) => {
             tracing::info!(caller, reason = %refusal, "a question was not asked");

@@ -54,7 +54,7 @@ async fn watch(
         if question.state.outcome().is_some() {
             return Ok(question);
         }
-        if question.presence != AskerPresence::Connected {
+        if question.presence != AskerPresence::Connected && !call.request.ct.is_cancelled() {
             // Another call of the same client was cancelled; this one still waits.
             questions.mark_waiting(&call.client.asker(), ticket, None).await?;
         }
