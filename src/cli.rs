@@ -12,8 +12,6 @@ mod events;
 mod examples;
 mod fast_path;
 mod file_report;
-#[cfg(feature = "fixture")]
-mod fixture;
 mod hook;
 mod hub_client;
 mod inbox;
@@ -216,10 +214,6 @@ enum Command {
     /// Run a command for the hub and end all processes it started
     #[command(hide = true)]
     Supervise(supervise::SuperviseArgs),
-    /// Serve the tools of the official conformance suite
-    #[cfg(feature = "fixture")]
-    #[command(hide = true)]
-    Fixture(fixture::FixtureArgs),
 }
 
 /// Runs one command and returns its exit code: 0 done, 1 failed, 2 wrong usage.
@@ -269,8 +263,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Completions(args) => exit_code(completions::run(&args)),
         Command::Man(args) => exit_code(man::run(&args)),
         Command::Supervise(args) => exit_code(supervise::run(&args)),
-        #[cfg(feature = "fixture")]
-        Command::Fixture(args) => exit_code(fixture::run(&args, common)),
     }
 }
 

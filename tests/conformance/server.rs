@@ -1,5 +1,6 @@
-//! A server that only tests meet (feature `fixture`): the tools, prompts and resources that the official
-//! conformance suite requires, on the same HTTP layers as the real servers.
+//! `conformance-server [--stdio]`: the tools, prompts and resources that the official conformance suite requires, on the
+//! HTTP layers or the stream transport of the product. It serves on a free port of loopback, or one connection on stdin
+//! and stdout.
 //!
 //! Everything here is written as JSON and parsed into rmcp's types, so that it can be compared with the JSON of the
 //! suite.
@@ -13,6 +14,8 @@ mod shape;
 mod state;
 mod tools;
 
+use std::error::Error;
+use std::io::Write as _;
 use std::sync::atomic::Ordering;
 
 use rmcp::model::{
@@ -27,9 +30,37 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::json;
 use tokio::sync::broadcast;
 
+use adjutant_agents::{CommandVariant, Selector};
+use adjutant_app::App;
+use adjutant_base::config::{Auth, Config, Overrides, Roots, Switch};
 use shape::{complete, shape};
-use state::Change;
-pub use state::Fixture;
+use state::{Change, Fixture};
+
+/// Serves until a signal ends the process, without a token.
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let overrides = Overrides {
+        http: Some(Switch::address("127.0.0.1:0")?),
+        socket: Some(Switch::Off),
+        auth: Some(Auth::None),
+        ..Overrides::default()
+    };
+    let config = Config::load(overrides, Roots::Exactly(Vec::new()))?;
+    let runners = Selector::new(&config.runners, None, CommandVariant::Native)?;
+    let app = App::new(config, runners);
+    let mut key = [0; 32];
+    getrandom::fill(&mut key)?;
+    let fixture = Fixture::new(&key)?;
+    if std::env::args().nth(1).as_deref() == Some("--stdio") {
+        adjutant_mcp::serve_handler(&app, fixture, tokio::io::stdin(), tokio::io::stdout()).await;
+        return Ok(());
+    }
+    let address = app.config.http.address.ok_or("there is no address to listen on")?;
+    let listener = adjutant_http::BoundListener::open(address, &app.config.http, &app.config.home).await?;
+    writeln!(std::io::stderr(), "fixture  http://{}/mcp", listener.address())?;
+    adjutant_http::serve_handler(app, listener, move || fixture.clone()).await;
+    Ok(())
+}
 
 impl ServerHandler for Fixture {
     fn get_info(&self) -> ServerConfig {

@@ -2,15 +2,15 @@
 //! fixture on the product's HTTP layers, which passes everything. `docs/conformance.md` states the numbers.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use crate::support::real_clients::{RUN_DEADLINE, is_excluded, node, package, run};
-use crate::support::serving::Serving;
+use crate::support::serving::{Serving, conformance_server};
 use crate::support::{Finished, Home, Peer};
 
 /// The suite's two release lines: the one that knows requirement sets, and the last release.
 const SUITE: (&str, &str) = ("0.2.0-alpha.12", "@modelcontextprotocol/conformance/dist/index.js");
-#[cfg(feature = "fixture")]
 const RELEASED: (&str, &str) = ("0.1.16", "conformance-released/dist/index.js");
 
 /// The result of one run of a suite.
@@ -126,7 +126,13 @@ fn check_over_stdio(revision: &str) {
     let home = Home::new();
     write_prompts(&home);
     let _hub = Serving::socket_hub(&home);
-    let run = bridged(&home, "product over stdio", revision, &["connect", "--no-start"]);
+    let adjutant = env!("CARGO_BIN_EXE_adjutant").as_ref();
+    let run = bridged(
+        &home,
+        "product over stdio",
+        revision,
+        &[adjutant, "connect".as_ref(), "--no-start".as_ref()],
+    );
     let mut known = expected(revision);
     known.insert(ABOUT_HTTP.to_owned());
     assert_eq!(run.broken, known, "found, and expected in tests/clients\n{}", run.finished);
@@ -137,10 +143,10 @@ fn check_over_stdio(revision: &str) {
 const ABOUT_HTTP: &str = "dns-rebinding-protection";
 
 /// Runs the suite against a server on stdin and stdout, through the bridge.
-fn bridged(home: &Home, name: &str, revision: &str, server: &[&str]) -> Run {
+fn bridged(home: &Home, name: &str, revision: &str, server: &[&OsStr]) -> Run {
     let bridge = format!("{}/tests/clients/stdio_bridge.mjs", env!("CARGO_MANIFEST_DIR"));
     let mut command = home.client(&node());
-    command.args([&bridge, env!("CARGO_BIN_EXE_adjutant")]).args(server);
+    command.arg(bridge).args(server);
     let bridge = Peer::start(&mut command);
     let url = bridge.line();
     let run = suite(name, SUITE, &url, &["--requirements", revision]);
@@ -170,7 +176,6 @@ fn the_product_over_http_passes_the_suite_of_2026_07_28() {
 }
 
 /// The fixture: every required scenario passes.
-#[cfg(feature = "fixture")]
 fn check_fixture(line: (&str, &str), set: &[&str]) {
     if is_excluded("npm") {
         return;
@@ -182,13 +187,11 @@ fn check_fixture(line: (&str, &str), set: &[&str]) {
     assert_documented(&run);
 }
 
-#[cfg(feature = "fixture")]
 #[test]
 fn the_fixture_over_http_passes_the_suite_of_2025_11_25() {
     check_fixture(SUITE, &["--requirements", "2025-11-25"]);
 }
 
-#[cfg(feature = "fixture")]
 #[test]
 fn the_fixture_over_http_passes_the_suite_of_2026_07_28() {
     check_fixture(SUITE, &["--requirements", "2026-07-28"]);
@@ -196,31 +199,32 @@ fn the_fixture_over_http_passes_the_suite_of_2026_07_28() {
 
 /// The fixture on stdin and stdout: every scenario passes but the one about HTTP and those in `partly`, of which some
 /// checks pass.
-#[cfg(feature = "fixture")]
 fn check_fixture_over_stdio(revision: &str, partly: &[&str]) {
     if is_excluded("npm") {
         return;
     }
-    let run = bridged(&Home::new(), "fixture over stdio", revision, &["fixture", "--stdio"]);
+    let run = bridged(
+        &Home::new(),
+        "fixture over stdio",
+        revision,
+        &[conformance_server().as_os_str(), "--stdio".as_ref()],
+    );
     let known = partly.iter().chain([&ABOUT_HTTP]).map(|&name| name.to_owned()).collect();
     assert_eq!(run.broken, known, "{}", run.finished);
     assert_documented(&run);
 }
 
-#[cfg(feature = "fixture")]
 #[test]
 fn the_fixture_over_stdio_passes_the_suite_of_2025_11_25() {
     check_fixture_over_stdio("2025-11-25", &[]);
 }
 
-#[cfg(feature = "fixture")]
 #[test]
 fn the_fixture_over_stdio_passes_the_suite_of_2026_07_28() {
     // Four of its thirty checks need a status of HTTP, or a header that contradicts the body.
     check_fixture_over_stdio("2026-07-28", &["server-stateless"]);
 }
 
-#[cfg(feature = "fixture")]
 #[test]
 fn the_fixture_passes_the_released_suite() {
     check_fixture(RELEASED, &["--suite", "all"]);

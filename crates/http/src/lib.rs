@@ -201,8 +201,7 @@ async fn serve_these(app: Arc<App>, listener: BoundListener, servers: &[(&str, m
     run(shared, listener, routes.merge(web::router(app))).await;
 }
 
-/// Serves handlers of `factory` on `/mcp`, with the same checks as the product.
-#[cfg(feature = "fixture")]
+/// Serves handlers of `factory` on `/mcp`, with the same checks as the product; for the conformance server of the tests.
 pub async fn serve_handler<H, F>(app: Arc<App>, listener: BoundListener, factory: F)
 where
     H: rmcp::ServerHandler,

@@ -34,13 +34,8 @@ pub mod trigger_popup;
 pub mod undelivered;
 pub(crate) mod url_elicitations;
 
-#[cfg(feature = "fixture")]
-pub mod fixture;
-
 pub use agent_session::AgentSession;
 pub use client_context::ClientContext;
 pub use handler::Handler;
-#[cfg(feature = "fixture")]
-pub use serve::serve_handler;
-pub use serve::serve_stream;
+pub use serve::{serve_handler, serve_stream};
 pub use toolset::ToolsetSelection;

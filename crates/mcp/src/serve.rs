@@ -68,8 +68,7 @@ pub async fn serve_stream(
     }
 }
 
-/// Serves a test's handler on one connection, over the product's own transport.
-#[cfg(feature = "fixture")]
+/// Serves `handler` on one connection over the product's transport; for the conformance server of the tests.
 pub async fn serve_handler(
     app: &App,
     handler: impl rmcp::ServerHandler,

@@ -108,7 +108,7 @@ fn for_tests(attributes: &[Attribute]) -> bool {
         attribute.path().is_ident("cfg")
             && attribute.meta.require_list().is_ok_and(|list| {
                 let condition = list.tokens.to_string();
-                ["test", "\"testing\"", "\"fixture\"", "fuzzing"].iter().any(|word| condition.contains(word))
+                ["test", "\"testing\"", "fuzzing"].iter().any(|word| condition.contains(word))
             })
     })
 }

@@ -1,6 +1,7 @@
 //! A hub, or the conformance fixture, that serves until the value is dropped.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Instant;
@@ -8,6 +9,11 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{DEADLINE, Home};
+
+/// Returns the program of `tests/conformance`, which cargo builds with the tests.
+pub(crate) fn conformance_server() -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_adjutant")).with_file_name("examples").join("conformance-server")
+}
 
 /// A process of the binary that listens on a free port of loopback.
 pub(crate) struct Serving {
@@ -33,10 +39,9 @@ impl Serving {
         Self::start(&mut home.adjutant(["serve", "--http", "127.0.0.1:0", "--auth", "none"]), home, "/mcp")
     }
 
-    /// The fixture on the product's HTTP layers.
-    #[cfg(feature = "fixture")]
+    /// The conformance fixture on the product's HTTP layers.
     pub(crate) fn fixture(home: &Home) -> Self {
-        Self::start(&mut home.adjutant(["fixture", "--http", "127.0.0.1:0"]), home, "/mcp")
+        Self::start(&mut home.client(&conformance_server()), home, "/mcp")
     }
 
     /// A hub without authentication, with this environment and home.
