@@ -375,6 +375,26 @@ fn runners_are_listed_with_version_backend_and_login() {
 }
 
 #[test]
+fn a_custom_runner_is_not_started_without_a_version_command() {
+    let fixture = Fixture::new();
+    let ran = fixture.home.path().join("ran");
+    fixture.program("aider", &format!("echo \"$*\" >>{}; echo 'aider 0.9'", ran.display()));
+    let config = |more: &str| {
+        let runner =
+            "[[runners]]\nname = \"aider\"\ncommand = [\"aider\", \"{prompt}\"]\nlevels = [\"full\"]\n";
+        fixture.config(&format!("[http]\naddress = \"off\"\n{runner}{more}"));
+    };
+    config("");
+    let report = run_command(&mut fixture.with_programs());
+    report.assert_check("runner.aider", "ok", "installed; without `version_command`");
+    assert!(!ran.exists());
+    config("version_command = [\"aider\", \"version\"]\n");
+    let report = run_command(&mut fixture.with_programs());
+    report.assert_check("runner.aider", "ok", "aider 0.9; its login cannot be checked");
+    assert_eq!(std::fs::read_to_string(ran).unwrap(), "version\n");
+}
+
+#[test]
 fn a_broken_database_is_found_and_not_changed() {
     let fixture = Fixture::new();
     assert!(fixture.home.run(["users", "add", "Ann Lee", "--id", "ann"], "").status.success());

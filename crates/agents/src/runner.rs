@@ -20,7 +20,7 @@ pub(crate) mod run_state;
 pub(crate) mod sanitize;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use command_line::OutputFormat;
@@ -81,6 +81,18 @@ impl Runner {
         match self {
             Self::Custom(custom) => custom.argv.first().map_or(custom.name.as_str(), String::as_str),
             built_in => built_in.name(),
+        }
+    }
+
+    /// Returns the command that prints the version of the runner, whose program is at `program`; `None` for a custom
+    /// runner whose configuration names no such command, because its own command may do anything.
+    pub fn version_command(&self, program: &Path) -> Option<Vec<OsString>> {
+        match self {
+            Self::Custom(custom) if custom.version_command.is_empty() => None,
+            Self::Custom(custom) => Some(custom.version_command.iter().map(OsString::from).collect()),
+            Self::Codex | Self::Copilot | Self::Claude | Self::Gemini | Self::Opencode => {
+                Some(vec![program.into(), "--version".into()])
+            }
         }
     }
 

@@ -1,5 +1,7 @@
-//! Checks of the runners: installed, version, login. A runner is only asked for its version, and no vendor is called.
+//! Checks of the runners: installed, version, login. A runner is only asked for its version, and no vendor is called. A
+//! custom runner whose configuration names no version command is not started.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,10 +61,16 @@ async fn one(context: Arc<DoctorContext>, candidate: Candidate) -> CheckResult {
             ),
         };
     };
-    let version = match version(&program).await {
+    let Some(argv) = candidate.runner.version_command(&program) else {
+        return CheckResult::ok(
+            "installed; without `version_command` in config.toml its version is not asked for",
+        );
+    };
+    let version = match version(&argv).await {
         Ok(version) => version,
         Err(reason) => {
-            let remedy = format!("run `{} --version` in a terminal", program.display());
+            let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy()).collect();
+            let remedy = format!("run `{}` in a terminal", words.join(" "));
             return CheckResult::fail(format!("its version is unknown: {reason}"), remedy);
         }
     };
@@ -89,10 +97,9 @@ async fn one(context: Arc<DoctorContext>, candidate: Candidate) -> CheckResult {
     }
 }
 
-async fn version(program: &Path) -> Result<String, String> {
-    let argv = [program.as_os_str().to_owned(), "--version".into()];
+async fn version(argv: &[OsString]) -> Result<String, String> {
     let env = RunnerEnv::capture().for_check();
-    let output = process::output(&argv, Path::new("/"), &env, MAX_OUTPUT, VERSION_TIMEOUT).await?;
+    let output = process::output(argv, Path::new("/"), &env, MAX_OUTPUT, VERSION_TIMEOUT).await?;
     let text = String::from_utf8_lossy(&output.stdout);
     match (output.code, text.lines().find(|line| !line.trim().is_empty())) {
         // Copilot prints a sentence, which ends with a full stop.

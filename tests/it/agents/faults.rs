@@ -132,6 +132,38 @@ fn a_runner_that_is_not_installed_is_named_in_the_error() {
     assert!(refused(&answer).contains("ghost is not installed"), "{answer:#}");
 }
 
+/// The command of a custom runner may do anything, so it is not started with `--version` as an experiment.
+#[test]
+fn a_custom_runner_is_asked_for_its_version_by_its_version_command_only() {
+    let fixture = TaskFixture::new();
+    let (program, starts) = (fixture.folder("bin/own"), fixture.folder("starts"));
+    let script = r#"#!/bin/sh
+echo "start $*" >>STARTS
+if [ "$1" = -V ]; then echo "own 1.2"; touch STARTS.asked; exit; fi
+[ "$1" != wait ] || until [ -e STARTS.asked ]; do sleep 0.05; done
+cat
+"#;
+    fixture.program("own", &script.replace("STARTS", starts.to_str().unwrap()));
+    let runners = json!({"runners": [
+        {"name": "silent", "command": [program], "levels": ["read-only"]},
+        {"name": "named", "command": [program, "wait"], "levels": ["read-only"], "version_command": [program, "-V"]},
+    ]});
+    fixture.home.write("runners.yaml", runners.to_string());
+    for (runner, version, lines) in [
+        ("silent", json!(null), &["start "][..]),
+        ("named", json!("own 1.2"), &["start ", "start -V", "start wait"]),
+    ] {
+        let mut peer = fixture.connect_with_runner(runner);
+        peer.initialize("2025-11-25");
+        let result = peer.delegate_and_wait(1, fixture.task("x"));
+        assert_eq!(result["run_report"]["attempts"][0]["version"], version, "{result:#}");
+        let started = std::fs::read_to_string(&starts).unwrap();
+        let mut started: Vec<&str> = started.lines().collect();
+        started.sort_unstable();
+        assert_eq!(started, lines);
+    }
+}
+
 #[test]
 fn a_task_of_any_text_reaches_the_runner_byte_for_byte() {
     let fixture = TaskFixture::new();

@@ -97,7 +97,8 @@ pub(super) async fn attempt(
         Err(error) => return Some(not_run(run, Class::Crashed, error.to_string())),
     };
     let probe = run.folder.join("version");
-    let mut probing = pin!(context.versions.version(&choice.program, &context.environment, &probe));
+    let mut probing =
+        pin!(context.versions.version(&choice.runner, &choice.program, &context.environment, &probe));
     let mut version = None;
     let result = {
         let mut following = pin!(follow(context, run, running, parser, &output_files, &recording));

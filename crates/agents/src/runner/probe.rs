@@ -1,6 +1,7 @@
 //! Probes the program and the version of a runner, for run reports and the doctor.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
@@ -11,7 +12,7 @@ use super::sanitize::display_text;
 use adjutant_base::config::env;
 use adjutant_host::process::{self, Cause, Command, Exit, OnHubExit, Timeouts};
 
-/// How long `--version` may take: an interpreted CLI needs seconds on a busy machine.
+/// How long a version command may take: an interpreted CLI needs seconds on a busy machine.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 /// Most bytes of the answer.
 const MAX_ANSWER: u64 = 4 * 1024;
@@ -29,7 +30,8 @@ pub fn find(runner: &Runner, configured: Option<&Path>) -> Option<PathBuf> {
 /// The versions of probed programs, until their files change.
 #[derive(Debug, Default)]
 pub(crate) struct Versions {
-    known: Mutex<HashMap<PathBuf, (Stamp, Option<String>)>>,
+    /// By the command that prints the version.
+    known: Mutex<HashMap<Vec<OsString>, (Stamp, Option<String>)>>,
 }
 
 /// The metadata of a program's file that changes when the program is replaced.
@@ -40,36 +42,39 @@ struct Stamp {
 }
 
 impl Versions {
-    /// Returns the first line of `program --version`, which runs once until the program changes; `None` if it prints no
-    /// line. `scratch` is a folder that does not exist yet, for the run's own files; it is removed.
+    /// Returns the first line that the version command of `runner` prints, which runs once until the runner's `program`
+    /// changes; `None` without a command or a line. `scratch` is a folder that does not exist yet, for the run's own
+    /// files; it is removed.
     pub(crate) async fn version(
         &self,
+        runner: &Runner,
         program: &Path,
         environment: &RunnerEnv,
         scratch: &Path,
     ) -> Option<String> {
+        let argv = runner.version_command(program)?;
         // `metadata` follows a link of the launcher, because an upgrade replaces the program that it points to.
         let found = std::fs::metadata(program).ok()?;
         let stamp = Stamp { modified: found.modified().ok(), length: found.len() };
         if let Ok(known) = self.known.lock()
-            && let Some((asked, version)) = known.get(program)
+            && let Some((asked, version)) = known.get(&argv)
             && *asked == stamp
         {
             return version.clone();
         }
-        let version = probe(program, environment, scratch).await;
+        let version = probe(argv.clone(), environment, scratch).await;
         if let Ok(mut known) = self.known.lock() {
-            known.insert(program.to_owned(), (stamp, version.clone()));
+            known.insert(argv, (stamp, version.clone()));
         }
         version
     }
 }
 
-async fn probe(program: &Path, environment: &RunnerEnv, scratch: &Path) -> Option<String> {
+async fn probe(argv: Vec<OsString>, environment: &RunnerEnv, scratch: &Path) -> Option<String> {
     let variables =
         RunnerVariables { names: &["CODEX_HOME", "COPILOT_HOME", "CLAUDE_CONFIG_DIR"], prefixes: &[] };
     let command = Command {
-        argv: vec![program.as_os_str().to_owned(), "--version".into()],
+        argv,
         workdir: PathBuf::from("/"),
         env: environment.for_runner(variables, &[], [("COPILOT_AUTO_UPDATE", "false")]),
         stdin: None,

@@ -282,6 +282,7 @@ fn own(argv: &[&str]) -> CustomRunner {
     CustomRunner {
         name: "aider".to_owned(),
         argv: argv.iter().map(ToString::to_string).collect(),
+        version_command: Vec::new(),
         stdin: Stdin::Prompt,
         answer: Answer::Stdout,
         env: BTreeMap::from([("AIDER_YES".to_owned(), "1".to_owned())]),

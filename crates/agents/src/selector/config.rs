@@ -110,6 +110,7 @@ fn runner(entry: &RunnerEntry) -> Result<Runner, Error> {
             return Err(Error::unknown(&entry.name, &[]));
         };
         let described = [
+            ("version_command", !entry.version_command.is_empty()),
             ("stdin", entry.stdin.is_some()),
             ("final_message", entry.final_message.is_some()),
             ("levels", !entry.levels.is_empty()),
@@ -178,6 +179,7 @@ fn runner(entry: &RunnerEntry) -> Result<Runner, Error> {
     Ok(Runner::Custom(std::sync::Arc::new(CustomRunner {
         name: entry.name.clone(),
         argv: argv.clone(),
+        version_command: entry.version_command.clone(),
         stdin,
         answer,
         env: entry.env.clone(),

@@ -52,6 +52,9 @@ super::table::table! {
         pub program: Option<PathBuf>,
         /// Custom runner: program and arguments, with placeholders.
         pub command: Option<Vec<String>>,
+        /// Custom runner: program and arguments that print its version; without them nothing asks for it.
+        #[serde(default)]
+        pub version_command: Vec<String>,
         /// Custom runner: `prompt` or `empty`.
         pub stdin: Option<String>,
         /// Custom runner: `stdout`, `file`, or `json:` and a dotted path.

@@ -11,6 +11,8 @@ pub struct CustomRunner {
     /// Program and arguments; `{prompt}`, `{workdir}`, `{model}`, `{permission}`, `{final_message_file}` and
     /// `{resume}` are replaced. An argument with a value that is missing is left out.
     pub argv: Vec<String>,
+    /// Program and arguments that print its version; empty if nothing may ask for it.
+    pub version_command: Vec<String>,
     pub stdin: Stdin,
     pub answer: Answer,
     /// Values on top of the environment.
