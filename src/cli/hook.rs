@@ -19,9 +19,10 @@ use super::Common;
 use super::output::{self, Failure};
 use crate::install::Client;
 use adjutant_base::config::Roots;
+use adjutant_base::text::clip;
 use adjutant_prompts::mentions;
 use adjutant_prompts::mentions::Command;
-use adjutant_prompts::{Catalogue, Inputs, Prompts};
+use adjutant_prompts::{Catalogue, Error, Inputs, Prompts};
 use adjutant_terminal::socket::{self, Hello, HookCommand, HookReport};
 
 /// The clients whose hooks may add to a prompt.
@@ -32,6 +33,12 @@ const NOTIFY_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Maximum bytes of a client's input.
 const MAX_INPUT_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Between the texts for two commands.
+const SEPARATOR: &str = "\n\n";
+
+/// Letters of the reason why a command is not expanded.
+const MAX_REASON_CHARS: usize = 500;
 
 /// Hint for input that is not a hook's.
 const FOR_CLIENTS: &str =
@@ -117,24 +124,27 @@ fn added(client: &str, common: Common) -> Result<Option<Added>, Failure> {
     let config = common.config(Roots::Workspace)?;
     let prompts = Prompts::new(&config.prompts);
     let catalogue = prompts.files.load();
-    let commands = mentions::find(&input.prompt, |name| catalogue.find(name).is_some());
-    let mut remaining = max_bytes(client);
-    let (texts, commands): (Vec<String>, Vec<HookCommand>) =
-        commands.iter().map(|command| expanded(&prompts, &catalogue, command, &mut remaining)).unzip();
-    let (text, home, socket) = (texts.join("\n\n"), config.home, config.socket);
+    let is_named = |name: &str| catalogue.find(name).is_some() || catalogue.broken(name).is_some();
+    let commands = mentions::find(&input.prompt, is_named);
+    let mut answers: Vec<Answer> =
+        commands.iter().map(|command| expanded(&prompts, &catalogue, command)).collect();
+    // Elsewhere in a message, a colon before an unknown word is ordinary text.
+    if let Some(name) = mentions::first(&input.prompt)
+        && commands.iter().all(|command| command.name != name)
+        && let Some(answer) = misspelt(&catalogue, name)
+    {
+        answers.insert(0, answer);
+    }
+    let (texts, commands): (Vec<String>, _) = fitting(client, answers).into_iter().unzip();
+    let (text, home, socket) = (texts.join(SEPARATOR), config.home, config.socket);
     Ok((!texts.is_empty()).then_some(Added { text, commands, home, socket }))
 }
 
-/// Returns the expansion of one command for the client, and its report for the hub. `remaining` bytes reach the model
-/// uncut.
-fn expanded(
-    prompts: &Prompts,
-    catalogue: &Catalogue,
-    command: &Command<'_>,
-    remaining: &mut usize,
-) -> (String, HookCommand) {
-    let Command { name, input } = command;
-    let report = |expanded| HookCommand { name: (*name).to_owned(), expanded };
+/// The text for one command of a message, and its report for the hub.
+type Answer = (String, HookCommand);
+
+/// Returns the expansion of one command, or the reason why there is none.
+fn expanded(prompts: &Prompts, catalogue: &Catalogue, Command { name, input }: &Command<'_>) -> Answer {
     match prompts.expand(catalogue, name, Inputs { text: input, named: None }) {
         Ok(expansion) => {
             let from = match expansion.prompt.source.root.as_str() {
@@ -146,33 +156,74 @@ fn expanded(
                  the user had written it there. It is expanded already: do not call expand_prompt for it.\n\n{}",
                 expansion.text
             );
-            if text.len() <= *remaining {
-                *remaining -= text.len();
-                return (text, report(Ok(expansion.text.len())));
-            }
+            (text, HookCommand { name: (*name).to_owned(), expanded: Ok(expansion.text.len()) })
+        }
+        Err(error) => failed(name, &error.to_string()),
+    }
+}
+
+/// Returns the answer to the first word of a message if it seems to be the name of a prompt with a mistake.
+fn misspelt(catalogue: &Catalogue, name: &str) -> Option<Answer> {
+    if catalogue.find(name).is_some() {
+        return Some(failed(name, &format!("punctuation follows the name; did you mean `:{name}`?")));
+    }
+    match catalogue.missing(name) {
+        Error::Unknown { near, .. } if near.is_empty() => None,
+        Error::Unknown { near, .. } => {
+            let near: Vec<String> = near.iter().map(|name| format!("`:{name}`")).collect();
+            Some(failed(name, &format!("no prompt has this name; did you mean {}?", near.join(" or "))))
+        }
+        error => Some(failed(name, &error.to_string())),
+    }
+}
+
+fn failed(name: &str, reason: &str) -> Answer {
+    let reason = clip::chars(reason, MAX_REASON_CHARS);
+    let text = format!(
+        "The prompt command `:{name}` in the user's message was not expanded. Give the user the reason: {reason}"
+    );
+    (text, HookCommand { name: name.to_owned(), expanded: Err(reason.into_owned()) })
+}
+
+/// Returns the answers with the expansions that the client passes to the model uncut. The model is asked to expand the
+/// others itself.
+fn fitting(client: &str, answers: Vec<Answer>) -> Vec<Answer> {
+    let (length, limit) = size_limit(client);
+    let short = |answer: &Answer| match answer {
+        (_, HookCommand { name, expanded: Ok(_) }) => {
             let text = format!(
                 "The prompt command `:{name}` in the user's message stands for a prompt that is too long to stand \
                  here. Before you answer, call expand_prompt with the command `{name}` and the text behind it as the \
                  input, and follow what it returns."
             );
             let reason = "too long for this client's hook; the model is asked to call expand_prompt";
-            (text, report(Err(reason.to_owned())))
+            (text, HookCommand { name: name.clone(), expanded: Err(reason.to_owned()) })
         }
-        Err(error) => {
-            let text = format!(
-                "The prompt command `:{name}` in the user's message was not expanded: {error}. Tell the user so."
-            );
-            (text, report(Err(error.to_string())))
+        (text, HookCommand { name, expanded }) => {
+            (text.clone(), HookCommand { name: name.clone(), expanded: expanded.clone() })
         }
-    }
+    };
+    let short: Vec<Answer> = answers.iter().map(short).collect();
+    let mut total: usize = short.iter().map(|(text, _)| length(text) + SEPARATOR.len()).sum();
+    let fitting = answers.into_iter().zip(short).map(|(full, short)| {
+        let with_full = total - length(&short.0) + length(&full.0);
+        if with_full > limit {
+            return short;
+        }
+        total = with_full;
+        full
+    });
+    fitting.collect()
 }
 
-/// Returns the bytes that a client passes to the model uncut. Claude Code 2.1.329 shows a preview of a text over 10,000
-/// characters, Codex 0.169.0 cuts a text after 2,500 tokens. The others accepted 60,000 characters in tests.
-fn max_bytes(client: &str) -> usize {
+/// Returns how a client measures a text, and the length that it passes to the model uncut, with a margin. Claude Code
+/// 2.1.329 counts UTF-16 units and shows a preview over 10,000. Codex 0.169.0 counts a token for every four bytes and
+/// cuts after 2,500. The others accepted 60,000 characters in tests.
+fn size_limit(client: &str) -> (fn(&str) -> usize, usize) {
     match client {
-        "claude" | "codex" => 9_500,
-        _ => 256 * 1024,
+        "claude" => (|text| text.encode_utf16().count(), 9_500),
+        "codex" => (str::len, 9_500),
+        _ => (str::len, 256 * 1024),
     }
 }
 

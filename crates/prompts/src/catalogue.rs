@@ -22,10 +22,15 @@ impl Catalogue {
         self.prompts.get(name).or_else(|| self.prompts.get(self.aliases.get(name)?))
     }
 
+    /// Returns the problem of the file that should hold a prompt of this name.
+    pub fn broken(&self, name: &str) -> Option<&Problem> {
+        let is_named = |relative: &str| relative.rsplit_once('.').is_some_and(|(stem, _)| stem == name);
+        self.problems.iter().find(|problem| is_named(&problem.source.relative))
+    }
+
     /// Returns why there is no prompt of a name: its file is faulty, or does not exist.
     pub fn missing(&self, name: &str) -> Error {
-        let is_named = |relative: &str| relative.rsplit_once('.').is_some_and(|(stem, _)| stem == name);
-        if let Some(problem) = self.problems.iter().find(|problem| is_named(&problem.source.relative)) {
+        if let Some(problem) = self.broken(name) {
             return Error::Broken { name: clipped(name), reason: problem.message.clone() };
         }
         let names = self.prompts.keys().chain(self.aliases.keys());

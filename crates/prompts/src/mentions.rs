@@ -5,6 +5,11 @@ use std::ops::Range;
 /// Most commands of one message; nobody writes more on purpose.
 const MAX_COMMANDS: usize = 8;
 
+/// Punctuation before the first name of a message.
+const OPENING: [char; 5] = ['"', '\'', '(', '*', '_'];
+/// Punctuation after a name, as in `:research, please`.
+const CLOSING: [char; 10] = ['.', ',', ';', '!', '?', '"', '\'', ')', '*', '_'];
+
 /// One command and the text that goes with it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Command<'a> {
@@ -19,22 +24,38 @@ pub fn may_hold_any(message: &str) -> bool {
 }
 
 /// Finds the commands of a message. `is_known` says which names there are; anything else that begins with a colon is
-/// ordinary text, and so is everything in code.
+/// ordinary text, and so is everything in code. Punctuation after a name does not belong to it.
 pub fn find(message: &str, is_known: impl Fn(&str) -> bool) -> Vec<Command<'_>> {
-    let known: Vec<_> = words(message)
-        .filter(|word| is_known(&message[word.start + 1..word.end]))
-        .take(MAX_COMMANDS)
-        .collect();
-    let ends = known.iter().skip(1).map(|next| next.start).chain([message.len()]);
-    let command = |(word, end): (&Range<usize>, usize)| Command {
-        name: &message[word.start + 1..word.end],
+    let name = |word: &Range<usize>| {
+        let whole = &message[word.start + 1..word.end];
+        [whole, whole.trim_end_matches(CLOSING)].into_iter().find(|name| is_known(name))
+    };
+    let known: Vec<_> =
+        words(message).filter_map(|word| Some((name(&word)?, word))).take(MAX_COMMANDS).collect();
+    let ends: Vec<usize> = known.iter().skip(1).map(|(_, next)| next.start).chain([message.len()]).collect();
+    let command = |((name, word), end): ((_, Range<usize>), usize)| Command {
+        name,
         input: message[word.end..end].trim(),
     };
-    known.iter().zip(ends).map(command).collect()
+    known.into_iter().zip(ends).map(command).collect()
+}
+
+/// Returns the name of the command that a message seems to begin with, whether a prompt has it or not.
+pub fn first(message: &str) -> Option<&str> {
+    let word = words(message).next().filter(|word| word.start == beginning(message))?;
+    let name = message[word.start + 1..word.end]
+        .trim_end_matches(|letter: char| letter == ':' || CLOSING.contains(&letter));
+    name.starts_with(char::is_alphanumeric).then_some(name)
+}
+
+/// Returns where a message begins, after white space and punctuation.
+fn beginning(message: &str) -> usize {
+    message.len() - message.trim_start().trim_start_matches(OPENING).len()
 }
 
 /// Returns the words outside of code that begin with a colon.
 fn words(message: &str) -> impl Iterator<Item = Range<usize>> {
+    let beginning = beginning(message);
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {
@@ -49,9 +70,10 @@ fn words(message: &str) -> impl Iterator<Item = Range<usize>> {
                 }
                 _ => start + word.len(),
             };
-            let after_space = start == 0 || message[..start].ends_with(char::is_whitespace);
-            if after_space && word.len() > 1 && word.starts_with(':') && !word.contains('`') {
-                return Some(start..start + word.len());
+            let (start, end) = (start.max(beginning), start + word.len());
+            let after_space = start == beginning || message[..start].ends_with(char::is_whitespace);
+            if after_space && end > start + 1 && message[start..].starts_with(':') && !word.contains('`') {
+                return Some(start..end);
             }
         }
     })
@@ -96,6 +118,29 @@ mod tests {
         check("please\n:team/review \"the draft\"\nand more", &[("team/review", "\"the draft\"\nand more")]);
         check("\u{a0}:a :research x", &[("a", ""), ("research", "x")]);
         check(":a", &[("a", "")]);
+        check(":research, please: bees", &[("research", "please: bees")]);
+        check("(:research) bees", &[("research", "bees")]);
+        check("run :research... then :team/review!", &[("research", "then"), ("team/review", "")]);
+    }
+
+    #[test]
+    fn the_first_name_is_read_without_punctuation() {
+        for (message, name) in [
+            (":resarch bees", Some("resarch")),
+            ("  \":resarch\" bees", Some("resarch")),
+            ("(:resarch) bees", Some("resarch")),
+            ("**:resarch** bees", Some("resarch")),
+            (":resarch:", Some("resarch")),
+            ("**:resarch**: bees", Some("resarch")),
+            (":team/reveiw, now", Some("team/reveiw")),
+            ("`:resarch` bees", None),
+            ("please :resarch", None),
+            ("::resarch", None),
+            (":) :(", None),
+            ("", None),
+        ] {
+            assert_eq!(first(message), name, "{message}");
+        }
     }
 
     #[test]
@@ -108,7 +153,7 @@ mod tests {
             ":Research",
             ":",
             "",
-            "http://a :) \\:a",
+            "http://a :) \\:a (:a)",
             "x:a :b",
         ] {
             check(message, &[]);
@@ -125,6 +170,7 @@ mod tests {
             for command in find(&message, |_| true) {
                 proptest::prop_assert!(message.contains(command.name) && message.contains(command.input));
             }
+            proptest::prop_assert!(first(&message).is_none_or(|name| message.contains(name)));
         }
     }
 }

@@ -85,6 +85,29 @@ fn a_failed_expansion_is_explained_to_the_model() {
 }
 
 #[test]
+fn a_misspelt_or_broken_command_at_the_beginning_is_answered_with_the_reason() {
+    let home = home();
+    home.write(".adjutant/prompts/broken.md", "---\nengine: perl\n---\nText\n");
+    home.write(".adjutant/prompts/tone.md", "Write plainly.\n");
+    for (prompt, reason) in [
+        (":resarch bees", "no prompt has this name; did you mean `:research`?"),
+        (":Research bees", "no prompt has this name; did you mean `:research`?"),
+        (":research: bees", "punctuation follows the name; did you mean `:research`?"),
+        ("\":resarch\", bees", "no prompt has this name; did you mean `:research`?"),
+        ("(:resarch) bees", "no prompt has this name; did you mean `:research`?"),
+        (":broken x", "unknown engine `perl`"),
+        ("**:broken**: x", "unknown engine `perl`"),
+        ("Please run :broken, then rest", "unknown engine `perl`"),
+    ] {
+        let text = added_context(&home, "claude", prompt);
+        assert!(text.contains("was not expanded") && text.contains(reason), "{prompt}: {text}");
+    }
+    let text = added_context(&home, "claude", ":resarch bees, :tone!");
+    assert!(text.contains("did you mean `:research`?") && text.contains("Write plainly."), "{text}");
+    assert!(added_context(&home, "claude", "(:research) how bees sleep").ends_with(EXPANDED));
+}
+
+#[test]
 fn a_prompt_over_a_clients_limit_is_left_to_the_tool() {
     let home = home();
     home.write(".adjutant/prompts/long.md", "word ".repeat(3_000));
@@ -94,6 +117,24 @@ fn a_prompt_over_a_clients_limit_is_left_to_the_tool() {
         assert!(text.ends_with(EXPANDED), "the short one fits: {text}");
     }
     assert!(added_context(&home, "gemini", ":long tides").len() > 15_000);
+}
+
+#[test]
+fn a_limit_counts_in_the_unit_of_its_client() {
+    let home = home();
+    // An accented letter is one unit of UTF-16 and two bytes, a clef two units and four bytes.
+    for (name, letter, count) in [("accents", "é", 4_700), ("clefs", "\u{1d11e}", 4_500)] {
+        home.write(&format!(".adjutant/prompts/{name}.md"), letter.repeat(count));
+    }
+    let is_expanded =
+        |client: &str, prompt: &str| !added_context(&home, client, prompt).contains("too long to stand");
+    assert!(is_expanded("claude", ":accents") && is_expanded("claude", ":clefs"));
+    assert!(!is_expanded("codex", ":accents") && !is_expanded("codex", ":clefs"));
+    assert!(!is_expanded("claude", ":accents :clefs"));
+    // What is said of the commands that do not fit counts too.
+    home.write(".adjutant/prompts/nearly.md", "x".repeat(9_000));
+    let text = added_context(&home, "codex", &format!(":nearly {}", ":clefs ".repeat(7)));
+    assert!(text.len() <= 10_000, "{}", text.len());
 }
 
 #[test]
