@@ -22,6 +22,8 @@ def make(seed, seconds):
 def ticket_world(seed, seconds):
     """A hub with an approval passphrase, which three interfaces answer at once, and most of the askers."""
     dice = random.Random(f"{seed}/ticket")
+    # Before the faults, whose number depends on the length of the run.
+    undo = dice.choice((0, 0, 400))
     askers = [{"name": f"c{n}", "kind": "contract"} for n in range(4)]
     askers += [{"name": f"r{n}", "kind": "relay", "revision": REVISIONS[n % len(REVISIONS)]} for n in range(10)]
     askers += [{"name": f"p{n}", "kind": "popup"} for n in range(2)]
@@ -34,7 +36,7 @@ def ticket_world(seed, seconds):
     attacks = [{"at": at, "way": dice.choice(ATTACKS)} for at in moments(dice, seconds, 2.5)]
     return {
         "name": "ticket", "passphrase": "correct horse battery", "channels": ["lines", "browser", "terminal"],
-        "undo": dice.choice((0, 0, 400)), "askers": askers, "faults": faults, "attacks": attacks, "seed": seed,
+        "undo": undo, "askers": askers, "faults": faults, "attacks": attacks, "seed": seed,
     }
 
 
