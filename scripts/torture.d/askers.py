@@ -14,6 +14,9 @@ from http_link import Events, Gone, Link, ask
 # Seconds that an asker tries to get one answer, and that a single call may take.
 QUESTION_TIMEOUT, CALL_TIMEOUT = 90.0, 60.0
 
+# Seconds after which an asker that cannot resume its stream asks again.
+REPEAT_AFTER = 10.0
+
 # Longest time in seconds in which a byte may have come unread when an asker cuts its connection. The hub looks for an
 # acknowledgement after 2 ms.
 MAX_CUT = 0.0015
@@ -394,6 +397,9 @@ class SessionAsker(HttpAsker):
                 if self.read(events, call, end + 1) == "answered" and events.link.open:
                     events.link.rest()
             else:
+                # What was refused, as on a full disk, was said on the stream that broke: it is asked again.
+                if time.monotonic() > end - CALL_TIMEOUT + REPEAT_AFTER:
+                    return
                 again = self.next_call()
                 events = self.post(again, "list_prompts", {})
                 if self.read(events, again, end + 1) == "answered" and events.link.open:
