@@ -40,7 +40,7 @@ class Home:
         for folder in (home / "agents", self.path / "work", self.path / "tmp", self.path / "bin"):
             folder.mkdir(parents=True)
         (home / "config.toml").write_text(
-            f"[tasks]\nmax_running = {AT_ONCE + 1}\nmax_running_per_runner = {AT_ONCE}\n"
+            f"[tasks]\nsandbox = \"none\"\nmax_running = {AT_ONCE + 1}\nmax_running_per_runner = {AT_ONCE}\n"
             + "".join(
                 f'[[runners]]\nname = "{name}"\ncommand = ["/bin/sh", "-c", {json.dumps(script)}, "{{prompt}}"]\nstdin = "empty"\n'
                 f'final_message = "stdout"\nlevels = ["read-only"]\n'

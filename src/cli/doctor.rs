@@ -151,6 +151,7 @@ async fn all(context: Arc<DoctorContext>, bar: &ProgressBar) -> Vec<Check> {
         add(&format!("runner.{name}"), check);
     }
     add("runners", blocking(runners::any));
+    add("sandbox", Box::pin(runners::sandbox(context.clone())));
     add("clients", blocking(clients::configured));
     add("database", Box::pin(database::integrity(context.clone())));
     add("runs", blocking(orphaned_runs::orphans));

@@ -13,11 +13,12 @@ use tracing::level_filters::LevelFilter;
 
 use super::output::Failure;
 use super::shutdown_signal::ShutdownSignal;
-use super::{Common, local_assistant, native_runners};
+use super::{Common, local_assistant, native_runners, one_of};
 use adjutant_agents::selector::config;
 use adjutant_agents::{CommandVariant, Selector};
 use adjutant_app::App;
 use adjutant_app::client_registry::ConnectionKind;
+use adjutant_base::config::delegation::SandboxMode;
 use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::config::{Database, Roots};
 use adjutant_base::logging::Format;
@@ -66,6 +67,9 @@ pub(super) enum Toolset {
         /// A YAML file with the runners, their priorities and models
         #[arg(long, value_name = "FILE")]
         runner_config: Option<PathBuf>,
+        /// The sandbox of runs: auto, none or bubblewrap
+        #[arg(long, value_name = "SANDBOX", default_value = "none", hide_possible_values = true, value_parser = one_of(SandboxMode::ALL.iter().map(|mode| (mode.name(), *mode))))]
+        sandbox: SandboxMode,
     },
 }
 
@@ -94,13 +98,16 @@ pub(super) fn run(toolset: Toolset, mut common: Common) -> Result<(), Failure> {
             config.codex.folder = std::env::current_dir().ok();
             (mcp::ToolsetSelection::Codex, config, native_runners(&RunnersConfig::default())?)
         }
-        Toolset::Agents { agents_dir, runner, runner_config } => {
+        Toolset::Agents { agents_dir, runner, runner_config, sandbox } => {
             common.log_format = common.log_format.or(Some(Format::Json));
             common.start_log(LevelFilter::INFO)?;
             let folder = agents_folder(&agents_dir)?;
             let mut config = common.config(Roots::Exactly(vec![folder]))?;
             // The tasks belong to this process, and end with it.
             config.database = Database::Memory;
+            // The contract documents command lines without a sandbox, so only the flag changes them.
+            config.delegation.require_sandbox &= sandbox != SandboxMode::None;
+            config.delegation.sandbox = sandbox;
             if let Some(file) = runner_config {
                 config.runners = config::read(&file).map_err(Failure::new)?;
             }

@@ -5,6 +5,7 @@ mod faults;
 mod git_programs;
 mod lies;
 mod run_reports;
+mod sandbox;
 mod worktrees;
 
 use serde_json::{Value, json};

@@ -21,6 +21,7 @@ pub mod registry;
 mod request;
 pub mod run_report;
 pub mod runner;
+pub mod sandbox;
 pub mod selector;
 pub mod shell_words;
 mod summary;

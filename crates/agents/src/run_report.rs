@@ -114,6 +114,9 @@ pub struct RunReport {
 #[serde(default)]
 pub struct Attempt {
     pub runner: String,
+    /// A name of [`super::sandbox::Holder`]: what held the permission level; empty at `full`, and where it did not run.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub held_by: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -48,6 +48,9 @@ impl Outcome {
         if !report.permission.is_empty() {
             facts.push(report.permission.clone());
         }
+        if let Some(last) = report.attempts.last().filter(|last| !last.held_by.is_empty()) {
+            facts.push(format!("held by {}", last.held_by));
+        }
         facts.push(seconds(report.wall_ms));
         facts.extend(commands(report));
         facts.extend(files(report));

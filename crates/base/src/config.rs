@@ -191,6 +191,7 @@ impl Config {
                 config.delivery.speech = ["espeak-ng", "-v", "{voice}", "-w"].map(str::to_owned).to_vec();
                 config.codex.spool = Some(home.join("spool"));
             }
+            config.delegation.home = Some(home.clone());
             config.recorder.folder = Some(home.join("logs").join("recordings"));
             config.questions.passphrase = Some(home.join("approval-passphrase"));
             config.home = home;

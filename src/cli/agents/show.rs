@@ -1,28 +1,56 @@
 //! `adjutant agents show`.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use super::{Folders, find};
-use crate::cli::Common;
+use crate::cli::{Common, native_runners};
 use crate::cli::output::Failure;
 use crate::cli::source_files::{self, ShowArgs};
 use adjutant_agents::bundled::bundled_text;
 use adjutant_agents::definition::{Agent, Isolation, OnHubExit, Program};
+use adjutant_agents::registry::Registry;
+use adjutant_agents::sandbox::Sandbox;
+use adjutant_base::config::Config;
 use adjutant_host::file_catalogue::Source;
 
 /// Prints one agent.
 pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<(), Failure> {
-    let (registry, catalogue) = args.folders.load(common)?;
+    let config = args.folders.config(common)?;
+    let registry = Registry::new(&config.agents);
+    let catalogue = registry.files.load();
     let agent = find(&catalogue, &args.name)?;
     let trusted = registry.trusted(agent);
     let overridden = catalogue.overridden.iter().filter(|other| other.name == agent.name);
     let overridden: Vec<&Source> = overridden.map(|other| &other.source).collect();
     let bundled = bundled_text(&agent.source.relative).unwrap_or(&agent.persona);
-    let (json, text) = (as_json(agent, trusted, &overridden), as_text(agent, trusted, &overridden));
+    let held = held_by(agent, &config)?;
+    let json = as_json(agent, trusted, &held, &overridden);
+    let text = as_text(agent, trusted, &held, &overridden);
     source_files::print_entry(args, &agent.source, bundled, &json, &text)
 }
 
-fn as_text(agent: &Agent, trusted: bool, overridden: &[&Source]) -> String {
+/// Returns what would hold the agent's permission now, on the runner that it names or the first that runs it.
+fn held_by(agent: &Agent, config: &Config) -> Result<String, Failure> {
+    let selector = native_runners(&config.runners)?;
+    let named = agent.runner.as_deref();
+    let mut candidates = selector.candidates().iter().map(|candidate| candidate.runner.clone());
+    let first = || selector.plan(agent.model.as_deref(), named, Instant::now()).choices.into_iter().next();
+    let runner = candidates
+        .find(|runner| Some(runner.name()) == named)
+        .or_else(|| first().map(|choice| choice.runner));
+    let Some(runner) = runner else { return Ok("unknown, because no runner can be tried".to_owned()) };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let sandbox = Sandbox::new(&config.delegation);
+    Ok(match runtime.block_on(sandbox.holder(&runner, agent.permission)) {
+        Ok(Some(holder)) => holder.name().to_owned(),
+        Ok(None) => "nothing".to_owned(),
+        Err(reason) => format!("nothing, so it is refused: {reason}"),
+    })
+}
+
+fn as_text(agent: &Agent, trusted: bool, held: &str, overridden: &[&Source]) -> String {
     let mut lines = vec![agent.name.clone(), String::new(), agent.description.clone(), String::new()];
     let mut line = |key: &str, value: &str| lines.push(format!("{key:11} {value}"));
     line("source", &source_files::file(&agent.source));
@@ -35,6 +63,7 @@ fn as_text(agent: &Agent, trusted: bool, overridden: &[&Source]) -> String {
     line("model", agent.model.as_deref().unwrap_or("the runner's default"));
     line("runner", agent.runner.as_deref().unwrap_or("the first that supports the agent"));
     line("permission", agent.permission.name());
+    line("held by", held);
     if let Some(timeout) = agent.timeout {
         line("timeout", &format!("{} s", timeout.as_secs()));
     }
@@ -69,13 +98,14 @@ fn command_line(check: &[String]) -> String {
     }
 }
 
-fn as_json(agent: &Agent, trusted: bool, overridden: &[&Source]) -> Value {
+fn as_json(agent: &Agent, trusted: bool, held: &str, overridden: &[&Source]) -> Value {
     json!({
         "name": agent.name,
         "description": agent.description,
         "model": agent.model,
         "runner": agent.runner,
         "permission": agent.permission.name(),
+        "held_by": held,
         "timeout_seconds": agent.timeout.map(|timeout| timeout.as_secs()),
         "on_hub_exit": agent.on_hub_exit.name(),
         "isolation": agent.isolation.name(),

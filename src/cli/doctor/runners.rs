@@ -10,9 +10,11 @@ use super::check_result::CheckResult;
 use super::{DoctorContext, PendingCheck};
 use crate::cli::native_runners;
 use adjutant_agents::runner::environment::RunnerEnv;
-use adjutant_agents::runner::probe;
+use adjutant_agents::runner::{Runner, probe};
+use adjutant_agents::sandbox::Sandbox;
 use adjutant_agents::selector::Candidate;
 use adjutant_app::App;
+use adjutant_base::config::delegation::SandboxMode;
 use adjutant_base::config::program_logins;
 use adjutant_base::config::program_logins::Account;
 use adjutant_base::text::escape_invisible;
@@ -46,6 +48,31 @@ pub(super) fn any(context: &DoctorContext) -> CheckResult {
             "install one of Codex, Copilot, Claude Code, Gemini CLI or opencode, or describe another in config.toml",
         ),
         installed => CheckResult::ok(format!("{installed} of {} are installed", candidates.len())),
+    }
+}
+
+/// Checks the sandbox of delegated tasks.
+pub(super) async fn sandbox(context: Arc<DoctorContext>) -> CheckResult {
+    let settings = &context.config.delegation;
+    let sandbox = Sandbox::new(settings);
+    let remedy = "install the package bubblewrap, or allow user namespaces; docs/agents.md says what holds without it";
+    let (plain, codex) = match settings.sandbox {
+        SandboxMode::None => return CheckResult::ok("none is used: `sandbox` is `none` below [tasks]"),
+        SandboxMode::Auto | SandboxMode::Bubblewrap => {
+            (sandbox.program(&Runner::Copilot).await, sandbox.program(&Runner::Codex).await)
+        }
+    };
+    match (plain, codex) {
+        (Ok(program), Ok(_)) => CheckResult::ok(format!("the kernel holds the levels by {}", program.display())),
+        (Err(reason), _) if sandbox.is_required() => CheckResult::fail(reason, remedy),
+        (Err(reason), _) => CheckResult::warn(format!("{reason}, so the runners hold the levels"), remedy),
+        (Ok(_), Err(reason)) if sandbox.is_required() => {
+            CheckResult::warn(format!("Codex is refused: {reason}"), "use another runner, or `sandbox = \"auto\"`")
+        }
+        (Ok(program), Err(_)) => CheckResult::ok(format!(
+            "the kernel holds the levels by {}, those of Codex by its own sandbox",
+            program.display()
+        )),
     }
 }
 

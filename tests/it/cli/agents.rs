@@ -145,6 +145,7 @@ fn project_agents_override_user_agents_and_these_the_bundled_ones() {
 fn show_prints_one_agent() {
     let home = Home::new();
     write_files(&home);
+    home.write(".adjutant/config.toml", "[tasks]\nsandbox = \"none\"\n");
     insta::assert_snapshot!("show", transcript(&home, &["show", "porter", "--agents-dir", "mine"]));
     let value = transcript(&home, &["show", "porter", "--json", "--agents-dir", "mine"]);
     assert!(!value.contains("hush"), "values of `env` may be secrets: {value}");

@@ -38,7 +38,7 @@ impl Fixture {
         let runner = home.write("bin/runner.sh", RUNNER);
         let config = format!(
             "grace_seconds = 2\n[http]\naddress = \"off\"\n\
-             [[runners]]\nname = \"fake\"\ncommand = [\"sh\", \"{}\"]\nstdin = \"prompt\"\n\
+             [tasks]\nsandbox = \"none\"\n[[runners]]\nname = \"fake\"\ncommand = [\"sh\", \"{}\"]\nstdin = \"prompt\"\n\
              levels = [\"read-only\", \"workspace-write\"]\n",
             runner.display()
         );

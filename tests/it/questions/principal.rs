@@ -287,7 +287,7 @@ fn from_a_task(fixture: &Fixture, run: &str) -> String {
     fixture.home.write(
         ".adjutant/config.toml",
         format!(
-            "[[runners]]\nname = \"fake\"\ncommand = [\"sh\", \"{}\"]\nstdin = \"prompt\"\n\
+            "[tasks]\nsandbox = \"none\"\n[[runners]]\nname = \"fake\"\ncommand = [\"sh\", \"{}\"]\nstdin = \"prompt\"\n\
              levels = [\"workspace-write\"]\n",
             runner.display()
         ),

@@ -10,7 +10,8 @@ use super::process_table::{runs_of_home, wait_until_none};
 use super::serving::Serving;
 use super::{DEADLINE, Home, Peer};
 
-const RUNNER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/runner.sh");
+/// The program of the fake runners.
+pub(crate) const RUNNER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/runner.sh");
 
 /// The fake runner as a CLI that takes its prompt on stdin: the task's first line is its mode, and the prompt is its
 /// stdin.
@@ -43,10 +44,11 @@ impl TaskFixture {
         self.home.write(&format!(".adjutant/agents/{name}.yaml"), text);
     }
 
-    /// Writes `config.toml` with these lines in `[tasks]`, and fake runners of these names, in this order; also as a
+    /// Writes `config.toml` with these lines in `[tasks]`, without a sandbox unless they name one, and fake runners of these names, in this order; also as a
     /// `--runner-config` file.
     pub(crate) fn configure(&self, tasks: &str, runners: &[&str]) {
-        let mut toml = format!("[tasks]\n{tasks}\n");
+        let none = if tasks.contains("sandbox = ") { "" } else { "sandbox = \"none\"" };
+        let mut toml = format!("[tasks]\n{tasks}\n{none}\n");
         let mut listed = Vec::new();
         for (priority, name) in runners.iter().enumerate() {
             self.program(name, &format!("{FAKE_CLI}exec {RUNNER} $mode\n"));

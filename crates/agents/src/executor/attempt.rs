@@ -1,5 +1,6 @@
 //! One attempt: a runner's command line, its output while it runs, and its result.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::runner::run_state::add;
 use crate::runner::{
     AttemptSpec, CommandVariant, OutputFiles, PreparedCommand, Rejection, SchemaEnforcement,
 };
+use crate::sandbox::{Holder, SandboxedRun};
 use crate::selector::Choice;
 use crate::task::TaskEventKind;
 use adjutant_base::config::recorder::RecordedConnection;
@@ -56,6 +58,18 @@ pub(super) async fn attempt(
         Ok(prepared) => prepared,
         Err(refused) => return Some(not_run(run, Class::Refused, refused.to_string())),
     };
+    let (permission, runner) = (run.options.permission(), &choice.runner);
+    let holder = match context.sandbox.holder(runner, permission).await {
+        Ok(holder) => holder,
+        Err(reason) => {
+            let name = runner.name();
+            let detail = format!("{name} cannot run at permission level `{}`: {reason}", permission.name());
+            return Some(not_run(run, Class::Refused, detail));
+        }
+    };
+    if let Some((holder, attempt)) = holder.zip(run.state.report.attempts.last_mut()) {
+        holder.name().clone_into(&mut attempt.held_by);
+    }
     for (file, content) in &prepared.files {
         if let Err(error) = std::fs::write(file, content) {
             return Some(not_run(
@@ -85,10 +99,16 @@ pub(super) async fn attempt(
         let detail = "the working directory is not the folder any more that it was when the task came in";
         return Some(not_run(run, Class::Refused, detail));
     }
-    let recording =
-        record_start(context, run, choice.runner.name(), &prepared.argv, prepared.stdin.as_deref());
-    let PreparedCommand { argv, env, stdin, output_files, parser, .. } = prepared;
-    let command = command(context, run, argv, env, stdin, spool);
+    let PreparedCommand { mut argv, env, stdin, output_files, parser, .. } = prepared;
+    let is_wrapped = holder == Some(Holder::Kernel);
+    if is_wrapped {
+        argv = match sandboxed(context, run, choice, argv, &env, &scratch).await {
+            Ok(argv) => argv,
+            Err(reason) => return Some(not_run(run, Class::Refused, reason)),
+        };
+    }
+    let recording = record_start(context, run, choice.runner.name(), &argv, stdin.as_deref());
+    let command = Command { is_wrapped, ..command(context, run, argv, env, stdin, spool) };
     let running = match process::start_known(command, |pid| set_supervisor(context, run.row, pid)).await {
         Ok(running) => running,
         Err(process::Error::NotFound { program }) => {
@@ -152,12 +172,40 @@ fn prepare(
     }
 }
 
+/// Returns the command line in the hub's sandbox. The error is a sentence fragment.
+async fn sandboxed(
+    context: &ExecutorContext,
+    run: &TaskRun<'_>,
+    choice: &Choice,
+    argv: Vec<OsString>,
+    env: &[(OsString, OsString)],
+    scratch: &Path,
+) -> Result<Vec<OsString>, String> {
+    let real = |folder: &Path| {
+        folder.canonicalize().map_err(|error| format!("`{}` cannot be read: {error}", folder.display()))
+    };
+    let top = run.state.baseline.iter().map(|baseline| baseline.repository.top.clone());
+    let visible = top.chain([run.options.workdir.path().to_owned(), choice.program.clone()]).collect();
+    let candidates = context.selector.candidates().iter();
+    let mut configured = candidates.filter(|candidate| candidate.runner.name() == choice.runner.name());
+    let sandboxed = SandboxedRun {
+        runner: &choice.runner,
+        permission: run.options.permission(),
+        workspace: &real(&run.workspace)?,
+        scratch: &real(scratch)?,
+        visible,
+        writable: configured.next().map_or(&[], |candidate| &candidate.writable),
+        env,
+    };
+    context.sandbox.wrap(&sandboxed, argv).await
+}
+
 /// Starts the recording of an attempt, with what the runner gets on stdin.
 fn record_start(
     context: &ExecutorContext,
     run: &TaskRun<'_>,
     runner: &str,
-    argv: &[std::ffi::OsString],
+    argv: &[OsString],
     stdin: Option<&[u8]>,
 ) -> Recording {
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned());
@@ -177,8 +225,8 @@ fn record_start(
 fn command(
     context: &ExecutorContext,
     run: &TaskRun<'_>,
-    argv: Vec<std::ffi::OsString>,
-    mut env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    argv: Vec<OsString>,
+    mut env: Vec<(OsString, OsString)>,
     stdin: Option<Vec<u8>>,
     spool: PathBuf,
 ) -> Command {
@@ -199,6 +247,7 @@ fn command(
         spool,
         cap: context.settings.spool_cap,
         on_hub_exit: if run.options.keep { OnHubExit::Keep } else { OnHubExit::Kill },
+        is_wrapped: false,
     }
 }
 

@@ -62,6 +62,7 @@ pub(super) async fn run_command(
         spool: free_folder(run, name),
         cap: context.settings.spool_cap,
         on_hub_exit: OnHubExit::Kill,
+        is_wrapped: false,
     };
     let mut check = Check { command: argv.to_vec(), ..Check::default() };
     match process::start(command).await {

@@ -13,6 +13,7 @@ use super::rows::{self, Options};
 use crate::run_report::RunReport;
 use crate::runner::environment::RunnerEnv;
 use crate::runner::probe::Versions;
+use crate::sandbox::Sandbox;
 use crate::selector::Selector;
 use crate::task::TaskId;
 use crate::worktrees::WORKTREE;
@@ -46,6 +47,7 @@ pub(crate) struct ExecutorContext {
     pub(super) spool: PathBuf,
     pub(super) environment: RunnerEnv,
     pub(super) versions: Versions,
+    pub(super) sandbox: Sandbox,
     /// Notified when a task may be ready to be claimed.
     pub(crate) wake: Notify,
     /// Whether the runs that the last hub left are known.
@@ -81,6 +83,7 @@ impl ExecutorContext {
     ) -> Self {
         // A process id and a time are unique among the starts on one machine, which is all that a claim needs.
         let hub = format!("{}-{}", std::process::id(), now());
+        let sandbox = Sandbox::new(&settings);
         let spool = settings.spool.clone().unwrap_or_else(temporary_folder::path);
         Self {
             settings,
@@ -92,6 +95,7 @@ impl ExecutorContext {
             spool,
             environment: RunnerEnv::capture(),
             versions: Versions::default(),
+            sandbox,
             wake: Notify::new(),
             runs_adopted: watch::Sender::new(false),
             changes: Mutex::default(),

@@ -83,6 +83,7 @@ async fn probe(argv: Vec<OsString>, environment: &RunnerEnv, scratch: &Path) -> 
         spool: scratch.to_owned(),
         cap: MAX_ANSWER,
         on_hub_exit: OnHubExit::Kill,
+        is_wrapped: false,
     };
     let running = process::start(command).await.ok()?;
     let outcome = running.ended().await;

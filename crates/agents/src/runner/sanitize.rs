@@ -38,7 +38,7 @@ pub(crate) fn strip_escapes(text: &str) -> String {
 }
 
 /// Returns `text` after [`strip_escapes`], cut to [`MAX_CHARS`] characters with an ellipsis.
-pub(super) fn display_text(text: &str) -> String {
+pub(crate) fn display_text(text: &str) -> String {
     let clean = strip_escapes(text);
     clip::chars(clean.trim(), MAX_CHARS).into_owned()
 }

@@ -14,12 +14,14 @@ pub struct Candidate {
     pub models: Vec<String>,
     /// The configured path of the program; otherwise it is searched on the `PATH`.
     pub program: Option<PathBuf>,
+    /// Folders that the program may write in the hub's sandbox.
+    pub(crate) writable: Vec<PathBuf>,
 }
 
 impl Candidate {
     /// Returns a runner without configuration: for every model, with its program on the `PATH`.
     pub(super) fn built_in(runner: Runner, priority: i64) -> Self {
-        Self { runner, priority, models: Vec::new(), program: None }
+        Self { runner, priority, models: Vec::new(), program: None, writable: Vec::new() }
     }
 
     /// Returns whether the runner runs `model`.

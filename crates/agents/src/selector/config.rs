@@ -88,6 +88,7 @@ pub(super) fn candidates(config: &RunnersConfig, default: &[Runner]) -> Result<V
             priority: entry.priority.unwrap_or(DEFAULT_PRIORITY),
             models: entry.models.clone(),
             program: entry.program.clone(),
+            writable: entry.writable.clone(),
         });
     }
     Ok(candidates)

@@ -7,6 +7,32 @@ use std::time::Duration;
 use super::database::Database;
 use super::table::{AtLeastOne, Days, Plain, Seconds};
 
+crate::named_enum! {
+    /// The sandbox of a run below the permission level `full`.
+    #[derive(Default)]
+    SandboxMode {
+        /// The strongest that works on this machine.
+        #[default]
+        Auto = "auto",
+        /// None but the runner's own.
+        None = "none",
+        /// The program `bwrap`.
+        Bubblewrap = "bubblewrap",
+    }
+}
+
+crate::named_enum! {
+    /// The network in a sandbox.
+    #[derive(Default)]
+    Network {
+        /// That of the machine.
+        #[default]
+        Allowed = "allowed",
+        /// None, so only a runner that needs no server works.
+        Off = "off",
+    }
+}
+
 super::table::settings! {
     /// The limits of delegation, and the folder in which runs keep their files.
     #[derive(Clone, Debug)]
@@ -51,6 +77,12 @@ super::table::settings! {
         keep_worktrees_for: Duration = Duration::from_hours(30 * 24), keep_worktrees_days as Days;
         /// Maximum number of worktrees of running tasks and kept ones; a task that needs another is refused.
         max_worktrees: usize = 64, max_worktrees as Plain;
+        /// The sandbox of runs below the level `full`: `auto` (bubblewrap where it works, else the runner's own), `none`, `bubblewrap`.
+        sandbox: SandboxMode = SandboxMode::Auto, sandbox as Plain;
+        /// Whether a run below the level `full` is refused where no sandbox of the hub works.
+        require_sandbox: bool = false, require_sandbox as Plain;
+        /// The network in the hub's sandbox: `allowed` or `off`.
+        sandbox_network: Network = Network::Allowed, sandbox_network as Plain;
         /// Days that a fetched result is kept.
         keep_delivered: Duration = Duration::from_hours(7 * 24), keep_fetched_days as Days;
         /// Days that an unfetched result is kept.
@@ -61,6 +93,8 @@ super::table::settings! {
     others {
         /// The database of tasks, if it is not the hub's.
         database: Option<Database> = None;
+        /// The hub's own folder, which holds secrets.
+        home: Option<PathBuf> = None;
         /// Folder of runs and worktrees. `None`: a folder of this process below the system's folder for temporary
         /// files.
         spool: Option<PathBuf> = None;

@@ -50,6 +50,9 @@ super::table::table! {
         pub models: Vec<String>,
         /// Path of the program, if it is not on the PATH.
         pub program: Option<PathBuf>,
+        /// Folders that the runner's program may write in the hub's sandbox at every level, besides its own.
+        #[serde(default)]
+        pub writable: Vec<PathBuf>,
         /// Custom runner: program and arguments, with placeholders.
         pub command: Option<Vec<String>>,
         /// Custom runner: program and arguments that print its version; without them nothing asks for it.

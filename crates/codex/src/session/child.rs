@@ -54,6 +54,7 @@ impl Child {
             spool: plan.spool.clone(),
             cap: MAX_STDERR_BYTES,
             on_hub_exit: OnHubExit::Kill,
+            is_wrapped: false,
         };
         let (running, stream) = process::start_live(command).await?;
         let (input, output) = stream.into_split();

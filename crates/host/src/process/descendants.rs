@@ -37,6 +37,14 @@ pub(super) fn signal_descendants(signal: Signal) -> usize {
     living.len()
 }
 
+/// Sends `signal` to the members of a leader's group but not to the leader. Returns whether there are any.
+pub(super) fn signal_group(leader: Pid, signal: Signal) -> bool {
+    let mut members = descendants(leader);
+    members.retain(|process| process.is_alive() && process.group == leader.as_raw_nonzero().get());
+    members.iter().for_each(|process| signal_one(process, signal));
+    !members.is_empty()
+}
+
 /// Sends `signal` to each of these processes that is still the same one. SIGKILL is sent to their groups first, because
 /// the kernel kills a group at once, so that no member can start a process in between.
 pub(super) fn signal_all(processes: &[Process], signal: Signal) {

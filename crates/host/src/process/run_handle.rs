@@ -275,6 +275,7 @@ async fn validate(command: Command) -> Result<SpawnRequest, Error> {
         spool: OsText(command.spool.into_os_string()),
         cap: command.cap,
         on_hub_exit: command.on_hub_exit,
+        is_wrapped: command.is_wrapped,
         mark,
     })
 }

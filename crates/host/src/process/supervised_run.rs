@@ -34,6 +34,9 @@ pub struct Command {
     pub cap: u64,
     /// The effect on the run when this process ends.
     pub on_hub_exit: OnHubExit,
+    /// Set if the program only starts the command and ends it at a signal, as a sandbox does: the request to stop goes to
+    /// the command alone.
+    pub is_wrapped: bool,
 }
 
 /// The limits of a run; `None` disables a limit.

@@ -45,6 +45,8 @@ pub(super) struct SpawnRequest {
     pub(super) spool: OsText,
     pub(super) cap: u64,
     pub(super) on_hub_exit: OnHubExit,
+    #[serde(default)]
+    pub(super) is_wrapped: bool,
     /// The value of [`super::MARK`] in the runner's environment.
     pub(super) mark: String,
 }
@@ -75,6 +77,7 @@ impl SpawnRequest {
             spool: self.spool.0.into(),
             cap: self.cap,
             on_hub_exit: self.on_hub_exit,
+            is_wrapped: self.is_wrapped,
         }
     }
 }

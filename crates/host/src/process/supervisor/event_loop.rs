@@ -38,6 +38,7 @@ pub(super) struct Run {
     first_output: Option<Duration>,
     grace: Duration,
     on_hub_exit: OnHubExit,
+    is_wrapped: bool,
 
     leader: Pid,
     /// A handle that becomes readable when the leader ends; `None` if the system has none.
@@ -97,6 +98,7 @@ impl Run {
             first_output: request.first_output_ms.map(Duration::from_millis),
             grace: Duration::from_millis(request.grace_ms),
             on_hub_exit: request.on_hub_exit,
+            is_wrapped: request.is_wrapped,
             leader,
             #[cfg(target_os = "linux")]
             handle: rustix::process::pidfd_open(leader, rustix::process::PidfdFlags::empty()).ok(),
@@ -235,6 +237,9 @@ impl Run {
     }
 
     fn signal_runner(&self, signal: Signal) {
+        if self.is_wrapped && signal != Signal::KILL && descendants::signal_group(self.leader, signal) {
+            return;
+        }
         // The group may not exist yet. The process was not reaped, so its id is not reused.
         if self.exit.is_none() && kill_process_group(self.leader, signal).is_err() {
             let _ = kill_process(self.leader, signal);

@@ -1,0 +1,211 @@
+//! The sandbox of a run: what holds the permission level, and that it does. The real bubblewrap is tried where it works;
+//! a fake one shows everywhere when it is used.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::Peer;
+use crate::support::task_fixture::{RUNNER, TaskFixture};
+
+/// Keeps its arguments in a file of its own, and runs the command after them.
+const FAKE: &str = r#"#!/bin/sh
+[ "$1" = --version ] && exec echo "bubblewrap 0"
+printf '%s\n' "$@" >"${0%/*}/../calls/$$"
+while [ "$1" != -- ]; do shift; done
+shift
+exec "$@"
+"#;
+
+/// Fails as bubblewrap does where the system allows no user namespace.
+const FAILING: &str = "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n";
+
+/// Reports each path that can be written, and puts a line into it.
+const TRY: &str = "try() { if (echo x >>\"$1\") 2>/dev/null; then echo \"wrote $1\"; fi; }\n";
+
+fn fixture(tasks: &str, bwrap: &str) -> TaskFixture {
+    let fixture = TaskFixture::new();
+    fixture.configure(tasks, &["fake"]);
+    fixture.home.write("calls/keep", "");
+    fixture.program("bwrap", bwrap);
+    fixture
+}
+
+/// The argument lists with which a fake was called for a run; those of a probe end otherwise.
+fn calls(fixture: &TaskFixture) -> Vec<String> {
+    let files = std::fs::read_dir(fixture.folder("calls")).unwrap().map(|file| file.unwrap().path());
+    let calls = files.map(|file| std::fs::read_to_string(file).unwrap());
+    calls.filter(|call| call.ends_with("/bin/fake\n")).collect()
+}
+
+fn peer(mut peer: Peer) -> Peer {
+    peer.initialize("2025-11-25");
+    peer
+}
+
+#[test]
+fn a_hub_uses_the_sandbox_and_reports_it() {
+    let fixture = fixture("sandbox = \"auto\"", FAKE);
+    fixture.agent("writer", "permission: workspace-write\n");
+    fixture.agent("free", "permission: full\n");
+    let _hub = fixture.hub();
+    let mut peer = peer(fixture.connect());
+    let work = fixture.folder("work");
+    for (id, agent, held) in [
+        (1, "reviewer", Some(format!("--ro-bind\n{0}\n{0}\n", work.display()))),
+        (2, "writer", Some(format!("--bind\n{0}\n{0}\n", work.display()))),
+        (3, "free", None),
+    ] {
+        let (result, report) = peer.reported(id, json!({"agent": agent, "task": "ok", "working_directory": work}));
+        let attempt = &result["run_report"]["attempts"][0];
+        assert_eq!(result["status"], "succeeded", "{agent}: {result:#}");
+        assert_eq!(attempt["held_by"] == "kernel (bubblewrap)", held.is_some(), "{agent}: {attempt:#}");
+        assert_eq!(report.contains("; held by kernel (bubblewrap);"), held.is_some(), "{agent}: {report}");
+        if let Some(held) = held {
+            assert_eq!(calls(&fixture).iter().filter(|call| call.contains(&held)).count(), 1, "{agent}");
+        }
+    }
+    assert_eq!(calls(&fixture).len(), 2);
+}
+
+#[test]
+fn without_a_working_sandbox_the_report_says_so_or_the_run_is_refused() {
+    for (tasks, refused) in [
+        ("sandbox = \"auto\"", false),
+        ("sandbox = \"auto\"\nrequire_sandbox = true", true),
+        ("sandbox = \"bubblewrap\"", true),
+    ] {
+        let fixture = fixture(tasks, FAILING);
+        let _hub = fixture.hub();
+        let (result, report) = peer(fixture.connect()).reported(1, fixture.task("ok"));
+        if refused {
+            let reason = "fake cannot run at permission level `read-only`: bubblewrap does not work on this machine: \
+                          bwrap: setting up uid map: Permission denied";
+            assert_eq!(result["failure"], json!({"class": "refused", "detail": reason}), "{tasks}: {result:#}");
+        } else {
+            assert!(report.contains("; held by the runner's word;"), "{tasks}: {report}");
+        }
+    }
+}
+
+#[test]
+fn the_standalone_server_has_a_sandbox_by_its_flag_only() {
+    let fixture = fixture("sandbox = \"bubblewrap\"\nrequire_sandbox = true", FAKE);
+    let (_, report) = peer(fixture.connect_with_runner("fake")).reported(1, fixture.task("ok"));
+    assert!(report.contains("; held by the runner's word;"), "{report}");
+    let (agents, runners) = (fixture.folder(".adjutant/agents"), fixture.folder("runners.yaml"));
+    let flags = [("--agents-dir", agents.as_path()), ("--runner-config", &runners), ("--sandbox", "auto".as_ref())];
+    let mut command = fixture.adjutant(&["mcp", "agents", "--runner", "fake"]);
+    command.args(flags.iter().flat_map(|(flag, value)| [flag.as_ref(), value.as_os_str()]));
+    let (_, report) = peer(Peer::start(&mut command)).reported(1, fixture.task("ok"));
+    assert!(report.contains("; held by kernel (bubblewrap);"), "{report}");
+    assert_eq!(calls(&fixture).len(), 1);
+}
+
+/// A fixture with the real bubblewrap; `None` where it is not installed or the system does not allow it.
+fn real() -> Option<TaskFixture> {
+    let works = Command::new("bwrap").args(["--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "true"]).output();
+    works.is_ok_and(|output| output.status.success()).then(|| {
+        let fixture = TaskFixture::new();
+        fixture.configure("sandbox = \"bubblewrap\"", &["fake"]);
+        // The sandbox has an empty `/tmp`, where the fake may be.
+        let fake = std::fs::read_to_string(fixture.folder("bin/fake")).unwrap();
+        let copy = fixture.home.write_program("bin/runner.sh", std::fs::read(RUNNER).unwrap());
+        fixture.program("fake", &fake.replace(RUNNER, copy.to_str().unwrap()));
+        fixture.home.write(".adjutant/token", "a-token-of-this-hub-that-is-long-enough-to-be-one");
+        fixture.home.write("elsewhere/keep", "");
+        std::os::unix::fs::symlink(fixture.folder("elsewhere"), fixture.folder("work").join("link")).unwrap();
+        fixture.commit_all();
+        for level in ["workspace-write", "full"] {
+            fixture.agent(level, &format!("permission: {level}\n"));
+        }
+        fixture
+    })
+}
+
+/// Runs a script as an agent; returns the result, and the names of the paths that it could write.
+fn run_script(fixture: &TaskFixture, task: &Value, script: &str) -> (Value, Vec<String>) {
+    let file = fixture.home.write("script.sh", format!("{TRY}{script}"));
+    let mut task = task.clone();
+    task["task"] = json!(format!("script {}", file.display()));
+    let result = peer(fixture.connect()).delegate_and_wait(1, task);
+    let message = result["message"].as_str().unwrap_or_default();
+    let wrote = message.lines().filter_map(|line| line.strip_prefix("wrote ")).map(ToOwned::to_owned).collect();
+    (result, wrote)
+}
+
+#[test]
+fn the_kernel_holds_each_level() {
+    let Some(fixture) = real() else { return };
+    let _hub = fixture.hub();
+    let home = fixture.folder("");
+    let name = home.file_name().unwrap().to_str().unwrap();
+    let private = PathBuf::from(format!("/tmp/of-{name}"));
+    let script = format!(
+        "try README.md; try new.txt; try .git/config; try .git/new; mv .git gone; rm -rf .git; try link/out.txt\n\
+         try {0}/home.txt; try {0}/.adjutant/config.toml; try {0}/.adjutant/agents/new.yaml; try {1}\n\
+         unshare -Urm sh -c 'mount -o remount,bind,rw {0}; umount {0}; echo x >{0}/remounted.txt' 2>/dev/null\n\
+         test -s {0}/.adjutant/token && echo 'wrote a copy of the token'\n\
+         ls -d /proc/[0-9]* | wc -l | sed 's/^/processes /'\n",
+        home.display(),
+        private.display()
+    );
+    let private_name = private.display().to_string();
+    for (agent, expected) in [
+        ("reviewer", vec![private_name.clone()]),
+        ("workspace-write", vec!["README.md".to_owned(), "new.txt".to_owned(), private_name]),
+    ] {
+        let mut task = fixture.task("");
+        task["agent"] = json!(agent);
+        let (result, wrote) = run_script(&fixture, &task, &script);
+        assert_eq!(wrote, expected, "{agent}: {result:#}");
+        assert_eq!(result["run_report"]["attempts"][0]["held_by"], "kernel (bubblewrap)", "{agent}");
+        assert_eq!(result["run_report"]["processes_left"], 0);
+        let written = |path: &Path| assert!(!path.exists(), "{agent}: {} was written", path.display());
+        for path in ["home.txt", "elsewhere/out.txt", "remounted.txt", ".adjutant/agents/new.yaml"] {
+            written(&home.join(path));
+        }
+        written(&private);
+        assert!(fixture.folder("work/.git/HEAD").exists(), "{agent}");
+        // Only the sandbox's own processes are there to be attached to.
+        let message = result["message"].as_str().unwrap();
+        let count = message.lines().find_map(|line| line.strip_prefix("processes ")).unwrap();
+        assert!(count.trim().parse::<u32>().unwrap() < 10, "{agent}: {count}");
+    }
+    let mut free = fixture.task("");
+    free["agent"] = json!("full");
+    let (result, wrote) = run_script(&fixture, &free, "try link/out.txt");
+    assert_eq!(wrote, ["link/out.txt"], "{result:#}");
+    assert!(fixture.folder("elsewhere/out.txt").exists());
+}
+
+#[test]
+fn the_callers_tree_is_not_writable_from_a_worktree() {
+    let Some(fixture) = real() else { return };
+    let _hub = fixture.hub();
+    let mut task = fixture.task("");
+    task["agent"] = json!("workspace-write");
+    task["isolation"] = json!("worktree");
+    let script = format!("try own.txt; try {0}/stolen.txt; try {0}/.git/config", fixture.folder("work").display());
+    let (result, wrote) = run_script(&fixture, &task, &script);
+    assert_eq!(wrote, ["own.txt"], "{result:#}");
+    assert!(result["run_report"]["repository"]["patch"].as_str().unwrap().contains("own.txt"), "{result:#}");
+}
+
+#[test]
+fn a_cancelled_run_in_the_sandbox_may_finish_what_it_does() {
+    let Some(fixture) = real() else { return };
+    let _hub = fixture.hub();
+    let script = "trap 'echo stopped; exit 0' INT\necho working\nwhile :; do sleep 0.05; done\n";
+    let file = fixture.home.write("script.sh", script);
+    let mut peer = peer(fixture.connect());
+    let task = fixture.task(&format!("script {}", file.display()));
+    let id = peer.delegate_in_background(1, task);
+    peer.wait_for_activity(2, &id, "working");
+    peer.tool(3, "task_cancel", json!({"task_id": id}));
+    let result = peer.tool(4, "task_wait", json!({"task_id": id, "seconds": 60}))["structuredContent"].clone();
+    assert_eq!(result["status"], "cancelled", "{result:#}");
+    assert!(result["message"].as_str().unwrap_or_default().contains("stopped"), "{result:#}");
+    assert_eq!(result["run_report"]["processes_left"], 0);
+}
