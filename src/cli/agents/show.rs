@@ -5,9 +5,9 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::{Folders, find};
-use crate::cli::{Common, native_runners};
 use crate::cli::output::Failure;
 use crate::cli::source_files::{self, ShowArgs};
+use crate::cli::{Common, native_runners};
 use adjutant_agents::bundled::bundled_text;
 use adjutant_agents::definition::{Agent, Isolation, OnHubExit, Program};
 use adjutant_agents::registry::Registry;

@@ -55,7 +55,8 @@ pub(super) fn any(context: &DoctorContext) -> CheckResult {
 pub(super) async fn sandbox(context: Arc<DoctorContext>) -> CheckResult {
     let settings = &context.config.delegation;
     let sandbox = Sandbox::new(settings);
-    let remedy = "install the package bubblewrap, or allow user namespaces; docs/agents.md says what holds without it";
+    let remedy =
+        "install the package bubblewrap, or allow user namespaces; docs/agents.md says what holds without it";
     let (plain, codex) = match settings.sandbox {
         SandboxMode::None => return CheckResult::ok("none is used: `sandbox` is `none` below [tasks]"),
         SandboxMode::Auto | SandboxMode::Bubblewrap => {
@@ -63,12 +64,15 @@ pub(super) async fn sandbox(context: Arc<DoctorContext>) -> CheckResult {
         }
     };
     match (plain, codex) {
-        (Ok(program), Ok(_)) => CheckResult::ok(format!("the kernel holds the levels by {}", program.display())),
+        (Ok(program), Ok(_)) => {
+            CheckResult::ok(format!("the kernel holds the levels by {}", program.display()))
+        }
         (Err(reason), _) if sandbox.is_required() => CheckResult::fail(reason, remedy),
         (Err(reason), _) => CheckResult::warn(format!("{reason}, so the runners hold the levels"), remedy),
-        (Ok(_), Err(reason)) if sandbox.is_required() => {
-            CheckResult::warn(format!("Codex is refused: {reason}"), "use another runner, or `sandbox = \"auto\"`")
-        }
+        (Ok(_), Err(reason)) if sandbox.is_required() => CheckResult::warn(
+            format!("Codex is refused: {reason}"),
+            "use another runner, or `sandbox = \"auto\"`",
+        ),
         (Ok(program), Err(_)) => CheckResult::ok(format!(
             "the kernel holds the levels by {}, those of Codex by its own sandbox",
             program.display()

@@ -57,7 +57,8 @@ fn a_hub_uses_the_sandbox_and_reports_it() {
         (2, "writer", Some(format!("--bind\n{0}\n{0}\n", work.display()))),
         (3, "free", None),
     ] {
-        let (result, report) = peer.reported(id, json!({"agent": agent, "task": "ok", "working_directory": work}));
+        let (result, report) =
+            peer.reported(id, json!({"agent": agent, "task": "ok", "working_directory": work}));
         let attempt = &result["run_report"]["attempts"][0];
         assert_eq!(result["status"], "succeeded", "{agent}: {result:#}");
         assert_eq!(attempt["held_by"] == "kernel (bubblewrap)", held.is_some(), "{agent}: {attempt:#}");
@@ -82,7 +83,11 @@ fn without_a_working_sandbox_the_report_says_so_or_the_run_is_refused() {
         if refused {
             let reason = "fake cannot run at permission level `read-only`: bubblewrap does not work on this machine: \
                           bwrap: setting up uid map: Permission denied";
-            assert_eq!(result["failure"], json!({"class": "refused", "detail": reason}), "{tasks}: {result:#}");
+            assert_eq!(
+                result["failure"],
+                json!({"class": "refused", "detail": reason}),
+                "{tasks}: {result:#}"
+            );
         } else {
             assert!(report.contains("; held by the runner's word;"), "{tasks}: {report}");
         }
@@ -95,7 +100,8 @@ fn the_standalone_server_has_a_sandbox_by_its_flag_only() {
     let (_, report) = peer(fixture.connect_with_runner("fake")).reported(1, fixture.task("ok"));
     assert!(report.contains("; held by the runner's word;"), "{report}");
     let (agents, runners) = (fixture.folder(".adjutant/agents"), fixture.folder("runners.yaml"));
-    let flags = [("--agents-dir", agents.as_path()), ("--runner-config", &runners), ("--sandbox", "auto".as_ref())];
+    let flags =
+        [("--agents-dir", agents.as_path()), ("--runner-config", &runners), ("--sandbox", "auto".as_ref())];
     let mut command = fixture.adjutant(&["mcp", "agents", "--runner", "fake"]);
     command.args(flags.iter().flat_map(|(flag, value)| [flag.as_ref(), value.as_os_str()]));
     let (_, report) = peer(Peer::start(&mut command)).reported(1, fixture.task("ok"));
@@ -105,7 +111,9 @@ fn the_standalone_server_has_a_sandbox_by_its_flag_only() {
 
 /// A fixture with the real bubblewrap; `None` where it is not installed or the system does not allow it.
 fn real() -> Option<TaskFixture> {
-    let works = Command::new("bwrap").args(["--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "true"]).output();
+    let works = Command::new("bwrap")
+        .args(["--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "true"])
+        .output();
     works.is_ok_and(|output| output.status.success()).then(|| {
         let fixture = TaskFixture::new();
         fixture.configure("sandbox = \"bubblewrap\"", &["fake"]);
@@ -131,7 +139,8 @@ fn run_script(fixture: &TaskFixture, task: &Value, script: &str) -> (Value, Vec<
     task["task"] = json!(format!("script {}", file.display()));
     let result = peer(fixture.connect()).delegate_and_wait(1, task);
     let message = result["message"].as_str().unwrap_or_default();
-    let wrote = message.lines().filter_map(|line| line.strip_prefix("wrote ")).map(ToOwned::to_owned).collect();
+    let wrote =
+        message.lines().filter_map(|line| line.strip_prefix("wrote ")).map(ToOwned::to_owned).collect();
     (result, wrote)
 }
 
@@ -187,7 +196,8 @@ fn the_callers_tree_is_not_writable_from_a_worktree() {
     let mut task = fixture.task("");
     task["agent"] = json!("workspace-write");
     task["isolation"] = json!("worktree");
-    let script = format!("try own.txt; try {0}/stolen.txt; try {0}/.git/config", fixture.folder("work").display());
+    let script =
+        format!("try own.txt; try {0}/stolen.txt; try {0}/.git/config", fixture.folder("work").display());
     let (result, wrote) = run_script(&fixture, &task, &script);
     assert_eq!(wrote, ["own.txt"], "{result:#}");
     assert!(result["run_report"]["repository"]["patch"].as_str().unwrap().contains("own.txt"), "{result:#}");
@@ -204,7 +214,8 @@ fn a_cancelled_run_in_the_sandbox_may_finish_what_it_does() {
     let id = peer.delegate_in_background(1, task);
     peer.wait_for_activity(2, &id, "working");
     peer.tool(3, "task_cancel", json!({"task_id": id}));
-    let result = peer.tool(4, "task_wait", json!({"task_id": id, "seconds": 60}))["structuredContent"].clone();
+    let result =
+        peer.tool(4, "task_wait", json!({"task_id": id, "seconds": 60}))["structuredContent"].clone();
     assert_eq!(result["status"], "cancelled", "{result:#}");
     assert!(result["message"].as_str().unwrap_or_default().contains("stopped"), "{result:#}");
     assert_eq!(result["run_report"]["processes_left"], 0);
