@@ -33,6 +33,7 @@ impl Fixture {
     fn new() -> Self {
         let home = Home::new();
         home.write("answer", "q yes\n");
+        home.write("try", ANSWER);
         // It opens right before the answer is tried, in a process that was started earlier.
         assert!(Command::new("mkfifo").arg(home.path().join("go")).status().unwrap().success());
         Self { home }
@@ -99,7 +100,6 @@ fn by_shell(fixture: &Fixture, script: &str) -> String {
 fn in_tmux(fixture: &Fixture, script: &str) -> String {
     let tmux = |rest: &str| fixture.shell(&format!("tmux -L adj -f /dev/null {rest}")).status().unwrap();
     assert!(tmux("new-session -d 'sleep 1000'").success(), "install tmux");
-    fixture.home.write("try", ANSWER);
     let output = by_shell(fixture, script);
     tmux("kill-server");
     output
@@ -333,7 +333,7 @@ env -i BIN="$BIN" HOME="$HOME" setsid sh try &"#;
 /// An attempt that must be rejected.
 type Attempt = (u32, fn(&Fixture) -> String);
 
-const ATTEMPTS: [Attempt; 21] = [
+const ATTEMPTS: [Attempt; 24] = [
     (3, |fixture| by_shell(fixture, ANSWER)),
     (5, |fixture| by_shell(fixture, &format!("script -qec '{ANSWER}' /dev/null >shown"))),
     (6, |fixture| by_shell(fixture, &format!("setsid -w sh -c '{ANSWER}'"))),
@@ -343,6 +343,12 @@ const ATTEMPTS: [Attempt; 21] = [
     (10, |fixture| by_shell(fixture, &format!("( {ANSWER} & )"))),
     (11, |fixture| by_shell(fixture, &format!("setsid sh -c '( {ANSWER} & )' &"))),
     (12, |fixture| in_tmux(fixture, r#"tmux -L adj new-window "cd $HOME; sh try""#)),
+    // What opened the terminal has a parent, and only that one has lost its own.
+    (10, |fixture| by_shell(fixture, r#"( ( script -qec "sh try" /dev/null >shown ) & )"#)),
+    (11, |fixture| by_shell(fixture, r#"setsid -f script -qec "script -qec 'sh try' /dev/null" /dev/null >shown"#)),
+    (12, |fixture| {
+        in_tmux(fixture, r#"tmux -L adj new-window "cd $HOME; script -qec 'sh try' /dev/null""#)
+    }),
     (17, |fixture| by_a_cookie(fixture, PYTHON_COOKIE)),
     (18, |fixture| by_a_cookie(fixture, OPENSSL_COOKIE)),
     (19, |fixture| {

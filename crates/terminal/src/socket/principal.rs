@@ -211,9 +211,12 @@ fn by_ancestry(
     }
     // A login was started by a program of another user.
     let is_login = above.iter().any(|process| process.pid > 1 && process.user != leader.user);
-    let asked_for = above.first().is_none_or(|opener| opener.pid <= 1 || is_daemon(opener));
-    let first_agent = around.map(|agent| agent.started).chain(first_run).min();
-    if asked_for && !is_login && first_agent.is_some_and(|started| started <= leader.started) {
+    let Some(first_agent) = around.map(|agent| agent.started).chain(first_run).min() else { return Ok(()) };
+    // An agent may have started each process that is younger than it. The first older one did so itself, unless it takes
+    // in what lost its parents, or starts what any program asks for.
+    let older = above.iter().find(|process| process.started < first_agent);
+    let asked_for = older.is_none_or(|opener| opener.pid <= 1 || is_daemon(opener));
+    if asked_for && !is_login && first_agent <= leader.started {
         return Err(
             "this terminal was opened after an agent was started, so nothing shows that the agent did not \
                     open it",
