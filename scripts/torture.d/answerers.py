@@ -89,6 +89,8 @@ class Lines(Answerer):
     def reset(self):
         self.buffer, self.lock = b"", threading.Lock()
         self.open, self.sent, self.workspaces, self.last, self.undone = {}, {}, {}, None, set()
+        # Tickets whose undo is not acknowledged yet: the question may be shown again before that.
+        self.undoing = set()
         self.rests_until = 0.0
 
     def step(self):
@@ -102,7 +104,7 @@ class Lines(Answerer):
                 return
             for ticket, about in list(self.open.items()):
                 # One answer at a time, so that it is clear which one is accepted.
-                if ticket in self.sent or not self.is_mine(about):
+                if ticket in self.sent or ticket in self.undoing or not self.is_mine(about):
                     continue
                 number, value = self.choice(about, ticket in self.undone)
                 self.sent[ticket] = (about, value)
@@ -123,12 +125,16 @@ class Lines(Answerer):
             self.workspaces[ticket] = folder(re.sub(r", [^,]* left$", "", rest).rpartition(" in ")[2])
         elif line.startswith("  ") and self.last:
             self.open[self.last] = f"{line.strip()}@{self.workspaces[self.last]}"
-            self.sent.pop(self.last, None)
+            if self.last not in self.undoing:
+                self.sent.pop(self.last, None)
             self.last = None
         elif kind == "PASSPHRASE":
             self.program.type(self.world.plan["passphrase"] + "\r")
         elif kind == "CLOSED":
             self.open.pop(ticket, None)
+        elif kind == "REFUSED" and ticket in self.undoing:
+            # It was too late, or the store does not answer: the answer counts.
+            self.undoing.discard(ticket)
         elif kind == "REFUSED" and ticket in self.open:
             self.history.note("refused", channel=self.channel, ticket=ticket, reason=rest)
             self.sent.pop(ticket, None)
@@ -140,10 +146,13 @@ class Lines(Answerer):
             if rest.startswith("undone"):
                 self.history.note("undone", channel=self.channel, about=about, value=value, ticket=ticket)
                 self.undone.add(ticket)
+                self.undoing.discard(ticket)
+                self.sent.pop(ticket)
             elif rest.startswith("answered"):
                 self.accepted(about, value, ticket)
                 self.open.pop(ticket, None)
                 if "/undo" in rest and ticket not in self.undone and questions_plan.habits(self.world.plan, about)["undoes"]:
+                    self.undoing.add(ticket)
                     self.program.type(f"{ticket} /undo\r")
 
     def close(self):

@@ -44,6 +44,11 @@ impl AgentSession {
         Self { returns: true, ..self.clone() }
     }
 
+    /// Returns the folder that the agent works in; empty where the process and its parent have different ones.
+    pub(crate) fn workspace(&self) -> &str {
+        if self.folder.contains(" < ") { "" } else { &self.folder }
+    }
+
     /// Whether the other side acknowledges outcomes.
     pub(crate) fn acknowledges(&self) -> bool {
         !self.id.is_empty() && self.id.len() <= MAX_ID_BYTES

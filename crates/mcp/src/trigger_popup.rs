@@ -14,8 +14,8 @@ pub const METHOD: &str = "triggerPopup";
 
 /// Asks a question, waits for its outcome without a limit, and returns the contract's result.
 pub(crate) async fn trigger(call: &CallContext<'_>, params: Option<Value>) -> Result<Value, ErrorData> {
-    let draft = read(params)?;
-    let asker = call.client.asker_about(&draft.workspace);
+    let mut draft = read(params)?;
+    let asker = call.client.asker_of(&mut draft);
     let added = call.client.app.questions.ask_in_call(asker, draft, &call.request.ct).await;
     let question = added.map_err(|error| refused(&error))?;
     let question = wait_for(call, &question.ticket, None).await.map_err(|error| refused(&error))?;

@@ -44,7 +44,7 @@ pub enum Error {
     WrongPassphrase,
     #[error("too many wrong passphrases; try again in {seconds} s")]
     Locked { seconds: u64 },
-    #[error("a approval passphrase has between 8 and 1024 characters")]
+    #[error("an approval passphrase has between 8 and 1024 characters")]
     WeakPassphrase,
     #[error("the approval passphrase cannot be read or kept: {0}")]
     Passphrase(String),

@@ -39,10 +39,19 @@ pub fn user_home() -> Option<PathBuf> {
 
 /// Returns a short path: below `$HOME` with `~`; elsewhere only its last name, because the text may be shown to others.
 pub fn abbreviate(file: &Path) -> String {
-    if let Some(below) = path("HOME").and_then(|home| file.strip_prefix(home).ok().map(Path::to_owned)) {
-        return format!("~/{}", below.display());
-    }
-    file.file_name().map_or_else(String::new, |name| format!("…/{}", name.to_string_lossy()))
+    below_home(file).unwrap_or_else(|| {
+        file.file_name().map_or_else(String::new, |name| format!("…/{}", name.to_string_lossy()))
+    })
+}
+
+/// Returns the path for the user alone: below `$HOME` with `~`, elsewhere whole.
+pub fn with_tilde(file: &Path) -> String {
+    below_home(file).unwrap_or_else(|| file.display().to_string())
+}
+
+fn below_home(file: &Path) -> Option<String> {
+    let below = file.strip_prefix(path("HOME")?).ok()?.to_owned();
+    Some(format!("~/{}", below.display()))
 }
 
 /// Returns the log filter of `ADJUTANT_LOG`, when it is set and not empty.

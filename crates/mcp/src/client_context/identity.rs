@@ -8,7 +8,7 @@ use super::ClientContext;
 use crate::deliveries::{Claim, Outcome};
 use adjutant_agents::{Caller, Origin, Task};
 use adjutant_app::client_registry::ConnectionKind;
-use adjutant_questions::{Asker, DeliveryClaim, Route, Ticket};
+use adjutant_questions::{Asker, DeliveryClaim, Draft, Route, Ticket};
 
 impl ClientContext {
     /// Looks up once whether the client works on a task of this hub. Over HTTP that reads the table of processes, so the
@@ -77,12 +77,16 @@ impl ClientContext {
         }
     }
 
-    /// Returns the asker of a question about `workspace`. Without any workspace it does not continue with the questions
-    /// of a session that ended, because nothing but the name would say that it is the same client.
-    pub(crate) fn asker_about(&self, workspace: &str) -> Asker {
+    /// Returns the asker of a question. The question is about the folder of the session, if that is known, unless it names
+    /// another. Without any folder the asker does not continue with the questions of a session that ended, because nothing
+    /// but the name would say that it is the same client.
+    pub(crate) fn asker_of(&self, draft: &mut Draft) -> Asker {
         let mut asker = self.asker();
-        if workspace.is_empty() && self.session.folder.is_empty() && self.app.workspace.is_none() {
+        if draft.workspace.is_empty() && self.session.folder.is_empty() && self.app.workspace.is_none() {
             asker.place.clear();
+        }
+        if draft.workspace.is_empty() {
+            draft.workspace = self.session.workspace().to_owned();
         }
         asker
     }

@@ -96,7 +96,7 @@ pub(super) async fn ask(
     call: &CallContext<'_>,
     tool: &str,
     arguments: &Map<String, Value>,
-    draft: Draft,
+    mut draft: Draft,
     response: Option<InputResponse>,
 ) -> Result<CallToolResponse, ErrorData> {
     let support = ElicitationSupport::of(call);
@@ -122,7 +122,7 @@ pub(super) async fn ask(
     };
     drop(response);
     let caller = call.client.connected.label();
-    let owner = call.client.asker_about(&draft.workspace);
+    let owner = call.client.asker_of(&mut draft);
     call.client.app.agent_processes.note_question(call.client.connected.pid);
     let asked = match call.client.app.questions.ask_in_call(owner, draft, &call.request.ct).await {
         Ok(asked) => asked,

@@ -27,9 +27,9 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether it decides who may answer. What needs the passphrase that is set proves itself.
+    /// Whether it decides who may answer, or whether anybody may ask. What needs the passphrase that is set proves itself.
     pub(super) fn decides(&self) -> bool {
-        matches!(self, Self::SetPassphrase { current: None, .. })
+        matches!(self, Self::SetPassphrase { current: None, .. } | Self::Availability(_))
     }
 }
 

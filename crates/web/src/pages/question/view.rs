@@ -35,7 +35,7 @@ pub(in crate::pages) fn asker(question: &Question, branch: Option<&str>) -> Valu
     let digest = Sha256::digest(format!("{}\0{}", question.client, question.workspace));
     context! {
         client => if question.client.is_empty() { "an agent without a name" } else { &question.client },
-        workspace => (!question.workspace.is_empty()).then(|| env::abbreviate(question.workspace.as_ref())),
+        workspace => (!question.workspace.is_empty()).then(|| env::with_tilde(question.workspace.as_ref())),
         branch,
         hue => digest[0] % HUES,
     }
