@@ -17,7 +17,7 @@ const NOT_EXECUTED: u8 = 127;
 /// Arguments of `adjutant supervise`.
 #[derive(Debug, Args)]
 pub(super) struct SuperviseArgs {
-    /// None, to supervise; `--enter …` and `--become …` for the stages before the runner; `--start` and `--resume SPOOL` to act
+    /// None, to supervise; `--guard SPOOL` for the process above; `--enter …` and `--become …` for the stages before the runner; `--start` and `--resume SPOOL` to act
     /// as the hub of one run
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(super) words: Vec<OsString>,
@@ -26,7 +26,13 @@ pub(super) struct SuperviseArgs {
 /// Supervises the run that is requested on stdin, becomes its runner, or acts as the hub of a run.
 pub(super) fn run(args: &SuperviseArgs) -> Result<ExitCode, Failure> {
     match args.words.as_slice() {
-        [] => process::supervise().map_err(Failure::new).map(|()| ExitCode::SUCCESS),
+        [] => process::supervise(false).map_err(Failure::new).map(|()| ExitCode::SUCCESS),
+        [flag] if flag == process::GUARDED => {
+            process::supervise(true).map_err(Failure::new).map(|()| ExitCode::SUCCESS)
+        }
+        [flag, spool] if flag == "--guard" => {
+            process::guard(Path::new(spool)).map_err(Failure::new).map(|()| ExitCode::SUCCESS)
+        }
         [stage, words @ ..] if stage == "--enter" => {
             let error = process::enter(words.iter().cloned());
             Failure::new(format!("the program cannot be executed: {error}")).report();

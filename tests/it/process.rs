@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::process_table::{eventually, processes_with_variable};
+use crate::support::process_table::{
+    eventually, processes_with_argument, processes_with_variable, wait_until_some,
+};
 use crate::support::{DEADLINE, Home, wait};
 
 const RUNNER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fakes/runner.sh");
@@ -140,6 +142,10 @@ impl Run {
         assert_eq!(&self.outcome_on_disk(), outcome);
     }
 
+    fn record(&self) -> Value {
+        serde_json::from_slice(&std::fs::read(self.spool.join("run.json")).unwrap()).unwrap()
+    }
+
     fn outcome_on_disk(&self) -> Value {
         serde_json::from_slice(&std::fs::read(self.spool.join("outcome.json")).unwrap()).unwrap()
     }
@@ -168,6 +174,12 @@ fn read_to_outcome(events: &Receiver<Value>) -> (Vec<Value>, Value) {
 }
 
 /// Every live process with the mark.
+/// Kills a process by its number in a record.
+fn kill(number: &Value) {
+    let pid = i32::try_from(number.as_i64().unwrap()).ok().and_then(rustix::process::Pid::from_raw);
+    rustix::process::kill_process(pid.unwrap(), rustix::process::Signal::KILL).unwrap();
+}
+
 fn survivors_with_mark(mark: &str) -> Vec<String> {
     processes_with_variable(&format!("ADJUTANT_RUN={mark}"))
 }
@@ -606,14 +618,56 @@ fn a_killed_hub_leaves_no_process_of_its_run() {
 fn the_hub_reports_a_killed_supervisor() {
     for arguments in [&["ignore-term"][..], &["double-fork", "stay"], &["bomb", "3"]] {
         let run = Order::new(arguments).start_with(&["supervise", "--start"]);
-        let supervisor = run.event()["supervisor"].as_i64().unwrap();
         run.event();
-        let pid = rustix::process::Pid::from_raw(i32::try_from(supervisor).unwrap()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        run.event();
+        kill(&run.record()["supervisor"]);
         let (_, outcome) = read_to_outcome(&run.events);
         assert_eq!((&outcome["cause"], &outcome["processes_left"]), (&json!("lost"), &json!(0)));
+        assert_eq!(outcome["is_counted"], true, "{outcome}");
         assert_eq!(survivors_in(&run.home), Vec::<String>::new(), "{arguments:?}");
     }
+}
+
+/// A daemon in a session of its own, without any variable, that ignores signals; the argument identifies it.
+fn bare_daemon(order: Order) -> (Order, String) {
+    let token = format!("bare-{}", order.home.path().display());
+    let daemon = "trap '' INT TERM HUP; while :; do sleep 1; done";
+    let script = format!("(env -i setsid sh -c \"{daemon}\" {token} &); echo working; exec sleep 300");
+    (order.with("argv", json!(["/bin/sh", "-c", script])), token)
+}
+
+#[test]
+fn a_daemon_without_variables_ends_with_a_killed_supervisor() {
+    for arguments in [&["supervise", "--start"][..], &["supervise", "--guard"]] {
+        let (order, token) = bare_daemon(Order::new(&[]).with("on_hub_exit", "keep"));
+        let spool = order.json["spool"].as_str().unwrap().to_owned();
+        let spool: &[&str] = if arguments.contains(&"--guard") { &[&spool] } else { &[] };
+        let run = order.start_with(&[arguments, spool].concat());
+        run.line("working");
+        wait_until_some("the daemon", || processes_with_argument(&token));
+        kill(&run.record()["supervisor"]);
+        // Without its hub the run is read by the next one, which waits for the guard.
+        let next = (!spool.is_empty()).then(|| run.resume());
+        let (_, outcome) = read_to_outcome(next.as_ref().map_or(&run.events, |(_, events)| events));
+        let facts = (&outcome["cause"], &outcome["processes_left"], &outcome["is_counted"]);
+        assert_eq!(facts, (&json!("lost"), &json!(0), &json!(true)), "{arguments:?}");
+        assert_eq!(processes_with_argument(&token), Vec::<String>::new(), "{arguments:?}");
+        if let Some((mut hub, _)) = next {
+            wait(&mut hub, DEADLINE);
+        }
+    }
+}
+
+#[test]
+fn processes_of_a_killed_supervisor_and_its_killed_guard_are_not_counted() {
+    let run = Order::new(&["ignore-term"]).start_with(&["supervise", "--start"]);
+    run.event();
+    run.event();
+    kill(&run.record()["guard"][0]);
+    kill(&run.record()["supervisor"]);
+    let (_, outcome) = read_to_outcome(&run.events);
+    assert_eq!((&outcome["cause"], &outcome["is_counted"]), (&json!("lost"), &json!(false)), "{outcome}");
+    assert_eq!(survivors_in(&run.home), Vec::<String>::new());
 }
 
 #[test]

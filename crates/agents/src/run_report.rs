@@ -87,6 +87,9 @@ pub struct RunReport {
     pub peak_rss_bytes: u64,
     /// Descendants of the runners that could not be ended.
     pub processes_left: u32,
+    /// Set if a supervisor was killed together with its guard, so that others may be left too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_uncounted: bool,
     pub usage: Usage,
     /// From the runner's event stream, in the order of their ends.
     pub commands: Vec<CommandRun>,
@@ -213,6 +216,9 @@ pub struct Check {
     pub changed_by_run: Vec<String>,
     pub wall_ms: u64,
     pub processes_left: u32,
+    /// As in the run report.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_uncounted: bool,
     /// The end of what it wrote, stdout before stderr.
     pub output_tail: String,
 }

@@ -1,8 +1,8 @@
 //! The only place that starts other processes.
 //!
 //! `reexec` starts this program again, `browser` opens a link, `short_command` runs short commands, and `tied_child` a command
-//! that dies with this process. Everything else is a *run*: a command below a supervisor, which is this program
-//! re-executed as `adjutant supervise`.
+//! that dies with this process. Everything else is a *run*: a command below a supervisor and its guard, which are this
+//! program re-executed as `adjutant supervise`.
 
 mod ancestry;
 mod browser;
@@ -34,7 +34,7 @@ pub use short_command::{CommandOutput, output, output_with_input};
 pub use supervised_run::{
     Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts,
 };
-pub use supervisor::{enter, read_command, supervise};
+pub use supervisor::{GUARDED, enter, guard, read_command, supervise};
 pub use tcp_peer::{peer_below, peers, unacknowledged_bytes};
 pub use tied_child::{become_child, spawn_tied};
 

@@ -62,6 +62,25 @@ fn a_result_outlives_its_client_and_its_hub_until_a_client_fetches_it() {
 }
 
 #[test]
+fn a_task_with_a_killed_supervisor_names_the_supervisor() {
+    let fixture = TaskFixture::new();
+    let _hub = fixture.hub();
+    let mut peer = client(&fixture);
+    let task = peer.delegate_in_background(1, fixture.task("ignore-term"));
+    peer.wait_for_activity(2, &task, "working");
+    let record = std::fs::read(fixture.folder(&format!(".adjutant/spool/{task}/run-1/run.json"))).unwrap();
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    let pid = i32::try_from(record["supervisor"].as_i64().unwrap()).unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    let result = peer.tool(3, "task_wait", json!({"task_id": task}))["structuredContent"].clone();
+    let detail = "the supervisor of the run was killed, and the run was ended";
+    assert_eq!(result["failure"], json!({"class": "supervisor_gone", "detail": detail}), "{result:#}");
+    let report = &result["run_report"];
+    assert_eq!((&report["processes_left"], &report["is_uncounted"]), (&json!(0), &Value::Null));
+    fixture.assert_no_survivors();
+}
+
+#[test]
 fn the_runs_of_a_killed_hub_end_or_are_adopted_by_the_next_hub() {
     let fixture = TaskFixture::new();
     let gate = fixture.folder("gate");

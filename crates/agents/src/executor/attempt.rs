@@ -281,6 +281,8 @@ pub(super) async fn reattach(
             Ok(follow(context, run, running, parser, &output_files, &recording).await)
         }
         Ok(Resumed::Ended(outcome)) if outcome.cause == Cause::Lost => {
+            run.state.report.processes_left += outcome.processes_left;
+            run.state.report.is_uncounted |= !outcome.is_counted;
             Err("the hub that ran it ended, and so did the run's supervisor")
         }
         Ok(Resumed::Ended(outcome)) => {
@@ -406,6 +408,7 @@ fn finish(
     report.cpu_ms += millis(outcome.cpu);
     report.peak_rss_bytes = report.peak_rss_bytes.max(outcome.peak_rss);
     report.processes_left += outcome.processes_left;
+    report.is_uncounted |= !outcome.is_counted;
     if result.failure.is_some() {
         report.stderr_tail = outcome.stderr.tail(MAX_TAIL);
     }

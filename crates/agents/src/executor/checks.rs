@@ -29,6 +29,7 @@ pub(super) async fn run(context: &ExecutorContext, run: &TaskRun<'_>, outcome: &
         write_event(context, run.row, TaskEventKind::CheckEnded { command: line, passed: check.passed })
             .await;
         outcome.report.processes_left += check.processes_left;
+        outcome.report.is_uncounted |= check.is_uncounted;
         outcome.report.checks.push(check);
     }
     let checks = &outcome.report.checks;
@@ -82,9 +83,11 @@ pub(super) async fn run_command(
                 Cause::Exited => None,
                 Cause::TimedOut(_) => Some("it did not end in time".to_owned()),
                 Cause::Cancelled => Some("it was cancelled".to_owned()),
-                Cause::HubGone | Cause::Lost => Some("it was lost".to_owned()),
+                Cause::HubGone => Some("the hub ended while it ran".to_owned()),
+                Cause::Lost => Some("its supervisor was killed".to_owned()),
             };
             check.processes_left = outcome.processes_left;
+            check.is_uncounted = !outcome.is_counted;
             check.output_tail = format!("{}{}", outcome.stdout.tail(MAX_TAIL), outcome.stderr.tail(MAX_TAIL));
         }
         Err(error) => check.reason = Some(error.to_string()),

@@ -92,6 +92,7 @@ async fn set_up(context: &ExecutorContext, run: &mut TaskRun<'_>, workspace: Pat
         write_event(context, run.row, TaskEventKind::Notice { text }).await;
         let command = checks::run_command(context, run, argv, &format!("setup-{number}")).await;
         run.state.report.processes_left += command.processes_left;
+        run.state.report.is_uncounted |= command.is_uncounted;
         let (passed, line) = (command.passed, command.line());
         let reason = command.reason.clone().unwrap_or_else(|| command.output_tail.trim().to_owned());
         run.state.report.setup.push(command);

@@ -46,6 +46,8 @@ pub enum Class {
     EmptyAnswer,
     /// The hub went away while it ran.
     HubGone,
+    /// The process between the hub and the runner was killed.
+    SupervisorGone,
 }
 
 impl Class {
@@ -67,6 +69,7 @@ impl Class {
             Self::BadOutput => "bad_output",
             Self::EmptyAnswer => "empty_answer",
             Self::HubGone => "hub_gone",
+            Self::SupervisorGone => "supervisor_gone",
         }
     }
 }

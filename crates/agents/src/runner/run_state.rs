@@ -179,8 +179,10 @@ impl RunAccumulator {
                     None => Failure::new(Class::TimedOut(limit), "it reached its time limit"),
                 });
             }
-            Cause::HubGone | Cause::Lost => {
-                return Some(Failure::new(Class::HubGone, "the hub ended while it ran"));
+            Cause::HubGone => return Some(Failure::new(Class::HubGone, "the hub ended while it ran")),
+            Cause::Lost => {
+                let detail = "the supervisor of the run was killed, and the run was ended";
+                return Some(Failure::new(Class::SupervisorGone, detail));
             }
         }
         let code = match end.exit {

@@ -3,6 +3,7 @@
 
 use rustix::process::{Pid, getpid};
 
+use super::supervisor::GUARDED;
 use super::MARK;
 use super::descendants::{children, read_process};
 
@@ -103,7 +104,8 @@ pub fn supervisors_above() -> u32 {
     let line = ancestry(std::process::id()).unwrap_or_default();
     let supervises = |process: &&Ancestor| {
         let arguments = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
-        arguments.split(|byte| *byte == 0).nth(1) == Some(b"supervise".as_slice())
+        let mut words = arguments.split(|byte| *byte == 0).skip(1);
+        words.next() == Some(b"supervise") && words.next().is_some_and(|word| word == GUARDED.as_bytes())
     };
     u32::try_from(line.iter().filter(supervises).count()).unwrap_or(u32::MAX)
 }

@@ -1,7 +1,7 @@
 //! Runs without a hub or without a supervisor: their search below a spool folder, and their end.
 //!
-//! When a supervisor is killed, the kernel kills the process of its runner. Other processes of the run are found by the
-//! mark in their environment, by their session, or by their parent.
+//! When a supervisor is killed, its guard ends the other processes of the run. When the guard is killed too, they are found
+//! by the mark in their environment, by their session, or by their parent, and are not counted.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::process::{Signal, getpid};
+use rustix::process::{Pid, Signal, getpid};
 
 use super::descendants::{self, Process};
 use super::supervised_run::Outcome;
@@ -95,13 +95,23 @@ fn read_record(spool: &Path) -> Option<Record> {
     serde_json::from_slice(&std::fs::read(spool.join(RECORD)).ok()?).ok()
 }
 
-/// Waits until the supervisor has ended, kills the processes that it left, and returns the outcome of the run.
+/// Returns whether the guard of a run is alive.
+fn has_guard(spool: &Path) -> bool {
+    let guard = read_record(spool).and_then(|record| record.guard);
+    let found = guard.and_then(|(pid, start)| Some((descendants::read_process(Pid::from_raw(pid)?)?, start)));
+    found.is_some_and(|(process, start)| process.start == start && process.is_alive())
+}
+
+/// Waits until the supervisor and its guard have ended, kills the processes that it left, and returns the outcome of the run.
 pub(super) fn finish_orphan(spool: &Path) -> Outcome {
     let deadline = Instant::now() + KILL_TIMEOUT;
     if let Ok(lock) = OpenOptions::new().read(true).open(spool.join(LOCK)) {
         while flock(&lock, FlockOperation::NonBlockingLockShared).is_err() && Instant::now() < deadline {
             std::thread::park_timeout(Duration::from_millis(5));
         }
+    }
+    while read_outcome(spool).is_none() && has_guard(spool) && Instant::now() < deadline {
+        std::thread::park_timeout(Duration::from_millis(5));
     }
     if let Some(outcome) = read_outcome(spool) {
         return outcome;

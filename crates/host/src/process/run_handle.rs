@@ -27,7 +27,7 @@ const MAX_QUEUED_LINES: usize = 16;
 /// A running run. Dropping it has the effect of the hub's exit, which [`OnHubExit`](super::OnHubExit) selects.
 #[derive(Debug)]
 pub struct Running {
-    /// The supervisor's process.
+    /// The guard of the supervisor, or the supervisor itself where the last hub started it.
     pub supervisor: u32,
     /// Lines of stdout; closed after the last one. A slow reader delays only [`Running::ended`].
     pub lines: mpsc::Receiver<OutputLine>,
@@ -177,7 +177,7 @@ pub async fn start(command: Command) -> Result<Running, Error> {
     start_known(command, |_| {}).await
 }
 
-/// Like [`start`]; `on_supervisor` is called with the supervisor's process before the command starts, so that every
+/// Like [`start`]; `on_supervisor` is called with the process above all others of the run before the command starts, so that every
 /// request of the command can be attributed to the run.
 pub async fn start_known(command: Command, on_supervisor: impl FnOnce(u32)) -> Result<Running, Error> {
     supervise(command, None, on_supervisor).await
@@ -205,7 +205,8 @@ async fn supervise(
     let failed = |error: std::io::Error| Error::Spawn(error.to_string());
     let mut supervisor = child(current_image().map_err(failed)?);
     supervisor
-        .arg("supervise")
+        .args(["supervise", "--guard"])
+        .arg(&spool)
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())

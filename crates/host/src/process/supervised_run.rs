@@ -92,6 +92,10 @@ pub struct Outcome {
     pub cause: Cause,
     /// Number of descendants of the runner that could not be killed; 0 is confirmed by the kernel.
     pub processes_left: u32,
+    /// Whether all descendants were counted. They were not if the supervisor was killed together with its guard: then
+    /// processes that dropped the mark may be left.
+    #[serde(default)]
+    pub is_counted: bool,
     /// From start to the end of the last process.
     #[serde(rename = "wall_us", with = "micros")]
     pub wall: Duration,
@@ -113,6 +117,7 @@ impl Outcome {
             exit: Exit::Unknown,
             cause: Cause::Lost,
             processes_left: 0,
+            is_counted: false,
             wall: Duration::ZERO,
             cpu: Duration::ZERO,
             peak_rss: 0,
@@ -148,7 +153,7 @@ pub enum Cause {
     TimedOut(Limit),
     /// The hub ended, and the run with it.
     HubGone,
-    /// The supervisor was killed. The remaining processes of the run were killed.
+    /// The supervisor was killed. Its guard killed the remaining processes of the run.
     Lost,
 }
 

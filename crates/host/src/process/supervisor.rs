@@ -5,6 +5,7 @@
 
 mod event_loop;
 mod exec_runner;
+mod guard;
 mod hub_connection;
 mod pipes;
 
@@ -18,8 +19,9 @@ use std::process::{Child, Stdio};
 use std::time::Instant;
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
-use rustix::process::{fchdir, getpid, setsid};
+use rustix::process::{fchdir, getpid, getppid, setsid};
 
+use super::descendants::Process;
 use super::reexec::current_image;
 use super::spool::Spool;
 use super::supervised_run::{Command, Error, OnHubExit};
@@ -31,7 +33,11 @@ use super::{MARK, child, descendants};
 
 use event_loop::Run;
 pub use exec_runner::enter;
+pub use guard::guard;
 use hub_connection::HubConnection;
+
+/// The argument of a supervisor below a guard.
+pub const GUARDED: &str = "--guarded";
 
 /// The files of a run.
 struct RunFolder {
@@ -43,13 +49,13 @@ struct RunFolder {
     control: Option<UnixListener>,
 }
 
-/// Supervises one run: the request on stdin, events on stdout.
-pub fn supervise() -> io::Result<()> {
+/// Supervises one run: the request on stdin, events on stdout. `is_guarded` says that the parent is a guard.
+pub fn supervise(is_guarded: bool) -> io::Result<()> {
     // The runner must not be a part of the hub's terminal and job control. It fails for a session leader.
     let _ = setsid();
     descendants::become_subreaper();
     let (request, input, rest) = read_request(&io::stdin())?;
-    match begin(&request, input) {
+    match begin(&request, input, is_guarded) {
         Ok(mut run) => {
             run.connections.push(HubConnection::lifeline(rest)?);
             run.send_started();
@@ -99,7 +105,7 @@ fn read_request(stdin: &impl AsFd) -> io::Result<(SpawnRequest, Option<Vec<u8>>,
 }
 
 /// Creates the spool, enters the working directory and starts the runner there.
-fn begin(request: &SpawnRequest, input: Option<Vec<u8>>) -> Result<Run, Error> {
+fn begin(request: &SpawnRequest, input: Option<Vec<u8>>, is_guarded: bool) -> Result<Run, Error> {
     let program = find_program(request)?;
     let workdir = open_workdir(&request.workdir)?;
     let run_folder =
@@ -107,7 +113,8 @@ fn begin(request: &SpawnRequest, input: Option<Vec<u8>>) -> Result<Run, Error> {
     let spawn = |error: io::Error| Error::Spawn(error.to_string());
     fchdir(&workdir).map_err(|error| spawn(error.into()))?;
     let now = Instant::now();
-    let started = start_runner(request, &run_folder.folder, &program, input.is_some());
+    let guard = getppid().filter(|_| is_guarded).and_then(descendants::read_process);
+    let started = start_runner(request, &run_folder.folder, &program, input.is_some(), guard);
     // The working directory may be removed or unmounted while the run lasts.
     let _ = rustix::process::chdir(&run_folder.folder);
     let runner = started.map_err(|error| {
@@ -189,7 +196,13 @@ fn create_run_folder(request: &SpawnRequest) -> io::Result<RunFolder> {
 }
 
 /// Starts the process that becomes the runner, see `exec_runner.rs`.
-fn start_runner(request: &SpawnRequest, spool: &Path, program: &Path, input: bool) -> io::Result<Child> {
+fn start_runner(
+    request: &SpawnRequest,
+    spool: &Path,
+    program: &Path,
+    input: bool,
+    guard: Option<Process>,
+) -> io::Result<Child> {
     let mut stage = child(current_image()?);
     stage
         .arg("supervise")
@@ -216,6 +229,7 @@ fn start_runner(request: &SpawnRequest, spool: &Path, program: &Path, input: boo
     let pid = rustix::process::Pid::from_child(&runner);
     let record = Record {
         supervisor: getpid().as_raw_nonzero().get(),
+        guard: guard.map(|guard| (guard.pid.as_raw_nonzero().get(), guard.start)),
         runner: pid.as_raw_nonzero().get(),
         runner_start: descendants::read_process(pid).map_or(0, |process| process.start),
         mark: request.mark.clone(),

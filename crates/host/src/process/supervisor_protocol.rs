@@ -110,6 +110,9 @@ pub(super) enum Event {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) supervisor: i32,
+    /// The process above the supervisor and its start time, which ends what a killed supervisor leaves.
+    #[serde(default)]
+    pub(super) guard: Option<(i32, u64)>,
     pub(super) runner: i32,
     /// Start time of the runner, in the kernel's ticks since boot.
     pub(super) runner_start: u64,

@@ -324,6 +324,7 @@ impl Run {
             exit: self.exit.unwrap_or(Exit::Unknown),
             cause: self.cause,
             processes_left: self.survivors,
+            is_counted: true,
             wall,
             cpu: descendants::children_cpu(),
             peak_rss: self.peak,
