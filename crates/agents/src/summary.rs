@@ -79,7 +79,8 @@ impl Outcome {
         });
         facts.extend(usage(report));
         facts.push(if report.is_uncounted {
-            "processes left: unknown, because the supervisor of the run was killed together with its guard".to_owned()
+            "processes left: unknown, because the supervisor of the run was killed together with its guard"
+                .to_owned()
         } else {
             format!("{} left", counted(report.processes_left as usize, "process"))
         });

@@ -345,10 +345,10 @@ const ATTEMPTS: [Attempt; 24] = [
     (12, |fixture| in_tmux(fixture, r#"tmux -L adj new-window "cd $HOME; sh try""#)),
     // What opened the terminal has a parent, and only that one has lost its own.
     (10, |fixture| by_shell(fixture, r#"( ( script -qec "sh try" /dev/null >shown ) & )"#)),
-    (11, |fixture| by_shell(fixture, r#"setsid -f script -qec "script -qec 'sh try' /dev/null" /dev/null >shown"#)),
-    (12, |fixture| {
-        in_tmux(fixture, r#"tmux -L adj new-window "cd $HOME; script -qec 'sh try' /dev/null""#)
+    (11, |fixture| {
+        by_shell(fixture, r#"setsid -f script -qec "script -qec 'sh try' /dev/null" /dev/null >shown"#)
     }),
+    (12, |fixture| in_tmux(fixture, r#"tmux -L adj new-window "cd $HOME; script -qec 'sh try' /dev/null""#)),
     (17, |fixture| by_a_cookie(fixture, PYTHON_COOKIE)),
     (18, |fixture| by_a_cookie(fixture, OPENSSL_COOKIE)),
     (19, |fixture| {

@@ -3,9 +3,9 @@
 
 use rustix::process::{Pid, getpid};
 
-use super::supervisor::GUARDED;
 use super::MARK;
 use super::descendants::{children, read_process};
+use super::supervisor::GUARDED;
 
 /// Maximum generations that are read; deeper than any real tree.
 const MAX_GENERATIONS: usize = 1_000;
