@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::model::{FINAL_TEXT, Model, Script};
 use crate::support::process_table::{descendants, processes_with_argument, wait_until_none, wait_until_some};
-use crate::support::real_clients::{RUN_DEADLINE, codex_config, is_excluded, node, package, run};
+use crate::support::real_clients::{RUN_DEADLINE, codex_config, is_excluded, node, package, packages, run};
 use crate::support::task_fixture::TaskFixture;
 use crate::support::{Peer, StopHubOnDrop};
 
@@ -140,6 +140,37 @@ fn real_runs_have_complete_run_reports() {
         for measured in ["peak_rss_bytes", "cpu_ms", "wall_ms"] {
             assert!(report[measured].as_u64().unwrap() > 0, "{runner} {measured}: {report:#}");
         }
+    }
+    real.fixture.assert_no_survivors();
+}
+
+#[test]
+fn real_runners_work_in_the_sandbox() {
+    let probe = Command::new("bwrap").args(["--unshare-user", "--ro-bind", "/", "/", "true"]).output();
+    if is_excluded("npm") || !probe.is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    let real = RealRunners::both(Script::Answer);
+    // The programs may be below `/tmp`, which a sandbox has empty.
+    let programs = packages().canonicalize().unwrap();
+    let runner = |name: &str| format!("[[runners]]\nname = \"{name}\"\nwritable = [{programs:?}]\n");
+    let config = format!("[tasks]\nsandbox = \"auto\"\n{}", RUNNERS.map(runner).concat());
+    real.fixture.home.write(".adjutant/config.toml", config);
+    let _hub = real.fixture.hub();
+    for name in RUNNERS {
+        real.fixture.agent(name, &format!("runner: {name}\n"));
+        let mut peer = real.fixture.connect();
+        peer.initialize("2025-11-25");
+        let mut task = real.fixture.task("look");
+        task["agent"] = json!(name);
+        let result = peer.delegate_and_wait(1, task);
+        assert_eq!(result["message"].as_str().unwrap_or_default().trim(), FINAL_TEXT, "{name}: {result:#}");
+        let attempt = &result["run_report"]["attempts"][0];
+        // The administrator of a machine has no second sandbox within the first.
+        let held = ["kernel (bubblewrap)", "the runner's own sandbox"];
+        let is_held = held[..if name == "codex" { 2 } else { 1 }].iter().any(|held| attempt["held_by"] == *held);
+        assert!(is_held && attempt["session"].is_string(), "{name}: {attempt:#}");
+        assert_eq!(result["run_report"]["processes_left"], 0, "{name}");
     }
     real.fixture.assert_no_survivors();
 }

@@ -54,7 +54,9 @@ pub(super) fn files(runner: &Runner, env: &[(OsString, OsString)]) -> RunnerStat
         Runner::Codex => only(folder("CODEX_HOME", ".codex")),
         Runner::Copilot => {
             let own = folder("COPILOT_HOME", ".copilot");
-            RunnerState { copied: vec![own.join("config.json")], folders: vec![own] }
+            // It unpacks itself into its cache at the first start.
+            let cache = folder("XDG_CACHE_HOME", ".cache").join("copilot");
+            RunnerState { copied: vec![own.join("config.json")], folders: vec![own, cache] }
         }
         Runner::Claude => {
             let state = get("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone()).join(".claude.json");
