@@ -638,6 +638,18 @@ fn settings_that_need_a_restart_are_named() {
 }
 
 #[test]
+fn a_sandbox_that_does_not_work_is_reported() {
+    let fixture = Fixture::new();
+    fixture.program("bwrap", "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1");
+    let reason = "bubblewrap does not work on this machine: bwrap: setting up uid map: Permission denied";
+    run_command(&mut fixture.with_programs()).assert_check("sandbox", "warn", reason);
+    fixture.config("[http]\naddress = \"off\"\n[tasks]\nrequire_sandbox = true\n");
+    run_command(&mut fixture.with_programs()).assert_check("sandbox", "fail", reason);
+    fixture.config("[http]\naddress = \"off\"\n[tasks]\nsandbox = \"none\"\n");
+    run_command(&mut fixture.with_programs()).assert_check("sandbox", "ok", "none is used");
+}
+
+#[test]
 fn a_complete_machine_passes_every_check() {
     let home = Home::new();
     home.write(".adjutant/config.toml", "[http]\naddress = \"127.0.0.1:0\"\n");
@@ -650,6 +662,7 @@ fn a_complete_machine_passes_every_check() {
         ("claude", "2.1.329 (Claude Code)"),
         ("gemini", "0.61.0"),
         ("opencode", "1.18.33"),
+        ("bwrap", "bubblewrap 0.11.0"),
     ] {
         fixture.program(name, &format!("echo '{version}'"));
     }
@@ -674,6 +687,7 @@ fn a_complete_machine_passes_every_check() {
     }
     report.assert_check("clients", "ok", "connected: Claude Code, Codex, Copilot CLI, Gemini CLI, opencode");
     report.assert_check("runners", "ok", "5 of 5");
+    report.assert_check("sandbox", "ok", "the kernel holds the levels by ");
     for id in ["hub", "handshake.stdio", "handshake.socket", "handshake.http", "stdout.purity", "program"] {
         assert_eq!(report.check(id)["status"], "ok", "{id}");
     }

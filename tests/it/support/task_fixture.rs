@@ -48,7 +48,7 @@ impl TaskFixture {
     /// `--runner-config` file.
     pub(crate) fn configure(&self, tasks: &str, runners: &[&str]) {
         let none = if tasks.contains("sandbox = ") { "" } else { "sandbox = \"none\"" };
-        let mut toml = format!("[tasks]\n{tasks}\n{none}\n");
+        let mut toml = format!("[tasks]\n{none}\n{tasks}\n");
         let mut listed = Vec::new();
         for (priority, name) in runners.iter().enumerate() {
             self.program(name, &format!("{FAKE_CLI}exec {RUNNER} $mode\n"));

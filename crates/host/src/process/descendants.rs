@@ -41,7 +41,9 @@ pub(super) fn signal_descendants(signal: Signal) -> usize {
 pub(super) fn signal_group(leader: Pid, signal: Signal) -> bool {
     let mut members = descendants(leader);
     members.retain(|process| process.is_alive() && process.group == leader.as_raw_nonzero().get());
-    members.iter().for_each(|process| signal_one(process, signal));
+    for process in &members {
+        signal_one(process, signal);
+    }
     !members.is_empty()
 }
 

@@ -12,7 +12,7 @@ fn home_with_runner(text: &str) -> Home {
     let home = home("");
     let program = home.path().join("bin/oracle");
     let config = format!(
-        "[assistant]\nplanner = ['runner']\n[assistant.runner]\nname = 'oracle'\n[tasks]\nsandbox = 'none'\n\
+        "[tasks]\nsandbox = 'none'\n[assistant]\nplanner = ['runner']\n[assistant.runner]\nname = 'oracle'\n\
          [[runners]]\nname = 'oracle'\ncommand = ['{}']\nstdin = 'prompt'\nfinal_message = 'stdout'\n\
          levels = ['read-only']\n",
         program.display()
