@@ -168,7 +168,8 @@ fn real_runners_work_in_the_sandbox() {
         let attempt = &result["run_report"]["attempts"][0];
         // The administrator of a machine has no second sandbox within the first.
         let held = ["kernel (bubblewrap)", "the runner's own sandbox"];
-        let is_held = held[..if name == "codex" { 2 } else { 1 }].iter().any(|held| attempt["held_by"] == *held);
+        let is_held =
+            held[..if name == "codex" { 2 } else { 1 }].iter().any(|held| attempt["held_by"] == *held);
         assert!(is_held && attempt["session"].is_string(), "{name}: {attempt:#}");
         assert_eq!(result["run_report"]["processes_left"], 0, "{name}");
     }

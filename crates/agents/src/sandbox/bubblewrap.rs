@@ -166,6 +166,15 @@ fn mounts(run: &SandboxedRun<'_>, hub: Option<&Path>) -> Result<Mounts, String> 
             mount(&mut mounts, "--ro-bind", &file);
         }
     }
+    if let Some(folder) = &own.private {
+        std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+        let folder = folder.canonicalize().map_err(|error| failed(folder, error))?;
+        for entry in std::fs::read_dir(&folder).map_err(|error| failed(&folder, error))?.flatten() {
+            // A link may lead nowhere.
+            mount(&mut mounts, "--ro-bind-try", &entry.path());
+        }
+        mount(&mut mounts, "--tmpfs", &folder);
+    }
     for (number, file) in own.copied.iter().filter_map(|file| file.canonicalize().ok()).enumerate() {
         let copies = run.scratch.join(COPIES);
         std::fs::create_dir_all(&copies).map_err(|error| failed(&copies, error))?;

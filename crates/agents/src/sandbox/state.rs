@@ -13,6 +13,8 @@ pub(super) struct RunnerState {
     pub(super) folders: Vec<PathBuf>,
     /// Files of its configuration, of which each run gets a copy, because the program writes them at every start.
     pub(super) copied: Vec<PathBuf>,
+    /// A folder of its configuration, in which new files exist for the run alone, because the program makes some.
+    pub(super) private: Option<PathBuf>,
 }
 
 /// Names of configuration in [`RunnerState::folders`] that stays read-only, of all runners.
@@ -49,18 +51,22 @@ pub(super) fn files(runner: &Runner, env: &[(OsString, OsString)]) -> RunnerStat
     };
     let Some(home) = get("HOME") else { return RunnerState::default() };
     let folder = |variable: &str, usual: &str| get(variable).unwrap_or_else(|| home.join(usual));
-    let only = |folder: PathBuf| RunnerState { folders: vec![folder], copied: Vec::new() };
+    let only = |folder: PathBuf| RunnerState { folders: vec![folder], ..RunnerState::default() };
     match runner {
         Runner::Codex => only(folder("CODEX_HOME", ".codex")),
         Runner::Copilot => {
             let own = folder("COPILOT_HOME", ".copilot");
             // It unpacks itself into its cache at the first start.
             let cache = folder("XDG_CACHE_HOME", ".cache").join("copilot");
-            RunnerState { copied: vec![own.join("config.json")], folders: vec![own, cache] }
+            RunnerState {
+                copied: vec![own.join("config.json")],
+                folders: vec![own, cache],
+                ..RunnerState::default()
+            }
         }
         Runner::Claude => {
             let state = get("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone()).join(".claude.json");
-            RunnerState { folders: vec![folder("CLAUDE_CONFIG_DIR", ".claude")], copied: vec![state] }
+            RunnerState { copied: vec![state], ..only(folder("CLAUDE_CONFIG_DIR", ".claude")) }
         }
         Runner::Gemini => only(folder("GEMINI_CLI_HOME", "").join(".gemini")),
         Runner::Opencode => {
@@ -70,7 +76,8 @@ pub(super) fn files(runner: &Runner, env: &[(OsString, OsString)]) -> RunnerStat
                 own("XDG_STATE_HOME", ".local/state"),
                 own("XDG_CACHE_HOME", ".cache"),
             ];
-            RunnerState { folders: folders.to_vec(), copied: Vec::new() }
+            let private = Some(own("XDG_CONFIG_HOME", ".config"));
+            RunnerState { folders: folders.to_vec(), private, ..RunnerState::default() }
         }
         Runner::Custom(_) => RunnerState::default(),
     }

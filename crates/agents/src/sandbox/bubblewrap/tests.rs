@@ -18,10 +18,11 @@ fn shown(line: &[OsString], home: &Path) -> String {
 fn a_level_is_a_list_of_mounts() {
     let folder = tempfile::Builder::new().prefix("adj").tempdir_in("/tmp").unwrap();
     let home = folder.path().canonicalize().unwrap();
-    for path in ["work/.git", ".codex/sessions", ".copilot", "hub/spool/task/scratch-1"] {
+    for path in ["work/.git", ".codex/sessions", ".copilot", ".config/opencode", "hub/spool/task/scratch-1"] {
         std::fs::create_dir_all(home.join(path)).unwrap();
     }
-    for file in [".codex/config.toml", ".copilot/config.json", ".copilot/mcp-config.json", "hub/login-key"] {
+    let files = [".codex/config.toml", ".copilot/config.json", ".copilot/mcp-config.json"];
+    for file in files.into_iter().chain([".config/opencode/opencode.json", "hub/login-key"]) {
         std::fs::write(home.join(file), "").unwrap();
     }
     let env = [("HOME", home.as_os_str()), ("PATH", "/usr/bin".as_ref())];
@@ -29,6 +30,7 @@ fn a_level_is_a_list_of_mounts() {
     let cases = [
         (Runner::Codex, Permission::ReadOnly, Network::Allowed),
         (Runner::Copilot, Permission::WorkspaceWrite, Network::Off),
+        (Runner::Opencode, Permission::ReadOnly, Network::Allowed),
     ];
     let lines = cases.map(|(runner, permission, network)| {
         let run = SandboxedRun {
