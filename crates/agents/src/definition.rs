@@ -53,6 +53,8 @@ pub struct Agent {
     pub isolation: Isolation,
     /// Commands that the hub runs in the working folder after the agent has ended, each as program and arguments.
     pub checks: Vec<Vec<String>>,
+    /// Whether a result is no error although a check did not pass.
+    pub checks_may_fail: bool,
     /// Commands that the hub runs in a new worktree before the agent, each as program and arguments.
     pub setup: Vec<Vec<String>>,
     /// Variables that the runner gets in addition to the allowed ones.

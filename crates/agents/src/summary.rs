@@ -55,28 +55,7 @@ impl Outcome {
         facts.extend(commands(report));
         facts.extend(files(report));
         facts.extend(first(report.findings()));
-        facts.push(match self.verdict {
-            Verification::Unverified => "unverified".to_owned(),
-            Verification::Verified => {
-                let changed: Vec<&str> = report
-                    .checks
-                    .iter()
-                    .flat_map(|check| &check.changed_by_run)
-                    .map(String::as_str)
-                    .collect();
-                let checks = format!("verified by {}", counted(report.checks.len(), "check"));
-                if changed.is_empty() {
-                    checks
-                } else {
-                    format!("{checks}, but the run changed what they run: {}", quoted(&changed))
-                }
-            }
-            Verification::Refuted => {
-                let failed: Vec<String> =
-                    report.checks.iter().filter(|check| !check.passed).map(Check::line).collect();
-                format!("not verified, failed: {}", failed.join(", "))
-            }
-        });
+        facts.push(self.verdict_text());
         facts.extend(usage(report));
         facts.push(if report.is_uncounted {
             "processes left: unknown, because the supervisor of the run was killed together with its guard"
@@ -85,6 +64,34 @@ impl Outcome {
             format!("{} left", counted(report.processes_left as usize, "process"))
         });
         facts.join("; ")
+    }
+
+    /// Returns what the checks say about the result, as a sentence fragment.
+    pub fn verdict_text(&self) -> String {
+        let checks = &self.report.checks;
+        let failed = || {
+            let failed = checks.iter().filter(|check| !check.passed).map(Check::line);
+            failed.collect::<Vec<_>>().join(", ")
+        };
+        match self.verdict {
+            Verification::Unverified if checks.is_empty() => "unverified".to_owned(),
+            Verification::Unverified => format!("unverified, did not run to the end: {}", failed()),
+            Verification::Verified => {
+                let changed: Vec<&String> = checks.iter().flat_map(|check| &check.changed_by_run).collect();
+                let verified = format!("verified by {}", counted(checks.len(), "check"));
+                if changed.is_empty() {
+                    verified
+                } else {
+                    format!("{verified}, but the run changed what they run: {}", quoted(&changed))
+                }
+            }
+            Verification::Refuted => format!("not verified, failed: {}", failed()),
+        }
+    }
+
+    /// Returns whether a check that must pass did not pass.
+    pub fn fails_checks(&self) -> bool {
+        !self.report.checks_may_fail && self.report.checks.iter().any(|check| !check.passed)
     }
 }
 

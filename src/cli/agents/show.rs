@@ -78,6 +78,9 @@ fn as_text(agent: &Agent, trusted: bool, held: &str, overridden: &[&Source]) -> 
             line(key, &command_line(command));
         }
     }
+    if agent.checks_may_fail {
+        line("checks", "need not pass");
+    }
     for name in agent.env.keys() {
         line("env", name);
     }
@@ -111,6 +114,7 @@ fn as_json(agent: &Agent, trusted: bool, held: &str, overridden: &[&Source]) -> 
         "isolation": agent.isolation.name(),
         "setup": agent.setup,
         "checks": agent.checks,
+        "checks_must_pass": !agent.checks_may_fail,
         // Values may be secrets; the file has them.
         "env": agent.env.keys().collect::<Vec<_>>(),
         "format": agent.program.name(),

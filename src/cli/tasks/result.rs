@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use super::super::output::{self, Failure};
 use super::short_id;
 use adjutant_agents::Task;
-use adjutant_agents::run_report::Verification;
 use adjutant_agents::task::Ending;
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 
@@ -16,7 +15,7 @@ pub(in crate::cli) fn print(task: &Task, json: bool) -> Result<ExitCode, Failure
             .hint("`adjutant tasks logs` shows the events of the run"));
     };
     let succeeded = outcome.status == Ending::Succeeded;
-    let refuted = outcome.verdict == Verification::Refuted;
+    let refuted = outcome.report.checks.iter().any(|check| !check.passed);
     let code = if succeeded && !refuted { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if json {
         output::json(task)?;

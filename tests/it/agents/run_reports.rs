@@ -75,6 +75,42 @@ fn checks_decide_the_verdict_of_a_completed_task() {
 }
 
 #[test]
+fn failed_checks_reach_clients_of_every_revision() {
+    let fixture = TaskFixture::new();
+    fixture.agent("strict", "checks:\n  - [test, -e, made.txt]\n");
+    fixture.agent("lenient", "checks:\n  - [test, -e, made.txt]\nchecks_must_pass: false\n");
+    fixture.agent("unable", "checks:\n  - [no-such-program]\n");
+    let failed = "Checks by the hub: not verified, failed: test -e made.txt.";
+    let verified = "Checks by the hub: verified by 1 check.";
+    let unable = "Checks by the hub: unverified, did not run to the end: no-such-program.";
+    let mut contract = fixture.connect_with_runner("fake");
+    contract.initialize("2024-11-05");
+    let mut newer = peer(&fixture);
+    for (id, (agent, mode, verdict, is_error)) in [
+        ("reviewer", "ok", None, json!(null)),
+        ("strict", "ok", Some(failed), json!(true)),
+        ("unable", "ok", Some(unable), json!(true)),
+        ("lenient", "ok", Some(failed), json!(null)),
+        ("strict", "touch made.txt", Some(verified), json!(null)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = i64::try_from(id).unwrap();
+        let mut task = fixture.task(mode);
+        task["agent"] = json!(agent);
+        let answer = contract.tool(id, "delegate_task", task.clone());
+        let message = if mode == "ok" { "working\nresult" } else { "result" };
+        let text = verdict.map_or(message.to_owned(), |verdict| format!("{message}\n\n{verdict}"));
+        assert_eq!(answer, json!({"content": [{"type": "text", "text": text}]}), "{agent} {mode}");
+        let answer = newer.tool(id, "delegate_task", task);
+        let text = verdict.map_or(message.to_owned(), |verdict| format!("{verdict}\n\n{message}"));
+        assert_eq!(answer["content"][0]["text"], text, "{agent} {mode}");
+        assert_eq!(answer["isError"], is_error, "{agent} {mode}: {answer:#}");
+    }
+}
+
+#[test]
 fn a_kept_worktree_outlives_the_server_that_made_it() {
     let fixture = TaskFixture::new();
     fixture.home.write(".adjutant/config.toml", "[tasks]\nkeep_worktrees = true\n");

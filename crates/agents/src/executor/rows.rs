@@ -30,6 +30,8 @@ pub(crate) struct Options {
     #[serde(default)]
     pub(super) setup: Vec<Vec<String>>,
     pub(super) checks: Vec<Vec<String>>,
+    #[serde(default)]
+    pub(super) checks_may_fail: bool,
     pub(super) worktree: bool,
     pub(super) workdir: Workdir,
 }
@@ -67,6 +69,7 @@ pub(crate) fn new_task(id: &TaskId, request: ValidatedRequest, created_at: Milli
         schema: request.schema,
         setup: agent.setup.clone(),
         checks: request.checks,
+        checks_may_fail: agent.checks_may_fail,
         worktree: request.isolation == Isolation::Worktree,
         workdir,
     };

@@ -43,6 +43,7 @@ pub(super) async fn run(
     let folder = context.folder(&row.id);
     let mut state = spool.as_ref().and_then(|_| RunState::read(&folder)).unwrap_or_default();
     options.permission().name().clone_into(&mut state.report.permission);
+    state.report.checks_may_fail = options.checks_may_fail;
     let mut run = TaskRun {
         workspace: options.workdir.path().to_owned(),
         folder,

@@ -12,7 +12,7 @@ use adjutant_base::text::timefmt::read_span;
 use adjutant_base::text::yaml::{self, Refused, block, quoted, scalar};
 
 /// The supported keys; the first three are the contract's.
-pub(crate) const KEYS: [&str; 11] = [
+pub(crate) const KEYS: [&str; 12] = [
     "persona",
     "description",
     "model",
@@ -23,6 +23,7 @@ pub(crate) const KEYS: [&str; 11] = [
     "isolation",
     "setup",
     "checks",
+    "checks_must_pass",
     "env",
 ];
 
@@ -50,6 +51,11 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
         isolation: one_of(&values, "isolation", Isolation::ALL, Isolation::name)?,
         setup: commands(&values, "setup")?,
         checks: commands(&values, "checks")?,
+        checks_may_fail: match values.get("checks_must_pass") {
+            None | Some(Value::Null | Value::Bool(true)) => false,
+            Some(Value::Bool(false)) => true,
+            Some(_) => return Err("`checks_must_pass` is `true` or `false`".to_owned()),
+        },
         env: variables(&values)?,
         ..Agent::default()
     };
@@ -85,6 +91,9 @@ pub(crate) fn write(agent: &Agent) -> String {
     }
     if agent.isolation != Isolation::default() {
         field("isolation", agent.isolation.name());
+    }
+    if agent.checks_may_fail {
+        field("checks_must_pass", "false");
     }
     for (key, commands) in [("setup", &agent.setup), ("checks", &agent.checks)] {
         if !commands.is_empty() {

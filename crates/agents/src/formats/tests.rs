@@ -47,13 +47,14 @@ fn the_contract_needs_two_keys() {
 fn our_own_keys_are_checked() {
     let agent = own(
         "runner: codex\npermission: workspace-write\ntimeout: 10m\non_hub_exit: keep\nisolation: worktree\n\
-         checks: [cargo test, [make, check]]\nenv: {CI: 1, NAME: x}\ncolour: red\n",
+         checks: [cargo test, [make, check]]\nchecks_must_pass: false\nenv: {CI: 1, NAME: x}\ncolour: red\n",
     )
     .unwrap();
     assert_eq!((agent.runner.as_deref(), agent.permission), (Some("codex"), Permission::WorkspaceWrite));
     assert_eq!((agent.timeout, agent.on_hub_exit), (Some(Duration::from_mins(10)), OnHubExit::Keep));
     assert_eq!((agent.isolation, agent.env["CI"].as_str()), (Isolation::Worktree, "1"));
     assert_eq!(agent.checks, [vec!["sh", "-c", "cargo test"], vec!["make", "check"]]);
+    assert!(agent.checks_may_fail && !own("checks: [x]\n").unwrap().checks_may_fail);
     assert_eq!(support(&agent).last().unwrap(), "colour unknown");
     for (text, reason) in [
         (
@@ -204,12 +205,12 @@ proptest! {
         (on_hub_exit, isolation) in (prop::sample::select(OnHubExit::ALL.to_vec()), prop::sample::select(Isolation::ALL.to_vec())),
         seconds in prop::option::of(1_u64..=86_400),
         setup in prop::collection::vec(prop::collection::vec(text(), 1..4), 0..3),
-        checks in prop::collection::vec(prop::collection::vec(text(), 1..4), 0..3),
+        (checks, checks_may_fail) in (prop::collection::vec(prop::collection::vec(text(), 1..4), 0..3), any::<bool>()),
         env in prop::collection::btree_map("[A-Z_][A-Z0-9_]{0,8}", text(), 0..3),
     ) {
         let env: BTreeMap<String, String> = env;
         let timeout = seconds.map(Duration::from_secs);
-        let agent = Agent { description, persona, model, runner, permission, timeout, on_hub_exit, isolation, checks, setup, env, ..Agent::default() };
+        let agent = Agent { description, persona, model, runner, permission, timeout, on_hub_exit, isolation, checks, checks_may_fail, setup, env, ..Agent::default() };
         let written = write(&agent);
         let again = read(Program::Adjutant, &written).unwrap_or_else(|reason| panic!("{reason}\n{written}"));
         prop_assert_eq!(Agent { fields: Vec::new(), ..again.clone() }, agent, "{}", written);

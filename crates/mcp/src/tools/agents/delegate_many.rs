@@ -141,7 +141,7 @@ fn combined(entries: &[Entry], revision: Revision) -> CallToolResult {
         let number = number + 1;
         match entry {
             Entry::Task(task) => {
-                failures += usize::from(result::failed(task));
+                failures += usize::from(result::is_error(task, revision));
                 let body = result::texts(task, revision).join("\n\n");
                 texts.push(format!("## {number}. {}: {}\n\n{body}", task.agent, task.state.as_str()));
                 results.push(result::structured(task));

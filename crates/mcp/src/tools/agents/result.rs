@@ -7,6 +7,7 @@ use super::names::{GET, WAIT};
 use crate::arguments::ArgumentError;
 use crate::protocol_version::Revision;
 use crate::tools::definition::success;
+use adjutant_agents::run_report::Outcome;
 use adjutant_agents::task::{Ending, State};
 use adjutant_agents::{Error, Task};
 
@@ -51,7 +52,7 @@ pub(super) fn sentence(error: &Error) -> String {
 /// Returns the result about a task: the task's own result once it has ended, before that its state and the next step.
 pub(crate) fn task_result(task: &Task, revision: Revision) -> CallToolResult {
     let mut result = success(texts(task, revision).into_iter().map(ContentBlock::text).collect());
-    if failed(task) {
+    if is_error(task, revision) {
         result.is_error = Some(true);
     }
     if revision > Revision::V2024_11_05 {
@@ -80,8 +81,14 @@ fn common(task: &Task) -> Value {
     json!({"task_id": task.id.as_str(), "agent": task.agent, "status": task.state.as_str()})
 }
 
+/// Whether the result of a task is an error. At 2024-11-05 failed checks are in its text only.
+pub(super) fn is_error(task: &Task, revision: Revision) -> bool {
+    let fails_checks = || task.outcome.as_deref().is_some_and(Outcome::fails_checks);
+    failed(task) || (revision > Revision::V2024_11_05 && fails_checks())
+}
+
 /// Whether a task has ended without success.
-pub(super) fn failed(task: &Task) -> bool {
+fn failed(task: &Task) -> bool {
     matches!(task.state, State::Ended(Ending::Failed | Ending::Cancelled | Ending::Lost))
 }
 
@@ -95,8 +102,14 @@ pub(super) fn texts(task: &Task, revision: Revision) -> Vec<String> {
         if !message.is_empty() {
             texts.push(format!("Its last message was:\n\n{message}"));
         }
-    } else {
+    } else if outcome.report.checks.is_empty() {
         texts.push(message);
+    } else {
+        let verdict = format!("Checks by the hub: {}.", outcome.verdict_text());
+        // The contract's text begins with the agent's message.
+        let parts =
+            if revision == Revision::V2024_11_05 { [message, verdict] } else { [verdict, message] };
+        texts.push(parts.join("\n\n"));
     }
     if revision > Revision::V2024_11_05 {
         texts.push(format!("Run report of task {}: {}", task.id, outcome.summary()));
