@@ -4,6 +4,7 @@ mod table;
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use adjutant_base::config::{self, env};
-use adjutant_base::text::escape_invisible::escape;
+use adjutant_base::text::escape_invisible::{escape, escape_json};
 use adjutant_host::recorder;
 use adjutant_terminal::relay;
 use adjutant_terminal::socket;
@@ -152,9 +153,9 @@ pub(crate) fn raw(bytes: &[u8]) -> Result<bool, Failure> {
     }
 }
 
-/// Writes `value` to stdout as indented JSON.
+/// Writes `value` to stdout as indented JSON, its invisible characters as escapes.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    data(&serde_json::to_string_pretty(value).map_err(Failure::new)?)
+    data(&escape_json(&serde_json::to_string_pretty(value).map_err(Failure::new)?))
 }
 
 /// Writes a line for the user to stderr, unless notes are suppressed.
@@ -214,10 +215,53 @@ pub(crate) fn clipped(text: &str, limit: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
+/// Puts `mark` before each line of an untrusted text, and on a terminal before each row that a long line takes there:
+/// nothing in the text can look like a line with another mark. Invisible characters are escaped.
+pub(crate) fn marked(mark: &str, text: &str) -> String {
+    /// Columns of a row at least, also on the narrowest terminal.
+    const MIN_COLUMNS: usize = 20;
+    let columns = width().or_else(|| columns(io::stderr())).unwrap_or(usize::MAX);
+    let available = columns.saturating_sub(mark.len()).max(MIN_COLUMNS);
+    let mut lines = String::new();
+    for line in escape(text).split('\n') {
+        let begin = if lines.is_empty() { "" } else { "\n" };
+        lines.extend([begin, mark]);
+        let mut used = 0;
+        for character in line.chars() {
+            let wide = match character {
+                ' '..='~' => 1,
+                '\t' => 8,
+                // Two columns at most; terminals differ.
+                _ => 2,
+            };
+            if used + wide > available {
+                lines.extend(["\n", mark]);
+                used = 0;
+            }
+            lines.push(character);
+            used += wide;
+        }
+    }
+    lines
+}
+
+/// Returns whether stdout and stderr are the same terminal, pipe or file, so that a reader sees the lines of both there.
+pub(crate) fn is_one_stream() -> bool {
+    fn identity(stream: impl AsFd) -> Option<(u64, u64)> {
+        rustix::fs::fstat(stream).ok().map(|found| (found.st_dev, found.st_ino))
+    }
+    identity(io::stdout()) == identity(io::stderr())
+}
+
 /// Returns the columns of the terminal at stdout; `None` for a pipe or a file.
 fn width() -> Option<usize> {
-    let screen = || io::stdout().is_terminal().then(|| rustix::termios::tcgetwinsize(io::stdout()).ok())?;
-    env::columns().or_else(|| Some(usize::from(screen()?.ws_col)).filter(|columns| *columns > 0))
+    env::columns().or_else(|| columns(io::stdout()))
+}
+
+/// Returns the columns of the terminal at `stream`; `None` for a pipe or a file.
+fn columns(stream: impl AsFd + IsTerminal) -> Option<usize> {
+    let size = stream.is_terminal().then(|| rustix::termios::tcgetwinsize(stream).ok())??;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 /// Returns whether `stream` shows colours: it is a terminal, and `NO_COLOR` is not set.

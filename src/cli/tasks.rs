@@ -21,6 +21,12 @@ use adjutant_base::config::Roots;
 use adjutant_base::text::timefmt;
 use adjutant_terminal::socket::Start;
 
+/// The mark before each line of an agent and of its runner. It is added to lines that are escaped already, so no output
+/// of an agent has the mark of the hub.
+const AGENT: &str = "agent | ";
+/// The mark before each line of the hub.
+const HUB: &str = "hub | ";
+
 /// Characters of a shortened id: 40 random bits.
 const SHORT_ID_LEN: usize = 8;
 

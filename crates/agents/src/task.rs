@@ -133,8 +133,11 @@ pub enum TaskEventKind {
     FilesChanged {
         files: Vec<String>,
     },
-    /// A warning, a retry, or a message of the hub.
+    /// A warning or a retry of the runner. Of an earlier version, also a message of the hub.
     Notice {
+        text: String,
+    },
+    HubNotice {
         text: String,
     },
     /// The hub starts a check.
@@ -148,12 +151,23 @@ pub enum TaskEventKind {
 }
 
 impl TaskEventKind {
+    /// Returns whether the hub saw or did this itself. Everything else is what the runner and its agent say.
+    pub fn is_of_hub(&self) -> bool {
+        matches!(
+            self,
+            Self::Started { .. }
+                | Self::HubNotice { .. }
+                | Self::CheckStarted { .. }
+                | Self::CheckEnded { .. }
+        )
+    }
+
     /// Returns one line for a progress message or a log.
     pub fn line(&self) -> String {
         match self {
             Self::Started { runner, attempt: 1 } => format!("{runner} starts"),
             Self::Started { runner, attempt } => format!("{runner} starts, attempt {attempt}"),
-            Self::Text { text } | Self::Thinking { text } | Self::Notice { text } => {
+            Self::Text { text } | Self::Thinking { text } | Self::Notice { text } | Self::HubNotice { text } => {
                 text.split_whitespace().collect::<Vec<_>>().join(" ")
             }
             Self::CommandStarted { command } => format!("$ {command}"),

@@ -4,14 +4,16 @@ use clap::Args;
 use serde_json::json;
 
 use super::super::output::{self, Failure};
+use super::{AGENT, HUB};
 use adjutant_agents::TaskEvent;
-use adjutant_base::text::escape_invisible::escape_line;
+use adjutant_base::text::escape_invisible::{escape_json, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_terminal::socket::control::ControlClient;
 use adjutant_terminal::socket::control::tasks::TaskUpdate;
 
 /// Arguments of `adjutant tasks logs`.
 #[derive(Debug, Args)]
+#[command(after_help = "Lines with `agent |` are what the agent and its runner say, lines with `hub |` what the hub saw or did.")]
 pub(in crate::cli) struct LogsArgs {
     /// The task's id, or enough of its beginning
     id: String,
@@ -32,15 +34,16 @@ pub(super) fn run(args: &LogsArgs, client: &mut ControlClient) -> Result<(), Fai
         {
             let at = stamp(instant(at));
             written = output::data(&if args.json {
-                json!({"seq": seq, "at": at, "what": kind}).to_string()
+                escape_json(&json!({"seq": seq, "at": at, "what": kind}).to_string()).into_owned()
             } else {
-                format!("{at}  {}", escape_line(&kind.line()))
+                let mark = if kind.is_of_hub() { HUB } else { AGENT };
+                output::marked(&format!("{at}  {mark}"), &escape_line(&kind.line()))
             });
         }
     })?;
     written?;
     if args.follow && !args.json {
-        output::note(format!("the task has ended: {}", task.state.as_str()));
+        output::note(format!("{HUB}the task has ended: {}", task.state.as_str()));
     }
     Ok(())
 }

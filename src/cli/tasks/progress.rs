@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 
 use super::super::output::{self, clipped};
-use super::{short_id, status};
+use super::{AGENT, HUB, short_id, status};
 use adjutant_agents::task::TaskEventKind;
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::tasks::TaskUpdate;
@@ -36,32 +36,36 @@ impl Progress {
     pub(in crate::cli) fn wait(&mut self, status: &str) {
         if let Some(bar) = &self.bar {
             bar.enable_steady_tick(TICK_INTERVAL);
-            bar.set_message(clipped(&escape_line(status), MAX_LINE_CHARS));
+            bar.set_message(clipped(status, MAX_LINE_CHARS));
         }
     }
 
     /// Shows the state of the task, or an event.
     pub(in crate::cli) fn show(&mut self, update: &TaskUpdate) {
-        let (text, permanent) = match update {
+        let (mark, text, permanent) = match update {
             TaskUpdate::State(task) => {
-                (format!("task {}: {} ({})", short_id(&task.id), status(task), task.runner), false)
+                (HUB, format!("task {}: {} ({})", short_id(&task.id), status(task), task.runner), false)
             }
             // The last message of the agent is the result, which is printed at the end.
             TaskUpdate::Event(event) => {
                 let is_message =
                     matches!(event.kind, TaskEventKind::Text { .. } | TaskEventKind::Thinking { .. });
-                (event.kind.line(), !is_message)
+                (if event.kind.is_of_hub() { HUB } else { AGENT }, event.kind.line(), !is_message)
             }
         };
         if permanent || self.bar.is_none() {
-            self.note(&text);
+            self.line(mark, &text);
         }
-        self.wait(&text);
+        self.wait(&format!("{mark}{}", escape_line(&text)));
     }
 
-    /// Prints a permanent line.
+    /// Prints a permanent line of the hub.
     pub(in crate::cli) fn note(&mut self, text: &str) {
-        let text = clipped(&escape_line(text), MAX_LINE_CHARS);
+        self.line(HUB, text);
+    }
+
+    fn line(&mut self, mark: &str, text: &str) {
+        let text = output::marked(mark, &clipped(&escape_line(text), MAX_LINE_CHARS));
         match &self.bar {
             Some(bar) => bar.suspend(|| output::note(&text)),
             None if text != self.last => output::note(&text),

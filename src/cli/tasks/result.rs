@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::super::output::{self, Failure};
-use super::short_id;
+use super::{AGENT, HUB, short_id};
 use adjutant_agents::Task;
 use adjutant_agents::task::Ending;
 use adjutant_base::text::escape_invisible::{escape, escape_line};
@@ -24,19 +24,21 @@ pub(in crate::cli) fn print(task: &Task, json: bool) -> Result<ExitCode, Failure
     let message = outcome.message.as_deref().map(str::trim_end).filter(|message| !message.is_empty());
     match (&outcome.structured, message) {
         (_, Some(message)) if !succeeded => {
-            output::note(format!("the last message was:\n\n{}\n", escape(message)));
+            output::note(format!("{HUB}the last message was:\n{}", output::marked(AGENT, message)));
         }
         (Some(value), _) => output::json(value)?,
-        (None, Some(message)) => output::text(message)?,
+        // Without lines of the hub between them, the lines of the agent need no mark: a program can read them.
+        (None, Some(message)) if output::is_one_stream() => output::data(&output::marked(AGENT, message))?,
+        (None, Some(message)) => output::data(&escape(message))?,
         (None, None) => {}
     }
-    output::note(format!("task {}: {}", short_id(&task.id), escape_line(&outcome.summary())));
+    output::note(format!("{HUB}task {}: {}", short_id(&task.id), escape_line(&outcome.summary())));
     let repository = outcome.report.repository.as_ref();
     if repository.is_some_and(|repository| repository.patch.is_some()) {
-        output::note(format!("the change: adjutant tasks show {} --patch | git apply", short_id(&task.id)));
+        output::note(format!("{HUB}the change: adjutant tasks show {} --patch | git apply", short_id(&task.id)));
     }
     if !succeeded {
-        return Ok(Failure::new(escape(&outcome.sentence())).hint(more(task)).report());
+        return Ok(Failure::new(escape_line(&outcome.sentence())).hint(more(task)).report());
     }
     if refuted {
         return Ok(Failure::new("the agent has finished, but not every check passed")

@@ -3,11 +3,14 @@
 use clap::Args;
 
 use super::super::output::{self, Failure};
-use super::{ago, short_id, status};
+use super::{AGENT, HUB, ago, short_id, status};
 use adjutant_agents::Task;
-use adjutant_base::text::escape_invisible::{escape, escape_line};
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_terminal::socket::control::ControlClient;
+
+/// The mark before each line of the task's text, which its asker wrote.
+const TASK: &str = "task | ";
 
 /// Arguments of `adjutant tasks show`.
 #[derive(Debug, Args)]
@@ -54,7 +57,7 @@ fn lines(task: &Task) -> Vec<String> {
     lines.extend(task.started_at.map(|started| format!("started   {}", at(started))));
     lines.extend(task.ended_at.map(|ended| format!("ended     {}", at(ended))));
     let Some(outcome) = task.outcome.as_deref() else {
-        lines.extend([String::new(), escape(task.text.trim()).into_owned()]);
+        lines.extend([String::new(), output::marked(TASK, task.text.trim())]);
         return lines;
     };
     lines.push(format!("report    {}", escape_line(&outcome.summary())));
@@ -74,10 +77,10 @@ fn lines(task: &Task) -> Vec<String> {
             lines.push(format!("  {}  +{plus} \u{2212}{minus}", escape_line(&file.path)));
         }
     }
-    lines.extend([String::new(), escape(task.text.trim()).into_owned(), String::new()]);
-    lines.push(escape(&outcome.sentence()).into_owned());
+    lines.extend([String::new(), output::marked(TASK, task.text.trim()), String::new()]);
+    lines.push(format!("{HUB}{}", escape_line(&outcome.sentence())));
     if let Some(message) = outcome.message.as_deref().map(str::trim).filter(|message| !message.is_empty()) {
-        lines.extend([String::new(), escape(message).into_owned()]);
+        lines.push(output::marked(AGENT, message));
     }
     lines
 }

@@ -71,7 +71,7 @@ impl EventBatch {
         let mut last = self.take();
         if self.left_out > 0 {
             let text = format!("{} more events are left out here", self.left_out);
-            last.push(TaskEventKind::Notice { text });
+            last.push(TaskEventKind::HubNotice { text });
         }
         last
     }

@@ -136,7 +136,7 @@ async fn answer(
         return Ok(Some((result, answer)));
     }
     let text = format!("the answer does not follow its schema, once more: {fault}");
-    write_event(context, run.row, TaskEventKind::Notice { text }).await;
+    write_event(context, run.row, TaskEventKind::HubNotice { text }).await;
     let repair = output_schema::repair(schema, fault);
     let mut repaired = None;
     if let Some(session) = result.session.clone() {

@@ -89,7 +89,7 @@ async fn set_up(context: &ExecutorContext, run: &mut TaskRun<'_>, workspace: Pat
     run.workspace = workspace;
     for (number, argv) in run.options.setup.iter().enumerate() {
         let text = format!("setup: {}", argv.join(" "));
-        write_event(context, run.row, TaskEventKind::Notice { text }).await;
+        write_event(context, run.row, TaskEventKind::HubNotice { text }).await;
         let command = checks::run_command(context, run, argv, &format!("setup-{number}")).await;
         run.state.report.processes_left += command.processes_left;
         run.state.report.is_uncounted |= command.is_uncounted;

@@ -61,6 +61,24 @@ pub fn escape_line(text: &str) -> String {
     escape(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
+/// Writes the invisible characters of JSON as escapes of JSON, so that its value stays the same.
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_invisible) {
+        return json.into();
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for character in json.chars() {
+        if is_invisible(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped.into()
+}
+
 /// Counts the characters of a text that [`escape`] replaces.
 pub fn count_invisible(text: &str) -> usize {
     text.chars().filter(|&character| is_invisible(character)).count()
@@ -70,7 +88,7 @@ pub fn count_invisible(text: &str) -> usize {
 mod tests {
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
-    use super::{count_invisible, escape, escape_line, is_invisible};
+    use super::{count_invisible, escape, escape_json, escape_line, is_invisible};
 
     proptest! {
         #[test]
@@ -80,6 +98,10 @@ mod tests {
             prop_assert_eq!(escaped == text, count_invisible(&text) == 0);
             let line = escape_line(&text);
             prop_assert!(!line.contains(is_invisible) && !line.contains(['\n', '\t', '\r']));
+            let json = serde_json::to_string(&text).unwrap();
+            let escaped = escape_json(&json);
+            prop_assert!(!escaped.contains(is_invisible));
+            prop_assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
         }
 
         #[test]

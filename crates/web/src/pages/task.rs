@@ -96,6 +96,7 @@ fn line(event: &TaskEvent) -> Value {
         TaskEventKind::Denied { call } => ("failed", "denied", call.clone()),
         TaskEventKind::FilesChanged { files } => ("changed", "changed", files.join(", ")),
         TaskEventKind::Notice { text } => ("notice", "notice", text.clone()),
+        TaskEventKind::HubNotice { text } => ("notice", "hub", text.clone()),
         TaskEventKind::CheckStarted { command } => ("runs", "checks", command.clone()),
         TaskEventKind::CheckEnded { command, passed: true } => ("done", "passed", command.clone()),
         TaskEventKind::CheckEnded { command, passed: false } => ("failed", "not passed", command.clone()),
