@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 use tokio::sync::mpsc;
 
 use super::output::{self, Failure};
-use super::shutdown_signal::ShutdownSignal;
+use super::shutdown_signal::{HANG_UP, ShutdownSignal};
 use super::source_files;
 use super::tasks::progress::Progress;
 use super::tasks::{parse_duration, result, short_id};
@@ -26,9 +26,6 @@ const MAX_TASK_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Capacity of the queue of events for the screen.
 const QUEUE_SIZE: usize = 64;
-
-/// Number of SIGHUP, the signal of a closed terminal.
-const HANG_UP: u8 = 1;
 
 /// Arguments of `adjutant delegate`.
 #[derive(Debug, Args)]
@@ -60,6 +57,9 @@ pub(super) struct DelegateArgs {
     /// A file with the JSON Schema that the final message must follow
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
+    /// Try runners again that rest after a usage limit
+    #[arg(long)]
+    now: bool,
     /// Print the task with its result and run report as JSON
     #[arg(long)]
     json: bool,
@@ -114,6 +114,7 @@ impl DelegateArgs {
             checks: checks.collect::<Result<_, _>>()?,
             isolation: self.isolation.as_deref().and_then(Isolation::from_name),
             permission: self.permission.as_deref().and_then(Permission::from_name),
+            now: self.now,
         })
     }
 }

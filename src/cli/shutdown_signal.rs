@@ -4,6 +4,9 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// Number of SIGHUP, the signal of a closed terminal.
+pub(super) const HANG_UP: u8 = 1;
+
 /// Receiver of the signals that end a hub, and a server with running agents.
 pub(super) struct ShutdownSignal {
     terminate: Signal,
@@ -26,7 +29,7 @@ impl ShutdownSignal {
         tokio::select! {
             _ = self.terminate.recv() => 15,
             _ = self.interrupt.recv() => 2,
-            _ = self.hang_up.recv() => 1,
+            _ = self.hang_up.recv() => HANG_UP,
         }
     }
 }

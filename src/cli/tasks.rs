@@ -5,6 +5,7 @@ mod list;
 mod logs;
 pub(super) mod progress;
 pub(super) mod result;
+mod retry;
 mod show;
 mod wait;
 mod worktrees;
@@ -41,6 +42,8 @@ pub(super) enum Command {
     Wait(wait::WaitArgs),
     /// Cancel tasks, and wait until none of their processes is left
     Cancel(cancel::CancelArgs),
+    /// Delegate ended tasks again, to their agents as they are now
+    Retry(retry::RetryArgs),
     /// Print what happened in a task's run
     Logs(logs::LogsArgs),
     /// List the worktrees of tasks, and remove old ones
@@ -56,6 +59,7 @@ pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure>
         Command::Show(args) => show::run(&args, &mut client)?,
         Command::Wait(args) => return wait::run(&args, &mut client),
         Command::Cancel(args) => cancel::run(&args, &mut client)?,
+        Command::Retry(args) => retry::run(&args, &mut client)?,
         Command::Logs(args) => logs::run(&args, &mut client)?,
         Command::Worktrees(args) => worktrees::run(&args, &config)?,
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
@@ -13,10 +14,11 @@ use super::executor::queue;
 use super::import::Definitions;
 use super::lint::{self, Report};
 use super::registry::Registry;
-use super::selector::{Plan, Selector};
+use super::selector::{Plan, Selector, config};
 use super::task::TaskId;
 use adjutant_base::config::agents::AgentsConfig;
 use adjutant_base::config::delegation::Delegation;
+use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::events::Events;
 use adjutant_host::process::{self, Ancestor};
 use adjutant_host::recorder::Recorder;
@@ -27,6 +29,17 @@ use adjutant_store::Store;
 pub struct Agents {
     pub(crate) registry: Arc<Registry>,
     pub(crate) context: Arc<ExecutorContext>,
+}
+
+/// A pause of the queue, see [`Agents::drain`].
+#[derive(Debug)]
+pub struct Drain(Arc<ExecutorContext>);
+
+impl Drop for Drain {
+    fn drop(&mut self) {
+        self.0.drains.fetch_sub(1, Ordering::SeqCst);
+        self.0.wake.notify_one();
+    }
 }
 
 impl Agents {
@@ -53,13 +66,25 @@ impl Agents {
         &self.registry
     }
 
+    /// Replaces the runners by those of a changed configuration. After an error nothing has changed.
+    pub fn replace_runners(&self, config: &RunnersConfig) -> Result<(), config::Error> {
+        self.context.selector.replace(config)?;
+        self.context.wake.notify_one();
+        Ok(())
+    }
+
+    /// Ends the cooldowns of all runners: the user knows that their usage limits are over.
+    pub fn forget_limits(&self) {
+        self.context.selector.forget_limits();
+    }
+
     /// Lints one agent and plans its runners as of now. `workdir` is the folder that it would work in; at most
     /// `max_bytes` of its file are read. Blocks on the disk.
     pub fn examine(&self, agent: &Arc<Agent>, workdir: &Path, max_bytes: usize) -> (Report, Plan) {
         let found = Definitions { agents: vec![agent.clone()], ..Definitions::default() };
         let selector = &self.context.selector;
         let untrusted = |agent: &Agent| !self.registry.trusted(agent);
-        let report = lint::lint(found, &[], untrusted, selector.candidates(), workdir, max_bytes);
+        let report = lint::lint(found, &[], untrusted, &selector.candidates(), workdir, max_bytes);
         (report, selector.plan(agent.model.as_deref(), agent.runner.as_deref(), Instant::now()))
     }
 
@@ -111,6 +136,20 @@ impl Agents {
     /// started this process.
     pub(crate) fn outer_depth(&self) -> u32 {
         *self.context.outer_depth.get_or_init(process::supervisors_above)
+    }
+
+    /// Starts no further task while the value lives. From then on [`Self::running`] has every task that runs.
+    pub async fn drain(&self) -> Drain {
+        self.context.drains.fetch_add(1, Ordering::SeqCst);
+        let drain = Drain(self.context.clone());
+        // A claim that has begun starts its tasks.
+        drop(self.context.claiming.lock().await);
+        drain
+    }
+
+    /// Returns the tasks that this process runs.
+    pub fn running(&self) -> Vec<TaskId> {
+        self.context.active().keys().filter_map(|task| TaskId::parse(task)).collect()
     }
 
     /// Claims and runs tasks until `stop`, after it has resumed the runs that the last hub left. Returns when every

@@ -1,7 +1,9 @@
 //! Delegates a task: validates the request as a whole, then stores it as a row of the queue.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::agents::Agents;
@@ -25,6 +27,9 @@ impl Agents {
     /// has its position in the queue.
     pub async fn delegate(&self, request: Request) -> Result<Task, Error> {
         let context = &*self.context;
+        if context.drains.load(Ordering::SeqCst) > 0 {
+            return Err(Error::Stopping);
+        }
         validate_text(&request.task, context.settings.max_task_bytes)?;
         let (registry, name, workdir) =
             (self.registry.clone(), request.agent.clone(), request.workdir.clone());
@@ -47,6 +52,31 @@ impl Agents {
             return Err(Error::Descendants { count });
         }
         self.enqueue(request).await
+    }
+
+    /// Delegates an ended task again for `caller`, to the agent as its file is now.
+    pub async fn retry(&self, id: &TaskId, caller: Caller) -> Result<Task, Error> {
+        let row = tasks::get(&self.context.store, id.as_str()).await?;
+        let row = row.ok_or_else(|| Error::UnknownTask { id: id.to_string() })?;
+        if !row.state.is_ended() {
+            return Err(Error::NotEnded { id: id.to_string() });
+        }
+        let options = rows::options(&row).map_err(|_| Error::UnknownTask { id: id.to_string() })?;
+        let (permission, isolation, timeout) =
+            (options.permission(), options.isolation(), options.timeout());
+        self.delegate(Request {
+            caller,
+            agent: row.agent,
+            task: row.text,
+            workdir: row.workdir,
+            timeout: Some(timeout),
+            output_schema: options.schema,
+            checks: options.checks.into_iter().skip(options.agent_checks).collect(),
+            isolation: Some(isolation),
+            permission: Some(permission),
+            trace: BTreeMap::new(),
+        })
+        .await
     }
 
     /// Stores a validated request; when this returns, its task is on disk.

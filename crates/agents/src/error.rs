@@ -60,6 +60,8 @@ pub enum Error {
     /// No task that the viewer may see has this id.
     #[error("unknown task `{id}`")]
     UnknownTask { id: String },
+    #[error("task `{id}` has not ended yet")]
+    NotEnded { id: String },
     #[error("no task has an id that begins with `{start}`{}", near_hint(.near))]
     NoTask { start: String, near: Vec<String> },
     #[error("several tasks have ids that begin with `{start}`: {}", .among.join(", "))]

@@ -5,6 +5,7 @@ mod checks;
 pub(crate) mod context;
 mod event_writer;
 pub(crate) mod queue;
+mod recording;
 pub(crate) mod rows;
 mod task_run;
 mod workspace;

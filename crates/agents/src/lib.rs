@@ -31,7 +31,7 @@ mod trust_store;
 pub mod workdir;
 pub mod worktrees;
 
-pub use agents::Agents;
+pub use agents::{Agents, Drain};
 pub use caller::{Caller, Origin, TcpConnection, Viewer};
 pub use error::Error;
 pub use query::Query;

@@ -6,14 +6,15 @@ pub mod config;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
 
 use config::Error;
 
 use super::runner::{CommandVariant, Runner, probe};
 use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::mutex::lock;
+use adjutant_base::text::timefmt;
 pub use candidate::Candidate;
 
 /// The longest cooldown: no provider's limit lasts longer than a month.
@@ -22,15 +23,22 @@ const MAX_COOLDOWN: Duration = Duration::from_hours(31 * 24);
 /// All runners of a hub, with their cooldowns.
 #[derive(Debug)]
 pub struct Selector {
-    /// By priority, then by name.
-    candidates: Vec<Candidate>,
+    /// Replaced as a whole when the configuration changes.
+    configured: Mutex<Configured>,
     /// The runner named on the command line.
     preferred: Option<String>,
     variant: CommandVariant,
-    /// The cooldown of a limited runner that reports no time itself.
-    cooldown: Duration,
     /// The end of each runner's cooldown, by name.
     limited: Mutex<HashMap<String, Instant>>,
+}
+
+/// The configuration of the runners.
+#[derive(Debug)]
+struct Configured {
+    /// By priority, then by name.
+    candidates: Arc<[Candidate]>,
+    /// The cooldown of a limited runner that reports no time itself.
+    cooldown: Duration,
 }
 
 /// A runner to try.
@@ -39,6 +47,8 @@ pub struct Choice {
     pub runner: Runner,
     pub program: PathBuf,
     pub variant: CommandVariant,
+    /// How long it may wait for its model without progress; `None` means for ever.
+    pub(crate) stall: Option<Duration>,
 }
 
 /// The eligibility of the selection on one runner.
@@ -71,10 +81,9 @@ pub struct Plan {
     pub considered: Vec<Considered>,
 }
 
-impl Selector {
-    /// Validates `config`. `preferred` is the runner named on the command line; it is a candidate also when `config` does
-    /// not list it. With `CommandVariant::Contract` the default runners are the contract's two, else all built-in ones.
-    pub fn new(
+impl Configured {
+    /// Validates `config`, see [`Selector::new`].
+    fn new(
         config: &RunnersConfig,
         preferred: Option<&str>,
         variant: CommandVariant,
@@ -93,18 +102,36 @@ impl Selector {
         candidates.sort_by(|one, other| {
             (one.priority, one.runner.name()).cmp(&(other.priority, other.runner.name()))
         });
+        Ok(Self { candidates: candidates.into(), cooldown: config::cooldown(config) })
+    }
+}
+
+impl Selector {
+    /// Validates `config`. `preferred` is the runner named on the command line; it is a candidate also when `config` does
+    /// not list it. With `CommandVariant::Contract` the default runners are the contract's two, else all built-in ones.
+    pub fn new(
+        config: &RunnersConfig,
+        preferred: Option<&str>,
+        variant: CommandVariant,
+    ) -> Result<Self, Error> {
         Ok(Self {
-            candidates,
+            configured: Mutex::new(Configured::new(config, preferred, variant)?),
             preferred: preferred.map(ToOwned::to_owned),
             variant,
-            cooldown: config::cooldown(config),
             limited: Mutex::default(),
         })
     }
 
+    /// Validates `config` and replaces the runners. Runs go on, and so do cooldowns. After an error nothing has changed.
+    pub fn replace(&self, config: &RunnersConfig) -> Result<(), Error> {
+        let configured = Configured::new(config, self.preferred.as_deref(), self.variant)?;
+        *lock(&self.configured) = configured;
+        Ok(())
+    }
+
     /// Returns all runners in the order of their priority.
-    pub fn candidates(&self) -> &[Candidate] {
-        &self.candidates
+    pub fn candidates(&self) -> Arc<[Candidate]> {
+        lock(&self.configured).candidates.clone()
     }
 
     /// Returns the runners to try for an agent with this `model`, and with this runner `named` in its own file. `now` is
@@ -121,7 +148,7 @@ impl Selector {
         find: impl Fn(&Runner, Option<&Path>) -> Option<PathBuf>,
     ) -> Plan {
         let mut plan = Plan { choices: Vec::new(), considered: Vec::new() };
-        for (considered, choice) in self.consider(model, named, now, find) {
+        for (considered, choice) in self.consider(&self.candidates(), model, named, now, find) {
             plan.considered.push(considered);
             plan.choices.extend(choice);
         }
@@ -137,7 +164,7 @@ impl Selector {
         now: Instant,
     ) -> Result<String, String> {
         let mut plan = Plan { choices: Vec::new(), considered: Vec::new() };
-        for (considered, choice) in self.consider(model, named, now, probe::find) {
+        for (considered, choice) in self.consider(&self.candidates(), model, named, now, probe::find) {
             if choice.is_some() {
                 return Ok(considered.runner);
             }
@@ -146,16 +173,19 @@ impl Selector {
         Err(plan.no_runner_reason().unwrap_or_default())
     }
 
-    /// Considers every runner in the order in which they are tried; lazily, because every step searches a program.
+    /// Considers every runner in the order in which they are tried; lazily, because every step searches a program. None
+    /// is tried in the place of a custom runner that is unknown: it may be the only one that the user wants to have the
+    /// agent's permission.
     fn consider<'a>(
         &'a self,
+        candidates: &'a [Candidate],
         model: Option<&'a str>,
         named: Option<&'a str>,
         now: Instant,
         find: impl Fn(&Runner, Option<&Path>) -> Option<PathBuf> + 'a,
     ) -> impl Iterator<Item = (Considered, Option<Choice>)> + 'a {
-        let unknown = named
-            .filter(|name| !self.candidates.iter().any(|candidate| candidate.runner.name() == *name))
+        let missing = named
+            .filter(|name| !candidates.iter().any(|candidate| candidate.runner.name() == *name))
             .map(|name| (Considered { runner: name.to_owned(), eligibility: Eligibility::Unknown }, None));
         // The agent's own choice precedes the command line's, because it is the more specific one.
         let first = [named, self.preferred.as_deref()];
@@ -163,9 +193,10 @@ impl Selector {
             let name = Some(candidate.runner.name());
             first.iter().position(|wanted| *wanted == name).unwrap_or(first.len())
         };
-        let mut order: Vec<&Candidate> = self.candidates.iter().collect();
+        let is_unknown = missing.as_ref().is_some_and(|(missing, _)| missing.is_unknown());
+        let mut order: Vec<&Candidate> = candidates.iter().filter(|_| !is_unknown).collect();
         order.sort_by_key(|candidate| rank(candidate));
-        unknown.into_iter().chain(order.into_iter().map(move |candidate| {
+        missing.into_iter().chain(order.into_iter().map(move |candidate| {
             let name = candidate.runner.name();
             let cooldown = self.cooldown_left(name, now);
             let found = find(&candidate.runner, candidate.program.as_deref());
@@ -176,7 +207,12 @@ impl Selector {
                 (Some(_), Some(left)) => Eligibility::Limited(left),
                 (Some(program), None) => {
                     let variant = self.variant_of(candidate);
-                    choice = Some(Choice { runner: candidate.runner.clone(), program, variant });
+                    choice = Some(Choice {
+                        runner: candidate.runner.clone(),
+                        program,
+                        variant,
+                        stall: candidate.stall,
+                    });
                     if rank(candidate) < first.len() {
                         Eligibility::Named
                     } else {
@@ -202,11 +238,17 @@ impl Selector {
 
     /// Starts the cooldown of `runner`, which reached its usage limit, at `now`. `retry_after` is the time that it reported.
     pub(crate) fn mark_limited(&self, runner: &str, retry_after: Option<Duration>, now: Instant) {
+        let cooldown = lock(&self.configured).cooldown;
         // A provider's header or a configuration may hold any number.
-        let until = now + retry_after.unwrap_or(self.cooldown).min(MAX_COOLDOWN);
+        let until = now + retry_after.unwrap_or(cooldown).min(MAX_COOLDOWN);
         let mut limited = lock(&self.limited);
         let end = limited.entry(runner.to_owned()).or_insert(until);
         *end = until.max(*end);
+    }
+
+    /// Ends all cooldowns: the user knows that the limits are over.
+    pub(crate) fn forget_limits(&self) {
+        lock(&self.limited).clear();
     }
 
     /// Returns how long the cooldown of `runner` still lasts at `now`.
@@ -225,10 +267,25 @@ impl Considered {
             Eligibility::OtherModels(models) => format!("runs {} only", models.join(", ")),
             Eligibility::NotInstalled => "is not installed".to_owned(),
             Eligibility::Limited(left) => {
-                format!("is at its usage limit for {} more s", left.as_secs().max(1))
+                let until = timefmt::stamp(SystemTime::now() + *left);
+                format!("is at its usage limit until {until} ({} from now)", timefmt::span(*left))
+            }
+            Eligibility::Unknown if self.is_unknown() => {
+                "is not known here; if config.toml has it, `adjutant reload` or a restart of the hub takes it up"
+                    .to_owned()
             }
             Eligibility::Unknown => "is not configured".to_owned(),
         }
+    }
+
+    /// Returns whether it is a custom runner, or a misspelt one, that the configuration in force does not have.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.eligibility == Eligibility::Unknown && Runner::built_in(&self.runner).is_none()
+    }
+
+    /// Returns whether its usage limit is the only obstacle.
+    pub(crate) fn is_limited(&self) -> bool {
+        matches!(self.eligibility, Eligibility::Limited(_))
     }
 
     /// Returns whether the runner is tried.
@@ -252,7 +309,9 @@ impl Plan {
         }
         let reason = |considered: &Considered| format!("{} {}", considered.runner, considered.reason());
         let reasons: Vec<String> = self.considered.iter().map(reason).collect();
-        Some(format!("no runner can be tried: {}", reasons.join("; ")))
+        let limited = self.considered.iter().any(Considered::is_limited);
+        let now = if limited { "; the user can try now, with `--now` of `adjutant delegate` or `tasks retry`" } else { "" };
+        Some(format!("no runner can be tried: {}{now}", reasons.join("; ")))
     }
 }
 
@@ -307,7 +366,9 @@ mod tests {
             // A runner that is named and not listed is there for every model.
             (Some("opencode"), Some("gpt-5"), None, "opencode codex copilot claude"),
             (Some("copilot"), None, Some("claude"), "claude copilot gemini codex"),
-            (None, None, Some("nobody"), "gemini codex copilot claude"),
+            // A built-in runner that is not configured is passed over; an unknown one may not be replaced.
+            (None, None, Some("opencode"), "gemini codex copilot claude"),
+            (None, None, Some("nobody"), ""),
         ] {
             assert_eq!(order_for(preferred, model, named), expected, "{preferred:?} {model:?} {named:?}");
         }
@@ -334,18 +395,30 @@ mod tests {
         selector.mark_limited("codex", None, now);
         selector.mark_limited("codex", Some(Duration::from_secs(1)), now);
         let plan = selector.plan_among(None, None, now, only_codex);
-        assert_eq!(
-            plan.no_runner_reason().unwrap(),
-            "no runner can be tried: codex is at its usage limit for 900 more s; copilot is not installed"
-        );
+        let reason = plan.no_runner_reason().unwrap();
+        assert!(reason.starts_with("no runner can be tried: codex is at its usage limit until 2"), "{reason}");
+        let end = "Z (15 min from now); copilot is not installed; the user can try now, with `--now` of `adjutant delegate` or `tasks retry`";
+        assert!(reason.ends_with(end), "{reason}");
         assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["copilot"]);
         let instead =
             |named| selector.plan_among(None, Some(named), now, installed).substitution_reason(named);
-        let limited =
-            "the agent's runner `codex` is at its usage limit for 900 more s, so it went to copilot";
-        assert_eq!(instead("codex").as_deref(), Some(limited));
-        let unknown = "the agent's runner `nobody` is not configured, so it went to copilot";
-        assert_eq!(instead("nobody").as_deref(), Some(unknown));
+        let limited = instead("codex").unwrap();
+        assert!(limited.starts_with("the agent's runner `codex` is at its usage limit until 2"), "{limited}");
+        assert!(limited.ends_with("Z (15 min from now), so it went to copilot"), "{limited}");
+        let missing = "the agent's runner `gemini` is not configured, so it went to copilot";
+        assert_eq!(instead("gemini").as_deref(), Some(missing));
+        let unknown = selector.plan_among(None, Some("nobody"), now, installed).no_runner_reason().unwrap();
+        let reload = "no runner can be tried: nobody is not known here; if config.toml has it, `adjutant reload`";
+        assert!(unknown.starts_with(reload), "{unknown}");
+        // The reload.
+        selector.replace(&config(&[("opencode", 1, &[]), ("copilot", 2, &[])])).unwrap();
+        assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["opencode", "copilot"]);
+        assert!(selector.replace(&config(&[("nobody", 1, &[])])).is_err());
+        selector.replace(&config(&[("codex", 1, &[]), ("copilot", 2, &[])])).unwrap();
+        assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["copilot"], "its cooldown goes on");
+        selector.forget_limits();
+        assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["codex", "copilot"]);
+        selector.mark_limited("codex", Some(Duration::from_mins(15)), now);
         assert_eq!(instead("copilot"), None);
         let later = now + Duration::from_mins(15);
         assert_eq!(order(&selector.plan_among(None, None, later, installed)), ["codex", "copilot"]);

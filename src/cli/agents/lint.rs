@@ -57,7 +57,7 @@ pub(super) fn run(args: &LintArgs, common: Common) -> Result<ExitCode, Failure> 
     }
     let untrusted = |agent: &Agent| !registry.trusted(agent);
     let limit = config.agents.limits().file;
-    let report = lint::lint(found, &overridden, untrusted, selector.candidates(), &base, limit);
+    let report = lint::lint(found, &overridden, untrusted, &selector.candidates(), &base, limit);
     if args.json {
         output::json(&as_json(&report))?;
     } else {

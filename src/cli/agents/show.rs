@@ -35,7 +35,8 @@ pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<(), Failur
 fn held_by(agent: &Agent, config: &Config) -> Result<String, Failure> {
     let selector = native_runners(&config.runners)?;
     let named = agent.runner.as_deref();
-    let mut candidates = selector.candidates().iter().map(|candidate| candidate.runner.clone());
+    let candidates = selector.candidates();
+    let mut candidates = candidates.iter().map(|candidate| candidate.runner.clone());
     let first = || selector.plan(agent.model.as_deref(), named, Instant::now()).choices.into_iter().next();
     let runner = candidates
         .find(|runner| Some(runner.name()) == named)

@@ -29,12 +29,11 @@ const MAX_OUTPUT: u64 = 4096;
 
 /// Returns a check for each runner, by its name.
 pub(super) fn all(context: &Arc<DoctorContext>) -> Vec<(String, PendingCheck)> {
-    let candidates = context.selector.candidates().iter();
     let check = |candidate: &Candidate| {
         let check: PendingCheck = Box::pin(one(context.clone(), candidate.clone()));
         (candidate.runner.name().to_owned(), check)
     };
-    candidates.map(check).collect()
+    context.selector.candidates().iter().map(check).collect()
 }
 
 /// Checks that there is at least one runner.

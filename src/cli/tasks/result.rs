@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use super::super::output::{self, Failure};
 use super::{AGENT, HUB, short_id};
 use adjutant_agents::Task;
+use adjutant_agents::runner::failure::Class;
 use adjutant_agents::task::Ending;
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 
@@ -51,5 +52,9 @@ pub(in crate::cli) fn print(task: &Task, json: bool) -> Result<ExitCode, Failure
 /// Returns the hint for a task that failed.
 fn more(task: &Task) -> String {
     let id = short_id(&task.id);
+    let failure = task.outcome.as_ref().and_then(|outcome| outcome.failure.as_ref());
+    if failure.is_some_and(|failure| failure.class == Class::UsageLimit.name()) {
+        return format!("`adjutant tasks retry {id}` delegates it again, with `--now` before the end of the limit");
+    }
     format!("`adjutant tasks show {id}` shows the run report, `adjutant tasks logs {id}` its events")
 }

@@ -1,5 +1,7 @@
 //! Bad input and misbehaving runners, one by one: each gets a clear message, loses nothing and leaves nothing.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use crate::support::Peer;
@@ -37,7 +39,7 @@ fn each_end_of_a_runner_has_its_failure_class() {
         ("auth", Some("authentication"), "401 Unauthorized"),
         ("usage-limit", Some("usage_limit"), "hit your usage limit"),
         // The limited runner pauses, so this is rejected before it is queued.
-        ("ok", Some("refused"), "fake is at its usage limit for"),
+        ("ok", Some("refused"), "fake is at its usage limit until 2"),
     ]
     .into_iter()
     .enumerate()
@@ -105,12 +107,12 @@ fn input_that_cannot_be_run_is_rejected_with_the_reason() {
 #[test]
 fn a_result_names_the_runner_that_replaced_a_missing_one() {
     let fixture = TaskFixture::new();
-    fixture.agent("ghost", "runner: nobody\n");
+    fixture.agent("ghost", "runner: opencode\n");
     let mut task = fixture.task("ok");
     task["agent"] = json!("ghost");
     let mut peer = peer(&fixture);
     let answer = peer.tool(1, "delegate_task", task.clone());
-    let instead = "the agent's runner `nobody` is not configured, so it went to fake";
+    let instead = "the agent's runner `opencode` is not configured, so it went to fake";
     assert!(answer["content"][1]["text"].as_str().unwrap().contains(instead), "{answer:#}");
     assert_eq!(answer["structuredContent"]["run_report"]["instead"], instead);
     let answer = peer.tool(2, "delegate_task", fixture.task("ok"));
@@ -118,6 +120,76 @@ fn a_result_names_the_runner_that_replaced_a_missing_one() {
     let mut contract = fixture.connect_with_runner("fake");
     contract.initialize("2024-11-05");
     assert_eq!(contract.tool(1, "delegate_task", task)["content"][0]["text"], "working\nresult");
+}
+
+/// The user may have made the runner for this agent's permission.
+#[test]
+fn no_other_runner_replaces_one_that_is_unknown() {
+    let fixture = TaskFixture::new();
+    fixture.agent("ghost", "runner: nobody\npermission: full\n");
+    let mut task = fixture.task("touch made");
+    task["agent"] = json!("ghost");
+    let answer = peer(&fixture).tool(1, "delegate_task", task);
+    let words = "no runner can be tried: nobody is not known here; if config.toml has it, `adjutant reload` or a restart";
+    assert!(refused(&answer).contains(words), "{answer:#}");
+    assert!(!fixture.folder("work/made").exists());
+}
+
+/// A Codex that reports a retry ever so often, or works on in silence.
+#[test]
+fn a_runner_that_only_retries_is_ended_with_the_reason_of_its_retries() {
+    let fixture = TaskFixture::new();
+    let script = r#"#!/bin/sh
+case $1 in --version) echo "codex-cli 1"; exit ;; esac
+task=$(sed -n 's/^Task: //p')
+echo '{"type":"thread.started","thread_id":"t"}'
+case $task in
+retry) while :; do echo '{"type":"error","message":"429 Too Many Requests; retrying"}'; sleep 0.1; done ;;
+stderr) echo 'Attempt 1 failed with status 429. Retrying with backoff.' >&2; sleep 300 ;;
+silent) sleep 300 ;;
+work)
+    echo '{"type":"item.started","item":{"id":"1","type":"command_execution","command":"make"}}'
+    sleep 2.5
+    echo '{"type":"item.completed","item":{"id":"1","type":"command_execution","command":"make","exit_code":0}}'
+    echo '{"type":"item.completed","item":{"id":"2","type":"agent_message","text":"made"}}'
+    echo '{"type":"turn.completed","usage":{}}' ;;
+esac
+"#;
+    fixture.program("codex", script);
+    let config = "[[runners]]\nname = \"codex\"\nstall_seconds = 1\n";
+    fixture.home.write(".adjutant/config.toml", config);
+    let _hub = fixture.hub();
+    let run = |words: &[&str]| {
+        let output = fixture.adjutant(words).stdin(Stdio::null()).output().unwrap();
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let delegate = |task: &str, option: &str| run(&["delegate", "reviewer", task, "--workdir", "work", option]);
+    for (task, class, detail) in [
+        ("silent", "timed_out_idle", "it made no progress for as long as `stall_seconds`"),
+        ("work", "", ""),
+        ("stderr", "usage_limit", "Attempt 1 failed with status 429"),
+    ] {
+        let (json, stderr) = delegate(task, "--json");
+        let result: Value = serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {stderr}"));
+        let failure = |key: &str| result["outcome"]["failure"][key].as_str().unwrap_or_default().to_owned();
+        assert_eq!(failure("class"), class, "{task}: {result:#}");
+        assert!(failure("detail").contains(detail), "{task}: {result:#}");
+    }
+    // The runner rests until the user says that the limit is over.
+    let (_, refused) = delegate("retry", "--json");
+    assert!(refused.contains("codex is at its usage limit until 2"), "{refused}");
+    assert!(refused.contains("the user can try now, with `--now` of `adjutant delegate` or `tasks retry`"));
+    let (_, ended) = delegate("retry", "--now");
+    assert!(ended.contains("(usage_limit): 429 Too Many Requests; retrying"), "{ended}");
+    assert!(ended.contains("hint: `adjutant tasks retry "), "{ended}");
+    let listed: Value = serde_json::from_str(&run(&["tasks", "list", "retry", "--json"]).0).unwrap();
+    let id = listed["tasks"][0]["id"].as_str().unwrap();
+    let (_, refused) = run(&["tasks", "retry", id]);
+    assert!(refused.contains("codex is at its usage limit until 2"), "{refused}");
+    let retried: Value = serde_json::from_str(&run(&["tasks", "retry", id, "--now", "--json"]).0).unwrap();
+    assert_eq!((&retried[0]["task"], &retried[0]["agent"]), (&json!("retry"), &json!("reviewer")));
+    assert_ne!(retried[0]["id"], id);
+    fixture.assert_no_survivors();
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::context::{ExecutorContext, TaskRun, lease_until, make_private, now};
 use super::event_writer::{EventBatch, count_written, write_event, write_events};
+use super::recording;
 use crate::output_schema;
 use crate::run_report::Attempt;
 use crate::runner::codex::rollout;
@@ -20,10 +21,9 @@ use crate::runner::{
 use crate::sandbox::{Holder, SandboxedRun};
 use crate::selector::Choice;
 use crate::task::TaskEventKind;
-use adjutant_base::config::recorder::RecordedConnection;
-use adjutant_host::process::{self, Cause, Command, Exit, OnHubExit, Resumed, Timeouts};
+use adjutant_host::process::{self, Cause, Command, Exit, Limit, OnHubExit, Resumed, Timeouts};
 use adjutant_host::recorder::format::Direction;
-use adjutant_host::recorder::{Recording, Subject};
+use adjutant_host::recorder::Recording;
 use adjutant_store::tasks;
 
 /// Bytes of stderr that are read at the end of an attempt.
@@ -107,8 +107,10 @@ pub(super) async fn attempt(
             Err(reason) => return Some(not_run(run, Class::Refused, reason)),
         };
     }
-    let recording = record_start(context, run, choice.runner.name(), &argv, stdin.as_deref());
-    let command = Command { is_wrapped, ..command(context, run, argv, env, stdin, spool) };
+    let recording = recording::start(context, run, choice.runner.name(), &argv, stdin.as_deref());
+    // Text alone does not show whether the runner waits for its model, so only its silence counts.
+    let silence = choice.stall.filter(|_| !parser.has_events()).or(context.settings.idle_timeout);
+    let command = Command { is_wrapped, ..command(context, run, argv, env, stdin, spool, silence) };
     let running = match process::start_known(command, |pid| set_supervisor(context, run.row, pid)).await {
         Ok(running) => running,
         Err(process::Error::NotFound { program }) => {
@@ -121,7 +123,7 @@ pub(super) async fn attempt(
         pin!(context.versions.version(&choice.runner, &choice.program, &context.environment, &probe));
     let mut version = None;
     let result = {
-        let mut following = pin!(follow(context, run, running, parser, &output_files, &recording));
+        let mut following = pin!(follow(context, run, running, parser, &output_files, &recording, choice.stall));
         loop {
             tokio::select! {
                 probed = &mut probing, if version.is_none() => version = Some(probed),
@@ -186,8 +188,8 @@ async fn sandboxed(
     };
     let top = run.state.baseline.iter().map(|baseline| baseline.repository.top.clone());
     let visible = top.chain([run.options.workdir.path().to_owned(), choice.program.clone()]).collect();
-    let candidates = context.selector.candidates().iter();
-    let mut configured = candidates.filter(|candidate| candidate.runner.name() == choice.runner.name());
+    let candidates = context.selector.candidates();
+    let mut configured = candidates.iter().filter(|candidate| candidate.runner.name() == choice.runner.name());
     let sandboxed = SandboxedRun {
         runner: &choice.runner,
         permission: run.options.permission(),
@@ -200,28 +202,6 @@ async fn sandboxed(
     context.sandbox.wrap(&sandboxed, argv).await
 }
 
-/// Starts the recording of an attempt, with what the runner gets on stdin.
-fn record_start(
-    context: &ExecutorContext,
-    run: &TaskRun<'_>,
-    runner: &str,
-    argv: &[OsString],
-    stdin: Option<&[u8]>,
-) -> Recording {
-    let words = argv.iter().map(|word| word.to_string_lossy().into_owned());
-    let about = format!("{runner}, task {}", run.row.id);
-    let recording = context.recorder.recording_of(Subject {
-        connection: RecordedConnection::Runner,
-        about,
-        command: words.collect(),
-    });
-    if let Some(input) = stdin {
-        recording.whole(Direction::C2s, input);
-        recording.end(Direction::C2s);
-    }
-    recording
-}
-
 fn command(
     context: &ExecutorContext,
     run: &TaskRun<'_>,
@@ -229,6 +209,7 @@ fn command(
     mut env: Vec<(OsString, OsString)>,
     stdin: Option<Vec<u8>>,
     spool: PathBuf,
+    silence: Option<Duration>,
 ) -> Command {
     let limit = run.options.timeout();
     let left = limit.saturating_sub(run.started.elapsed());
@@ -240,7 +221,7 @@ fn command(
         stdin,
         timeouts: Timeouts {
             wall: Some(left.max(MIN_TIMEOUT.min(limit))),
-            idle: context.settings.idle_timeout,
+            idle: silence,
             first_output: context.settings.first_output_timeout,
         },
         grace: process::GRACE,
@@ -260,16 +241,15 @@ pub(super) async fn reattach(
 ) -> Result<Option<AttemptResult>, &'static str> {
     let name = &run.row.runner;
     let candidates = context.selector.candidates();
-    let runner = candidates
+    let candidate = candidates
         .iter()
         .find(|candidate| candidate.runner.name() == name)
-        .ok_or("its runner is not configured any more")?
-        .runner
-        .clone();
+        .ok_or("its runner is not configured any more")?;
+    let (runner, stall) = (candidate.runner.clone(), candidate.stall);
     let number = run.state.report.attempts.len().max(1);
     let (scratch, _) = run.attempt_folders(number);
     let variant = if run.state.contract { CommandVariant::Contract } else { CommandVariant::Native };
-    let choice = Choice { program: PathBuf::from(runner.program()), runner, variant };
+    let choice = Choice { program: PathBuf::from(runner.program()), runner, variant, stall };
     // The same command line as before; only its parser and the paths of its output files are used.
     let prepared = prepare(context, run, &choice, "", None, &scratch);
     let Ok(PreparedCommand { argv, output_files, mut parser, .. }) = prepared else {
@@ -277,8 +257,8 @@ pub(super) async fn reattach(
     };
     match process::resume(spool).await {
         Ok(Resumed::Running(running)) => {
-            let recording = record_start(context, run, name, &argv, None);
-            Ok(follow(context, run, running, parser, &output_files, &recording).await)
+            let recording = recording::start(context, run, name, &argv, None);
+            Ok(follow(context, run, running, parser, &output_files, &recording, stall).await)
         }
         Ok(Resumed::Ended(outcome)) if outcome.cause == Cause::Lost => {
             run.state.report.processes_left += outcome.processes_left;
@@ -305,7 +285,8 @@ fn set_supervisor(context: &ExecutorContext, row: &tasks::Task, pid: u32) {
     }
 }
 
-/// Reads an attempt's output until its end. `None` when this hub stops and leaves the run to the next one.
+/// Reads an attempt's output until its end. Ends a run that waits for its model without progress for longer than `stall`.
+/// `None` when this hub stops and leaves the run to the next one.
 async fn follow(
     context: &ExecutorContext,
     run: &mut TaskRun<'_>,
@@ -313,6 +294,7 @@ async fn follow(
     mut parser: OutputParser,
     output_files: &OutputFiles,
     recording: &Recording,
+    stall: Option<Duration>,
 ) -> Option<AttemptResult> {
     set_supervisor(context, run.row, running.supervisor);
     if let Some(active) = context.active().get_mut(&run.row.id) {
@@ -323,17 +305,27 @@ async fn follow(
     }
     let mut batch = EventBatch::new(count_written(context, &run.row.id).await);
     let mut hub_stops = false;
+    let (mut progress, mut has_stalled) = (tokio::time::Instant::now(), false);
     loop {
         tokio::select! {
             line = running.lines.recv() => match line {
                 Some(line) => {
-                    record_line(recording, &line);
+                    recording::line(recording, &line);
                     parser.gap(line.missed);
                     batch.extend(parser.line(&line.text));
                     parser.gap(line.cut);
+                    if !parser.is_retrying() {
+                        progress = tokio::time::Instant::now();
+                    }
                 }
                 None => break,
             },
+            () = tokio::time::sleep_until(progress + stall.unwrap_or_default()),
+                if stall.is_some() && !has_stalled && !hub_stops && parser.waits_for_model() =>
+            {
+                has_stalled = true;
+                running.cancel();
+            }
             () = batch.wait_for_batch() => write_events(context, run.row, batch.take()).await,
             () = run.stop.cancelled(), if !hub_stops => {
                 if run.options.keep {
@@ -348,7 +340,7 @@ async fn follow(
     write_events(context, run.row, batch.finish()).await;
     let canceller = running.canceller();
     let mut ended = pin!(running.ended());
-    let outcome = loop {
+    let mut outcome = loop {
         tokio::select! {
             outcome = &mut ended => break outcome,
             () = run.stop.cancelled(), if !hub_stops && !run.options.keep => {
@@ -357,6 +349,9 @@ async fn follow(
             }
         }
     };
+    if has_stalled && outcome.cause == Cause::Cancelled && !run.is_ending() {
+        outcome.cause = Cause::TimedOut(Limit::Idle);
+    }
     recording.bytes(Direction::Err, outcome.stderr.tail(MAX_STDERR).as_bytes());
     if let Some(code) = exit_code(outcome.exit) {
         recording.exited(code);
@@ -439,17 +434,6 @@ fn record_result(
     report.denied.extend(result.denied.iter().cloned());
     report.files.extend(result.files.iter().cloned());
     result
-}
-
-/// Writes a line of the runner into the recording, as it was.
-fn record_line(recording: &Recording, line: &process::OutputLine) {
-    if line.missed > 0 {
-        recording.note(&format!("{} bytes were lost before the next line", line.missed));
-    }
-    recording.whole(Direction::S2c, line.raw.as_deref().unwrap_or(line.text.as_bytes()));
-    if line.cut > 0 {
-        recording.note(&format!("{} bytes of the last line were cut", line.cut));
-    }
 }
 
 /// Records an attempt that did not run.

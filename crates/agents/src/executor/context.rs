@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -48,6 +49,10 @@ pub(crate) struct ExecutorContext {
     pub(super) environment: RunnerEnv,
     pub(super) versions: Versions,
     pub(super) sandbox: Sandbox,
+    /// How many requests to end the hub wait for the running tasks; while there are any, no task is claimed.
+    pub(crate) drains: AtomicU32,
+    /// Held while tasks are claimed and started.
+    pub(crate) claiming: tokio::sync::Mutex<()>,
     /// Notified when a task may be ready to be claimed.
     pub(crate) wake: Notify,
     /// Whether the runs that the last hub left are known.
@@ -96,6 +101,8 @@ impl ExecutorContext {
             environment: RunnerEnv::capture(),
             versions: Versions::default(),
             sandbox,
+            drains: AtomicU32::new(0),
+            claiming: tokio::sync::Mutex::default(),
             wake: Notify::new(),
             runs_adopted: watch::Sender::new(false),
             changes: Mutex::default(),

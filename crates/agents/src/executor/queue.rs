@@ -4,6 +4,7 @@ use std::io;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -75,6 +76,10 @@ async fn has_runs(context: &ExecutorContext) -> bool {
 
 /// Claims tasks for the free slots. Returns false if the store does not answer.
 async fn claim(context: &Arc<ExecutorContext>, runs: &mut JoinSet<()>, stop: &CancellationToken) -> bool {
+    let _claiming = context.claiming.lock().await;
+    if context.drains.load(Ordering::SeqCst) > 0 {
+        return true;
+    }
     let claimed = tasks::claim(
         &context.store,
         Claim {

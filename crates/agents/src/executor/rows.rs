@@ -26,10 +26,13 @@ pub(crate) struct Options {
     pub(super) timeout_ms: u64,
     pub(super) keep: bool,
     pub(super) env: BTreeMap<String, String>,
-    pub(super) schema: Option<Value>,
+    pub(crate) schema: Option<Value>,
     #[serde(default)]
     pub(super) setup: Vec<Vec<String>>,
-    pub(super) checks: Vec<Vec<String>>,
+    pub(crate) checks: Vec<Vec<String>>,
+    /// How many of the checks, from the first one on, are of the agent's file.
+    #[serde(default)]
+    pub(crate) agent_checks: usize,
     #[serde(default)]
     pub(super) checks_may_fail: bool,
     pub(super) worktree: bool,
@@ -48,7 +51,7 @@ impl Options {
     }
 
     /// Returns the time limit of the whole task.
-    pub(super) fn timeout(&self) -> Duration {
+    pub(crate) fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
     }
 }
@@ -69,6 +72,7 @@ pub(crate) fn new_task(id: &TaskId, request: ValidatedRequest, created_at: Milli
         schema: request.schema,
         setup: agent.setup.clone(),
         checks: request.checks,
+        agent_checks: agent.checks.len(),
         checks_may_fail: agent.checks_may_fail,
         worktree: request.isolation == Isolation::Worktree,
         workdir,

@@ -14,7 +14,7 @@ use crate::output_schema;
 use crate::run_report::{FailureReport, Outcome, RunReport};
 use crate::runner::failure::Class;
 use crate::runner::progress::AttemptResult;
-use crate::selector::Choice;
+use crate::selector::{Choice, Considered};
 use crate::task::TaskEventKind;
 use adjutant_store::tasks::{self, Ending};
 
@@ -171,7 +171,14 @@ async fn try_runners(
     let plan = context.selector.plan(options.model.as_deref(), options.runner.as_deref(), Instant::now());
     let reason = plan.no_runner_reason();
     run.state.report.instead = options.runner.as_deref().and_then(|named| plan.substitution_reason(named));
-    let mut last = (failed(Class::NotInstalled, reason.unwrap_or_default()), None);
+    let class = if plan.considered.iter().any(Considered::is_unknown) {
+        Class::Refused
+    } else if plan.considered.iter().any(Considered::is_limited) {
+        Class::UsageLimit
+    } else {
+        Class::NotInstalled
+    };
+    let mut last = (failed(class, reason.unwrap_or_default()), None);
     let mut current = run.row.runner.clone();
     for mut choice in plan.choices {
         let name = choice.runner.name().to_owned();

@@ -63,6 +63,21 @@ impl OutputParser {
         }
     }
 
+    /// Returns whether the runner writes events, and not text alone.
+    pub(crate) fn has_events(&self) -> bool {
+        !matches!(self.format, OutputFormat::Text | OutputFormat::CopilotText | OutputFormat::Custom(_))
+    }
+
+    /// Returns whether the last thing that the runner reported is an error that it may retry after.
+    pub(crate) fn is_retrying(&self) -> bool {
+        self.run.last_error.is_some()
+    }
+
+    /// Returns whether the runner waits for its model: it writes events, and no command or tool of it runs.
+    pub(crate) fn waits_for_model(&self) -> bool {
+        self.has_events() && !self.run.has_open_calls()
+    }
+
     /// Records that so many bytes of stdout are missing here, because they were over the limit.
     pub fn gap(&mut self, bytes: u64) {
         if bytes > 0 {

@@ -7,7 +7,7 @@ use super::progress::{AttemptEnd, ToolResult};
 use super::sanitize::display_text;
 use crate::run_report::{CommandRun, Usage};
 use crate::task::TaskEventKind;
-use adjutant_host::process::{Cause, Exit};
+use adjutant_host::process::{Cause, Exit, Limit};
 
 /// Most commands, and most files, that a result lists.
 const MAX_LISTED: usize = 1_000;
@@ -68,6 +68,11 @@ impl RunAccumulator {
         if self.open.len() < MAX_OPEN {
             self.open.push((id.to_owned(), open));
         }
+    }
+
+    /// Returns whether a command or a tool runs.
+    pub(super) fn has_open_calls(&self) -> bool {
+        !self.open.is_empty()
     }
 
     /// Records the end of the call `id`. `exit` is the exit code of a command, where the runner reports it.
@@ -166,17 +171,27 @@ impl RunAccumulator {
             Cause::Exited => {}
             Cause::Cancelled => return Some(Failure::new(Class::Cancelled, "it was cancelled")),
             Cause::TimedOut(limit) => {
-                let last_error = self.last_error.take();
+                // Some runners report their retries on stderr only. With text output, stderr may be the model's words.
+                let on_stderr = || {
+                    let text = error_lines(end.stderr).filter(|_| self.events > 0)?;
+                    Some(Failure::classify(&text, Class::Provider))
+                };
+                let last_error = self.last_error.take().or_else(on_stderr);
+                let reached = match limit {
+                    Limit::Wall => "it reached its time limit",
+                    Limit::Idle => "it made no progress for as long as `stall_seconds` or `idle_timeout_seconds` allows",
+                    Limit::FirstOutput => "it wrote nothing until the time limit of its first output",
+                };
                 return Some(match last_error {
                     // The runner would have retried for ever.
                     Some(failure) if matches!(failure.class, Class::UsageLimit | Class::Authentication) => {
                         failure
                     }
                     Some(failure) => {
-                        let detail = format!("it reached its time limit; its last error: {}", failure.detail);
+                        let detail = format!("{reached}; its last error: {}", failure.detail);
                         Failure::new(Class::TimedOut(limit), detail)
                     }
-                    None => Failure::new(Class::TimedOut(limit), "it reached its time limit"),
+                    None => Failure::new(Class::TimedOut(limit), reached),
                 });
             }
             Cause::HubGone => return Some(Failure::new(Class::HubGone, "the hub ended while it ran")),

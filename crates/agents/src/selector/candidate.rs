@@ -1,6 +1,7 @@
 //! Candidate of the selection: a runner with its priority and models.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::runner::Runner;
 
@@ -16,12 +17,14 @@ pub struct Candidate {
     pub program: Option<PathBuf>,
     /// Folders that the program may write in the hub's sandbox.
     pub(crate) writable: Vec<PathBuf>,
+    /// How long it may wait for its model without progress; `None` means for ever.
+    pub(crate) stall: Option<Duration>,
 }
 
 impl Candidate {
     /// Returns a runner without configuration: for every model, with its program on the `PATH`.
     pub(super) fn built_in(runner: Runner, priority: i64) -> Self {
-        Self { runner, priority, models: Vec::new(), program: None, writable: Vec::new() }
+        Self { runner, priority, models: Vec::new(), program: None, writable: Vec::new(), stall: None }
     }
 
     /// Returns whether the runner runs `model`.

@@ -53,6 +53,9 @@ super::table::table! {
         /// Folders that the runner's program may write in the hub's sandbox at every level, besides its own.
         #[serde(default)]
         pub writable: Vec<PathBuf>,
+        /// Seconds that it may retry or wait for its model without progress; then it is ended, and the task has the
+        /// reason of its last retry. None and 0 mean no limit but `idle_timeout_seconds`.
+        pub stall_seconds: Option<u64>,
         /// Custom runner: program and arguments, with placeholders.
         pub command: Option<Vec<String>>,
         /// Custom runner: program and arguments that print its version; without them nothing asks for it.

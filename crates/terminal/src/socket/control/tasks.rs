@@ -41,6 +41,11 @@ pub enum Request {
     Cancel {
         id: String,
     },
+    /// Delegates an ended task again; `now` as in [`DelegateRequest`].
+    Retry {
+        id: String,
+        now: bool,
+    },
     /// Sends the events after the event numbered `after`; continues to the end if `on`.
     Follow {
         id: String,
@@ -66,6 +71,8 @@ pub struct DelegateRequest {
     pub isolation: Option<Isolation>,
     /// [default: the agent's]
     pub permission: Option<Permission>,
+    /// Whether the runners that rest after a usage limit are tried again at once.
+    pub now: bool,
 }
 
 /// Filter of a list of tasks.
@@ -117,6 +124,11 @@ impl ControlClient {
         self.ask(&super::Request::Tasks(Request::Cancel { id: id.to_owned() }))
     }
 
+    /// Delegates an ended task again, and returns the new task. `now` as in [`DelegateRequest`].
+    pub fn retry_task(&mut self, id: &str, now: bool) -> Result<Task, Error> {
+        self.ask(&super::Request::Tasks(Request::Retry { id: id.to_owned(), now }))
+    }
+
     /// Calls `on_part` with the events after the event numbered `after`, to the task's end if `on`.
     pub fn follow_task(
         &mut self,
@@ -142,7 +154,19 @@ pub(super) async fn answer(
             let filter = Filter { states, text, ..Filter::default() };
             return to_json(&agents.list(&Viewer::User, filter, before, limit.clamp(1, 1000)).await?);
         }
-        Request::Delegate(request) => agents.delegate(convert(*request)).await?,
+        Request::Delegate(request) => {
+            if request.now {
+                agents.forget_limits();
+            }
+            agents.delegate(convert(*request)).await?
+        }
+        Request::Retry { id, now } => {
+            let id = find(id).await?;
+            if now {
+                agents.forget_limits();
+            }
+            agents.retry(&id, user()).await?
+        }
         Request::Show { id } => agents.get(&Viewer::User, &find(id).await?).await?,
         Request::Wait { id, seconds } => {
             wait(app, &find(id).await?, seconds.map(Duration::from_secs)).await?
@@ -161,10 +185,14 @@ pub(super) async fn answer(
     Ok(answer)
 }
 
+fn user() -> Caller {
+    Caller { key: KEY.to_owned(), label: KEY.to_owned(), origin: Origin::Outside }
+}
+
 /// Converts a request to that of the domain.
 fn convert(request: DelegateRequest) -> agents::Request {
     agents::Request {
-        caller: Caller { key: KEY.to_owned(), label: KEY.to_owned(), origin: Origin::Outside },
+        caller: user(),
         agent: request.agent,
         task: request.task,
         workdir: request.workdir,
@@ -234,6 +262,7 @@ impl From<agents::Error> for Rejection {
                 Some("`adjutant tasks list` shows all of them")
             }
             agents::Error::SeveralTasks { .. } => Some("enter more of the id"),
+            agents::Error::NotEnded { .. } => Some("`adjutant tasks wait` waits for it, `adjutant tasks cancel` ends it"),
             _ => None,
         };
         Self { hints: hint.into_iter().map(str::to_owned).collect(), ..Self::new(error) }
