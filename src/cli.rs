@@ -27,11 +27,13 @@ mod overview;
 mod passphrase;
 mod prompts;
 mod questions;
+mod reload;
 mod serve;
 mod service;
 mod shutdown_signal;
 mod source_files;
 mod status;
+mod stop;
 mod supervise;
 mod tap;
 mod tasks;
@@ -202,6 +204,12 @@ enum Command {
     Tokens(tokens::Command),
     /// Show the running hub, its addresses and its clients
     Status(status::StatusArgs),
+    /// Apply a changed `config.toml` to the running hub
+    Reload,
+    /// End the hub
+    Stop(stop::StopArgs),
+    /// End the hub, and start it again
+    Restart(stop::StopArgs),
     /// Check the installation, and explain how to repair it
     Doctor(doctor::DoctorArgs),
     /// Start the hub with your session, as a service of systemd or launchd
@@ -258,6 +266,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Logout => exit_code(tokens::log_out(common)),
         Command::Tokens(command) => exit_code(tokens::run(command, common)),
         Command::Status(args) => exit_code(status::run(&args, common)),
+        Command::Reload => exit_code(reload::run(common)),
+        Command::Stop(args) => exit_code(stop::stop(&args, common)),
+        Command::Restart(args) => exit_code(stop::restart(&args, common)),
         Command::Doctor(args) => exit_code(doctor::run(&args, common)),
         Command::Service(command) => exit_code(service::run(&command, common)),
         Command::Completions(args) => exit_code(completions::run(&args)),

@@ -77,7 +77,8 @@ pub(super) fn run(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure>
 
 fn serve(args: &ServeArgs, common: Common, serving: impl FnOnce(&hub::Hub)) -> Result<ExitCode, Failure> {
     common.start_log(LevelFilter::INFO)?;
-    hub::run(config(args, common)?, args, serving)
+    let again = args.for_child(&common);
+    hub::run(config(args, common)?, args, again, serving)
 }
 
 fn open_console(link: &str) {

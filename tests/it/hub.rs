@@ -645,7 +645,7 @@ fn a_client_that_does_not_read_pauses_the_relay() {
 
 #[test]
 fn a_hub_shuts_down_cleanly_on_every_termination_signal() {
-    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+    for signal in [Signal::TERM, Signal::INT] {
         let fixture = Fixture::new();
         let mut hub = ForegroundHub::start(&fixture, &[]);
         assert!(hub.banner.contains("hub.sock"), "{}", hub.banner);
@@ -657,6 +657,75 @@ fn a_hub_shuts_down_cleanly_on_every_termination_signal() {
         assert!(!fixture.socket().exists());
         assert!(fixture.status().is_none());
     }
+}
+
+#[test]
+fn a_hang_up_reloads_the_configuration() {
+    let fixture = Fixture::new();
+    let mut hub = ForegroundHub::start(&fixture, &[]);
+    fixture.home.write(".adjutant/config.toml", "[[runners]]\nname = \"nobody\"\n");
+    rustix::process::kill_process(Pid::from_child(&hub.child), Signal::HUP).unwrap();
+    let mut log = String::new();
+    while !log.contains("runner `nobody` is not known here") {
+        assert_ne!(hub.stderr.read_line(&mut log).unwrap(), 0, "the hub ended: {log}");
+    }
+    let reload = fixture.home.run(["reload"], "");
+    assert_eq!(reload.status.code(), Some(1));
+    assert!(reload.stderr.contains("error: runner `nobody` is not known here"), "{}", reload.stderr);
+    fixture.home.write(".adjutant/config.toml", "grace_seconds = 3\n[http]\naddress = \"off\"\n");
+    let reload = fixture.home.run(["reload"], "");
+    assert!(reload.status.success(), "{}", reload.stderr);
+    assert!(reload.stderr.contains("these need a restart: grace_seconds"), "{}", reload.stderr);
+    rustix::process::kill_process(Pid::from_child(&hub.child), Signal::TERM).unwrap();
+    assert!(hub.end().0.success());
+    assert!(fixture.home.run(["reload"], "").stderr.contains("no hub answers"));
+}
+
+/// A relay below another process than this test, which is the user then. Without authentication the programs around that
+/// process do not count as the agent's.
+fn agent(fixture: &Fixture) -> Peer {
+    let relay = fixture.home.adjutant(["connect"]);
+    let mut agent = std::process::Command::new("sh");
+    agent.args(["-c", "\"$0\" connect prompts; :"]).arg(relay.get_program()).env_clear();
+    agent.envs(relay.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut peer = Peer::start(agent.current_dir(fixture.home.path()));
+    peer.initialize("2025-06-18");
+    peer
+}
+
+#[test]
+fn relays_of_a_stopped_hub_say_so_and_start_none() {
+    let fixture = Fixture::new();
+    let config = "grace_seconds = 2\n[http]\naddress = \"off\"\nauth = \"none\"\n";
+    fixture.home.write(".adjutant/config.toml", config);
+    let mut peer = agent(&fixture);
+    let stopped = fixture.home.run(["stop"], "");
+    assert!(stopped.status.success(), "{}", stopped.stderr);
+    assert!(stopped.stderr.contains("the hub has stopped; a new client starts one"), "{}", stopped.stderr);
+    for id in 1..3 {
+        let answer = peer.call(id, "tools/list", json!({}));
+        assert_eq!(answer["error"]["code"], -32603);
+        let message = "the user stopped the hub; `adjutant serve --background` starts it again";
+        assert_eq!(answer["error"]["message"], message);
+        assert!(fixture.status().is_none(), "the call started a hub");
+    }
+    let again = fixture.home.run(["stop"], "");
+    assert!(again.status.success() && again.stderr.contains("no hub runs"), "{}", again.stderr);
+    // A new client starts one, which the first relay finds.
+    let mut other = agent(&fixture);
+    assert_eq!(names(&other.call(1, "tools/list", json!({}))).len(), 2);
+    assert_eq!(names(&peer.call(3, "tools/list", json!({}))).len(), 2);
+    // After a restart no call fails.
+    let first = fixture.pid();
+    let restarted = fixture.home.run(["restart"], "");
+    assert!(restarted.status.success(), "{}", restarted.stderr);
+    assert!(restarted.stderr.contains("socket "), "{}", restarted.stderr);
+    assert_eq!(names(&peer.call(4, "tools/list", json!({}))).len(), 2);
+    assert_ne!(fixture.pid(), first);
+    drop((peer, other));
+    assert!(fixture.home.run(["stop"], "").status.success());
+    // An explicit start.
+    fixture.start();
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub mod waiters;
 mod workspaces;
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -38,7 +39,7 @@ use adjutant_store::Store;
 use agent_processes::AgentProcesses;
 use client_registry::ClientRegistry;
 use repo_status::RepoStatusCache;
-use toolset_switches::ToolsetSwitches;
+use toolset_switches::{PendingChanges, ToolsetSwitches};
 use user_list_cache::UserListCache;
 use waiters::Waiters;
 
@@ -93,6 +94,8 @@ pub struct Listening {
     /// The console's origin as a browser names it: the proxy's where there is one.
     pub console: OnceLock<String>,
     pub socket: OnceLock<PathBuf>,
+    /// The arguments that start this hub again; unset if a service manager starts it.
+    pub restart_arguments: OnceLock<Vec<OsString>>,
 }
 
 impl App {
@@ -175,10 +178,22 @@ impl App {
                 continue;
             }
             known = now;
-            if self.toolsets.apply(config::reload(&self.config)) {
-                self.events.send(Event::ToolsetsChanged);
-            }
+            self.reload();
         }
+    }
+
+    /// Applies `config.toml` as it is now, and returns how it differs from what is in force. A file that cannot be read
+    /// changes nothing. Blocks on the disk for one small file.
+    pub fn reload(&self) -> PendingChanges {
+        let read = config::reload(&self.config).map_err(|error| error.to_string());
+        let read = read.and_then(|reloaded| {
+            self.agents.replace_runners(&reloaded.runners).map_err(|error| error.to_string())?;
+            Ok(reloaded)
+        });
+        if self.toolsets.apply(read) {
+            self.events.send(Event::ToolsetsChanged);
+        }
+        self.toolsets.pending_changes()
     }
 
     /// Returns a number that changes with each write to a store; `None` where other processes may write to it.

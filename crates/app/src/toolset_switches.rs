@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use adjutant_base::config::toolsets::{Toolset, ToolsetsConfig};
-use adjutant_base::config::{self, Reloaded};
+use adjutant_base::config::Reloaded;
 use adjutant_base::mutex::lock;
 
 /// The switches in force, and the changes that are not in force yet.
@@ -39,9 +39,9 @@ impl ToolsetSwitches {
     }
 
     /// Applies the file; returns whether anything has changed.
-    pub(super) fn apply(&self, read: Result<Reloaded, config::Error>) -> bool {
+    pub(super) fn apply(&self, read: Result<Reloaded, String>) -> bool {
         let (moved, changed) = match read {
-            Ok(Reloaded { toolsets, pending_restart }) => {
+            Ok(Reloaded { toolsets, pending_restart, .. }) => {
                 let moved = self.switches.send_if_modified(|current| {
                     let differs = *current != toolsets;
                     *current = toolsets;
@@ -55,8 +55,8 @@ impl ToolsetSwitches {
                 (moved, PendingChanges { settings: pending_restart, fault: None })
             }
             Err(error) => {
-                tracing::warn!(%error, "config.toml was changed and cannot be read; all stays as it is");
-                (false, PendingChanges { fault: Some(error.to_string()), ..self.pending_changes() })
+                tracing::warn!(error, "config.toml was changed and cannot be read; all stays as it is");
+                (false, PendingChanges { fault: Some(error), ..self.pending_changes() })
             }
         };
         let mut current = lock(&self.pending);

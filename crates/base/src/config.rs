@@ -299,6 +299,8 @@ pub fn hub(home: &Path) -> Result<Hub, Error> {
 pub struct Reloaded {
     /// The switches, which take effect at once.
     pub toolsets: ToolsetsConfig,
+    /// The runners, which count from the next run on.
+    pub runners: RunnersConfig,
     /// Keys of settings that were changed since the start and take effect at the next start.
     pub pending_restart: Vec<String>,
 }
@@ -309,7 +311,7 @@ pub fn reload(config: &Config) -> Result<Reloaded, Error> {
     let pending_restart = config.sources.pending_restart(&file.keys);
     let mut fresh = Config { home: config.home.clone(), ..Config::default() };
     file.parsed.apply_all(&mut fresh)?;
-    Ok(Reloaded { toolsets: fresh.toolsets, pending_restart })
+    Ok(Reloaded { toolsets: fresh.toolsets, runners: fresh.runners, pending_restart })
 }
 
 /// Returns the version of the `config.toml` in `home` by its time and length; `None` if there is none.

@@ -25,5 +25,6 @@ pub use connect::{dial, is_listening};
 pub use error::Error;
 pub use handshake::{Connection, Hello, HelloReply, HookCommand, HookReport, Query, Status};
 pub use holder::Holder;
+pub(crate) use lock::is_stopped;
 pub use lock::{Claim, holder, vacant};
 pub use server::{Links, serve};

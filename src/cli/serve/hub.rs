@@ -1,6 +1,7 @@
 //! Lifecycle of the hub: one per home, listen, wait for a signal, shut down.
 
-use std::io::{self, Read, Write};
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::{ServeArgs, demo};
 use crate::cli::native_runners;
 use crate::cli::output::Failure;
-use crate::cli::shutdown_signal::ShutdownSignal;
+use crate::cli::shutdown_signal::{HANG_UP, ShutdownSignal};
 use adjutant_app::App;
 use adjutant_base::config::{Auth, Config};
 use adjutant_http as http;
@@ -88,8 +89,15 @@ impl Hub {
     }
 }
 
-/// Runs a hub until SIGTERM, SIGINT or SIGHUP, or until its home is lost. Calls `serving` once, when all interfaces listen.
-pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) -> Result<ExitCode, Failure> {
+/// Runs a hub until SIGTERM or SIGINT, until the user stops it, or until its home is lost. SIGHUP reloads `config.toml`, but
+/// ends a hub in a terminal, which may have been closed. `again` are the arguments that start it again. Calls `serving` once,
+/// when all interfaces listen.
+pub(super) fn run(
+    config: Config,
+    args: &ServeArgs,
+    again: Vec<OsString>,
+    serving: impl FnOnce(&Hub),
+) -> Result<ExitCode, Failure> {
     socket::private_folder(&config.home)?;
     let claim = Claim::take(&config.home)?;
     // Must run before there is a second thread.
@@ -105,7 +113,7 @@ pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) 
         .max_blocking_threads(BLOCKING_THREADS)
         .enable_all()
         .build()?;
-    let code = runtime.block_on(serve(config, args, (claim, inherited), serving));
+    let code = runtime.block_on(serve(config, args, again, (claim, inherited), serving));
     runtime.shutdown_background();
     code
 }
@@ -113,6 +121,7 @@ pub(super) fn run(config: Config, args: &ServeArgs, serving: impl FnOnce(&Hub)) 
 async fn serve(
     mut config: Config,
     args: &ServeArgs,
+    again: Vec<OsString>,
     (mut claim, inherited): (Claim, InheritedListeners),
     serving: impl FnOnce(&Hub),
 ) -> Result<ExitCode, Failure> {
@@ -122,6 +131,9 @@ async fn serve(
         demo::store_mails(&mut config);
     }
     let app = App::new(config, runners);
+    if inherited.socket.is_none() && inherited.http.is_none() {
+        let _ = app.listening.restart_arguments.set(again);
+    }
     if args.demo {
         demo::add_user(&app).await?;
     }
@@ -186,11 +198,20 @@ async fn serve(
     serving(&hub);
     socket::ready();
 
-    let home_is_lost = tokio::select! {
-        _ = stop.received() => false,
-        () = home_lost(&claim, &app.config.home) => {
-            tracing::warn!("the home folder was deleted, moved or replaced: the hub stops");
-            true
+    let in_terminal = io::stderr().is_terminal();
+    let home_is_lost = loop {
+        tokio::select! {
+            signal = stop.received() => {
+                if signal != HANG_UP || in_terminal {
+                    break false;
+                }
+                app.reload();
+            }
+            () = app.shutdown.cancelled() => break false,
+            () = home_lost(&claim, &app.config.home) => {
+                tracing::warn!("the home folder was deleted, moved or replaced: the hub stops");
+                break true;
+            }
         }
     };
     tracing::info!("stopping after the requests in flight");

@@ -12,7 +12,7 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{DEADLINE, Finished, Home, wait};
+use crate::support::{DEADLINE, Finished, Home, wait, wait_for};
 
 /// Runs the command in the task.
 const RUNNER: &str = r#"
@@ -486,6 +486,69 @@ fn the_control_api_accepts_a_process_whose_relay_has_ended() {
         let (_, welcome) = greet(user, r#""user":true"#);
         assert!(!welcome.contains("error"), "{welcome}");
     }
+}
+
+#[test]
+fn a_runner_that_the_hub_does_not_know_is_refused_until_a_reload() {
+    let fixture = Fixture::new();
+    let agent = "persona: You do.\ndescription: Does it\nrunner: other\npermission: full\n";
+    fixture.home.write(".adjutant/agents/new.yaml", agent);
+    let refused = fixture.run(&["delegate", "new", "answer x"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        refused.stderr.contains("other is not known here; if config.toml has it, `adjutant reload`"),
+        "{}",
+        refused.stderr
+    );
+    let config = std::fs::read_to_string(fixture.home.path().join(".adjutant/config.toml")).unwrap();
+    let (before, fake) = config.split_once("[[runners]]").unwrap();
+    let other = fake.replace("\"fake\"", "\"other\"").replace("\"workspace-write\"", "\"full\"");
+    let config = format!("{before}[[runners]]{fake}[[runners]]{other}");
+    fixture.home.write(".adjutant/config.toml", config);
+    let reloaded = fixture.run(&["reload"]);
+    assert!(reloaded.status.success(), "{}", reloaded.stderr);
+    assert_eq!(reloaded.stderr, "the hub has applied config.toml\n");
+    let done = fixture.run(&["delegate", "new", "answer x"]);
+    assert_eq!((done.status.code(), done.stdout.as_str()), (Some(0), "x\n"), "{}", done.stderr);
+    assert!(done.stderr.contains("hub | other starts"), "{}", done.stderr);
+}
+
+#[test]
+fn stop_names_the_running_tasks_and_waits_for_them_or_cancels_them() {
+    let fixture = Fixture::new();
+    let running = |id: &str| {
+        wait_for("the run", || (fixture.json(&["tasks", "show", id, "--json"])["status"] == "running").then_some(()));
+    };
+    let id = fixture.background("until go");
+    running(&id);
+    let refused = fixture.run(&["stop"]);
+    assert_eq!(refused.status.code(), Some(1));
+    for words in [
+        format!("task {} runs: doer: until go", &id[..8]),
+        "error: the hub does not end, because tasks run".to_owned(),
+        "hint: --wait ends the hub after them, --cancel cancels them".to_owned(),
+    ] {
+        assert!(refused.stderr.contains(&words), "{words}: {}", refused.stderr);
+    }
+    let (mut child, _lines) = fixture.start(&["stop", "--wait"], false);
+    wait_for("the refusal of new tasks", || {
+        fixture.run(&["delegate", "doer", "answer x", "--background"]).stderr.contains("the hub stops").then_some(())
+    });
+    assert!(child.try_wait().unwrap().is_none());
+    fixture.home.write("go", "");
+    assert!(wait(&mut child, DEADLINE).success());
+    assert!(!fixture.run(&["status"]).status.success());
+    // A user's command starts the next hub.
+    let done = fixture.run(&["tasks", "wait", &id]);
+    assert!(done.status.success() && done.stdout.ends_with("it is there\n"), "{}", done.stderr);
+    let id = fixture.background("hang");
+    running(&id);
+    let before = fixture.json(&["status", "--json"])["pid"].clone();
+    let restarted = fixture.run(&["restart", "--cancel"]);
+    assert!(restarted.status.success(), "{}", restarted.stderr);
+    assert_ne!(fixture.json(&["status", "--json"])["pid"], before);
+    let shown = fixture.json(&["tasks", "show", &id, "--json"]);
+    assert_eq!((&shown["status"], &shown["outcome"]["run_report"]["processes_left"]), (&json!("cancelled"), &json!(0)));
 }
 
 #[test]

@@ -118,8 +118,9 @@ mod tests {
         let mut page = String::from(
             "# Configuration\n\n`config.toml` in `~/.adjutant` (or in `$ADJUTANT_HOME`). Every key is optional. An unknown \
              key is an error that names its line.\n`/settings` in the console shows the effective values and where \
-             each came from. Changes of\n`[toolsets]` and `[clients.NAME]` count at once, all others from the next \
-             start of the hub on. A test writes this page: change\nthe tables in `crates/base/src/config/`, then run \
+             each came from. Changes of\n`[toolsets]`, `[clients.NAME]` and the runners count within a second; \
+             `adjutant reload`, or SIGHUP, applies them\nat once. All others count from the next start of the hub on: \
+             `adjutant restart`. A test writes this page: change\nthe tables in `crates/base/src/config/`, then run \
              the test with `INSTA_UPDATE=always`.\n",
         );
         let mut section = None;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{env, toolsets};
+use super::env;
 
 /// The source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,13 +42,18 @@ impl SettingSources {
     }
 
     /// Returns the keys that the file sets differently since the start and that take effect at the next start. Switches
-    /// of toolsets and keys with a flag are left out.
+    /// of toolsets, runners and keys with a flag are left out.
     pub(super) fn pending_restart(&self, now: &BTreeMap<String, String>) -> Vec<String> {
         let has_flag = |key: &str| self.flags.iter().any(|(set, _)| *set == key);
         let keys: BTreeSet<&String> = self.file.keys().chain(now.keys()).collect();
         let differ = keys.into_iter().filter(|key| self.file.get(*key) != now.get(*key));
-        differ.filter(|key| !toolsets::takes_effect_at_once(key) && !has_flag(key)).cloned().collect()
+        differ.filter(|key| !takes_effect_at_once(key) && !has_flag(key)).cloned().collect()
     }
+}
+
+/// Returns whether a change of this key takes effect at once and not at the next start.
+fn takes_effect_at_once(key: &str) -> bool {
+    key.starts_with("toolsets.") || key.starts_with("clients.") || key.starts_with("runner")
 }
 
 /// Returns the keys of a file's text, as [`super::effective::Setting::key`], with their values.

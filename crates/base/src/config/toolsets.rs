@@ -71,11 +71,6 @@ pub(super) fn read(toolsets: &File, clients: impl IntoIterator<Item = (String, C
     ToolsetsConfig { off: off.collect(), clients: clients.collect() }
 }
 
-/// Returns whether a change of this key takes effect at once and not at the next start.
-pub(super) fn takes_effect_at_once(key: &str) -> bool {
-    key.starts_with("toolsets.") || key.starts_with("clients.")
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Toolset, ToolsetsConfig};

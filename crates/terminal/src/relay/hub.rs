@@ -25,6 +25,9 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from
 const HOME_IS_DELETED: &str =
     "the hub's home folder was deleted; restart this connection to begin with a new one";
 
+/// The error of a call after `adjutant stop`.
+const HUB_IS_STOPPED: &str = "the user stopped the hub; `adjutant serve --background` starts it again";
+
 /// Relays the hub's lines until the client's end.
 pub(super) fn relay(shared: &Arc<Shared>, options: &Options, mut hub: BufReader<UnixStream>) {
     while pump(shared, &mut hub).is_ok() {
@@ -36,7 +39,11 @@ pub(super) fn relay(shared: &Arc<Shared>, options: &Options, mut hub: BufReader<
             shared.init_logging();
             tracing::warn!(calls.open = calls.len(), "the hub has ended");
         }
-        let message = "the hub stopped before this call was finished";
+        let message = if socket::is_stopped(&options.home) {
+            "the user stopped the hub before this call was finished"
+        } else {
+            "the hub stopped before this call was finished"
+        };
         if shared.refuse(&calls, message).is_err() {
             break;
         }
@@ -78,7 +85,7 @@ fn pump(shared: &Arc<Shared>, hub: &mut BufReader<UnixStream>) -> io::Result<()>
 }
 
 /// Looks for a hub until there is one; `None` when the client has ended. A hub is started only for a call that
-/// waits: a person who stops the hub wants it stopped.
+/// waits, and not after `adjutant stop`: a new client or the user starts the next one then.
 fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
     let mut pause = BACKOFF.0;
     loop {
@@ -91,16 +98,19 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
         };
         // A home that was deleted is not made again by a call of an older connection.
         let is_deleted = !options.home.is_dir();
+        // Not even a connection: a service manager would start a hub for it.
+        let is_stopped = socket::is_stopped(&options.home);
         let start = if wanted && !is_deleted { options.start } else { Start::Never };
-        let found = reach(options, start, options.session.returning()).and_then(|connection| {
-            let mut hub = connection.input;
+        let connect = || {
+            let mut hub = reach(options, start, options.session.returning())?.input;
             repeat(shared, &handshake, &mut hub)?;
             // The last hub may not have read these any more.
             for ticket in &acknowledged {
                 hub.get_mut().write_all(&delivered(ticket))?;
             }
-            Ok((hub.get_ref().try_clone()?, hub))
-        });
+            Ok::<_, Error>((hub.get_ref().try_clone()?, hub))
+        };
+        let found = if is_stopped { Err(None) } else { connect().map_err(Some) };
         match found {
             Ok((writer, hub)) => {
                 tracing::info!("the hub is back");
@@ -110,12 +120,16 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
                 });
                 return Some(hub);
             }
-            Err(error) if wanted && is_permanent(&error, start) => {
+            Err(error) if wanted && error.as_ref().is_none_or(|error| is_permanent(error, start)) => {
                 shared.init_logging();
-                tracing::warn!(error = %error, "no hub to continue with");
+                let refusal = match &error {
+                    None => HUB_IS_STOPPED,
+                    Some(_) if is_deleted => HOME_IS_DELETED,
+                    Some(error) => refusal(error),
+                };
+                tracing::warn!(error = error.map(tracing::field::display), "no hub to continue with: {refusal}");
                 shared.change(|state| {
                     state.wanted = false;
-                    let refusal = if is_deleted { HOME_IS_DELETED } else { refusal(&error) };
                     state.link = Link::Down { failed: Some(refusal.to_owned()) };
                 });
             }

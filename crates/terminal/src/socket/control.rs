@@ -8,6 +8,7 @@
 
 mod client;
 pub mod codex;
+pub mod hub;
 pub mod inbox;
 mod protocol;
 pub mod questions;
@@ -35,6 +36,7 @@ pub enum Request {
     Questions(questions::Request),
     Codex(codex::Request),
     Tasks(tasks::Request),
+    Hub(hub::Request),
 }
 
 impl Request {
@@ -44,7 +46,7 @@ impl Request {
             Self::Inbox(act) => act.decides(),
             Self::Questions(act) => act.decides(),
             Self::Codex(act) => act.decides(),
-            Self::Tasks(_) => false,
+            Self::Tasks(_) | Self::Hub(_) => false,
         }
     }
 }
@@ -57,6 +59,7 @@ async fn answer(peer: &ControlPeer, request: Request, out: &mut ResponseWriter) 
         Request::Questions(request) => questions::answer(peer, request, out).await,
         Request::Codex(request) => codex::answer(app, request, out).await,
         Request::Tasks(request) => tasks::answer(app, request, out).await,
+        Request::Hub(request) => hub::answer(app, request).await,
     }
 }
 
@@ -85,11 +88,17 @@ pub(super) async fn serve(peer: &ControlPeer, mut input: BufReader<OwnedReadHalf
             out.line(&Reply::Rejected(refusal)).await;
             continue;
         }
+        let stops = matches!(request, Request::Hub(hub::Request::Stop { .. }));
         let answered = tokio::select! {
             answered = answer(peer, request, &mut out) => answered,
             () = closed(&mut input) => return,
         };
+        let stops = stops && answered.is_ok();
         out.line(&answered.map_or_else(Reply::Rejected, Reply::Last)).await;
+        if stops {
+            // After the answer, which would not be sent any more.
+            peer.app.shutdown.cancel();
+        }
     }
 }
 

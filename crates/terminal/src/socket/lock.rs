@@ -12,6 +12,9 @@ use super::holder::Holder;
 /// Time for a hub that holds the lock to write its entry.
 const START_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The file that shows that the user stopped the hub. Relays start none while it exists.
+const STOPPED: &str = "hub.stopped";
+
 /// The right to be the home's hub, for as long as the value lives. The kernel ends it with the process.
 #[derive(Debug)]
 pub struct Claim(File);
@@ -35,6 +38,8 @@ impl Claim {
             match file.try_lock() {
                 Ok(()) => {
                     file.set_len(0).map_err(failed)?;
+                    // Whatever started this hub, the user's stop is over.
+                    let _ = std::fs::remove_file(home.join(STOPPED));
                     return Ok(Self(file));
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -77,6 +82,16 @@ impl Drop for Claim {
         // Removes the entry, which would mislead. Only the lock itself counts.
         let _ = self.0.set_len(0);
     }
+}
+
+/// Records that the user stops the hub of `home`, until the next hub starts.
+pub(super) fn record_stop(home: &Path) -> io::Result<()> {
+    File::create(home.join(STOPPED)).map(drop)
+}
+
+/// Returns whether the user stopped the hub of `home`.
+pub(crate) fn is_stopped(home: &Path) -> bool {
+    home.join(STOPPED).exists()
 }
 
 /// Returns the last entry of the lock file. After a crash, that hub may no longer run.
