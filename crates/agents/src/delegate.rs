@@ -62,8 +62,7 @@ impl Agents {
             return Err(Error::NotEnded { id: id.to_string() });
         }
         let options = rows::options(&row).map_err(|_| Error::UnknownTask { id: id.to_string() })?;
-        let (permission, isolation, timeout) =
-            (options.permission(), options.isolation(), options.timeout());
+        let (permission, isolation, timeout) = (options.permission(), options.isolation(), options.timeout());
         self.delegate(Request {
             caller,
             agent: row.agent,

@@ -83,11 +83,7 @@ pub struct Plan {
 
 impl Configured {
     /// Validates `config`, see [`Selector::new`].
-    fn new(
-        config: &RunnersConfig,
-        preferred: Option<&str>,
-        variant: CommandVariant,
-    ) -> Result<Self, Error> {
+    fn new(config: &RunnersConfig, preferred: Option<&str>, variant: CommandVariant) -> Result<Self, Error> {
         let default: &[Runner] = match variant {
             CommandVariant::Contract => &[Runner::Codex, Runner::Copilot],
             CommandVariant::Native => &Runner::BUILT_IN,
@@ -310,7 +306,11 @@ impl Plan {
         let reason = |considered: &Considered| format!("{} {}", considered.runner, considered.reason());
         let reasons: Vec<String> = self.considered.iter().map(reason).collect();
         let limited = self.considered.iter().any(Considered::is_limited);
-        let now = if limited { "; the user can try now, with `--now` of `adjutant delegate` or `tasks retry`" } else { "" };
+        let now = if limited {
+            "; the user can try now, with `--now` of `adjutant delegate` or `tasks retry`"
+        } else {
+            ""
+        };
         Some(format!("no runner can be tried: {}{now}", reasons.join("; ")))
     }
 }
@@ -396,7 +396,10 @@ mod tests {
         selector.mark_limited("codex", Some(Duration::from_secs(1)), now);
         let plan = selector.plan_among(None, None, now, only_codex);
         let reason = plan.no_runner_reason().unwrap();
-        assert!(reason.starts_with("no runner can be tried: codex is at its usage limit until 2"), "{reason}");
+        assert!(
+            reason.starts_with("no runner can be tried: codex is at its usage limit until 2"),
+            "{reason}"
+        );
         let end = "Z (15 min from now); copilot is not installed; the user can try now, with `--now` of `adjutant delegate` or `tasks retry`";
         assert!(reason.ends_with(end), "{reason}");
         assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["copilot"]);
@@ -408,14 +411,19 @@ mod tests {
         let missing = "the agent's runner `gemini` is not configured, so it went to copilot";
         assert_eq!(instead("gemini").as_deref(), Some(missing));
         let unknown = selector.plan_among(None, Some("nobody"), now, installed).no_runner_reason().unwrap();
-        let reload = "no runner can be tried: nobody is not known here; if config.toml has it, `adjutant reload`";
+        let reload =
+            "no runner can be tried: nobody is not known here; if config.toml has it, `adjutant reload`";
         assert!(unknown.starts_with(reload), "{unknown}");
         // The reload.
         selector.replace(&config(&[("opencode", 1, &[]), ("copilot", 2, &[])])).unwrap();
         assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["opencode", "copilot"]);
         assert!(selector.replace(&config(&[("nobody", 1, &[])])).is_err());
         selector.replace(&config(&[("codex", 1, &[]), ("copilot", 2, &[])])).unwrap();
-        assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["copilot"], "its cooldown goes on");
+        assert_eq!(
+            order(&selector.plan_among(None, None, now, installed)),
+            ["copilot"],
+            "its cooldown goes on"
+        );
         selector.forget_limits();
         assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["codex", "copilot"]);
         selector.mark_limited("codex", Some(Duration::from_mins(15)), now);

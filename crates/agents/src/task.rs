@@ -167,9 +167,10 @@ impl TaskEventKind {
         match self {
             Self::Started { runner, attempt: 1 } => format!("{runner} starts"),
             Self::Started { runner, attempt } => format!("{runner} starts, attempt {attempt}"),
-            Self::Text { text } | Self::Thinking { text } | Self::Notice { text } | Self::HubNotice { text } => {
-                text.split_whitespace().collect::<Vec<_>>().join(" ")
-            }
+            Self::Text { text }
+            | Self::Thinking { text }
+            | Self::Notice { text }
+            | Self::HubNotice { text } => text.split_whitespace().collect::<Vec<_>>().join(" "),
             Self::CommandStarted { command } => format!("$ {command}"),
             Self::CommandEnded { command, exit: Some(0) } => format!("done: {command}"),
             Self::CommandEnded { command, exit: Some(code) } => format!("failed with {code}: {command}"),

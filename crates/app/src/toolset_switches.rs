@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use adjutant_base::config::toolsets::{Toolset, ToolsetsConfig};
 use adjutant_base::config::Reloaded;
+use adjutant_base::config::toolsets::{Toolset, ToolsetsConfig};
 use adjutant_base::mutex::lock;
 
 /// The switches in force, and the changes that are not in force yet.

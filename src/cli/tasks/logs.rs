@@ -13,7 +13,9 @@ use adjutant_terminal::socket::control::tasks::TaskUpdate;
 
 /// Arguments of `adjutant tasks logs`.
 #[derive(Debug, Args)]
-#[command(after_help = "Lines with `agent |` are what the agent and its runner say, lines with `hub |` what the hub saw or did.")]
+#[command(
+    after_help = "Lines with `agent |` are what the agent and its runner say, lines with `hub |` what the hub saw or did."
+)]
 pub(in crate::cli) struct LogsArgs {
     /// The task's id, or enough of its beginning
     id: String,

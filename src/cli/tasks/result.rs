@@ -36,7 +36,10 @@ pub(in crate::cli) fn print(task: &Task, json: bool) -> Result<ExitCode, Failure
     output::note(format!("{HUB}task {}: {}", short_id(&task.id), escape_line(&outcome.summary())));
     let repository = outcome.report.repository.as_ref();
     if repository.is_some_and(|repository| repository.patch.is_some()) {
-        output::note(format!("{HUB}the change: adjutant tasks show {} --patch | git apply", short_id(&task.id)));
+        output::note(format!(
+            "{HUB}the change: adjutant tasks show {} --patch | git apply",
+            short_id(&task.id)
+        ));
     }
     if !succeeded {
         return Ok(Failure::new(escape_line(&outcome.sentence())).hint(more(task)).report());
@@ -54,7 +57,9 @@ fn more(task: &Task) -> String {
     let id = short_id(&task.id);
     let failure = task.outcome.as_ref().and_then(|outcome| outcome.failure.as_ref());
     if failure.is_some_and(|failure| failure.class == Class::UsageLimit.name()) {
-        return format!("`adjutant tasks retry {id}` delegates it again, with `--now` before the end of the limit");
+        return format!(
+            "`adjutant tasks retry {id}` delegates it again, with `--now` before the end of the limit"
+        );
     }
     format!("`adjutant tasks show {id}` shows the run report, `adjutant tasks logs {id}` its events")
 }

@@ -163,7 +163,8 @@ esac
         let output = fixture.adjutant(words).stdin(Stdio::null()).output().unwrap();
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
     };
-    let delegate = |task: &str, option: &str| run(&["delegate", "reviewer", task, "--workdir", "work", option]);
+    let delegate =
+        |task: &str, option: &str| run(&["delegate", "reviewer", task, "--workdir", "work", option]);
     for (task, class, detail) in [
         ("silent", "timed_out_idle", "it made no progress for as long as `stall_seconds`"),
         ("work", "", ""),

@@ -517,7 +517,9 @@ fn a_runner_that_the_hub_does_not_know_is_refused_until_a_reload() {
 fn stop_names_the_running_tasks_and_waits_for_them_or_cancels_them() {
     let fixture = Fixture::new();
     let running = |id: &str| {
-        wait_for("the run", || (fixture.json(&["tasks", "show", id, "--json"])["status"] == "running").then_some(()));
+        wait_for("the run", || {
+            (fixture.json(&["tasks", "show", id, "--json"])["status"] == "running").then_some(())
+        });
     };
     let id = fixture.background("until go");
     running(&id);
@@ -532,7 +534,11 @@ fn stop_names_the_running_tasks_and_waits_for_them_or_cancels_them() {
     }
     let (mut child, _lines) = fixture.start(&["stop", "--wait"], false);
     wait_for("the refusal of new tasks", || {
-        fixture.run(&["delegate", "doer", "answer x", "--background"]).stderr.contains("the hub stops").then_some(())
+        fixture
+            .run(&["delegate", "doer", "answer x", "--background"])
+            .stderr
+            .contains("the hub stops")
+            .then_some(())
     });
     assert!(child.try_wait().unwrap().is_none());
     fixture.home.write("go", "");
@@ -548,7 +554,10 @@ fn stop_names_the_running_tasks_and_waits_for_them_or_cancels_them() {
     assert!(restarted.status.success(), "{}", restarted.stderr);
     assert_ne!(fixture.json(&["status", "--json"])["pid"], before);
     let shown = fixture.json(&["tasks", "show", &id, "--json"]);
-    assert_eq!((&shown["status"], &shown["outcome"]["run_report"]["processes_left"]), (&json!("cancelled"), &json!(0)));
+    assert_eq!(
+        (&shown["status"], &shown["outcome"]["run_report"]["processes_left"]),
+        (&json!("cancelled"), &json!(0))
+    );
 }
 
 #[test]

@@ -123,7 +123,8 @@ pub(super) async fn attempt(
         pin!(context.versions.version(&choice.runner, &choice.program, &context.environment, &probe));
     let mut version = None;
     let result = {
-        let mut following = pin!(follow(context, run, running, parser, &output_files, &recording, choice.stall));
+        let mut following =
+            pin!(follow(context, run, running, parser, &output_files, &recording, choice.stall));
         loop {
             tokio::select! {
                 probed = &mut probing, if version.is_none() => version = Some(probed),

@@ -179,7 +179,9 @@ impl RunAccumulator {
                 let last_error = self.last_error.take().or_else(on_stderr);
                 let reached = match limit {
                     Limit::Wall => "it reached its time limit",
-                    Limit::Idle => "it made no progress for as long as `stall_seconds` or `idle_timeout_seconds` allows",
+                    Limit::Idle => {
+                        "it made no progress for as long as `stall_seconds` or `idle_timeout_seconds` allows"
+                    }
                     Limit::FirstOutput => "it wrote nothing until the time limit of its first output",
                 };
                 return Some(match last_error {

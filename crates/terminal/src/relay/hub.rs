@@ -127,7 +127,10 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
                     Some(_) if is_deleted => HOME_IS_DELETED,
                     Some(error) => refusal(error),
                 };
-                tracing::warn!(error = error.map(tracing::field::display), "no hub to continue with: {refusal}");
+                tracing::warn!(
+                    error = error.map(tracing::field::display),
+                    "no hub to continue with: {refusal}"
+                );
                 shared.change(|state| {
                     state.wanted = false;
                     state.link = Link::Down { failed: Some(refusal.to_owned()) };

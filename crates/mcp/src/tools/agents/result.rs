@@ -107,8 +107,7 @@ pub(super) fn texts(task: &Task, revision: Revision) -> Vec<String> {
     } else {
         let verdict = format!("Checks by the hub: {}.", outcome.verdict_text());
         // The contract's text begins with the agent's message.
-        let parts =
-            if revision == Revision::V2024_11_05 { [message, verdict] } else { [verdict, message] };
+        let parts = if revision == Revision::V2024_11_05 { [message, verdict] } else { [verdict, message] };
         texts.push(parts.join("\n\n"));
     }
     if revision > Revision::V2024_11_05 {

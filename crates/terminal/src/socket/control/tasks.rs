@@ -262,7 +262,9 @@ impl From<agents::Error> for Rejection {
                 Some("`adjutant tasks list` shows all of them")
             }
             agents::Error::SeveralTasks { .. } => Some("enter more of the id"),
-            agents::Error::NotEnded { .. } => Some("`adjutant tasks wait` waits for it, `adjutant tasks cancel` ends it"),
+            agents::Error::NotEnded { .. } => {
+                Some("`adjutant tasks wait` waits for it, `adjutant tasks cancel` ends it")
+            }
             _ => None,
         };
         Self { hints: hint.into_iter().map(str::to_owned).collect(), ..Self::new(error) }
