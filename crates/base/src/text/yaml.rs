@@ -52,7 +52,7 @@ fn is_bomb(error: &serde_saphyr::Error) -> bool {
 }
 
 fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(200).collect()
+    text.lines().next().unwrap_or_default().chars().take(400).collect()
 }
 
 /// Returns a text as one YAML scalar that every reader takes for exactly this string.
