@@ -116,8 +116,7 @@ fn install(config: &Config, setup: &Setup, force: bool) -> Result<ExitCode, Fail
         )),
         Some(hub) => output::note(format!(
             "a hub that was started by hand still runs ({hub}); the service starts at your next login, or now: \
-             `kill {}`, then `adjutant service install`",
-            hub.pid
+             `adjutant stop`, then `adjutant service install`"
         )),
     }
     Ok(ExitCode::SUCCESS)

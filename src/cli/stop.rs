@@ -63,6 +63,11 @@ pub(super) fn restart(args: &StopArgs, common: Common) -> Result<(), Failure> {
     let started = process::run_self(&again.collect::<Vec<_>>())?;
     let text = String::from_utf8_lossy(&started.stderr);
     if !started.status.success() {
+        // A client may have started it in between.
+        if let Ok(hub) = status::query_hub(&config, socket::Query::Status) {
+            output::note(format!("a client has started the hub again (pid {})", hub.pid));
+            return Ok(());
+        }
         let reason = text.trim().strip_prefix("error: ").unwrap_or(text.trim());
         return Err(Failure::new(format!("the hub has stopped and could not be started again: {reason}")));
     }

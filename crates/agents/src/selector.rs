@@ -4,7 +4,7 @@
 mod candidate;
 pub mod config;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -37,6 +37,8 @@ pub struct Selector {
 struct Configured {
     /// By priority, then by name.
     candidates: Arc<[Candidate]>,
+    /// The names of all runners since the start: a task may wait for one that is not configured any more.
+    names: BTreeSet<String>,
     /// The cooldown of a limited runner that reports no time itself.
     cooldown: Duration,
 }
@@ -98,7 +100,8 @@ impl Configured {
         candidates.sort_by(|one, other| {
             (one.priority, one.runner.name()).cmp(&(other.priority, other.runner.name()))
         });
-        Ok(Self { candidates: candidates.into(), cooldown: config::cooldown(config) })
+        let names = candidates.iter().map(|candidate| candidate.runner.name().to_owned()).collect();
+        Ok(Self { candidates: candidates.into(), names, cooldown: config::cooldown(config) })
     }
 }
 
@@ -121,8 +124,16 @@ impl Selector {
     /// Validates `config` and replaces the runners. Runs go on, and so do cooldowns. After an error nothing has changed.
     pub fn replace(&self, config: &RunnersConfig) -> Result<(), Error> {
         let configured = Configured::new(config, self.preferred.as_deref(), self.variant)?;
-        *lock(&self.configured) = configured;
+        let mut current = lock(&self.configured);
+        let names = std::mem::take(&mut current.names);
+        *current = configured;
+        current.names.extend(names);
         Ok(())
+    }
+
+    /// Returns the names of all runners since the start.
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        lock(&self.configured).names.clone()
     }
 
     /// Returns all runners in the order of their priority.
@@ -424,6 +435,7 @@ mod tests {
             ["copilot"],
             "its cooldown goes on"
         );
+        assert!(selector.names().contains("opencode"), "a task may wait for it");
         selector.forget_limits();
         assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["codex", "copilot"]);
         selector.mark_limited("codex", Some(Duration::from_mins(15)), now);

@@ -111,13 +111,8 @@ fn slots(context: &ExecutorContext) -> Vec<Slots> {
         let own = context.settings.per_runner.get(name).copied();
         own.unwrap_or(context.settings.max_running_per_runner)
     };
-    context
-        .selector
-        .candidates()
-        .iter()
-        .map(|candidate| candidate.runner.name())
-        .map(|name| Slots { runner: name.to_owned(), slots: slots(name) })
-        .collect()
+    let names = context.selector.names().into_iter();
+    names.map(|name| Slots { slots: slots(&name), runner: name }).collect()
 }
 
 /// Runs one claimed row on a separate async task. `spool` is the folder of the attempt that an earlier hub left.

@@ -47,11 +47,8 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Folder { .. } => "choose another folder with --home or ADJUTANT_HOME".to_owned(),
-            Self::Taken { holder } => {
-                format!(
-                    "use it (`adjutant open`), stop it with `kill {}`, or choose another --home",
-                    holder.pid
-                )
+            Self::Taken { .. } => {
+                "use it (`adjutant open`), stop it with `adjutant stop`, or choose another --home".to_owned()
             }
             Self::Starting => "try again in a second".to_owned(),
             Self::InTheWay { .. } => "remove it, or choose another place with --socket".to_owned(),
