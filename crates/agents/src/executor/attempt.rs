@@ -22,8 +22,8 @@ use crate::sandbox::{Holder, SandboxedRun};
 use crate::selector::Choice;
 use crate::task::TaskEventKind;
 use adjutant_host::process::{self, Cause, Command, Exit, Limit, OnHubExit, Resumed, Timeouts};
-use adjutant_host::recorder::format::Direction;
 use adjutant_host::recorder::Recording;
+use adjutant_host::recorder::format::Direction;
 use adjutant_store::tasks;
 
 /// Bytes of stderr that are read at the end of an attempt.
@@ -190,7 +190,8 @@ async fn sandboxed(
     let top = run.state.baseline.iter().map(|baseline| baseline.repository.top.clone());
     let visible = top.chain([run.options.workdir.path().to_owned(), choice.program.clone()]).collect();
     let candidates = context.selector.candidates();
-    let mut configured = candidates.iter().filter(|candidate| candidate.runner.name() == choice.runner.name());
+    let mut configured =
+        candidates.iter().filter(|candidate| candidate.runner.name() == choice.runner.name());
     let sandboxed = SandboxedRun {
         runner: &choice.runner,
         permission: run.options.permission(),
