@@ -1,5 +1,6 @@
 //! Report of import and export, one line for each file.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -79,11 +80,11 @@ pub(super) fn write(to: &Path, text: &str, change: Change, handling: Handling) -
 }
 
 /// Writes the planned files of an import of `noun`s as `handling` allows, and prints the report. `format` is the format
-/// of a file that could not be read.
+/// of a file that could not be read, `passed_over` the number of other files by the reason.
 pub(super) fn import(
     planned: Vec<PlannedImport>,
-    noun: &str,
-    format: Option<&'static str>,
+    (noun, format): (&str, Option<&'static str>),
+    passed_over: &BTreeMap<&'static str, usize>,
     handling: Handling,
 ) -> Result<ExitCode, Failure> {
     let base = std::env::current_dir()?;
@@ -107,21 +108,29 @@ pub(super) fn import(
         let from = relative(&step.from, &base);
         rows.push(Row { done, name, from, format, to, reason, notes: step.notes });
     }
-    print(&rows, handling)
+    print(&rows, passed_over, handling)
 }
 
 /// Prints the report. The exit code is 1 if a file differs or failed.
-pub(super) fn print(rows: &[Row], handling: Handling) -> Result<ExitCode, Failure> {
+pub(super) fn print(
+    rows: &[Row],
+    passed_over: &BTreeMap<&'static str, usize>,
+    handling: Handling,
+) -> Result<ExitCode, Failure> {
     if handling.json {
         let files: Vec<Value> = rows.iter().map(entry).collect();
-        output::json(&json!({ "dry_run": handling.dry_run, "files": files }))?;
+        output::json(&json!({ "dry_run": handling.dry_run, "files": files, "passed_over": passed_over }))?;
     } else {
-        as_text(rows, handling)?;
+        as_text(rows, passed_over, handling)?;
     }
     Ok(ExitCode::from(u8::from(rows.iter().any(|row| row.done.is_fault()))))
 }
 
-fn as_text(rows: &[Row], handling: Handling) -> Result<(), Failure> {
+fn as_text(
+    rows: &[Row],
+    passed_over: &BTreeMap<&'static str, usize>,
+    handling: Handling,
+) -> Result<(), Failure> {
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).min(40);
     for row in rows {
         let to = row.to.as_deref().map_or_else(|| row.from.clone(), |to| format!("{} -> {to}", row.from));
@@ -136,6 +145,13 @@ fn as_text(rows: &[Row], handling: Handling) -> Result<(), Failure> {
     });
     let counts = counts.collect::<Vec<_>>().join(", ");
     output::note(if handling.dry_run { format!("dry run, nothing was written: {counts}") } else { counts });
+    let passed = passed_over
+        .iter()
+        .map(|(reason, count)| format!("{count} {reason}{}", if *count == 1 { "" } else { "s" }));
+    let passed = passed.collect::<Vec<_>>().join(", ");
+    if !passed.is_empty() {
+        output::note(format!("passed over: {passed}"));
+    }
     if rows.iter().any(|row| row.done == Done::Differs) {
         output::note("hint: --force replaces files that differ");
     }

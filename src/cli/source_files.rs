@@ -124,6 +124,24 @@ pub(super) fn roots(named: &[PathBuf]) -> Result<Roots, Failure> {
     Ok(if named.is_empty() { Roots::Workspace } else { Roots::Exactly(named.to_owned()) })
 }
 
+/// Returns the hint about a path that cannot be read. A repository elsewhere must be cloned first.
+pub(super) fn unreadable_hint(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_word = |word: &str| {
+        word.starts_with(|letter: char| letter.is_ascii_alphanumeric())
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+    };
+    if text.contains("://") || text.starts_with("git@") {
+        return format!("clone the repository first, with `git clone {text}`, and name its folder");
+    }
+    match text.split_once('/') {
+        Some((owner, name)) if is_word(owner) && is_word(name) => format!(
+            "clone a repository of GitHub first, with `git clone https://github.com/{text}`, and name its folder"
+        ),
+        _ => "name a file or folder that you may read".to_owned(),
+    }
+}
+
 /// Returns the folder of the project around the current folder.
 fn project(home: &Path) -> Result<PathBuf, Failure> {
     config::project(home).ok_or_else(|| {

@@ -44,7 +44,7 @@ const OUTSIDE_CRATES: &[(&str, &[&str])] = &[
     ("socket2", &["crates/terminal/src/socket"]),
     ("sqlx", &["crates/store"]),
     // `src/install` has a module of that name.
-    ("toml", &["crates/agents", "crates/base/src/config", "src/install"]),
+    ("toml", &["crates/agents", "crates/base/src/config", "crates/prompts", "src/install"]),
     ("toml_edit", &["src/install"]),
 ];
 

@@ -26,14 +26,15 @@ fn filled(catalogue: &Catalogue, prompt: &Prompt, inputs: Inputs<'_>, limit: usi
     // Without a place for it the text follows the body. The contract does so even with an empty one; where a
     // prompt has arguments or other rules, an empty text says nothing.
     let contract = prompt.engine == Engine::Literal && prompt.arguments.is_empty();
-    let appended = !prompt.template.places_input() && (contract || !bound.input.is_empty());
-    let appended = appended.then_some(&*bound.input);
+    let input = bound.value("input").map_or(Cow::Borrowed(&*bound.input), text_of);
+    let appended = !prompt.template.places_input() && (contract || !input.is_empty());
+    let appended = appended.then_some(&*input);
     match &prompt.template {
         Template::Pieces(pieces) => {
             let numbered = pieces.slots().iter().any(|slot| slot.starts_with('$') && slot != ALL);
-            let words = if numbered { words(&bound.input, MOST_WORDS) } else { Vec::new() };
+            let words = if numbered { words(&input, MOST_WORDS) } else { Vec::new() };
             let values: Vec<_> =
-                pieces.slots().iter().map(|slot| value(prompt, &bound, &words, slot)).collect();
+                pieces.slots().iter().map(|slot| value(prompt, &bound, (&input, &words), slot)).collect();
             let values: Vec<_> = values.iter().map(Option::as_deref).collect();
             pieces.fill(&prompt.body, &values, appended, limit).map_err(too_large)
         }
@@ -50,14 +51,14 @@ fn filled(catalogue: &Catalogue, prompt: &Prompt, inputs: Inputs<'_>, limit: usi
 fn value<'b>(
     prompt: &Prompt,
     bound: &'b Bound<'_>,
-    words: &'b [Cow<'_, str>],
+    (input, words): (&'b str, &'b [Cow<'_, str>]),
     slot: &str,
 ) -> Option<Cow<'b, str>> {
     if let Some(value) = bound.value(slot) {
         return Some(text_of(value));
     }
     match slot {
-        "input" | ALL => Some(Cow::Borrowed(&bound.input)),
+        "input" | ALL => Some(Cow::Borrowed(input)),
         slot => {
             let number: usize = slot.strip_prefix('$')?.parse().ok()?;
             let index = number.checked_sub(1)?;

@@ -74,8 +74,8 @@ fn names(prompts: &[Arc<Prompt>], format: Format) -> Vec<String> {
         name => name,
     };
     match format {
-        // Claude knows subfolders as we do.
-        Format::Claude => skills::distinct(names, safe),
+        // They know subfolders as we do.
+        Format::Claude | Format::Gemini | Format::Opencode => skills::distinct(names, safe),
         Format::ClaudeSkill => skills::names(names),
         Format::Codex | Format::Copilot | Format::Cursor | Format::Fabric => {
             skills::distinct(names, |name| safe(name).replace('/', "-"))

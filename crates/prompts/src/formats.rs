@@ -8,7 +8,10 @@ mod codex;
 mod copilot;
 mod cursor;
 mod fabric;
+mod gemini;
+mod hints;
 mod native;
+mod opencode;
 pub mod placeholders;
 
 use placeholders::{Place, Slot};
@@ -33,6 +36,10 @@ adjutant_base::named_enum! {
         Cursor = "cursor",
         /// `patterns/NAME/system.md`.
         Fabric = "fabric",
+        /// `.gemini/commands/**/*.toml`.
+        Gemini = "gemini",
+        /// `.opencode/command/**/*.md`.
+        Opencode = "opencode",
     }
 }
 
@@ -46,6 +53,8 @@ impl Format {
             Self::Copilot => "Copilot prompt",
             Self::Cursor => "Cursor command",
             Self::Fabric => "fabric pattern",
+            Self::Gemini => "Gemini command",
+            Self::Opencode => "command of opencode",
         }
     }
 
@@ -58,23 +67,45 @@ impl Format {
             Self::Copilot => &[".github/prompts"],
             Self::Cursor => &[".cursor/commands"],
             Self::Fabric => &["patterns"],
+            Self::Gemini => &[".gemini/commands"],
+            Self::Opencode => &[
+                ".opencode/command",
+                ".opencode/commands",
+                ".config/opencode/command",
+                ".config/opencode/commands",
+            ],
+        }
+    }
+
+    /// The folders of a repository that publishes such files, below its root. `*` is any folder; below `plugins` its name
+    /// belongs to the names of the files.
+    pub(crate) fn published(self) -> &'static [&'static str] {
+        match self {
+            Self::Claude => &["commands", "prompts", "plugins/*/commands", "*/components/commands"],
+            Self::ClaudeSkill => &["skills", "plugins/*/skills", "*/components/skills"],
+            Self::Copilot => &["prompts"],
+            Self::Fabric => &["data/patterns"],
+            Self::Gemini => &["commands"],
+            Self::Opencode => &["command"],
+            Self::Codex | Self::Cursor => &[],
         }
     }
 
     /// How the name of a file of this format ends; the part before it is the prompt's name.
     pub fn suffix(self) -> &'static str {
         match self {
-            Self::Claude | Self::Codex | Self::Cursor => ".md",
+            Self::Claude | Self::Codex | Self::Cursor | Self::Opencode => ".md",
             Self::Copilot => ".prompt.md",
             Self::ClaudeSkill => "/SKILL.md",
             Self::Fabric => "/system.md",
+            Self::Gemini => ".toml",
         }
     }
 
     /// Whether subfolders become part of a name.
     pub(crate) fn nested(self) -> bool {
         match self {
-            Self::Claude | Self::Cursor => true,
+            Self::Claude | Self::Cursor | Self::Gemini | Self::Opencode => true,
             Self::ClaudeSkill | Self::Codex | Self::Copilot | Self::Fabric => false,
         }
     }
@@ -124,12 +155,13 @@ pub fn read(format: Format, foreign: &Foreign) -> Result<Draft, String> {
         return Err(format!("its name `{}` has no letter or digit to make a prompt name of", foreign.name));
     }
     let mut draft = match format {
-        Format::Claude => claude::read_command(foreign)?,
+        Format::Claude | Format::Opencode => claude::read_command(foreign)?,
         Format::ClaudeSkill => claude::read_skill(foreign)?,
         Format::Codex => codex::read(foreign)?,
         Format::Copilot => copilot::read(foreign)?,
         Format::Cursor => cursor::read(foreign),
         Format::Fabric => fabric::read(foreign),
+        Format::Gemini => gemini::read(foreign)?,
     };
     if draft.body.is_empty() {
         return Err("it has no text besides its front matter".to_owned());
@@ -142,6 +174,11 @@ pub fn read(format: Format, foreign: &Foreign) -> Result<Draft, String> {
         draft.description = native::derived_description(&draft.body);
     }
     Ok(draft)
+}
+
+/// Returns whether a TOML file is a command of Gemini CLI.
+pub(crate) fn is_gemini_command(text: &str) -> bool {
+    gemini::command(text).is_ok()
 }
 
 /// Writes a prompt as a foreign file called `name` there. The error is a sentence fragment that says why it
@@ -158,6 +195,8 @@ pub fn write(format: Format, prompt: &Prompt, name: &str) -> Result<Exported, St
         Format::Copilot => copilot::write(prompt, &mut notes),
         Format::Cursor => cursor::write(prompt, &mut notes),
         Format::Fabric => fabric::write(prompt, &mut notes),
+        Format::Gemini => gemini::write(prompt, &mut notes),
+        Format::Opencode => opencode::write(prompt, &mut notes),
     };
     if !prompt.aliases.is_empty() {
         notes.push(format!("aliases are left out: {}", prompt.aliases.join(", ")));

@@ -13,7 +13,7 @@ use adjutant_host::file_catalogue::{leaves, read_text};
 pub use discover::find;
 pub(crate) use discover::format_of;
 pub use error::Error;
-pub use folder_scan::ForeignFile;
+pub use folder_scan::{ForeignFile, Found};
 
 /// Reads every file that was found and plans where it goes below `into`. Writes nothing.
 pub fn plan(found: Vec<ForeignFile>, into: &Path, limits: Limits) -> Vec<PlannedImport> {

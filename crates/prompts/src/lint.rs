@@ -135,7 +135,7 @@ pub fn paths(paths: &[PathBuf], config: &PromptsConfig) -> Result<Report, Error>
             report.findings.extend(text_of_file(path, limits, None));
             continue;
         }
-        let found = find(path, None, limits).unwrap_or_default();
+        let found = find(path, None, limits).unwrap_or_default().files;
         if found.iter().any(|found| format_of(&found.file).is_some()) {
             report.files += found.len();
             for found in found {

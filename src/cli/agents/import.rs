@@ -1,5 +1,6 @@
 //! `adjutant agents import`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -7,6 +8,7 @@ use clap::Args;
 
 use crate::cli::file_report::{self, Handling};
 use crate::cli::output::Failure;
+use crate::cli::source_files::unreadable_hint;
 use crate::cli::{Common, one_of};
 use adjutant_agents::definition::Program;
 use adjutant_agents::import::{self, Error};
@@ -34,7 +36,8 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
     let into = args.into.unwrap_or_else(|| config.home.join("agents"));
     let found = import::find(&args.path, args.from, false, config.agents.limits());
     let found = found.map_err(|error| failure(&error))?;
-    file_report::import(import::plan(found, &into), "agent", args.from.map(Program::name), args.handling)
+    let kind = ("agent", args.from.map(Program::name));
+    file_report::import(import::plan(found, &into), kind, &BTreeMap::new(), args.handling)
 }
 
 /// Returns the failure of an import, with a hint.
@@ -46,6 +49,6 @@ pub(super) fn failure(error: &Error) -> Failure {
             failure.hint(format!("name it with --from: {}", names.join(", ")))
         }
         Error::Nothing { .. } => failure.hint("they are files that end in .md, .toml or .yaml, by program"),
-        Error::Unreadable { .. } => failure.hint("name a file or folder that you may read"),
+        Error::Unreadable { path, .. } => failure.hint(unreadable_hint(path)),
     }
 }

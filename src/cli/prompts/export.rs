@@ -1,5 +1,6 @@
 //! `adjutant prompts export`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ pub(super) fn run(args: &ExportArgs, common: Common) -> Result<ExitCode, Failure
         let (name, from) = (step.prompt.name.clone(), label(&step.prompt.source));
         rows.push(Row { done, name, from, format: args.format.name(), to, reason, notes: step.notes });
     }
-    let code = file_report::print(&rows, args.handling)?;
+    let code = file_report::print(&rows, &BTreeMap::new(), args.handling)?;
     if args.format == Format::Codex && !args.handling.json {
         output::note(
             "note: Codex reads prompt files up to version 0.116; later ones read skills (--to claude-skill)",

@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::cli::file_report::{self, Handling};
 use crate::cli::output::Failure;
+use crate::cli::source_files::unreadable_hint;
 use crate::cli::{Common, one_of};
 use adjutant_base::config::Roots;
 use adjutant_prompts::formats::Format;
@@ -34,7 +35,8 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
     let limits = config.prompts.limits();
     let into = args.into.unwrap_or_else(|| config.home.join("prompts"));
     let found = import::find(&args.path, args.from, limits).map_err(|error| failure(&error))?;
-    file_report::import(import::plan(found, &into, limits), "prompt", None, args.handling)
+    let planned = import::plan(found.files, &into, limits);
+    file_report::import(planned, ("prompt", None), &found.passed_over, args.handling)
 }
 
 fn failure(error: &Error) -> Failure {
@@ -49,7 +51,7 @@ fn failure(error: &Error) -> Failure {
             format.folders().join(" and "),
             format.suffix()
         )),
-        Error::Unreadable { .. } => failure.hint("name a file or folder that you may read"),
+        Error::Unreadable { path, .. } => failure.hint(unreadable_hint(path)),
         Error::TooMany { .. } => failure.hint("name a folder below it"),
     }
 }

@@ -461,13 +461,13 @@ fn import_reads_every_format_and_names_what_is_lost() {
     let before = tree(&into);
     let repeated = transcript(&home, &["import", from], "");
     assert!(!repeated.contains("created") && !repeated.contains("replaced"), "{repeated}");
-    assert!(repeated.ends_with("--- stderr\n12 unchanged, 1 failed\n"), "{repeated}");
+    assert!(repeated.ends_with("--- stderr\n14 unchanged, 1 failed\n"), "{repeated}");
 
     std::fs::write(into.join("standup.md"), "my own words\n").unwrap();
     let differs = transcript(&home, &["import", from], "");
     assert!(differs.starts_with("exit 1\n"), "{differs}");
     assert!(
-        differs.ends_with("11 unchanged, 1 differs, 1 failed\nhint: --force replaces files that differ\n"),
+        differs.ends_with("13 unchanged, 1 differs, 1 failed\nhint: --force replaces files that differ\n"),
         "{differs}"
     );
     assert_eq!(std::fs::read_to_string(into.join("standup.md")).unwrap(), "my own words\n");
@@ -491,6 +491,9 @@ fn import_detects_the_format_by_place_and_content() {
         ("g/.claude/commands/sub/v.md", "Text\n", "claude", "sub/v"),
         ("h/.cursor/commands/u.md", "Text\n", "cursor", "u"),
         ("i/.codex/prompts/t.md", "Text\n", "codex", "t"),
+        ("k/.gemini/commands/git/s.toml", "prompt = \"Text\"\n", "gemini", "git/s"),
+        ("l/.opencode/command/r.md", "Text\n", "opencode", "r"),
+        ("m/q.toml", "description = \"d\"\nprompt = \"Text {{args}}\"\n", "gemini", "q"),
     ] {
         let file = home.write(path, text);
         for from in [file.as_path(), file.parent().unwrap()] {
@@ -506,6 +509,110 @@ fn import_detects_the_format_by_place_and_content() {
     insta::assert_snapshot!("import_no_match", transcript(&home, &["import", "j", "--from", "fabric"], ""));
     insta::assert_snapshot!("import_missing", transcript(&home, &["import", "nowhere"], ""));
     insta::assert_snapshot!("import_no_format", transcript(&home, &["import", "j", "--from", "claud"], ""));
+}
+
+#[test]
+fn import_finds_what_a_repository_publishes_and_counts_the_rest() {
+    let home = Home::new();
+    for (path, text) in [
+        ("r/README.md", "Run `$ARGUMENTS` with !`ls`.\n"),
+        ("r/CLAUDE.md", "---\nallowed-tools: Bash\n---\nBuild it.\n"),
+        ("r/commands/README.md", "All commands.\n"),
+        ("r/commands/git/clean.md", "Clean $ARGUMENTS.\n"),
+        ("r/commands/plan.toml", "prompt = \"Plan {{args}}.\"\n"),
+        ("r/commands/run.sh", "exit\n"),
+        ("r/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: d\n---\nFill.\n"),
+        ("r/skills/pdf/reference.md", "Part of the skill.\n"),
+        ("r/skills/office/word/SKILL.md", "---\nname: word\ndescription: d\n---\nWrite.\n"),
+        ("r/prompts/form.prompt.md", "Make ${input:what}.\n"),
+        ("r/prompts/plain.md", "Say it.\n"),
+        ("r/prompts/reviewer.agent.md", "You review.\n"),
+        ("r/data/patterns/wise/system.md", "# IDENTITY\n\nYou are.\n"),
+        ("r/plugins/tools/commands/plan.md", "Plan it.\n"),
+        ("r/plugins/tools/skills/plan-more/SKILL.md", "---\nname: plan-more\ndescription: d\n---\nPlan.\n"),
+        ("r/docs/use.md", "Not a prompt.\n"),
+        ("t/README.md", "Run $ARGUMENTS.\n"),
+        ("t/tools/tidy.md", "Tidy $ARGUMENTS.\n"),
+        ("t/tools/CONTRIBUTING.md", "Send $ARGUMENTS.\n"),
+        ("t/examples/notes.md", "Notes.\n"),
+    ] {
+        home.write(path, text);
+    }
+    let report = json(&home, &["import", "r", "--dry-run", "--json"]);
+    let names: Vec<String> = report["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| format!("{} {}", file["format"].as_str().unwrap(), file["name"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "claude git/clean",
+            "gemini plan",
+            "fabric wise",
+            "claude tools/plan",
+            "claude-skill tools/plan-more",
+            "copilot form",
+            "claude plain",
+            "claude-skill word",
+            "claude-skill pdf",
+        ]
+    );
+    assert_eq!(report["passed_over"], serde_json::json!({"documentation file": 1, "other file": 2}));
+    let by_topic = transcript(&home, &["import", "t", "--dry-run"], "");
+    assert!(by_topic.contains("created    tools/tidy  t/tools/tidy.md -> "), "{by_topic}");
+    assert!(by_topic.ends_with("created\npassed over: 1 documentation file, 1 other file\n"), "{by_topic}");
+    // Permissions do not bind root: then the folder is read.
+    let closed = home.write("r/commands/closed/x.md", "Text\n").parent().unwrap().to_owned();
+    let set =
+        |mode| std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    set(0o000);
+    let bound = std::fs::read_dir(&closed).is_err();
+    let report = json(&home, &["import", "r", "--dry-run", "--json"]);
+    set(0o700);
+    assert_eq!(report["passed_over"]["unreadable folder"] == 1, bound, "{report}");
+    assert_eq!(report["files"].as_array().unwrap().len(), if bound { 9 } else { 10 });
+}
+
+#[test]
+fn import_of_a_repository_elsewhere_says_to_clone_it_first() {
+    let home = Home::new();
+    for kind in ["prompts", "agents"] {
+        for (from, url) in [
+            ("https://github.com/obra/superpowers", "https://github.com/obra/superpowers"),
+            ("git@github.com:obra/superpowers.git", "git@github.com:obra/superpowers.git"),
+            ("obra/superpowers", "https://github.com/obra/superpowers"),
+        ] {
+            let finished = home.run([kind, "import", from], "");
+            assert_eq!(exit_code(&finished), 1);
+            assert!(finished.stderr.contains(&format!("`git clone {url}`")), "{}", finished.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_hint_for_arguments_survives_import_and_export() {
+    let home = Home::new();
+    for (name, hint, body) in [
+        ("options", "[--last N]", "Show $ARGUMENTS."),
+        ("issue", "<number> [--draft]", "Fix $1; its process is $$, it costs \\$1."),
+    ] {
+        let text = format!("---\ndescription: d\nargument-hint: \"{hint}\"\n---\n\n{body}\n");
+        home.write(&format!("w/.claude/commands/{name}.md"), &text);
+        prompts(&home, &["import", "w"], "");
+        prompts(&home, &["export", "out", "--to", "claude", name], "");
+        let file = home.path().join(format!("out/.claude/commands/{name}.md"));
+        assert_eq!(std::fs::read_to_string(file).unwrap(), text);
+    }
+    let options = json(&home, &["show", "options", "--json"]);
+    assert_eq!(options["arguments"].as_array().unwrap().len(), 1);
+    assert_eq!(options["arguments"][0]["name"], "input");
+    assert_eq!(options["arguments"][0]["description"], "[--last N]");
+    let expanded = |arguments: &[&str]| prompts(&home, &[&["expand"], arguments].concat(), "").stdout;
+    assert_eq!(expanded(&["options", "--", "--last 3"]), "Show --last 3.\n");
+    assert_eq!(expanded(&["issue", "'4 2'"]), "Fix 4 2; its process is $$, it costs $1.\n");
+    assert_eq!(expanded(&["issue", ""]), "Fix $1; its process is $$, it costs $1.\n");
 }
 
 #[test]
@@ -594,7 +701,7 @@ fn export_writes_every_format() {
     let home = Home::new();
     write_files(&home);
     home.write("mine/logic.md", "---\ndescription: d\nengine: jinja\n---\n{% if input %}x{% endif %}\n");
-    for format in ["claude", "claude-skill", "codex", "copilot", "cursor", "fabric"] {
+    for format in ["claude", "claude-skill", "codex", "copilot", "cursor", "fabric", "gemini", "opencode"] {
         let report = transcript(&home, &["export", "out", "--to", format, "--prompts-dir", "mine"], "");
         let files = tree(&home.path().join("out"));
         insta::assert_snapshot!(format!("export_{format}"), format!("{report}{}", as_text(&files)));
@@ -619,6 +726,8 @@ fn importing_an_export_changes_nothing() {
         ("copilot", &[".github/prompts"]),
         ("cursor", &[".cursor/commands"]),
         ("fabric", &["patterns"]),
+        ("gemini", &[".gemini/commands"]),
+        ("opencode", &[".opencode/command"]),
     ] {
         let home = Home::new();
         for folder in folders {

@@ -1,5 +1,5 @@
-//! Splits the free text after a command into `KEY=value` pairs and a rest, or into words. Quotes hold blanks
-//! together; a backslash before a quote or a backslash takes it as it is.
+//! Splits the free text after a command into `KEY=value` pairs and a rest, or into words. Quotes and backslashes mean what
+//! they mean to a shell.
 
 use std::borrow::Cow;
 
@@ -59,30 +59,48 @@ fn pair_at(text: &str, start: usize) -> Option<(&str, Cow<'_, str>, usize)> {
     (length > 0).then(|| (&token[..length], value, end))
 }
 
-/// Reads one value: quoted, or up to the next blank. A quote that is not closed is a letter like others.
+/// Reads one value as a shell does: up to the next blank that is not in quotes or after a backslash. A quote that is not
+/// closed is a letter like others.
 fn value_at(text: &str, start: usize) -> (Cow<'_, str>, usize) {
-    let rest = &text[start..];
-    if let Some(quote) = rest.chars().next().filter(|letter| matches!(letter, '"' | '\''))
-        && let Some((value, length)) = quoted(&rest[1..], quote)
-    {
-        return (value, start + 1 + length);
+    let plain = start + token_length(&text[start..]);
+    if !text[start..plain].contains(['"', '\'', '\\']) {
+        return (text[start..plain].into(), plain);
     }
-    let end = start + token_length(rest);
-    (text[start..end].into(), end)
+    let mut value = String::new();
+    let mut at = start;
+    while let Some(letter) = text[at..].chars().next().filter(|letter| !letter.is_whitespace()) {
+        at += letter.len_utf8();
+        match letter {
+            '"' | '\'' => match quoted(&text[at..], letter) {
+                Some((inner, length)) => {
+                    value.push_str(&inner);
+                    at += length;
+                }
+                None => value.push(letter),
+            },
+            '\\' => {
+                let escaped = text[at..].chars().next().unwrap_or(letter);
+                value.push(escaped);
+                at = text.len().min(at + escaped.len_utf8());
+            }
+            letter => value.push(letter),
+        }
+    }
+    (value.into(), at)
 }
 
-/// Reads up to the closing quote; returns the value and the length with that quote.
-fn quoted(text: &str, quote: char) -> Option<(Cow<'_, str>, usize)> {
+/// Reads up to the closing quote; returns the value and the length with that quote. A backslash escapes in double quotes
+/// only.
+fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
     let mut value = String::new();
     let mut letters = text.char_indices();
     while let Some((at, letter)) = letters.next() {
         match letter {
-            '\\' => match letters.next() {
-                Some((_, escaped)) if escaped == quote || escaped == '\\' => value.push(escaped),
-                Some((_, other)) => value.extend(['\\', other]),
-                None => return None,
+            '\\' if quote == '"' => match letters.next()?.1 {
+                escaped @ ('"' | '\\') => value.push(escaped),
+                other => value.extend(['\\', other]),
             },
-            letter if letter == quote => return Some((value.into(), at + 1)),
+            letter if letter == quote => return Some((value, at + 1)),
             letter => value.push(letter),
         }
     }
@@ -111,7 +129,9 @@ mod tests {
             ("the topic lang=de", one("lang", "de", "the topic")),
             ("the lang=de  topic", one("lang", "de", "the topic")),
             ("lang=\"a b\" x", one("lang", "a b", "x")),
-            ("lang='a \\' b'", one("lang", "a ' b", "")),
+            ("lang=\"a \\\" b\"", one("lang", "a \" b", "")),
+            ("lang='a \\' b'", one("lang", "a \\", "b'")),
+            ("lang=a\" \"b c", one("lang", "a b", "c")),
             ("lang=\"open x", one("lang", "\"open", "x")),
             ("lang= x", one("lang", "", "x")),
             ("lang=de lang=fr", one("lang", "de", "lang=fr")),
@@ -126,6 +146,7 @@ mod tests {
     fn cuts_words() {
         assert_eq!(words(" one \"two words\" 'x' open\" ", 9), ["one", "two words", "x", "open\""]);
         assert_eq!(words("a b c", 2), ["a", "b"]);
+        assert_eq!(words("a\"b c\"d '' don't e\\ f \\", 9), ["ab cd", "", "don't", "e f", "\\"]);
     }
 
     proptest! {

@@ -99,6 +99,8 @@ fn free_text_is_never_lost() {
         ("Body", "", json!({"input": "x"}), "Body\n\nx"),
         ("Body", "", json!({}), "Body\n\n"),
         ("Body", "lang=de", json!({}), "Body\n\nlang=de"),
+        ("---\narguments: [input]\n---\nBody", "x", json!({}), "Body\n\nx"),
+        ("---\narguments: [input]\nengine: args\n---\n$2 of $ARGUMENTS", "a b", json!({}), "b of a b"),
         ("Body", "", json!({"input": ["x"]}), "ERROR argument `input` of prompt `p` must be a string"),
         ("Body", "", json!({"other": "x"}), "ERROR prompt `p` has no argument `other`; it takes `input`"),
     ] {
@@ -111,8 +113,10 @@ fn imported_files_keep_their_placeholders() {
     for (body, text, named, expected) in [
         ("Fix $ARGUMENTS!", "the bug", json!({}), "Fix the bug!"),
         ("$1 then $2, not $10 or $0", "a \"b c\" d", json!({}), "a then b c, not $10 or $0"),
-        ("$1 [$2]", "a", json!({}), "a []"),
-        ("$$ $$1 a$", "x", json!({}), "$ $1 a$\n\nx"),
+        ("$1 [$2]", "a", json!({}), "a [$2]"),
+        ("$$ $$1 a$", "x", json!({}), "$$ $$1 a$\n\nx"),
+        (r"\$1.00 \\$1 \$ARGUMENTS \$x \$9", "a", json!({}), r"$1.00 \\a $ARGUMENTS \$x $9"),
+        ("$1, $2", "'a b'c\"d \\\"e\" it\\'s", json!({}), "a bcd \"e, it's"),
         ("cost $5 of $ARGUMENTS", "a b c d e", json!({}), "cost e of a b c d e"),
         ("$TICKET in $HOME and $Path", "TICKET=AB-1", json!({}), "AB-1 in $HOME and $Path"),
         ("$TICKET: $ARGUMENTS", "TICKET=\"AB 1\" fix it", json!({}), "AB 1: fix it"),
@@ -139,7 +143,7 @@ fn imported_files_keep_their_placeholders() {
     for (text, named, expected) in [
         ("42 high", json!({}), "#42 is high (42 high)"),
         ("level=low 42", json!({}), "#42 is low (42)"),
-        ("", json!({"issue": "7"}), "#7 is  ()"),
+        ("", json!({"issue": "7"}), "#7 is $2 ()"),
         (
             "42 huge",
             json!({}),

@@ -1,10 +1,12 @@
 //! Claude Code: commands, and the skills that replaced them.
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
-use super::{Draft, Foreign, Head, native};
+use super::{Draft, Foreign, Head, hints, native};
 use crate::{Argument, Engine, Prompt};
 
-/// Reads a command: `$ARGUMENTS`, `$1`, and `argument-hint` for the names of the positions.
+/// Reads a command: `$ARGUMENTS`, `$1`, and `argument-hint` for the names of the positions. A quoted argument is one word,
+/// a position without a word stays in the text, and `\$1` is text (<https://code.claude.com/docs/en/skills>, "Available
+/// string substitutions").
 pub(super) fn read_command(foreign: &Foreign) -> Result<Draft, String> {
     Ok(read(Head::read(&foreign.text)?))
 }
@@ -26,7 +28,12 @@ pub(super) fn read_skill(foreign: &Foreign) -> Result<Draft, String> {
 fn read(mut head: Head<'_>) -> Draft {
     let description = head.take("description").unwrap_or_default();
     let hint = head.take("argument-hint");
-    let declared = head.take("arguments").map(|names| hint_names(&names)).unwrap_or_default();
+    let declared = head.take("arguments").unwrap_or_default();
+    let declared: Vec<String> = declared
+        .split(|letter: char| !(letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')))
+        .filter(|name| name.starts_with(|letter: char| letter.is_ascii_alphabetic()))
+        .map(str::to_owned)
+        .collect();
     let body = head.body.to_owned();
     let mut places = dollars(&body, |word| declared.iter().any(|name| name == word));
     super::keep_known(&mut places, &mut head.notes, |slot| match slot {
@@ -36,19 +43,8 @@ fn read(mut head: Head<'_>) -> Draft {
     let highest =
         places.iter().map(|place| if let Slot::Position(number) = place.slot { number } else { 0 }).max();
     let highest = highest.unwrap_or(0);
-    let arguments = if declared.is_empty() {
-        let names = hint.as_deref().map(hint_names).unwrap_or_default();
-        if highest == 0
-            && let Some(hint) = &hint
-        {
-            head.notes.push(format!(
-                "argument-hint `{hint}` is left out: no `$1` in the text takes such an argument"
-            ));
-        }
-        positional(&names, highest)
-    } else {
-        declared.iter().map(|name| Argument::text(name, "", false)).collect()
-    };
+    let count = if declared.is_empty() { highest } else { declared.len() };
+    let arguments = hints::read(hint.as_deref(), count, &declared);
     let zero =
         body.match_indices("$0").any(|(at, _)| !body[at + 2..].starts_with(|c: char| c.is_alphanumeric()));
     if zero || body.contains("$ARGUMENTS[") {
@@ -67,31 +63,7 @@ fn read(mut head: Head<'_>) -> Draft {
         head.notes.push("references to files (@…) stay text".to_owned());
     }
     let engine = super::engine(&places, &body);
-    if engine == Engine::Args && body.contains("$$") {
-        head.notes.push("its `$$` is one `$` here, which it is not for Claude".to_owned());
-    }
     Draft { name: String::new(), description, arguments, engine, body, notes: head.notes() }
-}
-
-/// Returns one argument for each position, named by the hint where it names enough.
-fn positional(names: &[String], highest: usize) -> Vec<Argument> {
-    let mut arguments: Vec<Argument> = Vec::new();
-    for position in 1..=highest {
-        let name = names.get(position - 1).filter(|name| !arguments.iter().any(|known| known.name == **name));
-        let name = name.cloned().unwrap_or_else(|| format!("arg{position}"));
-        arguments.push(Argument::text(&name, "", false));
-    }
-    arguments
-}
-
-/// Returns the words of `[app-name] [environment]`, `<topic>` or `topic, depth` as argument names.
-fn hint_names(hint: &str) -> Vec<String> {
-    let words = hint.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')));
-    words
-        .map(|word| word.trim_matches('-'))
-        .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()))
-        .map(str::to_owned)
-        .collect()
 }
 
 /// Writes a command.
@@ -176,10 +148,5 @@ fn names(prompt: &Prompt) -> String {
 
 /// Returns the `argument-hint`, which people see, and which names what the body takes by number.
 fn hint(prompt: &Prompt) -> String {
-    let taken = taken(prompt);
-    // These are the names that a file without a hint gives.
-    if taken.iter().enumerate().all(|(index, argument)| argument.name == format!("arg{}", index + 1)) {
-        return String::new();
-    }
-    taken.iter().map(|argument| format!("[{}]", argument.name)).collect::<Vec<_>>().join(" ")
+    hints::write(&taken(prompt), prompt.argument("input"))
 }

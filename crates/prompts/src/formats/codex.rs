@@ -1,7 +1,7 @@
 //! Codex prompts, which Codex read from `.codex/prompts` until version 0.117 dropped them.
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
-use super::{Draft, Foreign, Head, native};
+use super::{Draft, Foreign, Head, hints, native};
 use crate::{Argument, Engine, Prompt};
 
 /// Reads `$1` to `$9`, `$ARGUMENTS` and `$KEY`, which Codex fills from `KEY=value` and requires.
@@ -29,10 +29,8 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
         }
     }
     if arguments.is_empty() {
-        arguments =
-            (1..=positions).map(|position| Argument::text(&format!("arg{position}"), "", false)).collect();
-    }
-    if let Some(hint) = hint.filter(|hint| *hint != hint_of(&arguments)) {
+        arguments = hints::read(hint.as_deref(), positions, &[]);
+    } else if let Some(hint) = hint.filter(|hint| *hint != hint_of(&arguments)) {
         head.notes.push(format!("argument-hint `{hint}` is left out"));
     }
     let engine = super::engine(&places, &body);
@@ -86,5 +84,7 @@ pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     if places.is_empty() {
         body.push_str("\n\n$ARGUMENTS");
     }
-    native::document(&[("description", &prompt.description), ("argument-hint", &hint_of(&keys))], &body)
+    let numbered: Vec<&Argument> = prompt.numbered().collect();
+    let hint = if keyed { hint_of(&keys) } else { hints::write(&numbered, prompt.argument("input")) };
+    native::document(&[("description", &prompt.description), ("argument-hint", &hint)], &body)
 }

@@ -2,7 +2,7 @@
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
 use super::{Draft, Foreign, Head, native};
-use crate::{Argument, Engine, Prompt};
+use crate::{Argument, Prompt};
 
 /// Variables that the editor fills from what is open there, and nobody else can.
 const EDITOR: [&str; 8] = [
@@ -38,9 +38,6 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
         head.notes.push(format!("only the editor can fill {}: they stay text", editor.join(", ")));
     }
     let engine = super::engine(&places, &body);
-    if engine == Engine::Args && body.contains("$$") {
-        head.notes.push("its `$$` is one `$` here, which it is not for Copilot".to_owned());
-    }
     Ok(Draft { name: String::new(), description, arguments, engine, body, notes: head.notes() })
 }
 

@@ -67,15 +67,14 @@ pub fn dollars(body: &str, known: impl Fn(&str) -> bool) -> Vec<Place> {
     let mut from = 0;
     while let Some(start) = body[from..].find('$').map(|offset| from + offset) {
         let rest = &body[start + 1..];
-        if rest.starts_with('$') {
-            // Two of them are one that means nothing.
-            from = start + 2;
-            continue;
-        }
         match dollar(rest, &known) {
+            // `$$` is the number of a process in shells, and no place begins within it.
+            _ if rest.starts_with('$') => from = start + 2,
             Some((slot, length)) => {
                 from = start + 1 + length;
-                places.push(Place { at: start..from, slot });
+                if !is_escaped(body, start) {
+                    places.push(Place { at: start..from, slot });
+                }
             }
             None => from = start + 1,
         }
@@ -83,8 +82,14 @@ pub fn dollars(body: &str, known: impl Fn(&str) -> bool) -> Vec<Place> {
     places
 }
 
+/// Returns whether exactly one backslash precedes a `$`. More of them stay in the text, and the place counts.
+pub(crate) fn is_escaped(body: &str, dollar: usize) -> bool {
+    let before = body[..dollar].as_bytes();
+    before.ends_with(b"\\") && !before.ends_with(b"\\\\")
+}
+
 /// Returns the slot at the beginning of `rest`, which follows a `$`, and its length.
-fn dollar(rest: &str, known: impl Fn(&str) -> bool) -> Option<(Slot, usize)> {
+pub(crate) fn dollar(rest: &str, known: impl Fn(&str) -> bool) -> Option<(Slot, usize)> {
     if let Some(inside) = rest.strip_prefix("{input:") {
         let end = inside.bytes().take(MAX_PLACEHOLDER_BYTES).position(|byte| matches!(byte, b'}' | b'\n'))?;
         let whole = inside[..end].trim();

@@ -4,48 +4,52 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::Limits;
-use super::super::formats::Format;
+use super::super::formats::{self, Format};
 use super::error::Error;
-use super::folder_scan::{FolderScan, ForeignFile};
+use super::folder_scan::{FolderScan, ForeignFile, Found, is_documentation};
 use adjutant_host::file_catalogue::{leaves, read_text};
 
 /// Finds the foreign prompt files at `from`, in the order of their paths. Without a format, the path says which it
 /// is, and then the content.
-pub fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Vec<ForeignFile>, Error> {
+pub fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Found, Error> {
     let path = || from.to_owned();
-    let kind =
-        fs::metadata(from).map_err(|error| Error::Unreadable { path: path(), reason: error.to_string() })?;
+    let unreadable = |error: std::io::Error| Error::Unreadable { path: path(), reason: error.to_string() };
+    let kind = fs::metadata(from).map_err(unreadable)?;
     let lone = |file: PathBuf, format| {
         let name = lone_name(&file, format);
-        vec![ForeignFile { file, format, name, fault: None }]
+        Found { files: vec![ForeignFile { file, format, name, fault: None }], ..Found::default() }
     };
     if !kind.is_dir() {
         let format = format.or_else(|| format_of(from)).or_else(|| sniff(from, limits));
         let format = format.ok_or_else(|| Error::Unclear { path: path() })?;
         return Ok(lone(path(), format));
     }
+    fs::read_dir(from).map_err(unreadable)?;
     let mut folder_scan = FolderScan::new(from, limits)?;
-    let formats: &[Format] = format.as_ref().map_or(Format::ALL, std::slice::from_ref);
-    for format in formats {
-        for folder in known_folders(from, *format) {
-            folder_scan.collect(&folder, *format, format.suffix())?;
+    // `*.prompt.md` is more than `*.md`, so that Copilot comes before Claude.
+    let copilot_first = std::iter::once(Format::Copilot).chain(Format::ALL.iter().copied());
+    for format in copilot_first.filter(|known| format.is_none_or(|format| format == *known)) {
+        for (folder, space) in known_folders(from, format) {
+            folder_scan.collect(&folder, (format, format.suffix(), &space))?;
         }
     }
     if folder_scan.is_empty() {
-        let format = match format {
-            Some(format) => format,
-            None => format_of_folder(from)
-                .or_else(|| look_inside(from, limits))
-                .ok_or_else(|| Error::Unclear { path: path() })?,
+        let format = format.or_else(|| format_of_folder(from)).or_else(|| look_inside(from, limits));
+        let Some(format) = format else {
+            sniff_subfolders(from, limits, &mut folder_scan)?;
+            return Some(folder_scan)
+                .filter(|scan| !scan.is_empty())
+                .map(FolderScan::found)
+                .ok_or_else(|| Error::Unclear { path: path() });
         };
         let entry = from.join(format.suffix().trim_start_matches('/'));
         if format.suffix().starts_with('/') && entry.is_file() {
             return Ok(lone(entry, format));
         }
-        folder_scan.collect(from, format, format.suffix())?;
+        folder_scan.collect(from, (format, format.suffix(), ""))?;
         // A person who says what the files are, or the files themselves, count for more than their names.
         if folder_scan.is_empty() && format == Format::Copilot {
-            folder_scan.collect(from, format, ".md")?;
+            folder_scan.collect(from, (format, ".md", ""))?;
         }
         if folder_scan.is_empty() {
             return Err(Error::Nothing { path: path(), format });
@@ -79,22 +83,65 @@ fn format_of_folder(folder: &Path) -> Option<Format> {
     })
 }
 
-/// Returns the folders of a format that a workspace, a home, or the outer half of such a folder holds.
-fn known_folders(from: &Path, format: Format) -> Vec<PathBuf> {
+/// Returns the folders of a format that a workspace, a home, the outer half of such a folder, or a repository that
+/// publishes prompts has, each with what the names of its files begin with.
+fn known_folders(from: &Path, format: Format) -> Vec<(PathBuf, String)> {
     let absolute = std::path::absolute(from).unwrap_or_else(|_| from.to_owned());
     // `absolute` keeps `..`, and `.` has no name: only real names count.
     let last = absolute.file_name().and_then(std::ffi::OsStr::to_str);
     let mut folders = Vec::new();
     for folder in format.folders() {
-        folders.push(from.join(folder));
+        folders.push((from.join(folder), String::new()));
         if let Some((outer, inner)) = folder.split_once('/')
             && last == Some(outer)
         {
-            folders.push(from.join(inner));
+            folders.push((from.join(inner), String::new()));
         }
     }
-    folders.retain(|folder| folder.is_dir());
+    for folder in format.published() {
+        match folder.split_once("*/") {
+            None => folders.push((from.join(folder), String::new())),
+            Some((outer, inner)) => folders.extend(subfolders(&from.join(outer)).into_iter().map(|found| {
+                let name = found.file_name().unwrap_or_default().to_string_lossy();
+                let space = if outer.is_empty() { String::new() } else { format!("{name}/") };
+                (found.join(inner), space)
+            })),
+        }
+    }
+    folders.retain(|(folder, _)| folder.is_dir());
     folders
+}
+
+/// Returns the folders in a folder, by name, without hidden ones and links.
+fn subfolders(folder: &Path) -> Vec<PathBuf> {
+    let is_meant = |path: &PathBuf| {
+        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        !is_hidden && !path.is_symlink() && path.is_dir()
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let mut folders: Vec<PathBuf> = entries.filter(is_meant).collect();
+    folders.sort();
+    folders
+}
+
+/// Adds the files in the folders of a repository that names them after its topics: those that say by themselves which
+/// program they are for.
+fn sniff_subfolders(from: &Path, limits: Limits, scan: &mut FolderScan) -> Result<(), Error> {
+    for folder in subfolders(from) {
+        let space = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let entries = fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
+        for file in entries.map(|entry| entry.path()).filter(|path| path.is_file() && !leaves(from, path)) {
+            match Some(&file).filter(|file| may_be_sniffed(file)).and_then(|file| sniff(file, limits)) {
+                Some(format) => {
+                    let name = lone_name(&file, format);
+                    let name = if format.nested() { format!("{space}/{name}") } else { name };
+                    scan.add(file, format, name)?;
+                }
+                None => scan.pass_over(file),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Returns the name of a file that was given alone.
@@ -134,13 +181,22 @@ fn look_inside(folder: &Path, limits: Limits) -> Option<Format> {
     }
     entries
         .iter()
-        .filter(|entry| entry.is_file() && !leaves(folder, entry))
+        .filter(|entry| may_be_sniffed(entry) && !leaves(folder, entry))
         .find_map(|entry| format_of(entry).or_else(|| sniff(entry, limits)))
 }
 
-/// Tells the format of a Markdown file by what is written in it.
+/// Returns whether a file that nobody named can be a prompt of an unknown format.
+fn may_be_sniffed(file: &Path) -> bool {
+    let is_text = file.extension().is_some_and(|extension| extension == "md" || extension == "toml");
+    is_text && file.is_file() && !is_documentation(file)
+}
+
+/// Tells the format of a file by what is written in it.
 fn sniff(file: &Path, limits: Limits) -> Option<Format> {
     let text = read_text(file, limits.file).ok()?;
+    if file.extension().is_some_and(|extension| extension == "toml") {
+        return formats::is_gemini_command(&text).then_some(Format::Gemini);
+    }
     let parsed = adjutant_base::text::front_matter::parse(&text).ok()?;
     let has = |key: &str| parsed.values.contains_key(key);
     if text.contains("${input:") || has("mode") || has("agent") || has("tools") {
@@ -149,7 +205,9 @@ fn sniff(file: &Path, limits: Limits) -> Option<Format> {
     if has("allowed-tools") || has("disable-model-invocation") || parsed.body.contains("!`") {
         return Some(Format::Claude);
     }
-    if has("argument-hint") || parsed.body.contains("$ARGUMENTS") {
+    let model = parsed.values.get("model").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let is_claude = model.starts_with("claude") || matches!(model, "sonnet" | "opus" | "haiku");
+    if has("argument-hint") || is_claude || parsed.body.contains("$ARGUMENTS") {
         return Some(Format::Claude);
     }
     None

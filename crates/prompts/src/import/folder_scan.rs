@@ -1,13 +1,29 @@
 //! The scan of a folder of foreign files. It stays below the folder that the user named, even where symbolic links
 //! lead out of it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::Limits;
 use super::super::formats::Format;
 use super::error::Error;
+
+/// Names, up to the first dot, of the files of a repository that describe it.
+const DOCUMENTATION: [&str; 9] = [
+    "README",
+    "LICENSE",
+    "CONTRIBUTING",
+    "CODE_OF_CONDUCT",
+    "CHANGELOG",
+    "SECURITY",
+    "AGENTS",
+    "CLAUDE",
+    "GEMINI",
+];
+
+/// Endings, before `.md`, of files that Copilot reads: other programs have no such commands.
+const OTHER_KINDS: [&str; 4] = [".prompt", ".agent", ".instructions", ".chatmode"];
 
 /// A file that is to be read as a foreign prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +36,15 @@ pub struct ForeignFile {
     pub fault: Option<&'static str>,
 }
 
+/// What is below a folder.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The prompts, by path.
+    pub files: Vec<ForeignFile>,
+    /// How many other files and folders were passed over, by the reason.
+    pub passed_over: BTreeMap<&'static str, usize>,
+}
+
 /// The files that were found so far below one folder.
 pub(super) struct FolderScan {
     /// The folder that the person named, without links.
@@ -28,69 +53,115 @@ pub(super) struct FolderScan {
     found: Vec<ForeignFile>,
     /// Real paths, since a folder of skills is often a link to another.
     seen: HashSet<PathBuf>,
+    passed_over: BTreeMap<PathBuf, &'static str>,
+}
+
+/// One folder of a scan.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    folder: &'a Path,
+    /// Its path below the first folder of the scan, with a `/` at the end.
+    prefix: &'a str,
+    /// The number of levels below it that are scanned.
+    depth: usize,
 }
 
 impl FolderScan {
     pub(super) fn new(top: &Path, limits: Limits) -> Result<Self, Error> {
-        let top = fs::canonicalize(top).map_err(|error| unreadable(top, &error))?;
-        Ok(Self { top, limits, found: Vec::new(), seen: HashSet::new() })
+        let top = fs::canonicalize(top)
+            .map_err(|error| Error::Unreadable { path: top.to_owned(), reason: error.to_string() })?;
+        Ok(Self { top, limits, found: Vec::new(), seen: HashSet::new(), passed_over: BTreeMap::new() })
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// Returns everything, by path.
-    pub(super) fn found(mut self) -> Vec<ForeignFile> {
+    pub(super) fn found(mut self) -> Found {
         self.found.sort_by(|one, other| one.file.cmp(&other.file));
-        self.found
+        let mut passed_over = BTreeMap::new();
+        for (_, reason) in self.passed_over.into_iter().filter(|(path, _)| !self.seen.contains(path)) {
+            *passed_over.entry(reason).or_default() += 1;
+        }
+        Found { files: self.found, passed_over }
     }
 
-    /// Adds the files below `folder` with a path that ends in `suffix`.
-    pub(super) fn collect(&mut self, folder: &Path, format: Format, suffix: &str) -> Result<(), Error> {
-        let depth = match (suffix.starts_with('/'), format.nested()) {
-            (true, _) => 1,
-            (false, true) => self.limits.depth,
-            (false, false) => 0,
-        };
-        self.folder(folder, "", format, suffix, depth)
-    }
-
-    /// Scans one folder, at `prefix` below the first one, and `depth` further levels.
-    fn folder(
+    /// Adds the files below `folder` with a path that ends in `suffix`. Their names begin with `space`.
+    pub(super) fn collect(
         &mut self,
         folder: &Path,
-        prefix: &str,
-        format: Format,
-        suffix: &str,
-        depth: usize,
+        (format, suffix, space): (Format, &str, &str),
     ) -> Result<(), Error> {
-        for entry in fs::read_dir(folder).map_err(|error| unreadable(folder, &error))? {
-            let entry = entry.map_err(|error| unreadable(folder, &error))?;
+        let depth = if suffix.starts_with('/') || format.nested() { self.limits.depth } else { 0 };
+        self.folder(Place { folder, prefix: "", depth }, format, suffix, space)
+    }
+
+    fn folder(&mut self, place: Place<'_>, format: Format, suffix: &str, space: &str) -> Result<(), Error> {
+        let Place { folder, prefix, depth } = place;
+        let Ok(entries) = fs::read_dir(folder) else {
+            self.passed_over.insert(folder.to_owned(), "unreadable folder");
+            return Ok(());
+        };
+        let is_folder_format = suffix.starts_with('/');
+        // What else a skill's folder has belongs to the skill.
+        let is_item =
+            |folder: &Path| is_folder_format && folder.join(&suffix[1..]).symlink_metadata().is_ok();
+        let in_item = !prefix.is_empty() && is_item(folder);
+        for entry in entries.filter_map(Result::ok) {
             let file = entry.path();
-            let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let file_name = entry.file_name();
+            let path = format!("{prefix}{}", file_name.to_string_lossy());
             let real = fs::canonicalize(&file).ok();
             let inside = real.as_ref().is_some_and(|real| real.starts_with(&self.top));
             if file.is_dir() {
-                // A link could lead to a folder above it; one level of skills cannot turn that into a loop.
-                if depth > 0 && inside && (suffix.starts_with('/') || !file.is_symlink()) {
-                    self.folder(&file, &format!("{path}/"), format, suffix, depth - 1)?;
+                if in_item || !inside || file_name == ".git" || file_name == "node_modules" {
+                    continue;
+                }
+                // A link could lead to a folder above it, so that nothing below a link is followed further.
+                let depth = if file.is_symlink() { usize::from(is_folder_format) } else { depth };
+                if let Some(depth) = depth.checked_sub(1) {
+                    let prefix = &format!("{path}/");
+                    self.folder(Place { folder: &file, prefix, depth }, format, suffix, space)?;
                 }
                 continue;
             }
-            let Some(name) = path.strip_suffix(suffix).filter(|name| !name.is_empty()) else { continue };
-            if self.found.len() >= self.limits.files {
-                return Err(Error::TooMany { path: self.top.clone(), limit: self.limits.files });
-            }
-            let fault = (!inside).then_some("it is a symbolic link that leads nowhere, or out of the folder");
-            if real.is_none_or(|real| self.seen.insert(real)) {
-                self.found.push(ForeignFile { name: name.to_owned(), file, format, fault });
+            let name = path.strip_suffix(suffix).filter(|name| !name.is_empty());
+            let name =
+                name.filter(|name| suffix != ".md" || !OTHER_KINDS.iter().any(|kind| name.ends_with(kind)));
+            // The name of a skill is that of its folder alone.
+            let name = name.map(|name| name.rsplit('/').next().filter(|_| is_folder_format).unwrap_or(name));
+            match name.filter(|_| !is_documentation(&file)) {
+                Some(name) => self.add(file, format, format!("{space}{name}"))?,
+                None if in_item => {}
+                None => self.pass_over(file),
             }
         }
         Ok(())
     }
+
+    /// Adds one file.
+    pub(super) fn add(&mut self, file: PathBuf, format: Format, name: String) -> Result<(), Error> {
+        if self.found.len() >= self.limits.files {
+            return Err(Error::TooMany { path: self.top.clone(), limit: self.limits.files });
+        }
+        let real = fs::canonicalize(&file).ok();
+        let inside = real.as_ref().is_some_and(|real| real.starts_with(&self.top));
+        let fault = (!inside).then_some("it is a symbolic link that leads nowhere, or out of the folder");
+        if real.is_none_or(|real| self.seen.insert(real)) {
+            self.found.push(ForeignFile { name, file, format, fault });
+        }
+        Ok(())
+    }
+
+    /// Counts a file that is not a prompt.
+    pub(super) fn pass_over(&mut self, file: PathBuf) {
+        let reason = if is_documentation(&file) { "documentation file" } else { "other file" };
+        self.passed_over.insert(fs::canonicalize(&file).unwrap_or(file), reason);
+    }
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Error {
-    Error::Unreadable { path: path.to_owned(), reason: error.to_string() }
+/// Returns whether a file describes a repository, by its name.
+pub(super) fn is_documentation(file: &Path) -> bool {
+    let name = file.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    DOCUMENTATION.contains(&name.split('.').next().unwrap_or_default())
 }

@@ -65,8 +65,8 @@ pub(super) fn check(
     }
     let described =
         parsed.values.get("description").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
-    // Neither format has a place for it.
-    if !described && !matches!(foreign, Some(Format::Cursor | Format::Fabric)) {
+    // These formats have no front matter.
+    if !described && !matches!(foreign, Some(Format::Cursor | Format::Fabric | Format::Gemini)) {
         let hint = "add a line `description: …` between two lines of `---` at the top";
         file.add(&rules::NO_DESCRIPTION, start, "it has no description", hint.to_owned());
     }

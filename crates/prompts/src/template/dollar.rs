@@ -1,11 +1,11 @@
-//! The engine of imported files: `$ARGUMENTS`, `$1` to `$9`, `$NAME`, `${input:name}` and `${input:name:hint}`;
-//! `$$` is a dollar sign. What other products run (`` !`command` ``) or read (`@file`) stays text.
+//! The engine of imported files: `$ARGUMENTS`, `$1` to `$9`, `$NAME`, `${input:name}` and `${input:name:hint}`; `\$1` is
+//! the text `$1`. What other products run (`` !`command` ``) or read (`@file`) stays text.
 
 use std::ops::Range;
 
 use super::super::Argument;
 use super::super::arguments::declaration::ALL;
-use super::super::formats::placeholders::{Place, Slot, dollars};
+use super::super::formats::placeholders::{self, Place, Slot, dollars, is_escaped};
 use super::Pieces;
 
 /// Splits a body at its placeholders. Also returns the arguments that it declares by `${input:name:hint}`.
@@ -14,12 +14,14 @@ pub(super) fn compile(body: &str, declared: &[Argument]) -> (Pieces, Vec<Argumen
     let mut implied: Vec<Argument> = Vec::new();
     let is_declared = |name: &str| declared.iter().any(|argument| argument.name == name);
     let mut text = 0;
-    for Place { at, slot } in dollars(body, |word| is_declared(word) || is_variable(word)) {
-        push_text(&mut pieces, body, text..at.start);
+    let is_known = |word: &str| is_declared(word) || is_variable(word);
+    for Place { at, slot } in dollars(body, is_known) {
+        push_text(&mut pieces, body, text..at.start, is_known);
         text = at.end;
         match &slot {
             Slot::Input => pieces.push_slot(ALL, None),
-            Slot::Position(_) => pieces.push_slot(&body[at], None),
+            // Without a word it stays as it is, because Claude does so.
+            Slot::Position(_) => pieces.push_slot(&body[at.clone()], Some(at)),
             Slot::Named(name, hint) if body[at.start..].starts_with("${") => {
                 if !is_declared(name) && !implied.iter().any(|argument| argument.name == *name) {
                     implied.push(Argument::text(name, hint.as_deref().unwrap_or_default(), true));
@@ -30,7 +32,7 @@ pub(super) fn compile(body: &str, declared: &[Argument]) -> (Pieces, Vec<Argumen
             Slot::Named(name, _) => pieces.push_slot(name, Some(at).filter(|_| !is_declared(name))),
         }
     }
-    push_text(&mut pieces, body, text..body.len());
+    push_text(&mut pieces, body, text..body.len(), is_known);
     (pieces, implied)
 }
 
@@ -40,11 +42,16 @@ fn is_variable(word: &str) -> bool {
         && !word.contains(|letter: char| letter.is_ascii_lowercase())
 }
 
-/// Adds text in which `$$` is a dollar sign.
-fn push_text(pieces: &mut Pieces, body: &str, mut at: Range<usize>) {
-    while let Some(dollars) = body[at.clone()].find("$$") {
-        pieces.push_text(at.start..at.start + dollars + 1);
-        at.start += dollars + 2;
+/// Adds text without the backslashes that keep a `$` from being a place.
+fn push_text(pieces: &mut Pieces, body: &str, mut at: Range<usize>, known: impl Fn(&str) -> bool + Copy) {
+    let mut from = at.start;
+    while let Some(found) = body[from..at.end].find("\\$") {
+        let dollar = from + found + 1;
+        if is_escaped(body, dollar) && placeholders::dollar(&body[dollar + 1..], known).is_some() {
+            pieces.push_text(at.start..dollar - 1);
+            at.start = dollar;
+        }
+        from = dollar + 1;
     }
     pieces.push_text(at);
 }
