@@ -1,14 +1,17 @@
 //! `adjutant prompts …`: work with prompt commands.
 
+mod edit;
 mod expand;
 mod export;
 mod import;
 mod lint;
 mod list;
 mod new;
+mod path;
+mod remove;
 mod show;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -37,9 +40,15 @@ pub(super) enum Command {
     Lint(lint::LintArgs),
     /// Create a prompt file to start from
     New(NewArgs<Folders>),
-    /// Import prompts of Claude, Codex, Copilot, Cursor or fabric
+    /// Open a prompt's file in your editor
+    Edit(edit::EditArgs),
+    /// Print the path of a prompt's file
+    Path(path::PathArgs),
+    /// Remove a prompt's file
+    Remove(path::PathArgs),
+    /// Import prompts of Claude, Codex, Copilot, Cursor, fabric, Gemini or opencode
     Import(import::ImportArgs),
-    /// Write prompts for Claude, Codex, Copilot, Cursor or fabric
+    /// Write prompts for Claude, Codex, Copilot, Cursor, fabric, Gemini or opencode
     Export(export::ExportArgs),
 }
 
@@ -72,6 +81,9 @@ pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure>
         Command::Expand(args) => expand::run(args, common)?,
         Command::Lint(args) => return lint::run(&args, common),
         Command::New(args) => new::run(&args, common)?,
+        Command::Edit(args) => edit::run(&args, common)?,
+        Command::Path(args) => path::run(&args, common)?,
+        Command::Remove(args) => remove::run(&args, common)?,
         Command::Import(args) => return import::run(args, common),
         Command::Export(args) => return export::run(&args, common),
     }
@@ -90,6 +102,21 @@ fn failure(error: &Error, name: &str) -> Failure {
         Error::TooLarge { .. } => "`max_expansion_bytes` below [prompts] in config.toml sets the limit",
     };
     Failure::new(error).hint(hint)
+}
+
+/// Returns the name and the file of a prompt, which may have a fault.
+fn file<'a>(catalogue: &'a Catalogue, name: &'a str) -> Result<(&'a str, &'a Path), Failure> {
+    let name = name.strip_prefix(':').unwrap_or(name);
+    let (name, source) = match (catalogue.find(name), catalogue.broken(name)) {
+        (Some(prompt), _) => (prompt.name.as_str(), &prompt.source),
+        (None, Some(problem)) => (name, &problem.source),
+        (None, None) => return Err(failure(&catalogue.missing(name), name)),
+    };
+    let file = source.file.as_deref().ok_or_else(|| {
+        Failure::new(format!("`{name}` comes with Adjutant and has no file"))
+            .hint(format!("`adjutant prompts new {name}` creates a file that overrides it"))
+    })?;
+    Ok((name, file))
 }
 
 /// Returns the prompt of a name or alias.

@@ -316,6 +316,8 @@ fn prompts_are_also_skills_and_resources() {
     assert_eq!(skill["resources"][0]["size"], text.len());
     let unknown = json!({"uri": "skill://prompts/nope/SKILL.md"});
     assert_eq!(peer.call(5, "resources/read", modern(unknown.clone()))["error"]["code"], -32602);
+    assert_eq!(peer.call(6, "skills/get", modern(unknown.clone()))["error"]["code"], -32602);
     peer.initialize("2025-11-25");
-    assert_eq!(peer.call(6, "resources/read", unknown)["error"]["code"], -32002);
+    assert_eq!(peer.call(7, "resources/read", unknown.clone())["error"]["code"], -32002);
+    assert_eq!(peer.call(8, "skills/get", unknown)["error"]["code"], -32602);
 }

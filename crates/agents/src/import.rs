@@ -13,7 +13,10 @@ use adjutant_base::config::folders::Limits;
 use adjutant_base::text::front_matter;
 use adjutant_base::text::suggest::to_valid_name;
 use adjutant_host::file_catalogue::import_plan::{GivenNames, Outcome, PlannedImport};
-use adjutant_host::file_catalogue::{Problem, Source, leaves, read_text};
+use adjutant_host::file_catalogue::{Problem, Source, leaves, matching_folders, read_text, subfolders};
+
+/// The folders of a repository that publishes agents, below its root; `*` is any folder.
+const PUBLISHED: [&str; 4] = ["agents", "categories", "plugins/*/agents", "*/components/agents"];
 
 /// Why nothing can be imported.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +62,20 @@ pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) ->
             let folders = [Some(from.join(place)), inner.map(|(_, inner)| from.join(inner))];
             let there = folders.into_iter().flatten().filter(|folder| folder.is_dir());
             roots.extend(there.map(|folder| AgentRoot::named(folder, *program)));
+        }
+    }
+    for folder in PUBLISHED.iter().flat_map(|pattern| matching_folders(from, pattern)) {
+        let folders = std::iter::once(folder.clone()).chain(subfolders(&folder));
+        let mut entries = folders.flat_map(|folder| files(&folder, limits));
+        let shown = entries.find_map(|file| {
+            let program = program_of_file(&file, own).or_else(|| program_of_text(&file, limits))?;
+            let text = read_text(&file, limits.file).ok()?;
+            formats::read(program, &text).is_ok().then_some(program)
+        });
+        if let Some(shown) = shown.filter(|shown| programs.contains(shown))
+            && roots.iter().all(|known: &AgentRoot| known.root.folder.as_ref() != Some(&folder))
+        {
+            roots.push(AgentRoot::named(folder, shown));
         }
     }
     if roots.is_empty() {
@@ -156,11 +173,17 @@ fn program_of_file(file: &Path, own: bool) -> Option<Program> {
 
 /// Returns the program of the files in a folder, by the first file that shows it.
 fn program_of_folder(folder: &Path, own: bool, limits: Limits) -> Option<Program> {
-    let entries = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut entries: Vec<PathBuf> =
+    let files = files(folder, limits);
+    files.iter().find_map(|file| program_of_file(file, own).or_else(|| program_of_text(file, limits)))
+}
+
+/// Returns the files in a folder, by name.
+fn files(folder: &Path, limits: Limits) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<PathBuf> =
         entries.take(limits.files).filter(|entry| entry.is_file() && !leaves(folder, entry)).collect();
-    entries.sort();
-    entries.iter().find_map(|entry| program_of_file(entry, own).or_else(|| program_of_text(entry, limits)))
+    files.sort();
+    files
 }
 
 /// Returns the program of a Markdown file by its keys.

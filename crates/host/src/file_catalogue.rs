@@ -93,6 +93,33 @@ pub fn open_regular(file: &Path) -> Result<std::fs::File, String> {
     Ok(open)
 }
 
+/// Returns the folders below `from` that a pattern names, such as `plugins/*/agents`. `*` is any folder that is neither
+/// hidden nor a link.
+pub fn matching_folders(from: &Path, pattern: &str) -> Vec<PathBuf> {
+    let mut folders = match pattern.split_once('*') {
+        None => vec![from.join(pattern)],
+        Some((outer, inner)) => {
+            let inner = inner.trim_start_matches('/');
+            subfolders(&from.join(outer)).into_iter().map(|found| found.join(inner)).collect()
+        }
+    };
+    folders.retain(|folder| folder.is_dir());
+    folders
+}
+
+/// Returns the folders in a folder, by name, without hidden ones and links.
+pub fn subfolders(folder: &Path) -> Vec<PathBuf> {
+    let is_meant = |path: &PathBuf| {
+        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        !is_hidden && !path.is_symlink() && path.is_dir()
+    };
+    let entries =
+        std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let mut folders: Vec<PathBuf> = entries.filter(is_meant).collect();
+    folders.sort();
+    folders
+}
+
 /// Returns whether `file`, with its links resolved, is outside of `root`; true if it cannot be resolved.
 pub fn leaves(root: &Path, file: &Path) -> bool {
     match (root.canonicalize(), file.canonicalize()) {

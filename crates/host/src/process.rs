@@ -1,12 +1,12 @@
 //! The only place that starts other processes.
 //!
-//! `reexec` starts this program again, `browser` opens a link, `short_command` runs short commands, and `tied_child` a command
-//! that dies with this process. Everything else is a *run*: a command below a supervisor and its guard, which are this
-//! program re-executed as `adjutant supervise`.
+//! `reexec` starts this program again, `open` opens a link or a file, `short_command` runs short commands, and `tied_child` a
+//! command that dies with this process. Everything else is a *run*: a command below a supervisor and its guard, which are
+//! this program re-executed as `adjutant supervise`.
 
 mod ancestry;
-mod browser;
 mod descendants;
+mod open;
 mod orphans;
 mod reattach;
 mod reexec;
@@ -25,7 +25,7 @@ pub use ancestry::{
     Ancestor, adopter, ancestor, ancestry, is_marked, is_this_program, oldest_child, program,
     supervisors_above,
 };
-pub use browser::open_browser;
+pub use open::{open_browser, open_editor};
 pub use orphans::{Orphan, end_orphans, has_runs, orphans, supervisor_of};
 pub use reattach::{Resumed, resume};
 pub use reexec::{run_self, spawn_detached_self};

@@ -353,8 +353,14 @@ impl<H: ServerHandler> Endpoint<H> {
             Named::Session(_) | Named::Nothing => None,
             Named::Gone => return rejections::no_session(None),
         };
+        let ends = parts.method == Method::DELETE;
         let request = request::Request::from_parts(parts, Full::new(Bytes::new()));
-        let response = rejections::readable(self.sessions.handle(request).await.map(Body::new), None).await;
+        let mut response =
+            rejections::readable(self.sessions.handle(request).await.map(Body::new), None).await;
+        // The session has ended already, so that nothing is left to accept.
+        if ends && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
         match delivery {
             Some(delivery) => delivery.follow(response),
             None => response,

@@ -9,6 +9,7 @@
 //! | unknown tool, unknown prompt in `prompts/get` | -32601 | -32602 |
 //! | malformed parameters | -32602 | -32602 |
 //! | argument missing or not as declared | -32602 with `data` | up to 2025-06-18 the same, then `isError` |
+//! | unknown skill in `skills/get` | -32602 | -32602 |
 //! | unknown resource | -32002 | -32002, from 2026-07-28 on -32602 |
 //! | assistant: an unknown id in a call | -32002 with `data` | `isError` |
 //! | assistant: tool failed, timed out, cancelled | -32003, -32004, -32005 | `isError`; cancelled is not answered |

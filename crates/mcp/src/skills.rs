@@ -24,7 +24,8 @@ pub fn list(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListSkillsRes
 
 /// Returns one skill by the URI of its `SKILL.md`.
 pub fn get(catalogue: &Catalogue, uri: &str) -> Result<GetSkillResult, ErrorData> {
-    Ok(GetSkillResult::new(skill(find(catalogue, uri)?)))
+    let unknown = || ErrorData::invalid_params(format!("unknown skill `{}`", error::clip(uri)), None);
+    find(catalogue, uri).map(|found| GetSkillResult::new(skill(found))).ok_or_else(unknown)
 }
 
 /// Returns the skills as resources, for clients without skills.
@@ -46,7 +47,10 @@ pub(crate) fn resources(
 
 /// Returns the text of one `SKILL.md`.
 pub fn read(catalogue: &Catalogue, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let skill = find(catalogue, uri)?;
+    // rmcp turns the code into the one of 2026-07-28 for clients of that revision.
+    let skill = find(catalogue, uri).ok_or_else(|| {
+        ErrorData::resource_not_found(format!("unknown resource `{}`", error::clip(uri)), None)
+    })?;
     let text = ResourceContents::text(skill.text.clone(), skill.uri.clone()).with_mime_type(MARKDOWN);
     Ok(ReadResourceResult::new(vec![text]))
 }
@@ -58,7 +62,7 @@ pub(crate) fn is_skill_uri(uri: &str) -> bool {
 
 /// Returns the digest of one `SKILL.md`; `None` if it does not exist.
 pub fn digest(catalogue: &Catalogue, uri: &str) -> Option<String> {
-    all(catalogue).iter().find(|skill| skill.uri == uri).map(|skill| skill.digest.clone())
+    find(catalogue, uri).map(|skill| skill.digest.clone())
 }
 
 fn all(catalogue: &Catalogue) -> &[skills::Skill] {
@@ -85,12 +89,8 @@ fn page<'a>(
     Ok((page, page.last().filter(|_| more).map(|skill| skill.name.clone())))
 }
 
-fn find<'a>(catalogue: &'a Catalogue, uri: &str) -> Result<&'a skills::Skill, ErrorData> {
-    let skill = all(catalogue).iter().find(|skill| skill.uri == uri);
-    // rmcp turns the code into the one of 2026-07-28 for clients of that revision.
-    skill.ok_or_else(|| {
-        ErrorData::resource_not_found(format!("unknown resource `{}`", error::clip(uri)), None)
-    })
+fn find<'a>(catalogue: &'a Catalogue, uri: &str) -> Option<&'a skills::Skill> {
+    all(catalogue).iter().find(|skill| skill.uri == uri)
 }
 
 fn skill(skill: &skills::Skill) -> Skill {

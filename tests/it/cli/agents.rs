@@ -313,6 +313,40 @@ fn import_reads_every_format_and_names_what_is_lost() {
 }
 
 #[test]
+fn import_finds_the_agents_that_a_repository_publishes() {
+    let home = Home::new();
+    let claude =
+        |name: &str| format!("---\nname: {name}\ndescription: d\nmodel: sonnet\n---\n\nYou are {name}.\n");
+    home.write("r/README.md", "# Agents\n");
+    home.write("r/agents/top.agent.md", "---\nname: top\ndescription: d\n---\n\nYou are top.\n");
+    home.write("r/plugins/one/agents/first.md", claude("first"));
+    home.write("r/plugins/two/agents/second.md", claude("second"));
+    home.write("r/cli/components/agents/web/third.md", claude("third"));
+    home.write("r/categories/01-core/README.md", "# Core\n");
+    home.write(
+        "r/categories/01-core/fourth.toml",
+        "name = \"fourth\"\ndescription = \"d\"\ndeveloper_instructions = \"You are fourth.\"\n",
+    );
+    // A folder of a program with this name has no agents.
+    home.write("s/agents/config.toml", "debug = true\n");
+    let found = json(&home, &["import", "r", "--dry-run", "--json"]);
+    let mut names: Vec<String> = found["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| format!("{} {}", file["format"].as_str().unwrap(), file["name"].as_str().unwrap()))
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        ["claude first", "claude second", "claude third", "codex fourth", "copilot top"],
+        "{found}"
+    );
+    let none = transcript(&home, &["import", "s", "--dry-run"]);
+    assert!(none.contains("cannot tell which program"), "{none}");
+}
+
+#[test]
 fn import_detects_the_format_by_place_and_content_or_asks_for_it() {
     let home = Home::new();
     write_foreign_definitions(&home);

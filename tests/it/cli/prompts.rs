@@ -73,7 +73,7 @@ fn write_files(home: &Home) {
 fn help_of_every_prompts_command() {
     let home = Home::new();
     insta::assert_snapshot!("help", transcript(&home, &["--help"], ""));
-    for command in ["list", "show", "expand", "lint", "new", "import", "export"] {
+    for command in ["list", "show", "expand", "lint", "new", "edit", "path", "remove", "import", "export"] {
         insta::assert_snapshot!(format!("help_{command}"), transcript(&home, &[command, "--help"], ""));
     }
 }
@@ -413,6 +413,41 @@ fn new_creates_a_prompt_template() {
     let made: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(made["name"], "here");
     assert!(home.path().join("work/.adjutant/prompts/here.md").is_file());
+}
+
+#[test]
+fn a_prompts_file_is_found_edited_and_removed_by_its_name() {
+    let home = Home::new();
+    let file = home.write(".adjutant/prompts/review.md", "---\naliases: [check]\n---\nMine.\n");
+    home.write(".adjutant/prompts/faulty.md", "---\nengine: perl\n---\nText\n");
+    let shown = file.to_str().unwrap();
+    for name in ["review", ":review", "check"] {
+        assert_eq!(prompts(&home, &["path", name], "").stdout, format!("{shown}\n"));
+    }
+    assert_eq!(json(&home, &["path", "check", "--json"])["name"], "review");
+    assert!(prompts(&home, &["path", "faulty"], "").stdout.ends_with("faulty.md\n"));
+    let editor = home.write("my editor", "printf 'Edited.' > \"$2\"\n");
+    let edited = home
+        .adjutant(["prompts", "edit", "review"])
+        .env("EDITOR", format!("sh '{}' --wait", editor.display()))
+        .env_remove("VISUAL")
+        .output()
+        .unwrap();
+    assert!(edited.status.success(), "{edited:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "Edited.");
+    let failed = home.adjutant(["prompts", "edit", "review"]).env("VISUAL", "false").output().unwrap();
+    assert_eq!(failed.status.code(), Some(1));
+    let removed = prompts(&home, &["remove", "review"], "");
+    assert_eq!(removed.stdout, format!("{shown}\n"));
+    assert!(removed.stderr.contains("it overrode (bundled: review.md)"), "{}", removed.stderr);
+    assert!(!file.exists());
+    for command in ["edit", "path", "remove"] {
+        let bundled = prompts(&home, &[command, "review"], "");
+        assert_eq!(exit_code(&bundled), 1);
+        assert!(bundled.stderr.contains("comes with Adjutant"), "{}", bundled.stderr);
+        let unknown = prompts(&home, &[command, "reviwe"], "");
+        assert!(unknown.stderr.contains("review"), "{}", unknown.stderr);
+    }
 }
 
 #[test]

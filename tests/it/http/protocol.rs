@@ -152,6 +152,15 @@ fn headers_that_contradict_the_body_are_rejected() {
         assert_eq!(answer.message()["error"]["code"], -32020, "{headers:?}: {answer:?}");
         assert_eq!(answer.message()["id"], 9, "{headers:?}");
     }
+    for method in ["ping", "logging/setLevel", "resources/subscribe"] {
+        for headers in
+            [[("mcp-method", "")], [("mcp-method", "tools/list")], [("mcp-protocol-version", "2025-11-25")]]
+        {
+            let answer = modern(&hub, method, json!({}), &headers);
+            assert_eq!(answer.status, 404, "{method} {headers:?}: {answer:?}");
+            assert_eq!(answer.message()["error"]["code"], -32601, "{method} {headers:?}: {answer:?}");
+        }
+    }
     let wrapped = modern(&hub, "tools/call", call(), &[("mcp-name", "=?base64?ZXhwYW5kX3Byb21wdA==?=")]);
     assert_eq!(wrapped.status, 200, "{wrapped:?}");
     let (session, _) = hub.initialize("2025-11-25");
@@ -183,7 +192,7 @@ fn a_session_belongs_to_one_server_until_it_ends() {
     assert_eq!(twice.status, 404, "{twice:?}");
     let events = [named[0], ("accept", "text/event-stream")];
     assert_eq!(hub.stream("GET", "/mcp/prompts", &events, "").status, 200, "its event stream opens");
-    assert_eq!(hub.send_request("DELETE", "/mcp/prompts", &named, "").status, 202);
+    assert_eq!(hub.send_request("DELETE", "/mcp/prompts", &named, "").status, 204);
     for (method, body) in [("POST", list.to_string()), ("GET", String::new()), ("DELETE", String::new())] {
         let headers = [named[0], ("content-type", "application/json")];
         let answer = hub.send_request(method, "/mcp/prompts", &headers, &body);
@@ -227,7 +236,7 @@ fn the_console_shows_the_connected_clients() {
         &[("mcp-session-id", answer.header("mcp-session-id"))],
         "",
     );
-    assert_eq!(ended.status, 202);
+    assert_eq!(ended.status, 204);
     let start = Instant::now();
     while shown("with-a-session") {
         assert!(start.elapsed() < DEADLINE, "a client that left is still shown");
@@ -262,7 +271,7 @@ fn sessions_are_limited_and_idle_ones_are_evicted_first() {
     assert_eq!(full.message()["id"], 1);
     assert!(full.body.contains("sessions"), "{full:?}");
     assert!(alive(&first) && alive(&third), "those at work are left alone");
-    assert_eq!(hub.send_request("DELETE", "/mcp/prompts", &[("mcp-session-id", &first)], "").status, 202);
+    assert_eq!(hub.send_request("DELETE", "/mcp/prompts", &[("mcp-session-id", &first)], "").status, 204);
     assert_eq!(hub.post(&[], &initialize("2025-11-25")).status, 200, "an ended session frees its place");
 }
 

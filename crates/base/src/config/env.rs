@@ -71,6 +71,11 @@ pub(super) fn non_empty(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// Returns the command line of the user's editor.
+pub fn editor() -> String {
+    non_empty("VISUAL").or_else(|| non_empty("EDITOR")).unwrap_or_else(|| "vi".to_owned())
+}
+
 /// Returns whether the user asked for output without colours (<https://no-color.org>).
 pub fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())

@@ -22,9 +22,10 @@ use crate::rejections;
 use crate::response_builders::json;
 use adjutant_mcp as mcp;
 use adjutant_mcp::error::{self, Refusal};
-use adjutant_mcp::protocol_version;
+use adjutant_mcp::protocol_version::{self, Revision};
 use adjutant_mcp::subscriptions::SubscriberState;
 use adjutant_mcp::transport;
+use adjutant_mcp::transport::decode::REMOVED;
 use adjutant_mcp::transport::envelope::Envelope;
 
 /// The description of the client in a request.
@@ -91,6 +92,11 @@ impl<H: ServerHandler> Endpoint<H> {
         text: &str,
         asked: StatelessRequest<'_>,
     ) -> Response<Body> {
+        let named = asked.meta.revision.as_deref().and_then(Revision::parse);
+        if named == Some(Revision::V2026_07_28) && REMOVED.contains(&asked.method.as_str()) {
+            let error = error::unknown_method(&asked.method);
+            return rejections::refuse(StatusCode::NOT_FOUND, &Refusal { id: Some(asked.id), error });
+        }
         let request = request::Request::from_parts(parts, Full::new(Bytes::copy_from_slice(text.as_bytes())));
         let (response, delivery) = self.dispatch_once(request, Some(&asked)).await;
         delivery.follow(self.finish(response, text, asked).await)

@@ -159,11 +159,13 @@ fn move_part(params: &mut Map<String, Value>, extensions: &mut Extensions) {
     }
 }
 
-/// Whether the request names a revision that removed its method. The method is unknown then, even with invalid
-/// parameters.
+/// The methods that 2026-07-28 removed. They are unknown then, even with invalid parameters or headers.
+pub const REMOVED: [&str; 5] =
+    ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+
+/// Whether the request names a revision that removed its method.
 fn removed(method: &str, extensions: &Extensions) -> bool {
-    let methods = ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
-    methods.contains(&method) && extensions.get().is_some_and(protocol_version::is_stateless)
+    REMOVED.contains(&method) && extensions.get().is_some_and(protocol_version::is_stateless)
 }
 
 /// Checks the types of the members that a method needs, so that an error can name the member.

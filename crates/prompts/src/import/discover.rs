@@ -7,7 +7,7 @@ use super::super::Limits;
 use super::super::formats::{self, Format};
 use super::error::Error;
 use super::folder_scan::{FolderScan, ForeignFile, Found, is_documentation};
-use adjutant_host::file_catalogue::{leaves, read_text};
+use adjutant_host::file_catalogue::{leaves, matching_folders, read_text, subfolders};
 
 /// Finds the foreign prompt files at `from`, in the order of their paths. Without a format, the path says which it
 /// is, and then the content.
@@ -98,29 +98,15 @@ fn known_folders(from: &Path, format: Format) -> Vec<(PathBuf, String)> {
             folders.push((from.join(inner), String::new()));
         }
     }
-    for folder in format.published() {
-        match folder.split_once("*/") {
-            None => folders.push((from.join(folder), String::new())),
-            Some((outer, inner)) => folders.extend(subfolders(&from.join(outer)).into_iter().map(|found| {
-                let name = found.file_name().unwrap_or_default().to_string_lossy();
-                let space = if outer.is_empty() { String::new() } else { format!("{name}/") };
-                (found.join(inner), space)
-            })),
-        }
+    for pattern in format.published() {
+        folders.extend(matching_folders(from, pattern).into_iter().map(|folder| {
+            let plugin =
+                folder.parent().filter(|_| pattern.starts_with("plugins/")).and_then(Path::file_name);
+            let space = plugin.map_or(String::new(), |name| format!("{}/", name.to_string_lossy()));
+            (folder, space)
+        }));
     }
     folders.retain(|(folder, _)| folder.is_dir());
-    folders
-}
-
-/// Returns the folders in a folder, by name, without hidden ones and links.
-fn subfolders(folder: &Path) -> Vec<PathBuf> {
-    let is_meant = |path: &PathBuf| {
-        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        !is_hidden && !path.is_symlink() && path.is_dir()
-    };
-    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let mut folders: Vec<PathBuf> = entries.filter(is_meant).collect();
-    folders.sort();
     folders
 }
 

@@ -1,7 +1,8 @@
-//! Opens links in the user's browser.
+//! Opens links in the user's browser, and files in the user's editor.
 
 use std::io;
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
 
 use super::child;
 use adjutant_base::config::env;
@@ -20,9 +21,17 @@ pub fn open_browser(link: &str) -> io::Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(io::Error::other(format!("{} ended with {status}", program.display())))
-    }
+    ended(&program.display().to_string(), status)
+}
+
+/// Opens `file` in the user's editor, on this terminal, and waits until the editor ends. Fails if the editor fails.
+pub fn open_editor(file: &Path) -> io::Result<()> {
+    let editor = env::editor();
+    // A variable of an editor is a command line: `code --wait`.
+    let status = child("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file).status()?;
+    ended(&editor, status)
+}
+
+fn ended(program: &str, status: ExitStatus) -> io::Result<()> {
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("{program} ended with {status}"))) }
 }
