@@ -198,22 +198,7 @@ async fn serve(
     serving(&hub);
     socket::ready();
 
-    let in_terminal = io::stderr().is_terminal();
-    let home_is_lost = loop {
-        tokio::select! {
-            signal = stop.received() => {
-                if signal != HANG_UP || in_terminal {
-                    break false;
-                }
-                app.reload();
-            }
-            () = app.shutdown.cancelled() => break false,
-            () = home_lost(&claim, &app.config.home) => {
-                tracing::warn!("the home folder was deleted, moved or replaced: the hub stops");
-                break true;
-            }
-        }
-    };
+    let home_is_lost = serve_until_stop(&app, &mut stop, &claim).await;
     tracing::info!("stopping after the requests in flight");
     app.shutdown.cancel();
     let code = tokio::select! {
@@ -234,6 +219,26 @@ async fn serve(
     app.recorder.flush();
     drop(claim);
     Ok(code)
+}
+
+/// Waits for what ends the hub, and takes up a changed configuration at SIGHUP. Returns whether the home is lost.
+async fn serve_until_stop(app: &Arc<App>, stop: &mut ShutdownSignal, claim: &Claim) -> bool {
+    let in_terminal = io::stderr().is_terminal();
+    loop {
+        tokio::select! {
+            signal = stop.received() => {
+                if signal != HANG_UP || in_terminal {
+                    return false;
+                }
+                app.reload();
+            }
+            () = app.shutdown.cancelled() => return false,
+            () = home_lost(claim, &app.config.home) => {
+                tracing::warn!("the home folder was deleted, moved or replaced: the hub stops");
+                return true;
+            }
+        }
+    }
 }
 
 /// Waits until `home` no longer has the lock file that this hub holds.

@@ -27,11 +27,14 @@ pub fn find(runner: &Runner, configured: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
+/// The file of a program when it was probed, and the version that it printed.
+type ProbedVersion = (Stamp, Option<String>);
+
 /// The versions of probed programs, until their files change.
 #[derive(Debug, Default)]
 pub(crate) struct Versions {
     /// By the command that prints the version.
-    known: Mutex<HashMap<Vec<OsString>, (Stamp, Option<String>)>>,
+    known: Mutex<HashMap<Vec<OsString>, ProbedVersion>>,
 }
 
 /// The metadata of a program's file that changes when the program is replaced.

@@ -86,7 +86,7 @@ impl ClientContext {
             asker.place.clear();
         }
         if draft.workspace.is_empty() {
-            draft.workspace = self.session.workspace().to_owned();
+            self.session.workspace().clone_into(&mut draft.workspace);
         }
         asker
     }

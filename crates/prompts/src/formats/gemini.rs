@@ -33,7 +33,7 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
                 arguments.push(Argument::text("args", "", false));
             }
             Slot::Input => {
-                super::note(&mut notes, "its `{{input}}`, text for Gemini, takes the input here".to_owned())
+                super::note(&mut notes, "its `{{input}}`, text for Gemini, takes the input here".to_owned());
             }
             Slot::Named(..) | Slot::Position(_) => {}
         }

@@ -84,7 +84,7 @@ pub fn dollars(body: &str, known: impl Fn(&str) -> bool) -> Vec<Place> {
 
 /// Returns whether exactly one backslash precedes a `$`. More of them stay in the text, and the place counts.
 pub(crate) fn is_escaped(body: &str, dollar: usize) -> bool {
-    let before = body[..dollar].as_bytes();
+    let before = &body.as_bytes()[..dollar];
     before.ends_with(b"\\") && !before.ends_with(b"\\\\")
 }
 

@@ -148,7 +148,7 @@ impl FolderScan {
         let inside = real.as_ref().is_some_and(|real| real.starts_with(&self.top));
         let fault = (!inside).then_some("it is a symbolic link that leads nowhere, or out of the folder");
         if real.is_none_or(|real| self.seen.insert(real)) {
-            self.found.push(ForeignFile { name, file, format, fault });
+            self.found.push(ForeignFile { file, format, name, fault });
         }
         Ok(())
     }
