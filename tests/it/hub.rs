@@ -694,6 +694,23 @@ fn agent(fixture: &Fixture) -> Peer {
 }
 
 #[test]
+fn a_hub_that_a_relay_starts_listens_where_the_last_one_did() {
+    let fixture = Fixture::new();
+    std::fs::remove_file(fixture.folder().join("config.toml")).unwrap();
+    let started = fixture.home.run(["serve", "--background", "--http", "127.0.0.1:0"], "");
+    assert!(started.status.success(), "{}", started.stderr);
+    let address = || fixture.status().unwrap()["status"]["http"].clone();
+    let (first, mut peer) = (address(), fixture.connect());
+    peer.initialize("2025-06-18");
+    for signal in [Signal::KILL, Signal::TERM] {
+        fixture.signal(signal);
+        fixture.wait_until_unlocked();
+        peer.call(signal.as_raw(), "tools/list", json!({}));
+        assert_eq!(address(), first);
+    }
+}
+
+#[test]
 fn relays_of_a_stopped_hub_say_so_and_start_none() {
     let fixture = Fixture::new();
     let config = "grace_seconds = 2\n[http]\naddress = \"off\"\nauth = \"none\"\n";

@@ -203,7 +203,7 @@ impl Questions {
             return Err(Error::NoPassphrase);
         }
         let Proof::Passphrase(given) = proof else { return Err(Error::NeedsPassphrase) };
-        let checked = self.check_passphrase(given).await;
+        let checked = self.check_passphrase(given, channel).await;
         if let Err(Error::WrongPassphrase) = &checked {
             questions::append_event(
                 &self.store,

@@ -4,6 +4,7 @@
 //! expensive. SECURITY.md lists the attacks that this resists; a process of the same user that rewrites the files of
 //! the hub is not among them.
 
+use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -15,6 +16,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 
 use super::error::Error;
+use super::outcome::Channel;
 use adjutant_store::Millis;
 
 /// Wrong passphrases without a pause; each further one doubles the pause, up to the maximum.
@@ -27,7 +29,8 @@ const MAX_FILE_BYTES: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct Passphrase {
     file: Option<PathBuf>,
-    wrong: Mutex<Wrong>,
+    /// By the name of the channel: an agent that guesses in terminals must not keep the user out of the console.
+    wrong: Mutex<HashMap<&'static str, Wrong>>,
 }
 
 #[derive(Debug, Default)]
@@ -46,12 +49,13 @@ impl Passphrase {
     }
 
     /// Checks a passphrase; blocks one core for as long as argon2 takes.
-    pub(super) fn check(&self, given: &str, now: Millis) -> Result<(), Error> {
+    pub(super) fn check(&self, given: &str, channel: Channel, now: Millis) -> Result<(), Error> {
         let verifier = self.read()?.ok_or(Error::NoPassphrase)?;
         let hash = PasswordHash::new(&verifier)
             .map_err(|error| Error::Passphrase(format!("the verifier is damaged ({error})")))?;
         // Concurrent guesses take turns here, or each would see a count of zero.
-        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_channel = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        let wrong = by_channel.entry(channel.name()).or_default();
         if now < wrong.locked_until {
             let seconds = u64::try_from((wrong.locked_until - now).saturating_add(999) / 1000).unwrap_or(0);
             return Err(Error::Locked { seconds });
@@ -74,7 +78,7 @@ impl Passphrase {
             return Err(Error::WeakPassphrase);
         }
         match (self.is_set(), current) {
-            (true, Some(current)) => self.check(current, now)?,
+            (true, Some(current)) => self.check(current, Channel::Terminal, now)?,
             (true, None) => return Err(Error::NeedsPassphrase),
             (false, _) => {}
         }

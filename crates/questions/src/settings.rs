@@ -3,6 +3,7 @@
 use super::Questions;
 use super::availability::Availability;
 use super::error::Error;
+use super::outcome::Channel;
 use super::rows;
 use adjutant_base::events::Event;
 use adjutant_base::text::hex;
@@ -30,11 +31,11 @@ impl Questions {
         set.map_err(|_| Error::Passphrase("it was not kept".to_owned()))?
     }
 
-    /// Checks a passphrase. Keeps one core busy for a moment, and requires a pause after wrong ones.
-    pub async fn check_passphrase(&self, given: String) -> Result<(), Error> {
+    /// Checks a passphrase. Keeps one core busy for a moment, and requires a pause after wrong ones through this channel.
+    pub async fn check_passphrase(&self, given: String, channel: Channel) -> Result<(), Error> {
         let (passphrase, now) = (self.passphrase.clone(), self.clock.now());
         // argon2 keeps a core busy for a moment, which would block the event loop.
-        let checked = tokio::task::spawn_blocking(move || passphrase.check(&given, now)).await;
+        let checked = tokio::task::spawn_blocking(move || passphrase.check(&given, channel, now)).await;
         checked.map_err(|_| Error::Passphrase("it was not checked".to_owned()))?
     }
 

@@ -1,8 +1,10 @@
 //! Lifecycle of the hub: one per home, listen, wait for a signal, shut down.
 
 use std::ffi::OsString;
+use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,6 +29,9 @@ const BLOCKING_THREADS: usize = 16;
 
 /// Time for the tasks to end after the grace period of requests.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The file of the home with the address at which the last hub listened for HTTP.
+const LAST_ADDRESS: &str = "last-http-address";
 
 const OTHER_ADDRESS: &str = "use --http 127.0.0.1:0 for any free port, or --http off";
 
@@ -149,6 +154,7 @@ async fn serve(
             }
             None => http_listener(&app, address, args.any_port).await?,
         };
+        remember_address(&app.config.home, listener.address());
         let _ = app.listening.http.set(listener.address());
         let _ = app.listening.console.set(listener.console().to_owned());
         hub.links = Arc::new(listener.links());
@@ -255,17 +261,35 @@ async fn wait_for_adoption(app: &App) {
     }
 }
 
-/// Listens for HTTP. If the default port is in use and `any_port` allows it, another port is used.
+/// Notes where the hub of `home` listens for HTTP, for the next one that a relay starts.
+fn remember_address(home: &Path, address: SocketAddr) {
+    let file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(home.join(LAST_ADDRESS));
+    if let Err(error) = file.and_then(|mut file| write!(file, "{address}")) {
+        tracing::warn!(%error, "the next hub may listen at another address");
+    }
+}
+
+/// Listens for HTTP. A hub that a relay starts, with `any_port` and no address in the configuration, listens where the
+/// last one did, so that clients over HTTP and open pages find it again; if the default port is in use, at another one.
 async fn http_listener(
     app: &App,
     address: SocketAddr,
     any_port: bool,
 ) -> Result<http::BoundListener, Failure> {
     let config = &app.config;
+    let any_port = any_port && config.http.default_address;
+    let last =
+        std::fs::read_to_string(config.home.join(LAST_ADDRESS)).ok().and_then(|last| last.parse().ok());
+    if let Some(last) = last.filter(|last: &SocketAddr| any_port && last.ip() == address.ip())
+        && let Ok(listener) = http::BoundListener::open(last, &config.http, &config.home).await
+    {
+        return Ok(listener);
+    }
     let opened = http::BoundListener::open(address, &config.http, &config.home).await;
     let in_use =
         matches!(&opened, Err(http::Error::Bind { source, .. }) if source.kind() == io::ErrorKind::AddrInUse);
-    let opened = if in_use && any_port && config.http.default_address {
+    let opened = if in_use && any_port {
         http::BoundListener::open(SocketAddr::new(address.ip(), 0), &config.http, &config.home).await
     } else {
         opened

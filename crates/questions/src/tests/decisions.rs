@@ -106,6 +106,8 @@ async fn a_high_risk_question_needs_the_passphrase_and_wrong_passphrases_lock_it
     }
     let locked = with(Proof::Passphrase("correct horse".to_owned())).await;
     assert!(matches!(locked, Err(Error::Locked { .. })), "{locked:?}");
+    // Guesses through one channel delay no other.
+    questions.check_passphrase("correct horse".to_owned(), Channel::Terminal).await.unwrap();
     questions.clock.skip(6_000);
     with(Proof::Passphrase("correct horse".to_owned())).await.unwrap();
     let refused = questions.audit(&asked.ticket).await.unwrap();

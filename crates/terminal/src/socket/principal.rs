@@ -97,7 +97,7 @@ impl ControlPeer {
 
     /// Gives the process's session a ticket, if `passphrase` is the approval passphrase.
     pub(super) async fn prove(&self, passphrase: String) -> Result<(), questions::Error> {
-        self.app.questions.check_passphrase(passphrase).await?;
+        self.app.questions.check_passphrase(passphrase, questions::Channel::Terminal).await?;
         self.give_ticket();
         Ok(())
     }
