@@ -10,8 +10,8 @@ use std::path::Path;
 
 use crate::cli::output::Failure;
 use adjutant_app::App;
-use adjutant_base::config::Config;
 use adjutant_base::config::notification_delivery::Mail;
+use adjutant_base::config::{Config, env};
 
 const NAME: &str = "standup.md";
 const EXAMPLE: &str = include_str!("../../../assets/demo/standup.md");
@@ -39,12 +39,15 @@ pub(super) async fn add_user(app: &App) -> Result<(), Failure> {
 
 /// Returns commands to try, one line each.
 pub(super) fn suggestions(home: &Path) -> [String; 4] {
+    let at = format!("--home {}", env::with_tilde(home));
     [
-        "  try      adjutant prompts expand research \"how bees sleep\"".to_owned(),
-        "           adjutant notifications list --user demo, for a planned week; mails go to spool/mail"
-            .to_owned(),
+        format!("  try      adjutant {at} prompts expand research \"how bees sleep\""),
+        format!(
+            "           adjutant {at} notifications list --user demo, for a planned week; mails go to spool/mail"
+        ),
         format!("           edit {} with the console open", home.join("prompts").join(NAME).display()),
-        "           codex mcp add adjutant -- adjutant connect, then ask Codex \":research how bees sleep\""
-            .to_owned(),
+        format!(
+            "           codex mcp add demo -- adjutant {at} connect, then ask Codex \":research how bees sleep\""
+        ),
     ]
 }

@@ -3,7 +3,7 @@
 //! A setting's key, type, notation, default and sentence are written once. From them come the field of the
 //! configuration, the keys that the file may have, the effective value that `/settings` shows, and
 //! `docs/configuration.md`. A changed setting takes effect at the next start, but for the sections in
-//! [`super::toolsets::takes_effect_at_once`].
+//! `takes_effect_at_once` of `sources.rs`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
