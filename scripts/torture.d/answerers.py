@@ -91,6 +91,9 @@ class Lines(Answerer):
         self.open, self.sent, self.workspaces, self.last, self.undone = {}, {}, {}, None, set()
         # Tickets whose undo is not acknowledged yet: the question may be shown again before that.
         self.undoing = set()
+        # What was typed for a ticket and has no response yet: it is typed again when the question is shown again, because
+        # the response to either may come.
+        self.typed = {}
         self.rests_until = 0.0
 
     def step(self):
@@ -106,7 +109,8 @@ class Lines(Answerer):
                 # One answer at a time, so that it is clear which one is accepted.
                 if ticket in self.sent or ticket in self.undoing or not self.is_mine(about):
                     continue
-                number, value = self.choice(about, ticket in self.undone)
+                number, value = self.typed.get(ticket) or self.choice(about, ticket in self.undone)
+                self.typed[ticket] = number, value
                 self.sent[ticket] = (about, value)
                 self.tried(about, value, ticket)
                 self.program.type(f"{ticket} {value}\r" if number is not None else f"{ticket} ={value}\r")
@@ -136,12 +140,14 @@ class Lines(Answerer):
             # It was too late, or the store does not answer: the answer counts.
             self.undoing.discard(ticket)
         elif kind == "REFUSED" and ticket in self.open:
+            self.typed.pop(ticket, None)
             self.history.note("refused", channel=self.channel, ticket=ticket, reason=rest)
             self.sent.pop(ticket, None)
             if rest.startswith("it "):
                 self.open.pop(ticket)
             self.rests_until = time.monotonic() + 0.3
         elif kind == "DONE" and ticket in self.sent:
+            self.typed.pop(ticket, None)
             about, value = self.sent[ticket]
             if rest.startswith("undone"):
                 self.history.note("undone", channel=self.channel, about=about, value=value, ticket=ticket)
