@@ -86,7 +86,9 @@ pub(super) fn run(toolset: Toolset, mut common: Common) -> Result<(), Failure> {
             )
         }
         Toolset::Assistant { database } => {
-            let config = local_assistant::config(common, database.as_deref())?;
+            let mut config = local_assistant::config(common, database.as_deref())?;
+            // A runner that plans works in a temporary folder of this process, which a sandbox would hide.
+            config.delegation.sandbox = SandboxMode::None;
             let runners = native_runners(&config.runners)?;
             (mcp::ToolsetSelection::Assistant, config, runners)
         }
