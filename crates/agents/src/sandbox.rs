@@ -1,7 +1,7 @@
 //! Sandbox of a run: below the level `full` the kernel holds the permission, whatever the runner's program does.
 
 mod bubblewrap;
-mod state;
+mod runner_files;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

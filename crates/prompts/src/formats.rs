@@ -3,13 +3,13 @@
 //! Everything here is text in, text out; `import` and `export` do the walking and writing. Bodies are kept as they
 //! are: a shell splice stays text, and nothing of a foreign file is ever run.
 
+mod argument_hint;
 mod claude;
 mod codex;
 mod copilot;
 mod cursor;
 mod fabric;
 mod gemini;
-mod hints;
 mod native;
 mod opencode;
 pub mod placeholders;

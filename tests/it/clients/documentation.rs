@@ -15,7 +15,7 @@ use crate::support::real_clients::{RUN_DEADLINE, codex_config, is_excluded, node
 use crate::support::{Finished, Home, StopHubOnDrop, wait};
 
 /// A calendar of the user.
-const CALENDAR: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//example//work//EN\r\nBEGIN:VEVENT\r\n\
+const CALENDAR: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//example//calendar//EN\r\nBEGIN:VEVENT\r\n\
     UID:standup@example.org\r\nDTSTAMP:20260101T000000Z\r\nDTSTART:20260105T090000Z\r\nRRULE:FREQ=DAILY\r\n\
     SUMMARY:Standup\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
 
@@ -32,7 +32,7 @@ impl Machine {
         home.write(".codex/config.toml", codex_config(&machine.model.base_url()));
         // Another hub may have the default port.
         home.write(".adjutant/config.toml", "[http]\naddress = \"127.0.0.1:0\"\n");
-        home.write("work/README.md", "An empty project.\n");
+        home.write("project/README.md", "An empty project.\n");
         home.write(".claude/commands/tidy.md", "Tidy up $ARGUMENTS.\n");
         std::fs::create_dir_all(home.path().join("bin")).unwrap();
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), home.path().join("bin/adjutant")).unwrap();
@@ -65,7 +65,7 @@ impl Machine {
             .env("XDG_RUNTIME_DIR", self.home.path())
             .envs([("GIT_AUTHOR_NAME", "T"), ("GIT_AUTHOR_EMAIL", "t@example.org")])
             .envs([("GIT_COMMITTER_NAME", "T"), ("GIT_COMMITTER_EMAIL", "t@example.org")])
-            .current_dir(self.home.path().join("work"));
+            .current_dir(self.home.path().join("project"));
     }
 
     /// Runs a script that fails with its first failing line.
@@ -147,12 +147,12 @@ fn run_page(page: &Path) -> Result<(), String> {
     // Services of this machine stay untouched.
     machine.program("systemctl", "exit 0");
     machine.program("launchctl", "exit 0");
-    machine.home.write("work/work.ics", CALENDAR);
+    machine.home.write("project/work.ics", CALENDAR);
     for script in ["deploy", "scripts/test", "scripts/bench", "scripts/book"] {
         // These commands have other tests, or run this test.
-        machine.program(&format!("../work/{script}"), "");
+        machine.program(&format!("../project/{script}"), "");
     }
-    machine.program("../work/wrapper.sh", "exec adjutant \"$@\"");
+    machine.program("../project/wrapper.sh", "exec adjutant \"$@\"");
     let ready = machine.shell("adjutant serve --background");
     assert!(ready.status.success(), "{ready}");
     let _user = AnsweringUser::start(&machine);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::state;
+use super::runner_files;
 use crate::definition::Permission;
 use crate::runner::Runner;
 use adjutant_base::config::delegation::Network;
@@ -157,12 +157,12 @@ fn mounts(run: &SandboxedRun<'_>, hub: Option<&Path>) -> Result<Mounts, String> 
     } else {
         mount(&mut mounts, "--ro-bind", run.workspace);
     }
-    let own = state::files(run.runner, run.env);
+    let own = runner_files::files(run.runner, run.env);
     for folder in own.folders.iter().chain(run.writable) {
         std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
         let folder = folder.canonicalize().map_err(|error| failed(folder, error))?;
         mount(&mut mounts, "--bind", &folder);
-        for file in state::configuration(&folder) {
+        for file in runner_files::configuration(&folder) {
             mount(&mut mounts, "--ro-bind", &file);
         }
     }

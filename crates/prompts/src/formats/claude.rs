@@ -1,7 +1,7 @@
 //! Claude Code: commands, and the skills that replaced them.
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
-use super::{Draft, Foreign, Head, hints, native};
+use super::{Draft, Foreign, Head, argument_hint, native};
 use crate::{Argument, Engine, Prompt};
 
 /// Reads a command: `$ARGUMENTS`, `$1`, and `argument-hint` for the names of the positions. A quoted argument is one word,
@@ -44,7 +44,7 @@ fn read(mut head: Head<'_>) -> Draft {
         places.iter().map(|place| if let Slot::Position(number) = place.slot { number } else { 0 }).max();
     let highest = highest.unwrap_or(0);
     let count = if declared.is_empty() { highest } else { declared.len() };
-    let arguments = hints::read(hint.as_deref(), count, &declared);
+    let arguments = argument_hint::read(hint.as_deref(), count, &declared);
     let zero =
         body.match_indices("$0").any(|(at, _)| !body[at + 2..].starts_with(|c: char| c.is_alphanumeric()));
     if zero || body.contains("$ARGUMENTS[") {
@@ -148,5 +148,5 @@ fn names(prompt: &Prompt) -> String {
 
 /// Returns the `argument-hint`, which people see, and which names what the body takes by number.
 fn hint(prompt: &Prompt) -> String {
-    hints::write(&taken(prompt), prompt.argument("input"))
+    argument_hint::write(&taken(prompt), prompt.argument("input"))
 }

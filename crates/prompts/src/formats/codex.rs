@@ -1,7 +1,7 @@
 //! Codex prompts, which Codex read from `.codex/prompts` until version 0.117 dropped them.
 
 use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
-use super::{Draft, Foreign, Head, hints, native};
+use super::{Draft, Foreign, Head, argument_hint, native};
 use crate::{Argument, Engine, Prompt};
 
 /// Reads `$1` to `$9`, `$ARGUMENTS` and `$KEY`, which Codex fills from `KEY=value` and requires.
@@ -29,7 +29,7 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
         }
     }
     if arguments.is_empty() {
-        arguments = hints::read(hint.as_deref(), positions, &[]);
+        arguments = argument_hint::read(hint.as_deref(), positions, &[]);
     } else if let Some(hint) = hint.filter(|hint| *hint != hint_of(&arguments)) {
         head.notes.push(format!("argument-hint `{hint}` is left out"));
     }
@@ -85,6 +85,6 @@ pub(super) fn write(prompt: &Prompt, notes: &mut Vec<String>) -> String {
         body.push_str("\n\n$ARGUMENTS");
     }
     let numbered: Vec<&Argument> = prompt.numbered().collect();
-    let hint = if keyed { hint_of(&keys) } else { hints::write(&numbered, prompt.argument("input")) };
+    let hint = if keyed { hint_of(&keys) } else { argument_hint::write(&numbered, prompt.argument("input")) };
     native::document(&[("description", &prompt.description), ("argument-hint", &hint)], &body)
 }

@@ -8,7 +8,7 @@ use crate::runner::Runner;
 
 /// The files of one runner.
 #[derive(Debug, Default)]
-pub(super) struct RunnerState {
+pub(super) struct RunnerFiles {
     /// Folders that the program may write.
     pub(super) folders: Vec<PathBuf>,
     /// Files of its configuration, of which each run gets a copy, because the program writes them at every start.
@@ -17,7 +17,7 @@ pub(super) struct RunnerState {
     pub(super) private: Option<PathBuf>,
 }
 
-/// Names of configuration in [`RunnerState::folders`] that stays read-only, of all runners.
+/// Names of configuration in [`RunnerFiles::folders`] that stays read-only, of all runners.
 pub(super) const CONFIGURATION: &[&str] = &[
     "AGENTS.md",
     "AGENTS.override.md",
@@ -44,29 +44,29 @@ pub(super) const CONFIGURATION: &[&str] = &[
 ];
 
 /// Returns the files of `runner` in a run with the environment `env`.
-pub(super) fn files(runner: &Runner, env: &[(OsString, OsString)]) -> RunnerState {
+pub(super) fn files(runner: &Runner, env: &[(OsString, OsString)]) -> RunnerFiles {
     let get = |wanted: &str| {
         let value = env.iter().rev().find(|(name, _)| name == wanted).map(|(_, value)| PathBuf::from(value));
         value.filter(|path| path.is_absolute())
     };
-    let Some(home) = get("HOME") else { return RunnerState::default() };
+    let Some(home) = get("HOME") else { return RunnerFiles::default() };
     let folder = |variable: &str, usual: &str| get(variable).unwrap_or_else(|| home.join(usual));
-    let only = |folder: PathBuf| RunnerState { folders: vec![folder], ..RunnerState::default() };
+    let only = |folder: PathBuf| RunnerFiles { folders: vec![folder], ..RunnerFiles::default() };
     match runner {
         Runner::Codex => only(folder("CODEX_HOME", ".codex")),
         Runner::Copilot => {
             let own = folder("COPILOT_HOME", ".copilot");
             // It unpacks itself into its cache at the first start.
             let cache = folder("XDG_CACHE_HOME", ".cache").join("copilot");
-            RunnerState {
+            RunnerFiles {
                 copied: vec![own.join("config.json")],
                 folders: vec![own, cache],
-                ..RunnerState::default()
+                ..RunnerFiles::default()
             }
         }
         Runner::Claude => {
             let state = get("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone()).join(".claude.json");
-            RunnerState { copied: vec![state], ..only(folder("CLAUDE_CONFIG_DIR", ".claude")) }
+            RunnerFiles { copied: vec![state], ..only(folder("CLAUDE_CONFIG_DIR", ".claude")) }
         }
         Runner::Gemini => only(folder("GEMINI_CLI_HOME", "").join(".gemini")),
         Runner::Opencode => {
@@ -77,9 +77,9 @@ pub(super) fn files(runner: &Runner, env: &[(OsString, OsString)]) -> RunnerStat
                 own("XDG_CACHE_HOME", ".cache"),
             ];
             let private = Some(own("XDG_CONFIG_HOME", ".config"));
-            RunnerState { folders: folders.to_vec(), private, ..RunnerState::default() }
+            RunnerFiles { folders: folders.to_vec(), private, ..RunnerFiles::default() }
         }
-        Runner::Custom(_) => RunnerState::default(),
+        Runner::Custom(_) => RunnerFiles::default(),
     }
 }
 
