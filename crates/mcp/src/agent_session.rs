@@ -44,9 +44,9 @@ impl AgentSession {
         Self { returns: true, ..self.clone() }
     }
 
-    /// Returns the folder that the agent works in; empty where the process and its parent have different ones.
+    /// Returns the working folder of the process.
     pub(crate) fn workspace(&self) -> &str {
-        if self.folder.contains(" < ") { "" } else { &self.folder }
+        self.folder.split_once(" < ").map_or(&self.folder, |(own, _)| own)
     }
 
     /// Whether the other side acknowledges outcomes.

@@ -40,6 +40,9 @@ fn two_sessions_of_one_client_share_no_question_and_no_answer() {
     }
     let pending = User::pending(&hub.home);
     assert_eq!(pending.len(), 3, "each session has its own question: {pending:?}");
+    let folders: Vec<_> = pending.iter().map(|question| question["workspace"].as_str().unwrap()).collect();
+    let of = |folder: &str| hub.home.path().join(folder).display().to_string();
+    assert_eq!(folders, [of("one"), of("two"), of("two")], "the user is shown where each one runs");
     let first = pending.iter().find(|question| question["ticket"] == json!(tickets[0])).unwrap();
     hub.user().choose(first, "yes");
     let [item, two, three] = &mut peers;

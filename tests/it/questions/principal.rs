@@ -383,6 +383,13 @@ fn an_agent_cannot_answer_its_question_by_any_way_that_the_kernel_shows() {
 }
 
 #[test]
+fn a_process_without_a_proof_cannot_silence_the_questions() {
+    let away = r#"( { "$BIN" availability away >output 2>&1; : >ended; } & )"#;
+    let output = by_shell(&Fixture::new(), away);
+    assert!(output.contains(REFUSED), "{output}");
+}
+
+#[test]
 fn each_documented_way_has_a_test_or_names_the_level_that_stops_it() {
     let page = include_str!("../../../SECURITY.md");
     for number in (1..=27).filter(|number| ATTEMPTS.iter().all(|(way, _)| way != number)) {

@@ -61,6 +61,20 @@ fn a_question_page_shows_the_question_and_what_the_hub_knows_of_its_asker() {
 
 /// A page is rendered at once, with the known state of the folder and its age; git runs meanwhile.
 #[test]
+fn a_question_shows_its_folder_whole() {
+    let hub = Serving::open_hub(&Home::new());
+    let folder = "/srv/production/payments/app";
+    let params = json!({"workspacePath": folder, "title": "Deploy?", "message": "Now?", "options": []});
+    let asked = json!({"jsonrpc": "2.0", "id": "a", "method": "triggerPopup", "params": params});
+    hub.post("/mcp/popup", &asked.to_string());
+    let list = hub.page("/questions");
+    let at = list.find("/questions/q").unwrap_or_else(|| panic!("{list}"));
+    for page in [&list, &hub.page(list[at..].split('"').next().unwrap())] {
+        assert!(page.replace("&#x2f;", "/").contains(folder), "{page}");
+    }
+}
+
+#[test]
 fn no_question_page_waits_for_git() {
     let home = Home::new();
     let work = home.path().canonicalize().unwrap().join("work");

@@ -77,9 +77,9 @@ impl ClientContext {
         }
     }
 
-    /// Returns the asker of a question. The question is about the folder of the session, if that is known, unless it names
-    /// another. Without any folder the asker does not continue with the questions of a session that ended, because nothing
-    /// but the name would say that it is the same client.
+    /// Returns the asker of a question. A question that names no folder is about the one in which its session runs. Without
+    /// any folder the asker does not continue with the questions of a session that ended, because nothing but the name
+    /// would say that it is the same client.
     pub(crate) fn asker_of(&self, draft: &mut Draft) -> Asker {
         let mut asker = self.asker();
         if draft.workspace.is_empty() && self.session.folder.is_empty() && self.app.workspace.is_none() {
