@@ -31,7 +31,7 @@ use std::collections::HashSet;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use adjutant_base::config::questions::QuestionsConfig;
 use adjutant_base::events::Events;
@@ -70,6 +70,8 @@ pub struct Questions {
     /// Keys of askers that may have an undelivered outcome. It is kept in memory because every call of every tool asks
     /// for undelivered outcomes, and reading the store each time would cost too much.
     undelivered_askers: Mutex<HashSet<String>>,
+    /// Whether [`Self::run_timers`] has recorded what the last hub left.
+    recovered: watch::Sender<bool>,
     /// Outcomes on their way to an asker.
     claims: Claims,
     /// Held while undelivered outcomes are claimed, so that two calls do not claim the same.
@@ -93,6 +95,7 @@ impl Questions {
             next_run: AtomicI64::new(i64::MAX),
             waiters: ChangeCounters::default(),
             undelivered_askers: Mutex::default(),
+            recovered: watch::Sender::new(false),
             claims: Claims::default(),
             claiming: tokio::sync::Mutex::default(),
             traces: DeferredTraces::default(),

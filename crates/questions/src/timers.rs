@@ -23,19 +23,22 @@ const PRUNE_INTERVAL: Duration = Duration::from_hours(1);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Questions {
-    /// Runs until `stop`: finalizes answers, applies defaults, deadlines and graces. Clients of an earlier process have
-    /// `reconnect` to come back before their questions may pass to another session.
+    /// Runs until `stop`: records what the last hub left, finalizes answers, applies defaults, deadlines and graces.
+    /// Clients of an earlier process have `reconnect` to come back before their questions may pass to another session.
     pub async fn run_timers(&self, stop: CancellationToken, reconnect: Duration) {
         if !self.store.is_shared()
             && let Err(error) = self.disconnect_all(reconnect).await
         {
             tracing::warn!(%error, "the clients of the last hub could not be noted as gone");
         }
-        if let Err(error) = self.record_decided("").await {
-            tracing::warn!(%error, "who waits for an outcome could not be read");
-        }
         let mut prune_at = Instant::now();
         loop {
+            if !*self.recovered.borrow() {
+                match self.record_decided("").await {
+                    Ok(()) => drop(self.recovered.send_replace(true)),
+                    Err(error) => tracing::warn!(%error, "who waits for an outcome could not be read yet"),
+                }
+            }
             if Instant::now() >= prune_at {
                 prune_at = Instant::now() + PRUNE_INTERVAL;
                 if let Err(error) = self.prune().await {
@@ -59,6 +62,13 @@ impl Questions {
                 () = stop.cancelled() => return,
             }
         }
+    }
+
+    /// Waits until what the last hub left is recorded. A client that is served before that could get no outcome of an
+    /// earlier call, and its question could be asked twice.
+    pub async fn recovered(&self) {
+        // The sender is a field of this and outlives the wait.
+        let _ = self.recovered.subscribe().wait_for(|recovered| *recovered).await;
     }
 
     /// Wakes the timers if they run next after `due`. Each run reads what is due, so a question that waits for hours does

@@ -160,7 +160,7 @@ async fn serve(
         hub.links = Arc::new(listener.links());
         let app = app.clone();
         tasks.spawn(async move {
-            wait_for_adoption(&app).await;
+            wait_for_recovery(&app).await;
             http::serve(app, listener).await;
         });
     }
@@ -175,7 +175,7 @@ async fn serve(
         let _ = app.listening.socket.set(path);
         let (app, links) = (app.clone(), hub.links.clone());
         tasks.spawn(async move {
-            wait_for_adoption(&app).await;
+            wait_for_recovery(&app).await;
             if let Err(error) = socket::serve(app, listener, links, None).await {
                 tracing::error!(error = %error, "the socket is no longer served");
             }
@@ -254,10 +254,11 @@ async fn home_lost(claim: &Claim, home: &Path) {
     }
 }
 
-/// Waits until the runs of the last hub are adopted, with a timeout because the database may hang.
-async fn wait_for_adoption(app: &App) {
-    if tokio::time::timeout(RESUME_TIMEOUT, app.agents.runs_adopted()).await.is_err() {
-        tracing::warn!("agents of the last hub are not recognized until their runs are adopted");
+/// Waits until what the last hub left is taken over, with a timeout because the database may hang.
+async fn wait_for_recovery(app: &App) {
+    let recovered = async { tokio::join!(app.agents.runs_adopted(), app.questions.recovered()) };
+    if tokio::time::timeout(RESUME_TIMEOUT, recovered).await.is_err() {
+        tracing::warn!("agents and answers of the last hub are not known until the database answers");
     }
 }
 

@@ -71,6 +71,16 @@ async fn a_caller_of_a_killed_hub_becomes_silent_after_a_while() {
 }
 
 #[tokio::test]
+async fn an_answer_from_before_a_restart_is_found_also_before_the_timers_run() {
+    let store = Store::new(Database::Memory);
+    let questions = Questions::new(without_undo(), store.clone(), Events::new());
+    let asked = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
+    answer(&questions, &asked.ticket, "yes").await.unwrap();
+    let next = Questions::new(without_undo(), store, Events::new());
+    assert_eq!(next.undelivered(&asker("codex").key, 9).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn a_client_that_comes_back_finds_its_question_and_one_that_stays_away_loses_it() {
     let questions = open(without_undo());
     let asked = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
