@@ -1,7 +1,7 @@
 //! Supervised runs: the test acts as the hub, writes the order and reads the events. Survivors are counted from the
 //! table of processes, by the mark that every process of a run carries.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -90,7 +90,7 @@ impl Order {
     }
 }
 
-fn events(output: impl std::io::Read + Send + 'static) -> Receiver<Value> {
+fn events(output: impl Read + Send + 'static) -> Receiver<Value> {
     let (send, events) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines() {
@@ -373,6 +373,38 @@ fn a_killed_supervisor_leaves_no_run_to_adopt() {
     }
 }
 
+/// Returns the greatest resident memory of a process so far, in KiB; 0 after its end.
+fn peak_memory(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.map_or(0, |kib| kib.trim_end_matches("kB").trim().parse().unwrap())
+}
+
+#[test]
+fn a_slow_hub_costs_the_supervisor_no_memory() {
+    let order = Order::new(&["flood", "40"]).with("cap", 64 << 20);
+    let mut child =
+        order.home.adjutant(["supervise"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lifeline = child.stdin.take().unwrap();
+    lifeline.write_all(format!("{}\n", order.json).as_bytes()).unwrap();
+    let outcome = order.home.path().join("spool/run/outcome.json");
+    eventually("an outcome on disk", || if outcome.exists() { Ok(()) } else { Err(()) });
+    // The pipe is full before each read, so the supervisor never writes all that it has queued.
+    let mut output = child.stdout.take().unwrap();
+    let mut part = vec![0; 40 << 10];
+    for _ in 0..800 {
+        eventually("a full pipe", || {
+            let queued = rustix::io::ioctl_fionread(&output).unwrap();
+            if queued >= 48 << 10 { Ok(()) } else { Err(queued) }
+        });
+        output.read_exact(&mut part).unwrap();
+    }
+    let most = peak_memory(child.id());
+    drop((output, lifeline));
+    wait(&mut child, DEADLINE);
+    assert!(most > 0 && most < 32 << 10, "{most} KiB");
+}
+
 #[test]
 fn a_flood_of_output_is_bounded_in_memory_and_on_disk() {
     let run = Order::new(&["flood", "64"]).start();
@@ -380,10 +412,7 @@ fn a_flood_of_output_is_bounded_in_memory_and_on_disk() {
     let mut most = 0;
     let mut lines = 0;
     let outcome = loop {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", run.child.id())).unwrap_or_default();
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let peak = peak.map_or(0, |kib| kib.trim_end_matches("kB").trim().parse::<u64>().unwrap());
-        most = most.max(peak);
+        most = most.max(peak_memory(run.child.id()));
         let mut event = run.event();
         if event["event"] == "ended" {
             break event["outcome"].take();

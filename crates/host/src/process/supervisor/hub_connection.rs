@@ -27,8 +27,6 @@ pub(super) struct HubConnection {
     pub(super) writer: Option<OwnedFd>,
     input: Vec<u8>,
     output: Vec<u8>,
-    /// Bytes of `output` that are written.
-    written: usize,
     lines: Option<Lines>,
     sent_end: bool,
 }
@@ -63,16 +61,7 @@ impl HubConnection {
         ioctl_fionbio(&reader, true)?;
         ioctl_fionbio(&writer, true)?;
         let (reader, writer) = (Some(reader), Some(writer));
-        Ok(Self {
-            lifeline: false,
-            reader,
-            writer,
-            input,
-            output: Vec::new(),
-            written: 0,
-            lines,
-            sent_end: false,
-        })
+        Ok(Self { lifeline: false, reader, writer, input, output: Vec::new(), lines, sent_end: false })
     }
 
     /// Returns the received requests. `reader` is `None` after the last one.
@@ -121,28 +110,28 @@ impl HubConnection {
         let mut progressed = false;
         loop {
             let mut more = true;
-            while more && self.output.len() - self.written < MAX_QUEUED_BYTES && self.writer.is_some() {
+            while more && self.output.len() < MAX_QUEUED_BYTES && self.writer.is_some() {
                 more = self.forward(spool, last);
             }
             let Some(writer) = self.writer.as_ref().filter(|_| !self.output.is_empty()) else {
                 return progressed;
             };
-            match write(writer, &self.output[self.written..]) {
+            match write(writer, &self.output) {
                 Ok(written) => {
                     progressed = true;
-                    self.written += written;
+                    // Removed at once, because the queue of a hub that is always a little behind never gets empty.
+                    self.output.drain(..written);
                 }
                 Err(Errno::AGAIN) => return progressed,
                 Err(Errno::INTR) => {}
                 Err(_) => {
                     self.writer = None;
-                    self.written = self.output.len();
+                    self.output.clear();
                 }
             }
-            if self.written == self.output.len() {
+            if self.output.is_empty() {
                 // The memory of a long line is freed.
                 self.output = Vec::new();
-                self.written = 0;
             }
         }
     }
