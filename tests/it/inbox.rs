@@ -205,6 +205,23 @@ fn the_inbox_adapts_to_narrow_colourless_and_resized_terminals() {
 }
 
 #[test]
+fn a_key_pressed_while_the_window_is_resized_has_its_effect() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let _asking = Script::start(&home, &DEPLOY);
+    let mut terminal = inbox(&home);
+    terminal.shows("Deploy to production?");
+    open(&mut terminal);
+    // The signal of the resize and the key arrive together in some of the rounds.
+    for round in 0..100 {
+        let choice = ["1", "2"][round % 2];
+        terminal.resize(90 + round as u16 % 2, 30);
+        terminal.send(choice);
+        terminal.shows(&format!("{choice} (•)"));
+    }
+}
+
+#[test]
 fn an_open_inbox_keeps_its_question_when_the_hub_restarts() {
     let home = Home::new();
     let mut hub = Serving::socket_hub(&home);

@@ -1,6 +1,6 @@
 //! The messages that change the Codex view, its effects, and its actions on the hub.
 
-use ratatui::crossterm::event::{Event, KeyEvent};
+use crossterm::event::{Event, KeyEvent};
 
 use crate::socket::control::codex::{Prompt, SentPrompt, ThreadUpdate};
 use adjutant_codex::approval::Decision;

@@ -4,7 +4,7 @@ mod keys;
 
 use std::time::{Duration, Instant};
 
-use ratatui::crossterm::event::KeyEventKind;
+use crossterm::event::KeyEventKind;
 use ratatui::text::Line;
 
 use super::approval;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::tui::widgets::text_input::Editor;
 use adjutant_questions::{Choice, Field, FieldValue, Input};

@@ -1,6 +1,6 @@
 //! The inputs of a form: one for each field of a question or of an approval.
 
-use ratatui::crossterm::event::KeyEvent;
+use crossterm::event::KeyEvent;
 
 use super::field_input::Entry;
 use adjutant_questions::{Answer, Error, Field};

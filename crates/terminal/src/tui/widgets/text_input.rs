@@ -1,6 +1,6 @@
 //! A text input with a cursor.
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// Maximum bytes of the text; the limit of the domain is the same or lower.
 const MAX_BYTES: usize = 64 * 1024;
@@ -84,8 +84,8 @@ impl Editor {
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
     use proptest::prelude::{any, prop_assert, proptest};
-    use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
     use super::Editor;
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{Focus, Newer, ViewState};
 use crate::tui::codex::messages::{Action, Effect};
