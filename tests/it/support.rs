@@ -12,7 +12,7 @@ pub(crate) mod serving;
 pub(crate) mod task_fixture;
 pub(crate) mod terminal;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -28,6 +28,22 @@ pub const DEADLINE: Duration = Duration::from_secs(20);
 /// A separate home in a temporary folder, removed with the value.
 pub struct Home {
     folder: tempfile::TempDir,
+}
+
+/// A process of the test that ends at this moment may still write, and then one removal fails.
+impl Drop for Home {
+    fn drop(&mut self) {
+        let end = Instant::now() + DEADLINE;
+        while let Err(error) = std::fs::remove_dir_all(self.path())
+            && error.kind() != ErrorKind::NotFound
+        {
+            if Instant::now() > end {
+                assert!(std::thread::panicking(), "the test leaves {}: {error}", self.path().display());
+                return;
+            }
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+    }
 }
 
 impl Home {
