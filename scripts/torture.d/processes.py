@@ -37,15 +37,35 @@ def belongs(pid, home):
     """Whether the process lives and has this home."""
     try:
         variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        dead = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
         return False
-    return not dead and f"HOME={home}".encode() in variables
+    return f"HOME={home}".encode() in variables and alive(pid)
 
 
 def of_home(home):
     """The numbers of all processes that have this home."""
     return [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and belongs(int(entry), home)]
+
+
+def alive(pid):
+    """Whether the process lives."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def with_argument(text):
+    """The command lines of the processes that have a text in their arguments, each with its number."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            line = Path(f"/proc/{entry}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if text in line:
+            found.append(f"{entry} {line.strip()}")
+    return found
 
 
 def send(pid, number):

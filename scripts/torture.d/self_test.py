@@ -1,9 +1,12 @@
-"""Tests of the checker and of the plan: made-up histories in which each invariant is broken, and that it is noticed."""
+"""Tests of the checkers and of the plans: made-up histories in which each invariant is broken, and that it is noticed."""
 
 import unittest
 
 import checker
 import questions_plan
+import tasks_checker
+import tasks_clients
+import tasks_plan
 
 
 def event(t, what, **members):
@@ -92,13 +95,114 @@ class Checker(unittest.TestCase):
         self.assertEqual(kinds([event(1, "gave_up", asker="a", about="T@one")]), ["hangs"])
 
 
+def ended(**members):
+    """The events of a task that goes well; `members` replace those of its row."""
+    row = {
+        "task": "t1", "key": "c0-1", "mode": "ok", "agent": "reader", "state": "succeeded", "has_outcome": True, "status": "succeeded",
+        "message": "result c0-1", "end": "result c0-1", "failure": None, "is_uncounted": False, "processes_left": 0, "kept": None,
+        "files_unknown": None, "has_patch": False,
+    }
+    return [
+        event(1, "asked", client="c0", key="c0-1", agent="reader", mode="ok", way="waits"),
+        event(2, "accepted", client="c0", key="c0-1", task="t1"),
+        event(3, "start", key="c0-1", task="t1", pid=7),
+        event(4, "given", client="c0", task="t1", status="succeeded", message="result c0-1", left=[]),
+        event(9, "stored", **row | members),
+    ]
+
+
+def failed(failure, mode="ok"):
+    """The events of a task that failed."""
+    row = ended(state="failed", status="failed", mode=mode, message="", end="", failure={"class": failure, "detail": ""})
+    return [event for event in row if event["what"] != "given"]
+
+
+class TasksChecker(unittest.TestCase):
+    def kinds(self, *events):
+        """The kinds of the promises that a history breaks."""
+        return sorted({kind for kind, _, _ in tasks_checker.check(list(events))})
+
+    def test_a_good_history_breaks_nothing(self):
+        self.assertEqual(self.kinds(*ended()), [])
+
+    def test_an_accepted_task_without_an_outcome_is_lost(self):
+        for rest in ([], ended(state="running", status=None, has_outcome=False)[4:], ended(has_outcome=False)[4:], ended(state="failed")[4:]):
+            self.assertEqual(self.kinds(*ended()[:3], *rest), ["lost"])
+        self.assertEqual(self.kinds(*ended(), event(5, "given", client="r1", task="t9", status="failed", message="", left=[])), ["lost"])
+
+    def test_what_a_task_wrote_in_a_worktree_is_in_its_patch_or_in_a_kept_tree(self):
+        self.assertEqual(self.kinds(*ended(mode="touch", agent="treed")), ["lost"])
+        for there in ({"has_patch": True}, {"kept": "/s/t1/tree"}, {"agent": "writer"}):
+            self.assertEqual(self.kinds(*ended(**{"mode": "touch", "agent": "treed"} | there)), [])
+
+    def test_a_task_that_was_started_or_stored_twice_is_noticed(self):
+        self.assertIn("twice", self.kinds(*ended(), event(5, "start", key="c0-1", task="t1", pid=8)))
+        self.assertIn("twice", self.kinds(*ended(), *ended(task="t2")[4:]))
+
+    def test_an_outcome_that_a_client_got_is_the_stored_one(self):
+        for other in ({"status": "failed"}, {"message": "result c1-1"}):
+            events = ended()
+            events[3] |= other
+            self.assertEqual(self.kinds(*events), ["outcomes"])
+        contract = event(4, "given", client="c0", key="c0-1", status="succeeded", message="result c0-1\n\nChecks by the hub: verified.")
+        self.assertEqual(self.kinds(*ended(), contract), [])
+        self.assertEqual(self.kinds(*ended(), contract | {"status": "failed"}), ["outcomes"])
+
+    def test_a_process_that_outlives_its_task_is_noticed(self):
+        events = ended()
+        events[3]["left"] = ["7 sleep 9"]
+        self.assertEqual(self.kinds(*events), ["processes"])
+        self.assertEqual(self.kinds(*ended(), event(9, "left", process="7 sleep 9")), ["processes"])
+        self.assertEqual(self.kinds(*ended(processes_left=1)), ["processes"])
+
+    def test_a_tree_that_no_report_names_and_a_lock_are_noticed(self):
+        tree = event(9, "tree", path="/s/t1/tree", locked=False)
+        self.assertEqual(self.kinds(*ended(), tree), ["trees"])
+        self.assertEqual(self.kinds(*ended(kept="/s/t1/tree"), tree), [])
+        self.assertEqual(self.kinds(*ended(kept="/s/t1/tree"), tree | {"locked": True}), ["trees"])
+
+    def test_a_failure_needs_a_fault_that_explains_it(self):
+        self.assertEqual(self.kinds(*failed("crashed", "crash")), [])
+        self.assertEqual(self.kinds(*failed("timed_out", "hang")), [])
+        self.assertEqual(self.kinds(*failed("hub_gone")), ["wrong"])
+        self.assertEqual(self.kinds(*failed("hub_gone"), event(2, "fault", target="hub", kind="kill")), [])
+        self.assertEqual(self.kinds(*failed("supervisor_gone"), event(2, "fault", target="supervisor", kind="kill", task="t2")), ["wrong"])
+        self.assertEqual(self.kinds(*failed("supervisor_gone"), event(2, "fault", target="supervisor", kind="kill", task="t1")), [])
+
+    def test_a_success_that_cannot_be_is_noticed(self):
+        self.assertEqual(self.kinds(*ended(mode="hang")), ["wrong"])
+        self.assertEqual(self.kinds(*ended(end="result c0-2")), ["wrong"])
+        self.assertEqual(self.kinds(*ended()[:2], *ended()[3:]), ["wrong"])
+
+    def test_a_cancellation_needs_somebody_who_cancels(self):
+        cancelled = [*ended()[:3], *ended(state="cancelled", status="cancelled", message="", end="")[4:]]
+        self.assertEqual(self.kinds(*cancelled), ["wrong"])
+        self.assertEqual(self.kinds(*cancelled, event(2, "cancel", client="c0", key="c0-1")), [])
+        self.assertEqual(self.kinds(*cancelled, event(2, "fault", target="hub", kind="restart --cancel")), [])
+
+    def test_a_broken_database_and_a_wait_without_an_end_are_noticed(self):
+        self.assertEqual(self.kinds(event(9, "integrity", result="ok")), [])
+        self.assertEqual(self.kinds(event(9, "integrity", result="page 7 is never used")), ["integrity"])
+        self.assertEqual(self.kinds(event(9, "hang", who="r1")), ["hangs"])
+
+    def test_the_outcomes_in_a_response_are_found_wherever_they_are(self):
+        outcome = {"task_id": "t1", "status": "failed", "message": "m"}
+        for found in ({"structuredContent": outcome}, {"structuredContent": {"results": [outcome]}},
+                      {"content": [{"type": "text", "text": 'Tasks that you delegated earlier have ended: [{"task_id": "t1", "status": "failed"}]'}]}):
+            self.assertEqual([found[:2] for found in tasks_clients.outcomes(found)], [("t1", "failed")])
+        self.assertEqual(list(tasks_clients.outcomes({"structuredContent": outcome | {"status": "running"}})), [])
+
+
 class Plan(unittest.TestCase):
     def test_a_seed_makes_the_same_plan_again_and_another_seed_another(self):
-        self.assertEqual(questions_plan.make(7, 60.0), questions_plan.make(7, 60.0))
-        self.assertNotEqual(questions_plan.make(7, 60.0), questions_plan.make(8, 60.0))
+        for plan in (questions_plan, tasks_plan):
+            self.assertEqual(plan.make(7, 60.0), plan.make(7, 60.0))
+            self.assertNotEqual(plan.make(7, 60.0), plan.make(8, 60.0))
+        client = {"name": "c0", "kind": "contract", "number": 0}
+        self.assertEqual(tasks_plan.task(7, client, 3), tasks_plan.task(7, client, 3))
 
 
 def run():
     """Whether all tests pass."""
-    suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in (Checker, Plan))
+    suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in (Checker, TasksChecker, Plan))
     return unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful()
