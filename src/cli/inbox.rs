@@ -29,7 +29,7 @@ step back, u undoes an answer, a sets your availability. F1 shows all keys.
 
 Without a terminal on both ends, and with --plain, it prints lines:
   QUESTION ID from AGENT in WORKSPACE, TIME left
-    the title, then the message with | before each line, then the options: NUMBER VALUE LABEL
+    the title, the message with | before each line, the options as NUMBER VALUE LABEL, and the default answer
   DONE ID OUTCOME        your decision was accepted
   CLOSED ID HOW          it was decided in another channel, or withdrawn
   WAITS ID WHO           the client that waits for the answer changed

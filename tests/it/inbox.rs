@@ -310,6 +310,26 @@ fn the_plain_inbox_reads_and_writes_lines_without_a_terminal() {
 }
 
 #[test]
+fn a_default_answer_is_shown_with_the_time_after_which_it_counts() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let _asking =
+        Script::start(&home, &[&DEPLOY[..], &["--default", "no", "--default-after", "4m"]].concat());
+    let mut lines = Peer::start(&mut home.adjutant(["inbox"]));
+    let sentence = "Without an answer, “no” counts after 4 min on a screen.";
+    while lines.line() != "  2  no  No" {}
+    assert_eq!(lines.line(), format!("  {sentence}"));
+    lines.close();
+    let listed = home.run(["questions", "list", "--json"], "");
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let question = &listed["questions"][0]["question"];
+    assert_eq!((&question["default"]["after"]["secs"], &question["seen_ms"]), (&240.into(), &0.into()));
+    assert_eq!(question["default"]["answer"][0][1]["choices"][0], "no");
+    let shown = home.run(["questions", "show", question["ticket"].as_str().unwrap()], "");
+    assert!(shown.stdout.ends_with(&format!("\n\n{sentence}\n")), "{shown}");
+}
+
+#[test]
 fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);

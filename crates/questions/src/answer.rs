@@ -20,6 +20,18 @@ pub enum FieldValue {
     YesNo(bool),
 }
 
+impl FieldValue {
+    /// Returns the value as text: choices by their values.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Choices(values) => values.join(", "),
+            Self::Other(text) | Self::Text(text) | Self::Date(text) => text.clone(),
+            Self::Number(number) => number.to_string(),
+            Self::YesNo(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        }
+    }
+}
+
 impl Answer {
     /// Returns an answer to a question of one field.
     pub fn one(field: &str, given: FieldValue) -> Self {

@@ -9,6 +9,7 @@ use super::answer::Answer;
 use super::outcome::State;
 use adjutant_base::named_enum;
 use adjutant_base::text::random_id::{is_random_id, random_id};
+use adjutant_base::text::timefmt::span;
 use adjutant_store::Millis;
 
 /// The name of a question: unguessable, short enough to be typed.
@@ -229,7 +230,7 @@ pub struct Question {
     /// The time when a channel first showed it, and how long channels showed it.
     #[serde(skip)]
     pub seen_at: Option<Millis>,
-    #[serde(skip)]
+    #[serde(default)]
     pub seen_ms: Millis,
     pub snoozed_until: Option<Millis>,
     /// The number of requests that get the outcome.
@@ -245,6 +246,15 @@ impl Question {
     /// Returns the name of the client that asks, or a phrase for an unknown one.
     pub fn asker(&self) -> &str {
         if self.client.is_empty() { "an agent without a name" } else { &self.client }
+    }
+
+    /// Returns a sentence with the default answer and the time after which it counts; `None` without a default.
+    pub fn default_sentence(&self) -> Option<String> {
+        let default = self.default.as_ref()?;
+        let answers: Vec<_> = default.answer.0.iter().map(|(_, given)| given.text()).collect();
+        let seen = Duration::from_millis(u64::try_from(self.seen_ms).unwrap_or(0));
+        let left = span(default.after.saturating_sub(seen));
+        Some(format!("Without an answer, “{}” counts after {left} on a screen.", answers.join(", ")))
     }
 }
 

@@ -6,7 +6,7 @@ use super::state;
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
-use adjutant_questions::{Field, FieldValue, Input, Level, Outcome};
+use adjutant_questions::{Field, Input, Level, Outcome};
 use adjutant_terminal::socket::control::ControlClient;
 use adjutant_terminal::socket::control::questions::QuestionDetails;
 
@@ -56,6 +56,9 @@ fn lines(details: &QuestionDetails) -> Vec<String> {
     for field in &question.fields {
         lines.extend(options(field));
     }
+    if let Some(default) = question.default_sentence().filter(|_| details.outcome.is_none()) {
+        lines.extend([String::new(), escape_line(&default)]);
+    }
     lines
 }
 
@@ -63,18 +66,12 @@ fn lines(details: &QuestionDetails) -> Vec<String> {
 fn decided(outcome: &Outcome) -> Vec<String> {
     let mut lines = vec![format!("decided   by {} through {}", outcome.by.name(), outcome.through.name())];
     for (name, value) in outcome.answer.iter().flat_map(|answer| &answer.0) {
-        let value = match value {
-            FieldValue::Choices(values) => values.join(", "),
-            FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text) => text.clone(),
-            FieldValue::Number(number) => number.to_string(),
-            FieldValue::YesNo(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-        };
         let name = if outcome.answer.as_ref().is_some_and(|answer| answer.0.len() > 1) {
             format!("{}: ", escape_line(name))
         } else {
             String::new()
         };
-        lines.push(format!("answer    {name}{}", escape_line(&value)));
+        lines.push(format!("answer    {name}{}", escape_line(&value.text())));
     }
     lines.extend(outcome.note.as_ref().map(|note| format!("note      {}", escape_line(note))));
     lines

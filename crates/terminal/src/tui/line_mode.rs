@@ -353,6 +353,9 @@ impl Session<'_> {
         for field in &question.fields {
             self.print_field(field, question.fields.len() > 1)?;
         }
+        if let Some(default) = question.default_sentence() {
+            self.print(&format!("  {}", escape_invisible::escape_line(&default)))?;
+        }
         if question.presence != AskerPresence::Connected {
             self.print(&presence_line(question))?;
         }

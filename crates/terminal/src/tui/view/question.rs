@@ -17,7 +17,7 @@ use crate::tui::widgets::styled_text::{span, styled, typed};
 use crate::tui::widgets::wrap::wrap;
 use adjutant_base::text::escape_invisible;
 use adjutant_host::git::Facts;
-use adjutant_questions::{Field, FieldValue, Input, Level};
+use adjutant_questions::{Field, Input, Level};
 
 /// Maximum changed files that are named.
 const MAX_NAMED_FILES: usize = 6;
@@ -166,11 +166,7 @@ fn form_lines(
     let (rows, cursor) = field_lines(&form.inputs, form.layer.is_none(), theme, columns);
     let mut focus = lines.len() + cursor;
     lines.extend(rows);
-    if let Some(default) = &form.question.default {
-        let answer =
-            default.answer.0.iter().map(|(_, given)| given_text(given)).collect::<Vec<_>>().join(", ");
-        let after = adjutant_base::text::timefmt::span(default.after);
-        let text = format!("Without an answer, “{answer}” counts after this was on a screen for {after}.");
+    if let Some(text) = form.question.default_sentence() {
         lines.extend(styled(&escape_invisible::escape_line(&text), columns, theme.quiet()));
     }
     if let Some(note) = &form.note {
@@ -391,16 +387,6 @@ fn help(columns: usize) -> Vec<Line<'static>> {
     let mut lines = styled("Keys", columns, Theme::strong());
     lines.extend(keys.iter().flat_map(|line| styled(line, columns, Style::new())));
     lines
-}
-
-fn given_text(given: &FieldValue) -> String {
-    match given {
-        FieldValue::Choices(values) => values.join(", "),
-        FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text) => text.clone(),
-        FieldValue::Number(number) => number.to_string(),
-        FieldValue::YesNo(true) => "yes".to_owned(),
-        FieldValue::YesNo(false) => "no".to_owned(),
-    }
 }
 
 /// Returns the active keys.
