@@ -316,8 +316,8 @@ impl Registry {
             .cloned()
     }
 
-    /// Takes a place for the session that `opening` may open. If all are taken, the longest idle session is ended;
-    /// `None` when no session is idle.
+    /// Takes a place for the session that `opening` may open. If all are taken, the longest idle session is ended, of the
+    /// token with the most sessions: a client that opens too many ends its own. `None` when no session is idle.
     pub(crate) async fn with_place<T>(&self, opening: impl Future<Output = T>) -> Option<T> {
         let mut place = self.places.clone().try_acquire_owned().ok();
         if place.is_none()
@@ -364,8 +364,14 @@ impl Registry {
     fn longest_idle(&self) -> Option<SessionId> {
         let now = Instant::now();
         let live = lock(&self.live);
-        let idle = live.iter().filter_map(|(id, live)| Some((live.session.idle_for(now)?, id)));
-        idle.max_by_key(|(idle, _)| *idle).map(|(_, id)| id.clone())
+        let mut counts = HashMap::<&str, usize>::new();
+        for live in live.values() {
+            *counts.entry(live.session.token()).or_default() += 1;
+        }
+        let idle = live.iter().filter_map(|(id, live)| {
+            Some(((counts[live.session.token()], live.session.idle_for(now)?), id))
+        });
+        idle.max_by_key(|(rank, _)| *rank).map(|(_, id)| id.clone())
     }
 }
 

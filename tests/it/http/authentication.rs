@@ -451,6 +451,28 @@ fn what_a_stateless_client_asked_belongs_to_its_token_in_one_workspace() {
 }
 
 #[test]
+fn a_token_with_too_many_sessions_ends_its_own() {
+    let hub = Hub::locked_with("sessions = 4");
+    let [few, many] = ["few", "many"].map(|name| hub.home.run(["tokens", "add", name], "").stdout);
+    let bearer = |token: &str| format!("Bearer {}", token.trim());
+    let open = |token: &str| {
+        let headers = [("authorization", bearer(token))];
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let opened = hub.post_to("/mcp", &headers, &initialize("2025-06-18"));
+        assert_eq!(opened.status, 200, "{opened:?}");
+        opened.header("mcp-session-id").to_owned()
+    };
+    let session = open(&few);
+    for _ in 0..12 {
+        open(&many);
+    }
+    let bearer = bearer(&few);
+    let headers = [("authorization", bearer.as_str()), ("mcp-session-id", session.as_str())];
+    let listed = hub.post_to("/mcp", &headers, &serde_json::from_str(LIST).unwrap());
+    assert_eq!(listed.status, 200, "{listed:?}");
+}
+
+#[test]
 fn an_agents_token_works_until_it_is_revoked() {
     let hub = Hub::locked();
     let tokens = |arguments: &[&str]| hub.home.run(["tokens"].iter().chain(arguments), "");
