@@ -25,7 +25,8 @@ super::table::settings! {
         max_message_bytes: usize = 64 * 1024, max_message_bytes as Plain;
         /// Maximum number of options of one question.
         max_options: usize = 100, max_options as Plain;
-        /// Maximum number of pending questions of one client.
+        /// Maximum number of pending questions of one session of a client; over HTTP without sessions, of each name that
+        /// a client gives itself.
         pending_per_client: u32 = 50, pending_per_client as Plain;
         /// Maximum number of pending questions of all clients.
         pending: u32 = 20_000, pending as Plain;

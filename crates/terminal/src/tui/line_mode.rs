@@ -57,7 +57,7 @@ struct Session<'a> {
     requests: SyncSender<Request>,
     reader: Reader,
     questions: Vec<Question>,
-    /// What was decided here lately, youngest last.
+    /// What was decided lately, youngest last.
     decided: Vec<Question>,
     /// Notes that go with what is decided of a question, by its ticket; kept, because it may be taken back or rejected.
     notes: HashMap<Ticket, String>,
@@ -191,7 +191,8 @@ impl Session<'_> {
             }
             Update::Closed { ticket, how } => {
                 if let Some(at) = self.questions.iter().position(|question| question.ticket == ticket) {
-                    self.questions.remove(at);
+                    let question = self.questions.remove(at);
+                    self.keep_decided(question);
                     self.print(&format!("CLOSED {} {}", short(&ticket), closed_text(how)))?;
                 }
             }
@@ -249,14 +250,18 @@ impl Session<'_> {
             && let Some(at) = self.questions.iter().position(|question| question.ticket == *ticket)
         {
             let question = self.questions.remove(at);
-            self.decided.retain(|known| known.ticket != question.ticket);
-            if self.decided.len() >= MAX_DECIDED {
-                self.decided.remove(0);
-            }
-            self.decided.push(question);
+            self.keep_decided(question);
         }
         self.open_requests += 1;
         self.send(request)
+    }
+
+    fn keep_decided(&mut self, question: Question) {
+        self.decided.retain(|known| known.ticket != question.ticket);
+        if self.decided.len() >= MAX_DECIDED {
+            self.decided.remove(0);
+        }
+        self.decided.push(question);
     }
 
     /// Sends an answer again, with the passphrase; an empty line gives it up.

@@ -8,10 +8,19 @@ use adjutant_questions::{Answer, Availability, Choice, Field, FieldValue, Input,
 /// Questions and time for parsing a line.
 pub(super) struct Context<'a> {
     pub(super) questions: &'a [Question],
-    /// Recently decided here.
+    /// Recently decided.
     pub(super) decided: &'a [Question],
     /// Milliseconds since 1970.
     pub(super) now: i64,
+}
+
+impl<'a> Context<'a> {
+    /// Finds a question that may be open. After an undo it is open before that is known here; the hub refuses the
+    /// decision if it is not.
+    fn open(&self, id: &str) -> Result<&'a Question, String> {
+        let is_new = |decided: &&Question| self.questions.iter().all(|known| known.ticket != decided.ticket);
+        find(id, self.questions.iter().chain(self.decided.iter().filter(is_new)), "that is pending")
+    }
 }
 
 /// A parsed line.
@@ -32,16 +41,16 @@ pub(super) fn parse(line: &str, context: &Context<'_>) -> Result<ParsedLine, Str
         return availability(command, context.now).map(ParsedLine::Request);
     }
     if let Some(id) = line.strip_suffix("/undo").filter(|id| id.ends_with(char::is_whitespace)) {
-        let ticket = find(id.trim(), context.decided, "that was decided here recently")?.ticket.clone();
+        let ticket = find(id.trim(), context.decided.iter(), "that was decided recently")?.ticket.clone();
         return Ok(ParsedLine::Request(Request::Undo { ticket }));
     }
     if let Some((id, note)) = line.split_once(char::is_whitespace)
         && let Some(note) = note.trim().strip_prefix("/note ")
     {
-        let ticket = find(id, context.questions, "that is pending")?.ticket.clone();
+        let ticket = context.open(id)?.ticket.clone();
         return Ok(ParsedLine::Note { ticket, note: note.trim().to_owned() });
     }
-    parse_decision(line, context.questions).map(ParsedLine::Request)
+    parse_decision(line, context).map(ParsedLine::Request)
 }
 
 /// Parses a command that sets the availability.
@@ -67,8 +76,12 @@ fn availability(command: &str, now: i64) -> Result<Request, String> {
 }
 
 /// Finds the question with this prefix of its ticket.
-fn find<'a>(id: &str, questions: &'a [Question], which: &str) -> Result<&'a Question, String> {
-    let mut matching = questions.iter().filter(|question| question.ticket.as_str().starts_with(id));
+fn find<'a>(
+    id: &str,
+    questions: impl Iterator<Item = &'a Question>,
+    which: &str,
+) -> Result<&'a Question, String> {
+    let mut matching = questions.filter(|question| question.ticket.as_str().starts_with(id));
     match (matching.next(), matching.next()) {
         (Some(question), None) => Ok(question),
         (Some(_), Some(_)) => Err(format!("several questions begin with `{id}`: enter more of the id")),
@@ -76,10 +89,10 @@ fn find<'a>(id: &str, questions: &'a [Question], which: &str) -> Result<&'a Ques
     }
 }
 
-fn parse_decision(line: &str, questions: &[Question]) -> Result<Request, String> {
+fn parse_decision(line: &str, context: &Context<'_>) -> Result<Request, String> {
     let (id, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
-    let question = find(id, questions, "that is pending")?;
+    let question = context.open(id)?;
     let ticket = question.ticket.clone();
     if let Some(command) = rest.strip_prefix('/') {
         let (command, words) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
