@@ -368,9 +368,9 @@ impl Registry {
         for live in live.values() {
             *counts.entry(live.session.token()).or_default() += 1;
         }
-        let idle = live.iter().filter_map(|(id, live)| {
-            Some(((counts[live.session.token()], live.session.idle_for(now)?), id))
-        });
+        let idle = live
+            .iter()
+            .filter_map(|(id, live)| Some(((counts[live.session.token()], live.session.idle_for(now)?), id)));
         idle.max_by_key(|(rank, _)| *rank).map(|(_, id)| id.clone())
     }
 }
