@@ -25,6 +25,14 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from
 const HOME_IS_DELETED: &str =
     "the hub's home folder was deleted; restart this connection to begin with a new one";
 
+/// The error of a call that was open when the hub ended.
+const HUB_HAS_ENDED: &str = "the hub stopped before this call was finished; call again: a question asked in the same \
+                             words is found, not asked twice";
+
+/// The error of a call that was open at `adjutant stop`.
+const HUB_WAS_STOPPED: &str = "the user stopped the hub before this call was finished; `adjutant serve --background` \
+                               starts it again, and a question asked in the same words is found then";
+
 /// The error of a call after `adjutant stop`.
 const HUB_IS_STOPPED: &str = "the user stopped the hub; `adjutant serve --background` starts it again";
 
@@ -39,11 +47,7 @@ pub(super) fn relay(shared: &Arc<Shared>, options: &Options, mut hub: BufReader<
             shared.init_logging();
             tracing::warn!(calls.open = calls.len(), "the hub has ended");
         }
-        let message = if socket::is_stopped(&options.home) {
-            "the user stopped the hub before this call was finished"
-        } else {
-            "the hub stopped before this call was finished"
-        };
+        let message = if socket::is_stopped(&options.home) { HUB_WAS_STOPPED } else { HUB_HAS_ENDED };
         if shared.refuse(&calls, message).is_err() {
             break;
         }
