@@ -31,7 +31,7 @@ Without a terminal on both ends, and with --plain, it prints lines:
   QUESTION ID from AGENT in WORKSPACE, TIME left
     the title, the message with | before each line, the options as NUMBER VALUE LABEL, and the default answer
   DONE ID OUTCOME        your decision was accepted
-  CLOSED ID HOW          it was decided in another channel, or withdrawn
+  CLOSED ID HOW          it was decided in another channel, or withdrawn; how long that can be undone
   WAITS ID WHO           the client that waits for the answer changed
   INBOX STATE            your availability changed
   REFUSED [ID] REASON    a line was rejected
@@ -41,7 +41,7 @@ and reads one answer for each line; the beginning of an ID is enough:
   ID {\"FIELD\": VALUE}    the answer to a question with several fields
   ID /decline [WHY]      /dismiss      /snooze [MINUTES]      /differently HOW
   ID /note TEXT          a note for your next decision about the question
-  ID /undo               undoes your decision, while that is possible
+  ID /undo               undoes a decision, while that is possible
   /away [MINUTES]        agents get the answer not to ask; also /do-not-disturb [MINUTES], and /here
 It ends with its input, with exit code 0 if every line was accepted, else 1. A question marked HIGH takes the \
 approval passphrase, which is read from a terminal and never from a pipe.";

@@ -3,12 +3,14 @@
 mod list;
 mod show;
 
+use std::time::{Duration, SystemTime};
+
 use clap::Subcommand;
 
 use super::output::Failure;
 use super::{Common, hub_client};
 use adjutant_base::config::Roots;
-use adjutant_base::text::timefmt::{instant, span};
+use adjutant_base::text::timefmt::{millis, seconds_left, span};
 use adjutant_questions::OutcomeKind;
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::questions::QuestionDetails;
@@ -37,21 +39,24 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
 
 /// Describes the state of a question in a few words.
 fn state(details: &QuestionDetails) -> String {
-    let now = std::time::SystemTime::now();
-    let until = |until: i64| span(instant(until).duration_since(now).unwrap_or_default());
-    match (&details.outcome, details.question.snoozed_until) {
-        (None, Some(end)) => format!("snoozed for {}", until(end)),
-        (None, None) => format!("pending, {} left", until(details.question.deadline)),
-        (Some(outcome), _) => {
-            let kind = match outcome.kind {
-                OutcomeKind::Answered => "answered",
-                OutcomeKind::Declined => "declined",
-                OutcomeKind::Dismissed => "dismissed",
-                OutcomeKind::TimedOut => "timed out",
-                OutcomeKind::Cancelled => "withdrawn",
-                OutcomeKind::ClientGone => "client gone",
-            };
-            format!("{kind} {} ago", span(now.duration_since(instant(outcome.at)).unwrap_or_default()))
-        }
+    let now = millis(SystemTime::now());
+    let time = |millis: i64| span(Duration::from_millis(u64::try_from(millis).unwrap_or_default()));
+    let Some(outcome) = &details.outcome else {
+        return match details.question.snoozed_until {
+            Some(end) => format!("snoozed for {}", time(end - now)),
+            None => format!("pending, {} left", time(details.question.deadline - now)),
+        };
+    };
+    let kind = match outcome.kind {
+        OutcomeKind::Answered => "answered",
+        OutcomeKind::Declined => "declined",
+        OutcomeKind::Dismissed => "dismissed",
+        OutcomeKind::TimedOut => "timed out",
+        OutcomeKind::Cancelled => "withdrawn",
+        OutcomeKind::ClientGone => "client gone",
+    };
+    match details.held_until.filter(|until| *until > now) {
+        Some(until) => format!("{kind}, {} s to undo", seconds_left(until, now)),
+        None => format!("{kind} {} ago", time(now - outcome.at)),
     }
 }

@@ -9,9 +9,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::Home;
 use crate::support::serving::Serving;
 use crate::support::terminal::Terminal;
+use crate::support::{Home, wait_for};
 
 /// Longest line of help, at any width of the terminal.
 const MAX_HELP_COLUMNS: usize = 100;
@@ -356,6 +356,32 @@ fn pending_questions_are_counted_listed_and_shown() {
     assert!(shown.stdout.contains("decided   by user through terminal\nanswer    yes\n"), "{shown}");
     let unknown = run(&["questions", "show", "qqqq"]);
     assert!(unknown.stderr.starts_with("error: unknown question `qqqq`\nhint: "), "{unknown}");
+}
+
+#[test]
+fn more_pending_questions_than_one_read_are_all_listed() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[questions]\npending_per_client = 400\n");
+    let hub = Serving::open_hub(&home);
+    for number in 1..=301 {
+        post_question(&hub, "/mcp/popup", &number.to_string(), &format!("Question {number} of many"));
+    }
+    let listed = |words: &[&str]| {
+        let output = home.run([&["questions", "list", "--json"], words].concat(), "");
+        serde_json::from_str::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{output}"))
+    };
+    wait_for("the last question", || (listed(&[])["total"] == 301).then_some(()));
+    let found = listed(&["301"]);
+    assert_eq!((&found["total"], found["questions"].as_array().unwrap().len()), (&1.into(), 1));
+    let ticket = found["questions"][0]["question"]["ticket"].as_str().unwrap();
+    let shown = home.run(["questions", "show", &ticket[..7]], "");
+    assert!(shown.stdout.contains("Question 301 of many"), "{shown}");
+    let all = home.run(["questions", "list", "--limit", "1000"], "");
+    assert_eq!(all.stdout.lines().count(), 302, "{all}");
+    let some = home.run(["questions", "list"], "");
+    assert!(some.stderr.starts_with("note: these are 30 of 301; --limit shows more\n"), "{some}");
+    let lines = home.run(["inbox"], "");
+    assert_eq!(lines.stdout.lines().filter(|line| line.starts_with("QUESTION ")).count(), 301);
 }
 
 #[test]

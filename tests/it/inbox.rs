@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
+use super::questions::fixtures::User;
 use super::support::ntfy::Ntfy;
 use super::support::serving::Serving;
 use super::support::terminal::{Terminal, svg, text};
@@ -327,6 +328,39 @@ fn a_default_answer_is_shown_with_the_time_after_which_it_counts() {
     assert_eq!(question["default"]["answer"][0][1]["choices"][0], "no");
     let shown = home.run(["questions", "show", question["ticket"].as_str().unwrap()], "");
     assert!(shown.stdout.ends_with(&format!("\n\n{sentence}\n")), "{shown}");
+}
+
+#[test]
+fn an_answer_that_can_be_undone_is_shown_with_the_time_left() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[questions]\nundo_milliseconds = 600000\n");
+    let _hub = Serving::socket_hub(&home);
+    let _asking = Script::start(&home, &DEPLOY);
+    let terminal = inbox(&home);
+    terminal.shows("Deploy to production?");
+    let lines = Peer::start(&mut home.adjutant(["inbox"]));
+    while lines.line() != "  2  no  No" {}
+    let question = User::wait_for_question(&home, "Deploy to production?");
+    User::connect(&home).choose(&question, "yes");
+    let id = &question["ticket"].as_str().unwrap()[..7];
+    terminal.shows("was answered in another terminal");
+    let is_closed = |line: &str| {
+        line.starts_with(&format!("CLOSED {id} was answered in another terminal, "))
+            && line.ends_with(" s to undo")
+    };
+    let closed = lines.line();
+    assert!(is_closed(&closed), "{closed}");
+    for words in [&["questions", "list"][..], &["questions", "show", id]] {
+        let shown = home.run(words, "");
+        assert!(shown.stdout.contains("answered, ") && shown.stdout.contains(" s to undo\n"), "{shown}");
+    }
+    // An Inbox that is opened now shows it too, and undoes it.
+    let undone = home.run(["inbox"], format!("{id} /undo\n"));
+    assert!(undone.status.success() && undone.stdout.lines().any(is_closed), "{undone}");
+    assert!(undone.stdout.ends_with(&format!("DONE {id} undone\n")), "{undone}");
+    let again = lines.line();
+    assert!(again.starts_with(&format!("QUESTION {id} ")), "{again}");
+    terminal.wait("a pending question", |screen| !screen.contains("was answered"));
 }
 
 #[test]

@@ -121,11 +121,9 @@ impl Questions {
     async fn decide(&self, ticket: &Ticket, outcome: Outcome, undo: Millis) -> Result<Outcome, Error> {
         let held = (undo > 0).then(|| outcome.at.saturating_add(undo));
         if !self.settle(ticket.as_str(), &outcome, held).await? {
-            return match self.get(ticket).await?.state {
-                State::Held { outcome, .. } | State::Decided(outcome) => Err(decided(&outcome)),
-                // It was undone between the two reads, so the user may answer again.
-                State::Pending => Err(Error::Final),
-            };
+            let state = self.get(ticket).await?.state;
+            // If it is pending, it was undone between the two reads, so the user may answer again.
+            return Err(state.decision().map_or(Error::Final, decided));
         }
         Ok(outcome)
     }
@@ -230,9 +228,9 @@ impl Questions {
 
     async fn undecided(&self, ticket: &Ticket) -> Result<Question, Error> {
         let question = self.get(ticket).await?;
-        match &question.state {
-            State::Pending => Ok(question),
-            State::Held { outcome, .. } | State::Decided(outcome) => Err(decided(outcome)),
+        match question.state.decision() {
+            None => Ok(question),
+            Some(decision) => Err(decided(decision)),
         }
     }
 }
@@ -258,6 +256,6 @@ pub(super) fn nobody(kind: OutcomeKind, at: Millis, seen_ms: Millis) -> Outcome 
     }
 }
 
-fn decided(outcome: &Outcome) -> Error {
-    Error::AlreadyDecided { kind: outcome.kind, by: outcome.by, through: outcome.through }
+fn decided((until, outcome): (Option<Millis>, &Outcome)) -> Error {
+    Error::AlreadyDecided { kind: outcome.kind, by: outcome.by, through: outcome.through, until }
 }

@@ -24,8 +24,9 @@ pub enum Error {
     /// The question does not exist for this viewer.
     #[error("unknown question `{ticket}`")]
     Unknown { ticket: String },
+    /// It can be undone until then, if there is an instant.
     #[error("the question was {} before{}", .kind.name(), place(*.through))]
-    AlreadyDecided { kind: OutcomeKind, by: DecidedBy, through: Channel },
+    AlreadyDecided { kind: OutcomeKind, by: DecidedBy, through: Channel, until: Option<store::Millis> },
     #[error("the answer can no longer be taken back")]
     Final,
     #[error("field `{field}`: {reason}")]

@@ -47,6 +47,18 @@ impl Questions {
         self.page(found, total, limit)
     }
 
+    /// Returns at most `limit` questions with a decision that can be undone.
+    pub async fn held(&self, limit: u32) -> Result<Vec<Question>, Error> {
+        let found = questions::held(&self.store, limit).await?;
+        Ok(self.page(found, 0, limit)?.questions)
+    }
+
+    /// Returns the questions whose tickets begin with `prefix`, two at most.
+    pub async fn find(&self, prefix: &str) -> Result<Vec<Ticket>, Error> {
+        let found = questions::by_prefix(&self.store, &prefix.trim().to_ascii_lowercase()).await?;
+        Ok(found.iter().filter_map(|id| Ticket::parse(id)).collect())
+    }
+
     /// Returns the number of pending questions.
     pub async fn count_pending(&self) -> Result<u64, Error> {
         Ok(questions::count_pending(&self.store).await?)

@@ -1,12 +1,16 @@
 //! `adjutant questions list`.
 
 use clap::Args;
+use serde_json::json;
 
 use super::{SHORT_ID_LEN, state};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::ControlClient;
 use adjutant_terminal::socket::control::questions::{Query, QuestionDetails};
+
+/// Maximum questions of one list, which is the default of `pending` in `[questions]`.
+const MAX_LIMIT: i64 = 20_000;
 
 /// Arguments of `adjutant questions list`.
 #[derive(Debug, Args)]
@@ -17,7 +21,7 @@ pub(in crate::cli) struct ListArgs {
     #[arg(long)]
     decided: bool,
     /// Show at most this many
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=300))]
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=MAX_LIMIT))]
     limit: u32,
     /// Print JSON
     #[arg(long)]
@@ -28,9 +32,11 @@ pub(in crate::cli) struct ListArgs {
 pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let ListArgs { query, decided, limit, json } = args;
     let searched = query.is_some();
-    let listed = client.questions(Query { decided, text: query.unwrap_or_default(), limit })?;
+    let query = Query { decided, text: query.unwrap_or_default(), limit };
     if json {
-        return output::json(&listed);
+        let mut questions = Vec::new();
+        let total = client.questions(query, |details| questions.push(details))?;
+        return output::json(&json!({"questions": questions, "total": total}));
     }
     let empty = match (searched, decided) {
         (true, _) => "no question matches",
@@ -43,10 +49,11 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<(), Fail
         let id = id.get(..SHORT_ID_LEN).unwrap_or(id);
         [id.to_owned(), escape_line(&question.title), escape_line(question.asker()), state(details)]
     };
-    let rows: Vec<_> = listed.questions.iter().map(row).collect();
+    let mut rows = Vec::new();
+    let total = client.questions(query, |details| rows.push(row(&details)))?;
     output::table(["ID", "QUESTION", "ASKED BY", "STATE"], 1, &rows, empty)?;
-    if (rows.len() as u64) < listed.total {
-        output::note(format!("note: these are {} of {}; --limit shows more", rows.len(), listed.total));
+    if (rows.len() as u64) < total {
+        output::note(format!("note: these are {} of {total}; --limit shows more", rows.len()));
     }
     if !decided && !rows.is_empty() {
         output::note("`adjutant inbox` answers them");

@@ -17,6 +17,11 @@ pub fn millis(at: SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// Returns the seconds from `now` to an instant, both in milliseconds since 1970; a part of a second counts as one.
+pub fn seconds_left(until: i64, now: i64) -> u64 {
+    u64::try_from(until - now).unwrap_or_default().div_ceil(1000)
+}
+
 /// Returns an instant in RFC 3339; an instant before 1970 counts as 1970.
 pub fn stamp(at: SystemTime) -> String {
     Timestamp::from_second(millis(at) / 1000).unwrap_or(Timestamp::MAX).to_string()

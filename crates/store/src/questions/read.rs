@@ -7,6 +7,11 @@ const GET: &str = select_questions!("WHERE q.id = $1");
 
 const PENDING: &str = select_questions!("WHERE q.state = 'pending' AND q.seq > $1 ORDER BY q.seq LIMIT $2");
 
+const HELD: &str = select_questions!("WHERE q.state = 'held' ORDER BY q.held_until LIMIT $1");
+
+const BY_PREFIX: &str =
+    "SELECT id FROM questions WHERE SUBSTR(id, 1, LENGTH(CAST($1 AS TEXT))) = CAST($1 AS TEXT) LIMIT 2";
+
 /// The number of pending questions that are as old as this one or older.
 const PLACE: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending' AND seq <= $1";
 
@@ -41,6 +46,16 @@ pub async fn get(store: &Store, id: &str) -> Result<Option<Question>, Error> {
 pub async fn pending(store: &Store, after: Option<i64>, limit: u32) -> Result<Vec<Question>, Error> {
     let query = sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit));
     Ok(read!(store, query, fetch_all))
+}
+
+/// Returns at most `limit` questions with a decision that can be undone.
+pub async fn held(store: &Store, limit: u32) -> Result<Vec<Question>, Error> {
+    Ok(read!(store, sqlx::query_as(HELD).bind(i64::from(limit)), fetch_all))
+}
+
+/// Returns the ids that begin with `prefix`, two at most.
+pub async fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<String>, Error> {
+    Ok(read!(store, sqlx::query_scalar(BY_PREFIX).bind(prefix), fetch_all))
 }
 
 /// Returns the number of pending questions.
@@ -81,4 +96,4 @@ pub async fn count_history(store: &Store, text: &str, kind: &str) -> Result<u64,
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[GET, PENDING, PLACE, NEXT, HISTORY, COUNT_HISTORY];
+pub(super) const STATEMENTS: &[&str] = &[GET, PENDING, HELD, BY_PREFIX, PLACE, NEXT, HISTORY, COUNT_HISTORY];

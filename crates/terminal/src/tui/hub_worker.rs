@@ -15,11 +15,12 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum requests in the queue; a user is slower than the hub.
 const REQUEST_QUEUE_SIZE: usize = 64;
 
-/// Follows the questions of the hub through `first`, and after its end those of the next hub, until the receiver of
+/// Follows questions of the hub, as `follow` says, through `first`, and after its end those of the next hub, until the receiver of
 /// `inputs` is dropped.
 pub(super) fn follow<I: From<Message> + Send + 'static>(
     hub: Hub,
     first: ControlClient,
+    follow: Request,
     inputs: SyncSender<I>,
 ) {
     std::thread::spawn(move || {
@@ -31,7 +32,7 @@ pub(super) fn follow<I: From<Message> + Send + 'static>(
                         return;
                     }
                     let mut has_receiver = true;
-                    let ended = client.follow_questions(|update| {
+                    let ended = client.follow_questions(follow.clone(), |update| {
                         has_receiver = has_receiver && inputs.send(Message::Update(update).into()).is_ok();
                     });
                     if !has_receiver {

@@ -82,6 +82,8 @@ pub(super) struct Inbox {
     pub(super) form: Option<QuestionForm>,
     pub(super) facts: HashMap<String, Result<Facts, String>>,
     pub(super) undo: Option<Undo>,
+    /// Decisions of other channels that can still be undone. Their questions stay in the list meanwhile.
+    pub(super) held: HashMap<Ticket, ClosedElsewhere>,
     /// The latest notice, and the time until which it is shown.
     pub(super) notice: Option<(String, Instant)>,
     /// Why the hub cannot be reached.
@@ -97,6 +99,12 @@ impl Inbox {
         let mut effects = Vec::new();
         if self.undo.as_ref().is_some_and(|undo| undo.until <= now.millis) {
             self.undo = None;
+        }
+        let is_over = |how: &ClosedElsewhere| how.until.is_none_or(|until| until <= now.millis);
+        let over: Vec<Ticket> =
+            self.held.extract_if(|_, how| is_over(how)).map(|(ticket, _)| ticket).collect();
+        for ticket in over {
+            self.remove(&ticket);
         }
         if self.notice.as_ref().is_some_and(|(_, until)| *until <= now.at) {
             self.notice = None;
@@ -119,6 +127,7 @@ impl Inbox {
                 if self.disconnected.is_none() {
                     // The next hub sends everything again.
                     self.questions.clear();
+                    self.held.clear();
                     self.current = false;
                 }
             }
@@ -129,7 +138,7 @@ impl Inbox {
 
     /// Returns the time until the screen changes without a message.
     pub(super) fn next_change(&self, now: Timestamps) -> Duration {
-        let every = if self.undo.is_some() { 100 } else { 1000 };
+        let every = if self.undo.is_some() || !self.held.is_empty() { 100 } else { 1000 };
         let cooling = self.form.as_ref().is_some_and(|form| form.is_cooling_down(now.at));
         Duration::from_millis(if cooling { 50 } else { every })
     }
@@ -141,8 +150,9 @@ impl Inbox {
         }
         let text = self.form.as_ref().is_some_and(QuestionForm::takes_text);
         let is_undo = control && key.code == KeyCode::Char('z') || !text && key.code == KeyCode::Char('u');
-        if is_undo && let Some(undo) = &self.undo {
-            return Some(Effect::Send(Request::Undo { ticket: undo.ticket.clone() }));
+        let own = self.undo.as_ref().map(|undo| undo.ticket.clone());
+        if is_undo && let Some(ticket) = own.or_else(|| self.held_here()) {
+            return Some(Effect::Send(Request::Undo { ticket }));
         }
         if let Some(form) = &mut self.form {
             return match form.on(key, now.at) {
@@ -189,8 +199,16 @@ impl Inbox {
     fn open(&mut self, at: usize, now: Timestamps) {
         if let Some(question) = self.questions.get(at) {
             self.selected = at;
-            self.form = Some(QuestionForm::open(question.clone(), now.at));
+            let mut form = QuestionForm::open(question.clone(), now.at);
+            form.closed = self.held.get(&question.ticket).copied();
+            self.form = Some(form);
         }
+    }
+
+    /// Returns the open or selected question, if its decision in another channel can be undone.
+    pub(super) fn held_here(&self) -> Option<Ticket> {
+        let open = self.form.as_ref().map(|form| form.question.ticket.clone());
+        open.or_else(|| self.selected_ticket()).filter(|ticket| self.held.contains_key(ticket))
     }
 
     fn on_update(&mut self, update: Update, now: Timestamps) {
@@ -201,6 +219,7 @@ impl Inbox {
                     form.refresh(&question);
                 }
                 let chosen = self.selected_ticket();
+                self.held.remove(&question.ticket);
                 self.questions.retain(|known| known.ticket != question.ticket);
                 let key = |known: &Question| {
                     (known.snoozed_until.is_some_and(|until| until > now.millis), known.asked_at)
@@ -210,21 +229,23 @@ impl Inbox {
                 self.select(chosen.as_ref());
             }
             Update::Closed { ticket, how } => {
-                let title = self.remove(&ticket);
                 let is_own = self.undo.as_ref().is_some_and(|undo| undo.ticket == ticket);
-                match self.form.as_mut().filter(|form| form.question.ticket == ticket) {
-                    // The answer to the request of this terminal will report it.
-                    Some(form) if form.sending => {}
-                    Some(form) => {
-                        form.closed = Some(how);
-                        form.layer = None;
-                    }
-                    None if is_own => {}
-                    None => {
-                        if let Some(title) = title {
-                            self.notify(format!("“{title}” {}", closed_text(how)), now);
-                        }
-                    }
+                let open = self.form.as_mut().filter(|form| form.question.ticket == ticket);
+                // The answer to the request of this terminal reports it.
+                let is_own = is_own || open.as_ref().is_some_and(|form| form.sending);
+                let is_open = open.is_some();
+                if let Some(form) = open.filter(|_| !is_own) {
+                    form.closed = Some(how);
+                    form.layer = None;
+                }
+                let is_held = how.until.is_some() && !is_own;
+                if is_held && self.questions.iter().any(|known| known.ticket == ticket) {
+                    self.held.insert(ticket, how);
+                } else if let Some(title) = self.remove(&ticket)
+                    && !is_own
+                    && !is_open
+                {
+                    self.notify(format!("“{title}” {}", closed_text(how, now.millis)), now);
                 }
             }
             Update::Facts { workspace, facts } => {
@@ -290,7 +311,7 @@ impl Inbox {
                 form.layer = None;
                 form.closed = Some(how);
             }
-            (Ok(Done::Before(how)), None) => self.notify(closed_text(how), now),
+            (Ok(Done::Before(how)), None) => self.notify(closed_text(how, now.millis), now),
             (Ok(Done::Unfit { reason, .. }) | Err(reason), Some(form)) => form.on_rejection(reason),
             (Ok(Done::Passphrase { reason, .. }), Some(form)) => form.wants_passphrase(reason),
             (Ok(Done::Unfit { reason, .. } | Done::Passphrase { reason, .. }) | Err(reason), None) => {
@@ -343,8 +364,8 @@ impl Inbox {
     }
 }
 
-/// Describes how and where a question was closed.
-pub(super) fn closed_text(closed: ClosedElsewhere) -> String {
+/// Describes how and where a question was closed, and for how long that can be undone.
+pub(super) fn closed_text(closed: ClosedElsewhere, now: i64) -> String {
     let place = match closed.through {
         Channel::Browser => " in the browser",
         Channel::Terminal => " in another terminal",
@@ -353,7 +374,7 @@ pub(super) fn closed_text(closed: ClosedElsewhere) -> String {
         Channel::Client => " in the agent itself",
         Channel::None => "",
     };
-    match (closed.kind, closed.by) {
+    let text = match (closed.kind, closed.by) {
         (OutcomeKind::Answered, DecidedBy::Default) => "expired and was answered by its default".to_owned(),
         (OutcomeKind::Answered, _) => format!("was answered{place}"),
         (OutcomeKind::Declined, _) => format!("was declined{place}"),
@@ -361,6 +382,10 @@ pub(super) fn closed_text(closed: ClosedElsewhere) -> String {
         (OutcomeKind::TimedOut, _) => "expired; the agent got no answer".to_owned(),
         (OutcomeKind::Cancelled, _) => "was withdrawn by the agent".to_owned(),
         (OutcomeKind::ClientGone, _) => "ended, because the client disconnected".to_owned(),
+    };
+    match closed.until.filter(|until| *until > now) {
+        Some(until) => format!("{text}, {} s to undo", timefmt::seconds_left(until, now)),
+        None => text,
     }
 }
 

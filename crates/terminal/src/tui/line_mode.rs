@@ -21,7 +21,7 @@ use command::{Context, ParsedLine};
 
 pub use no_echo::Hidden;
 
-/// Questions decided here that may be taken back.
+/// Recently decided questions whose decision may be undone.
 const MAX_DECIDED: usize = 16;
 
 /// Lines and updates that wait to be handled.
@@ -88,7 +88,7 @@ pub fn run(
     let client = hub.connect(hub.start)?;
     let (send, message) = sync_channel::<LineMessage>(MESSAGE_QUEUE_SIZE);
     let requests = hub_worker::send_requests(hub.clone(), send.clone());
-    hub_worker::follow(hub.clone(), client, send.clone());
+    hub_worker::follow(hub.clone(), client, Request::FollowAll, send.clone());
     let (permits, permitted) = sync_channel(MESSAGE_QUEUE_SIZE);
     std::thread::spawn(move || {
         for line in lines.lines().map_while(Result::ok) {
@@ -175,7 +175,8 @@ impl Session<'_> {
             Update::Question(question) => {
                 let known = self.questions.iter().position(|known| known.ticket == question.ticket);
                 if let Some(at) = known {
-                    let before = std::mem::replace(&mut self.questions[at], *question);
+                    let question = Question { message: String::new(), ..*question };
+                    let before = std::mem::replace(&mut self.questions[at], question);
                     let now = &self.questions[at];
                     return if before.presence == now.presence {
                         Ok(())
@@ -187,13 +188,12 @@ impl Session<'_> {
                 if self.reader == Reader::User {
                     self.send(Request::Seen { ticket: question.ticket.clone() })?;
                 }
-                self.questions.push(*question);
+                // It is printed, and of many questions the texts would fill the memory.
+                self.questions.push(Question { message: String::new(), ..*question });
             }
             Update::Closed { ticket, how } => {
-                if let Some(at) = self.questions.iter().position(|question| question.ticket == ticket) {
-                    let question = self.questions.remove(at);
-                    self.keep_decided(question);
-                    self.print(&format!("CLOSED {} {}", short(&ticket), closed_text(how)))?;
+                if self.take(&ticket) {
+                    self.print(&format!("CLOSED {} {}", short(&ticket), closed_text(how, now())))?;
                 }
             }
             Update::Facts { .. } => {}
@@ -247,21 +247,25 @@ impl Session<'_> {
         | Request::Decline { ticket, .. }
         | Request::Dismiss { ticket, .. }
         | Request::Redirect { ticket, .. } = &request
-            && let Some(at) = self.questions.iter().position(|question| question.ticket == *ticket)
         {
-            let question = self.questions.remove(at);
-            self.keep_decided(question);
+            self.take(ticket);
         }
         self.open_requests += 1;
         self.send(request)
     }
 
-    fn keep_decided(&mut self, question: Question) {
+    /// Takes a question from the pending to the decided ones; false if it is not pending.
+    fn take(&mut self, ticket: &Ticket) -> bool {
+        let Some(at) = self.questions.iter().position(|question| question.ticket == *ticket) else {
+            return false;
+        };
+        let question = self.questions.remove(at);
         self.decided.retain(|known| known.ticket != question.ticket);
         if self.decided.len() >= MAX_DECIDED {
             self.decided.remove(0);
         }
         self.decided.push(question);
+        true
     }
 
     /// Sends an answer again, with the passphrase; an empty line gives it up.
@@ -303,7 +307,7 @@ impl Session<'_> {
         }
         let line = match done {
             Ok(Done::Decided { kind, until: Some(until) }) => {
-                let left = u64::try_from(until - now()).unwrap_or_default().div_ceil(1000);
+                let left = timefmt::seconds_left(until, now());
                 format!("DONE {ticket} {}; {ticket} /undo undoes it for {left} s", kind.name())
             }
             Ok(Done::Decided { kind, until: None }) => format!("DONE {ticket} {}", kind.name()),
@@ -325,7 +329,7 @@ impl Session<'_> {
             Ok(Done::Noted) => format!("DONE {ticket} undone"),
             Ok(Done::Before(how)) => {
                 self.rejected = true;
-                format!("REFUSED {ticket} it {}", closed_text(how))
+                format!("REFUSED {ticket} it {}", closed_text(how, now()))
             }
             Ok(Done::Unfit { field, reason }) => {
                 self.rejected = true;

@@ -68,7 +68,7 @@ pub fn run(hub: &Hub, theme: Theme) -> Result<(), ViewError> {
     let client = hub.connect(hub.start)?;
     let (send, inputs) = sync_channel(MESSAGE_QUEUE_SIZE);
     let requests = hub_worker::send_requests(hub.clone(), send.clone());
-    hub_worker::follow(hub.clone(), client, send.clone());
+    hub_worker::follow(hub.clone(), client, Request::Follow, send.clone());
     let mut screen = Screen::take()?;
     keys(send, Message::from_event, Message::InputClosed);
     run_loop(&mut screen, &inputs, &requests, theme).map_err(ViewError::Terminal)

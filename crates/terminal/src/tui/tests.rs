@@ -223,7 +223,12 @@ fn an_answer_can_be_undone_for_some_seconds() {
     insta::assert_snapshot!(test_inbox.frame());
     test_inbox.on(Message::Update(Update::Closed {
         ticket: ticket('a'),
-        how: ClosedElsewhere { kind: OutcomeKind::Answered, by: DecidedBy::User, through: Channel::Terminal },
+        how: ClosedElsewhere {
+            kind: OutcomeKind::Answered,
+            by: DecidedBy::User,
+            through: Channel::Terminal,
+            until: None,
+        },
     }));
     let undo = test_inbox.press("u");
     assert_eq!(undo, [Request::Undo { ticket: ticket('a') }]);
@@ -324,11 +329,41 @@ fn a_question_closed_by_another_channel_keeps_the_typed_text() {
     test_inbox.press("half");
     test_inbox.on(Message::Update(Update::Closed {
         ticket: ticket('e'),
-        how: ClosedElsewhere { kind: OutcomeKind::Answered, by: DecidedBy::User, through: Channel::Browser },
+        how: ClosedElsewhere {
+            kind: OutcomeKind::Answered,
+            by: DecidedBy::User,
+            through: Channel::Browser,
+            until: None,
+        },
     }));
     insta::assert_snapshot!(test_inbox.frame());
     assert_eq!(test_inbox.press("Enter"), []);
     assert!(test_inbox.inbox.form.is_none());
+}
+
+#[test]
+fn an_answer_of_another_channel_stays_in_the_list_until_it_is_final() {
+    let mut test_inbox = TestInbox::with([deploy()]);
+    let until = Some(test_inbox.now.millis + 3000);
+    let how = ClosedElsewhere {
+        kind: OutcomeKind::Answered,
+        by: DecidedBy::User,
+        through: Channel::Browser,
+        until,
+    };
+    test_inbox.on(Message::Update(Update::Closed { ticket: ticket('a'), how }));
+    let list = test_inbox.frame();
+    assert!(list.contains("was answered in the browser, 3 s to undo"), "{list}");
+    test_inbox.press("Enter");
+    let form = test_inbox.frame();
+    assert!(form.contains("This question was answered in the browser, 3 s to undo."), "{form}");
+    assert_eq!(test_inbox.press("^z"), [Request::Undo { ticket: ticket('a') }]);
+    test_inbox.on(Message::Update(Update::Question(Box::new(deploy()))));
+    assert!(!test_inbox.frame().contains("answered"), "{}", test_inbox.frame());
+    test_inbox.on(Message::Update(Update::Closed { ticket: ticket('a'), how }));
+    test_inbox.pass(3001);
+    test_inbox.on(Message::Tick);
+    assert_eq!((test_inbox.inbox.questions.len(), test_inbox.press("^z")), (0, Vec::new()));
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::theme::Theme;
 use super::widgets::styled_text::{fill, styled};
 use super::widgets::wrap::cut;
 use adjutant_base::text::escape_invisible;
+use adjutant_base::text::timefmt::seconds_left;
 use adjutant_host::git::Facts;
 
 /// Draws everything.
@@ -41,7 +42,7 @@ fn foot(inbox: &Inbox, theme: Theme, now: Timestamps, columns: usize) -> Vec<Lin
         lines.extend(styled(&format!("! {reason}"), columns, theme.alarm()));
     }
     if let Some(undo) = &inbox.undo {
-        let seconds = u64::try_from(undo.until - now.millis).unwrap_or_default().div_ceil(1000);
+        let seconds = seconds_left(undo.until, now.millis);
         let key = if inbox.form.as_ref().is_some_and(QuestionForm::takes_text) { "Ctrl-Z" } else { "u" };
         let strip = format!("{} · {key} undoes it · {seconds} s", undo.notice);
         lines.push(Line::from(Span::styled(fill(&cut(&strip, columns), columns), Theme::focus())));

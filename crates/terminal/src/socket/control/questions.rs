@@ -4,6 +4,7 @@ mod query;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,14 +18,18 @@ use adjutant_base::events::{Event, wait_for};
 use adjutant_host::git::Facts;
 use adjutant_questions as questions;
 use adjutant_questions::{
-    Answer, AskerPresence, Availability, Channel, DecidedBy, Level, Outcome, OutcomeKind, Proof, Question,
-    State, Ticket,
+    Answer, AskerPresence, Availability, Channel, DecidedBy, Level, Outcome, OutcomeKind, Page, Proof,
+    Question, State, Ticket,
 };
 
 pub use query::{Query, QuestionDetails};
 
-/// Maximum followed questions; the others are only counted.
+/// Maximum questions of [`Request::Follow`]; the others are only counted.
 const MAX_FOLLOWED: usize = 300;
+
+/// Longest pause between two reads of more questions than that. Otherwise it is as long as the read, which leaves half of
+/// the time to others.
+const MAX_FOLLOW_PAUSE: Duration = Duration::from_secs(1);
 
 /// Questions of one read.
 const PAGE_SIZE: u32 = 100;
@@ -36,9 +41,11 @@ const MAX_WORKSPACES: usize = 24;
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// Sends the pending questions and their changes, as [`Update`]s, until the connection closes.
+    /// Sends the oldest pending questions and their changes, as [`Update`]s, until the connection closes.
     Follow,
-    /// Lists questions.
+    /// Does the same with all pending questions.
+    FollowAll,
+    /// Sends the questions that match a query as parts, and their number as the answer.
     List(Query),
     /// Returns a question by the prefix of its ticket.
     Show {
@@ -88,7 +95,9 @@ impl Request {
     /// Returns the ticket of the question that it is about.
     pub(crate) fn ticket(&self) -> Option<&Ticket> {
         match self {
-            Self::Follow | Self::List(_) | Self::Show { .. } | Self::Availability(_) => None,
+            Self::Follow | Self::FollowAll | Self::List(_) | Self::Show { .. } | Self::Availability(_) => {
+                None
+            }
             Self::Seen { ticket }
             | Self::Answer { ticket, .. }
             | Self::Undo { ticket }
@@ -145,6 +154,15 @@ pub struct ClosedElsewhere {
     pub kind: OutcomeKind,
     pub by: DecidedBy,
     pub through: Channel,
+    /// The time until which it can be undone, in milliseconds since 1970.
+    pub until: Option<i64>,
+}
+
+impl ClosedElsewhere {
+    fn of(state: &State) -> Option<Self> {
+        let (until, &Outcome { kind, by, through, .. }) = state.decision()?;
+        Some(Self { kind, by, through, until })
+    }
 }
 
 /// An update for a follower.
@@ -153,7 +171,7 @@ pub struct ClosedElsewhere {
 pub(crate) enum Update {
     /// A question that is new, or changed.
     Question(Box<Question>),
-    /// It is no longer pending.
+    /// It is no longer pending. If its decision is undone, it is sent again.
     Closed { ticket: Ticket, how: ClosedElsewhere },
     /// The state of a workspace; the error is a sentence fragment.
     Facts { workspace: String, facts: Result<Facts, String> },
@@ -163,9 +181,13 @@ pub(crate) enum Update {
 
 /// The client's calls.
 impl ControlClient {
-    /// Calls `on_update` with the pending questions and their changes; returns when the hub stops.
-    pub(crate) fn follow_questions(&mut self, on_update: impl FnMut(Update)) -> Result<(), Error> {
-        self.follow(&super::Request::Questions(Request::Follow), on_update)
+    /// Calls `on_update` with what a follow sends; returns when the hub stops.
+    pub(crate) fn follow_questions(
+        &mut self,
+        follow: Request,
+        on_update: impl FnMut(Update),
+    ) -> Result<(), Error> {
+        self.follow(&super::Request::Questions(follow), on_update)
     }
 
     /// Sends any other request.
@@ -184,8 +206,9 @@ pub(super) async fn answer(
     let questions = &app.questions;
     let through = Channel::Terminal;
     let done = match request {
-        Request::Follow => return follow(app, out).await,
-        Request::List(query) => return query::list(app, query).await,
+        Request::Follow => return follow(app, out, MAX_FOLLOWED).await,
+        Request::FollowAll => return follow(app, out, usize::MAX).await,
+        Request::List(query) => return query::list(app, query, out).await,
         Request::Show { ticket } => return query::show(app, &ticket).await,
         Request::Seen { ticket } => questions.mark_seen(&ticket, through).await.map(|()| Done::Noted),
         Request::Answer { ticket, answer, note, passphrase } => {
@@ -259,7 +282,9 @@ async fn decided(
 fn to_done(error: questions::Error) -> Result<Done, Rejection> {
     use questions::Error;
     Ok(match error {
-        Error::AlreadyDecided { kind, by, through } => Done::Before(ClosedElsewhere { kind, by, through }),
+        Error::AlreadyDecided { kind, by, through, until } => {
+            Done::Before(ClosedElsewhere { kind, by, through, until })
+        }
         Error::Answer { field, reason } => Done::Unfit { field, reason },
         Error::NeedsPassphrase | Error::NoPassphrase | Error::WrongPassphrase | Error::Locked { .. } => {
             Done::Passphrase { reason: error.to_string(), is_set: !matches!(error, Error::NoPassphrase) }
@@ -273,42 +298,63 @@ fn to_done(error: questions::Error) -> Result<Done, Rejection> {
     })
 }
 
-/// What of a question may change while it is pending.
-type Changing = (Option<i64>, i64, u32, AskerPresence);
+/// What of a question may change until it is final.
+type Changing = (Option<i64>, i64, u32, AskerPresence, Option<ClosedElsewhere>);
 
-async fn follow(app: &App, out: &mut ResponseWriter) -> Result<Value, Rejection> {
+async fn follow(app: &App, out: &mut ResponseWriter, limit: usize) -> Result<Value, Rejection> {
     // From before the first look, so that nothing happens in between unnoticed.
     let mut events = app.events.subscribe();
     let mut sent: HashMap<Ticket, Changing> = HashMap::new();
     let mut sent_workspaces: HashSet<String> = HashSet::new();
     loop {
-        let (questions, total) = pending(app).await.map_err(failed)?;
-        let now: HashSet<&Ticket> = questions.iter().map(|question| &question.ticket).collect();
-        let closed: Vec<Ticket> = sent.keys().filter(|ticket| !now.contains(ticket)).cloned().collect();
-        for ticket in closed {
-            sent.remove(&ticket);
-            let question = app.questions.get(&ticket).await.map_err(failed)?;
-            // A question whose decision was undone is pending again.
-            if let Some((_, &Outcome { kind, by, through, .. })) = question.state.decision() {
-                let how = ClosedElsewhere { kind, by, through };
-                out.part(&Update::Closed { ticket, how }).await?;
+        let started = Instant::now();
+        let mut open: HashSet<Ticket> = HashSet::new();
+        let mut folders = Vec::new();
+        let mut total = 0;
+        let mut after = None;
+        loop {
+            let page = open_page(app, after).await?;
+            total = total.max(page.total);
+            after = page.next;
+            for Question {
+                ticket, workspace, snoozed_until, deadline, deliveries, presence, state, ..
+            } in page.questions
+            {
+                open.insert(ticket.clone());
+                let how = ClosedElsewhere::of(&state);
+                let changing = (snoozed_until, deadline, deliveries, presence, how);
+                let before = sent.insert(ticket.clone(), changing);
+                if before == Some(changing) {
+                    continue;
+                }
+                if how.is_none() || before.is_none() {
+                    let question = app.questions.get(&ticket).await.map_err(failed)?;
+                    out.part(&Update::Question(Box::new(question))).await?;
+                    if !workspace.is_empty()
+                        && sent_workspaces.len() < MAX_WORKSPACES
+                        && sent_workspaces.insert(workspace.clone())
+                    {
+                        folders.push(workspace);
+                    }
+                }
+                if let Some(how) = how {
+                    out.part(&Update::Closed { ticket, how }).await?;
+                }
+            }
+            if after.is_none() || open.len() >= limit {
+                break;
             }
         }
-        let mut folders = Vec::new();
-        for question in questions {
-            let changing =
-                (question.snoozed_until, question.deadline, question.deliveries, question.presence);
-            if sent.insert(question.ticket.clone(), changing) == Some(changing) {
+        let ended: Vec<_> = sent.extract_if(|ticket, _| !open.contains(ticket)).collect();
+        for (ticket, (.., before)) in ended {
+            // It was sent when the decision was made.
+            if before.is_some() {
                 continue;
             }
-            let workspace = question.workspace.clone();
-            let question = app.questions.get(&question.ticket).await.map_err(failed)?;
-            out.part(&Update::Question(Box::new(question))).await?;
-            if !workspace.is_empty()
-                && sent_workspaces.len() < MAX_WORKSPACES
-                && sent_workspaces.insert(workspace.clone())
-            {
-                folders.push(workspace);
+            let question = app.questions.get(&ticket).await.map_err(failed)?;
+            // A question whose decision was undone is pending again.
+            if let Some(how) = ClosedElsewhere::of(&question.state) {
+                out.part(&Update::Closed { ticket, how }).await?;
             }
         }
         let availability = app.questions.availability().await.map_err(failed)?;
@@ -317,7 +363,12 @@ async fn follow(app: &App, out: &mut ResponseWriter) -> Result<Value, Rejection>
             let facts = app.repo_status.get(Path::new(&workspace)).await;
             out.part(&Update::Facts { workspace, facts }).await?;
         }
-        let changed = wait_for(&mut events, Event::QuestionsChanged);
+        let pause =
+            if open.len() > MAX_FOLLOWED { started.elapsed().min(MAX_FOLLOW_PAUSE) } else { Duration::ZERO };
+        let changed = async {
+            tokio::time::sleep(pause).await;
+            wait_for(&mut events, Event::QuestionsChanged).await
+        };
         if !app.shutdown.run_until_cancelled(changed).await.unwrap_or(false) {
             return to_json(&());
         }
@@ -326,18 +377,18 @@ async fn follow(app: &App, out: &mut ResponseWriter) -> Result<Value, Rejection>
     }
 }
 
-/// Returns the oldest pending questions, and how many there are.
-async fn pending(app: &App) -> Result<(Vec<Question>, u64), questions::Error> {
-    let mut questions = Vec::new();
-    let mut after = None;
-    loop {
-        let page = app.questions.pending(after, PAGE_SIZE).await?;
-        questions.extend(page.questions.into_iter().filter(|question| question.state == State::Pending));
-        after = page.next;
-        if after.is_none() || questions.len() >= MAX_FOLLOWED {
-            return Ok((questions, page.total));
-        }
+/// Returns a page of the questions that are not final: the pending ones, oldest first, and before the first of them
+/// those whose decision can be undone.
+async fn open_page(app: &App, after: Option<i64>) -> Result<Page, Rejection> {
+    let mut page = app.questions.pending(after, PAGE_SIZE).await.map_err(failed)?;
+    if after.is_none() {
+        let held = app.questions.held(PAGE_SIZE).await.map_err(failed)?;
+        // Decided between the two reads.
+        page.questions.retain(|pending| held.iter().all(|held| held.ticket != pending.ticket));
+        page.total += held.len() as u64;
+        page.questions.splice(0..0, held);
     }
+    Ok(page)
 }
 
 fn failed(error: questions::Error) -> Rejection {

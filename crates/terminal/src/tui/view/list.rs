@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::workspace_label;
-use crate::tui::inbox::{Inbox, Timestamps, availability_text};
+use crate::tui::inbox::{Inbox, Timestamps, availability_text, closed_text};
 use crate::tui::theme::Theme;
 use crate::tui::widgets::styled_text::{fill, span, styled};
 use crate::tui::widgets::wrap::{cut, width};
@@ -74,10 +74,12 @@ fn rows(
     }
     let mut facts = Vec::new();
     facts.extend(workspace_label(inbox, &question.workspace));
-    match question.snoozed_until.filter(|until| *until > now.millis) {
-        Some(until) => facts.push(format!("snoozed for {}", span(until - now.millis))),
-        None => facts.push(format!("{} ago", span(now.millis - question.asked_at))),
-    }
+    let snoozed = question.snoozed_until.filter(|until| *until > now.millis);
+    facts.push(match (inbox.held.get(&question.ticket), snoozed) {
+        (Some(how), _) => closed_text(*how, now.millis),
+        (None, Some(until)) => format!("snoozed for {}", span(until - now.millis)),
+        (None, None) => format!("{} ago", span(now.millis - question.asked_at)),
+    });
     facts.extend(question.presence.absence_reason().map(str::to_owned));
     facts.push(format!("{} left", span(question.deadline - now.millis)));
     if question.deliveries > 1 {
@@ -104,6 +106,9 @@ pub(super) fn hints(inbox: &Inbox) -> Vec<String> {
     let mut hints = Vec::new();
     if !inbox.questions.is_empty() {
         hints.extend(["↑↓ choose".to_owned(), "Enter opens".to_owned()]);
+    }
+    if inbox.held_here().is_some() {
+        hints.push("u undoes the answer".to_owned());
     }
     hints.extend(["a here or away".to_owned(), "q quits".to_owned()]);
     hints

@@ -159,7 +159,11 @@ fn form_lines(
 ) -> (Vec<Line<'static>>, usize) {
     let mut lines = vec![Line::from(Span::styled("─".repeat(columns), theme.quiet()))];
     if let Some(closed) = form.closed {
-        lines.extend(styled(&format!("This question {}.", closed_text(closed)), columns, theme.alarm()));
+        lines.extend(styled(
+            &format!("This question {}.", closed_text(closed, now.millis)),
+            columns,
+            theme.alarm(),
+        ));
         lines.extend(typed_texts(form).into_iter().flat_map(|text| styled(&text, columns, Style::new())));
         return (lines, 0);
     }
@@ -392,6 +396,9 @@ fn help(columns: usize) -> Vec<Line<'static>> {
 /// Returns the active keys.
 pub(super) fn hints(form: &QuestionForm, now: Timestamps) -> Vec<String> {
     let words: &[&str] = match &form.layer {
+        _ if form.closed.is_some_and(|how| how.until.is_some_and(|until| until > now.millis)) => {
+            &["Ctrl-Z undoes the answer", "Enter or Esc: back to the list"]
+        }
         _ if form.closed.is_some() => &["Enter or Esc: back to the list"],
         Some(Overlay::Help) => &["any key closes"],
         Some(Overlay::Note(_)) => &["Enter keeps the note", "Esc back"],

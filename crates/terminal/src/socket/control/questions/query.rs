@@ -3,15 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Request, failed, pending};
+use super::{PAGE_SIZE, Request, failed, open_page};
 use crate::socket::control;
 use crate::socket::control::client::ControlClient;
-use crate::socket::control::protocol::{Error, Rejection, to_json};
+use crate::socket::control::protocol::{Error, Rejection, ResponseWriter, to_json};
 use adjutant_app::App;
-use adjutant_questions::{Filter, Outcome, Question, Ticket};
-
-/// Maximum decided questions that are compared with a prefix of a ticket.
-const MAX_RECENT: u32 = 500;
+use adjutant_questions::{Filter, Outcome, Question};
 
 /// Filter of a list of questions.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -21,14 +18,6 @@ pub struct Query {
     /// Text in their title, client or workspace; of decided questions also in message and outcome. Empty matches all.
     pub text: String,
     pub limit: u32,
-}
-
-/// A list of questions.
-#[derive(Debug, Deserialize, Serialize)]
-pub struct Listed {
-    pub questions: Vec<QuestionDetails>,
-    /// The number of all matching questions.
-    pub total: u64,
 }
 
 /// A question with its state.
@@ -50,9 +39,13 @@ impl From<Question> for QuestionDetails {
 
 /// The client's calls.
 impl ControlClient {
-    /// Returns the questions that match a query.
-    pub fn questions(&mut self, query: Query) -> Result<Listed, Error> {
-        self.ask(&control::Request::Questions(Request::List(query)))
+    /// Calls `on_question` with each question that matches a query, up to its limit. Returns the number of all that match.
+    pub fn questions(
+        &mut self,
+        query: Query,
+        on_question: impl FnMut(QuestionDetails),
+    ) -> Result<u64, Error> {
+        self.follow(&control::Request::Questions(Request::List(query)), on_question)
     }
 
     /// Returns a question by the prefix of its ticket.
@@ -61,47 +54,48 @@ impl ControlClient {
     }
 }
 
-pub(super) async fn list(app: &App, query: Query) -> Result<Value, Rejection> {
-    let Query { decided, text, limit } = query;
-    let (questions, total) = if decided {
-        let filter = Filter { text: (!text.is_empty()).then_some(text), kind: None };
-        let page = app.questions.history(&filter, None, limit).await.map_err(failed)?;
-        (page.questions, page.total)
-    } else {
-        let (mut questions, total) = pending(app).await.map_err(failed)?;
-        let text = text.to_lowercase();
-        let matches = |field: &str| field.to_lowercase().contains(&text);
-        questions.retain(|one| matches(&one.title) || matches(&one.client) || matches(&one.workspace));
-        let total = if text.is_empty() { total } else { questions.len() as u64 };
-        questions.truncate(limit as usize);
-        (questions, total)
-    };
-    to_json(&Listed { questions: questions.into_iter().map(QuestionDetails::from).collect(), total })
+pub(super) async fn list(app: &App, query: Query, out: &mut ResponseWriter) -> Result<Value, Rejection> {
+    let Query { decided, text, limit: mut left } = query;
+    let filter = Filter { text: (!text.is_empty()).then(|| text.clone()), kind: None };
+    let text = text.to_lowercase();
+    let matches = |field: &str| decided || field.to_lowercase().contains(&text);
+    let (mut after, mut total, mut matching) = (None, 0, 0);
+    loop {
+        let page = if decided {
+            app.questions.history(&filter, after, PAGE_SIZE).await.map_err(failed)?
+        } else {
+            open_page(app, after).await?
+        };
+        total = page.total.max(total);
+        after = page.next;
+        for question in page.questions {
+            if !matches(&question.title) && !matches(&question.client) && !matches(&question.workspace) {
+                continue;
+            }
+            matching += 1;
+            if left > 0 {
+                left -= 1;
+                out.part(&QuestionDetails::from(question)).await?;
+            }
+        }
+        // The store counts all, and those that are decided and match.
+        let is_counted = decided || text.is_empty();
+        if after.is_none() || left == 0 && is_counted {
+            return to_json(&if is_counted { total } else { matching });
+        }
+    }
 }
 
 pub(super) async fn show(app: &App, prefix: &str) -> Result<Value, Rejection> {
-    let ticket = match Ticket::parse(prefix) {
-        Some(ticket) => ticket,
-        None => find_by_prefix(app, prefix).await?,
+    let prefix = prefix.trim();
+    let found = app.questions.find(prefix).await.map_err(failed)?;
+    let ticket = match found.as_slice() {
+        [ticket] if !prefix.is_empty() => ticket,
+        [_, _] => return Err(rejection(format!("several questions begin with `{prefix}`"))),
+        _ => return Err(rejection(format!("unknown question `{prefix}`"))),
     };
-    let question = app.questions.get(&ticket).await.map_err(failed)?;
+    let question = app.questions.get(ticket).await.map_err(failed)?;
     to_json(&QuestionDetails::from(question))
-}
-
-/// Returns the ticket with this prefix, among the pending and the recently decided questions.
-async fn find_by_prefix(app: &App, prefix: &str) -> Result<Ticket, Rejection> {
-    let (mut questions, _) = pending(app).await.map_err(failed)?;
-    questions
-        .extend(app.questions.history(&Filter::default(), None, MAX_RECENT).await.map_err(failed)?.questions);
-    let prefix = prefix.trim().to_ascii_lowercase();
-    let mut found: Vec<Ticket> = questions.into_iter().map(|question| question.ticket).collect();
-    found.retain(|ticket| !prefix.is_empty() && ticket.as_str().starts_with(&prefix));
-    found.dedup();
-    match found.as_slice() {
-        [ticket] => Ok(ticket.clone()),
-        [] => Err(rejection(format!("unknown question `{prefix}`"))),
-        several => Err(rejection(format!("{} questions begin with `{prefix}`", several.len()))),
-    }
 }
 
 fn rejection(message: String) -> Rejection {
