@@ -437,7 +437,8 @@ fn a_phone_answers_once_and_a_replayed_nonce_is_rejected() {
     let asking = Script::start(&home, &DEPLOY);
     let notice = ntfy.next_notification();
     assert_eq!(notice["topic"], "bell");
-    assert_eq!(notice["title"], "adjutant ask asks: Deploy to production?");
+    let title = format!("adjutant ask in {} asks: Deploy to production?", home.short_path());
+    assert_eq!(notice["title"], title);
     assert!(!notice.to_string().contains("nobody is on call"), "the message stays here: {notice}");
     let actions = notice["actions"].as_array().unwrap();
     let labels: Vec<_> = actions.iter().map(|action| action["label"].as_str().unwrap()).collect();

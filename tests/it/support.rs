@@ -56,6 +56,12 @@ impl Home {
         self.folder.path()
     }
 
+    /// The last two parts of the path of `$HOME`.
+    pub fn short_path(&self) -> String {
+        let parts: Vec<_> = self.path().iter().map(|part| part.to_str().unwrap()).collect();
+        parts[parts.len() - 2..].join("/")
+    }
+
     /// Writes a file below `$HOME`, making its folders, and returns its path.
     pub fn write(&self, relative: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path().join(relative);

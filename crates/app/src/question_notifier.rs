@@ -332,9 +332,10 @@ fn log_failure(result: Result<(), channels::Error>) {
     }
 }
 
+/// Returns the client's name with the end of its folder's path.
 fn asker(question: &Question) -> String {
-    let name = escape_invisible::escape_line(&question.client);
-    if name.is_empty() { "an agent".to_owned() } else { name }
+    let name = if question.client.is_empty() { "an agent" } else { &question.client };
+    escape_invisible::escape_line(&format!("{name}{}", question.short_place()))
 }
 
 /// Returns the options that fit on buttons: few enough, of one choice, and nothing that needs a passphrase.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::process::parent_id;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use adjutant_base::text::hex;
 use serde::{Deserialize, Serialize};
@@ -49,8 +49,34 @@ impl AgentSession {
         self.folder.split_once(" < ").map_or(&self.folder, |(own, _)| own)
     }
 
+    /// Returns the working folder of the process if it is unrelated to the folder `named`, which is then neither this
+    /// folder, nor inside it, nor above it. A relative path may be anywhere. Reads no file, because an agent names the path.
+    pub(crate) fn other_folder(&self, named: &str) -> Option<&str> {
+        let (own, named) = (self.workspace(), Path::new(named));
+        let is_exact = named.is_absolute() && named.components().all(|part| part != Component::ParentDir);
+        let is_related = is_exact && (named.starts_with(own) || Path::new(own).starts_with(named));
+        (!own.is_empty() && !is_related).then_some(own)
+    }
+
     /// Whether the other side acknowledges outcomes.
     pub(crate) fn acknowledges(&self) -> bool {
         !self.id.is_empty() && self.id.len() <= MAX_ID_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AgentSession;
+
+    #[test]
+    fn a_folder_is_compared_with_the_one_that_its_agent_runs_in() {
+        let session = AgentSession { folder: "/code/shop < /code".to_owned(), ..AgentSession::default() };
+        for related in ["/code/shop", "/code/shop/", "/code/shop/api", "/code", "/"] {
+            assert_eq!(session.other_folder(related), None, "{related}");
+        }
+        for other in ["/code/shopping", "/code/bank", "/code/shop/../bank", "shop", "~/shop"] {
+            assert_eq!(session.other_folder(other), Some("/code/shop"), "{other}");
+        }
+        assert_eq!(AgentSession::default().other_folder("/code"), None, "its folder is unknown");
     }
 }

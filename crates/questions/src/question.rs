@@ -93,6 +93,8 @@ pub struct Draft {
     pub message: String,
     /// The workspace that the question concerns, as the agent named it; may be empty.
     pub workspace: String,
+    /// The folder in which the client runs, if it is unrelated to `workspace`; else empty.
+    pub runs_in: String,
     /// At least one.
     pub fields: Vec<Field>,
     pub level: Level,
@@ -216,6 +218,9 @@ pub struct Question {
     pub client: String,
     /// As the agent named it; may be empty, and need not be a folder.
     pub workspace: String,
+    /// The folder in which the client runs, if it is unrelated to `workspace`; else empty.
+    #[serde(default)]
+    pub runs_in: String,
     pub title: String,
     /// Markdown as the agent wrote it, control characters included.
     pub message: String,
@@ -246,6 +251,28 @@ impl Question {
     /// Returns the name of the client that asks, or a phrase for an unknown one.
     pub fn asker(&self) -> &str {
         if self.client.is_empty() { "an agent without a name" } else { &self.client }
+    }
+
+    /// Returns the folder of the question for a place after the asker's name, with the folder in which the client runs if
+    /// that is unrelated; empty without a folder.
+    pub fn place(&self) -> String {
+        self.place_of(|path| path)
+    }
+
+    /// Returns [`Self::place`] with the last two parts of each path.
+    pub fn short_place(&self) -> String {
+        self.place_of(|path| {
+            let path = path.trim_end_matches('/');
+            path.rmatch_indices('/').nth(1).map_or(path, |(at, _)| &path[at + 1..])
+        })
+    }
+
+    fn place_of(&self, shown: fn(&str) -> &str) -> String {
+        match (shown(&self.workspace), shown(&self.runs_in)) {
+            ("", _) => String::new(),
+            (named, "") => format!(" in {named}"),
+            (named, own) => format!(" in {named} (runs in {own})"),
+        }
     }
 
     /// Returns a sentence with the default answer and the time after which it counts; `None` without a default.

@@ -27,7 +27,11 @@ impl Questions {
         if self.settings.redact == Redact::Nothing {
             return question;
         }
-        let mut found = self.redact_secrets(&mut question.title) | self.redact_secrets(&mut question.message);
+        let Question { title, message, workspace, runs_in, .. } = &mut question;
+        let mut found = false;
+        for text in [title, message, workspace, runs_in] {
+            found |= self.redact_secrets(text);
+        }
         if let State::Held { outcome, .. } | State::Decided(outcome) = &mut question.state {
             let given = outcome.answer.iter_mut().flat_map(|answer| &mut answer.0);
             for (field, value) in given {

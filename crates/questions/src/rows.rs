@@ -17,6 +17,8 @@ struct Form {
     default: Option<DefaultAnswer>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     denials: Vec<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    runs_in: String,
 }
 
 pub(super) fn form(draft: &Draft) -> String {
@@ -24,6 +26,7 @@ pub(super) fn form(draft: &Draft) -> String {
         fields: draft.fields.clone(),
         default: draft.default.clone(),
         denials: draft.denials.clone(),
+        runs_in: draft.runs_in.clone(),
     })
 }
 
@@ -62,6 +65,7 @@ pub(super) fn question(row: questions::Question) -> Result<Question, Error> {
         level: if row.level == Level::High.name() { Level::High } else { Level::Normal },
         client: row.client,
         workspace: row.workspace,
+        runs_in: form.runs_in,
         title: row.title,
         message: row.message,
         fields: form.fields,

@@ -45,9 +45,10 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<(), Fail
     };
     let row = |details: &QuestionDetails| {
         let question = &details.question;
+        let asker = escape_line(&format!("{}{}", question.asker(), question.short_place()));
         let id = question.ticket.as_str();
         let id = id.get(..SHORT_ID_LEN).unwrap_or(id);
-        [id.to_owned(), escape_line(&question.title), escape_line(question.asker()), state(details)]
+        [id.to_owned(), escape_line(&question.title), asker, state(details)]
     };
     let mut rows = Vec::new();
     let total = client.questions(query, |details| rows.push(row(&details)))?;

@@ -40,6 +40,9 @@ fn lines(details: &QuestionDetails) -> Vec<String> {
     if !question.workspace.is_empty() {
         lines.push(format!("folder    {}", escape_line(&question.workspace)));
     }
+    if !question.runs_in.is_empty() {
+        lines.push(format!("runs in   {}", escape_line(&question.runs_in)));
+    }
     lines.push(format!("asked     {}", at(question.asked_at)));
     match &details.outcome {
         None => lines.push(format!("until     {}", at(question.deadline))),

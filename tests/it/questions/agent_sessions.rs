@@ -4,6 +4,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::fixtures::{Hub, User, example, relay_of};
+use crate::support::ntfy::Ntfy;
 use crate::support::serving::Serving;
 use crate::support::{Home, Peer};
 
@@ -27,6 +28,35 @@ fn question_without_workspace() -> Value {
     let mut question = example("Continue?");
     question.as_object_mut().unwrap().remove("workspacePath");
     question
+}
+
+#[test]
+fn an_unrelated_folder_that_an_agent_names_is_shown_with_its_own() {
+    let ntfy = Ntfy::start();
+    let phone = format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url());
+    let hub = Hub::with(&format!("wait_seconds = 1\n{phone}"));
+    let [mut peer] = sessions(&hub, ["code/shop"]);
+    let own = hub.home.path().join("code/shop").display().to_string();
+    call(&mut peer, 1, "triggerPopup", example("Deploy?"));
+    let notice = ntfy.next_notification();
+    assert_eq!(notice["title"], "test in to/workspace (runs in code/shop) asks: Deploy?");
+    let run = |words: &[&str]| hub.home.run(words, "");
+    let listed = run(&["questions", "list"]);
+    assert!(listed.stdout.contains("test in to/workspace (runs in code/shop)"), "{listed}");
+    let listed: Value = serde_json::from_str(&run(&["questions", "list", "--json"]).stdout).unwrap();
+    let question = &listed["questions"][0]["question"];
+    assert_eq!((&question["workspace"], &question["runs_in"]), (&json!("/path/to/workspace"), &json!(own)));
+    let shown = run(&["questions", "show", question["ticket"].as_str().unwrap()]);
+    let lines = format!("\nfolder    /path/to/workspace\nruns in   {own}\n");
+    assert!(shown.stdout.contains(&lines), "{shown}");
+    let lines = run(&["inbox"]);
+    let from = format!(" from test in /path/to/workspace (runs in {own}), ");
+    assert!(lines.stdout.contains(&from), "{lines}");
+
+    let mut inside = example("Inside?");
+    inside["workspacePath"] = json!(format!("{own}/api"));
+    call(&mut peer, 2, "triggerPopup", inside);
+    assert_eq!(User::wait_for_question(&hub.home, "Inside?")["runs_in"], json!(""));
 }
 
 #[test]

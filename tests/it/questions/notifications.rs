@@ -36,7 +36,8 @@ fn a_desktop_notification_is_shown_once_and_closed_by_the_answer() {
     let Call::Shown { id: first, replaces: 0, title, body, actions } = desktop.next_call() else {
         panic!("a new notice")
     };
-    assert_eq!(title, "an agent asks");
+    let agent = format!("an agent in to/workspace (runs in {})", hub.home.short_path());
+    assert_eq!(title, format!("{agent} asks"));
     let words =
         "&lt;b&gt;Deploy&lt;/b&gt; to⟨U+202E⟩ production?\nAnswer in the console, or with: adjutant inbox";
     assert_eq!(body, words, "an agent's text contains no markup and no control characters");
@@ -44,12 +45,12 @@ fn a_desktop_notification_is_shown_once_and_closed_by_the_answer() {
     peer.send(&request("2", "Second"));
     let Call::Shown { id, replaces, title, .. } = desktop.next_call() else { panic!("the same notice") };
     assert_eq!((id, replaces), (first, first), "one notice, however many wait");
-    assert_eq!(title, "2 questions wait, the newest from an agent");
+    assert_eq!(title, format!("2 questions wait, the newest from {agent}"));
     // The named question is answered in another channel: the notification names the other one, and ends with it.
     let second = User::wait_for_question(&hub.home, "Second");
     hub.user().choose(&second, "yes");
     let Call::Shown { replaces, title, .. } = desktop.next_call() else { panic!("the same notice") };
-    assert_eq!((replaces, title.as_str()), (first, "an agent asks"));
+    assert_eq!((replaces, title), (first, format!("{agent} asks")));
     let question = User::pending(&hub.home).remove(0);
     hub.user().choose(&question, "no");
     assert_eq!(desktop.next_call(), Call::Closed { id: first });

@@ -25,6 +25,27 @@ fn form(console: &Console, path: &str, more: &str) -> String {
 }
 
 #[test]
+fn a_question_page_shows_where_its_client_runs_if_that_is_another_folder() {
+    let console = Console::new();
+    let mut agent = console.connect_agent();
+    agent.initialize("2025-11-25");
+    let arguments = json!({"workspacePath": "/code/bank", "title": "Deploy?"});
+    let params = json!({"name": "triggerPopup", "arguments": arguments});
+    agent.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+    let both = "<code class=\"where\">&#x2f;code&#x2f;bank</code> <span class=\"quiet\">runs in</span> <code class=\"where\">~&#x2f;</code>";
+    let list = wait_for_text(&console, "/questions", both);
+    let path = list.split('"').find(|part| part.starts_with("/questions/q")).unwrap();
+    let page = console.get(path).body;
+    for text in [
+        both,
+        "<dt>Folder</dt><dd><code>&#x2f;code&#x2f;bank</code>",
+        "<dt>Runs in</dt><dd><code>~&#x2f;</code>",
+    ] {
+        assert!(page.contains(text), "{text} is not in the page:\n{page}");
+    }
+}
+
+#[test]
 fn a_question_page_shows_the_question_and_what_the_hub_knows_of_its_asker() {
     let console = Console::new();
     console.home.write("work/tides.txt", "changed\n");

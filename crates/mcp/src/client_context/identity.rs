@@ -77,8 +77,8 @@ impl ClientContext {
         }
     }
 
-    /// Returns the asker of a question. A question that names no folder is about the one in which its session runs. Without
-    /// any folder the asker does not continue with the questions of a session that ended, because nothing but the name
+    /// Returns the asker of a question. A question that names no folder is about the one in which its session runs; if it
+    /// names an unrelated one, it shows both. Without any folder the asker does not continue with the questions of a session that ended, because nothing but the name
     /// would say that it is the same client.
     pub(crate) fn asker_of(&self, draft: &mut Draft) -> Asker {
         let mut asker = self.asker();
@@ -87,6 +87,8 @@ impl ClientContext {
         }
         if draft.workspace.is_empty() {
             self.session.workspace().clone_into(&mut draft.workspace);
+        } else if let Some(own) = self.session.other_folder(&draft.workspace) {
+            own.clone_into(&mut draft.runs_in);
         }
         asker
     }

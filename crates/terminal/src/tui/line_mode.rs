@@ -348,13 +348,11 @@ impl Session<'_> {
     }
 
     fn print_question(&mut self, question: &Question) -> io::Result<()> {
-        let agent = escape_invisible::escape_line(question.asker());
-        let place = escape_invisible::escape_line(&question.workspace);
-        let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
+        let from = escape_invisible::escape_line(&format!("{}{}", question.asker(), question.place()));
         let high = if question.level == Level::High { "HIGH " } else { "" };
         let left =
             timefmt::span(Duration::from_millis(u64::try_from(question.deadline - now()).unwrap_or(0)));
-        self.print(&format!("QUESTION {} {high}from {agent}{place}, {left} left", short(&question.ticket)))?;
+        self.print(&format!("QUESTION {} {high}from {from}, {left} left", short(&question.ticket)))?;
         self.print(&format!("  {}", escape_invisible::escape_line(&question.title)))?;
         for line in question.message.trim_end().lines() {
             self.print(&format!("  | {}", escape_invisible::escape(line)))?;

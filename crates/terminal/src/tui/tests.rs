@@ -122,6 +122,7 @@ fn question(letter: char, title: &str, fields: Vec<Field>) -> Question {
         seq: 0,
         client: "codex".into(),
         workspace: "/code/shop".into(),
+        runs_in: String::new(),
         title: title.into(),
         message: "All tests pass.".into(),
         fields,
@@ -339,6 +340,15 @@ fn a_question_closed_by_another_channel_keeps_the_typed_text() {
     insta::assert_snapshot!(test_inbox.frame());
     assert_eq!(test_inbox.press("Enter"), []);
     assert!(test_inbox.inbox.form.is_none());
+}
+
+#[test]
+fn a_folder_that_is_not_the_one_of_the_client_is_shown_with_it() {
+    let mut test_inbox = TestInbox::with([Question { runs_in: "/code/bank".into(), ..deploy() }]);
+    assert!(test_inbox.frame().contains("· shop · runs in bank ·"), "{}", test_inbox.frame());
+    test_inbox.press("Enter");
+    let form = test_inbox.frame();
+    assert!(form.contains("hub sees /code/shop\nThe client runs in another folder: /code/bank\n"), "{form}");
 }
 
 #[test]

@@ -26,8 +26,7 @@ const PAGE_SIZE: u32 = 50;
 const BATCH_SIZE: u32 = 200;
 
 /// The columns of an export as CSV.
-const COLUMNS: &str =
-    "ticket,asked_at,decided_at,client,workspace,level,title,outcome,by,through,answer,note,seen_ms\r\n";
+const COLUMNS: &str = "ticket,asked_at,decided_at,client,workspace,runs_in,level,title,outcome,by,through,answer,note,seen_ms\r\n";
 
 /// The kinds of outcomes in the order of the filter.
 const KINDS: [OutcomeKind; 6] = [
@@ -138,6 +137,7 @@ fn object(question: &Question, outcome: &Outcome) -> serde_json::Value {
         "decided_at": stamp(instant(outcome.at)),
         "client": question.client,
         "workspace": question.workspace,
+        "runs_in": question.runs_in,
         "level": question.level.name(),
         "title": question.title,
         "message": question.message,
@@ -178,6 +178,7 @@ fn csv(question: &Question, outcome: &Outcome) -> String {
         stamp(instant(outcome.at)),
         question.client.clone(),
         question.workspace.clone(),
+        question.runs_in.clone(),
         question.level.name().to_owned(),
         question.title.clone(),
         outcome.kind.name().to_owned(),

@@ -316,9 +316,8 @@ async fn follow(app: &App, out: &mut ResponseWriter, limit: usize) -> Result<Val
             let page = open_page(app, after).await?;
             total = total.max(page.total);
             after = page.next;
-            for Question {
-                ticket, workspace, snoozed_until, deadline, deliveries, presence, state, ..
-            } in page.questions
+            for Question { ticket, snoozed_until, deadline, deliveries, presence, state, .. } in
+                page.questions
             {
                 open.insert(ticket.clone());
                 let how = ClosedElsewhere::of(&state);
@@ -329,6 +328,7 @@ async fn follow(app: &App, out: &mut ResponseWriter, limit: usize) -> Result<Val
                 }
                 if how.is_none() || before.is_none() {
                     let question = app.questions.get(&ticket).await.map_err(failed)?;
+                    let workspace = question.workspace.clone();
                     out.part(&Update::Question(Box::new(question))).await?;
                     if !workspace.is_empty()
                         && sent_workspaces.len() < MAX_WORKSPACES

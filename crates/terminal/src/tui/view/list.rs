@@ -74,6 +74,7 @@ fn rows(
     }
     let mut facts = Vec::new();
     facts.extend(workspace_label(inbox, &question.workspace));
+    facts.extend(workspace_label(inbox, &question.runs_in).map(|folder| format!("runs in {folder}")));
     let snoozed = question.snoozed_until.filter(|until| *until > now.millis);
     facts.push(match (inbox.held.get(&question.ticket), snoozed) {
         (Some(how), _) => closed_text(*how, now.millis),

@@ -115,6 +115,13 @@ fn head(
         };
         lines.extend(styled(&format!("hub sees {seen}"), columns, theme.quiet()));
     }
+    if !question.runs_in.is_empty() {
+        let text = format!(
+            "The client runs in another folder: {}",
+            escape_invisible::escape_line(&question.runs_in)
+        );
+        lines.extend(styled(&text, columns, theme.alarm()));
+    }
     lines.push(Line::from(Span::styled("─".repeat(columns), theme.quiet())));
     lines
 }

@@ -29,13 +29,14 @@ pub(in crate::pages) fn row(question: &Question, branch: Option<&str>) -> Value 
     }
 }
 
-/// Returns the asker of a question: the client's name, the workspace with its branch, and a colour that depends only on
+/// Returns the asker of a question: the client's name, the workspace with its branch, the folder in which the client runs if that is unrelated, and a colour that depends only on
 /// name and workspace.
 pub(in crate::pages) fn asker(question: &Question, branch: Option<&str>) -> Value {
     let digest = Sha256::digest(format!("{}\0{}", question.client, question.workspace));
     context! {
         client => if question.client.is_empty() { "an agent without a name" } else { &question.client },
         workspace => (!question.workspace.is_empty()).then(|| env::with_tilde(question.workspace.as_ref())),
+        runs_in => (!question.runs_in.is_empty()).then(|| env::with_tilde(question.runs_in.as_ref())),
         branch,
         hue => digest[0] % HUES,
     }
