@@ -29,11 +29,11 @@ step back, u undoes an answer, a sets your availability. F1 shows all keys.
 
 Without a terminal on both ends, and with --plain, it prints lines:
   QUESTION ID from AGENT in WORKSPACE, TIME left
-    the title, the message with | before each line, the options as NUMBER VALUE LABEL, and the default answer
+    the title, the message with | before each line, options as NUMBER VALUE LABEL, the default answer
   DONE ID OUTCOME        your decision was accepted
-  CLOSED ID HOW          it was decided in another channel, or withdrawn; how long that can be undone
+  CLOSED ID HOW          it was decided in another channel, or withdrawn; the time to undo that
   WAITS ID WHO           the client that waits for the answer changed
-  INBOX STATE            your availability changed
+  INBOX STATE            your availability changed, or an answer from here needs a proof
   REFUSED [ID] REASON    a line was rejected
 and reads one answer for each line; the beginning of an ID is enough:
   ID VALUE               the value, number or label of an option; several with commas; yes or no; a text, number or date

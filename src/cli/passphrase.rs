@@ -7,6 +7,7 @@ use clap::Args;
 use super::output::{self, Failure};
 use super::{Common, hub_client};
 use adjutant_base::config::Roots;
+use adjutant_questions::check_passphrase_length;
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::questions::Secret;
 use adjutant_terminal::tui::Hidden;
@@ -34,6 +35,8 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<(), Failure> 
     }
     let current = client.has_passphrase()?.then(|| ask("Current passphrase: ")).transpose()?;
     let new = ask("New passphrase: ")?;
+    check_passphrase_length(&new)
+        .map_err(|error| Failure::new(error).hint("run `adjutant passphrase` again"))?;
     if ask("Repeat the passphrase: ")? != new {
         return Err(Failure::new("the passphrases differ; nothing was changed")
             .hint("run `adjutant passphrase` again"));

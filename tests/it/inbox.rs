@@ -297,7 +297,7 @@ fn the_plain_inbox_reads_and_writes_lines_without_a_terminal() {
     assert!(finished.stderr.contains("not on a Friday"), "{}", finished.stderr);
     lines.write("/away 30\n");
     let away = std::iter::repeat_with(|| lines.line()).find(|line| line.starts_with("DONE away, ")).unwrap();
-    assert!(away.ends_with(" min left"), "{away}");
+    assert_eq!(away, "DONE away, 30 min left");
     let refused = home.run(["ask", "--title", "Now?"], "");
     assert_eq!(refused.status.code(), Some(5), "{}", refused.stderr);
     lines.write("/here\n");
@@ -364,6 +364,19 @@ fn an_answer_that_can_be_undone_is_shown_with_the_time_left() {
 }
 
 #[test]
+fn a_snoozed_question_says_for_how_long() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let _asking = Script::start(&home, &DEPLOY);
+    let question = User::wait_for_question(&home, "Deploy to production?");
+    let id = &question["ticket"].as_str().unwrap()[..7];
+    let done = home.run(["inbox"], format!("{id} /snooze 20\n"));
+    assert!(done.stdout.contains(&format!("DONE {id} snoozed for 20 min, until 20")), "{done}");
+    let shown = home.run(["inbox"], "");
+    assert!(shown.stdout.contains(", snoozed for 20 min, 1 d 0 h left\n"), "{shown}");
+}
+
+#[test]
 fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
@@ -389,12 +402,18 @@ fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
         ("New passphrase:", "battery staple"),
         ("Repeat the passphrase:", "battery staple"),
     ];
+    // Nobody types a passphrase twice that is too short.
+    let short = [("Current passphrase:", "correct horse"), ("New passphrase:", "hors")];
+    assert_eq!(set(&short, "has between 8 and 1024 characters"), 1);
     assert_eq!(set(&changed, "not the approval passphrase"), 1);
 
     // Over lines in a terminal, as with a screen reader, it is asked for; through a pipe it is rejected.
     let high = [&DEPLOY[..], &["--high"]].concat();
     let asking = Script::start(&home, &high);
     let mut lines = Terminal::start(&home, &["inbox", "--plain"], 100, 30, &[]);
+    lines.shows(
+        "INBOX an answer from here needs a proof: only the user may do this, and this terminal has not",
+    );
     let screen = lines.shows("QUESTION q");
     let id = screen.split("QUESTION ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     lines.send(&format!("{id} yes\r"));

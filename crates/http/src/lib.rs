@@ -310,7 +310,7 @@ impl Gate {
         }
         if mcp {
             let Some(token) = self.token_name(&parts.headers) else {
-                return Some(rejections::unauthorized());
+                return Some(rejections::unauthorized(&parts.headers));
             };
             parts.extensions.insert(token);
             if parts.method == Method::POST && !is_json(&parts.headers) {

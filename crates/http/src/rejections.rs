@@ -1,8 +1,8 @@
 //! Rejections of the HTTP interface itself: as JSON-RPC on `/mcp` and as plain text elsewhere.
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
-use axum::http::{Response, StatusCode};
+use axum::http::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt;
 use rmcp::model::RequestId;
 
@@ -48,13 +48,14 @@ pub(crate) fn plain(status: StatusCode, message: impl Into<String>) -> Response<
     typed(status, "text/plain; charset=utf-8", message.into() + "\n")
 }
 
-/// Returns the response to a request without a token; it names the place to find one.
-pub(crate) fn unauthorized() -> Response<Body> {
-    let mut response = invalid(
-        StatusCode::UNAUTHORIZED,
-        None,
-        "a token is needed: send `Authorization: Bearer TOKEN` with a token of `adjutant tokens add NAME`, or with the content of the file `token` in Adjutant's home",
-    );
+/// Returns the response to a request without a valid token; it names the place to find one.
+pub(crate) fn unauthorized(headers: &HeaderMap) -> Response<Body> {
+    let message = if headers.contains_key(AUTHORIZATION) {
+        "the token is not valid: it was revoked or never existed; `adjutant tokens list` shows the tokens, `adjutant tokens add NAME` makes another"
+    } else {
+        "a token is needed: send `Authorization: Bearer TOKEN` with a token of `adjutant tokens add NAME`, or with the content of the file `token` in Adjutant's home"
+    };
+    let mut response = invalid(StatusCode::UNAUTHORIZED, None, message);
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response
 }

@@ -47,6 +47,7 @@ pub use error::Error;
 use monotonic_clock::Clock;
 pub use outcome::{Channel, DecidedBy, Outcome, OutcomeKind, Proof, State};
 use passphrase::Passphrase;
+pub use passphrase::check_passphrase_length;
 pub use question::{
     AskResult, Asker, AskerPresence, AuditEntry, Choice, DefaultAnswer, Delivery, Draft, ElicitationFailure,
     Field, Filter, Format, Input, Level, Page, Question, Queue, Route, Ticket,

@@ -74,9 +74,7 @@ impl Passphrase {
 
     /// Sets a new passphrase; `current` must be the old one, if there is one.
     pub(super) fn set(&self, current: Option<&str>, new: &str, now: Millis) -> Result<(), Error> {
-        if !(8..=1024).contains(&new.chars().count()) {
-            return Err(Error::WeakPassphrase);
-        }
+        check_passphrase_length(new)?;
         match (self.is_set(), current) {
             (true, Some(current)) => self.check(current, Channel::Terminal, now)?,
             (true, None) => return Err(Error::NeedsPassphrase),
@@ -99,6 +97,11 @@ impl Passphrase {
         let text = fs::read_to_string(file).map_err(|error| Error::Passphrase(error.to_string()))?;
         Ok(Some(text.trim().to_owned()))
     }
+}
+
+/// Checks that a new passphrase is neither too short nor too long.
+pub fn check_passphrase_length(new: &str) -> Result<(), Error> {
+    if (8..=1024).contains(&new.chars().count()) { Ok(()) } else { Err(Error::WeakPassphrase) }
 }
 
 /// Writes a new file and renames it, so that a reader never sees half a verifier.

@@ -532,7 +532,11 @@ fn an_agents_token_works_until_it_is_revoked() {
     assert!(tokens(&["list"]).stdout.lines().count() == 2);
     assert_eq!(tokens(&["revoke", "one"]).status.code(), Some(0));
     assert_eq!(tokens(&["revoke", "one"]).status.code(), Some(1));
-    assert_eq!(post(&hub, &[("authorization", &item)]).status, 401);
+    let revoked = post(&hub, &[("authorization", &item)]);
+    assert_eq!(revoked.status, 401);
+    let reason =
+        "the token is not valid: it was revoked or never existed; `adjutant tokens list` shows the tokens";
+    assert!(revoked.body.contains(reason), "{revoked:?}");
     assert_eq!(post(&hub, &[("authorization", &two)]).status, 200);
     // This process acts through the console, because it counts as an agent.
     let page = |path: &str| hub.send_request("GET", path, &[("cookie", &cookie)], "").body;

@@ -27,14 +27,15 @@ pub fn stamp(at: SystemTime) -> String {
     Timestamp::from_second(millis(at) / 1000).unwrap_or(Timestamp::MAX).to_string()
 }
 
-/// Returns a duration in its largest unit.
+/// Returns a duration in its largest units, to the nearest of the smaller one.
 pub fn span(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..DAY => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
-        _ => format!("{} d {} h", seconds / DAY, seconds / 3600 % 24),
+    let seconds = duration.as_millis().saturating_add(500) / 1000;
+    let (minutes, hours) = ((seconds + 30) / 60, (seconds + 1800) / 3600);
+    match (seconds, minutes) {
+        (0..60, _) => format!("{seconds} s"),
+        (_, 0..60) => format!("{minutes} min"),
+        (_, 60..1440) => format!("{} h {} min", minutes / 60, minutes % 60),
+        _ => format!("{} d {} h", hours / 24, hours % 24),
     }
 }
 
@@ -68,11 +69,22 @@ mod tests {
     }
 
     #[test]
-    fn spans_keep_their_largest_unit() {
-        let of = |seconds| span(Duration::from_secs(seconds));
-        assert_eq!(of(59), "59 s");
-        assert_eq!(of(3599), "59 min");
-        assert_eq!(of(90_000), "1 d 1 h");
+    fn spans_are_rounded_in_their_largest_units() {
+        let of = |seconds| span(Duration::from_secs_f64(seconds));
+        for (seconds, text) in [
+            (0.4, "0 s"),
+            (59.4, "59 s"),
+            (59.5, "1 min"),
+            (89.0, "1 min"),
+            (90.0, "2 min"),
+            (3569.0, "59 min"),
+            (3599.9, "1 h 0 min"),
+            (86_369.0, "23 h 59 min"),
+            (86_399.0, "1 d 0 h"),
+            (90_000.0, "1 d 1 h"),
+        ] {
+            assert_eq!(of(seconds), text, "{seconds}");
+        }
     }
 
     #[test]

@@ -86,6 +86,8 @@ pub(super) struct Inbox {
     pub(super) held: HashMap<Ticket, ClosedElsewhere>,
     /// The latest notice, and the time until which it is shown.
     pub(super) notice: Option<(String, Instant)>,
+    /// What an answer of this terminal lacks, until one is accepted.
+    pub(super) unproven: Option<String>,
     /// Why the hub cannot be reached.
     pub(super) disconnected: Option<String>,
     /// The window has lost the focus, by the terminal's report.
@@ -128,6 +130,7 @@ impl Inbox {
                     // The next hub sends everything again.
                     self.questions.clear();
                     self.held.clear();
+                    self.unproven = None;
                     self.current = false;
                 }
             }
@@ -248,6 +251,7 @@ impl Inbox {
                     self.notify(format!("“{title}” {}", closed_text(how, now.millis)), now);
                 }
             }
+            Update::Unproven { missing } => self.unproven = Some(missing),
             Update::Facts { workspace, facts } => {
                 self.facts.insert(workspace, facts);
             }
@@ -268,6 +272,7 @@ impl Inbox {
         let open = self.form.as_mut().filter(|form| Some(&form.question.ticket) == ticket);
         match (done, open) {
             (Ok(Done::Decided { kind, until }), form) => {
+                self.unproven = None;
                 let title = form
                     .as_ref()
                     .map_or_else(String::new, |form| escape_invisible::escape_line(&form.question.title));
@@ -387,6 +392,11 @@ pub(super) fn closed_text(closed: ClosedElsewhere, now: i64) -> String {
         Some(until) => format!("{text}, {} s to undo", timefmt::seconds_left(until, now)),
         None => text,
     }
+}
+
+/// Says that an answer needs a proof.
+pub(super) fn unproven_text(missing: &str) -> String {
+    format!("an answer from here needs a proof: {missing}")
 }
 
 /// Describes the availability and its remaining time.

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use super::hub::Hub;
 use super::hub_worker;
-use super::inbox::{Message, availability_text, closed_text};
+use super::inbox::{Message, availability_text, closed_text, unproven_text};
 use super::terminal::ViewError;
 use crate::socket::control::questions::{Done, Request, Secret, Update};
 use adjutant_base::text::escape_invisible;
@@ -196,6 +196,7 @@ impl Session<'_> {
                     self.print(&format!("CLOSED {} {}", short(&ticket), closed_text(how, now())))?;
                 }
             }
+            Update::Unproven { missing } => self.print(&format!("INBOX {}", unproven_text(&missing)))?,
             Update::Facts { .. } => {}
             Update::Current { availability, .. } => {
                 self.current = true;
@@ -325,7 +326,10 @@ impl Session<'_> {
                     "PASSPHRASE {ticket} {reason}; type it, it is not shown, or an empty line"
                 ));
             }
-            Ok(Done::Snoozed { .. }) => format!("DONE {ticket} snoozed"),
+            Ok(Done::Snoozed { until }) => {
+                let end = timefmt::stamp(timefmt::instant(until));
+                format!("DONE {ticket} snoozed for {}, until {end}", left(until))
+            }
             Ok(Done::Noted) => format!("DONE {ticket} undone"),
             Ok(Done::Before(how)) => {
                 self.rejected = true;
@@ -350,9 +354,10 @@ impl Session<'_> {
     fn print_question(&mut self, question: &Question) -> io::Result<()> {
         let from = escape_invisible::escape_line(&format!("{}{}", question.asker(), question.place()));
         let high = if question.level == Level::High { "HIGH " } else { "" };
-        let left =
-            timefmt::span(Duration::from_millis(u64::try_from(question.deadline - now()).unwrap_or(0)));
-        self.print(&format!("QUESTION {} {high}from {from}, {left} left", short(&question.ticket)))?;
+        let snoozed =
+            question.snoozed_until.map_or_else(String::new, |until| format!(", snoozed for {}", left(until)));
+        let (id, left) = (short(&question.ticket), left(question.deadline));
+        self.print(&format!("QUESTION {id} {high}from {from}{snoozed}, {left} left"))?;
         self.print(&format!("  {}", escape_invisible::escape_line(&question.title)))?;
         for line in question.message.trim_end().lines() {
             self.print(&format!("  | {}", escape_invisible::escape(line)))?;
@@ -418,6 +423,11 @@ fn presence_line(question: &Question) -> String {
 
 fn short(ticket: &Ticket) -> &str {
     ticket.as_str().get(..TICKET_CHARS).unwrap_or(ticket.as_str())
+}
+
+/// Returns the time until an instant, in milliseconds since 1970.
+fn left(until: i64) -> String {
+    timefmt::span(Duration::from_millis(u64::try_from(until - now()).unwrap_or(0)))
 }
 
 fn now() -> i64 {

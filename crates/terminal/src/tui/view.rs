@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::inbox::{Inbox, Timestamps};
+use super::inbox::{Inbox, Timestamps, unproven_text};
 use super::question_form::QuestionForm;
 use super::theme::Theme;
 use super::widgets::styled_text::{fill, styled};
@@ -40,6 +40,9 @@ fn foot(inbox: &Inbox, theme: Theme, now: Timestamps, columns: usize) -> Vec<Lin
     let mut lines = Vec::new();
     if let Some(reason) = &inbox.disconnected {
         lines.extend(styled(&format!("! {reason}"), columns, theme.alarm()));
+    }
+    if let Some(missing) = &inbox.unproven {
+        lines.extend(styled(&format!("! {}", unproven_text(missing)), columns, theme.alarm()));
     }
     if let Some(undo) = &inbox.undo {
         let seconds = seconds_left(undo.until, now.millis);

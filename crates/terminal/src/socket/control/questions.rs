@@ -175,6 +175,8 @@ pub(crate) enum Update {
     Closed { ticket: Ticket, how: ClosedElsewhere },
     /// The state of a workspace; the error is a sentence fragment.
     Facts { workspace: String, facts: Result<Facts, String> },
+    /// An answer of this client needs a proof; the sentence says what is missing. It is the first update, if it is sent.
+    Unproven { missing: String },
     /// Everything was sent; `total` questions are pending.
     Current { total: u64, availability: Availability },
 }
@@ -206,8 +208,8 @@ pub(super) async fn answer(
     let questions = &app.questions;
     let through = Channel::Terminal;
     let done = match request {
-        Request::Follow => return follow(app, out, MAX_FOLLOWED).await,
-        Request::FollowAll => return follow(app, out, usize::MAX).await,
+        Request::Follow => return follow(peer, out, MAX_FOLLOWED).await,
+        Request::FollowAll => return follow(peer, out, usize::MAX).await,
         Request::List(query) => return query::list(app, query, out).await,
         Request::Show { ticket } => return query::show(app, &ticket).await,
         Request::Seen { ticket } => questions.mark_seen(&ticket, through).await.map(|()| Done::Noted),
@@ -301,7 +303,11 @@ fn to_done(error: questions::Error) -> Result<Done, Rejection> {
 /// What of a question may change until it is final.
 type Changing = (Option<i64>, i64, u32, AskerPresence, Option<ClosedElsewhere>);
 
-async fn follow(app: &App, out: &mut ResponseWriter, limit: usize) -> Result<Value, Rejection> {
+async fn follow(peer: &ControlPeer, out: &mut ResponseWriter, limit: usize) -> Result<Value, Rejection> {
+    let app: &App = &peer.app;
+    if let Principal::Unproven { missing, .. } = peer.principal() {
+        out.part(&Update::Unproven { missing }).await?;
+    }
     // From before the first look, so that nothing happens in between unnoticed.
     let mut events = app.events.subscribe();
     let mut sent: HashMap<Ticket, Changing> = HashMap::new();
