@@ -29,7 +29,7 @@ step back, u undoes an answer, a sets your availability. F1 shows all keys.
 
 Without a terminal on both ends, and with --plain, it prints lines:
   QUESTION ID from AGENT in WORKSPACE, TIME left
-    the title, the message with | before each line, options as NUMBER VALUE LABEL, the default answer
+    the title, the message with | before each line, options as NUMBER VALUE LABEL, a default answer
   DONE ID OUTCOME        your decision was accepted
   CLOSED ID HOW          it was decided in another channel, or withdrawn; the time to undo that
   WAITS ID WHO           the client that waits for the answer changed

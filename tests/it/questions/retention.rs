@@ -36,8 +36,8 @@ fn lists_leave_out_what_the_settings_say_and_the_page_of_a_question_nothing() {
         list("/questions");
         let question = answer(&hub.home, &note);
         assert_eq!(question["title"], json!(format!("Use {SECRET}?")), "who answers sees all of it");
-        let query = json!({"list": {"decided": true, "text": "", "limit": 9}});
-        let listed = hub.user().act(query)["questions"][0].clone();
+        let query = json!({"questions": {"list": {"decided": true, "text": "", "limit": 9}}});
+        let listed = hub.user().request(&query)["part"].clone();
         assert_eq!(listed["question"]["title"], json!(title), "{listed}");
         assert_eq!(listed["outcome"]["note"], json!(shown), "{listed}");
         for path in ["/history", "/history/questions.jsonl", "/history/questions.csv", "/find?q=use"] {
