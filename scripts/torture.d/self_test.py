@@ -171,6 +171,7 @@ class TasksChecker(unittest.TestCase):
 
     def test_a_success_that_cannot_be_is_noticed(self):
         self.assertEqual(self.kinds(*ended(mode="hang")), ["wrong"])
+        self.assertEqual(self.kinds(*ended(mode="stopped"), event(3, "fault", target="runner", kind="stop", task="t1")), [])
         self.assertEqual(self.kinds(*ended(end="result c0-2")), ["wrong"])
         self.assertEqual(self.kinds(*ended()[:2], *ended()[3:]), ["wrong"])
 

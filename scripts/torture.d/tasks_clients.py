@@ -198,7 +198,7 @@ class RelayClient(Client):
             return None
         message = self.answer(call)
         if self.plan["kind"] == "contract" and "result" in message:
-            text = message["result"]["content"][0]["text"]
+            text = "\n".join(block["text"] for block in message["result"]["content"])
             status = "failed" if message["result"].get("isError") else "succeeded"
             self.history.note("given", client=self.name, key=asked["key"], status=status, message=text[:MAX_MESSAGE])
         return None

@@ -85,7 +85,8 @@ impl Agents {
         let selector = &self.context.selector;
         let untrusted = |agent: &Agent| !self.registry.trusted(agent);
         let report = lint::lint(found, &[], untrusted, &selector.candidates(), workdir, max_bytes);
-        (report, selector.plan(agent.model.as_deref(), agent.runner.as_deref(), Instant::now()))
+        let (model, runner) = (agent.model.as_deref(), agent.runner.as_deref());
+        (report, selector.plan(model, runner, agent.permission, Instant::now()))
     }
 
     /// Returns which of the tasks that run here the process `pid` belongs to. Call it when the process connects,

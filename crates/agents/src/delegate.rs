@@ -220,7 +220,7 @@ fn validate(
     }
     let runner = context
         .selector
-        .first_runner(agent.model.as_deref(), agent.runner.as_deref(), Instant::now())
+        .first_runner(agent.model.as_deref(), agent.runner.as_deref(), permission, Instant::now())
         .map_err(|reason| Error::NoRunner { agent: agent.name.clone(), reason })?;
     if depth > settings.max_depth {
         return Err(Error::Depth { depth, limit: settings.max_depth });

@@ -46,7 +46,7 @@ impl Agents {
         let context = &self.context;
         let first = context
             .selector
-            .first_runner(model, runner, Instant::now())
+            .first_runner(model, runner, Permission::ReadOnly, Instant::now())
             .map_err(|reason| Error::NoRunner { agent: name.to_owned(), reason })?;
         let folder = context.empty_folder();
         let workdir = tokio::task::spawn_blocking(move || {

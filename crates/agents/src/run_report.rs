@@ -39,7 +39,7 @@ pub enum Verification {
     Unverified,
     /// Every check passed.
     Verified,
-    /// A check did not pass.
+    /// A check did not pass, or a read-only run changed something.
     Refuted,
 }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use config::Error;
 
+use super::definition::Permission;
 use super::runner::{CommandVariant, Runner, probe};
 use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::mutex::lock;
@@ -74,6 +75,8 @@ pub enum Eligibility {
     Limited(Duration),
     /// The agent names it, and no runner has this name.
     Unknown,
+    /// The agent names it for work at `full`, and it cannot be started; with the reason.
+    Irreplaceable(&'static str),
 }
 
 /// The runners to try, in order, and the eligibility on every runner.
@@ -141,16 +144,22 @@ impl Selector {
         lock(&self.configured).candidates.clone()
     }
 
-    /// Returns the runners to try for an agent with this `model`, and with this runner `named` in its own file. `now` is
-    /// the time that cooldowns are measured by. Searches the programs on the `PATH`.
-    pub fn plan(&self, model: Option<&str>, named: Option<&str>, now: Instant) -> Plan {
-        self.plan_among(model, named, now, probe::find)
+    /// Returns the runners to try for an agent with this `model`, with this runner `named` in its own file, for a run at
+    /// `permission`. `now` is the time that cooldowns are measured by. Searches the programs on the `PATH`.
+    pub fn plan(
+        &self,
+        model: Option<&str>,
+        named: Option<&str>,
+        permission: Permission,
+        now: Instant,
+    ) -> Plan {
+        self.plan_among(model, (named, permission), now, probe::find)
     }
 
     fn plan_among(
         &self,
         model: Option<&str>,
-        named: Option<&str>,
+        named: (Option<&str>, Permission),
         now: Instant,
         find: impl Fn(&Runner, Option<&Path>) -> Option<PathBuf>,
     ) -> Plan {
@@ -168,9 +177,11 @@ impl Selector {
         &self,
         model: Option<&str>,
         named: Option<&str>,
+        permission: Permission,
         now: Instant,
     ) -> Result<String, String> {
         let mut plan = Plan { choices: Vec::new(), considered: Vec::new() };
+        let named = (named, permission);
         for (considered, choice) in self.consider(&self.candidates(), model, named, now, probe::find) {
             if choice.is_some() {
                 return Ok(considered.runner);
@@ -181,13 +192,13 @@ impl Selector {
     }
 
     /// Considers every runner in the order in which they are tried; lazily, because every step searches a program. None
-    /// is tried in the place of a custom runner that is unknown: it may be the only one that the user wants to have the
-    /// agent's permission.
+    /// is tried in the place of a custom runner that is unknown, and at `full` in the place of one that cannot be started: it
+    /// may be the only one that the user wants to have the agent's permission.
     fn consider<'a>(
         &'a self,
         candidates: &'a [Candidate],
         model: Option<&'a str>,
-        named: Option<&'a str>,
+        (named, permission): (Option<&'a str>, Permission),
         now: Instant,
         find: impl Fn(&Runner, Option<&Path>) -> Option<PathBuf> + 'a,
     ) -> impl Iterator<Item = (Considered, Option<Choice>)> + 'a {
@@ -200,10 +211,9 @@ impl Selector {
             let name = Some(candidate.runner.name());
             first.iter().position(|wanted| *wanted == name).unwrap_or(first.len())
         };
-        let is_unknown = missing.as_ref().is_some_and(|(missing, _)| missing.is_unknown());
-        let mut order: Vec<&Candidate> = candidates.iter().filter(|_| !is_unknown).collect();
+        let mut order: Vec<&Candidate> = candidates.iter().collect();
         order.sort_by_key(|candidate| rank(candidate));
-        missing.into_iter().chain(order.into_iter().map(move |candidate| {
+        let considered = order.into_iter().map(move |candidate| {
             let name = candidate.runner.name();
             let cooldown = self.cooldown_left(name, now);
             let found = find(&candidate.runner, candidate.program.as_deref());
@@ -228,7 +238,25 @@ impl Selector {
                 }
             };
             (Considered { runner: name.to_owned(), eligibility }, choice)
-        }))
+        });
+        let mut is_over = false;
+        missing.into_iter().chain(considered).map_while(move |(mut considered, choice)| {
+            if is_over {
+                return None;
+            }
+            if permission == Permission::Full && named == Some(&considered.runner) {
+                considered.eligibility = match considered.eligibility {
+                    Eligibility::NotInstalled => Eligibility::Irreplaceable("is not installed"),
+                    Eligibility::Unknown if !considered.is_unknown() => {
+                        Eligibility::Irreplaceable("is not configured")
+                    }
+                    other => other,
+                };
+            }
+            is_over =
+                considered.is_unknown() || matches!(considered.eligibility, Eligibility::Irreplaceable(_));
+            Some((considered, choice))
+        })
     }
 
     /// Returns the command variant of a candidate. The documented command line of Copilot allows every tool and path, so
@@ -282,6 +310,9 @@ impl Considered {
                     .to_owned()
             }
             Eligibility::Unknown => "is not configured".to_owned(),
+            Eligibility::Irreplaceable(reason) => {
+                format!("{reason}, and no other runner works with full permission in its place")
+            }
         }
     }
 
@@ -332,6 +363,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::{Plan, Selector};
+    use crate::definition::Permission;
     use crate::runner::{CommandVariant, Runner};
     use adjutant_base::config::runners::{RunnerEntry, RunnersConfig};
 
@@ -365,7 +397,7 @@ mod tests {
         let now = Instant::now();
         let order_for = |preferred: Option<&str>, model: Option<&str>, named: Option<&str>| {
             let selector = Selector::new(&config, preferred, CommandVariant::Native).unwrap();
-            order(&selector.plan_among(model, named, now, installed)).join(" ")
+            order(&selector.plan_among(model, (named, Permission::ReadOnly), now, installed)).join(" ")
         };
         for (preferred, model, named, expected) in [
             (None, None, None, "gemini codex copilot claude"),
@@ -397,15 +429,20 @@ mod tests {
             Selector::new(&config(&[("codex", 1, &[]), ("copilot", 2, &[])]), None, CommandVariant::Native)
                 .unwrap();
         let now = Instant::now();
+        let only_copilot =
+            |runner: &Runner, _: Option<&std::path::Path>| (runner.name() == "copilot").then(PathBuf::new);
         let only_codex =
             |runner: &Runner, _: Option<&std::path::Path>| (runner.name() == "codex").then(PathBuf::new);
-        assert_eq!(order(&selector.plan_among(None, None, now, only_codex)), ["codex"]);
+        assert_eq!(
+            order(&selector.plan_among(None, (None, Permission::ReadOnly), now, only_codex)),
+            ["codex"]
+        );
 
         selector.mark_limited("codex", Some(Duration::from_mins(1)), now);
         // A later failure without a time makes the cooldown longer, never shorter.
         selector.mark_limited("codex", None, now);
         selector.mark_limited("codex", Some(Duration::from_secs(1)), now);
-        let plan = selector.plan_among(None, None, now, only_codex);
+        let plan = selector.plan_among(None, (None, Permission::ReadOnly), now, only_codex);
         let reason = plan.no_runner_reason().unwrap();
         assert!(
             reason.starts_with("no runner can be tried: codex is at its usage limit until 2"),
@@ -413,35 +450,63 @@ mod tests {
         );
         let end = "Z (15 min from now); copilot is not installed; the user can try now, with `--now` of `adjutant delegate` or `tasks retry`";
         assert!(reason.ends_with(end), "{reason}");
-        assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["copilot"]);
-        let instead =
-            |named| selector.plan_among(None, Some(named), now, installed).substitution_reason(named);
+        assert_eq!(
+            order(&selector.plan_among(None, (None, Permission::ReadOnly), now, installed)),
+            ["copilot"]
+        );
+        let instead = |named| {
+            selector
+                .plan_among(None, (Some(named), Permission::ReadOnly), now, installed)
+                .substitution_reason(named)
+        };
         let limited = instead("codex").unwrap();
         assert!(limited.starts_with("the agent's runner `codex` is at its usage limit until 2"), "{limited}");
         assert!(limited.ends_with("Z (15 min from now), so it went to copilot"), "{limited}");
         let missing = "the agent's runner `gemini` is not configured, so it went to copilot";
         assert_eq!(instead("gemini").as_deref(), Some(missing));
-        let unknown = selector.plan_among(None, Some("nobody"), now, installed).no_runner_reason().unwrap();
+        let unknown = selector
+            .plan_among(None, (Some("nobody"), Permission::ReadOnly), now, installed)
+            .no_runner_reason()
+            .unwrap();
         let reload =
             "no runner can be tried: nobody is not known here; if config.toml has it, `adjutant reload`";
         assert!(unknown.starts_with(reload), "{unknown}");
+        // At `full`, nobody takes the place of the runner that the agent's file names.
+        let full = |named| selector.plan_among(None, (Some(named), Permission::Full), now, only_copilot);
+        for (named, reason) in [("codex", "is not installed"), ("gemini", "is not configured")] {
+            let plan = full(named);
+            let expected = format!(
+                "no runner can be tried: {named} {reason}, and no other runner works with full permission in its place"
+            );
+            assert_eq!(plan.no_runner_reason().as_deref(), Some(expected.as_str()), "{plan:?}");
+        }
+        assert_eq!(order(&full("copilot")), ["copilot"]);
         // The reload.
         selector.replace(&config(&[("opencode", 1, &[]), ("copilot", 2, &[])])).unwrap();
-        assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["opencode", "copilot"]);
+        assert_eq!(
+            order(&selector.plan_among(None, (None, Permission::ReadOnly), now, installed)),
+            ["opencode", "copilot"]
+        );
         assert!(selector.replace(&config(&[("nobody", 1, &[])])).is_err());
         selector.replace(&config(&[("codex", 1, &[]), ("copilot", 2, &[])])).unwrap();
         assert_eq!(
-            order(&selector.plan_among(None, None, now, installed)),
+            order(&selector.plan_among(None, (None, Permission::ReadOnly), now, installed)),
             ["copilot"],
             "its cooldown goes on"
         );
         assert!(selector.names().contains("opencode"), "a task may wait for it");
         selector.forget_limits();
-        assert_eq!(order(&selector.plan_among(None, None, now, installed)), ["codex", "copilot"]);
+        assert_eq!(
+            order(&selector.plan_among(None, (None, Permission::ReadOnly), now, installed)),
+            ["codex", "copilot"]
+        );
         selector.mark_limited("codex", Some(Duration::from_mins(15)), now);
         assert_eq!(instead("copilot"), None);
         let later = now + Duration::from_mins(15);
-        assert_eq!(order(&selector.plan_among(None, None, later, installed)), ["codex", "copilot"]);
+        assert_eq!(
+            order(&selector.plan_among(None, (None, Permission::ReadOnly), later, installed)),
+            ["codex", "copilot"]
+        );
     }
 
     #[test]
@@ -462,7 +527,7 @@ mod tests {
         let variants = |preferred: &str| {
             let selector =
                 Selector::new(&RunnersConfig::default(), Some(preferred), CommandVariant::Contract).unwrap();
-            let plan = selector.plan_among(None, None, Instant::now(), installed);
+            let plan = selector.plan_among(None, (None, Permission::ReadOnly), Instant::now(), installed);
             plan.choices
                 .iter()
                 .map(|choice| (choice.runner.name().to_owned(), choice.variant))

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::definition::Permission;
-use super::run_report::{Check, CommandRun, Outcome, RunReport, Verification};
+use super::run_report::{Check, CommandRun, Outcome, RunReport};
+use super::sandbox::Holder;
 use super::task::Ending;
 
 /// Maximum findings in a summary.
@@ -32,8 +33,8 @@ impl Outcome {
 
     /// Returns what the hub saw, as one line of facts separated by semicolons.
     pub fn summary(&self) -> String {
-        let mut facts = Vec::new();
         let report = &self.report;
+        let mut facts: Vec<String> = report.read_only_changes().into_iter().collect();
         if let Some(last) = report.attempts.last() {
             let mut runner = last.runner.clone();
             for detail in [&last.version, &last.model].into_iter().flatten() {
@@ -55,7 +56,7 @@ impl Outcome {
         facts.extend(commands(report));
         facts.extend(files(report));
         facts.extend(first(report.findings()));
-        facts.push(self.verdict_text());
+        facts.push(report.checks_text());
         facts.extend(usage(report));
         facts.push(if report.is_uncounted {
             "processes left: unknown, because the supervisor of the run was killed together with its guard"
@@ -66,32 +67,18 @@ impl Outcome {
         facts.join("; ")
     }
 
-    /// Returns what the checks say about the result, as a sentence fragment.
+    /// Returns what the hub says against or for the result, as a sentence fragment.
     pub fn verdict_text(&self) -> String {
-        let checks = &self.report.checks;
-        let failed = || {
-            let failed = checks.iter().filter(|check| !check.passed).map(Check::line);
-            failed.collect::<Vec<_>>().join(", ")
-        };
-        match self.verdict {
-            Verification::Unverified if checks.is_empty() => "unverified".to_owned(),
-            Verification::Unverified => format!("unverified, did not run to the end: {}", failed()),
-            Verification::Verified => {
-                let changed: Vec<&String> = checks.iter().flat_map(|check| &check.changed_by_run).collect();
-                let verified = format!("verified by {}", counted(checks.len(), "check"));
-                if changed.is_empty() {
-                    verified
-                } else {
-                    format!("{verified}, but the run changed what they run: {}", quoted(&changed))
-                }
-            }
-            Verification::Refuted => format!("not verified, failed: {}", failed()),
-        }
+        let changes = self.report.read_only_changes().into_iter();
+        changes.chain([self.report.checks_text()]).collect::<Vec<_>>().join("; ")
     }
 
-    /// Returns whether a check that must pass did not pass.
-    pub fn fails_checks(&self) -> bool {
-        !self.report.checks_may_fail && self.report.checks.iter().any(|check| !check.passed)
+    /// Returns whether the result is an error although the run succeeded: a check that must pass did not pass, or a
+    /// read-only run changed something.
+    pub fn is_refuted(&self) -> bool {
+        let fails_checks =
+            !self.report.checks_may_fail && self.report.checks.iter().any(|check| !check.passed);
+        fails_checks || self.report.read_only_changes().is_some()
     }
 }
 
@@ -103,6 +90,51 @@ impl Check {
 }
 
 impl RunReport {
+    /// Returns what the checks say about the result, as a sentence fragment.
+    fn checks_text(&self) -> String {
+        let failed: Vec<&Check> = self.checks.iter().filter(|check| !check.passed).collect();
+        let lines = || failed.iter().map(|check| check.line()).collect::<Vec<_>>().join(", ");
+        if self.checks.is_empty() {
+            "unverified".to_owned()
+        } else if failed.iter().any(|check| check.exit.is_some()) {
+            format!("not verified, failed: {}", lines())
+        } else if !failed.is_empty() {
+            format!("unverified, did not run to the end: {}", lines())
+        } else {
+            let changed: Vec<&String> = self.checks.iter().flat_map(|check| &check.changed_by_run).collect();
+            let verified = format!("verified by {}", counted(self.checks.len(), "check"));
+            if changed.is_empty() {
+                verified
+            } else {
+                format!("{verified}, but the run changed what they run: {}", quoted(&changed))
+            }
+        }
+    }
+
+    /// Returns what changed although the run was read-only, as a sentence fragment. Where the kernel held the level, only others can have changed it.
+    pub fn read_only_changes(&self) -> Option<String> {
+        let repository =
+            self.repository.as_ref().filter(|_| self.permission == Permission::ReadOnly.name())?;
+        if self.attempts.iter().all(|attempt| attempt.held_by == Holder::Kernel.name()) {
+            return None;
+        }
+        let count = usize::try_from(repository.more_files).unwrap_or(usize::MAX);
+        let mut changes: Vec<String> = Vec::new();
+        if !repository.files.is_empty() {
+            let names: Vec<&String> = repository.files.iter().map(|file| &file.path).collect();
+            let files = counted(names.len().saturating_add(count), "file");
+            changes.push(format!("{files} changed ({})", quoted(&names)));
+        }
+        changes.extend(repository.git_changes.iter().take(MAX_NAMES).cloned());
+        if changes.is_empty()
+            && repository.head_before != repository.head_after
+            && self.files_unknown.is_none()
+        {
+            changes.push("HEAD moved".to_owned());
+        }
+        (!changes.is_empty()).then(|| format!("not read-only: {}", changes.join(", ")))
+    }
+
     /// Returns what the hub found apart from commands and files, one fact a text. Names in it are quoted.
     pub fn findings(&self) -> Vec<String> {
         let mut findings = Vec::new();
@@ -225,10 +257,11 @@ mod tests {
                     model: Some("m".to_owned()),
                     ..Attempt::default()
                 }],
-                permission: "read-only".to_owned(),
+                permission: "workspace-write".to_owned(),
                 wall_ms: 1_250,
                 checks: vec![Check {
                     command: vec!["make".to_owned(), "test".to_owned()],
+                    exit: Some(2),
                     ..Check::default()
                 }],
                 repository: Some(Repository {
@@ -243,7 +276,7 @@ mod tests {
         };
         assert_eq!(
             outcome.summary(),
-            "codex m; read-only; 1.2 s; 1 file changed +3 \u{2212}1; not verified, failed: make test; 0 processes left"
+            "codex m; workspace-write; 1.2 s; 1 file changed +3 \u{2212}1; not verified, failed: make test; 0 processes left"
         );
         let fault = FailureReport { class: "usage_limit".to_owned(), detail: "try later.".to_owned() };
         let failed = Outcome { failure: Some(fault), ..Outcome::new(Ending::Failed) };

@@ -37,7 +37,8 @@ fn held_by(agent: &Agent, config: &Config) -> Result<String, Failure> {
     let named = agent.runner.as_deref();
     let candidates = selector.candidates();
     let mut candidates = candidates.iter().map(|candidate| candidate.runner.clone());
-    let first = || selector.plan(agent.model.as_deref(), named, Instant::now()).choices.into_iter().next();
+    let plan = || selector.plan(agent.model.as_deref(), named, agent.permission, Instant::now());
+    let first = || plan().choices.into_iter().next();
     let runner = candidates
         .find(|runner| Some(runner.name()) == named)
         .or_else(|| first().map(|choice| choice.runner));

@@ -16,7 +16,7 @@ pub(in crate::cli) fn print(task: &Task, json: bool) -> Result<ExitCode, Failure
             .hint("`adjutant tasks logs` shows the events of the run"));
     };
     let succeeded = outcome.status == Ending::Succeeded;
-    let refuted = outcome.report.checks.iter().any(|check| !check.passed);
+    let refuted = outcome.is_refuted() || outcome.report.checks.iter().any(|check| !check.passed);
     let code = if succeeded && !refuted { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if json {
         output::json(task)?;

@@ -112,6 +112,35 @@ fn the_runs_of_a_killed_hub_end_or_are_adopted_by_the_next_hub() {
     fixture.assert_no_survivors();
 }
 
+/// A missing table shows the moment between the removal of the worktree and the end of the task.
+#[test]
+fn the_work_in_a_removed_worktree_outlives_a_hub_that_is_killed_before_it_stores_the_outcome() {
+    let fixture = TaskFixture::new();
+    fixture.commit_all();
+    fixture.agent("writer", "permission: workspace-write\nisolation: worktree\n");
+    let (gate, begun) = (fixture.folder("gate"), fixture.folder("begun"));
+    let mut hub = fixture.hub();
+    let mut peer = client(&fixture);
+    let mut task = fixture.task("touch made.txt");
+    let (begins, waits) = (format!("touch {}", begun.display()), format!("test -e {}", gate.display()));
+    let check = format!("{begins}; while ! {waits}; do sleep 0.05; done; test -e made.txt");
+    (task["agent"], task["checks"]) = (json!("writer"), json!([["sh", "-c", check]]));
+    let task = peer.delegate_in_background(1, task);
+    eventually("the check", || if begun.exists() { Ok(()) } else { Err("not begun") });
+    rename_table(&fixture, "task_results", "results_elsewhere");
+    std::fs::write(&gate, "").unwrap();
+    let tree = fixture.folder(&format!(".adjutant/spool/{task}/tree"));
+    eventually("the cleanup", || if tree.exists() { Err("it is there") } else { Ok(()) });
+    hub.kill();
+    rename_table(&fixture, "results_elsewhere", "task_results");
+    let _next = fixture.hub();
+    let result = client(&fixture).tool(1, "task_wait", json!({"task_id": task}))["structuredContent"].clone();
+    let (report, status) = (&result["run_report"], (&result["status"], &result["verdict"]));
+    assert_eq!(status, (&json!("succeeded"), &json!("verified")), "{result:#}");
+    assert!(report["repository"]["patch"].as_str().unwrap().contains("+++ b/made.txt"), "{result:#}");
+    assert_eq!((&report["attempts"][0]["exit"], &report["files_unknown"]), (&json!(0), &Value::Null));
+}
+
 #[test]
 fn a_hub_completes_two_hundred_queued_tasks() {
     let fixture = TaskFixture::new();

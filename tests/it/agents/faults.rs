@@ -135,6 +135,22 @@ fn no_other_runner_replaces_one_that_is_unknown() {
     assert!(!fixture.folder("work/made").exists());
 }
 
+#[test]
+fn at_full_permission_no_other_runner_replaces_a_missing_one() {
+    let fixture = TaskFixture::new();
+    fixture.agent("ghost", "runner: opencode\npermission: full\n");
+    let mut task = fixture.task("touch made");
+    task["agent"] = json!("ghost");
+    let mut peer = peer(&fixture);
+    let answer = peer.tool(1, "delegate_task", task.clone());
+    let words = "opencode is not configured, and no other runner works with full permission in its place";
+    assert!(refused(&answer).contains(words), "{answer:#}");
+    assert!(!fixture.folder("work/made").exists());
+    task["permission"] = json!("read-only");
+    let result = peer.delegate_and_wait(2, task);
+    assert_eq!(result["run_report"]["attempts"][0]["runner"], "fake", "{result:#}");
+}
+
 /// A Codex that reports a retry ever so often, or works on in silence.
 #[test]
 fn a_runner_that_only_retries_is_ended_with_the_reason_of_its_retries() {

@@ -74,6 +74,59 @@ fn checks_decide_the_verdict_of_a_completed_task() {
     }
 }
 
+/// The fake runner promises every level and holds none.
+#[test]
+fn the_result_of_a_read_only_run_that_changed_files_is_an_error_and_leads_with_them() {
+    let fixture = TaskFixture::new();
+    fixture.commit_all();
+    fixture.agent("writer", "permission: workspace-write\n");
+    let hub = fixture.hub();
+    let mut peer = fixture.connect();
+    peer.initialize("2025-11-25");
+    let changes = "not read-only: 1 file changed (\"made.txt\")";
+    for (id, isolation) in [(1, "worktree"), (2, "none")] {
+        let mut task = fixture.task("touch made.txt");
+        task["isolation"] = json!(isolation);
+        let result = peer.delegate_and_wait(id, task);
+        let task = &result["task_id"];
+        assert_eq!(
+            (&result["status"], &result["verdict"]),
+            (&json!("succeeded"), &json!("refuted")),
+            "{result:#}"
+        );
+        let shown = peer.tool(10 + id, "task_get", json!({"task_id": task}));
+        assert_eq!(shown["isError"], true, "{shown:#}");
+        assert_eq!(
+            shown["content"][0]["text"],
+            format!("Checks by the hub: {changes}; unverified.\n\nresult")
+        );
+        let task = task.as_str().unwrap();
+        let line = format!("Run report of task {task}: {changes}; fake; read-only; ");
+        assert!(shown["content"][1]["text"].as_str().unwrap().starts_with(&line), "{shown:#}");
+        let page = hub.page(&format!("/tasks/{task}"));
+        for words in ["not read-only: 1 file changed (&quot;made.txt&quot;)", "no: not read-only"] {
+            assert!(page.contains(words), "{words}: {page}");
+        }
+    }
+    let mut task = fixture.task("touch allowed.txt");
+    task["agent"] = json!("writer");
+    let result = peer.delegate_and_wait(3, task);
+    assert_eq!(
+        (&result["status"], &result["verdict"]),
+        (&json!("succeeded"), &json!("unverified")),
+        "{result:#}"
+    );
+
+    let mut contract = fixture.connect();
+    contract.initialize("2024-11-05");
+    let answer = contract.tool(1, "delegate_task", fixture.task("touch more.txt"));
+    assert_eq!(
+        answer,
+        json!({"content": [{"type": "text", "text": "result"}]}),
+        "the contract has the message alone"
+    );
+}
+
 #[test]
 fn failed_checks_reach_clients_of_every_revision() {
     let fixture = TaskFixture::new();
@@ -136,6 +189,7 @@ fn a_kept_worktree_outlives_the_server_that_made_it() {
 fn a_worktree_keeps_the_changes_out_of_the_working_directory() {
     let fixture = TaskFixture::new();
     fixture.commit_all();
+    fixture.agent("reviewer", "permission: workspace-write\n");
     let mut peer = peer(&fixture);
     let mut task = fixture.task("touch made.txt");
     task["isolation"] = json!("worktree");

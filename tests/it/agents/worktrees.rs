@@ -142,6 +142,47 @@ fn ignored_files_come_along_by_name_and_by_setup() {
 }
 
 #[test]
+fn a_task_that_ends_in_its_setup_is_cancelled_or_ended_with_its_hub() {
+    let fixture = TaskFixture::new();
+    fixture.commit_all();
+    let begun = fixture.folder("begun");
+    fixture.agent(
+        "builder",
+        &format!("setup:\n  - touch {}; sleep 300\nisolation: worktree\n", begun.display()),
+    );
+    let mut task = fixture.task("ok");
+    task["agent"] = json!("builder");
+    let hub = fixture.hub();
+    let mut peer = fixture.connect();
+    peer.initialize("2025-11-25");
+    let mut begin = |id| {
+        let task = peer.delegate_in_background(id, task.clone());
+        eventually("the setup", || if begun.exists() { Ok(()) } else { Err("not begun") });
+        std::fs::remove_file(&begun).unwrap();
+        task
+    };
+    let (cancelled, stopped) = (begin(1), begin(2));
+    let result = peer.tool(3, "task_cancel", json!({"task_id": cancelled}))["structuredContent"].clone();
+    assert_eq!(
+        (&result["status"], &result["failure"]["class"]),
+        (&json!("cancelled"), &json!("cancelled")),
+        "{result:#}"
+    );
+    hub.stop();
+    let _next = fixture.hub();
+    let mut peer = fixture.connect();
+    peer.initialize("2025-11-25");
+    let result = peer.tool(1, "task_get", json!({"task_id": stopped}))["structuredContent"].clone();
+    assert_eq!(
+        (&result["status"], &result["failure"]["class"]),
+        (&json!("failed"), &json!("hub_gone")),
+        "{result:#}"
+    );
+    no_worktree_is_left(&fixture);
+    fixture.assert_no_survivors();
+}
+
+#[test]
 fn kept_worktrees_are_listed_bounded_and_removed_by_age() {
     let fixture = TaskFixture::new();
     let config = std::fs::read_to_string(fixture.folder(".adjutant/config.toml")).unwrap();

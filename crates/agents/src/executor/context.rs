@@ -11,7 +11,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::rows::{self, Options};
-use crate::run_report::RunReport;
+use crate::run_report::{Outcome, RunReport};
 use crate::runner::environment::RunnerEnv;
 use crate::runner::probe::Versions;
 use crate::sandbox::Sandbox;
@@ -178,6 +178,8 @@ pub(super) struct RunState {
     pub(super) baseline: Option<Baseline>,
     /// Whether the last run was started with the contract's command line.
     pub(super) contract: bool,
+    /// The outcome, once it is known and the worktree that shows it is about to be removed.
+    pub(super) outcome: Option<Outcome>,
 }
 
 /// The repository around the working folder before the first run.

@@ -11,7 +11,7 @@ use super::context::{ExecutorContext, RunState, TaskRun, make_private, now, remo
 use super::event_writer::write_event;
 use super::{checks, rows, workspace};
 use crate::output_schema;
-use crate::run_report::{FailureReport, Outcome, RunReport};
+use crate::run_report::{FailureReport, Outcome, RunReport, Verification};
 use crate::runner::failure::Class;
 use crate::runner::progress::AttemptResult;
 use crate::selector::{Choice, Considered};
@@ -38,7 +38,7 @@ pub(super) async fn run(
 ) {
     let options = match rows::options(&row) {
         Ok(options) => options,
-        Err(reason) => return mark_lost(context, &row, &reason, RunReport::default()).await,
+        Err(reason) => return finish(context, &row, &lost(&reason, RunReport::default())).await,
     };
     let folder = context.folder(&row.id);
     let mut state = spool.as_ref().and_then(|_| RunState::read(&folder)).unwrap_or_default();
@@ -54,23 +54,18 @@ pub(super) async fn run(
         cancelled: &cancelled,
         stop,
     };
-    let (result, answer) = match answer(context, &mut run, spool.as_deref()).await {
-        Ok(Some(answered)) => answered,
-        // The next hub resumes it.
-        Ok(None) => return,
-        Err(reason) => {
-            let mut report = std::mem::take(&mut run.state.report);
-            workspace::record_changes(context, &run, &mut report).await;
-            workspace::cleanup(context, &run, &mut report).await;
-            workspace::remove_scratch(&run).await;
-            return mark_lost(context, &row, reason, report).await;
-        }
+    let mut outcome = match run.state.outcome.take() {
+        // The last hub ended between the cleanup and the end of the task.
+        Some(outcome) => outcome,
+        None => match outcome_of(context, &mut run, spool.as_deref()).await {
+            Some(outcome) => outcome,
+            // The next hub resumes it.
+            None => return,
+        },
     };
-    let mut outcome = outcome(std::mem::take(&mut run.state.report), result, answer);
-    // Before the checks, because the report is about the agent.
-    workspace::record_changes(context, &run, &mut outcome.report).await;
-    if outcome.status == Ending::Succeeded {
-        checks::run(context, &run, &mut outcome).await;
+    if options.worktree {
+        run.state.outcome = Some(outcome.clone());
+        run.write_state();
     }
     workspace::cleanup(context, &run, &mut outcome.report).await;
     workspace::remove_scratch(&run).await;
@@ -81,6 +76,29 @@ pub(super) async fn run(
         // The files of a failed run stay, because they may show why it failed.
         remove_files(context, &row.id).await;
     }
+}
+
+/// Runs the agent and the checks. `None` when the run was left to the next hub.
+async fn outcome_of(
+    context: &ExecutorContext,
+    run: &mut TaskRun<'_>,
+    spool: Option<&Path>,
+) -> Option<Outcome> {
+    let answered = answer(context, run, spool).await.transpose()?;
+    let report = std::mem::take(&mut run.state.report);
+    let mut outcome = match answered {
+        Ok((result, answer)) => outcome(report, result, answer),
+        Err(reason) => lost(reason, report),
+    };
+    // Before the checks, because the report is about the agent.
+    workspace::record_changes(context, run, &mut outcome.report).await;
+    if outcome.status == Ending::Succeeded {
+        checks::run(context, run, &mut outcome).await;
+    }
+    if outcome.report.read_only_changes().is_some() {
+        outcome.verdict = Verification::Refuted;
+    }
+    Some(outcome)
 }
 
 /// Writes the outcome of a task.
@@ -95,10 +113,10 @@ async fn finish(context: &ExecutorContext, row: &tasks::Task, outcome: &Outcome)
     context.notify_changed(&row.id);
 }
 
-/// Ends a task whose progress is unknown. It is never run again by itself.
-async fn mark_lost(context: &ExecutorContext, row: &tasks::Task, detail: &str, report: RunReport) {
+/// Returns the outcome of a task whose progress is unknown. It is never run again by itself.
+fn lost(detail: &str, report: RunReport) -> Outcome {
     let failure = Some(FailureReport { class: "lost".to_owned(), detail: detail.to_owned() });
-    finish(context, row, &Outcome { failure, report, ..Outcome::new(Ending::Lost) }).await;
+    Outcome { failure, report, ..Outcome::new(Ending::Lost) }
 }
 
 /// Ends a task whose run panicked; the panic is in the log.
@@ -120,7 +138,15 @@ async fn answer(
         return Ok(Some((result, Answer::Text)));
     }
     if let Err(reason) = workspace::prepare(context, run, spool.is_some()).await {
-        return Ok(Some((failed(Class::Refused, reason), Answer::Text)));
+        // A setup command was ended with the task, which is not its failure.
+        let result = if run.cancelled.is_cancelled() {
+            failed(Class::Cancelled, "cancelled before the agent started")
+        } else if run.stop.is_cancelled() {
+            failed(Class::HubGone, "the hub was stopped before the agent started")
+        } else {
+            failed(Class::Refused, reason)
+        };
+        return Ok(Some((result, Answer::Text)));
     }
     let prompt = format!("{}\n\nTask: {}", run.options.persona, run.row.text);
     let (result, choice) = match spool {
@@ -168,7 +194,8 @@ async fn try_runners(
 ) -> (Option<AttemptResult>, Option<Choice>) {
     let options = run.options;
     // A plan of now: since the delegation a runner may have been installed or have reached its usage limit.
-    let plan = context.selector.plan(options.model.as_deref(), options.runner.as_deref(), Instant::now());
+    let (model, runner) = (options.model.as_deref(), options.runner.as_deref());
+    let plan = context.selector.plan(model, runner, options.permission(), Instant::now());
     let reason = plan.no_runner_reason();
     run.state.report.instead = options.runner.as_deref().and_then(|named| plan.substitution_reason(named));
     let class = if plan.considered.iter().any(Considered::is_unknown) {

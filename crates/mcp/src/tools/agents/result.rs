@@ -81,10 +81,10 @@ fn common(task: &Task) -> Value {
     json!({"task_id": task.id.as_str(), "agent": task.agent, "status": task.state.as_str()})
 }
 
-/// Whether the result of a task is an error. At 2024-11-05 failed checks are in its text only.
+/// Whether the result of a task is an error. At 2024-11-05 the verdict of the hub is in its text only.
 pub(super) fn is_error(task: &Task, revision: Revision) -> bool {
-    let fails_checks = || task.outcome.as_deref().is_some_and(Outcome::fails_checks);
-    failed(task) || (revision > Revision::V2024_11_05 && fails_checks())
+    let is_refuted = || task.outcome.as_deref().is_some_and(Outcome::is_refuted);
+    failed(task) || (revision > Revision::V2024_11_05 && is_refuted())
 }
 
 /// Whether a task has ended without success.
@@ -102,12 +102,16 @@ pub(super) fn texts(task: &Task, revision: Revision) -> Vec<String> {
         if !message.is_empty() {
             texts.push(format!("Its last message was:\n\n{message}"));
         }
-    } else if outcome.report.checks.is_empty() {
-        texts.push(message);
     } else {
+        let report = &outcome.report;
         let verdict = format!("Checks by the hub: {}.", outcome.verdict_text());
-        // The contract's text begins with the agent's message.
-        let parts = if revision == Revision::V2024_11_05 { [message, verdict] } else { [verdict, message] };
+        let parts = match revision {
+            // The contract's text begins with the agent's message, and is nothing else where no checks were asked for.
+            Revision::V2024_11_05 if report.checks.is_empty() => vec![message],
+            Revision::V2024_11_05 => vec![message, verdict],
+            _ if report.checks.is_empty() && report.read_only_changes().is_none() => vec![message],
+            _ => vec![verdict, message],
+        };
         texts.push(parts.join("\n\n"));
     }
     if revision > Revision::V2024_11_05 {

@@ -11,6 +11,7 @@ pub(super) fn outcome(outcome: &Outcome) -> Value {
         sentence => outcome.sentence(),
         as_json => outcome.structured.as_ref().map(|value| format!("{value:#}")),
         findings => outcome.report.findings(),
+        read_only_changes => outcome.report.read_only_changes(),
         usage => usage(outcome.report.usage),
         ..Value::from(Serde(outcome))
     }
