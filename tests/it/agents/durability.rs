@@ -335,6 +335,28 @@ fn rename_table(fixture: &TaskFixture, table: &str, name: &str) {
 }
 
 #[test]
+fn an_outcome_that_cannot_be_stored_at_once_is_stored_later() {
+    let fixture = TaskFixture::new();
+    let gate = fixture.folder("gate");
+    let hub = LoggedHub::start(&fixture, &[]);
+    let mut peer = client(&fixture);
+    let task = peer.delegate_in_background(1, fixture.task(&format!("until-file {}", gate.display())));
+    peer.wait_for_activity(2, &task, "working");
+    rename_table(&fixture, "task_results", "results_elsewhere");
+    std::fs::write(&gate, "").unwrap();
+    eventually("the first try", || {
+        if hub.logged().contains("an outcome could not be written yet") { Ok(()) } else { Err(hub.logged()) }
+    });
+    rename_table(&fixture, "results_elsewhere", "task_results");
+    let result = peer.tool(3, "task_wait", json!({"task_id": task}))["structuredContent"].clone();
+    assert_eq!(
+        (&result["status"], &result["message"]),
+        (&json!("succeeded"), &json!("working\nresult")),
+        "{result:#}"
+    );
+}
+
+#[test]
 fn a_run_that_cannot_be_adopted_at_once_is_adopted_later() {
     let fixture = TaskFixture::new();
     let gate = fixture.folder("gate");

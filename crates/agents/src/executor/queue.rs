@@ -141,7 +141,7 @@ fn spawn(
             AssertUnwindSafe(task_run::run(&context, row.clone(), spool, cancelled, &stop)).catch_unwind();
         tokio::select! {
             ran = run => if ran.is_err() {
-                mark_failed(&context, &row).await;
+                mark_failed(&context, &row, &stop).await;
             },
             () = hold_lease(&context, &lease) => {}
         }

@@ -1,7 +1,7 @@
 //! One run of a task: runners in order, the answer validated against its schema, the checks, the outcome.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +17,9 @@ use crate::runner::progress::AttemptResult;
 use crate::selector::{Choice, Considered};
 use crate::task::TaskEventKind;
 use adjutant_store::tasks::{self, Ending};
+
+/// How long after a failed try an outcome is written again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The answer of an attempt, read by the schema that was asked for.
 enum Answer {
@@ -38,7 +41,7 @@ pub(super) async fn run(
 ) {
     let options = match rows::options(&row) {
         Ok(options) => options,
-        Err(reason) => return finish(context, &row, &lost(&reason, RunReport::default())).await,
+        Err(reason) => return finish(context, &row, &lost(&reason, RunReport::default()), stop).await,
     };
     let folder = context.folder(&row.id);
     let mut state = spool.as_ref().and_then(|_| RunState::read(&folder)).unwrap_or_default();
@@ -71,7 +74,7 @@ pub(super) async fn run(
     workspace::remove_scratch(&run).await;
     // From the claim on, also where the hub changed in between.
     outcome.report.wall_ms = u64::try_from(now() - row.started_at.unwrap_or_else(now)).unwrap_or(0);
-    finish(context, &row, &outcome).await;
+    finish(context, &row, &outcome, stop).await;
     if outcome.status == Ending::Succeeded {
         // The files of a failed run stay, because they may show why it failed.
         remove_files(context, &row.id).await;
@@ -101,14 +104,21 @@ async fn outcome_of(
     Some(outcome)
 }
 
-/// Writes the outcome of a task.
-async fn finish(context: &ExecutorContext, row: &tasks::Task, outcome: &Outcome) {
+/// Writes the outcome of a task, again until the store takes it: a disk may be full for a while.
+async fn finish(context: &ExecutorContext, row: &tasks::Task, outcome: &Outcome, stop: &CancellationToken) {
     let class = outcome.failure.as_ref().map(|fault| fault.class.as_str());
     let json = rows::json(outcome);
-    match tasks::finish(&context.store, &row.lease(), outcome.status, class, &json, now()).await {
-        Ok(true) => {}
-        Ok(false) => tracing::warn!(task = row.id, "another hub holds this task now"),
-        Err(error) => tracing::error!(%error, task = row.id, "an outcome could not be written"),
+    loop {
+        match tasks::finish(&context.store, &row.lease(), outcome.status, class, &json, now()).await {
+            Ok(true) => break,
+            Ok(false) => break tracing::warn!(task = row.id, "another hub holds this task now"),
+            Err(error) => tracing::error!(%error, task = row.id, "an outcome could not be written yet"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(RETRY_INTERVAL) => {}
+            // The next hub adopts the task.
+            () = stop.cancelled() => break,
+        }
     }
     context.notify_changed(&row.id);
 }
@@ -120,10 +130,10 @@ fn lost(detail: &str, report: RunReport) -> Outcome {
 }
 
 /// Ends a task whose run panicked; the panic is in the log.
-pub(super) async fn mark_failed(context: &ExecutorContext, row: &tasks::Task) {
+pub(super) async fn mark_failed(context: &ExecutorContext, row: &tasks::Task, stop: &CancellationToken) {
     let detail = "the hub made a mistake while it ran; its log says more".to_owned();
     let failure = Some(FailureReport { class: "hub".to_owned(), detail });
-    finish(context, row, &Outcome { failure, ..Outcome::new(Ending::Failed) }).await;
+    finish(context, row, &Outcome { failure, ..Outcome::new(Ending::Failed) }, stop).await;
 }
 
 /// Runs the agent, and once more where its answer does not follow the schema. `None` when the run was left to the
