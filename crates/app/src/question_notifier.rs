@@ -30,7 +30,7 @@ const GRACE_PERIOD: Duration = Duration::from_millis(700);
 /// How often the Inbox is read at most to withdraw notices, because each reading takes as long as many questions.
 const WITHDRAW_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Questions that are looked at; of more only the number counts.
+/// The newest questions, which are looked at; of more only the number counts.
 const MAX_QUESTIONS: u32 = 100;
 
 /// Questions that ring a phone one by one; more at once are one notice.
@@ -159,7 +159,7 @@ impl Notifier {
 
     /// Reads the Inbox, withdraws the notices of decided questions, and rings for new ones.
     async fn update(&mut self, alert: Alert) {
-        let page = match self.questions.pending(None, MAX_QUESTIONS).await {
+        let page = match self.questions.newest(MAX_QUESTIONS).await {
             Ok(page) => page,
             Err(error) => {
                 tracing::warn!(%error, "the Inbox cannot be read");
@@ -167,13 +167,16 @@ impl Notifier {
             }
         };
         let pending: HashSet<&Ticket> = page.questions.iter().map(|question| &question.ticket).collect();
-        self.notified.retain(|ticket| pending.contains(ticket));
-        self.snoozed.retain(|ticket| pending.contains(ticket));
+        // Of more questions those that are not in the page are pending, too.
+        if page.total <= u64::from(MAX_QUESTIONS) {
+            self.notified.retain(|ticket| pending.contains(ticket));
+            self.snoozed.retain(|ticket| pending.contains(ticket));
+            if let Some(phone) = &mut self.phone {
+                phone.buttons.retain(|_, (ticket, _)| pending.contains(ticket));
+            }
+        }
         let snoozed = page.questions.iter().filter(|question| question.snoozed_until.is_some());
         self.snoozed.extend(snoozed.map(|question| question.ticket.clone()));
-        if let Some(phone) = &mut self.phone {
-            phone.retain_pending(&pending);
-        }
         if self.named.as_ref().is_some_and(|named| !pending.contains(named)) {
             // The notice names what is decided: the newest of the rest takes its place without a sound, if any rang.
             let rest = page.questions.iter().rev().find(|question| self.notified.contains(&question.ticket));
@@ -253,16 +256,11 @@ impl Phone {
         let ntfy = Ntfy::new(settings).inspect_err(|error| unusable(error)).ok()?;
         let key = questions.phone_key().await.inspect_err(|error| unusable(error)).ok()?;
         let mut phone = Self { ntfy, key, buttons: HashMap::new(), spent: HashSet::new() };
-        let page = questions.pending(None, MAX_QUESTIONS).await.inspect_err(|error| unusable(error)).ok()?;
+        let page = questions.newest(MAX_QUESTIONS).await.inspect_err(|error| unusable(error)).ok()?;
         for question in &page.questions {
             phone.make_buttons(question);
         }
         Some(phone)
-    }
-
-    /// Forgets the buttons of what is not pending.
-    fn retain_pending(&mut self, pending: &HashSet<&Ticket>) {
-        self.buttons.retain(|_, (ticket, _)| pending.contains(ticket));
     }
 
     /// Takes a button, and all others of its question with it.

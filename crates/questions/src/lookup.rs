@@ -47,6 +47,13 @@ impl Questions {
         self.page(found, total, limit)
     }
 
+    /// Returns the newest pending questions, at most `limit` and the oldest of them first.
+    pub async fn newest(&self, limit: u32) -> Result<Page, Error> {
+        let mut found = questions::newest(&self.store, limit).await?;
+        found.reverse();
+        self.page(found, questions::count_pending(&self.store).await?, limit)
+    }
+
     /// Returns at most `limit` questions with a decision that can be undone.
     pub async fn held(&self, limit: u32) -> Result<Vec<Question>, Error> {
         let found = questions::held(&self.store, limit).await?;

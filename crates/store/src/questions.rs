@@ -40,7 +40,9 @@ pub use deliveries::{
 pub use due::{due_now, next_due};
 pub use insert::{Asked, Identical, Limits, NewQuestion, ask, identical};
 pub use prune::prune;
-pub use read::{by_prefix, count_history, count_pending, get, held, history, next, pending, position};
+pub use read::{
+    by_prefix, count_history, count_pending, get, held, history, newest, next, pending, position,
+};
 pub use settings::{set_setting, setting};
 pub use views::{View, end_snooze, mark_seen, snooze};
 

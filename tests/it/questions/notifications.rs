@@ -118,6 +118,27 @@ fn a_desktop_that_hangs_delays_no_other_channel() {
 }
 
 #[test]
+fn a_new_question_rings_however_many_are_pending() {
+    let home = Home::new();
+    let ntfy = Ntfy::start();
+    let phone = format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\n", ntfy.url());
+    home.write(".adjutant/config.toml", format!("[questions]\npending_per_client = 200\n{phone}"));
+    let serving = Serving::open_hub(&home);
+    let hub = Hub { home, serving };
+    let ask = |title: &str| assert_eq!(hub.post("/mcp", &[], &request(title, title).to_string()).0, 202);
+    for number in 0..110 {
+        ask(&format!("Question {number}"));
+    }
+    // Notices of the others may come in between.
+    let rings = (0..9).any(|round| {
+        let title = format!("Late {round}");
+        ask(&title);
+        ntfy.next_notification()["title"].as_str().unwrap().ends_with(&title)
+    });
+    assert!(rings);
+}
+
+#[test]
 fn a_phone_notification_has_the_trace_context_of_its_call() {
     let home = Home::new();
     let ntfy = Ntfy::start();

@@ -7,6 +7,8 @@ const GET: &str = select_questions!("WHERE q.id = $1");
 
 const PENDING: &str = select_questions!("WHERE q.state = 'pending' AND q.seq > $1 ORDER BY q.seq LIMIT $2");
 
+const NEWEST: &str = select_questions!("WHERE q.state = 'pending' ORDER BY q.seq DESC LIMIT $1");
+
 const HELD: &str = select_questions!("WHERE q.state = 'held' ORDER BY q.held_until LIMIT $1");
 
 const BY_PREFIX: &str =
@@ -46,6 +48,11 @@ pub async fn get(store: &Store, id: &str) -> Result<Option<Question>, Error> {
 pub async fn pending(store: &Store, after: Option<i64>, limit: u32) -> Result<Vec<Question>, Error> {
     let query = sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit));
     Ok(read!(store, query, fetch_all))
+}
+
+/// Returns at most `limit` pending questions, newest first.
+pub async fn newest(store: &Store, limit: u32) -> Result<Vec<Question>, Error> {
+    Ok(read!(store, sqlx::query_as(NEWEST).bind(i64::from(limit)), fetch_all))
 }
 
 /// Returns at most `limit` questions with a decision that can be undone.
@@ -96,4 +103,5 @@ pub async fn count_history(store: &Store, text: &str, kind: &str) -> Result<u64,
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[GET, PENDING, HELD, BY_PREFIX, PLACE, NEXT, HISTORY, COUNT_HISTORY];
+pub(super) const STATEMENTS: &[&str] =
+    &[GET, PENDING, NEWEST, HELD, BY_PREFIX, PLACE, NEXT, HISTORY, COUNT_HISTORY];
