@@ -23,8 +23,8 @@ const MAX_HITS: usize = 5;
 /// Rows of the store for each kind.
 const MAX_ROWS: u32 = 5;
 
-/// Maximum pending questions that are searched.
-const MAX_PENDING: u32 = 200;
+/// Pending questions of one read.
+const PAGE_SIZE: u32 = 200;
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
@@ -79,15 +79,22 @@ async fn of_agents(app: &Arc<App>, query: &str) -> Result<Vec<Value>, Failure> {
 }
 
 async fn of_questions(app: &App, query: &str) -> Result<Vec<Value>, Failure> {
-    let pending = app.questions.pending(None, MAX_PENDING).await.map_err(Failure::internal)?;
     let filter = questions::Filter { text: Some(query.to_owned()), ..questions::Filter::default() };
     let decided = app.questions.history(&filter, None, MAX_ROWS).await.map_err(Failure::internal)?;
     let hit = |question: &questions::Question, note: &str| {
         hit(&question.title, note, "/questions/", question.ticket.as_str())
     };
-    let open =
-        pending.questions.iter().filter(|one| matches(query, &[&one.title, &one.client, &one.workspace]));
-    let mut hits: Vec<Value> = open.map(|question| hit(question, "pending")).collect();
+    let (mut hits, mut after) = (Vec::new(), None);
+    while hits.len() < MAX_HITS {
+        let page = app.questions.pending(after, PAGE_SIZE).await.map_err(Failure::internal)?;
+        let open =
+            page.questions.iter().filter(|one| matches(query, &[&one.title, &one.client, &one.workspace]));
+        hits.extend(open.map(|question| hit(question, "pending")));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
     hits.extend(decided.questions.iter().map(|question| hit(question, "decided")));
     hits.truncate(MAX_HITS);
     Ok(hits)
