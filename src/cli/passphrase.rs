@@ -34,6 +34,9 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<(), Failure> 
         return Ok(());
     }
     let current = client.has_passphrase()?.then(|| ask("Current passphrase: ")).transpose()?;
+    if current.is_none() {
+        client.prepare_passphrase()?;
+    }
     let new = ask("New passphrase: ")?;
     check_passphrase_length(&new)
         .map_err(|error| Failure::new(error).hint("run `adjutant passphrase` again"))?;

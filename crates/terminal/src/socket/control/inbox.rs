@@ -16,6 +16,8 @@ use adjutant_questions::Availability;
 pub enum Request {
     /// Returns whether a passphrase is set.
     HasPassphrase,
+    /// Checks that the user asks.
+    Prepare,
     /// Sets the passphrase; `current` proves the one that is set.
     SetPassphrase { current: Option<Secret>, new: Secret },
     /// Gives the session of this process a ticket, for the approval passphrase.
@@ -29,7 +31,7 @@ pub enum Request {
 impl Request {
     /// Whether it decides who may answer, or whether anybody may ask. What needs the passphrase that is set proves itself.
     pub(super) fn decides(&self) -> bool {
-        matches!(self, Self::SetPassphrase { current: None, .. } | Self::Availability(_))
+        matches!(self, Self::Prepare | Self::SetPassphrase { current: None, .. } | Self::Availability(_))
     }
 }
 
@@ -38,6 +40,11 @@ impl ControlClient {
     /// Returns whether an approval passphrase is set.
     pub fn has_passphrase(&mut self) -> Result<bool, Error> {
         self.ask(&super::Request::Inbox(Request::HasPassphrase))
+    }
+
+    /// Checks that the hub accepts a first passphrase from this process.
+    pub fn prepare_passphrase(&mut self) -> Result<(), Error> {
+        self.ask(&super::Request::Inbox(Request::Prepare))
     }
 
     /// Sets the approval passphrase; the hub rejects a wrong `current` one.
@@ -70,6 +77,7 @@ pub(super) async fn answer(peer: &ControlPeer, request: Request) -> Result<Value
             Ok(availability) => return to_json(&availability),
             Err(error) => Err(error),
         },
+        Request::Prepare => Ok(()),
         Request::SetPassphrase { current, new: Secret(new) } => {
             let set = questions.set_passphrase(current.map(|Secret(current)| current), new).await;
             if set.is_ok() {
