@@ -3,14 +3,14 @@
 mod list;
 mod show;
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use clap::Subcommand;
 
 use super::output::Failure;
 use super::{Common, hub_client};
 use adjutant_base::config::Roots;
-use adjutant_base::text::timefmt::{millis, seconds_left, span};
+use adjutant_base::text::timefmt::{millis, seconds_left, span_millis};
 use adjutant_questions::OutcomeKind;
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::questions::QuestionDetails;
@@ -40,11 +40,10 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
 /// Describes the state of a question in a few words.
 fn state(details: &QuestionDetails) -> String {
     let now = millis(SystemTime::now());
-    let time = |millis: i64| span(Duration::from_millis(u64::try_from(millis).unwrap_or_default()));
     let Some(outcome) = &details.outcome else {
         return match details.question.snoozed_until {
-            Some(end) => format!("snoozed for {}", time(end - now)),
-            None => format!("pending, {} left", time(details.question.deadline - now)),
+            Some(end) => format!("snoozed for {}", span_millis(end - now)),
+            None => format!("pending, {} left", span_millis(details.question.deadline - now)),
         };
     };
     let kind = match outcome.kind {
@@ -57,6 +56,6 @@ fn state(details: &QuestionDetails) -> String {
     };
     match details.held_until.filter(|until| *until > now) {
         Some(until) => format!("{kind}, {} s to undo", seconds_left(until, now)),
-        None => format!("{kind} {} ago", time(now - outcome.at)),
+        None => format!("{kind} {} ago", span_millis(now - outcome.at)),
     }
 }

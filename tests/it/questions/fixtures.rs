@@ -314,7 +314,9 @@ impl User {
             if part.get("current").is_some() {
                 return questions;
             }
-            questions.push(part["question"].clone());
+            let closed = &part["closed"]["ticket"];
+            questions.retain(|known: &Value| known["ticket"] != *closed);
+            questions.extend(part.get("question").cloned());
             answer = user.receive();
         }
     }

@@ -39,6 +39,11 @@ pub fn span(duration: Duration) -> String {
     }
 }
 
+/// Returns a number of milliseconds as [`span`] does; a negative one counts as 0.
+pub fn span_millis(millis: i64) -> String {
+    span(Duration::from_millis(u64::try_from(millis).unwrap_or_default()))
+}
+
 /// Parses whole seconds, or a number with `s`, `m`, `min`, `h` or `d`; `None` for other text.
 pub fn read_span(text: &str) -> Option<Duration> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());

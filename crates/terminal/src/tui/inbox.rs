@@ -408,8 +408,7 @@ pub(super) fn availability_text(availability: Availability, now: i64) -> String 
     };
     match availability.until() {
         Some(until) => {
-            let left = Duration::from_millis(u64::try_from(until - now).unwrap_or_default());
-            format!("{state}, {} left", timefmt::span(left))
+            format!("{state}, {} left", timefmt::span_millis(until - now))
         }
         None => format!("{state}, until you return to here"),
     }

@@ -7,7 +7,7 @@ mod no_echo;
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use super::hub::Hub;
 use super::hub_worker;
@@ -328,7 +328,7 @@ impl Session<'_> {
             }
             Ok(Done::Snoozed { until }) => {
                 let end = timefmt::stamp(timefmt::instant(until));
-                format!("DONE {ticket} snoozed for {}, until {end}", left(until))
+                format!("DONE {ticket} snoozed for {}, until {end}", timefmt::span_millis(until - now()))
             }
             Ok(Done::Noted) => format!("DONE {ticket} undone"),
             Ok(Done::Before(how)) => {
@@ -354,9 +354,10 @@ impl Session<'_> {
     fn print_question(&mut self, question: &Question) -> io::Result<()> {
         let from = escape_invisible::escape_line(&format!("{}{}", question.asker(), question.place()));
         let high = if question.level == Level::High { "HIGH " } else { "" };
-        let snoozed =
-            question.snoozed_until.map_or_else(String::new, |until| format!(", snoozed for {}", left(until)));
-        let (id, left) = (short(&question.ticket), left(question.deadline));
+        let snoozed = question.snoozed_until.map_or_else(String::new, |until| {
+            format!(", snoozed for {}", timefmt::span_millis(until - now()))
+        });
+        let (id, left) = (short(&question.ticket), timefmt::span_millis(question.deadline - now()));
         self.print(&format!("QUESTION {id} {high}from {from}{snoozed}, {left} left"))?;
         self.print(&format!("  {}", escape_invisible::escape_line(&question.title)))?;
         for line in question.message.trim_end().lines() {
@@ -423,11 +424,6 @@ fn presence_line(question: &Question) -> String {
 
 fn short(ticket: &Ticket) -> &str {
     ticket.as_str().get(..TICKET_CHARS).unwrap_or(ticket.as_str())
-}
-
-/// Returns the time until an instant, in milliseconds since 1970.
-fn left(until: i64) -> String {
-    timefmt::span(Duration::from_millis(u64::try_from(until - now()).unwrap_or(0)))
 }
 
 fn now() -> i64 {

@@ -343,6 +343,19 @@ fn a_question_closed_by_another_channel_keeps_the_typed_text() {
 }
 
 #[test]
+fn a_terminal_without_a_proof_says_so_until_an_answer_is_accepted() {
+    let mut test_inbox = TestInbox::with([deploy()]);
+    test_inbox.on(Message::Update(Update::Unproven { missing: "it is new".into() }));
+    let warns = |inbox: &TestInbox| inbox.frame().contains("! an answer from here needs a proof: it is new");
+    assert!(warns(&test_inbox), "{}", test_inbox.frame());
+    test_inbox.press("Enter");
+    test_inbox.pass(500);
+    let acts = test_inbox.press("1 Enter");
+    test_inbox.done(&acts[0], Done::Decided { kind: OutcomeKind::Answered, until: None });
+    assert!(!warns(&test_inbox), "{}", test_inbox.frame());
+}
+
+#[test]
 fn a_folder_that_is_not_the_one_of_the_client_is_shown_with_it() {
     let mut test_inbox = TestInbox::with([Question { runs_in: "/code/bank".into(), ..deploy() }]);
     assert!(test_inbox.frame().contains("· shop · runs in bank ·"), "{}", test_inbox.frame());

@@ -8,9 +8,10 @@ use ratatui::widgets::Paragraph;
 use super::workspace_label;
 use crate::tui::inbox::{Inbox, Timestamps, availability_text, closed_text};
 use crate::tui::theme::Theme;
-use crate::tui::widgets::styled_text::{fill, span, styled};
+use crate::tui::widgets::styled_text::{fill, styled};
 use crate::tui::widgets::wrap::{cut, width};
 use adjutant_base::text::escape_invisible;
+use adjutant_base::text::timefmt::span_millis;
 use adjutant_questions::{Availability, Level, Question};
 
 /// Lines of one question.
@@ -78,11 +79,11 @@ fn rows(
     let snoozed = question.snoozed_until.filter(|until| *until > now.millis);
     facts.push(match (inbox.held.get(&question.ticket), snoozed) {
         (Some(how), _) => closed_text(*how, now.millis),
-        (None, Some(until)) => format!("snoozed for {}", span(until - now.millis)),
-        (None, None) => format!("{} ago", span(now.millis - question.asked_at)),
+        (None, Some(until)) => format!("snoozed for {}", span_millis(until - now.millis)),
+        (None, None) => format!("{} ago", span_millis(now.millis - question.asked_at)),
     });
     facts.extend(question.presence.absence_reason().map(str::to_owned));
-    facts.push(format!("{} left", span(question.deadline - now.millis)));
+    facts.push(format!("{} left", span_millis(question.deadline - now.millis)));
     if question.deliveries > 1 {
         facts.push(format!("{} requests wait for it", question.deliveries));
     }

@@ -13,9 +13,10 @@ use crate::tui::theme::Theme;
 use crate::tui::widgets::field_input::{Chosen, Entry};
 use crate::tui::widgets::field_inputs::FieldInputs;
 use crate::tui::widgets::markdown;
-use crate::tui::widgets::styled_text::{span, styled, typed};
+use crate::tui::widgets::styled_text::{styled, typed};
 use crate::tui::widgets::wrap::wrap;
 use adjutant_base::text::escape_invisible;
+use adjutant_base::text::timefmt::span_millis;
 use adjutant_host::git::Facts;
 use adjutant_questions::{Field, Input, Level};
 
@@ -94,7 +95,10 @@ fn head(
     if let Some(label) = workspace_label(inbox, &question.workspace) {
         spans.push(Span::raw(format!(" · {label}")));
     }
-    spans.push(Span::styled(format!(" · {} left", span(question.deadline - now.millis)), theme.quiet()));
+    spans.push(Span::styled(
+        format!(" · {} left", span_millis(question.deadline - now.millis)),
+        theme.quiet(),
+    ));
     let mut lines = vec![Line::from(spans)];
     if let Some(why) = question.presence.absence_reason() {
         let text =

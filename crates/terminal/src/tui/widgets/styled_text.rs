@@ -1,14 +1,11 @@
 //! Text in lines of one style, as the views draw it.
 
-use std::time::Duration;
-
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::text_input::Editor;
 use super::wrap::{width, wrap};
 use adjutant_base::text::escape_invisible;
-use adjutant_base::text::timefmt;
 
 /// A text in lines of one style.
 pub(crate) fn styled(text: &str, columns: usize, style: Style) -> Vec<Line<'static>> {
@@ -21,11 +18,6 @@ pub(crate) fn styled(text: &str, columns: usize, style: Style) -> Vec<Line<'stat
 /// Fills a line to the right edge, for a bar of one colour.
 pub(crate) fn fill(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
-}
-
-/// Renders a duration.
-pub(crate) fn span(millis: i64) -> String {
-    timefmt::span(Duration::from_millis(u64::try_from(millis).unwrap_or_default()))
 }
 
 /// Returns the lines of an editor, with a mark at the cursor.
