@@ -122,7 +122,7 @@ class RelayAsker(Asker):
                 self.relay.close()
             self.relay = Relay(self)
         if self.revision and self.revision != messages.MODERN:
-            call = f"{self.name}-init-{self.relay.process.pid}"
+            call = f"{self.name}-init-{time.monotonic_ns()}"
             self.relay.send(messages.initialize(call, self.revision))
             if not self.relay.wait(call, CALL_TIMEOUT):
                 raise Gone("the relay ended in its handshake")

@@ -71,6 +71,9 @@ impl Delivery {
 impl Drop for Delivery {
     fn drop(&mut self) {
         if let Some(ends) = self.ends.take() {
+            if (ends.has_outcome)() {
+                tracing::info!("the connection of a response ended before its end");
+            }
             (ends.lost)();
         }
     }
@@ -86,7 +89,10 @@ pub(crate) async fn is_acknowledged(connection: Option<&TcpConnection>) -> bool 
         match process::unacknowledged_bytes(connection.local, connection.remote) {
             Some(0) => return true,
             Some(_) if Instant::now() < end => pause = (pause * 2).min(PAUSES.1),
-            Some(_) | None => return false,
+            unacknowledged => {
+                tracing::info!(client = %connection.remote, bytes = unacknowledged, "a response did not arrive whole");
+                return false;
+            }
         }
     }
 }

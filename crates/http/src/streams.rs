@@ -59,7 +59,13 @@ impl Streams {
         lock(&self.open).contains_key(stream)
     }
 
-    /// Locks the routes of POSTs that wait for their own answers; the stream does not send those.
+    /// Returns the requests of the POSTs that wait for their own answers; `stream` does not send those.
+    pub(crate) fn waiting_on(&self, stream: &str) -> HashSet<String> {
+        let waiting = self.waiting();
+        waiting.iter().filter(|route| route.stream == stream).map(|route| route.request.clone()).collect()
+    }
+
+    /// Locks the routes of POSTs that wait for their own answers.
     pub(crate) fn waiting(&self) -> MutexGuard<'_, HashSet<Route>> {
         lock(&self.waiting)
     }

@@ -5,7 +5,7 @@
 //! stream of its caller only, and is kept in the store while that stream is closed. Newer clients have sessions;
 //! requests and streams of sessions never come here.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -216,13 +216,13 @@ impl Open {
                 return Some(Event::default().id(delivery.event.to_string()).data(data));
             }
             self.changes.mark_unchanged();
+            // Read before the store too: an answer that a POST brings meanwhile is undelivered in what is read from there.
+            let waiting = |open: &Self| open.shared.streams.waiting_on(&open.stream);
+            let before = waiting(self);
             match questions.stream_deliveries(&self.stream, self.after.take()).await {
                 Ok(due) => {
-                    let waiting = self.shared.streams.waiting();
-                    let stream = &self.stream;
-                    let taken = |delivery: &Delivered| {
-                        waiting.contains(&Route { stream: stream.clone(), request: delivery.request.clone() })
-                    };
+                    let waiting: HashSet<_> = before.into_iter().chain(waiting(self)).collect();
+                    let taken = |delivery: &Delivered| waiting.contains(&delivery.request);
                     let given =
                         |delivery: &Delivered| self.given.iter().any(|(event, _)| *event == delivery.event);
                     let fresh = |delivery: &Delivered| !taken(delivery) && !given(delivery);
