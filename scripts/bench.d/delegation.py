@@ -1,6 +1,7 @@
 """The figures of delegation. Prints one JSON object; scripts/bench calls it.
 
-delegation.py ADJUTANT PACKAGES    PACKAGES is the folder with the node_modules of scripts/test
+delegation.py ADJUTANT             what a delegation adds to the runner's own time, without sandbox and with bubblewrap
+delegation.py ADJUTANT PACKAGES    the rest; PACKAGES is the folder with the node_modules of scripts/test
 
 Standard library only. Everything happens in a separate home and on loopback; every process started here is ended here,
 by its own pid.
@@ -33,14 +34,14 @@ RUNNERS = {
 class Home:
     """A hub in a separate home, with one agent for each runner."""
 
-    def __init__(self, adjutant):
+    def __init__(self, adjutant, sandbox="none"):
         self.adjutant = adjutant
         self.path = Path(tempfile.mkdtemp())
         home = self.path / ".adjutant"
         for folder in (home / "agents", self.path / "work", self.path / "tmp", self.path / "bin"):
             folder.mkdir(parents=True)
         (home / "config.toml").write_text(
-            f"[tasks]\nsandbox = \"none\"\nmax_running = {AT_ONCE + 1}\nmax_running_per_runner = {AT_ONCE}\n"
+            f"[tasks]\nsandbox = \"{sandbox}\"\nmax_running = {AT_ONCE + 1}\nmax_running_per_runner = {AT_ONCE}\n"
             + "".join(
                 f'[[runners]]\nname = "{name}"\ncommand = ["/bin/sh", "-c", {json.dumps(script)}, "{{prompt}}"]\nstdin = "empty"\n'
                 f'final_message = "stdout"\nlevels = ["read-only"]\n'
@@ -148,8 +149,13 @@ def overhead(home, peer):
     added = [a - b for a, b in zip(whole[20:], bare[20:])]
     return {
         "bare ms": statistics.median(bare[20:]), "delegated ms": statistics.median(whole[20:]),
-        "overhead ms": statistics.median(added), "overhead p90 ms": statistics.quantiles(added, n=10)[-1],
+        "overhead ms": statistics.median(added), "overhead p90 ms": statistics.quantiles(added, n=10)[-1], "runs": len(added),
     }
+
+
+def sandboxed_overhead(home, peer):
+    """The same in the hub's sandbox."""
+    return {f"bubblewrap {figure}": value for figure, value in overhead(home, peer).items()}
 
 
 def crowd(home, peer):
@@ -253,11 +259,15 @@ def cancels(home, peer, packages, rounds=8):
 
 
 def main():
-    adjutant, packages = sys.argv[1:]
+    adjutant, *packages = sys.argv[1:]
+    if packages:
+        measures = [(lambda home, peer: cancels(home, peer, packages[0]), "none"), (crowd, "none")]
+    else:
+        measures = [(overhead, "none")] + ([(sandboxed_overhead, "bubblewrap")] if shutil.which("bwrap") else [])
     figures = {}
     try:
-        for measure in (overhead, lambda home, peer: cancels(home, peer, packages), crowd):
-            home = Home(adjutant)
+        for measure, sandbox in measures:
+            home = Home(adjutant, sandbox)
             try:
                 figures |= measure(home, home.serve())
             finally:
