@@ -63,6 +63,7 @@ fn as_hub(run: impl Future<Output = Result<Resumed, Error>>) -> Result<ExitCode,
         let outcome = match run.await.map_err(Failure::new)? {
             Resumed::Ended(outcome) => outcome,
             Resumed::Running(running) => follow(running).await?,
+            Resumed::NotBegun => return output::data(&json!({"event": "not_begun"}).to_string()),
         };
         output::data(&json!({"event": "ended", "outcome": outcome}).to_string())
     })?;

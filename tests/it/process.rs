@@ -344,6 +344,23 @@ fn a_kept_run_is_adopted_by_the_next_hub() {
     run.assert_clean(&outcome);
 }
 
+/// The hub died after it wrote the order, and its supervisor is slower than the next hub.
+#[test]
+fn a_run_that_the_next_hub_found_not_begun_cannot_begin_any_more() {
+    let order = Order::new(&["touch", "made"]).with("on_hub_exit", "keep");
+    let spool = order.home.path().join("spool/run");
+    std::fs::create_dir(spool.parent().unwrap()).unwrap();
+    for _ in 0..2 {
+        let resumed = order.home.run(["supervise".as_ref(), "--resume".as_ref(), spool.as_os_str()], "");
+        assert_eq!(resumed.stdout, "{\"event\":\"not_begun\"}\n", "{}", resumed.stderr);
+    }
+    let made = order.home.path().join("work/made");
+    let mut run = order.start();
+    assert_eq!(run.event()["event"], "refused");
+    wait(&mut run.child, DEADLINE);
+    assert!(!made.exists());
+}
+
 #[test]
 fn a_kept_run_that_ends_without_a_hub_leaves_its_outcome() {
     let mut run = Order::new(&["echo-stdin"]).with("on_hub_exit", "keep").input("no hub\n").start();

@@ -112,6 +112,40 @@ fn the_runs_of_a_killed_hub_end_or_are_adopted_by_the_next_hub() {
     fixture.assert_no_survivors();
 }
 
+/// Without its folder, a run looks as if the hub had been killed just before it started the supervisor.
+#[test]
+fn a_task_is_begun_again_only_if_its_runner_was_not_started() {
+    let fixture = TaskFixture::new();
+    let gate = fixture.folder("gate");
+    let mut hub = fixture.hub();
+    let mut peer = client(&fixture);
+    let tasks = [1, 2].map(|call| {
+        let task = fixture.task(&format!("until-file {}", gate.display()));
+        let task = peer.delegate_in_background(call, task);
+        peer.wait_for_activity(call, &task, "working");
+        task
+    });
+    hub.kill();
+    fixture.assert_no_survivors();
+    std::fs::write(&gate, "").unwrap();
+    std::fs::remove_dir_all(fixture.folder(&format!(".adjutant/spool/{}/run-1", tasks[0]))).unwrap();
+    let _next = fixture.hub();
+    let mut peer = client(&fixture);
+    let [again, ended] = tasks.map(|task| {
+        let wait = json!({"task_id": task});
+        peer.tool(3, "task_wait", wait)["structuredContent"].clone()
+    });
+    assert_eq!(
+        (&again["status"], &again["message"]),
+        (&json!("succeeded"), &json!("working\nresult")),
+        "{again:#}"
+    );
+    let attempts = &again["run_report"]["attempts"];
+    assert_eq!((&attempts[0]["failure"]["class"], &attempts[1]["exit"]), (&json!("hub_gone"), &json!(0)));
+    assert_eq!(ended["failure"]["class"], "hub_gone", "{ended:#}");
+    assert_eq!(ended["run_report"]["attempts"].as_array().unwrap().len(), 1);
+}
+
 /// A missing table shows the moment between the removal of the worktree and the end of the task.
 #[test]
 fn the_work_in_a_removed_worktree_outlives_a_hub_that_is_killed_before_it_stores_the_outcome() {

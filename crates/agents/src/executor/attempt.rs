@@ -234,19 +234,27 @@ fn command(
     }
 }
 
+/// Why an attempt of the last hub has no result.
+pub(super) enum NotResumed {
+    /// Its runner was not started.
+    NotBegun,
+    /// Its end is unknown, with the reason.
+    Lost(&'static str),
+}
+
 /// Resumes the attempt that the last hub left in `spool`, and reads its output again from the start. `None` when this
-/// hub stops too; an error when the end of the attempt is unknown.
+/// hub stops too.
 pub(super) async fn reattach(
     context: &ExecutorContext,
     run: &mut TaskRun<'_>,
     spool: &Path,
-) -> Result<Option<AttemptResult>, &'static str> {
+) -> Result<Option<AttemptResult>, NotResumed> {
     let name = &run.row.runner;
     let candidates = context.selector.candidates();
     let candidate = candidates
         .iter()
         .find(|candidate| candidate.runner.name() == name)
-        .ok_or("its runner is not configured any more")?;
+        .ok_or(NotResumed::Lost("its runner is not configured any more"))?;
     let (runner, stall) = (candidate.runner.clone(), candidate.stall);
     let number = run.state.report.attempts.len().max(1);
     let (scratch, _) = run.attempt_folders(number);
@@ -255,7 +263,7 @@ pub(super) async fn reattach(
     // The same command line as before; only its parser and the paths of its output files are used.
     let prepared = prepare(context, run, &choice, "", None, &scratch);
     let Ok(PreparedCommand { argv, output_files, mut parser, .. }) = prepared else {
-        return Err("its runner cannot be asked the same way any more");
+        return Err(NotResumed::Lost("its runner cannot be asked the same way any more"));
     };
     match process::resume(spool).await {
         Ok(Resumed::Running(running)) => {
@@ -265,7 +273,7 @@ pub(super) async fn reattach(
         Ok(Resumed::Ended(outcome)) if outcome.cause == Cause::Lost => {
             run.state.report.processes_left += outcome.processes_left;
             run.state.report.is_uncounted |= !outcome.is_counted;
-            Err("the hub that ran it ended, and so did the run's supervisor")
+            Err(NotResumed::Lost("the hub that ran it ended, and so did the run's supervisor"))
         }
         Ok(Resumed::Ended(outcome)) => {
             for line in outcome.stdout.head(usize::MAX).lines() {
@@ -273,9 +281,13 @@ pub(super) async fn reattach(
             }
             Ok(Some(finish(run, &outcome, parser, &output_files, false)))
         }
+        Ok(Resumed::NotBegun) => {
+            let _ = not_run(run, Class::HubGone, "the hub ended before the runner was started");
+            Err(NotResumed::NotBegun)
+        }
         Err(error) => {
             tracing::warn!(%error, task = run.row.id, "a run could not be resumed");
-            Err("the hub that ran it ended before the run began")
+            Err(NotResumed::Lost("the hub that ran it ended, and its run cannot be read"))
         }
     }
 }

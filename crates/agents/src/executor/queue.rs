@@ -166,8 +166,7 @@ async fn hold_lease(context: &ExecutorContext, lease: &tasks::Lease) {
 }
 
 /// Adopts the tasks of other hubs whose leases ended before `before`: a run that still runs is followed, the output
-/// of one that ended is read, and one that never started is started. A run that may have started is never run again
-/// by itself. Returns false if the store did not answer for all of them.
+/// of one that ended is read, and one that never started is started. A run that started is never run again by itself. Returns false if the store did not answer for all of them.
 async fn adopt_runs(
     context: &Arc<ExecutorContext>,
     runs: &mut JoinSet<()>,

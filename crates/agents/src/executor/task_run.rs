@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt::{attempt, failed, reattach};
+use super::attempt::{NotResumed, attempt, failed, reattach};
 use super::context::{ExecutorContext, RunState, TaskRun, make_private, now, remove_files};
 use super::event_writer::write_event;
 use super::{checks, rows, workspace};
@@ -159,9 +159,14 @@ async fn answer(
         return Ok(Some((result, Answer::Text)));
     }
     let prompt = format!("{}\n\nTask: {}", run.options.persona, run.row.text);
-    let (result, choice) = match spool {
-        Some(spool) => (reattach(context, run, spool).await?, None),
-        None => try_runners(context, run, &prompt).await,
+    let resumed = match spool {
+        Some(spool) => reattach(context, run, spool).await,
+        None => Err(NotResumed::NotBegun),
+    };
+    let (result, choice) = match resumed {
+        Ok(result) => (result, None),
+        Err(NotResumed::NotBegun) => try_runners(context, run, &prompt).await,
+        Err(NotResumed::Lost(reason)) => return Err(reason),
     };
     let Some(result) = result else { return Ok(None) };
     let answer = read_answer(run, &result);

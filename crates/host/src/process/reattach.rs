@@ -23,6 +23,8 @@ pub enum Resumed {
     Running(Running),
     /// The run has ended.
     Ended(Outcome),
+    /// The run had not begun, and cannot begin any more.
+    NotBegun,
 }
 
 /// Resumes the run of this spool folder after its hub ended: attaches to it, or reads its outcome. If its supervisor
@@ -34,6 +36,7 @@ pub async fn resume(spool: &Path) -> Result<Resumed, Error> {
         tokio::task::spawn_blocking(move || run_state(&folder)).await.map_err(|error| failed(&error))??;
     match state {
         RunState::Ended(outcome) => Ok(Resumed::Ended(outcome)),
+        RunState::NotBegun => Ok(Resumed::NotBegun),
         RunState::Listening { supervisor, stream } => {
             stream.set_nonblocking(true).map_err(|error| failed(&error))?;
             let stream = tokio::net::UnixStream::from_std(stream).map_err(|error| failed(&error))?;
@@ -47,15 +50,29 @@ pub async fn resume(spool: &Path) -> Result<Resumed, Error> {
 /// The state of a run in its spool folder.
 enum RunState {
     Ended(Outcome),
+    NotBegun,
     Listening { supervisor: u32, stream: UnixStream },
 }
 
 fn run_state(spool: &Path) -> Result<RunState, Error> {
-    let lock = OpenOptions::new()
-        .read(true)
-        .open(spool.join(LOCK))
-        .map_err(|error| Error::Spool(format!("holds no run: {error}")))?;
     let deadline = Instant::now() + ATTACH_TIMEOUT;
+    let lock = loop {
+        match OpenOptions::new().read(true).open(spool.join(LOCK)) {
+            Ok(lock) => break lock,
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(RunState::NotBegun),
+            Err(error) if error.kind() != io::ErrorKind::NotFound || Instant::now() >= deadline => {
+                return Err(Error::Spool(format!("holds no run: {error}")));
+            }
+            // A supervisor that is late finds a file in the place of its folder, and starts nothing.
+            Err(_) => match File::create_new(spool) {
+                Ok(_) => return Ok(RunState::NotBegun),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    std::thread::park_timeout(Duration::from_millis(10));
+                }
+                Err(error) => return Err(Error::Spool(format!("cannot be made: {error}"))),
+            },
+        }
+    };
     loop {
         if let Some(outcome) = orphans::read_outcome(spool) {
             return Ok(RunState::Ended(outcome));

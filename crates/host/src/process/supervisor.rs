@@ -174,8 +174,11 @@ fn create_run_folder(request: &SpawnRequest) -> io::Result<RunFolder> {
         DirBuilder::new().recursive(true).mode(0o700).create(above)?;
     }
     DirBuilder::new().mode(0o700).create(&folder)?;
-    let lock = OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join(LOCK))?;
+    // It has its name only once it is locked, because the next hub takes a free lock for a supervisor that has ended.
+    let new = folder.join("lock.new");
+    let lock = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
     flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+    std::fs::rename(new, folder.join(LOCK))?;
     let control = match request.on_hub_exit {
         OnHubExit::Kill => None,
         OnHubExit::Keep => {
