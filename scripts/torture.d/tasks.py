@@ -25,7 +25,7 @@ RUNNER = Path(__file__).with_name("tasks_runner.sh")
 COMMAND_TIMEOUT, START_TIMEOUT, END_TIMEOUT = 90.0, 30.0, 120.0
 
 # Tasks that end between two faults of the hub, and the seconds after which the next one comes without them.
-MIN_ENDED, PROGRESS_TIMEOUT = 5, 15.0
+MIN_ENDED, PROGRESS_TIMEOUT = 3, 10.0
 
 
 def run(seed, seconds, limit, adjutant, folder):
@@ -183,16 +183,16 @@ class Place:
                 self.signal(pid, fault)
 
     def runs(self):
-        """The processes of the runs that are running, by what they are; also of those that the last hub left."""
+        """The processes of the runs that are running or about to, of setup commands and of checks, by what they are; also of
+        those that the last hub left."""
         found = []
-        for record in map(Path, glob.glob(f"{self.spool}/*/*/run.json")):
+        for line in processes.with_argument(f"--guard {self.spool}"):
+            guard, folder = int(line.split()[0]), Path(line.split()[-1])
             try:
-                run = json.loads(record.read_text())
-                guard = run["guard"][0] if run.get("guard") else None
-                if not (record.parent / "outcome.json").exists() and processes.alive(run["supervisor"]):
-                    found.append({"task": record.parent.parent.name, "guard": guard, "supervisor": run["supervisor"], "runner": run["runner"]})
+                record = json.loads((folder / "run.json").read_text())
             except (OSError, ValueError):
-                continue
+                record = {}
+            found.append({"task": folder.parent.name, "guard": guard, "supervisor": record.get("supervisor"), "runner": record.get("runner")})
         return found
 
     def command(self, arguments, given=""):

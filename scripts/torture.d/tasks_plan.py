@@ -39,7 +39,7 @@ WAYS = {
 
 # Targets of faults with the ways in which each is hurt.
 FAULTS = {
-    "hub": ("kill", "kill", "term", "stop", "restart", "restart --cancel", "restart --wait", "end"),
+    "hub": ("kill", "kill", "kill", "kill", "term", "stop", "restart", "restart --cancel", "restart --wait", "end"),
     "supervisor": ("kill", "kill", "term", "stop"),
     "guard": ("kill", "term", "stop"),
     "runner": ("kill", "term", "stop"),
@@ -52,7 +52,7 @@ def make(seed, seconds):
     dice = random.Random(f"{seed}/tasks")
     clients = [{"name": f"{kind[0]}{number}", "kind": kind, "number": number} for number, kind in enumerate(KINDS)]
     faults = []
-    for target, every in (("hub", 7.0), ("supervisor", 3.0), ("guard", 5.0), ("runner", 3.0), ("relay", 5.0)):
+    for target, every in (("hub", 4.0), ("supervisor", 3.0), ("guard", 3.0), ("runner", 4.0), ("relay", 5.0)):
         faults += [
             {"at": at, "target": target, "kind": dice.choice(FAULTS[target]), "seconds": round(dice.uniform(0.1, 1.5), 2)}
             for at in moments(dice, seconds, every)
