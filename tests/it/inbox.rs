@@ -411,10 +411,12 @@ fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
     let high = [&DEPLOY[..], &["--high"]].concat();
     let asking = Script::start(&home, &high);
     let mut lines = Terminal::start(&home, &["inbox", "--plain"], 100, 30, &[]);
-    lines.shows(
-        "INBOX an answer from here needs a proof: only the user may do this, and this terminal has not",
-    );
     let screen = lines.shows("QUESTION q");
+    assert!(!screen.contains("INBOX"), "it asks for the passphrase: {screen}");
+    let piped = home.run(["inbox"], "");
+    let needs =
+        "INBOX an answer from here needs a proof: only the user may do this, and this terminal has not given";
+    assert!(piped.stdout.starts_with(needs), "{piped}");
     let id = screen.split("QUESTION ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     lines.send(&format!("{id} yes\r"));
     lines.shows(&format!("PASSPHRASE {id} this question needs the approval passphrase"));

@@ -251,7 +251,10 @@ impl Inbox {
                     self.notify(format!("“{title}” {}", closed_text(how, now.millis)), now);
                 }
             }
-            Update::Unproven { missing } => self.unproven = Some(missing),
+            // The form asks for the passphrase.
+            Update::Unproven { missing, needs_passphrase } => {
+                self.unproven = Some(missing).filter(|_| !needs_passphrase);
+            }
             Update::Facts { workspace, facts } => {
                 self.facts.insert(workspace, facts);
             }

@@ -196,7 +196,9 @@ impl Session<'_> {
                     self.print(&format!("CLOSED {} {}", short(&ticket), closed_text(how, now())))?;
                 }
             }
-            Update::Unproven { missing } => self.print(&format!("INBOX {}", unproven_text(&missing)))?,
+            // A user is asked for the passphrase with the first answer.
+            Update::Unproven { needs_passphrase: true, .. } if self.reader == Reader::User => {}
+            Update::Unproven { missing, .. } => self.print(&format!("INBOX {}", unproven_text(&missing)))?,
             Update::Facts { .. } => {}
             Update::Current { availability, .. } => {
                 self.current = true;

@@ -345,7 +345,8 @@ fn a_question_closed_by_another_channel_keeps_the_typed_text() {
 #[test]
 fn a_terminal_without_a_proof_says_so_until_an_answer_is_accepted() {
     let mut test_inbox = TestInbox::with([deploy()]);
-    test_inbox.on(Message::Update(Update::Unproven { missing: "it is new".into() }));
+    let missing = || "it is new".to_owned();
+    test_inbox.on(Message::Update(Update::Unproven { missing: missing(), needs_passphrase: false }));
     let warns = |inbox: &TestInbox| inbox.frame().contains("! an answer from here needs a proof: it is new");
     assert!(warns(&test_inbox), "{}", test_inbox.frame());
     test_inbox.press("Enter");
@@ -353,6 +354,8 @@ fn a_terminal_without_a_proof_says_so_until_an_answer_is_accepted() {
     let acts = test_inbox.press("1 Enter");
     test_inbox.done(&acts[0], Done::Decided { kind: OutcomeKind::Answered, until: None });
     assert!(!warns(&test_inbox), "{}", test_inbox.frame());
+    test_inbox.on(Message::Update(Update::Unproven { missing: missing(), needs_passphrase: true }));
+    assert!(!warns(&test_inbox), "the form asks for it:\n{}", test_inbox.frame());
 }
 
 #[test]

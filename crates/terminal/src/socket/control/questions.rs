@@ -175,8 +175,9 @@ pub(crate) enum Update {
     Closed { ticket: Ticket, how: ClosedElsewhere },
     /// The state of a workspace; the error is a sentence fragment.
     Facts { workspace: String, facts: Result<Facts, String> },
-    /// An answer of this client needs a proof; the sentence says what is missing. It is the first update, if it is sent.
-    Unproven { missing: String },
+    /// An answer of this client needs a proof; the sentence says what is missing, which the approval passphrase may be.
+    /// It is the first update, if it is sent.
+    Unproven { missing: String, needs_passphrase: bool },
     /// Everything was sent; `total` questions are pending.
     Current { total: u64, availability: Availability },
 }
@@ -305,8 +306,8 @@ type Changing = (Option<i64>, i64, u32, AskerPresence, Option<ClosedElsewhere>);
 
 async fn follow(peer: &ControlPeer, out: &mut ResponseWriter, limit: usize) -> Result<Value, Rejection> {
     let app: &App = &peer.app;
-    if let Principal::Unproven { missing, .. } = peer.principal() {
-        out.part(&Update::Unproven { missing }).await?;
+    if let Principal::Unproven { missing, needs_passphrase } = peer.principal() {
+        out.part(&Update::Unproven { missing, needs_passphrase }).await?;
     }
     // From before the first look, so that nothing happens in between unnoticed.
     let mut events = app.events.subscribe();
