@@ -217,7 +217,7 @@ class World:
         """Gives back what the file system lent, and keeps the logs of the detached hubs with the history."""
         logs = [self.home / ".adjutant/logs" / name for name in ("hub.log.1", "hub.log")]
         for log in filter(Path.is_file, logs):
-            with open(self.folder / f"{self.name}.log", "ab") as kept:
+            with open(self.folder / f"{self.home.name}.log", "ab") as kept:
                 kept.write(log.read_bytes())
         if self.mounted:
             subprocess.run(["umount", "--lazy", str(self.home)], check=False)
