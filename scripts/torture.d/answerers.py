@@ -294,9 +294,13 @@ class View(Answerer):
             self.close()
             self.screen = Screen()
             self.program = processes.Terminal([self.world.adjutant, "inbox"], self.world.home, self.on_output)
-        if not self.shows(lambda text: re.search(r"(Deploy|Continue)[^\n]*\?", text) and "Enter" in text and "\n! " not in text, 0.5):
+        text = self.shows(lambda text: re.search(r"(Deploy|Continue)[^\n]*\?", text) and "Enter" in text and "\n! " not in text, 0.5)
+        # A question that another interface has answered stays in the list while that can be undone.
+        rows = re.findall(r"^.(\d) .*\n(.*)$", text or "", re.MULTILINE)
+        row = next((number for number, state in rows if "to undo" not in state), None)
+        if not row:
             return
-        self.program.type("\r")
+        self.program.type(row)
         screen = self.shows(lambda text: "Enter sends" in text, 2.0)
         about = screen and self.about(screen)
         if not about or not self.is_mine(about):
