@@ -390,6 +390,19 @@ fn a_process_without_a_proof_cannot_silence_the_questions() {
 }
 
 #[test]
+fn a_terminal_without_a_proof_is_warned_before_anything_is_typed() {
+    let fixture = Fixture::new();
+    let passphrase = r#"script -qec "\"$BIN\" passphrase" /dev/null >>output"#;
+    let look = format!(r#""$BIN" inbox --plain </dev/null >output 2>&1; {passphrase}; : >ended"#);
+    fixture.home.write("look", look);
+    let output = in_tmux(&fixture, r#"tmux -L adj new-window "cd $HOME; sh look""#);
+    let warning =
+        format!("INBOX an answer from here needs a proof: {REFUSED}, and this terminal was opened after");
+    assert!(output.starts_with(&warning), "{output}");
+    assert!(output.matches(REFUSED).count() == 2 && !output.contains("New passphrase"), "{output}");
+}
+
+#[test]
 fn each_documented_way_has_a_test_or_names_the_level_that_stops_it() {
     let page = include_str!("../../../SECURITY.md");
     for number in (1..=27).filter(|number| ATTEMPTS.iter().all(|(way, _)| way != number)) {
