@@ -215,8 +215,8 @@ fn a_key_pressed_while_the_window_is_resized_has_its_effect() {
     open(&mut terminal);
     // The signal of the resize and the key arrive together in some of the rounds.
     for round in 0..100 {
-        let choice = ["1", "2"][round % 2];
-        terminal.resize(90 + round as u16 % 2, 30);
+        let (choice, columns) = [("1", 90), ("2", 91)][round % 2];
+        terminal.resize(columns, 30);
         terminal.send(choice);
         terminal.shows(&format!("{choice} (•)"));
     }

@@ -155,13 +155,13 @@ fn a_task_that_ends_in_its_setup_is_cancelled_or_ended_with_its_hub() {
     let hub = fixture.hub();
     let mut peer = fixture.connect();
     peer.initialize("2025-11-25");
-    let mut begin = |id| {
+    let mut delegate = |id| {
         let task = peer.delegate_in_background(id, task.clone());
         eventually("the setup", || if begun.exists() { Ok(()) } else { Err("not begun") });
         std::fs::remove_file(&begun).unwrap();
         task
     };
-    let (cancelled, stopped) = (begin(1), begin(2));
+    let (cancelled, stopped) = (delegate(1), delegate(2));
     let result = peer.tool(3, "task_cancel", json!({"task_id": cancelled}))["structuredContent"].clone();
     assert_eq!(
         (&result["status"], &result["failure"]["class"]),
