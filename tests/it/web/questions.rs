@@ -46,6 +46,17 @@ fn a_question_page_shows_where_its_client_runs_if_that_is_another_folder() {
 }
 
 #[test]
+fn a_decided_question_is_not_listed_as_snoozed() {
+    let console = Console::new();
+    let path = deploy(&console, 1);
+    console.post(&path, &form(&console, &path, "act=snooze&minutes=60"));
+    assert!(console.get("/questions").body.contains("back in 1 h 0 min"));
+    console.post(&path, &form(&console, &path, "act=decline"));
+    let history = wait_for_text(&console, "/history", "Deploy the tide table?");
+    assert!(!history.contains("back in"), "{history}");
+}
+
+#[test]
 fn a_question_page_shows_the_question_and_what_the_hub_knows_of_its_asker() {
     let console = Console::new();
     console.home.write("work/tides.txt", "changed\n");

@@ -7,6 +7,7 @@ use crate::timefmt;
 use adjutant_base::config::env;
 use adjutant_questions::{
     Answer, AuditEntry, Channel, DecidedBy, Field, FieldValue, Input, Level, Outcome, OutcomeKind, Question,
+    State,
 };
 
 /// Maximum events of one question on its page.
@@ -22,7 +23,7 @@ pub(in crate::pages) fn row(question: &Question, branch: Option<&str>) -> Value 
         title => &question.title,
         asker => asker(question, branch),
         asked => question.asked_at,
-        snoozed => question.snoozed_until.and_then(timefmt::left),
+        snoozed => question.snoozed_until.filter(|_| question.state == State::Pending).and_then(timefmt::left),
         high => question.level == Level::High,
         absence => question.presence.absence_reason(),
         outcome => question.state.outcome().map(|decided| outcome(decided, &question.fields)),
