@@ -22,7 +22,7 @@ import tasks_plan
 RUNNER = Path(__file__).with_name("tasks_runner.sh")
 
 # Seconds in which a command of the user, a hub's start and everything at the end must be over.
-COMMAND_TIMEOUT, START_TIMEOUT, END_TIMEOUT = 90.0, 30.0, 120.0
+COMMAND_TIMEOUT, START_TIMEOUT, END_TIMEOUT = 300.0, 30.0, 400.0
 
 # Tasks that end between two faults of the hub, and the seconds after which the next one comes without them.
 MIN_ENDED, PROGRESS_TIMEOUT = 3, 10.0
@@ -328,7 +328,7 @@ class Line(tasks_clients.Client):
             place.draining.wait(asked["patience"])
             self.cancelling(asked)
             place.command(["tasks", "cancel", task["id"]])
-        end = time.monotonic() + COMMAND_TIMEOUT
+        end = time.monotonic() + tasks_clients.TASK_TIMEOUT
         while time.monotonic() < end:
             text = place.command(["tasks", "wait", task["id"], "--json"])
             if text and self.take_task(text)["status"] in tasks_clients.ENDED:

@@ -21,8 +21,8 @@ from askers import Relay
 from http_link import Gone, ask
 from history import History
 
-# Seconds in which a call must be answered. A task ends within 5 s once it runs, and few wait for a place.
-CALL_TIMEOUT = 90.0
+# Seconds in which a call must be answered, and a task must have ended: it takes 5 s once it runs, but many may be queued.
+CALL_TIMEOUT, TASK_TIMEOUT = 90.0, 300.0
 
 # The characters of a message that every result has.
 MAX_MESSAGE = 8 * 1024
@@ -126,7 +126,7 @@ class Client:
             self.place.draining.wait(asked["patience"])
             self.cancelling(asked)
             content = self.call("task_cancel", {"task_id": task})
-        end = time.monotonic() + CALL_TIMEOUT
+        end = time.monotonic() + TASK_TIMEOUT
         while task and content.get("status") in (None, "queued", "running"):
             if time.monotonic() > end:
                 raise TimeoutError
@@ -311,7 +311,7 @@ def main():
     sys.stdin.readline()
     place.draining.set()
     for client, thread in zip(clients, threads):
-        thread.join(2 * CALL_TIMEOUT)
+        thread.join(2 * TASK_TIMEOUT)
         if thread.is_alive():
             place.history.note("hang", who=f"the client {client.name} at the end")
 

@@ -344,6 +344,33 @@ fn a_kept_run_is_adopted_by_the_next_hub() {
     run.assert_clean(&outcome);
 }
 
+/// The hub reads slower than the runner writes, so the supervisor is killed while it still forwards lines.
+#[test]
+fn a_supervisor_that_is_killed_after_the_end_of_its_run_loses_no_line() {
+    for cap in [1 << 20, 16 << 20] {
+        let order = Order::new(&["flood", "3"]).with("cap", cap);
+        let spool = order.home.path().join("spool/run");
+        let command = &mut order.home.adjutant(["supervise", "--start"]);
+        let mut hub = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        hub.stdin.as_mut().unwrap().write_all(format!("{}\n", order.json).as_bytes()).unwrap();
+        let outcome = spool.join("outcome.json");
+        eventually("the outcome", || if outcome.exists() { Ok(()) } else { Err("not yet") });
+        let record: Value = serde_json::from_slice(&std::fs::read(spool.join("run.json")).unwrap()).unwrap();
+        kill(&record["supervisor"]);
+        let (lines, outcome) = read_to_outcome(&events(hub.stdout.take().unwrap()));
+        wait(&mut hub, DEADLINE);
+        assert_eq!((&outcome["cause"], &outcome["exit"]), (&json!("exited"), &json!({"code": 0})));
+        assert_eq!(lines.last().unwrap()["text"], "result");
+        let length =
+            |line: &Value| line["text"].as_str().unwrap().len() as u64 + 1 + line["missed"].as_u64().unwrap();
+        let read: u64 = lines.iter().filter(|event| event["event"] == "line").map(length).sum();
+        // The line before a gap has no end.
+        let gaps = lines.iter().filter(|line| line["missed"].as_u64() > Some(0)).count() as u64;
+        let seen = outcome["stdout"]["seen"].as_u64().unwrap();
+        assert!((read - gaps..=read).contains(&seen), "{read} of {seen} bytes, {gaps} gaps");
+    }
+}
+
 /// The hub died after it wrote the order, and its supervisor is slower than the next hub.
 #[test]
 fn a_run_that_the_next_hub_found_not_begun_cannot_begin_any_more() {

@@ -276,8 +276,10 @@ pub(super) async fn reattach(
             Err(NotResumed::Lost("the hub that ran it ended, and so did the run's supervisor"))
         }
         Ok(Resumed::Ended(outcome)) => {
-            for line in outcome.stdout.head(usize::MAX).lines() {
-                let _ = parser.line(line);
+            for line in outcome.stdout.lines(0) {
+                parser.gap(line.missed);
+                let _ = parser.line(&line.text);
+                parser.gap(line.cut);
             }
             Ok(Some(finish(run, &outcome, parser, &output_files, false)))
         }

@@ -94,14 +94,25 @@ impl Running {
         let folder = spool.clone();
         // The task ends when the returned value is dropped, or with the run.
         tokio::spawn(async move {
-            let end = forward_events(BufReader::new(input), output, send_lines, cancelled).await;
+            let end = forward_events(BufReader::new(input), output, &send_lines, cancelled).await;
             let outcome = match end {
                 ConnectionEnd::Outcome(outcome) => Some(outcome),
-                ConnectionEnd::Closed => {
-                    tokio::task::spawn_blocking(move || orphans::finish_orphan(&folder)).await.ok()
+                ConnectionEnd::Closed(offset) => {
+                    let rest = move || {
+                        let outcome = orphans::finish_orphan(&folder);
+                        (outcome.stdout.lines(offset), outcome)
+                    };
+                    let (lines, outcome) = tokio::task::spawn_blocking(rest).await.ok().unzip();
+                    for line in lines.into_iter().flatten() {
+                        if send_lines.send(line).await.is_err() {
+                            break;
+                        }
+                    }
+                    outcome
                 }
                 ConnectionEnd::HandleDropped => return,
             };
+            drop(send_lines);
             if let Some(outcome) = outcome {
                 let _ = send_outcome.send(outcome);
             }
@@ -116,8 +127,8 @@ impl Running {
 /// The end of a connection to a supervisor.
 enum ConnectionEnd {
     Outcome(Outcome),
-    /// The supervisor closed it without an outcome; perhaps it was killed.
-    Closed,
+    /// The supervisor closed it without an outcome; perhaps it was killed. With the bytes of stdout that had arrived as lines.
+    Closed(u64),
     /// The handle of the run was dropped.
     HandleDropped,
 }
@@ -125,10 +136,10 @@ enum ConnectionEnd {
 async fn forward_events(
     mut input: impl AsyncBufRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
-    lines: mpsc::Sender<OutputLine>,
+    lines: &mpsc::Sender<OutputLine>,
     mut cancels: mpsc::Receiver<()>,
 ) -> ConnectionEnd {
-    let mut bytes = Vec::new();
+    let (mut bytes, mut offset) = (Vec::new(), 0);
     let mut pending: Option<OutputLine> = None;
     loop {
         tokio::select! {
@@ -139,10 +150,13 @@ async fn forward_events(
                 }
             }
             event = next_event(&mut input, &mut bytes), if pending.is_none() => match event {
-                Some(Event::Line(line)) => pending = Some(line),
+                Some(Event::Line(line)) => {
+                    offset += line.stream_bytes();
+                    pending = Some(line);
+                }
                 Some(Event::Ended { outcome }) => return ConnectionEnd::Outcome(outcome),
                 Some(Event::Started { .. } | Event::Refused { .. }) => {}
-                None => return ConnectionEnd::Closed,
+                None => return ConnectionEnd::Closed(offset),
             },
             cancel = cancels.recv() => match cancel {
                 Some(()) => {

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::supervised_run::OutputLine;
+
 pub(super) use writer::{Piece, Spool};
 
 /// A stream of a run on disk. If the stream was longer than the cap, `kept` is less than `seen`, and the middle is
@@ -49,6 +51,35 @@ impl Spooled {
             bytes.truncate(whole);
         }
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Returns the lines from the byte `offset` on, as a supervisor forwards them.
+    pub fn lines(&self, mut offset: u64) -> Vec<OutputLine> {
+        let (mut lines, mut bytes, mut missed) = (Vec::new(), Vec::new(), 0);
+        let mut take = |bytes: &mut Vec<u8>, missed: &mut u64| {
+            for line in bytes.strip_suffix(b"\n").unwrap_or(bytes).split(|byte| *byte == b'\n') {
+                lines.push(OutputLine::new(line.to_vec(), 0, std::mem::take(missed)));
+            }
+            bytes.clear();
+        };
+        for segment in segments::find(&self.path) {
+            let end = segment.start + segment.length;
+            if segment.start > offset {
+                if !bytes.is_empty() {
+                    take(&mut bytes, &mut missed);
+                }
+                missed += segment.start - offset;
+                offset = segment.start;
+            }
+            if end > offset {
+                segment.read(offset - segment.start, usize::MAX, &mut bytes);
+                offset = end;
+            }
+        }
+        if !bytes.is_empty() {
+            take(&mut bytes, &mut missed);
+        }
+        lines
     }
 
     /// Returns at most `limit` bytes up to the end, invalid UTF-8 replaced.

@@ -7,11 +7,9 @@ use std::os::unix::net::UnixStream;
 use rustix::io::{Errno, ioctl_fionbio, read, write};
 
 use super::super::spool::{Piece, Spool};
-use super::super::supervised_run::OutputLine;
+use super::super::supervised_run::{MAX_LINE_BYTES, OutputLine};
 use super::super::supervisor_protocol::{Event, Request};
 
-/// Maximum bytes of a forwarded line.
-const MAX_LINE_BYTES: usize = 1 << 20;
 /// Maximum bytes in the output queue of a hub; more wait in the spool.
 const MAX_QUEUED_BYTES: usize = 64 << 10;
 /// Maximum bytes of a request.
@@ -199,11 +197,7 @@ impl Lines {
     }
 
     fn finish(&mut self) -> Event {
-        let line = std::mem::take(&mut self.line);
-        let text = line.strip_suffix(b"\r").unwrap_or(&line);
-        let text = String::from_utf8_lossy(text).into_owned();
-        let raw = (text.as_bytes() != line).then_some(line);
         let (cut, missed) = (std::mem::take(&mut self.cut), std::mem::take(&mut self.missed));
-        Event::Line(OutputLine { text, raw, cut, missed })
+        Event::Line(OutputLine::new(std::mem::take(&mut self.line), cut, missed))
     }
 }
