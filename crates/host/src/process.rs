@@ -8,6 +8,7 @@ mod ancestry;
 mod descendants;
 mod open;
 mod orphans;
+mod output_line;
 mod reattach;
 mod reexec;
 mod run_handle;
@@ -22,18 +23,17 @@ mod tied_child;
 use std::ffi::OsStr;
 
 pub use ancestry::{
-    Ancestor, adopter, ancestor, ancestry, is_marked, is_this_program, oldest_child, program,
+    Ancestor, adopter, ancestor, ancestry, is_marked, is_running, is_this_program, oldest_child, program,
     supervisors_above,
 };
 pub use open::{open_browser, open_editor};
 pub use orphans::{Orphan, end_orphans, has_runs, orphans, supervisor_of};
+pub use output_line::OutputLine;
 pub use reattach::{Resumed, resume};
 pub use reexec::{run_self, spawn_detached_self};
 pub use run_handle::{Canceller, Running, start, start_known, start_live};
 pub use short_command::{CommandOutput, output, output_with_input};
-pub use supervised_run::{
-    Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, OutputLine, Timeouts,
-};
+pub use supervised_run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, Timeouts};
 pub use supervisor::{GUARDED, enter, guard, read_command, supervise};
 pub use tcp_peer::{peer_below, peers, unacknowledged_bytes};
 pub use tied_child::{become_child, spawn_tied};

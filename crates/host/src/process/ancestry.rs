@@ -65,6 +65,14 @@ pub fn ancestor(pid: u32) -> Option<Ancestor> {
     })
 }
 
+/// Returns whether a process that was seen before still runs. One that has ended does not, also if its parent has not
+/// collected it.
+pub fn is_running(process: &Ancestor) -> bool {
+    let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
+    let now = pid.and_then(read_process);
+    now.is_some_and(|now| now.start == process.started && now.is_alive())
+}
+
 /// Returns the process that adopted the detached process `pid`: a child subreaper, other than the first process and a
 /// manager of services below it. No process can leave it: the kernel gives it everything that loses its parents.
 pub fn adopter(pid: u32) -> Option<Ancestor> {

@@ -13,8 +13,9 @@ use tokio::net::UnixStream;
 use tokio::process::Child;
 use tokio::sync::{mpsc, oneshot};
 
+use super::output_line::OutputLine;
 use super::reexec::current_image;
-use super::supervised_run::{Command, Error, Outcome, OutputLine};
+use super::supervised_run::{Command, Error, Outcome};
 use super::supervisor_protocol::{Event, MAX_INPUT_BYTES, OsText, Request, SpawnRequest, Workdir};
 use super::{child, orphans};
 use adjutant_base::text::hex;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::supervised_run::OutputLine;
+use super::output_line::OutputLine;
 
 pub(super) use writer::{Piece, Spool};
 

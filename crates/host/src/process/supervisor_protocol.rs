@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::supervised_run::{Command, Error, OnHubExit, Outcome, OutputLine, Timeouts};
+use super::output_line::OutputLine;
+use super::supervised_run::{Command, Error, OnHubExit, Outcome, Timeouts};
 
 /// Maximum bytes of a [`SpawnRequest`].
 pub(super) const MAX_SPAWN_REQUEST_BYTES: usize = 16 << 20;

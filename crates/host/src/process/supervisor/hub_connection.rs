@@ -6,8 +6,8 @@ use std::os::unix::net::UnixStream;
 
 use rustix::io::{Errno, ioctl_fionbio, read, write};
 
+use super::super::output_line::{MAX_LINE_BYTES, OutputLine};
 use super::super::spool::{Piece, Spool};
-use super::super::supervised_run::{MAX_LINE_BYTES, OutputLine};
 use super::super::supervisor_protocol::{Event, Request};
 
 /// Maximum bytes in the output queue of a hub; more wait in the spool.
