@@ -1,8 +1,8 @@
 //! Caller of a task: the key of ownership and of fairness, from the connection and never from an argument.
 
 use std::net::SocketAddr;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::task::TaskId;
 
@@ -26,12 +26,24 @@ pub struct TcpConnection {
     /// The origin of the other end, after the first lookup; it stays the same.
     origin: OnceLock<Origin>,
     used: AtomicBool,
+    has_asked: Arc<AtomicBool>,
 }
 
 impl TcpConnection {
     /// Names a connection by both of its ends, as the hub sees them.
     pub fn new(local: SocketAddr, remote: SocketAddr) -> Self {
-        Self { local, remote, origin: OnceLock::new(), used: AtomicBool::new(false) }
+        Self {
+            local,
+            remote,
+            origin: OnceLock::new(),
+            used: AtomicBool::new(false),
+            has_asked: Arc::default(),
+        }
+    }
+
+    /// Returns the flag that says whether a question was asked over the connection.
+    pub fn has_asked(&self) -> &Arc<AtomicBool> {
+        &self.has_asked
     }
 
     /// Whether this is the first call, at the first request of a client over the connection.

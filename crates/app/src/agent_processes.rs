@@ -4,8 +4,8 @@
 //! agents, and is not enough to recognize the user: that takes a proof.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use adjutant_agents::TcpConnection;
@@ -29,17 +29,44 @@ pub struct AgentProcesses {
     connected: Mutex<(u64, BTreeMap<u64, SocketClient>)>,
     /// How long the questions of a client outlive its connection.
     grace: Duration,
-    over_http: Mutex<Vec<AgentClient>>,
-    /// Connections over HTTP whose other end nobody has looked up, as the hub sees their ends.
-    unknown: Mutex<Vec<(SocketAddr, SocketAddr)>>,
+    over_http: Mutex<OverHttp>,
+    /// Connections over HTTP whose other end nobody has looked up.
+    unknown: Mutex<Vec<Arc<TcpConnection>>>,
+}
+
+/// The clients over HTTP.
+#[derive(Debug, Default)]
+struct OverHttp {
+    clients: Vec<HttpClient>,
+    unseen: Vec<UnseenClient>,
+}
+
+/// A client over HTTP with a process that the hub has seen.
+#[derive(Debug)]
+struct HttpClient {
+    client: AgentClient,
+    /// For each connection whether a question was asked over it. The agent that started the process may outlive it.
+    has_asked: Vec<Arc<AtomicBool>>,
+}
+
+/// A client over HTTP that hides its process, or whose process has ended.
+#[derive(Debug)]
+struct UnseenClient {
+    connection: Weak<TcpConnection>,
+    since: Instant,
+    /// Since when the connection is closed.
+    left: Option<Instant>,
 }
 
 /// The processes of one client.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct AgentClient {
     /// The process that connected, or that started what connected, and then those above it that belong to the same
-    /// program as far as the kernel shows. Empty when the client has left its parents: then its agent may be anywhere.
+    /// program as far as the kernel shows. Empty when the client has left its parents, or hides its process: then its
+    /// agent may be anywhere.
     pub processes: Vec<Ancestor>,
+    /// When it came.
+    pub since: Instant,
     /// Whether it is one call of `adjutant ask`, which the user's own shell may have started.
     pub is_script: bool,
 }
@@ -77,11 +104,9 @@ impl AgentProcesses {
     pub fn register_relay(self: &Arc<Self>, pid: u32) -> AgentEntry {
         let line = process::ancestry(pid).unwrap_or_default();
         let above = line.get(1..).unwrap_or_default();
-        // What adopts orphans is the first process, or a daemon below it.
-        let started =
-            above.first().filter(|parent| parent.pid > 1 && !(parent.parent == 1 && is_daemon(parent)));
+        let started = above.first().filter(|parent| !adopts_orphans(parent));
         let processes = started.map(|_| self.program(above)).unwrap_or_default();
-        self.insert(AgentClient { processes, is_script: false }, pid)
+        self.insert(AgentClient { processes, since: Instant::now(), is_script: false }, pid)
     }
 
     /// Registers the process `pid`, which calls itself a script. One that is not this program may be anything, so it
@@ -90,7 +115,7 @@ impl AgentProcesses {
         let line = process::ancestry(pid).unwrap_or_default();
         let is_script = process::is_this_program(pid);
         let processes = if is_script { line.into_iter().take(1).collect() } else { self.program(&line) };
-        self.insert(AgentClient { processes, is_script }, pid)
+        self.insert(AgentClient { processes, since: Instant::now(), is_script }, pid)
     }
 
     /// Notes that the client of the socket that runs as `pid` asks a question.
@@ -100,67 +125,108 @@ impl AgentProcesses {
         }
     }
 
-    /// Notes a client over HTTP at its first request. Its process is known before anybody acts for the user.
-    pub fn note_connection(self: &Arc<Self>, connection: &TcpConnection) {
+    /// Notes a client over HTTP at the first request of a connection, and looks its process up before the response, after
+    /// which it may end.
+    pub async fn note_connection(self: &Arc<Self>, connection: &Arc<TcpConnection>) {
         if self.starters_only || !connection.is_first_request() {
             return;
         }
-        let mut unknown = lock(&self.unknown);
-        unknown.push((connection.local, connection.remote));
+        lock(&self.unknown).push(connection.clone());
         // The tables of sockets and of processes are read, which the event loop has no time for: once for all that are
         // unknown by then.
-        if unknown.len() == 1 {
-            let processes = self.clone();
-            tokio::task::spawn_blocking(move || drop(processes.over_http()));
+        let processes = self.clone();
+        let found = tokio::task::spawn_blocking(move || drop(processes.over_http())).await;
+        if let Err(error) = found {
+            tracing::warn!(%error, "the process of a client over HTTP could not be looked up");
         }
     }
 
     /// Returns the clients of the socket that are connected or have asked a while ago, and those over HTTP of which a
-    /// process lives. Blocks on the table of processes.
+    /// process lives; also one without processes, if a process over HTTP cannot be seen. Blocks on the table of processes.
     pub fn clients(&self) -> Vec<AgentClient> {
-        let mut clients = self.over_http().clone();
+        let mut clients: Vec<AgentClient> = {
+            let http = self.over_http();
+            let since = http.unseen.iter().map(|client| client.since).max();
+            let unseen = since.map(|since| AgentClient { processes: Vec::new(), since, is_script: false });
+            http.clients.iter().map(|http| http.client.clone()).chain(unseen).collect()
+        };
         let mut connected = lock(&self.connected);
         connected.1.retain(|_, entry| {
             let Some(left) = entry.left else { return true };
             // One that had left its parents may be anywhere.
             let was_anywhere = entry.client.processes.is_empty();
-            entry.client.processes.retain(lives);
+            entry.client.processes.retain(process::is_running);
             left.elapsed() < self.grace && (was_anywhere || !entry.client.processes.is_empty())
         });
         clients.extend(connected.1.values().map(|entry| entry.client.clone()));
         clients
     }
 
-    fn over_http(&self) -> MutexGuard<'_, Vec<AgentClient>> {
+    fn over_http(&self) -> MutexGuard<'_, OverHttp> {
         // Held while the unknown ones are looked up, so that nobody sees a list without them.
-        let mut clients = lock(&self.over_http);
-        for client in clients.iter_mut() {
-            client.processes.retain(lives);
-        }
-        clients.retain(|client| !client.processes.is_empty());
+        let mut http = lock(&self.over_http);
+        let now = Instant::now();
+        let OverHttp { clients, unseen } = &mut *http;
+        clients.retain_mut(|http| {
+            http.client.processes.retain(process::is_running);
+            let has_ended = http.client.processes.is_empty();
+            http.has_asked.retain(|asked| asked.load(Ordering::Relaxed) || Arc::strong_count(asked) > 1);
+            if has_ended && http.has_asked.iter().any(|asked| asked.load(Ordering::Relaxed)) {
+                unseen.push(UnseenClient { connection: Weak::new(), since: now, left: None });
+            }
+            !has_ended
+        });
         let unknown = std::mem::take(&mut *lock(&self.unknown));
-        let holders = if unknown.is_empty() { Vec::new() } else { process::peers(&unknown) };
-        for pid in holders {
-            let line = process::ancestry(pid).unwrap_or_default();
-            let client = AgentClient { processes: self.program(&line), is_script: false };
-            if !client.processes.is_empty() && !clients.contains(&client) {
-                clients.push(client);
+        if !unknown.is_empty() {
+            let ends: Vec<_> =
+                unknown.iter().map(|connection| (connection.local, connection.remote)).collect();
+            let found = process::peers(&ends);
+            unseen.extend(found.unseen.iter().map(|at| UnseenClient {
+                connection: Arc::downgrade(&unknown[*at]),
+                since: now,
+                left: None,
+            }));
+            for (pid, at) in found.processes {
+                let processes = self.program(&process::ancestry(pid).unwrap_or_default());
+                let asked = unknown[at].has_asked().clone();
+                if processes.is_empty() {
+                    // It has ended since.
+                    unseen.push(UnseenClient {
+                        connection: Arc::downgrade(&unknown[at]),
+                        since: now,
+                        left: None,
+                    });
+                } else if let Some(http) = clients.iter_mut().find(|http| http.client.processes == processes)
+                {
+                    http.has_asked.push(asked);
+                } else {
+                    let client = AgentClient { processes, since: now, is_script: false };
+                    clients.push(HttpClient { client, has_asked: vec![asked] });
+                }
             }
         }
-        let over = clients.len().saturating_sub(MAX_HTTP_CLIENTS);
-        clients.drain(..over);
-        clients
+        unseen.retain_mut(|client| {
+            if client.connection.strong_count() == 0 {
+                client.left.get_or_insert(now);
+            }
+            client.left.is_none_or(|left| left.elapsed() < self.grace)
+        });
+        clients.drain(..clients.len().saturating_sub(MAX_HTTP_CLIENTS));
+        unseen.drain(..unseen.len().saturating_sub(MAX_HTTP_CLIENTS));
+        http
     }
 
     /// Returns the first process of `line`, and those above it below the first process of their session, which is the
-    /// shell of a terminal, or what started a desktop.
+    /// shell of a terminal, or what started a desktop. A session without a terminal is a part of the program in a terminal
+    /// that started it.
     fn program(&self, line: &[Ancestor]) -> Vec<Ancestor> {
         let Some(first) = line.first() else { return Vec::new() };
         let mut processes = vec![*first];
         for (below, process) in line.iter().zip(&line[1..]) {
             // A shell puts what it starts into a group of its own. A program that a terminal was opened for does not.
             let is_shell = process.leads_session() && below.group != process.group;
-            let ends = self.starters_only || below.leads_session() || is_shell;
+            let is_detached = below.terminal == 0 && process.terminal != 0;
+            let ends = self.starters_only || (below.leads_session() && !is_detached) || is_shell;
             if ends || process.pid <= 1 || process.user != first.user {
                 break;
             }
@@ -206,6 +272,7 @@ pub fn is_daemon(process: &Ancestor) -> bool {
     process.leads_session() && process.terminal == 0
 }
 
-fn lives(process: &Ancestor) -> bool {
-    process::ancestor(process.pid).is_some_and(|now| now.started == process.started)
+/// Whether a process takes in those that lost their parents: the first one, or a daemon below it.
+fn adopts_orphans(process: &Ancestor) -> bool {
+    process.pid <= 1 || (process.parent == 1 && is_daemon(process))
 }

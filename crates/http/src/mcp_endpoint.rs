@@ -165,7 +165,7 @@ impl<H: ServerHandler> Endpoint<H> {
     async fn answer(&self, request: Request) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         if let Some(link) = parts.extensions.get::<Arc<TcpConnection>>() {
-            self.shared.app.agent_processes.note_connection(link);
+            self.shared.app.agent_processes.note_connection(link).await;
         }
         if parts.headers.get_all(REVISION).iter().nth(1).is_some() {
             let message = "header MCP-Protocol-Version must not be repeated";

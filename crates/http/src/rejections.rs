@@ -50,7 +50,10 @@ pub(crate) fn plain(status: StatusCode, message: impl Into<String>) -> Response<
 
 /// Returns the response to a request without a valid token; it names the place to find one.
 pub(crate) fn unauthorized(headers: &HeaderMap) -> Response<Body> {
-    let message = if headers.contains_key(AUTHORIZATION) {
+    let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '));
+    let is_token = given
+        .is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty());
+    let message = if is_token {
         "the token is not valid: it was revoked or never existed; `adjutant tokens list` shows the tokens, `adjutant tokens add NAME` makes another"
     } else {
         "a token is needed: send `Authorization: Bearer TOKEN` with a token of `adjutant tokens add NAME`, or with the content of the file `token` in Adjutant's home"

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::fixtures::{example, request};
-use crate::support::process_table::eventually;
+use crate::support::process_table::{eventually, processes_with_argument};
 use crate::support::serving::Serving;
 use crate::support::terminal::Terminal;
 use crate::support::{Home, Peer, StopHubOnDrop};
@@ -122,6 +122,26 @@ fn asked_over_http(fixture: &Fixture) -> (Serving, TcpStream) {
 
 fn over_http(fixture: &Fixture) -> String {
     let (_hub, _stream) = asked_over_http(fixture);
+    let output = fixture.attempt(ANSWER);
+    assert_eq!(fixture.pending(), 1, "{output}");
+    output
+}
+
+/// Asks over HTTP by a process that has left its parents and ends.
+fn over_http_and_gone(fixture: &Fixture) -> String {
+    let hub = Serving::hub(&fixture.home);
+    let url = hub.url("/mcp/popup");
+    let body = request("1", "Deploy?").to_string();
+    let curl = format!(
+        "( setsid curl -s -H 'authorization: Bearer {}' -H 'content-type: application/json' -d '{body}' {url} & )",
+        hub.token()
+    );
+    assert!(fixture.shell(&curl).status().unwrap().success());
+    fixture.wait_for_question();
+    eventually("the process ends", || {
+        let left = processes_with_argument(&url);
+        if left.is_empty() { Ok(()) } else { Err(left) }
+    });
     let output = fixture.attempt(ANSWER);
     assert_eq!(fixture.pending(), 1, "{output}");
     output
@@ -333,7 +353,7 @@ env -i BIN="$BIN" HOME="$HOME" setsid sh try &"#;
 /// An attempt that must be rejected.
 type Attempt = (u32, fn(&Fixture) -> String);
 
-const ATTEMPTS: [Attempt; 24] = [
+const ATTEMPTS: [Attempt; 25] = [
     (3, |fixture| by_shell(fixture, ANSWER)),
     (5, |fixture| by_shell(fixture, &format!("script -qec '{ANSWER}' /dev/null >shown"))),
     (6, |fixture| by_shell(fixture, &format!("setsid -w sh -c '{ANSWER}'"))),
@@ -356,6 +376,7 @@ const ATTEMPTS: [Attempt; 24] = [
         forbidden(&fixture.attempt(OPENSSL_COOKIE))
     }),
     (20, over_http),
+    (20, over_http_and_gone),
     (21, as_script),
     (22, behind_a_wrapper),
     (24, by_the_link_on_stderr),

@@ -1,7 +1,7 @@
 //! The process at the other end of a TCP connection of this machine. The kernel lists connections with the number of
 //! their socket, and each process the sockets that it has open.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -12,6 +12,9 @@ use super::descendants::{all, descendants};
 /// The two ends of a connection: that of this process, and the remote one.
 type Ends = (SocketAddr, SocketAddr);
 
+/// Two ends as the kernel's tables name them.
+type PlainEnds = ((IpAddr, u16), (IpAddr, u16));
+
 /// Returns a process at or below one of `roots` that holds the other end of the connection between `local`, which is
 /// the end of this process, and `remote`. `None` for another process, or another machine.
 pub fn peer_below(roots: &[u32], local: SocketAddr, remote: SocketAddr) -> Option<u32> {
@@ -20,27 +23,56 @@ pub fn peer_below(roots: &[u32], local: SocketAddr, remote: SocketAddr) -> Optio
     if below.is_empty() {
         return None;
     }
-    holders(below, &[(local, remote)]).next()
+    let sockets: HashSet<PathBuf> = sockets_of(&[(local, remote)]).into_values().collect();
+    let holder = below.into_iter().find(|pid| !sockets_held(*pid, &sockets).is_empty())?;
+    u32::try_from(holder.as_raw_nonzero().get()).ok()
 }
 
-/// Returns the processes that hold the other ends of these connections, each given with this process's end first.
-/// Processes that are hidden, or run on another machine, are left out.
-pub fn peers(connections: &[Ends]) -> Vec<u32> {
-    holders(all().into_iter().map(|process| process.pid), connections).collect()
+/// The processes at the other ends of connections.
+#[derive(Debug, Default)]
+pub struct Peers {
+    /// Their ids, each with the position of a connection that it holds. Several may hold one.
+    pub processes: Vec<(u32, usize)>,
+    /// The positions of the connections of this machine that no visible process holds: its process has closed it, has
+    /// ended, or hides its files.
+    pub unseen: Vec<usize>,
 }
 
-fn holders(candidates: impl IntoIterator<Item = Pid>, connections: &[Ends]) -> impl Iterator<Item = u32> {
-    let sockets = sockets_of(connections);
-    let candidates = candidates.into_iter().filter(move |pid| !sockets.is_empty() && holds(*pid, &sockets));
-    candidates.filter_map(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
+/// Finds the processes that hold the other ends of these connections, each given with this process's end first. A
+/// connection to another machine has none. Without a table of connections none is unseen.
+pub fn peers(connections: &[Ends]) -> Peers {
+    let names = sockets_of(connections);
+    let socket = |ends: &Ends| names.get(&seen_from_there(ends));
+    let sockets: HashSet<PathBuf> = names.values().cloned().collect();
+    let mut held = HashSet::new();
+    let mut peers = Peers::default();
+    for process in all() {
+        let Ok(pid) = u32::try_from(process.pid.as_raw_nonzero().get()) else { continue };
+        for name in sockets_held(process.pid, &sockets) {
+            let at = connections.iter().position(|ends| socket(ends) == Some(&name));
+            peers.processes.extend(at.map(|at| (pid, at)));
+            held.insert(name);
+        }
+    }
+    let is_unseen = |ends: &Ends| is_local(ends) && socket(ends).is_none_or(|name| !held.contains(name));
+    if !tables().is_empty() {
+        peers.unseen = (0..connections.len()).filter(|at| is_unseen(&connections[*at])).collect();
+    }
+    peers
+}
+
+fn is_local((local, remote): &Ends) -> bool {
+    local.ip().to_canonical().is_loopback() || local.ip() == remote.ip()
+}
+
+fn seen_from_there((local, remote): &Ends) -> PlainEnds {
+    (plain(*remote), plain(*local))
 }
 
 /// Returns the names that a process's folder in `/proc` gives to the sockets at the other ends of these connections.
-fn sockets_of(connections: &[Ends]) -> HashSet<PathBuf> {
-    let here = |(local, remote): &&Ends| local.ip().to_canonical().is_loopback() || local.ip() == remote.ip();
-    let wanted: HashSet<_> =
-        connections.iter().filter(here).map(|(local, remote)| (plain(*remote), plain(*local))).collect();
-    let mut sockets = HashSet::new();
+fn sockets_of(connections: &[Ends]) -> HashMap<PlainEnds, PathBuf> {
+    let wanted: HashSet<_> = connections.iter().filter(|ends| is_local(ends)).map(seen_from_there).collect();
+    let mut sockets = HashMap::new();
     if wanted.is_empty() {
         return sockets;
     }
@@ -48,7 +80,9 @@ fn sockets_of(connections: &[Ends]) -> HashSet<PathBuf> {
         sockets.extend(table.lines().skip(1).filter_map(|line| {
             let fields: Vec<&str> = line.split_ascii_whitespace().collect();
             let ends = (address(fields.get(1)?)?, address(fields.get(2)?)?);
-            wanted.contains(&ends).then(|| Some(PathBuf::from(format!("socket:[{}]", fields.get(9)?))))?
+            wanted
+                .contains(&ends)
+                .then(|| Some((ends, PathBuf::from(format!("socket:[{}]", fields.get(9)?)))))?
         }));
     }
     sockets
@@ -119,12 +153,16 @@ fn address(text: &str) -> Option<(IpAddr, u16)> {
     Some((ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-fn holds(pid: Pid, sockets: &HashSet<PathBuf>) -> bool {
-    std::fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|mut files| {
-        files.any(|file| {
-            file.is_ok_and(|file| std::fs::read_link(file.path()).is_ok_and(|to| sockets.contains(&to)))
-        })
-    })
+/// Returns those of `sockets` that a process holds.
+fn sockets_held(pid: Pid, sockets: &HashSet<PathBuf>) -> Vec<PathBuf> {
+    if sockets.is_empty() {
+        return Vec::new();
+    }
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten();
+    files
+        .filter_map(|file| std::fs::read_link(file.ok()?.path()).ok())
+        .filter(|to| sockets.contains(to))
+        .collect()
 }
 
 #[cfg(test)]
@@ -134,7 +172,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::time::{Duration, Instant};
 
-    use super::{address, holds, sockets_of, unacknowledged_bytes};
+    use super::{address, peers, unacknowledged_bytes};
 
     #[test]
     fn a_connection_is_found_by_its_ends() {
@@ -142,9 +180,14 @@ mod tests {
             let listener = TcpListener::bind(place).unwrap();
             let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (_far, remote) = listener.accept().unwrap();
-            let sockets = sockets_of(&[(listener.local_addr().unwrap(), remote)]);
-            assert!(holds(rustix::process::getpid(), &sockets), "{place}");
+            let ends = [(listener.local_addr().unwrap(), remote)];
+            let found = peers(&ends);
+            assert!(
+                found.processes.contains(&(std::process::id(), 0)) && found.unseen.is_empty(),
+                "{place}: {found:?}"
+            );
             drop(near);
+            assert_eq!(peers(&ends).unseen, [0], "{place}: nobody holds it any more");
         }
     }
 

@@ -8,6 +8,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -83,6 +84,9 @@ pub(super) async fn post(
         Ok(draft) => draft,
         Err(error) => return refuse(error),
     };
+    if let Some(connection) = parts.extensions.get::<Arc<TcpConnection>>() {
+        connection.has_asked().store(true, Ordering::Relaxed);
+    }
     let (client, stream) = caller(parts);
     let route = Route { stream: stream.clone(), request: id.clone().into_json_value().to_string() };
     let asker = Asker {

@@ -1,5 +1,7 @@
 //! Identity of a client: caller, asker, origin, and the results that it has received.
 
+use std::sync::atomic::Ordering;
+
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use tokio_util::sync::CancellationToken;
@@ -78,8 +80,8 @@ impl ClientContext {
     }
 
     /// Returns the asker of a question. A question that names no folder is about the one in which its session runs; if it
-    /// names an unrelated one, it shows both. Without any folder the asker does not continue with the questions of a session that ended, because nothing but the name
-    /// would say that it is the same client.
+    /// names an unrelated one, it shows both. Without any folder the asker does not continue with the questions of a session
+    /// that ended, because nothing but the name would say that it is the same client.
     pub(crate) fn asker_of(&self, draft: &mut Draft) -> Asker {
         let mut asker = self.asker();
         if draft.workspace.is_empty() && self.session.folder.is_empty() && self.app.workspace.is_none() {
@@ -91,6 +93,14 @@ impl ClientContext {
             own.clone_into(&mut draft.runs_in);
         }
         asker
+    }
+
+    /// Notes that the client asks a question: its agent counts for a while after it has left.
+    pub(crate) fn note_question(&self) {
+        self.app.agent_processes.note_question(self.connected.pid);
+        if let Some(link) = &self.link {
+            link.has_asked().store(true, Ordering::Relaxed);
+        }
     }
 
     /// Marks the outcome of a question as delivered once the client's side has the response to `call`.

@@ -48,20 +48,22 @@ pub(super) enum Proof {
 /// The first process of a session, its start, and the terminal.
 type SessionKey = (u32, u64, i32);
 
-/// The sessions that gave the approval passphrase, and until when.
+/// The sessions that gave the approval passphrase, and when.
 #[derive(Debug, Default)]
 pub(super) struct Tickets(Mutex<HashMap<SessionKey, Instant>>);
 
 impl Tickets {
     fn give(&self, session: SessionKey, now: Instant) {
         let mut tickets = lock(&self.0);
-        tickets.retain(|_, until| *until > now);
-        tickets.insert(session, now + TICKET_LIFETIME);
+        tickets.retain(|_, given| now < *given + TICKET_LIFETIME);
+        tickets.insert(session, now);
     }
 
-    fn holds(&self, session: SessionKey, now: Instant) -> bool {
+    /// Returns whether `session` has a ticket that was given after `since`.
+    fn holds(&self, session: SessionKey, now: Instant, since: Option<Instant>) -> bool {
         let tickets = lock(&self.0);
-        tickets.get(&session).is_some_and(|until| *until > now)
+        let given = tickets.get(&session);
+        given.is_some_and(|given| now < *given + TICKET_LIFETIME && since.is_none_or(|since| *given > since))
     }
 }
 
@@ -166,10 +168,16 @@ impl ControlPeer {
             return unproven("the process that asks has left the terminal that it was started in");
         };
         if has_passphrase {
-            return if self.tickets.holds(key(leader), Instant::now()) {
+            // An agent that cannot be seen may be the program that runs in this terminal.
+            let hidden =
+                clients.iter().filter(|client| client.processes.is_empty()).map(|client| client.since).max();
+            return if self.tickets.holds(key(leader), Instant::now(), hidden) {
                 Principal::User(Proof::Ticket)
             } else {
-                unproven("this terminal has not given the approval passphrase in the last hour")
+                unproven(
+                    "this terminal has not given the approval passphrase in the last hour, or not since an agent came \
+                     that has left its parents or hides its process",
+                )
             };
         }
         match by_ancestry(&line, leader, above, &clients, app.agents.first_run_started()) {
@@ -194,16 +202,16 @@ fn by_ancestry(
     clients: &[AgentClient],
     first_run: Option<u64>,
 ) -> Result<(), &'static str> {
-    // It was started outside of the container that the hub and its agents run in.
-    if line.last().is_some_and(|top| top.parent == 0 && top.pid != 1) {
-        return Ok(());
-    }
     let agents = || clients.iter().filter(|client| !client.is_script);
     if agents().any(|client| client.processes.is_empty()) {
         return Err(
-            "an agent is connected that has left its parents, so nothing shows that it did not open this \
-                    terminal",
+            "an agent came that has left its parents or hides its process, so nothing shows that it did not open \
+                    this terminal",
         );
+    }
+    // It was started outside of the container that the hub and the agents that are seen run in.
+    if line.last().is_some_and(|top| top.parent == 0 && top.pid != 1) {
+        return Ok(());
     }
     let around = agents().flat_map(|client| &client.processes);
     if around.clone().any(|agent| above.iter().any(|process| is_same(process, agent))) {
@@ -250,7 +258,8 @@ mod tests {
     fn a_ticket_is_good_for_an_hour_and_for_its_session_alone() {
         let (tickets, now) = (Tickets::default(), Instant::now());
         tickets.give((7, 1, 3), now);
-        assert!(tickets.holds((7, 1, 3), now + Duration::from_mins(59)));
+        assert!(tickets.holds((7, 1, 3), now + Duration::from_mins(59), None));
+        assert!(!tickets.holds((7, 1, 3), now, Some(now + Duration::from_secs(1))), "an agent came later");
         for (session, at) in [
             ((7, 1, 3), now + TICKET_LIFETIME),
             // The number of the process was given to another one, or its terminal is another.
@@ -258,7 +267,7 @@ mod tests {
             ((7, 1, 4), now),
             ((8, 1, 3), now),
         ] {
-            assert!(!tickets.holds(session, at), "{session:?}");
+            assert!(!tickets.holds(session, at, None), "{session:?}");
         }
     }
 }
