@@ -1,5 +1,6 @@
 //! Broken event streams over HTTP: an answer is delivered once the client has it, and can be fetched until then.
 
+use std::process::Command;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -65,6 +66,37 @@ fn a_broken_stream_resumes_with_the_answer_given_meanwhile() {
         assert_eq!(response["id"], json!(id), "{response}");
         assert_eq!(response["result"]["structuredContent"]["selectedValue"], json!("yes"), "{response}");
         assert_eq!(next_result(&hub, &session, 9), Value::Null, "it was delivered once");
+    }
+}
+
+#[test]
+fn an_answer_that_the_client_did_not_read_is_sent_again_when_its_stream_is_resumed() {
+    let hub = Hub::new();
+    let session = hub.session("2025-11-25", &json!({}));
+    let mut stream = hub.stream(&session, &call(1, "triggerPopup", example("Unread")));
+    let first = stream.id();
+    let question = User::wait_for_question(&hub.home, "Unread");
+    let mut watch = User::follow(&hub.home);
+    hub.user().choose(&question, "yes");
+    assert_eq!(watch.wait_for_outcome(&question), json!("answered"));
+    // The kernel has acknowledged the bytes, and nobody reads them.
+    let end = Instant::now() + DEADLINE;
+    let counts_as_delivered = || {
+        let mut sqlite = Command::new("sqlite3");
+        sqlite.arg(hub.home.path().join(".adjutant/adjutant.db"));
+        sqlite.arg("SELECT COUNT(*) FROM question_deliveries WHERE delivered_at IS NOT NULL");
+        let output = sqlite.output().expect("no sqlite3: apt-get install sqlite3");
+        output.stdout == b"1\n"
+    };
+    while !counts_as_delivered() {
+        assert!(Instant::now() < end, "it is never delivered");
+    }
+    drop(stream);
+    let headers = [("mcp-session-id", session.as_str()), ("last-event-id", first.as_str()), BOTH];
+    for round in 0..2 {
+        let mut resumed = hub.events("/mcp", &headers);
+        let (_, message) = resumed.next_response().unwrap_or_else(|| panic!("round {round}: nothing came"));
+        assert_eq!(message["result"]["structuredContent"]["selectedValue"], json!("yes"), "{message}");
     }
 }
 

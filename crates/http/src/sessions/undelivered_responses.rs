@@ -1,7 +1,8 @@
 //! Responses of a session that its client may not have received.
 //!
 //! rmcp drops a response once it has passed it on, also to a broken stream. Such a response is kept here, so that the
-//! client gets it when it resumes the stream.
+//! client gets it when it resumes the stream. One with an outcome is kept also after its bytes were acknowledged, because
+//! that is done by the kernel: a client that names an earlier event has not read it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -52,6 +53,7 @@ impl UndeliveredResponses {
     pub(super) fn pass(&mut self, id: &RequestId, message: &ServerJsonRpcMessage, claims: &[Claim]) -> bool {
         let is_open = self.open.contains_key(id);
         if !is_open || !claims.is_empty() {
+            self.kept.retain(|kept| kept.id != *id);
             if self.kept.len() >= MAX_KEPT {
                 self.kept.pop_front();
             }
@@ -61,11 +63,15 @@ impl UndeliveredResponses {
         is_open
     }
 
-    /// Records that the client has received a response.
+    /// Records that the client's side has received a response.
     pub(super) fn receive(&mut self, id: &RequestId) {
         self.open.remove(id);
-        self.streams.retain(|(_, other)| other != id);
-        self.kept.retain(|kept| kept.id != *id);
+        for kept in self.kept.iter_mut().filter(|kept| kept.id == *id) {
+            kept.outcomes.clear();
+        }
+        if self.kept.iter().all(|kept| kept.id != *id) {
+            self.streams.retain(|(_, other)| other != id);
+        }
     }
 
     /// Records that a connection ended without its response. Returns whether no further connection is open for it.
