@@ -384,6 +384,11 @@ fn more_pending_questions_than_one_read_are_all_listed() {
     assert!(some.stderr.starts_with("note: these are 30 of 301; --limit shows more\n"), "{some}");
     let lines = home.run(["inbox"], "");
     assert_eq!(lines.stdout.lines().filter(|line| line.starts_with("QUESTION ")).count(), 301);
+    // In a terminal the hub is also notified that each of them is shown.
+    let mut lines = Terminal::start(&home, &["inbox", "--plain"], 100, 30, &[]);
+    lines.shows("Question 301 of many");
+    lines.send(&format!("{} /snooze\r", &ticket[..7]));
+    lines.shows("snoozed for");
 }
 
 #[test]

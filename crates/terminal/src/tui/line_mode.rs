@@ -73,6 +73,9 @@ struct Session<'a> {
     /// Lets the thread that reads lines send the next one.
     permits: SyncSender<()>,
     open_requests: usize,
+    /// Questions that were printed and that the hub does not know to be shown. The first one is being reported: one at a
+    /// time, so that many do not fill the queue of requests.
+    seen: VecDeque<Ticket>,
     rejected: bool,
     at_end: bool,
 }
@@ -112,6 +115,7 @@ pub fn run(
         updates: VecDeque::new(),
         permits,
         open_requests: 0,
+        seen: VecDeque::new(),
         rejected: false,
         at_end: false,
     };
@@ -186,7 +190,10 @@ impl Session<'_> {
                 }
                 self.print_question(&question)?;
                 if self.reader == Reader::User {
-                    self.send(Request::Seen { ticket: question.ticket.clone() })?;
+                    self.seen.push_back(question.ticket.clone());
+                    if self.seen.len() == 1 {
+                        self.report_seen()?;
+                    }
                 }
                 // It is printed, and of many questions the texts would fill the memory.
                 self.questions.push(Question { message: String::new(), ..*question });
@@ -297,9 +304,15 @@ impl Session<'_> {
         self.requests.send(request).map_err(|_| io::Error::other("the hub's thread has ended"))
     }
 
+    fn report_seen(&mut self) -> io::Result<()> {
+        let first = self.seen.front().cloned();
+        first.map_or(Ok(()), |ticket| self.send(Request::Seen { ticket }))
+    }
+
     fn on_done(&mut self, request: &Request, done: Result<Done, String>) -> io::Result<()> {
         if matches!(request, Request::Seen { .. }) {
-            return Ok(());
+            self.seen.pop_front();
+            return self.report_seen();
         }
         self.open_requests = self.open_requests.saturating_sub(1);
         let ticket = request.ticket().map(short).unwrap_or_default();

@@ -175,15 +175,19 @@ fn parse_value(text: &str, field: &Field) -> Result<FieldValue, String> {
     })
 }
 
-/// Finds an option by its value, its number, or its label. A value that looks like a number comes first.
+/// Finds an option by its value, its number, or its label; literally by its value alone. A word that means several is
+/// refused, because the agent chooses the values and the labels.
 fn option(word: &str, options: &[Choice], literal: bool) -> Result<String, String> {
-    let by_value = options.iter().find(|option| option.value == word);
-    let by_number = || {
-        let at = word.parse::<usize>().ok().filter(|_| !literal)?.checked_sub(1)?;
-        options.get(at)
+    let number = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let is_meant = |(at, option): &(usize, &Choice)| {
+        option.value == word || (!literal && (Some(*at) == number || option.label == word))
     };
-    let by_label = || options.iter().find(|option| option.label == word);
-    let found = by_value.or_else(by_number).or_else(by_label);
+    let mut meant = options.iter().enumerate().filter(is_meant).map(|(_, option)| option);
+    let found = meant.next();
+    if let Some(other) = meant.find(|other| Some(&other.value) != found.map(|found| &found.value)) {
+        let first = found.map_or("", |found| &found.value);
+        return Err(format!("`{word}` may mean several options: write ={first} or ={}", other.value));
+    }
     found.map(|option| option.value.clone()).ok_or_else(|| {
         let values =
             options.iter().map(|option| option.value.as_str()).take(9).collect::<Vec<_>>().join(", ");
