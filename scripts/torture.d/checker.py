@@ -138,8 +138,9 @@ def outcomes(events, by_value):
         if known and event["value"] not in known:
             yield "outcomes", f"{event['asker']} got {event['value']}, and another answer was acknowledged", [*known.values(), event]
         same = by_value[event["world"], event["value"]]
-        acts = [other["what"] for other in same if other["what"] in ("tried", "undone") and other["t"] < event["t"]]
-        if acts[-1:] == ["undone"]:
+        # The same answer may have been given again in another interface.
+        acts = {other.get("channel"): other["what"] for other in same if other["what"] in ("tried", "undone") and other["t"] < event["t"]}
+        if set(acts.values()) == {"undone"}:
             yield "outcomes", f"{event['asker']} got {event['value']}, which the user had undone", same
 
 

@@ -41,12 +41,15 @@ class Checker(unittest.TestCase):
         self.assertEqual(kinds(answered()[:2]), [])
 
     def test_an_undone_answer_does_not_arrive(self):
-        undone = [*answered()[:3], event(3.5, "undone", about="T@one", value="v1", ticket="qaaaaaa1")]
+        undone = [*answered()[:3], event(3.5, "undone", channel="lines", about="T@one", value="v1", ticket="qaaaaaa1")]
         self.assertEqual(kinds(undone), [])
         again = [event(5, what, channel="lines", about="T@one", value="v2", ticket="qaaaaaa1") for what in ("tried", "accepted")]
         self.assertEqual(kinds([*undone, *again]), ["lost"])
         self.assertEqual(kinds([*undone, *again, event(6, "received", asker="a", about="T@one", call="1", value="v2")]), [])
-        self.assertIn("outcomes", kinds([*undone, *again, event(6, "received", asker="a", about="T@one", call="1", value="v1")]))
+        undone_one = event(6, "received", asker="a", about="T@one", call="1", value="v1")
+        self.assertIn("outcomes", kinds([*undone, *again, undone_one]))
+        same = [event(5, what, channel="phone", about="T@one", value="v1", ticket="qaaaaaa1") for what in ("tried", "accepted")]
+        self.assertEqual(kinds([*undone, *same, undone_one]), [])
 
     def test_an_asker_that_closed_a_connection_unread_loses_its_answer_itself(self):
         self.assertEqual(kinds([*answered()[:3], event(4, "unread", asker="a", about="T@one")]), [])
