@@ -50,7 +50,10 @@ fn request_cases() -> [(&'static str, Vec<RequestCase>); 2] {
 }
 
 fn hub() -> Hub {
-    let home = Home::new();
+    hub_in(Home::new())
+}
+
+fn hub_in(home: Home) -> Hub {
     let added = home.run(["users", "add", "Ann", "--id", "ann", "--email", "ann@example.org"], "");
     assert!(added.status.success(), "{}", added.stderr);
     Hub::with_socket(home)
@@ -137,11 +140,13 @@ fn an_answer_of_a_handshake_version_has_no_newer_members() {
 
 #[test]
 fn a_missing_prompt_argument_is_requested_over_every_transport() {
-    let hub = hub();
-    hub.home.write(
+    // Written before the hub reads its folders: it may serve what it has read for 400 ms.
+    let home = Home::new();
+    home.write(
         ".adjutant/prompts/deploy.md",
         "---\ndescription: Deploy.\narguments:\n  - name: stage\n    description: Where to\n    required: true\n---\nDeploy to {{stage}}.\n",
     );
+    let hub = hub_in(home);
     let mut meta = stateless_meta();
     meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
     let ask = |more: Value| {
