@@ -71,7 +71,7 @@ pub struct Questions {
     /// Keys of askers that may have an undelivered outcome. It is kept in memory because every call of every tool asks
     /// for undelivered outcomes, and reading the store each time would cost too much.
     undelivered_askers: Mutex<HashSet<String>>,
-    /// Whether [`Self::run_timers`] has recorded what the last hub left.
+    /// Whether [`Self::run_timers`] has recorded what the last hub left; nothing is recorded where other hubs run.
     recovered: watch::Sender<bool>,
     /// Outcomes on their way to an asker.
     claims: Claims,
@@ -85,6 +85,7 @@ impl Questions {
     /// Makes the domain without I/O: the first question, or [`Self::run_timers`], opens the store.
     pub fn new(settings: QuestionsConfig, store: Store, events: Events) -> Self {
         let passphrase = Arc::new(Passphrase::new(settings.passphrase.clone()));
+        let recovered = watch::Sender::new(store.is_shared());
         Self {
             settings,
             store,
@@ -96,7 +97,7 @@ impl Questions {
             next_run: AtomicI64::new(i64::MAX),
             waiters: ChangeCounters::default(),
             undelivered_askers: Mutex::default(),
-            recovered: watch::Sender::new(false),
+            recovered,
             claims: Claims::default(),
             claiming: tokio::sync::Mutex::default(),
             traces: DeferredTraces::default(),
