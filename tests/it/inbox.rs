@@ -377,6 +377,24 @@ fn a_snoozed_question_says_for_how_long() {
 }
 
 #[test]
+fn a_word_that_means_two_options_is_refused() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let options = ["--title", "How?", "--option", "Keep=keep", "--option", "Ask=ask", "--option", "Wipe=1"];
+    let asking = Script::start(&home, &options);
+    let mut lines = Peer::start(&mut home.adjutant(["inbox"]));
+    let id = std::iter::repeat_with(|| lines.line())
+        .find_map(|line| Some(line.strip_prefix("QUESTION ")?.split(' ').next()?.to_owned()))
+        .unwrap();
+    // The number of the first option, and the value of the third.
+    lines.write(format!("{id} 1\n"));
+    let refused = std::iter::repeat_with(|| lines.line()).find(|line| line.starts_with("REFUSED")).unwrap();
+    assert_eq!(refused, "REFUSED `1` may mean several options: write =keep or =1");
+    lines.write(format!("{id} =1\n"));
+    assert_eq!(asking.finish().stdout, "1\n");
+}
+
+#[test]
 fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
     let home = Home::new();
     let _hub = Serving::socket_hub(&home);
