@@ -193,12 +193,7 @@ class RelayAsker(Asker):
         if not relay or relay.process.poll() is not None:
             return
         self.fault({"kill": "kill -9 relay", "term": "TERM relay", "stop": "STOP relay"}[kind])
-        if kind == "stop":
-            relay.signal(signal.SIGSTOP)
-            time.sleep(seconds)
-            relay.signal(signal.SIGCONT)
-        else:
-            relay.signal(signal.SIGKILL if kind == "kill" else signal.SIGTERM)
+        processes.hurt(relay, kind, seconds)
 
     def close(self):
         if self.relay and not self.relay.close():

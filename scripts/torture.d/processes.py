@@ -87,6 +87,16 @@ def until(wanted, seconds, pause=0.02):
         time.sleep(pause)
 
 
+def hurt(program, kind, seconds):
+    """Kills or terminates a program, or stops it for so many seconds; it has a method `signal`."""
+    if kind == "stop":
+        program.signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        program.signal(signal.SIGCONT)
+    else:
+        program.signal(signal.SIGKILL if kind == "kill" else signal.SIGTERM)
+
+
 class Terminal:
     """A program in a new terminal, whose output `on_output` gets as bytes, on a thread."""
 

@@ -8,7 +8,6 @@ It ends when a line comes on stdin, or stdin ends, and every client has followed
 import hashlib
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -209,12 +208,7 @@ class RelayClient(Client):
         if not relay or relay.process.poll() is not None:
             return
         self.history.note("fault", target="relay", kind=kind, client=self.name)
-        if kind == "stop":
-            relay.signal(signal.SIGSTOP)
-            time.sleep(seconds)
-            relay.signal(signal.SIGCONT)
-        else:
-            relay.signal(signal.SIGKILL if kind == "kill" else signal.SIGTERM)
+        processes.hurt(relay, kind, seconds)
 
     def close(self):
         if self.relay and not self.relay.close():

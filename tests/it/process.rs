@@ -424,15 +424,20 @@ fn peak_memory(pid: u32) -> u64 {
     peak.map_or(0, |kib| kib.trim_end_matches("kB").trim().parse().unwrap())
 }
 
-#[test]
-fn a_slow_hub_costs_the_supervisor_no_memory() {
-    let order = Order::new(&["flood", "40"]).with("cap", 64 << 20);
+/// Runs to the end with a hub that reads no event; returns the order with its home, the supervisor and its stdin.
+fn run_unread(order: Order) -> (Order, Child, ChildStdin) {
     let mut child =
         order.home.adjutant(["supervise"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lifeline = child.stdin.take().unwrap();
     lifeline.write_all(format!("{}\n", order.json).as_bytes()).unwrap();
     let outcome = order.home.path().join("spool/run/outcome.json");
     eventually("an outcome on disk", || if outcome.exists() { Ok(()) } else { Err(()) });
+    (order, child, lifeline)
+}
+
+#[test]
+fn a_slow_hub_costs_the_supervisor_no_memory() {
+    let (_order, mut child, lifeline) = run_unread(Order::new(&["flood", "40"]).with("cap", 64 << 20));
     // The pipe is full before each read, so the supervisor never writes all that it has queued.
     let mut output = child.stdout.take().unwrap();
     let mut part = vec![0; 40 << 10];
@@ -479,13 +484,7 @@ fn a_flood_of_output_is_bounded_in_memory_and_on_disk() {
 
 #[test]
 fn a_hub_that_reads_no_events_does_not_block_the_run() {
-    let order = Order::new(&["flood", "8"]);
-    let mut child =
-        order.home.adjutant(["supervise"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lifeline = child.stdin.take().unwrap();
-    lifeline.write_all(format!("{}\n", order.json).as_bytes()).unwrap();
-    let outcome = order.home.path().join("spool/run/outcome.json");
-    eventually("an outcome on disk", || if outcome.exists() { Ok(()) } else { Err(()) });
+    let (_order, mut child, _lifeline) = run_unread(Order::new(&["flood", "8"]));
     // A late read gets the head, a marked gap, and the tail.
     let (lines, outcome) = read_to_outcome(&events(child.stdout.take().unwrap()));
     wait(&mut child, DEADLINE);
