@@ -3,11 +3,11 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::Questions;
 use super::claims::DeliveryClaim;
 use super::error::Error;
 use super::question::{Asker, Delivery, Question, Ticket};
 use super::rows;
+use super::{Questions, Recovery};
 use adjutant_base::events::Event;
 use adjutant_store::questions;
 
@@ -150,7 +150,7 @@ impl Questions {
     ) -> Result<Vec<Question>, Error> {
         // Removed before the query, so that a decision made meanwhile enters the asker again.
         let late = self.undelivered_askers.lock().unwrap_or_else(PoisonError::into_inner).remove(asker);
-        if !late && *self.recovered.borrow() && !self.store.is_shared() {
+        if !late && *self.recovery.borrow() == Recovery::Done && !self.store.is_shared() {
             return Ok(Vec::new());
         }
         let rows = questions::undelivered(&self.store, asker, workspace, limit).await?;

@@ -54,6 +54,15 @@ pub use question::{
 };
 use redaction::RedactText;
 
+/// The record of what the last hub left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    Due,
+    /// The store failed; it is tried again.
+    Failed,
+    Done,
+}
+
 /// All questions of a hub, shared by askers and channels.
 #[derive(Debug)]
 pub struct Questions {
@@ -71,8 +80,8 @@ pub struct Questions {
     /// Keys of askers that may have an undelivered outcome. It is kept in memory because every call of every tool asks
     /// for undelivered outcomes, and reading the store each time would cost too much.
     undelivered_askers: Mutex<HashSet<String>>,
-    /// Whether [`Self::run_timers`] has recorded what the last hub left; nothing is recorded where other hubs run.
-    recovered: watch::Sender<bool>,
+    /// Whether [`Self::run_timers`] has recorded what the last hub left.
+    recovery: watch::Sender<Recovery>,
     /// Outcomes on their way to an asker.
     claims: Claims,
     /// Held while undelivered outcomes are claimed, so that two calls do not claim the same.
@@ -85,7 +94,8 @@ impl Questions {
     /// Makes the domain without I/O: the first question, or [`Self::run_timers`], opens the store.
     pub fn new(settings: QuestionsConfig, store: Store, events: Events) -> Self {
         let passphrase = Arc::new(Passphrase::new(settings.passphrase.clone()));
-        let recovered = watch::Sender::new(store.is_shared());
+        // Nothing is recorded where other hubs run.
+        let recovery = if store.is_shared() { Recovery::Done } else { Recovery::Due };
         Self {
             settings,
             store,
@@ -97,7 +107,7 @@ impl Questions {
             next_run: AtomicI64::new(i64::MAX),
             waiters: ChangeCounters::default(),
             undelivered_askers: Mutex::default(),
-            recovered,
+            recovery: watch::Sender::new(recovery),
             claims: Claims::default(),
             claiming: tokio::sync::Mutex::default(),
             traces: DeferredTraces::default(),

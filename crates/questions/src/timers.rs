@@ -6,11 +6,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Questions;
 use super::decisions::nobody;
 use super::error::Error;
 use super::outcome::{DecidedBy, Outcome, OutcomeKind};
 use super::rows;
+use super::{Questions, Recovery};
 use adjutant_store::{Millis, questions};
 
 /// Maximum number of due questions of one run; the next run follows at once.
@@ -33,11 +33,15 @@ impl Questions {
         }
         let mut prune_at = Instant::now();
         loop {
-            if !*self.recovered.borrow() {
-                match self.record_decided("").await {
-                    Ok(()) => drop(self.recovered.send_replace(true)),
-                    Err(error) => tracing::warn!(%error, "who waits for an outcome could not be read yet"),
-                }
+            if *self.recovery.borrow() != Recovery::Done {
+                let recovery = match self.record_decided("").await {
+                    Ok(()) => Recovery::Done,
+                    Err(error) => {
+                        tracing::warn!(%error, "who waits for an outcome could not be read yet");
+                        Recovery::Failed
+                    }
+                };
+                self.recovery.send_replace(recovery);
             }
             if Instant::now() >= prune_at {
                 prune_at = Instant::now() + PRUNE_INTERVAL;
@@ -64,11 +68,11 @@ impl Questions {
         }
     }
 
-    /// Waits until what the last hub left is recorded. A client that is served before that could get no outcome of an
-    /// earlier call, and its question could be asked twice.
+    /// Waits until what the last hub left is recorded, or the store has failed. A client that is served before that could
+    /// get no outcome of an earlier call, and its question could be asked twice.
     pub async fn recovered(&self) {
         // The sender is a field of this and outlives the wait.
-        let _ = self.recovered.subscribe().wait_for(|recovered| *recovered).await;
+        let _ = self.recovery.subscribe().wait_for(|recovery| *recovery != Recovery::Due).await;
     }
 
     /// Wakes the timers if they run next after `due`. Each run reads what is due, so a question that waits for hours does
