@@ -94,7 +94,8 @@ fn a_question_page_shows_the_question_and_what_the_hub_knows_of_its_asker() {
 /// A page is rendered at once, with the known state of the folder and its age; git runs meanwhile.
 #[test]
 fn a_question_shows_its_folder_whole() {
-    let hub = Serving::open_hub(&Home::new());
+    let home = Home::new();
+    let hub = Serving::open_hub(&home);
     let folder = "/srv/production/payments/app";
     let params = json!({"workspacePath": folder, "title": "Deploy?", "message": "Now?", "options": []});
     let asked = json!({"jsonrpc": "2.0", "id": "a", "method": "triggerPopup", "params": params});
