@@ -3,6 +3,8 @@
 import unittest
 
 import checker
+import mails_checker
+import mails_plan
 import questions_plan
 import tasks_checker
 import tasks_clients
@@ -197,9 +199,73 @@ class TasksChecker(unittest.TestCase):
         self.assertEqual(list(tasks_clients.outcomes({"structuredContent": outcome | {"status": "running"}})), [])
 
 
+def sent(attempts=(("sent", 2.0, 3.0),), status="sent", takes=1, name="m1"):
+    """The events of a mail with these attempts, each an outcome with its start and end."""
+    rows = [{"outcome": outcome, "started": started, "ended": ended} for outcome, started, ended in attempts]
+    return [
+        event(1, "imported", titles=["mail-0-0"]),
+        *(event(2, "taken", mail=name, subject="mail-0-0 in 15 minutes", at=2.5) for _ in range(takes)),
+        event(9, "stored", mail="m1", title="mail-0-0", status=status, attempts=rows),
+    ]
+
+
+class MailsChecker(unittest.TestCase):
+    AGAIN = (("unknown", 2.0, 6.0), ("sent", 7.0, 8.0))
+
+    def kinds(self, *events):
+        """The kinds of the promises that a history breaks."""
+        return sorted({kind for kind, _, _ in mails_checker.check(list(events))})
+
+    def test_a_good_history_breaks_nothing(self):
+        self.assertEqual(self.kinds(*sent()), [])
+
+    def test_a_mail_that_was_planned_and_did_not_arrive_is_lost(self):
+        for status in ("planned", "sending", "unknown", "failed", "dead", "cancelled"):
+            self.assertEqual(self.kinds(*sent(status=status)), ["lost"])
+        self.assertEqual(self.kinds(*sent(takes=0)), ["lost"])
+        self.assertEqual(self.kinds(*sent()[:2]), ["lost", "renamed"])
+        self.assertEqual(self.kinds(*sent(), sent()[-1] | {"mail": "m2"}), ["lost"])
+
+    def test_a_mail_arrives_again_only_if_its_attempt_was_cut_off(self):
+        self.assertEqual(self.kinds(*sent(takes=2)), ["repeated"])
+        kill = event(3, "fault", kind="kill", at=3.0)
+        self.assertEqual(self.kinds(*sent(self.AGAIN, takes=2), kill), [])
+        self.assertEqual(self.kinds(*sent(self.AGAIN, takes=3), kill), ["repeated"])
+
+    def test_an_attempt_without_an_outcome_needs_a_kill_or_a_cut_of_its_own(self):
+        self.assertEqual(self.kinds(*sent(self.AGAIN)), ["wrong"])
+        self.assertEqual(self.kinds(*sent(self.AGAIN), event(3, "fault", kind="kill", at=12.0)), ["wrong"])
+        cut = event(3, "cut", mail="m1", subject="mail-0-0", at=3.0)
+        self.assertEqual(self.kinds(*sent(self.AGAIN), cut), [])
+        self.assertEqual(self.kinds(*sent(self.AGAIN), cut | {"mail": "m2"}), ["renamed", "wrong"])
+
+    def test_a_failed_attempt_needs_a_failing_server(self):
+        failed = (("failed", 2.0, 3.0), ("sent", 7.0, 8.0))
+        self.assertEqual(self.kinds(*sent(failed)), ["wrong"])
+        modes = [event(0, "mode", mode="busy", at=1.0), event(5, "mode", mode="ok", at=5.0)]
+        self.assertEqual(self.kinds(*sent(failed), *modes), [])
+        self.assertEqual(self.kinds(*sent(failed), *[mode | {"at": mode["at"] + 9.0} for mode in modes]), ["wrong"])
+        self.assertEqual(self.kinds(*sent((("held", 2.0, 3.0), ("sent", 7.0, 8.0)))), ["wrong"])
+
+    def test_a_kill_leaves_no_more_open_than_was_in_flight(self):
+        kill = event(3, "fault", kind="kill", at=3.0)
+        def many(number):
+            for n in range(number):
+                yield from (found | {"mail": f"m{n}"} if "mail" in found else found for found in sent(self.AGAIN)[1:])
+        self.assertEqual(self.kinds(*many(16), kill), [])
+        self.assertEqual(self.kinds(*many(17), kill), ["repeated"])
+
+    def test_a_mail_keeps_its_name(self):
+        self.assertEqual(self.kinds(*sent(name="m2")), ["lost", "renamed"])
+
+    def test_a_broken_database_and_a_wait_without_an_end_are_noticed(self):
+        self.assertEqual(self.kinds(event(9, "integrity", result="page 7 is never used")), ["integrity"])
+        self.assertEqual(self.kinds(event(9, "hang", who="a hub")), ["hangs"])
+
+
 class Plan(unittest.TestCase):
     def test_a_seed_makes_the_same_plan_again_and_another_seed_another(self):
-        for plan in (questions_plan, tasks_plan):
+        for plan in (questions_plan, tasks_plan, mails_plan):
             self.assertEqual(plan.make(7, 60.0), plan.make(7, 60.0))
             self.assertNotEqual(plan.make(7, 60.0), plan.make(8, 60.0))
         client = {"name": "c0", "kind": "contract", "number": 0}
@@ -208,5 +274,5 @@ class Plan(unittest.TestCase):
 
 def run():
     """Whether all tests pass."""
-    suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in (Checker, TasksChecker, Plan))
+    suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in (Checker, TasksChecker, MailsChecker, Plan))
     return unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful()
