@@ -45,6 +45,9 @@ fn hint(status: u16) -> &'static str {
     match status {
         401 | 403 => ": it does not accept the key",
         404 => ": the model or the address is unknown",
+        300..=399 => {
+            ": it redirects, which is not followed; set base_url to the address that it redirects to"
+        }
         429 => ": there were too many requests, or the budget is spent",
         _ => "",
     }

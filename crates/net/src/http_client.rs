@@ -134,7 +134,7 @@ pub async fn send_streaming(request: HttpRequest<'_>) -> Result<StreamingRespons
     let host = url.host_str().ok_or(Error::Address)?.to_owned();
     let host_of_body = host.clone();
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| Error::Address)?;
-    let mut request = client().ok_or(Error::Tls)?.request(method, url).timeout(timeout);
+    let mut request = client(&method).ok_or(Error::Tls)?.request(method, url).timeout(timeout);
     for (name, value) in headers {
         request = request.header(name, value);
     }
@@ -174,22 +174,26 @@ pub async fn send_streaming(request: HttpRequest<'_>) -> Result<StreamingRespons
     Ok(StreamingResponse { status, headers, body: body.boxed() })
 }
 
-/// Returns the shared client, which reuses its connections.
-fn client() -> Option<&'static Client> {
-    static CLIENT: OnceLock<Option<Client>> = OnceLock::new();
-    let client = CLIENT.get_or_init(|| {
+/// Returns the shared client, which reuses its connections. A redirected POST would arrive without its body or its token,
+/// so its client follows no redirects.
+fn client(method: &Method) -> Option<&'static Client> {
+    static CLIENTS: OnceLock<Option<[Client; 2]>> = OnceLock::new();
+    let clients = CLIENTS.get_or_init(|| {
         // It fails only if the same provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .redirect(redirect::Policy::limited(MAX_REDIRECTS))
-            .referer(false)
-            .no_proxy()
-            .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .ok()
+        let build = |redirects: redirect::Policy| {
+            Client::builder()
+                .connect_timeout(CONNECT_TIMEOUT)
+                .redirect(redirects)
+                .referer(false)
+                .no_proxy()
+                .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION")))
+                .build()
+                .ok()
+        };
+        Some([build(redirect::Policy::limited(MAX_REDIRECTS))?, build(redirect::Policy::none())?])
     });
-    client.as_ref()
+    clients.as_ref().map(|clients| &clients[usize::from(method == Method::POST)])
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ pub(crate) enum Reply {
     Say(String),
     /// A status, with the request's own text in the body.
     Refuse(u16),
+    /// A permanent redirect to this address.
+    Redirect(String),
     /// A body that is not a completion.
     Body(String),
     /// Never answers.
@@ -110,6 +112,11 @@ fn serve(stream: TcpStream, requests: &Mutex<Vec<Request>>, script: &Mutex<Arc<S
                 (200, json!({"id": "c", "object": "chat.completion", "choices": [choice]}).to_string())
             }
             Reply::Refuse(status) => (status, json!({"error": {"message": request.head}}).to_string()),
+            Reply::Redirect(to) => {
+                write!(writer, "HTTP/1.1 308 Scripted\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n")
+                    .ok()?;
+                continue;
+            }
             Reply::Body(text) => (200, text),
             Reply::Silence => {
                 // Until the client gives up.

@@ -193,8 +193,13 @@ fn the_policy_plans_when_the_model_server_fails_and_the_next_planning_asks_it_ag
     assert_eq!(fallback_reasons(&answer), ["model: the file that should hold its key cannot be read"; 2]);
     home.write(".adjutant/model.key", "sk-file\n");
     configure(&url, "key_file = 'model.key'\n");
+    let elsewhere = ModelEndpoint::always("{}");
     for (reply, failure) in [
         (Reply::Refuse(500), "refuses with status 500"),
+        (
+            Reply::Redirect(elsewhere.base_url()),
+            "refuses with status 308: it redirects, which is not followed; set base_url to the address that it redirects to",
+        ),
         (Reply::Refuse(401), "refuses with status 401: it does not accept the key"),
         (Reply::Refuse(429), "refuses with status 429: there were too many requests, or the budget is spent"),
         (Reply::Body("<html>".to_owned()), "answers with something else than a chat completion"),
@@ -209,6 +214,7 @@ fn the_policy_plans_when_the_model_server_fails_and_the_next_planning_asks_it_ag
         assert_eq!(planned(&answer, "review"), policy_plan());
         assert!(!answer.to_string().contains("sk-file"));
     }
+    assert!(elsewhere.requests().is_empty(), "no text of an event goes to an address that is not configured");
     endpoint.set_script(|_| Reply::Body("x".repeat(2_000_000)));
     let answer = plan(&mut assistant(&home));
     assert_eq!(fallback_reasons(&answer), ["model: 127.0.0.1 answers with more than 1048576 bytes"; 2]);
