@@ -16,6 +16,7 @@ mod hook;
 mod hub_client;
 mod inbox;
 mod install;
+mod list_span;
 mod local_assistant;
 mod log;
 mod man;

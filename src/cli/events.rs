@@ -1,6 +1,9 @@
 //! `adjutant events …`: the events of the calendars, one file a command.
 
+mod add;
 mod calendar_address;
+mod cancel;
+mod edit;
 mod export;
 mod forget;
 mod import;
@@ -8,6 +11,7 @@ mod import_url;
 mod list;
 mod parse_issues;
 mod show;
+mod texts;
 
 use std::process::ExitCode;
 
@@ -24,6 +28,12 @@ pub(super) enum Command {
     List(list::ListArgs),
     /// Show an event and its planned notifications
     Show(show::ShowArgs),
+    /// Add an event: its title and its time, as you would write them
+    Add(add::AddArgs),
+    /// Change an event
+    Edit(edit::EditArgs),
+    /// Cancel an event with its planned notifications
+    Cancel(cancel::CancelArgs),
     /// Import a calendar from an `.ics` file, a folder or a URL; run it again to import changes
     Import(import::ImportArgs),
     /// Remove the events that were imported from a file, a folder or a URL
@@ -39,6 +49,9 @@ pub(super) fn run(args: AssistantArgs<Command>, common: Common) -> Result<ExitCo
         match command {
             Command::List(args) => list::run(args, assistant).await?,
             Command::Show(args) => show::run(&args, assistant).await?,
+            Command::Add(args) => add::run(args, assistant).await?,
+            Command::Edit(args) => edit::run(args, assistant).await?,
+            Command::Cancel(args) => cancel::run(&args, assistant).await?,
             Command::Import(args) => return import::run(args, assistant).await,
             Command::Forget(args) => forget::run(&args, assistant).await?,
             Command::Export(args) => export::run(args, assistant).await?,

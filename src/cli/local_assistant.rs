@@ -1,11 +1,12 @@
 //! Opens the assistant on its database without a hub, for the commands about users, events and notifications.
 //!
-//! A hub on the same database sees their changes within half a minute.
+//! The hub of the same home is notified of their changes; a hub elsewhere reads them within half a minute.
 
 use std::future::Future;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
+use tokio::sync::broadcast::Receiver;
 use tracing::level_filters::LevelFilter;
 
 use super::output::Failure;
@@ -16,6 +17,8 @@ use adjutant_assistant::calendar::Error as Calendar;
 use adjutant_base::config::assistant::Adviser;
 use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::config::{Config, Database, Overrides, Roots};
+use adjutant_base::events::{Event, wait_for};
+use adjutant_terminal::socket::{self, Hello};
 
 /// Name of the actor in the audit log.
 pub(super) const ACTOR: &str = "user at the command line";
@@ -46,10 +49,35 @@ where
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let app = App::new(config, runners);
+        let changes = app.events.subscribe();
         let done = work(app.clone(), args.command).await;
         app.assistant.close().await;
+        if !changes.is_empty() {
+            notify_hub(&app.config);
+        }
         done
     })
+}
+
+/// Notifies the hub of this home, if one runs, that this process changed calendars or notifications.
+fn notify_hub(config: &Config) {
+    if let Some(socket) = &config.socket {
+        // Without a hub nothing is sent now, and the next hub reads the database.
+        let _ = socket::notify(&config.home, socket, &Hello::calendar_changed());
+    }
+}
+
+/// Notifies the hub of each change that `events` are about, until this process stops serving.
+pub(super) async fn notify_hub_of_changes(app: Arc<App>, mut events: Receiver<Event>) {
+    let changed = |app: Arc<App>| tokio::task::spawn_blocking(move || notify_hub(&app.config));
+    while let Some(true) =
+        app.shutdown.run_until_cancelled(wait_for(&mut events, Event::NotificationsChanged)).await
+    {
+        let _ = changed(app.clone()).await;
+    }
+    if !events.is_empty() {
+        let _ = changed(app).await;
+    }
 }
 
 /// Reads the configuration of a process that opens the assistant without a hub. Its tasks are kept in memory and end with

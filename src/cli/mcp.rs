@@ -140,6 +140,9 @@ pub(super) fn run(toolset: Toolset, mut common: Common) -> Result<(), Failure> {
         };
         // Without background work, a signal may end the process at once, which is the default.
         let mut stop = work.is_some().then(ShutdownSignal::new).transpose()?;
+        let notifying = (server == mcp::ToolsetSelection::Assistant).then(|| {
+            tokio::spawn(local_assistant::notify_hub_of_changes(app.clone(), app.events.subscribe()))
+        });
         let session = mcp::AgentSession::of_this_process();
         let serving =
             mcp::serve_stream(app.clone(), server, ConnectionKind::Stdio, None, session, input, output);
@@ -149,6 +152,9 @@ pub(super) fn run(toolset: Toolset, mut common: Common) -> Result<(), Failure> {
             () = signalled(stop.as_mut()) => {}
         }
         app.shutdown.cancel();
+        if let Some(notifying) = notifying {
+            let _ = notifying.await;
+        }
         if let Some(work) = work {
             // All runs end before this process does, unless a second signal ends it.
             tokio::select! {

@@ -13,8 +13,9 @@ use clap::Subcommand;
 use super::local_assistant::{AssistantArgs, with_app};
 use super::output::Failure;
 use super::{Common, one_of};
-use adjutant_assistant::NotificationId;
+use adjutant_assistant::notification::Channel;
 use adjutant_assistant::notifications::ResolvedAs;
+use adjutant_assistant::{NotificationId, UserId};
 
 /// Commands of `adjutant notifications`.
 #[derive(Debug, Subcommand)]
@@ -27,6 +28,27 @@ pub(super) enum Command {
     Plan(plan::PlanArgs),
     /// Simulate the coming days on a virtual clock, and show which notifications would be sent. Nothing is sent or stored
     Simulate(simulate::SimulateArgs),
+    /// Cancel a planned notification
+    Cancel {
+        /// The notification, as `adjutant notifications list` shows it
+        id: NotificationId,
+    },
+    /// Send a notification later, or once more if it was sent
+    Snooze {
+        /// The notification, as `adjutant notifications list` shows it
+        id: NotificationId,
+        /// When to send it, such as 'in 20 min' or 'tomorrow 8:00'
+        #[arg(value_name = "TIME", default_value = "in 10 minutes")]
+        until: String,
+    },
+    /// Send a test message through a channel
+    Test {
+        /// User to notify
+        user: UserId,
+        /// The channel: email, call, desktop, ntfy or webhook
+        #[arg(hide_possible_values = true, value_parser = one_of(Channel::ALL.iter().map(|one| (one.name(), *one))))]
+        channel: Channel,
+    },
     /// Send a failed or unknown notification again
     Retry {
         /// The notification, as `adjutant notifications list` shows it
@@ -56,6 +78,9 @@ pub(super) fn run(args: AssistantArgs<Command>, common: Common) -> Result<(), Fa
             Command::Show(args) => show::run(&args, assistant).await,
             Command::Plan(args) => plan::run(args, &app).await,
             Command::Simulate(args) => simulate::run(&args, assistant).await,
+            Command::Cancel { id } => decisions::cancel(&id, assistant).await,
+            Command::Snooze { id, until } => decisions::snooze(&id, &until, assistant).await,
+            Command::Test { user, channel } => decisions::test(&user, channel, &app).await,
             Command::Retry { id } => decisions::retry(&id, assistant).await,
             Command::Resolve { id, state } => decisions::resolve(&id, state, assistant).await,
             Command::Acknowledge { id } => decisions::acknowledge(&id, assistant).await,

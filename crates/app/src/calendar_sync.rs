@@ -10,6 +10,7 @@ use adjutant_assistant::event::CalendarSource;
 use adjutant_assistant::events::{NO_PROGRESS, UpsertReport};
 use adjutant_assistant::ids::CalendarId;
 use adjutant_assistant::import::{Origin, UnreadableEvents, horizon};
+use adjutant_assistant::plans::PlanScope;
 use adjutant_assistant::{Assistant, Calendar, Error as AssistantError, EventId, User};
 use adjutant_net::http_client;
 use adjutant_net::http_client::{HttpRequest, Login};
@@ -205,6 +206,9 @@ async fn collection(
     if !removed.is_empty() {
         pulled.upserted.withdrawn += assistant.cancel_events(&removed, actor, now).await?;
         (pulled.removed, pulled.unchanged) = (removed.len() as u64, false);
+    }
+    if pulled.upserted.added + pulled.upserted.updated > 0 {
+        assistant.plan(&user.id, None, PlanScope::Unplanned, now).await?;
     }
     Ok(pulled)
 }

@@ -3,8 +3,10 @@
 pub mod activity_log;
 pub mod agent_processes;
 mod approvals;
+pub mod calendar_changes;
 pub mod calendar_sync;
 pub mod client_registry;
+mod daily_planning;
 pub mod health;
 mod notification_questions;
 pub mod pending_counts;

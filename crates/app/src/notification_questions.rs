@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use super::App;
 use adjutant_assistant::dispatch::{PresentFn, Presented, SendOutcome};
 use adjutant_assistant::notification::{Channel, Urgency};
-use adjutant_assistant::{Notification, NotificationId};
+use adjutant_assistant::{Assistant, Error, Notification, NotificationId, User};
 use adjutant_base::config::channels::NtfyConfig;
 use adjutant_net::channels::{self, Desktop, Message, Ntfy};
 use adjutant_questions::{Asker, Choice, DecidedBy, Draft, Field, Input, Question, Ticket};
@@ -29,6 +29,16 @@ const PAGE_SIZE: u32 = 200;
 const QUESTION_TIMEOUT: Duration = Duration::from_hours(4);
 
 impl App {
+    /// Sends a test message to a user through a channel, and returns the outcome.
+    pub async fn test_channel(self: &Arc<Self>, user: &User, channel: Channel) -> Result<SendOutcome, Error> {
+        let app = self.clone();
+        let present: PresentFn = Arc::new(move |presented| {
+            present(app.clone(), Desktop::default(), TaskTracker::new(), presented).boxed()
+        });
+        let delivery = self.config.delivery.clone();
+        Assistant::send_test(delivery, present, user, channel, jiff::Timestamp::now()).await
+    }
+
     /// Sends what the assistant has planned until shutdown.
     pub async fn send_notifications(self: Arc<Self>) {
         let waiting = TaskTracker::new();

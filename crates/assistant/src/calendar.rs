@@ -8,6 +8,7 @@ pub mod caldav;
 mod component_splitter;
 mod content_lines;
 mod datetime;
+mod edit;
 pub(crate) mod error;
 mod expand;
 mod export;
@@ -22,6 +23,8 @@ mod vtimezone;
 #[cfg(test)]
 mod tests;
 
+pub use edit::{EventEdit, EventTime};
+pub(crate) use edit::{created, edited};
 pub use error::{Effect, Error};
 pub use expand::{Horizon, occurrences};
 pub(crate) use export::to_ics;

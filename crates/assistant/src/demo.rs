@@ -10,7 +10,6 @@ use super::event::CalendarSource;
 use super::events::NO_PROGRESS;
 use super::import::Origin;
 use super::planner::is_quiet;
-use super::plans::PlanScope;
 use super::user::ChannelPreference;
 use super::{Assistant, Error, Preferences, User, UserId, Zone};
 
@@ -58,13 +57,12 @@ impl Assistant {
         };
         self.put_user(&user, "demo", now).await?;
         let origin = Origin {
-            user: id.clone(),
+            user: id,
             source: CalendarSource::Local,
             place: "demo".to_owned(),
             name: "Example week".to_owned(),
         };
-        self.import(&origin, week(now, &zone), "demo", now, NO_PROGRESS).await?;
-        self.plan(&id, None, PlanScope::Unplanned, now).await.map(drop)
+        self.import(&origin, week(now, &zone), "demo", now, NO_PROGRESS).await.map(drop)
     }
 }
 

@@ -24,14 +24,15 @@ use futures::{FutureExt as _, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use crate::notification::{Channel, Status};
+use crate::notification::{Channel, Offset, Status, Urgency, Wording};
 use crate::rows::{self, millis};
-use crate::{Assistant, Error};
+use crate::{Assistant, Error, EventId, Notification, NotificationId, PlanId, User};
 use adjutant_base::config::notification_delivery::Delivery;
 use adjutant_base::events::Event as HubEvent;
 use adjutant_base::trace_context::scope;
 use adjutant_store::assistant::notifications::NotificationRow;
 use adjutant_store::assistant::{events, outbox};
+use message::OutgoingMessage;
 pub use message::{PresentFn, Presented, SendOutcome};
 use senders::Senders;
 
@@ -56,7 +57,7 @@ impl Assistant {
     /// Sends what is due until `stop`. To be run once in each hub; hubs that share a database share the work.
     pub async fn run_dispatch(&self, delivery: Delivery, present: PresentFn, stop: CancellationToken) {
         let senders = Senders::new(delivery, present);
-        let owner = match crate::NotificationId::new() {
+        let owner = match NotificationId::new() {
             Ok(id) => id.as_str().to_owned(),
             Err(error) => return tracing::error!(%error, "notifications cannot be sent"),
         };
@@ -96,6 +97,43 @@ impl Assistant {
                 () = self.wake.notified() => {}
             }
         }
+    }
+
+    /// Sends a test message to a user through a channel, and returns the outcome. Nothing is stored.
+    pub async fn send_test(
+        delivery: Delivery,
+        present: PresentFn,
+        user: &User,
+        channel: Channel,
+        now: Timestamp,
+    ) -> Result<SendOutcome, Error> {
+        let wording = Wording {
+            subject: "A test of Adjutant".to_owned(),
+            text: "Notifications of your calendar arrive here.".to_owned(),
+            speech: String::new(),
+        };
+        let notification = Notification {
+            id: NotificationId::new()?,
+            plan: PlanId::new()?,
+            user: user.id.clone(),
+            event: EventId::new()?,
+            occurrence: String::new(),
+            channel,
+            due_at: now,
+            urgency: Urgency::Normal,
+            status: Status::Planned,
+            try_at: now,
+            attempts: 1,
+            sent_at: None,
+            acknowledged_at: None,
+            error: None,
+            offset: Offset::Minutes(0),
+            wording,
+            reasons: Vec::new(),
+        };
+        let text = notification.wording.text.clone();
+        let message = OutgoingMessage { notification: &notification, user, text };
+        Ok(send::deliver(&Senders::new(delivery, present), &message).await)
     }
 
     /// Moves the horizon of every series.

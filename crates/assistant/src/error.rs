@@ -25,6 +25,9 @@ pub enum Error {
     /// A calendar's text.
     #[error("{0}")]
     Calendar(calendar::Error),
+    /// A date that a person typed.
+    #[error("{0}")]
+    Date(#[from] crate::plain_dates::Error),
     #[error("the system gives no random numbers")]
     Randomness,
     #[error("{0}")]

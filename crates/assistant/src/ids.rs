@@ -5,12 +5,13 @@ use std::str::FromStr;
 
 use crate::error::Error;
 use adjutant_base::text::random_id::random_id;
+use adjutant_store::assistant::notifications::SNOOZED;
 
 /// Random characters of an id: 80 bits.
 const ID_LEN: usize = 16;
 
-/// The longest name that somebody may choose.
-const MAX_LEN: usize = 200;
+/// Maximum bytes of an id that a user or a client wrote.
+pub const MAX_LEN: usize = 200;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
@@ -50,8 +51,12 @@ macro_rules! ids {
             type Err = &'static str;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                let fits = !text.is_empty() && text.len() <= MAX_LEN && !text.contains(char::is_control);
-                fits.then(|| Self(text.to_owned())).ok_or("an id has 1 to 200 bytes and no control characters")
+                match text {
+                    "" => Err("an id is not empty"),
+                    _ if text.len() > MAX_LEN => Err("an id has at most 200 bytes"),
+                    _ if text.contains(char::is_control) => Err("an id has no control characters"),
+                    _ => Ok(Self(text.to_owned())),
+                }
             }
         }
     )*};
@@ -73,6 +78,11 @@ ids! {
 }
 
 impl NotificationId {
+    /// Makes one for a notification that the user snoozed, which a later plan leaves alone.
+    pub(super) fn snoozed() -> Result<Self, Error> {
+        Ok(Self(format!("{}{SNOOZED}", Self::new()?)))
+    }
+
     /// The step that follows this one when nobody acknowledges it.
     pub(super) fn next_step(&self) -> Self {
         Self(format!("{}-next", self.0))

@@ -8,6 +8,7 @@ use super::calendar::{self, Effect, Horizon, ParseIssue};
 use super::event::{CalendarSource, Event, EventStatus, Occurrence};
 use super::events::{ProgressFn, UpsertReport};
 use super::ids::CalendarId;
+use super::plans::PlanScope;
 use super::{Assistant, Calendar, Draft, Error, EventId, UserId};
 
 /// How far back and ahead the occurrences of a series are kept; `listEvents` looks 30 days back and 90 ahead.
@@ -19,7 +20,7 @@ const LOOK_AHEAD: SignedDuration = SignedDuration::from_hours(120 * 24);
 pub struct Origin {
     pub user: UserId,
     pub source: CalendarSource,
-    /// The same place is the same calendar.
+    /// The same place is the same calendar. The user's own calendar has none: its events are added to.
     pub place: String,
     pub name: String,
 }
@@ -45,8 +46,9 @@ pub struct RemovedCalendar {
 }
 
 impl Assistant {
-    /// Imports a calendar's text, and reports repeatedly how many of all events are done. Reading the same text again
-    /// changes nothing; an event that is missing from it is cancelled, unless something in it could not be read.
+    /// Imports a calendar's text, plans its events by the policy, and reports repeatedly how many of all events are done.
+    /// Reading the same text again changes nothing; an event that is missing from it is cancelled, unless something in it
+    /// could not be read.
     pub async fn import(
         &self,
         origin: &Origin,
@@ -79,10 +81,14 @@ impl Assistant {
         let before = self.versions(&calendar).await?.into_iter();
         let missing =
             before.filter(|one| !present.contains(&one.name) && !unreadable.may_contain(&one.name.0));
-        let missing: Vec<EventId> = missing.map(|one| one.id).collect();
+        // The user's own calendar has no file that would be the whole of it.
+        let missing: Vec<EventId> = missing.filter(|_| !origin.place.is_empty()).map(|one| one.id).collect();
         let upserted = self.upsert(&calendar, drafts, now, progress).await?;
         if !missing.is_empty() {
             self.cancel_events(&missing, actor, now).await?;
+        }
+        if upserted.added + upserted.updated > 0 {
+            self.plan(&origin.user, None, PlanScope::Unplanned, now).await?;
         }
         Ok(Imported { calendar, upserted, removed: missing.len() as u64, issues: parsed.issues })
     }
@@ -154,7 +160,7 @@ pub fn horizon(now: Timestamp) -> Horizon {
 }
 
 /// A single event happens once, however far from now: nobody has to look at it again.
-fn add_single_occurrence(draft: &mut Draft) {
+pub(super) fn add_single_occurrence(draft: &mut Draft) {
     let single = draft.details.recurrence.is_none() && draft.status != EventStatus::Cancelled;
     if single && draft.occurrences.is_empty() {
         let start = draft.replaces.unwrap_or(draft.details.when.start);

@@ -17,6 +17,8 @@ pub mod json;
 pub mod llm_prompts;
 pub mod notification;
 pub mod notifications;
+pub mod own_events;
+pub mod plain_dates;
 pub mod planner;
 pub mod plans;
 mod rows;
@@ -29,7 +31,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use adjutant_base::events::Events;
+use adjutant_base::events::{Event as HubEvent, Events};
 use adjutant_base::trace_context::DeferredTraces;
 use adjutant_store::Store;
 pub use error::Error;
@@ -54,6 +56,13 @@ impl Assistant {
     /// Does no I/O: the store is opened by the first verb.
     pub fn new(store: Store, events: Events) -> Self {
         Self { store, events, wake: Arc::default(), traces: Arc::default() }
+    }
+
+    /// Notes that another process changed calendars or notifications.
+    pub fn changed_elsewhere(&self) {
+        self.events.send(HubEvent::CalendarChanged);
+        self.events.send(HubEvent::NotificationsChanged);
+        self.wake.notify_one();
     }
 
     /// Carries out what was accepted, then ends the connections to the database.

@@ -2,13 +2,15 @@
 
 use jiff::Timestamp;
 
-use super::notification::{Notification, Status};
+use super::events::EventOccurrence;
+use super::notification::{Notification, Planned, Reason, Status};
+use super::planner::wording::dated;
 use super::rows::{self, instant, millis};
 use super::users::audit;
 use super::{Assistant, Error, EventId, NotificationId, UserId};
 use adjutant_base::events::Event as HubEvent;
 use adjutant_store::assistant::notifications::{self, NotificationFilter};
-use adjutant_store::assistant::outbox::{self, Resolution};
+use adjutant_store::assistant::outbox::{self, Resolution, Snooze};
 
 /// Which notifications are asked for: those that are due from `from` to before `until`.
 #[derive(Clone, Debug)]
@@ -125,6 +127,51 @@ impl Assistant {
             ResolvedAs::Cancelled => (Status::Cancelled, "a user does not want it any more"),
         };
         self.resolve_to(&found, to, Some(why), "resolve", actor, now).await
+    }
+
+    /// Plans a notification for a later time: a planned one is moved, one that was sent is acknowledged and sent again. It
+    /// names the time of its event instead of the time until then.
+    pub async fn snooze(
+        &self,
+        id: &NotificationId,
+        until: Timestamp,
+        actor: &str,
+        now: Timestamp,
+    ) -> Result<Notification, Error> {
+        let found = self.notification(id).await?;
+        if !matches!(found.status, Status::Planned | Status::Sent | Status::Simulated | Status::Merged) {
+            return Err(wrong_status(&found, "only what is planned or was sent can be snoozed"));
+        }
+        let event_occurrence =
+            self.event_occurrence(self.event(&found.event).await?, &found.occurrence).await?;
+        let EventOccurrence { event, occurrence } =
+            event_occurrence.ok_or_else(|| wrong_status(&found, "its event does not happen any more"))?;
+        if until <= now || until >= occurrence.ends_at {
+            let reason = if until <= now { "it has passed" } else { "the event is over then" };
+            return Err(Error::Invalid { field: "time", reason: reason.to_owned() });
+        }
+        let zone = self.user(&found.user).await?.preferences.zone;
+        let mut wording = found.wording.clone();
+        wording.subject = dated(&event, &occurrence, &zone);
+        let why = format!("snoozed until {}", zone.civil(until).strftime("%Y-%m-%d %H:%M"));
+        let mut reasons = found.reasons.clone();
+        reasons.push(Reason { by: "user".to_owned(), why });
+        let Notification { channel, offset, urgency, .. } = found;
+        let next = Planned { channel, offset, due_at: until, urgency, wording, reasons };
+        let next_id = NotificationId::snoozed()?;
+        let snooze = Snooze {
+            id: id.as_str().to_owned(),
+            planned: found.status == Status::Planned,
+            next: rows::successor(&found, &next, &next_id, now),
+            at: millis(now),
+            audit: audit(actor, "snooze", id.as_str(), next_id.as_str(), now)?,
+        };
+        if !outbox::snooze(&self.store, snooze).await? {
+            return Err(wrong_status(&found, "it changed in this moment; look again"));
+        }
+        self.events.send(HubEvent::NotificationsChanged);
+        self.wake.notify_one();
+        self.notification(&next_id).await
     }
 
     async fn resolve_to(

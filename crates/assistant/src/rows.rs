@@ -172,6 +172,26 @@ pub(super) fn notification(row: NotificationRow) -> Result<Notification, Error> 
     })
 }
 
+/// The row of a notification that follows another one of the same plan.
+pub(super) fn successor(
+    of: &Notification,
+    next: &Planned,
+    id: &NotificationId,
+    now: Timestamp,
+) -> NotificationRow {
+    let plan = PlanRow {
+        id: of.plan.as_str().to_owned(),
+        user_id: of.user.as_str().to_owned(),
+        event_id: of.event.as_str().to_owned(),
+        occurrence: of.occurrence.clone(),
+        plan_key: String::new(),
+        source: String::new(),
+        reasons: String::new(),
+        made_at: millis(now),
+    };
+    planned(next, &plan, id)
+}
+
 /// The row of a notification that is planned now.
 pub(super) fn planned(planned: &Planned, plan: &PlanRow, id: &NotificationId) -> NotificationRow {
     NotificationRow {

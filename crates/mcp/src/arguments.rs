@@ -110,13 +110,18 @@ pub(crate) fn number(arguments: &Map<String, Value>, name: &str) -> Result<Optio
 
 /// Returns a whole number of at least `min`, if it is there.
 pub fn integer(arguments: &Map<String, Value>, name: &str, min: u64) -> Result<Option<u64>, ArgumentError> {
-    // A negative number is an integer, and less than any minimum.
-    let read = |value: &Value| value.as_u64().map(Some).or_else(|| value.is_i64().then_some(None));
-    match optional(arguments, name, "integer", read)? {
+    match optional(arguments, name, "integer", whole)? {
         None => Ok(None),
-        Some(Some(number)) if number >= min => Ok(Some(number)),
+        Some(number) if number >= i128::from(min) => Ok(Some(u64::try_from(number).unwrap_or(u64::MAX))),
         Some(_) => Err(ArgumentError::new(name, &format!("must be at least {min}"), "minimum", min)),
     }
+}
+
+/// Returns the value of an integer, which JSON may write as `2.0` too.
+pub(crate) fn whole(value: &Value) -> Option<i128> {
+    let number = value.as_f64().filter(|number| number.fract() == 0.0)?;
+    let exact = value.as_u64().map(i128::from).or_else(|| value.as_i64().map(i128::from));
+    Some(exact.unwrap_or_else(|| format!("{number:.0}").parse().unwrap_or(i128::MAX)))
 }
 
 /// Returns a truth value; `false` where it is missing.

@@ -19,7 +19,8 @@
 //! | a question that the user answers on its page, to a client that cannot wait | | 2025-11-25 alone: -32042 |
 //! | an internal error, the hub or the connection lost, also as the error of a task | -32603 | -32603 |
 //!
-//! To a client of 2024-11-05 the assistant's server gives every error `data {path, validator, validator_value}`.
+//! To a client of 2024-11-05 the assistant's server gives every error the contract's message, such as `Invalid params`, and
+//! `data {path, validator, validator_value}`.
 
 use std::time::Duration;
 
@@ -98,20 +99,32 @@ pub fn unknown_revision(asked: &str) -> ErrorData {
     ErrorData::new(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, message, Some(data))
 }
 
-/// Returns an error in the form of the assistant's contract at 2024-11-05, where every error has `path`, `validator` and
-/// `validator_value`, even if it is about no argument.
+/// Returns an error in the form of the assistant's contract at 2024-11-05: the message is the contract's name of the code,
+/// and every error has `path`, `validator` and `validator_value`, even if it is about no argument.
 pub fn in_contract(selection: ToolsetSelection, revision: Revision, error: ErrorData) -> ErrorData {
-    if selection != ToolsetSelection::Assistant || revision != Revision::V2024_11_05 || error.data.is_some() {
+    if selection != ToolsetSelection::Assistant || revision != Revision::V2024_11_05 {
         return error;
     }
-    let validator = match error.code {
-        ErrorCode::PARSE_ERROR => "json",
-        ErrorCode::INVALID_REQUEST => "request",
-        METHOD_NOT_FOUND => "exists",
-        SERVER_BUSY => "capacity",
-        _ => "execution",
+    let (message, validator) = match error.code {
+        ErrorCode::PARSE_ERROR => ("Parse error", "json"),
+        ErrorCode::INVALID_REQUEST => ("Invalid Request", "request"),
+        METHOD_NOT_FOUND => ("Method not found", "exists"),
+        ErrorCode::INVALID_PARAMS => ("Invalid params", "execution"),
+        ErrorCode::INTERNAL_ERROR => ("Internal error", "execution"),
+        SERVER_BUSY => ("Server error", "capacity"),
+        NOT_SUPPORTED => ("Capability not supported", "capability"),
+        ErrorCode::RESOURCE_NOT_FOUND => ("Resource not found", "exists"),
+        TOOL_FAILED => ("Tool execution failed", "execution"),
+        TIMED_OUT => ("Timeout", "timeout"),
+        CANCELLED => ("Cancelled", "cancelled"),
+        _ => return error,
     };
-    ErrorData { data: Some(validation(&[], validator, &Value::Null)), ..error }
+    if error.message != message {
+        // The contract's form has no place for the reason.
+        tracing::info!(error.code = error.code.0, reason = %error.message, "a request of the contract failed");
+    }
+    let data = error.data.or_else(|| Some(validation(&[], validator, &Value::Null)));
+    ErrorData { message: message.into(), data, ..error }
 }
 
 /// Returns the beginning of a client's text, short enough for a message.

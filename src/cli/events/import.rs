@@ -27,8 +27,9 @@ use adjutant_host::file_catalogue::open_regular;
 pub(in crate::cli) struct ImportArgs {
     /// User who owns the calendar
     user: UserId,
-    /// The file, the folder, or the address that begins with http://, https:// or webcal://
-    #[arg(value_name = "FILE|FOLDER|URL")]
+    /// The file, the folder, the address that begins with http://, https:// or webcal://, or - for stdin, whose events are
+    /// added to the user's own calendar
+    #[arg(value_name = "FILE|FOLDER|URL|-")]
     from: PathBuf,
     #[command(flatten)]
     remote: import_url::Remote,
@@ -131,10 +132,14 @@ async fn import_file(
         Failure::new(format!("{shown}: {error}")).hint("name a file or folder that you may read")
     })?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let place = absolute(file).display().to_string();
-    let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let origin = Origin { user: user.clone(), source: CalendarSource::File, place, name: name.clone() };
-    let bar = bar(&name);
+    let origin = if is_stdin(file) {
+        Origin::own(user.clone())
+    } else {
+        let place = absolute(file).display().to_string();
+        let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        Origin { user: user.clone(), source: CalendarSource::File, place, name }
+    };
+    let bar = bar(&origin.name);
     let on_progress = |done: usize, all: usize| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
@@ -152,9 +157,18 @@ async fn import_file(
 /// Reads a file, at most one byte more than the limit, so that the import rejects a larger file.
 fn read_bytes(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let open = open_regular(file).map_err(std::io::Error::other)?;
-    open.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    let limit = MAX_BYTES as u64 + 1;
+    if is_stdin(file) {
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
+    } else {
+        open_regular(file).map_err(std::io::Error::other)?.take(limit).read_to_end(&mut bytes)?;
+    }
     Ok(bytes)
+}
+
+/// Returns whether a file is the standard input, whose events are added to the user's own calendar.
+fn is_stdin(file: &Path) -> bool {
+    file == Path::new("-")
 }
 
 /// Makes the progress bar of an import, which is drawn on a terminal only.

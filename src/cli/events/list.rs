@@ -1,9 +1,9 @@
 //! `adjutant events list`.
 
 use clap::Args;
-use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
+use super::super::list_span::ListSpan;
 use super::super::output::{self, Failure};
 use adjutant_assistant::events::Span;
 use adjutant_assistant::json;
@@ -19,6 +19,8 @@ pub(in crate::cli) struct ListArgs {
     /// Only this user, in the user's time zone
     #[arg(long)]
     user: Option<UserId>,
+    #[command(flatten)]
+    span: ListSpan,
     /// Days to look back
     #[arg(long, value_name = "DAYS", default_value_t = 2)]
     days_back: u32,
@@ -32,18 +34,13 @@ pub(in crate::cli) struct ListArgs {
 
 /// Prints the events around today by their start.
 pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Failure> {
-    let ListArgs { user, days_back, days_forward, json } = args;
+    let ListArgs { user, span, days_back, days_forward, json } = args;
     let zone = match &user {
         Some(id) => assistant.user(id).await?.preferences.zone,
         None => Zone::utc(),
     };
-    let now = Timestamp::now();
-    let days = |days: u32| SignedDuration::from_hours(i64::from(days) * 24);
-    let span = Span {
-        user,
-        from: now.saturating_sub(days(days_back)).unwrap_or(Timestamp::MIN),
-        until: now.saturating_add(days(days_forward)).unwrap_or(Timestamp::MAX),
-    };
+    let (from, until) = span.resolve(&zone, (days_back, days_forward))?;
+    let span = Span { user, from, until };
     let (found, more) = assistant.event_occurrences(&span, MAX_EVENTS).await?;
     if json {
         let events = found.iter().map(|one| json::event(&one.event, Some(&one.occurrence), &zone));

@@ -1,16 +1,24 @@
-//! `adjutant notifications retry`, `resolve` and `acknowledge`: a user's decision about one notification.
+//! `adjutant notifications cancel`, `snooze`, `retry`, `resolve`, `acknowledge` and `test`: a user's decision about one
+//! notification.
+
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::cli::list_span::instant;
 use crate::cli::local_assistant::ACTOR;
 use crate::cli::output::{self, Failure};
+use adjutant_app::App;
+use adjutant_assistant::dispatch::SendOutcome;
+use adjutant_assistant::notification::Channel;
 use adjutant_assistant::notifications::ResolvedAs;
-use adjutant_assistant::{Assistant, NotificationId};
+use adjutant_assistant::{Assistant, NotificationId, UserId};
+use adjutant_base::text::escape_invisible::escape_line;
 
 /// Plans a failed or unknown notification again.
 pub(super) async fn retry(id: &NotificationId, assistant: &Assistant) -> Result<(), Failure> {
     assistant.retry(id, ACTOR, Timestamp::now()).await?;
-    output::note("planned again; a running hub sends it within half a minute");
+    output::note("planned again; a running hub sends it now");
     Ok(())
 }
 
@@ -22,6 +30,50 @@ pub(super) async fn resolve(
 ) -> Result<(), Failure> {
     let resolved = assistant.resolve(id, state, ACTOR, Timestamp::now()).await?;
     output::note(format!("resolved: {}", resolved.status.name()));
+    Ok(())
+}
+
+/// Cancels a notification, so that it is not sent.
+pub(super) async fn cancel(id: &NotificationId, assistant: &Assistant) -> Result<(), Failure> {
+    assistant.resolve(id, ResolvedAs::Cancelled, ACTOR, Timestamp::now()).await?;
+    output::note("cancelled");
+    Ok(())
+}
+
+/// Plans a notification for a later time, and prints the id of the later one.
+pub(super) async fn snooze(id: &NotificationId, until: &str, assistant: &Assistant) -> Result<(), Failure> {
+    let user = assistant.notification(id).await?.user;
+    let zone = assistant.user(&user).await?.preferences.zone;
+    let until = instant(until, &zone, false)?;
+    let later = assistant.snooze(id, until.timestamp(), ACTOR, Timestamp::now()).await?;
+    output::note(format!("snoozed until {}", until.strftime("%A, %Y-%m-%d %H:%M")));
+    output::data(later.id.as_str())
+}
+
+/// Sends a test message through a channel.
+pub(super) async fn test(user: &UserId, channel: Channel, app: &Arc<App>) -> Result<(), Failure> {
+    if channel == Channel::Popup {
+        return Err(Failure::usage("questions are asked by the hub")
+            .hint("`adjutant ask 'Does it arrive?'` tests the Inbox"));
+    }
+    let user = app.assistant.user(user).await?;
+    let name = channel.name();
+    let failed = |why: String| Err(Failure::new(format!("the {name} was not sent: {}", escape_line(&why))));
+    match app.test_channel(&user, channel).await? {
+        SendOutcome::Sent(answer) => output::note(escape_line(&format!("the {name} was sent: {answer}"))),
+        SendOutcome::Simulated(why) => {
+            let hint =
+                "`adjutant users show USER` shows the addresses, [notifications] in config.toml the senders";
+            return Err(Failure::new(format!("the {name} was not sent: {why}")).hint(hint));
+        }
+        SendOutcome::Unknown(why)
+        | SendOutcome::Failed(why)
+        | SendOutcome::Rejected(why)
+        | SendOutcome::Withdrawn(why) => {
+            return failed(why);
+        }
+        SendOutcome::Held(_) => return failed("it is quiet now".to_owned()),
+    }
     Ok(())
 }
 

@@ -1,9 +1,9 @@
 //! `adjutant notifications list`.
 
 use clap::Args;
-use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use crate::cli::list_span::ListSpan;
 use crate::cli::one_of;
 use crate::cli::output::{self, Failure};
 use adjutant_assistant::json;
@@ -24,6 +24,8 @@ pub(in crate::cli) struct ListArgs {
     /// Only this state
     #[arg(long, value_parser = one_of(Status::ALL.iter().map(|status| (status.name(), *status))))]
     status: Option<Status>,
+    #[command(flatten)]
+    span: ListSpan,
     /// Days to look back
     #[arg(long, value_name = "DAYS", default_value_t = 2)]
     days_back: u32,
@@ -37,19 +39,13 @@ pub(in crate::cli) struct ListArgs {
 
 /// Prints notifications by the time they are due.
 pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Failure> {
-    let ListArgs { user, status, days_back, days_forward, json } = args;
+    let ListArgs { user, status, span, days_back, days_forward, json } = args;
     let zone = match &user {
         Some(id) => assistant.user(id).await?.preferences.zone,
         None => Zone::utc(),
     };
-    let now = Timestamp::now();
-    let days = |days: u32| SignedDuration::from_hours(i64::from(days) * 24);
-    let due = Due {
-        user,
-        status,
-        from: now.saturating_sub(days(days_back)).unwrap_or(Timestamp::MIN),
-        until: now.saturating_add(days(days_forward)).unwrap_or(Timestamp::MAX),
-    };
+    let (from, until) = span.resolve(&zone, (days_back, days_forward))?;
+    let due = Due { user, status, from, until };
     let (found, more) = assistant.notifications(&due, MAX_NOTIFICATIONS).await?;
     if json {
         let notifications: Vec<Value> = found.iter().map(|one| json::notification(one, &zone)).collect();

@@ -4,6 +4,7 @@ use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
+use super::super::list_span::instant;
 use super::super::output::{self, Failure};
 use super::super::status::counted;
 use adjutant_assistant::simulate::SimulatedPlan;
@@ -18,9 +19,9 @@ pub(in crate::cli) struct SimulateArgs {
     /// Days to simulate
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(i64).range(1..=90))]
     days: i64,
-    /// Start time, such as 2026-11-21T08:00:00Z [default: now]
+    /// Start time, such as tomorrow or 2026-11-21T08:00:00Z [default: now]
     #[arg(long, value_name = "TIME")]
-    from: Option<Timestamp>,
+    from: Option<String>,
     /// Show the reasons of each notification
     #[arg(long)]
     why: bool,
@@ -33,7 +34,10 @@ pub(in crate::cli) struct SimulateArgs {
 pub(super) async fn run(args: &SimulateArgs, assistant: &Assistant) -> Result<(), Failure> {
     let user = assistant.user(&args.user).await?;
     let rules = assistant.rules(&user.id).await?;
-    let start = args.from.unwrap_or_else(Timestamp::now);
+    let start = match &args.from {
+        Some(text) => instant(text, &user.preferences.zone, false)?.timestamp(),
+        None => Timestamp::now(),
+    };
     let bar = output::bar("{bar:40} day {pos} of {len}  {msg}");
     bar.set_length(args.days.unsigned_abs());
     let mut plans = Vec::new();

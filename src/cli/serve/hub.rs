@@ -192,6 +192,7 @@ async fn serve(
         async move { questions.run_timers(stop, RECONNECT_TIMEOUT).await }
     });
     tasks.spawn(app.clone().send_notifications());
+    tasks.spawn(app.clone().plan_daily());
     tasks.spawn(app.clone().run_notifier());
     tasks.spawn(app.clone().run_codex_sessions());
     tasks.close();

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
 use super::user_changes::{UserChanges, set};
+use adjutant_assistant::plans::PlanScope;
 use adjutant_assistant::{Assistant, UserId};
 
 /// Arguments of `adjutant users edit`.
@@ -26,7 +27,9 @@ pub(super) async fn run(args: EditArgs, assistant: &Assistant) -> Result<(), Fai
     let mut user = assistant.user(&id).await?;
     set(&mut user.name, name);
     changes.apply(&mut user)?;
-    assistant.put_user(&user, ACTOR, Timestamp::now()).await?;
-    output::note(format!("changed; `adjutant notifications plan {id}` plans again"));
+    let now = Timestamp::now();
+    assistant.put_user(&user, ACTOR, now).await?;
+    assistant.plan(&id, None, PlanScope::Unplanned, now).await?;
+    output::note("changed, and planned again");
     Ok(())
 }

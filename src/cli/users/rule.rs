@@ -1,10 +1,12 @@
 //! `adjutant users rule`.
 
 use clap::Args;
+use jiff::Timestamp;
 use serde_json::json;
 
 use crate::cli::one_of;
 use crate::cli::output::{self, Failure};
+use adjutant_assistant::plans::PlanScope;
 use adjutant_assistant::user::RuleKind;
 use adjutant_assistant::{Assistant, Rule, RuleId, UserId};
 
@@ -27,7 +29,7 @@ pub(in crate::cli) struct RuleArgs {
     remove: Option<RuleId>,
 }
 
-/// Adds a rule and prints its id, or removes one.
+/// Adds a rule and prints its id, or removes one. Plans by the rules of now.
 pub(super) async fn run(args: RuleArgs, assistant: &Assistant) -> Result<(), Failure> {
     let RuleArgs { id, kind, terms, priority, remove } = args;
     match (remove, kind) {
@@ -35,12 +37,13 @@ pub(super) async fn run(args: RuleArgs, assistant: &Assistant) -> Result<(), Fai
             assistant.remove_rule(&id, &rule).await?;
             output::note("removed");
         }
-        (None, Some(kind)) => add_rule(assistant, id, kind, &terms, priority).await?,
+        (None, Some(kind)) => add_rule(assistant, id.clone(), kind, &terms, priority).await?,
         (None, None) => {
             return Err(Failure::usage("the kind of the rule is missing")
                 .hint("adjutant users rule ann vip_organizer organizer=bob, or --remove RULE"));
         }
     }
+    assistant.plan(&id, None, PlanScope::Unplanned, Timestamp::now()).await?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::mail::{
     Hub, MailServer, add_user_and_plan, alter_database, attempt_outcomes, due_event, home_with, mail_config,
-    notifications, run,
+    notifications, run, with_due_event,
 };
 use crate::support::ntfy::Ntfy;
 use crate::support::postgres::Postgres;
@@ -306,13 +306,15 @@ fn a_webhook_gets_the_trace_context_of_the_planning_call() {
         &[],
         &[],
     );
-    let event = due_event("Review");
-    home.write(
-        "later.ics",
-        format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n{event}END:VCALENDAR\r\n"),
-    );
-    run(&home, &["events", "import", "ann", "later.ics"]);
+    with_due_event(&home, "Review");
+    let forget_plans = || {
+        alter_database(&home, "DELETE FROM notifications");
+        alter_database(&home, "DELETE FROM plans");
+    };
+    forget_plans();
     let _hub = Hub::start(&home);
+    wait_for("the hub's own plan", || notifications(&home, &[]).pop());
+    forget_plans();
     let mut peer = Peer::start(&mut home.adjutant(["connect", "assistant"]));
     peer.initialize("2025-11-25");
     let params =

@@ -19,25 +19,25 @@ const HANG_UP: &str = "";
 
 /// A mail server that accepts everything, or refuses the first mails temporarily.
 #[derive(Clone)]
-pub(super) struct MailServer {
-    pub(super) address: String,
-    pub(super) mails: Arc<Mutex<Vec<String>>>,
+pub(crate) struct MailServer {
+    pub(crate) address: String,
+    pub(crate) mails: Arc<Mutex<Vec<String>>>,
     /// This many mails get this answer first.
-    pub(super) refuse: Arc<Mutex<(usize, &'static str)>>,
+    pub(crate) refuse: Arc<Mutex<(usize, &'static str)>>,
     /// After this many mails, the delay of each mail. Waiting mails continue when the delay becomes shorter.
-    pub(super) slow: Arc<Mutex<(usize, Duration)>>,
+    pub(crate) slow: Arc<Mutex<(usize, Duration)>>,
     /// The first word of each command.
-    pub(super) commands: Arc<Mutex<Vec<String>>>,
+    pub(crate) commands: Arc<Mutex<Vec<String>>>,
     /// Mails that are delayed now.
-    pub(super) delayed: Arc<AtomicUsize>,
+    pub(crate) delayed: Arc<AtomicUsize>,
 }
 
 impl MailServer {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self::listen("127.0.0.1:0")
     }
 
-    pub(super) fn listen(address: &str) -> Self {
+    pub(crate) fn listen(address: &str) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let mail_server = Self {
@@ -118,7 +118,7 @@ impl MailServer {
     }
 
     /// How often each Message-ID was accepted.
-    pub(super) fn counts(&self) -> BTreeMap<String, usize> {
+    pub(crate) fn counts(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for mail in self.mails.lock().unwrap().iter() {
             let id =
@@ -130,19 +130,19 @@ impl MailServer {
 }
 
 /// A hub that ends with this value, at once.
-pub(super) struct Hub(Child);
+pub(crate) struct Hub(Child);
 
 impl Hub {
-    pub(super) fn start(home: &Home) -> Self {
+    pub(crate) fn start(home: &Home) -> Self {
         Self::start_with(home, &[])
     }
 
-    pub(super) fn start_with(home: &Home, more: &[&str]) -> Self {
+    pub(crate) fn start_with(home: &Home, more: &[&str]) -> Self {
         Self::of(home.adjutant([&["serve", "--http", "off"], more].concat()))
     }
 
     /// A hub that finds this desktop.
-    pub(super) fn start_on(home: &Home, desktop: &Desktop) -> Self {
+    pub(crate) fn start_on(home: &Home, desktop: &Desktop) -> Self {
         let mut command = home.adjutant(["serve", "--http", "off"]);
         command.env("DBUS_SESSION_BUS_ADDRESS", desktop.address());
         Self::of(command)
@@ -169,18 +169,18 @@ fn mail_home(mail_server: &MailServer, events: usize) -> Home {
 }
 
 /// The settings of a hub that mails to this address.
-pub(super) fn mail_config(address: &str) -> String {
+pub(crate) fn mail_config(address: &str) -> String {
     format!("[notifications]\nmail = \"smtp://{address}\"\nmail_from = \"Adjutant <adjutant@example.org>\"\n")
 }
 
 /// An event whose notification is due soon, and later than a slow machine has planned it: within the last hour the
 /// policy notifies a quarter of an hour before the start.
-pub(super) fn due_event(name: &str) -> String {
+pub(crate) fn due_event(name: &str) -> String {
     event_in(name, 900 + 8)
 }
 
 /// A home with these settings, and a user with these preferences and events, without quiet hours.
-pub(super) fn home_with(config: &str, preferences: &[&str], entries: &[String]) -> Home {
+pub(crate) fn home_with(config: &str, preferences: &[&str], entries: &[String]) -> Home {
     let home = Home::new();
     home.write(".adjutant/config.toml", config);
     add_user_and_plan(&home, preferences, entries, &[]);
@@ -188,26 +188,34 @@ pub(super) fn home_with(config: &str, preferences: &[&str], entries: &[String]) 
 }
 
 /// Adds the user and plans for the events, in this database.
-pub(super) fn add_user_and_plan(home: &Home, preferences: &[&str], entries: &[String], place: &[&str]) {
+pub(crate) fn add_user_and_plan(home: &Home, preferences: &[&str], entries: &[String], place: &[&str]) {
     let user = ["users", "add", "Ann", "--id", "ann", "--quiet-hours", "none", "--weekend", "both"];
     run(home, &[&user[..], preferences, place].concat());
-    let entries = entries.concat();
+    import(home, &entries.concat(), place);
+}
+
+/// Imports these events, which plans them, into this database.
+fn import(home: &Home, entries: &str, place: &[&str]) {
     home.write(
         "work.ics",
         format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n{entries}END:VCALENDAR\r\n"),
     );
     run(home, &[&["events", "import", "ann", "work.ics"], place].concat());
-    run(home, &[&["notifications", "plan", "ann"], place].concat());
 }
 
-pub(super) fn run(home: &Home, arguments: &[&str]) -> String {
+/// Imports an event whose notification is due soon.
+pub(crate) fn with_due_event(home: &Home, name: &str) {
+    import(home, &due_event(name), &[]);
+}
+
+pub(crate) fn run(home: &Home, arguments: &[&str]) -> String {
     let finished = home.run(arguments, "");
     assert!(finished.status.success(), "{arguments:?}: {}", finished.stderr);
     finished.stdout
 }
 
 /// Returns the notifications of Ann, by the time they are due.
-pub(super) fn notifications(home: &Home, place: &[&str]) -> Vec<Value> {
+pub(crate) fn notifications(home: &Home, place: &[&str]) -> Vec<Value> {
     let listed = run(home, &[&["notifications", "list", "--user", "ann", "--json"], place].concat());
     serde_json::from_str::<Value>(&listed).unwrap()["notifications"].as_array().unwrap().clone()
 }
@@ -222,7 +230,7 @@ fn count_by_status(home: &Home) -> BTreeMap<String, usize> {
 }
 
 /// The outcomes of the attempts of a notification.
-pub(super) fn attempt_outcomes(home: &Home, notification: &Value) -> Vec<String> {
+pub(crate) fn attempt_outcomes(home: &Home, notification: &Value) -> Vec<String> {
     let shown = run(home, &["notifications", "show", notification["id"].as_str().unwrap(), "--json"]);
     let shown: Value = serde_json::from_str(&shown).unwrap();
     let outcome = |attempt: &Value| attempt["outcome"].as_str().unwrap_or("pending").to_owned();
@@ -369,7 +377,7 @@ fn make_late(home: &Home) {
 
 /// Changes rows directly, while no hub runs.
 #[expect(clippy::disallowed_methods, reason = "the test reaches into the database as nothing else may")]
-pub(super) fn alter_database(home: &Home, sql: &str) {
+pub(crate) fn alter_database(home: &Home, sql: &str) {
     let database = home.path().join(".adjutant/adjutant.db");
     let code = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nc.execute(sys.argv[2])\nc.commit()\n";
     let done =

@@ -11,7 +11,6 @@ use crate::{Assistant, Error, Notification, Planned, User};
 use adjutant_base::trace_context::scope;
 use adjutant_store::assistant::notifications::NotificationRow;
 use adjutant_store::assistant::outbox;
-use adjutant_store::assistant::plans::PlanRow;
 
 /// A notification that was sent longer ago does not escalate.
 const MAX_AGE: SignedDuration = SignedDuration::from_hours(12);
@@ -118,15 +117,5 @@ fn next_step(
         wording: notification.wording.clone(),
         reasons,
     };
-    let plan = PlanRow {
-        id: notification.plan.as_str().to_owned(),
-        user_id: notification.user.as_str().to_owned(),
-        event_id: notification.event.as_str().to_owned(),
-        occurrence: notification.occurrence.clone(),
-        plan_key: String::new(),
-        source: String::new(),
-        reasons: String::new(),
-        made_at: millis(now),
-    };
-    Some(rows::planned(&planned, &plan, &notification.id.next_step()))
+    Some(rows::successor(notification, &planned, &notification.id.next_step(), now))
 }

@@ -51,17 +51,22 @@ impl Assistant {
         }
         let text = format!("{}{}", notification.wording.text, digest_text(&missed));
         let message = OutgoingMessage { notification: &notification, user: &user, text };
-        Ok(match notification.channel {
-            Channel::Email => email::send(&senders.mail, &message).await,
-            Channel::Call => phone_call::send(senders, &message).await,
-            Channel::Webhook => webhook::send(senders.http.as_ref(), &message).await,
-            Channel::Popup | Channel::Desktop | Channel::Ntfy => {
-                let topic = user.preferences.ntfy_topic.clone();
-                let mut presented = Presented { notification: notification.clone(), topic };
-                presented.notification.wording.text.clone_from(&message.text);
-                (senders.present)(presented).await
-            }
-        })
+        Ok(deliver(senders, &message).await)
+    }
+}
+
+/// Hands a message to its channel.
+pub(super) async fn deliver(senders: &Senders, message: &OutgoingMessage<'_>) -> SendOutcome {
+    match message.notification.channel {
+        Channel::Email => email::send(&senders.mail, message).await,
+        Channel::Call => phone_call::send(senders, message).await,
+        Channel::Webhook => webhook::send(senders.http.as_ref(), message).await,
+        Channel::Popup | Channel::Desktop | Channel::Ntfy => {
+            let topic = message.user.preferences.ntfy_topic.clone();
+            let mut presented = Presented { notification: message.notification.clone(), topic };
+            presented.notification.wording.text.clone_from(&message.text);
+            (senders.present)(presented).await
+        }
     }
 }
 

@@ -12,7 +12,6 @@ use crate::import::Origin;
 use crate::notification::Urgency;
 use crate::notifications::{Due, ResolvedAs};
 use crate::planner::quiet_hours::{Blocked, blocked_by};
-use crate::plans::PlanScope;
 use crate::user::{QuietHours, RuleKind, WeekendPolicy};
 use crate::{Notification, Preferences, Rule, RuleId, User, UserId, Zone};
 use adjutant_base::config::Database;
@@ -52,8 +51,7 @@ async fn planned_assistant() -> (Assistant, UserId, Timestamp) {
         name: "a".to_owned(),
     };
     assistant.import(&origin, CALENDAR.to_owned(), "test", now, NO_PROGRESS).await.unwrap();
-    let planning = assistant.plan(&id, None, PlanScope::Unplanned, now).await.unwrap();
-    assert_eq!(planning.planned, 1, "{planning:?}");
+    assert_eq!(all(&assistant, &id).await.len(), 1, "the import plans");
     (assistant, id, now)
 }
 
@@ -200,7 +198,7 @@ async fn what_is_late_waits_for_the_end_of_the_quiet_hours_however_pressing_it_i
     assert_eq!(blocked_by(&Preferences::default(), Channel::Email, saturday), None);
 }
 
-/// Takes the calendar with more events like its own in it, and plans them.
+/// Imports the calendar with more events like its own in it.
 async fn take(assistant: &Assistant, user: &UserId, now: Timestamp, others: &[&str]) {
     let one = &CALENDAR[CALENDAR.find("BEGIN:VEVENT").unwrap()..CALENDAR.find("END:VCALENDAR").unwrap()];
     let more: String =
@@ -209,7 +207,6 @@ async fn take(assistant: &Assistant, user: &UserId, now: Timestamp, others: &[&s
     let origin = Origin { user: user.clone(), source: CalendarSource::File, name: place.clone(), place };
     let text = CALENDAR.replace("END:VCALENDAR", &format!("{more}END:VCALENDAR"));
     assistant.import(&origin, text, "test", now, NO_PROGRESS).await.unwrap();
-    assistant.plan(user, None, PlanScope::Unplanned, now).await.unwrap();
 }
 
 #[tokio::test]

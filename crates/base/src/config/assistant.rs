@@ -22,6 +22,9 @@ super::table::settings! {
         planning_timeout: Duration = Duration::from_secs(45), planning_timeout_seconds as PositiveSeconds;
         /// Maximum number of events about which one planning asks a model.
         max_events_asked: usize = 10, max_events_asked as Plain;
+        /// Clients that change events without a question to the user, by the beginning of their names. A client chooses
+        /// its name itself.
+        trusted_clients: Vec<String> = Vec::new(), trusted_clients as Plain;
         /// The model server that is asked; its key is not shown.
         endpoint: Option<Endpoint> = None, endpoint as EndpointTable;
         /// The runner that is asked.

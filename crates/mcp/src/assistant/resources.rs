@@ -10,6 +10,7 @@ use rmcp::model::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::arguments::whole;
 use crate::client_context::ClientContext;
 use crate::error;
 use crate::protocol_version::Revision;
@@ -160,10 +161,12 @@ async fn part(
 /// Returns a whole number of at least `min` from the request's `_meta`, if it is there.
 fn number(meta: &RequestMetaObject, name: &str, min: u64) -> Result<Option<usize>, ErrorData> {
     let Some(value) = meta.0.get(name) else { return Ok(None) };
-    let (reason, validator, limit) = match value.as_u64() {
-        Some(number) if number >= min => return Ok(Some(usize::try_from(number).unwrap_or(usize::MAX))),
-        _ if value.is_i64() || value.is_u64() => (format!("be at least {min}"), "minimum", Value::from(min)),
-        _ => ("be of type integer".to_owned(), "type", Value::from("integer")),
+    let (reason, validator, limit) = match whole(value) {
+        Some(number) if number >= i128::from(min) => {
+            return Ok(Some(usize::try_from(number).unwrap_or(usize::MAX)));
+        }
+        Some(_) => (format!("be at least {min}"), "minimum", Value::from(min)),
+        None => ("be of type integer".to_owned(), "type", Value::from("integer")),
     };
     Err(error::invalid_params(format!("`{name}` must {reason}"), &[name.to_owned()], validator, &limit))
 }

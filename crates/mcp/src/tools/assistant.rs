@@ -1,6 +1,8 @@
-//! The five tools of the assistant contract: users, events, notifications, and planning.
+//! The five tools of the assistant contract: users, events, notifications, and planning; and those of newer clients, which
+//! list users and change events.
 
 mod arguments;
+mod changes;
 mod input_required;
 mod listing;
 mod names;
@@ -20,12 +22,14 @@ use crate::arguments::choice;
 use crate::call_context::CallContext;
 use crate::error;
 use crate::input_required::InputResponse;
+use crate::protocol_version::Revision;
 use adjutant_assistant::notification::Status;
 use adjutant_assistant::notifications::Due;
-use adjutant_assistant::{Error, json};
+use adjutant_assistant::{Error, User, json};
+use changes::wait_limit;
 pub(crate) use listing::event_occurrences;
 use listing::{DAYS_BACK, DAYS_FORWARD, MAX_ENTRIES, NOTIFICATION_DAYS, listing, window, zone};
-use names::{EVENT, EVENTS, NAMES, NOTIFICATIONS, PLAN, USER};
+use names::{CANCEL, CONTRACT, CREATE, EVENT, EVENTS, NEWER, NOTIFICATIONS, PLAN, UPDATE, USER, USERS};
 use result::{CallError, answer, failed_call};
 pub use schemas::tools;
 
@@ -39,19 +43,29 @@ pub(crate) async fn call(
 ) -> Option<Result<CallToolResponse, ErrorData>> {
     let now = Timestamp::now();
     let config = &call.client.app.config.assistant;
-    let asks = name == PLAN && !config.advisers.is_empty();
-    let timeout = config.call_timeout + if asks { config.planning_timeout } else { Duration::ZERO };
+    let asks = !config.advisers.is_empty();
+    let waits = match name {
+        PLAN if asks => config.planning_timeout,
+        CREATE | UPDATE | CANCEL => wait_limit(call),
+        _ => Duration::ZERO,
+    };
+    let timeout = config.call_timeout + waits;
     let work = async {
         match name {
             USER => user(call, arguments).await.map(CallToolResponse::from),
             EVENT => event(call, arguments).await.map(CallToolResponse::from),
             EVENTS => events(call, arguments, now).await.map(CallToolResponse::from),
             NOTIFICATIONS => notifications(call, arguments, now).await.map(CallToolResponse::from),
+            USERS => users(call).await.map(CallToolResponse::from),
+            CREATE => Box::pin(changes::create(call, arguments, now)).await.map(CallToolResponse::from),
+            UPDATE => Box::pin(changes::update(call, arguments, now)).await.map(CallToolResponse::from),
+            CANCEL => Box::pin(changes::cancel(call, arguments, now)).await.map(CallToolResponse::from),
             // Boxed, because its future is larger than all others together.
             _ => Box::pin(plan_notifications::plan(call, arguments, response)).await,
         }
     };
-    if !NAMES.contains(&name) {
+    let is_newer = call.revision != Revision::V2024_11_05;
+    if !CONTRACT.contains(&name) && !(is_newer && NEWER.contains(&name)) {
         return None;
     }
     let error = match tokio::time::timeout(timeout, work).await {
@@ -69,6 +83,13 @@ async fn user(call: &CallContext<'_>, arguments: &Map<String, Value>) -> Result<
     let id = arguments::required_user(arguments)?;
     let user = call.client.app.assistant.user(&id).await.map_err(user_error)?;
     Ok(answer(call, &json::user(&user)))
+}
+
+async fn users(call: &CallContext<'_>) -> Result<CallToolResult, CallError> {
+    let found = call.client.app.assistant.users(None, MAX_ENTRIES).await.map_err(user_error)?;
+    let user = |user: &User| json!({"id": user.id.as_str(), "name": user.name, "time_zone": user.preferences.zone.name()});
+    let users: Vec<Value> = found.iter().map(user).collect();
+    Ok(answer(call, &json!({"count": users.len(), "users": users})))
 }
 
 async fn event(call: &CallContext<'_>, arguments: &Map<String, Value>) -> Result<CallToolResult, CallError> {

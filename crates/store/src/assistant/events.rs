@@ -3,7 +3,9 @@
 mod read;
 mod upsert;
 
-pub use read::{VersionRow, Window, get, occurrence, occurrences, series, sources, versions, window};
+pub use read::{
+    SourceRow, VersionRow, Window, get, occurrence, occurrences, series, source, sources, versions, window,
+};
 pub use upsert::{Changed, EventChange, EventRow, add_occurrences, put, remove};
 
 use crate::{Millis, row};
@@ -49,6 +51,7 @@ pub(super) const STATEMENTS: &[&str] = &[
     read::OCCURRENCE,
     read::OCCURRENCES,
     read::SERIES,
+    read::SOURCE,
     read::SOURCES,
     read::VERSIONS,
     read::WINDOW,

@@ -6,6 +6,9 @@ use sqlx::{AnyConnection, FromRow as _, Row as _};
 use super::bulk_insert;
 use crate::{Error, Millis, Store, read, row};
 
+/// End of the id of a notification that the user snoozed. A plan supersedes no such notification.
+pub const SNOOZED: &str = "-snoozed";
+
 row! {
     /// A notification.
     NotificationRow {

@@ -230,6 +230,37 @@ pub async fn resolve(store: &Store, resolution: Resolution) -> Result<bool, Erro
     })
 }
 
+/// A user's decision to be notified later.
+#[derive(Clone, Debug)]
+pub struct Snooze {
+    pub id: String,
+    /// The notification is planned, and is superseded; otherwise it was sent, and is acknowledged.
+    pub planned: bool,
+    /// The later notification.
+    pub next: NotificationRow,
+    pub at: Millis,
+    pub audit: AuditRow,
+}
+
+/// Plans a later notification instead of one; `false` if that one is no longer planned.
+pub async fn snooze(store: &Store, snooze: Snooze) -> Result<bool, Error> {
+    change!(store, snooze, |connection, snooze| {
+        if snooze.planned {
+            let query = sqlx::query(MOVE).bind(&snooze.id).bind("planned").bind("superseded");
+            let query = query.bind(snooze.at).bind(None::<String>);
+            if query.execute(&mut *connection).await?.rows_affected() == 0 {
+                return Ok(false);
+            }
+        } else {
+            let query = sqlx::query(ACKNOWLEDGE).bind(&snooze.id).bind(snooze.at);
+            query.execute(&mut *connection).await?;
+        }
+        notifications::insert(connection, &snooze.next, &snooze.next.plan_id).await?;
+        audit::append(connection, &snooze.audit).await?;
+        Ok(true)
+    })
+}
+
 /// Acknowledges a notification, and with it the other sent ones of the same occurrence. `false` if it was
 /// acknowledged before.
 pub async fn acknowledge(store: &Store, id: String, at: Millis, audit: AuditRow) -> Result<bool, Error> {

@@ -175,7 +175,10 @@ pub(super) async fn apply_one(connection: &mut AnyConnection, new: &NewPlan) -> 
             }
         }
     }
-    for row in old.iter().filter(|row| row.status == "planned" && !kept.contains(&&row.id)) {
+    let is_outdated = |row: &&NotificationRow| {
+        row.status == "planned" && !kept.contains(&&row.id) && !row.id.ends_with(notifications::SNOOZED)
+    };
+    for row in old.iter().filter(is_outdated) {
         notifications::withdraw(connection, &row.id, "superseded", plan.made_at).await?;
         applied.superseded += 1;
     }

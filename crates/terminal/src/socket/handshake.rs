@@ -87,6 +87,11 @@ impl Hello {
         Self { hooked: Some(report), ..Self::new() }
     }
 
+    /// The hello of a process that changed calendars or notifications in the database.
+    pub fn calendar_changed() -> Self {
+        Self::query(Query::CalendarChanged)
+    }
+
     fn new() -> Self {
         Self {
             adjutant: env!("CARGO_PKG_VERSION").to_owned(),
@@ -132,6 +137,9 @@ pub enum Query {
     Status,
     /// A one-time link that logs a browser in.
     Open,
+    /// None: another process changed calendars or notifications, which may be due before the hub reads them again.
+    #[serde(rename = "calendar_changed")]
+    CalendarChanged,
 }
 
 /// The hub's answer to a hello.

@@ -206,6 +206,10 @@ impl Server {
                 answer.link = Some(link.ok_or("this hub runs without the console (--http off)")?);
                 Ok(Purpose::Done)
             }
+            Hello { ask: Some(Query::CalendarChanged), .. } => {
+                self.app.assistant.changed_elsewhere();
+                Ok(Purpose::Done)
+            }
             Hello { hooked: Some(hooked), .. } => {
                 record_hook(&self.app, hooked);
                 Ok(Purpose::Done)

@@ -22,6 +22,7 @@ use adjutant_app::proposals::Client;
 use adjutant_assistant::events::{EventOccurrence, Span};
 use adjutant_assistant::notification::{Status, Urgency};
 use adjutant_assistant::notifications::{Due, ResolvedAs};
+use adjutant_assistant::plans::PlanScope;
 use adjutant_assistant::{Error, Notification, NotificationId, Reason, User, UserId, Zone};
 
 /// Days on one page.
@@ -59,16 +60,16 @@ pub(crate) async fn change(
     SignedForm(fields): SignedForm,
 ) -> Result<Response, Failure> {
     let mut user = find(&app, fields.get("user")).await?;
-    let error = match preferences::apply(&mut user, &fields) {
-        Ok(()) => {
-            app.assistant.put_user(&user, ACTOR, Timestamp::now()).await.err().map(|error| error.to_string())
-        }
-        Err(error) => Some(error),
+    let now = Timestamp::now();
+    let changed = match preferences::apply(&mut user, &fields) {
+        Ok(()) => app.assistant.put_user(&user, ACTOR, now).await.map_err(|error| error.to_string()),
+        Err(error) => Err(error),
     };
-    if error.is_some() {
+    if let Err(error) = changed {
         let users = app.assistant.users(None, MAX_USERS).await.map_err(Failure::internal)?;
-        return render(&app, &users, Some(&user), None, error).await;
+        return render(&app, &users, Some(&user), None, Some(error)).await;
     }
+    app.assistant.plan(&user.id, None, PlanScope::Unplanned, now).await.map_err(Failure::internal)?;
     Ok(back(&user))
 }
 

@@ -66,7 +66,7 @@ fn the_command_line_asks_planners_in_the_same_order() {
     let home = home_with_runner(&format!("echo '{}'", proposal(&[(45, "email", "")])));
     assert_eq!(
         run(&home, &["notifications", "plan", "ann"]),
-        "2 planned, 0 as before, 0 withdrawn, for 2 events\n"
+        "2 planned, 0 as before, 4 withdrawn, for 2 events\n"
     );
     assert_eq!(runner_prompts_and_folder(&home).0.len(), 2);
     wait_until_none("runs", || runs_of_home(home.path()));
@@ -132,7 +132,7 @@ fn the_policy_plans_when_a_runner_fails_or_hangs() {
     assert_eq!(fallback_reasons(&answer).len(), 2, "{answer}");
     wait_until_none("runs", || runs_of_home(home.path()));
 
-    // A cancelled call ends its requests and plans nothing.
+    // A cancelled call ends its requests and changes nothing: the plan of the import stays.
     let home = home_with_runner("sleep 300");
     let mut peer = assistant(&home);
     let params = json!({"name": "planNotifications", "arguments": {"user_id": "ann"}});
@@ -143,7 +143,9 @@ fn the_policy_plans_when_a_runner_fails_or_hangs() {
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32005)), "{answer}");
     wait_until_none("runs", || runs_of_home(home.path()));
     let listed = result_json(&tool(&mut peer, "listNotifications", json!({"user_id": "ann"})));
-    assert_eq!(listed["count"], 0, "{listed}");
+    assert_eq!(listed["count"], 4, "{listed}");
+    let of_policy = |one: &Value| one["reasons"][0]["by"] == "policy";
+    assert!(listed["notifications"].as_array().unwrap().iter().all(of_policy), "{listed}");
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Parser of the assistant tools' arguments.
 
+use std::str::FromStr;
+
 use serde_json::{Map, Value};
 
 use crate::arguments::{ArgumentError, array, integer, required_string};
+use adjutant_assistant::ids::MAX_LEN;
 use adjutant_assistant::{EventId, UserId};
 
 /// The argument with the answers of a client's model.
@@ -12,43 +15,42 @@ pub(super) const MAX_ANSWERS: usize = 100;
 
 /// Returns the user that the call names, if it names one.
 pub(super) fn user(arguments: &Map<String, Value>) -> Result<Option<UserId>, ArgumentError> {
-    optional_id(arguments, "user_id", UserId::parse)
+    optional_id(arguments, "user_id")
 }
 
 /// Returns the user that the call has to name.
 pub(super) fn required_user(arguments: &Map<String, Value>) -> Result<UserId, ArgumentError> {
-    required_id(arguments, "user_id", UserId::parse)
+    required_id(arguments, "user_id")
 }
 
 /// Returns the event that the call names, if it names one.
 pub(super) fn event(arguments: &Map<String, Value>) -> Result<Option<EventId>, ArgumentError> {
-    optional_id(arguments, "event_id", EventId::parse)
+    optional_id(arguments, "event_id")
 }
 
 /// Returns the event that the call has to name.
 pub(super) fn required_event(arguments: &Map<String, Value>) -> Result<EventId, ArgumentError> {
-    required_id(arguments, "event_id", EventId::parse)
+    required_id(arguments, "event_id")
 }
 
-fn optional_id<T>(
-    arguments: &Map<String, Value>,
-    name: &str,
-    parse: impl Fn(&str) -> Option<T>,
-) -> Result<Option<T>, ArgumentError> {
+fn optional_id<T: FromStr>(arguments: &Map<String, Value>, name: &str) -> Result<Option<T>, ArgumentError> {
     // A client may write `null` for an argument that it leaves out.
     match arguments.get(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(_) => required_id(arguments, name, parse).map(Some),
+        Some(_) => required_id(arguments, name).map(Some),
     }
 }
 
-fn required_id<T>(
-    arguments: &Map<String, Value>,
-    name: &str,
-    parse: impl Fn(&str) -> Option<T>,
-) -> Result<T, ArgumentError> {
-    let reason = "must be 1 to 200 bytes without control characters";
-    parse(required_string(arguments, name)?).ok_or_else(|| ArgumentError::new(name, reason, "minLength", 1))
+fn required_id<T: FromStr>(arguments: &Map<String, Value>, name: &str) -> Result<T, ArgumentError> {
+    let text = required_string(arguments, name)?;
+    text.parse().map_err(|_| match text.len() {
+        0 => ArgumentError::new(name, "must not be empty", "minLength", 1),
+        length if length > MAX_LEN => {
+            let reason = format!("must have at most {MAX_LEN} bytes, and has {length}");
+            ArgumentError::new(name, &reason, "maxLength", MAX_LEN)
+        }
+        _ => ArgumentError::new(name, "must have no control characters", "pattern", r"^\P{Cc}*$"),
+    })
 }
 
 /// Returns a number of days between `min` and `max`; `default` where it is missing.

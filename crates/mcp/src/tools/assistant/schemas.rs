@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::{ANSWERS, MAX_ANSWERS};
 use super::listing::{DAYS_BACK, DAYS_FORWARD, NOTIFICATION_DAYS};
-use super::names::{EVENT, EVENTS, NOTIFICATIONS, PLAN, USER};
+use super::names::{CANCEL, CREATE, EVENT, EVENTS, NOTIFICATIONS, PLAN, UPDATE, USER, USERS};
 use crate::protocol_version::Revision;
 use crate::tools::definition::{object, read_only, tool};
 use adjutant_assistant::notification::Status;
@@ -23,7 +23,7 @@ pub fn tools(revision: Revision, config: &AssistantConfig) -> Vec<Tool> {
         let annotations = read_only(title).read_only(name != PLAN);
         tool(revision, (name, title), description, (input, output), annotations)
     };
-    vec![
+    let mut tools = vec![
         tool(
             (USER, "Show a user"),
             "Get user details by ID",
@@ -64,6 +64,54 @@ pub fn tools(revision: Revision, config: &AssistantConfig) -> Vec<Tool> {
                 &["notifications_planned", "events_processed", "plan_time"],
                 &["notifications", "skipped"],
             ),
+        ),
+    ];
+    if revision != Revision::V2024_11_05 {
+        tools.extend(newer_tools(revision));
+    }
+    tools
+}
+
+/// The tools that the contract does not have.
+fn newer_tools(revision: Revision) -> [Tool; 4] {
+    let text = || json!({"type": "string"});
+    let when = || json!({"type": "string", "description": "In the user's time zone: 'Friday 15:00 for 45 min', '2026-12-24 15:00-16:00'"});
+    let event = || output(&["id", "title", "start_ts", "end_ts", "time_zone"], &[]);
+    let change = |(name, title), description: &'static str, input, destructive: bool| {
+        let annotations = read_only(title).read_only(false).idempotent(false).destructive(destructive);
+        tool(revision, (name, title), description, (input, event()), annotations)
+    };
+    [
+        tool(
+            revision,
+            (USERS, "List users"),
+            "List users",
+            (object(json!({}), &[]), output(&["count", "users"], &["users"])),
+            read_only("List users"),
+        ),
+        change(
+            (CREATE, "Add an event"),
+            "Add an event, after the user allows it",
+            object(
+                json!({"user_id": text(), "title": text(), "when": when(), "location": text(), "description": text()}),
+                &["user_id", "title", "when"],
+            ),
+            false,
+        ),
+        change(
+            (UPDATE, "Change an event"),
+            "Change an event, after the user allows it",
+            object(
+                json!({"event_id": text(), "title": text(), "when": when(), "location": text(), "description": text()}),
+                &["event_id"],
+            ),
+            true,
+        ),
+        change(
+            (CANCEL, "Cancel an event"),
+            "Cancel an event, after the user allows it",
+            object(json!({"event_id": text()}), &["event_id"]),
+            true,
         ),
     ]
 }

@@ -13,7 +13,7 @@ use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_questions::{AskerPresence, Error, Question, State, Ticket};
 
 /// Returns how long the client of a call waits for an answer; `None` means without a limit.
-pub(super) fn wait_limit(call: &CallContext<'_>) -> Option<Duration> {
+pub(crate) fn wait_limit(call: &CallContext<'_>) -> Option<Duration> {
     let settings = call.client.app.questions.settings();
     let name = call.client.connected.name().to_ascii_lowercase();
     let known = settings.wait_timeout_by_client.iter().find(|(client, _)| name.starts_with(client.as_str()));

@@ -30,6 +30,12 @@ pub(super) const SOURCES: &str = select_events!(
      WHERE e.user_id = $1 AND e.digest <> '' AND (e.starts_at > $2 OR (e.starts_at = $2 AND e.id > $3)) \
      ORDER BY e.starts_at, e.id LIMIT $4"
 );
+/// The event first, then the others of its uid: a series and its changed occurrences.
+pub(super) const SOURCE: &str = "\
+    SELECT o.id, o.calendar_id, COALESCE(o.etag, ''), COALESCE(s.source, '') FROM events e \
+    JOIN events o ON o.calendar_id = e.calendar_id AND o.uid = e.uid AND o.digest <> '' \
+    LEFT JOIN event_sources s ON s.event_id = o.id \
+    WHERE e.id = $1 AND e.digest <> '' ORDER BY CASE WHEN o.id = e.id THEN 0 ELSE 1 END, o.recurrence_id";
 pub(super) const VERSIONS: &str = "\
     SELECT id, uid, recurrence_id, digest, COALESCE(etag, '') FROM events \
     WHERE calendar_id = $1 AND digest <> '' ORDER BY uid";
@@ -128,6 +134,24 @@ pub async fn sources(
     let rows = read!(store, query, fetch_all);
     let with_source = |row: &AnyRow| Ok((EventView::from_row(row)?, row.try_get(9)?));
     Ok(rows.iter().map(with_source).collect::<Result<_, sqlx::Error>>()?)
+}
+
+row! {
+    /// The place of an event and its text.
+    SourceRow {
+        id: String,
+        calendar_id: String,
+        /// The server's name of the version; may be empty.
+        etag: String,
+        /// The original component; may be empty.
+        source: String,
+    }
+}
+
+/// Returns an event with its calendar and its text, and the other events of its calendar with the same uid; nothing for an
+/// event that was removed from its calendar.
+pub async fn source(store: &Store, event: &str) -> Result<Vec<SourceRow>, Error> {
+    Ok(read!(store, sqlx::query_as(SOURCE).bind(event), fetch_all))
 }
 
 row! {

@@ -1,0 +1,78 @@
+//! Permission of the user for a change of a calendar that a client wants: a question of the Inbox.
+
+use std::time::Duration;
+
+use super::App;
+use adjutant_questions::{Asker, Choice, DecidedBy, Draft, Error, Field, FieldValue, Input, OutcomeKind};
+
+/// How the keys of these askers begin, so that an answer is not appended to another result of the client.
+const ASKER_PREFIX: &str = "calendar:";
+/// How long the user may think about it.
+const QUESTION_TIMEOUT: Duration = Duration::from_hours(1);
+/// The values of the options.
+const ALLOW: &str = "allow";
+const DENY: &str = "deny";
+
+/// The user's decision about a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Permission {
+    Granted,
+    /// The user does not want it; they may say why.
+    Denied(Option<String>),
+    /// There is no decision yet; asking again waits for the same question.
+    Pending,
+    /// Nobody decided in time.
+    Expired,
+}
+
+impl App {
+    /// Returns whether a client changes calendars without a question. A client chooses its name itself.
+    pub fn trusts_with_calendars(&self, client: &str) -> bool {
+        let client = client.to_ascii_lowercase();
+        let trusted = &self.config.assistant.trusted_clients;
+        trusted.iter().any(|name| !name.is_empty() && client.starts_with(&name.to_ascii_lowercase()))
+    }
+
+    /// Asks the user about a change that `asker` wants, and waits for the decision for at most `limit`. The same question
+    /// of the same asker is asked once.
+    pub async fn permission(
+        &self,
+        asker: &Asker,
+        title: String,
+        message: String,
+        limit: Duration,
+    ) -> Result<Permission, Error> {
+        let key = format!("{ASKER_PREFIX}{}", asker.key);
+        let option = |label: &str, value: &str| Choice { label: label.to_owned(), value: value.to_owned() };
+        let options = vec![option("Allow", ALLOW), option("Deny", DENY)];
+        let draft = Draft {
+            title,
+            message,
+            fields: vec![Field {
+                name: "answer".to_owned(),
+                label: String::new(),
+                description: String::new(),
+                required: true,
+                input: Input::Choice { options, min: 1, max: 1, other: false, list: false },
+            }],
+            timeout: Some(QUESTION_TIMEOUT),
+            denials: vec![DENY.to_owned()],
+            ..Draft::default()
+        };
+        let owner = Asker { key: key.clone(), client: asker.client.clone(), ..Asker::default() };
+        let ticket = self.questions.ask(owner, draft).await?.ticket;
+        let state = self.questions.wait(&ticket, limit).await?;
+        let Some(outcome) = state.outcome() else { return Ok(Permission::Pending) };
+        self.questions.mark_delivered(&key, &ticket).await;
+        let chosen = outcome.answer.as_ref().and_then(|answer| answer.get("answer")).map(FieldValue::text);
+        Ok(match (outcome.kind, chosen.as_deref()) {
+            (OutcomeKind::Answered, Some(ALLOW)) if outcome.by == DecidedBy::User => Permission::Granted,
+            (OutcomeKind::TimedOut | OutcomeKind::Cancelled | OutcomeKind::ClientGone, _) => {
+                Permission::Expired
+            }
+            (OutcomeKind::Answered | OutcomeKind::Declined | OutcomeKind::Dismissed, _) => {
+                Permission::Denied(outcome.note.clone())
+            }
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! Events that a user or a client writes: added to the user's own calendar, changed, cancelled.
+
+use jiff::{Timestamp, ToSpan as _};
+
+use super::calendar::{self, Effect, EventEdit, EventTime};
+use super::event::CalendarSource;
+use super::events::NO_PROGRESS;
+use super::ids::CalendarId;
+use super::import::{Origin, add_single_occurrence, horizon};
+use super::plain_dates::{self, Dated};
+use super::plans::PlanScope;
+use super::{Assistant, Calendar, Error, Event, EventId, User, UserId, Zone};
+use adjutant_store::assistant::events;
+
+/// The name of a user's own calendar.
+const OWN_CALENDAR: &str = "Own events";
+/// Maximum characters of a title and of a location, and of a description.
+const MAX_CHARS: (usize, usize) = (500, 20_000);
+
+impl Origin {
+    /// The user's own calendar, which texts without a file are added to.
+    pub fn own(user: UserId) -> Self {
+        Self { user, source: CalendarSource::Local, place: String::new(), name: OWN_CALENDAR.to_owned() }
+    }
+}
+
+/// An event with its calendar and its text.
+#[derive(Clone, Debug)]
+pub struct EventSource {
+    pub event: Event,
+    pub user: User,
+    pub calendar: Calendar,
+    /// The server's name of the version; may be empty.
+    pub etag: String,
+    /// The component as it came.
+    pub text: String,
+    /// The other components of the same uid: a series, and its changed occurrences.
+    pub others: String,
+}
+
+impl Assistant {
+    /// Adds an event to a user's own calendar, and plans it.
+    pub async fn add_event(&self, user: &User, edit: &EventEdit, now: Timestamp) -> Result<Event, Error> {
+        check(edit)?;
+        if edit.title.as_deref().unwrap_or_default().trim().is_empty() {
+            return Err(Error::Invalid { field: "title", reason: "an event has one".to_owned() });
+        }
+        if edit.time.is_none() {
+            return Err(Error::Invalid { field: "start", reason: "an event has one".to_owned() });
+        }
+        let calendar = Calendar {
+            id: CalendarId::new()?,
+            user: user.id.clone(),
+            name: OWN_CALENDAR.to_owned(),
+            source: CalendarSource::Local,
+            place: String::new(),
+            etag: None,
+            sync_token: None,
+            read_at: None,
+        };
+        let calendar = self.put_calendar(&calendar).await?;
+        let uid = format!("{}@adjutant", EventId::new()?);
+        self.write(user, &calendar, &calendar::created(&uid, edit, now), now).await?;
+        let written = self.versions(&calendar).await?.into_iter().find(|version| version.name.0 == uid);
+        let written = written.ok_or(Error::Calendar(calendar::Error::Unreadable))?;
+        self.event(&written.id).await
+    }
+
+    /// Changes an event of a user's own calendar, and plans it anew.
+    pub async fn edit_event(
+        &self,
+        source: &EventSource,
+        edit: &EventEdit,
+        now: Timestamp,
+    ) -> Result<Event, Error> {
+        check(edit)?;
+        let EventSource { event, user, calendar, text, others, .. } = source;
+        if edit.time.is_some() && event.details.recurrence.is_some() {
+            let reason = "the event repeats; change its times in the program that it comes from";
+            return Err(Error::Invalid { field: "start", reason: reason.to_owned() });
+        }
+        let text = calendar::edited(text, edit, now) + others;
+        self.write(user, calendar, &text, now).await?;
+        self.event(&event.id).await
+    }
+
+    /// Returns an event with its calendar and its text. Fails for an event that is imported, because the next import
+    /// would undo a change.
+    pub async fn writable_event(&self, id: &EventId) -> Result<EventSource, Error> {
+        let event = self.event(id).await?;
+        let unknown = || Error::Unknown { what: "event", id: id.to_string() };
+        let mut rows = events::source(&self.store, id.as_str()).await?.into_iter();
+        let row = rows.next().ok_or_else(unknown)?;
+        let others = rows.map(|row| row.source).collect();
+        let calendars = self.calendars(&event.user).await?;
+        let calendar = calendars.into_iter().find(|calendar| calendar.id.as_str() == row.calendar_id);
+        let calendar = calendar.ok_or_else(unknown)?;
+        if calendar.source != CalendarSource::Local {
+            let reason = format!("it is imported from {}; change it there", calendar.name);
+            return Err(Error::Invalid { field: "event", reason });
+        }
+        let user = self.user(&event.user).await?;
+        Ok(EventSource { event, user, calendar, etag: row.etag, text: row.source, others })
+    }
+
+    /// Takes the text of events of one uid into a calendar, and plans them.
+    async fn write(&self, user: &User, calendar: &Calendar, text: &str, now: Timestamp) -> Result<(), Error> {
+        let text = format!(
+            "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Adjutant//Assistant//EN\r\n{text}END:VCALENDAR\r\n"
+        );
+        let parsed = calendar::parse(&text, &user.preferences.zone, horizon(now)).map_err(Error::Calendar)?;
+        if let Some(issue) = parsed.issues.into_iter().find(|issue| issue.error.effect() == Effect::LeftOut) {
+            return Err(Error::Calendar(issue.error));
+        }
+        let mut drafts = parsed.drafts;
+        drafts.iter_mut().for_each(add_single_occurrence);
+        self.upsert(calendar, drafts, now, NO_PROGRESS).await?;
+        self.plan(&user.id, None, PlanScope::Unplanned, now).await.map(drop)
+    }
+}
+
+impl Dated {
+    /// Returns the time of an event. Without a length an event lasts as long as `before`, an hour, or the whole day.
+    ///
+    /// # Errors
+    /// Fails for a day with a length of hours.
+    pub fn event_time(&self, zone: &Zone, before: Option<&Event>) -> Result<EventTime, plain_dates::Error> {
+        let before = before.filter(|event| event.details.when.all_day == self.all_day);
+        let length = match (&self.length, before) {
+            (Some(length), _) if self.all_day && (length.get_hours() != 0 || length.get_minutes() != 0) => {
+                return Err(plain_dates::Error::NoTime);
+            }
+            (Some(length), _) => *length,
+            (None, Some(event)) => {
+                let seconds = event.ends_at.duration_since(event.starts_at).as_secs();
+                if self.all_day { (seconds / 86_400).max(1).days() } else { seconds.max(60).seconds() }
+            }
+            (None, None) if self.all_day => 1.day(),
+            (None, None) => 1.hour(),
+        };
+        let end =
+            self.start.checked_add(length).map_err(|_| plain_dates::Error::Impossible(length.to_string()))?;
+        let (start, end) = (self.start.datetime(), end.datetime());
+        Ok(EventTime { start, end, all_day: self.all_day, zone: zone.clone() })
+    }
+}
+
+fn check(edit: &EventEdit) -> Result<(), Error> {
+    for (field, text, limit) in [
+        ("title", &edit.title, MAX_CHARS.0),
+        ("location", &edit.location, MAX_CHARS.0),
+        ("description", &edit.description, MAX_CHARS.1),
+    ] {
+        if text.as_ref().is_some_and(|text| text.chars().count() > limit) {
+            return Err(Error::Invalid { field, reason: format!("it must have at most {limit} characters") });
+        }
+    }
+    if edit.time.as_ref().is_some_and(|time| time.end <= time.start) {
+        return Err(Error::Invalid { field: "end", reason: "it must be after the start".to_owned() });
+    }
+    Ok(())
+}

@@ -1,0 +1,321 @@
+//! Phrases about time: days, dates, times, and lengths.
+
+use jiff::civil::{Date, DateTime, Time, Weekday};
+use jiff::{Span, Timestamp, ToSpan as _, Zoned};
+
+use super::Error;
+use super::words::{Unit, Word, month, number, split_number, unit, weekday};
+
+/// A phrase.
+#[derive(Debug)]
+pub(super) enum Phrase {
+    Date(Date),
+    /// A start, and an end if there is one.
+    Times(Time, Option<Time>),
+    Instant(Zoned),
+    Length(Span),
+}
+
+/// Returns the phrase that a text begins with, and the number of its words. `after_preposition` says that a word such as
+/// `at` is before it.
+pub(super) fn phrase(
+    words: &[Word<'_>],
+    now: &Zoned,
+    after_preposition: bool,
+) -> Result<Option<(usize, Phrase)>, Error> {
+    if words.is_empty() {
+        return Ok(None);
+    }
+    let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
+    if ["every", "daily", "weekly", "monthly", "yearly"].contains(&at(0)) {
+        return Err(Error::Repeats(words[0].text.to_owned()));
+    }
+    let today = now.date();
+    let date = |count: usize, date: Date| Ok(Some((count, Phrase::Date(date))));
+    match (at(0), at(1), at(2)) {
+        ("today" | "tonight", ..) => return date(1, today),
+        ("tomorrow", ..) => return date(1, after(today, 1)),
+        ("yesterday", ..) => return date(1, after(today, -1)),
+        ("day", "after", "tomorrow") => return date(3, after(today, 2)),
+        ("the", "day", "after") if at(3) == "tomorrow" => return date(4, after(today, 2)),
+        ("next", "week", _) => return date(2, coming(Weekday::Monday, today)),
+        ("next", "month", _) => return date(2, today.first_of_month().saturating_add(1.month())),
+        ("for", ..) => {
+            return Ok(length(&words[1..]).map(|(count, length)| (count + 1, Phrase::Length(length))));
+        }
+        ("in", ..) => {
+            if let Some((count, distance)) = length(&words[1..]) {
+                return Ok(Some((count + 1, moved(now, distance, words)?)));
+            }
+        }
+        _ => {}
+    }
+    match (at(0), weekday(at(0)), weekday(at(1))) {
+        ("this" | "coming", _, Some(day)) => return date(2, coming(day, after(today, -1))),
+        // The one of the next week, which begins on a Monday.
+        ("next", _, Some(day)) => {
+            return date(2, coming(day, after(coming(Weekday::Monday, today), -1)));
+        }
+        (_, Some(day), _) if day == today.weekday() => {
+            return Err(ambiguous(words[0].text, &shown(today), &shown(after(today, 7))));
+        }
+        (_, Some(day), _) => return date(1, coming(day, today)),
+        _ => {}
+    }
+    if let Some((count, distance)) = length(words)
+        && at(count) == "ago"
+    {
+        return Ok(Some((count + 1, moved(now, -distance, words)?)));
+    }
+    if at(0).contains('t') {
+        let text = at(0).to_uppercase();
+        let zone = now.time_zone().clone();
+        let instant = text.parse::<Timestamp>().map(|at| at.to_zoned(zone.clone()));
+        if let Ok(start) = instant.or_else(|_| text.parse::<DateTime>()?.to_zoned(zone)) {
+            return Ok(Some((1, Phrase::Instant(start))));
+        }
+    }
+    if let Some(found) = written_date(words, today)? {
+        return Ok(Some(found));
+    }
+    times(words, after_preposition)
+}
+
+fn after(date: Date, days: i64) -> Date {
+    date.saturating_add(days.days())
+}
+
+/// Returns the first such day after a date.
+fn coming(day: Weekday, date: Date) -> Date {
+    let days = i64::from(date.weekday().until(day));
+    after(date, if days == 0 { 7 } else { days })
+}
+
+fn shown(date: Date) -> String {
+    date.strftime("%A, %Y-%m-%d").to_string()
+}
+
+fn ambiguous(text: &str, first: &str, second: &str) -> Error {
+    Error::Ambiguous { text: text.to_owned(), first: first.to_owned(), second: second.to_owned() }
+}
+
+/// Returns the instant in so long a time, or the day if it is so many days.
+fn moved(now: &Zoned, distance: Span, words: &[Word<'_>]) -> Result<Phrase, Error> {
+    let to = now.checked_add(distance).map_err(|_| Error::Impossible(words[0].text.to_owned()))?;
+    let exact = distance.get_hours() != 0 || distance.get_minutes() != 0;
+    Ok(if exact { Phrase::Instant(to) } else { Phrase::Date(to.date()) })
+}
+
+/// Reads a length: `45 min`, `1h30`, `an hour`, `half an hour`, `1.5 hours`, `2 days`.
+fn length(words: &[Word<'_>]) -> Option<(usize, Span)> {
+    let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
+    if at(0) == "half" && at(1) == "an" && at(2) == "hour" {
+        return Some((3, 30.minutes()));
+    }
+    if matches!(at(0), "a" | "an") {
+        return unit(at(1)).and_then(|unit| Some((2, add(Span::new(), 1, unit)?)));
+    }
+    let (mut count, mut whole) = (0, Span::new());
+    loop {
+        let start = count + usize::from(count > 0 && at(count) == "and");
+        let Some((words, more)) = add_part(whole, at(start), at(start + 1)) else { break };
+        (count, whole) = (start + words, more);
+    }
+    (count > 0 && whole.is_positive()).then_some((count, whole))
+}
+
+/// Adds a number with its unit, as one word or two.
+fn add_part(whole: Span, first: &str, second: &str) -> Option<(usize, Span)> {
+    if let Some((hours, tenths)) = first.split_once(['.', ','])
+        && let (Some(hours), Some(tenths), Some(Unit::Hour)) =
+            (number(hours), number(tenths).filter(|_| tenths.len() == 1), unit(second))
+    {
+        let whole = add(whole, hours, Unit::Hour)?;
+        return Some((2, add(whole, tenths * 6, Unit::Minute)?));
+    }
+    let (digits, rest) = split_number(first);
+    let amount = number(digits)?;
+    if rest.is_empty() {
+        return Some((2, add(whole, amount, unit(second)?)?));
+    }
+    // `1h30` and `1h30m`.
+    if let Some(minutes) =
+        rest.strip_prefix('h').and_then(|rest| number(rest.trim_end_matches("min").trim_end_matches('m')))
+    {
+        return Some((1, add(add(whole, amount, Unit::Hour)?, minutes, Unit::Minute)?));
+    }
+    Some((1, add(whole, amount, unit(rest)?)?))
+}
+
+/// Adds to a span; `None` where it becomes longer than all calendars.
+fn add(span: Span, amount: i16, unit: Unit) -> Option<Span> {
+    let wide = i32::from(amount);
+    let added = match unit {
+        Unit::Minute => span.try_minutes(span.get_minutes() + i64::from(amount)),
+        Unit::Hour => span.try_hours(span.get_hours() + wide),
+        Unit::Day => span.try_days(span.get_days() + wide),
+        Unit::Week => span.try_weeks(span.get_weeks() + wide),
+        Unit::Month => span.try_months(span.get_months() + wide),
+        Unit::Year => span.try_years(span.get_years().saturating_add(amount)),
+    };
+    added.ok()
+}
+
+/// Reads a date in numbers, or with the name of its month.
+fn written_date(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase)>, Error> {
+    let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
+    let text = words[0].text;
+    if let [year, month, day] = numbers(at(0), '-')[..]
+        && year > 999
+    {
+        return dated(1, (day, month, Some(year)), today, text);
+    }
+    // German: `24.12.`, `24.12.2026`.
+    match numbers(at(0).trim_end_matches('.'), '.')[..] {
+        [day, month] if at(0).ends_with('.') => return dated(1, (day, month, None), today, text),
+        [day, month, year] => return dated(1, (day, month, Some(year)), today, text),
+        [first, second] if (1..=31).contains(&first) && (1..=12).contains(&second) => {
+            let date = format!("the date {first}.{second}.");
+            return Err(ambiguous(text, &date, &format!("{first} o'clock and {second} minutes")));
+        }
+        _ => {}
+    }
+    let (year, [first, second]) = match numbers(at(0), '/')[..] {
+        [first, second] => (None, [first, second]),
+        [first, second, year] => (Some(year), [first, second]),
+        _ => return named_date(words, today),
+    };
+    match (first <= 12, second <= 12) {
+        (true, true) if first != second => {
+            let [one, other] = [(first, second), (second, first)]
+                .map(|(day, month)| format!("the day {day} of the month {month}"));
+            Err(ambiguous(text, &one, &other))
+        }
+        (true, false) => dated(1, (second, first, year), today, text),
+        _ => dated(1, (first, second, year), today, text),
+    }
+}
+
+/// Reads `24 December`, `December 24th`, each with or without a year.
+fn named_date(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase)>, Error> {
+    let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
+    let day = |word: &str| {
+        let (digits, rest) = split_number(word);
+        number(digits).filter(|_| matches!(rest, "" | "." | "st" | "nd" | "rd" | "th"))
+    };
+    let (count, found, name) = match (day(at(0)), month(at(0))) {
+        (Some(found), _) if at(1) == "of" => (3, Some(found), month(at(2))),
+        (Some(found), _) => (2, Some(found), month(at(1))),
+        (None, Some(name)) => (2, day(at(1)), Some(name)),
+        (None, None) => return Ok(None),
+    };
+    let (Some(found), Some(name)) = (found.filter(|day| *day <= 31), name) else { return Ok(None) };
+    let year = number(at(count)).filter(|year| *year > 999);
+    let text = words[..count].iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
+    dated(count + usize::from(year.is_some()), (found, name.into(), year), today, &text)
+}
+
+/// Returns the numbers that a mark separates; none where something else is there too.
+fn numbers(word: &str, mark: char) -> Vec<i16> {
+    word.split(mark).map(number).collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// Returns a date of these numbers. Without a year it is the next such date.
+fn dated(
+    count: usize,
+    (day, month, year): (i16, i16, Option<i16>),
+    today: Date,
+    text: &str,
+) -> Result<Option<(usize, Phrase)>, Error> {
+    let impossible = || Error::Impossible(text.to_owned());
+    let (day, month) = (i8::try_from(day).ok(), i8::try_from(month).ok());
+    let (Some(day), Some(month)) = (day, month) else { return Err(impossible()) };
+    let of = |year: i16| Date::new(year, month, day);
+    let date = match year {
+        Some(year) if year < 100 => of(2000 + year).map_err(|_| impossible())?,
+        Some(year) => of(year).map_err(|_| impossible())?,
+        // The 29 February may be four years away.
+        None => (0..=4)
+            .filter_map(|years| of(today.year() + years).ok())
+            .find(|date| *date >= today)
+            .ok_or_else(impossible)?,
+    };
+    Ok(Some((count, Phrase::Date(date))))
+}
+
+/// Reads a time, or a start and an end.
+fn times(words: &[Word<'_>], after_preposition: bool) -> Result<Option<(usize, Phrase)>, Error> {
+    let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
+    if let Some((first, second)) = at(0).split_once(['-', '–'])
+        && let Some((end, Clock::Sure)) = time(second)
+        && let Some((start, clock)) = time(first)
+    {
+        // `3-4pm` means both after noon.
+        let later = start.saturating_add(12.hours());
+        let afternoon = second.ends_with("pm") && clock != Clock::Sure && later < end;
+        let start = if afternoon { later } else { start };
+        return Ok(Some((1, Phrase::Times(start, Some(end)))));
+    }
+    let glued = ["am", "pm", "a.m.", "p.m."].contains(&at(1));
+    let one = if glued { format!("{}{}", at(0), at(1).replace('.', "")) } else { at(0).to_owned() };
+    let Some((start, clock)) = time(&one) else { return Ok(None) };
+    let count = 1 + usize::from(glued);
+    match clock {
+        Clock::Sure => {}
+        // A number alone is a time only after `at`, and at the end or before another phrase.
+        Clock::Hour | Clock::EitherHalf if !after_preposition => return Ok(None),
+        Clock::Hour | Clock::EitherHalf if !matches!(at(1), "" | "for" | "on" | "today" | "tomorrow") => {
+            return Ok(None);
+        }
+        Clock::Hour => {}
+        Clock::EitherHalf => {
+            let hour = start.hour() % 12;
+            return Err(ambiguous(words[0].text, &format!("{hour:02}:00"), &format!("{}:00", hour + 12)));
+        }
+    }
+    if matches!(at(count), "to" | "until" | "till" | "-" | "–")
+        && let Some((end, Clock::Sure)) = time(at(count + 1))
+    {
+        return Ok(Some((count + 2, Phrase::Times(start, Some(end)))));
+    }
+    Ok(Some((count, Phrase::Times(start, None))))
+}
+
+/// How sure it is that a word is a time, and which one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    Sure,
+    /// A number that is an hour after noon.
+    Hour,
+    /// A number that may be an hour before or after noon.
+    EitherHalf,
+}
+
+fn time(word: &str) -> Option<(Time, Clock)> {
+    match word {
+        "noon" | "midday" => return Some((Time::constant(12, 0, 0, 0), Clock::Sure)),
+        "midnight" => return Some((Time::midnight(), Clock::Sure)),
+        _ => {}
+    }
+    let half = ["am", "pm"].into_iter().find(|half| word.ends_with(half));
+    let bare = half.map_or(word, |half| word.trim_end_matches(half));
+    let (hour, minute) = match bare.split_once(':') {
+        Some((hour, minute)) if minute.len() == 2 => (number(hour)?, Some(number(minute)?)),
+        Some(_) => return None,
+        None => (number(bare)?, None),
+    };
+    let hour = i8::try_from(hour).ok()?;
+    let hour_of_day = match half {
+        Some(_) if !(1..=12).contains(&hour) => return None,
+        Some("pm") => hour % 12 + 12,
+        Some(_) => hour % 12,
+        None => hour,
+    };
+    let time = Time::new(hour_of_day, i8::try_from(minute.unwrap_or(0)).ok()?, 0, 0).ok()?;
+    let clock = match (half, minute) {
+        (Some(_), _) | (_, Some(_)) => Clock::Sure,
+        (None, None) if hour <= 12 => Clock::EitherHalf,
+        (None, None) => Clock::Hour,
+    };
+    Some((time, clock))
+}

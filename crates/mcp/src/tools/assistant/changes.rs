@@ -1,0 +1,202 @@
+//! `createEvent`, `updateEvent` and `cancelEvent`: changes of a calendar that the user allows one by one.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rmcp::model::CallToolResult;
+use serde_json::{Map, Value};
+
+use super::arguments;
+use super::result::{CallError, answer};
+use crate::arguments::{ArgumentError, required_string, string};
+use crate::call_context::CallContext;
+use crate::call_timeout::{MAX_WAIT, Progress};
+use crate::error;
+use crate::tools::questions;
+use adjutant_app::calendar_changes::Permission;
+use adjutant_assistant::calendar::{EventEdit, EventTime};
+use adjutant_assistant::{Event, Zone, json, plain_dates};
+
+/// The actor in the audit.
+const ACTOR: &str = "client that the user allowed it";
+
+/// Returns how long a call waits for the user.
+pub(super) fn wait_limit(call: &CallContext<'_>) -> Duration {
+    questions::wait_limit(call).unwrap_or(MAX_WAIT)
+}
+
+/// Adds an event.
+pub(super) async fn create(
+    call: &CallContext<'_>,
+    arguments: &Map<String, Value>,
+    now: Timestamp,
+) -> Result<CallToolResult, CallError> {
+    let assistant = &call.client.app.assistant;
+    let id = arguments::required_user(arguments)?;
+    let title = required_string(arguments, "title")?;
+    let failed = |error| CallError::Domain("user_id", error);
+    let user = assistant.user(&id).await.map_err(failed)?;
+    let zone = &user.preferences.zone;
+    let time = time(required_string(arguments, "when")?, zone, None, now)?;
+    let edit = EventEdit { title: Some(title.to_owned()), time: Some(time), ..texts(arguments)? };
+    let message = format!("{} wants to add an event:\n\n{}", client(call), described(&edit, None));
+    if let Some(refused) = refusal(call, "Add an event?", message).await? {
+        return Ok(refused);
+    }
+    let event = assistant.add_event(&user, &edit, now).await.map_err(failed)?;
+    Ok(answer(call, &json::event(&event, None, zone)))
+}
+
+/// Changes an event.
+pub(super) async fn update(
+    call: &CallContext<'_>,
+    arguments: &Map<String, Value>,
+    now: Timestamp,
+) -> Result<CallToolResult, CallError> {
+    let assistant = &call.client.app.assistant;
+    let failed = |error| CallError::Domain("event_id", error);
+    let source = assistant.writable_event(&arguments::required_event(arguments)?).await.map_err(failed)?;
+    let zone = &source.user.preferences.zone;
+    let time = match string(arguments, "when", false)? {
+        Some(when) => Some(time(when, zone, Some(&source.event), now)?),
+        None => None,
+    };
+    let title = string(arguments, "title", false)?.map(str::to_owned);
+    let edit = EventEdit { title, time, ..texts(arguments)? };
+    let old = described(&EventEdit::default(), Some((&source.event, zone)));
+    let message = format!("{} wants to change\n\n{old}\n\nto\n\n{}", client(call), described(&edit, None));
+    if let Some(refused) = refusal(call, "Change an event?", message).await? {
+        return Ok(refused);
+    }
+    let event = assistant.edit_event(&source, &edit, now).await.map_err(failed)?;
+    Ok(answer(call, &json::event(&event, None, zone)))
+}
+
+/// Cancels an event.
+pub(super) async fn cancel(
+    call: &CallContext<'_>,
+    arguments: &Map<String, Value>,
+    now: Timestamp,
+) -> Result<CallToolResult, CallError> {
+    let assistant = &call.client.app.assistant;
+    let failed = |error| CallError::Domain("event_id", error);
+    let source = assistant.writable_event(&arguments::required_event(arguments)?).await.map_err(failed)?;
+    let zone = &source.user.preferences.zone;
+    let what = described(&EventEdit::default(), Some((&source.event, zone)));
+    let message = format!("{} wants to cancel\n\n{what}", client(call));
+    if let Some(refused) = refusal(call, "Cancel an event?", message).await? {
+        return Ok(refused);
+    }
+    let id = &source.event.id;
+    assistant.cancel_events(std::slice::from_ref(id), ACTOR, now).await.map_err(failed)?;
+    let event = assistant.event(id).await.map_err(failed)?;
+    Ok(answer(call, &json::event(&event, None, zone)))
+}
+
+fn client(call: &CallContext<'_>) -> String {
+    let name = call.client.connected.name();
+    if name.is_empty() { "A client".to_owned() } else { format!("`{}`", error::clip(name)) }
+}
+
+fn texts(arguments: &Map<String, Value>) -> Result<EventEdit, ArgumentError> {
+    let text = |name| Ok::<_, ArgumentError>(string(arguments, name, false)?.map(str::to_owned));
+    Ok(EventEdit { location: text("location")?, description: text("description")?, ..EventEdit::default() })
+}
+
+fn time(when: &str, zone: &Zone, before: Option<&Event>, now: Timestamp) -> Result<EventTime, CallError> {
+    let wrong = |error: plain_dates::Error| {
+        CallError::Argument(ArgumentError::new(
+            "when",
+            &format!("cannot be read: {error}"),
+            "format",
+            "date-time",
+        ))
+    };
+    let dated = plain_dates::parse_alone(when, &now.to_zoned(zone.rules().clone())).map_err(wrong)?;
+    dated.event_time(zone, before).map_err(wrong)
+}
+
+/// Describes the event, or what it is changed to, one property a line. The words of others are quoted.
+fn described(edit: &EventEdit, event: Option<(&Event, &Zone)>) -> String {
+    let quoted = |text: &str| text.lines().map(|line| format!("> {line}  \n")).collect::<String>();
+    let mut lines = String::new();
+    let mut add = |name: &str, text: &str| {
+        lines.push_str(&quoted(&format!("{name}: {}", if text.is_empty() { "(removed)" } else { text })));
+    };
+    if let Some((event, zone)) = event {
+        add("Title", &event.title);
+        let [start, end] = [event.starts_at, event.ends_at].map(|at| zone.civil(at));
+        add(
+            "Time",
+            &format!(
+                "{} to {} ({zone})",
+                start.strftime("%A, %Y-%m-%d %H:%M"),
+                end.strftime("%Y-%m-%d %H:%M")
+            ),
+        );
+    }
+    if let Some(title) = &edit.title {
+        add("Title", title);
+    }
+    if let Some(EventTime { start, end, all_day, zone }) = &edit.time {
+        let time = match all_day {
+            true => format!("{} to before {}", start.strftime("%A, %Y-%m-%d"), end.strftime("%Y-%m-%d")),
+            false => format!(
+                "{} to {} ({zone})",
+                start.strftime("%A, %Y-%m-%d %H:%M"),
+                end.strftime("%Y-%m-%d %H:%M")
+            ),
+        };
+        add("Time", &time);
+    }
+    for (name, text) in [("Place", &edit.location), ("Description", &edit.description)] {
+        if let Some(text) = text {
+            add(name, text);
+        }
+    }
+    lines
+}
+
+/// Asks the user, unless the client is trusted. Returns the result of a call that the user did not allow.
+async fn refusal(
+    call: &CallContext<'_>,
+    title: &str,
+    message: String,
+) -> Result<Option<CallToolResult>, CallError> {
+    let client = call.client;
+    let app = &client.app;
+    if app.trusts_with_calendars(client.connected.name()) {
+        return Ok(None);
+    }
+    let refused = |why: &str| {
+        let data = error::validation(&[], "permission", &Value::Null);
+        Ok(Some(error::error_result(format!("nothing was changed: {why}"), data)))
+    };
+    if app.listening.socket.get().is_none() && app.listening.http.get().is_none() {
+        return refused("the user is asked by the hub; connect with `adjutant connect assistant`");
+    }
+    client.note_question();
+    let asker = client.asker();
+    let work = app.permission(&asker, title.to_owned(), message, wait_limit(call));
+    tokio::pin!(work);
+    let mut progress = Progress::new(call.request);
+    progress.set_line("waiting for the user".to_owned());
+    let permission = loop {
+        let pause = progress.notify(call.request).await;
+        if let Ok(permission) = tokio::time::timeout(pause, &mut work).await {
+            break permission;
+        }
+    };
+    match permission {
+        Ok(Permission::Granted) => Ok(None),
+        Ok(Permission::Denied(None)) => refused("the user does not want it"),
+        Ok(Permission::Denied(Some(note))) => {
+            refused(&format!("the user does not want it, and says: {note}"))
+        }
+        Ok(Permission::Expired) => refused("the user did not answer in time"),
+        Ok(Permission::Pending) => refused(
+            "the user has not answered yet; the same call, with the date and the time written out, waits on",
+        ),
+        Err(error) => refused(&error.to_string()),
+    }
+}

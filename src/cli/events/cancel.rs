@@ -1,0 +1,36 @@
+//! `adjutant events cancel`.
+
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::super::local_assistant::ACTOR;
+use super::super::output::{self, Failure};
+use super::super::status::counted;
+use adjutant_assistant::{Assistant, EventId};
+use adjutant_base::text::escape_invisible::escape_line;
+
+/// Arguments of `adjutant events cancel`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct CancelArgs {
+    /// The event, as `adjutant events list` shows it
+    id: EventId,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Cancels an event with its planned notifications.
+pub(super) async fn run(args: &CancelArgs, assistant: &Assistant) -> Result<(), Failure> {
+    let source = assistant.writable_event(&args.id).await?;
+    let withdrawn = assistant.cancel_events(std::slice::from_ref(&args.id), ACTOR, Timestamp::now()).await?;
+    output::note(escape_line(&format!(
+        "cancelled: {}, and {}",
+        source.event.title,
+        counted(withdrawn, "notification")
+    )));
+    if args.json {
+        return output::json(&json!({"id": args.id, "title": source.event.title, "cancelled": withdrawn}));
+    }
+    Ok(())
+}

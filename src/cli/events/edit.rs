@@ -1,0 +1,50 @@
+//! `adjutant events edit`.
+
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::super::output::{self, Failure};
+use super::texts::{EventTexts, announce};
+use adjutant_assistant::calendar::EventEdit;
+use adjutant_assistant::json;
+use adjutant_assistant::{Assistant, Error, EventId, plain_dates};
+
+/// Arguments of `adjutant events edit`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct EditArgs {
+    /// The event, as `adjutant events list` shows it
+    id: EventId,
+    /// The new title
+    #[arg(long)]
+    title: Option<String>,
+    /// The new time, such as 'Friday 16:00' or '24.12. 18:00 for 2h'; without a length it lasts as long as before
+    #[arg(long, value_name = "TIME")]
+    when: Option<String>,
+    #[command(flatten)]
+    texts: EventTexts,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Changes an event. Missing values stay unchanged.
+pub(super) async fn run(args: EditArgs, assistant: &Assistant) -> Result<(), Failure> {
+    let EditArgs { id, title, when, texts, json } = args;
+    let source = assistant.writable_event(&id).await?;
+    let (now, zone) = (Timestamp::now(), &source.user.preferences.zone);
+    let mut edit = EventEdit { title, ..texts.into_edit() };
+    if let Some(when) = when {
+        let dated =
+            plain_dates::parse_alone(&when, &now.to_zoned(zone.rules().clone())).map_err(Error::Date)?;
+        edit.time = Some(dated.event_time(zone, Some(&source.event)).map_err(Error::Date)?);
+    }
+    if edit == EventEdit::default() {
+        return Err(
+            Failure::usage("nothing is to be changed").hint("adjutant events edit ID --when 'Friday 16:00'")
+        );
+    }
+    let event = assistant.edit_event(&source, &edit, now).await?;
+    announce("changed", &event, zone);
+    if json { output::json(&json!(json::event(&event, None, zone))) } else { Ok(()) }
+}

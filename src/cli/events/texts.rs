@@ -1,0 +1,52 @@
+//! Texts of an event that a user writes, and what is shown of it.
+
+use clap::Args;
+
+use crate::cli::output::{self, Failure};
+use adjutant_assistant::calendar::EventEdit;
+use adjutant_assistant::{Assistant, Event, User, UserId, Zone};
+use adjutant_base::text::escape_invisible::escape_line;
+
+/// Texts of an event.
+#[derive(Debug, Args)]
+pub(super) struct EventTexts {
+    /// The place; empty for none
+    #[arg(long)]
+    location: Option<String>,
+    /// The description; empty for none
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+}
+
+impl EventTexts {
+    pub(super) fn into_edit(self) -> EventEdit {
+        EventEdit { location: self.location, description: self.description, ..EventEdit::default() }
+    }
+}
+
+/// Returns the user, or the only one if none is named.
+pub(super) async fn user_or_only(assistant: &Assistant, user: Option<UserId>) -> Result<User, Failure> {
+    if let Some(id) = user {
+        return Ok(assistant.user(&id).await?);
+    }
+    let mut users = assistant.users(None, 2).await?;
+    match (users.pop(), users.is_empty()) {
+        (Some(user), true) => Ok(user),
+        (None, _) => Err(Failure::new("there is no user").hint("adjutant users add 'Ann Example' --id ann")),
+        (Some(_), false) => Err(Failure::usage("there are several users")
+            .hint("name one with `--user`; `adjutant users list` lists them")),
+    }
+}
+
+/// Prints an event with its weekday, because the time may have been written in words.
+pub(super) fn announce(done: &str, event: &Event, zone: &Zone) {
+    let form = if event.details.when.all_day { "%A, %Y-%m-%d" } else { "%A, %Y-%m-%d %H:%M" };
+    let [start, end] = [event.starts_at, event.ends_at].map(|at| zone.civil(at));
+    let start = start.strftime(form);
+    let when = if event.details.when.all_day {
+        start.to_string()
+    } else {
+        format!("{start} to {} ({zone})", end.strftime("%H:%M"))
+    };
+    output::note(escape_line(&format!("{done}: {} on {when}", event.title)));
+}

@@ -1,0 +1,129 @@
+//! The tools of newer clients that list users and change events, which the user allows one by one.
+
+use serde_json::{Value, json};
+
+use super::mail::{notifications, run};
+use super::{result_json, tool};
+use crate::questions::fixtures::User;
+use crate::support::serving::Serving;
+use crate::support::{Home, Peer, wait_for};
+
+fn home(config: &str) -> Home {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", format!("[questions]\nundo_milliseconds = 0\n{config}"));
+    let user =
+        ["users", "add", "Ann", "--id", "ann", "--time-zone", "Europe/Berlin", "--email", "ann@example.org"];
+    run(&home, &[&user[..], &["--quiet-hours", "none", "--weekend", "both"]].concat());
+    home
+}
+
+/// A client of the hub, below a separate shell: the process that starts a relay counts as an agent, and the test has to
+/// stay a user.
+fn connected(home: &Home) -> Peer {
+    let command = format!("{} connect assistant; :", env!("CARGO_BIN_EXE_adjutant"));
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", &command]).env_clear().env("HOME", home.path()).env("PATH", "/usr/bin:/bin");
+    Peer::start(shell.current_dir(home.path()))
+}
+
+/// Sends a call, answers the question about it, and returns the result.
+fn call_and_answer(
+    home: &Home,
+    peer: &mut Peer,
+    name: &str,
+    arguments: &Value,
+    choice: &str,
+) -> (Value, Value) {
+    peer.send(&json!({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name, "arguments": arguments}}));
+    let question = wait_for("the question", || User::pending(home).pop());
+    User::connect(home).choose(&question, choice);
+    loop {
+        let message = peer.receive();
+        if message["id"] == name {
+            return (question, message["result"].clone());
+        }
+    }
+}
+
+#[test]
+fn a_client_changes_events_after_the_user_allows_it() {
+    let home = home("");
+    // Without authentication only the process that starts a relay is an agent, and not the ones above it.
+    let _hub = Serving::open_hub(&home);
+    let mut peer = connected(&home);
+    peer.initialize("2025-11-25");
+    let users = result_json(&tool(&mut peer, "listUsers", json!({})));
+    assert_eq!(users["users"], json!([{"id": "ann", "name": "Ann", "time_zone": "Europe/Berlin"}]));
+
+    let arguments = json!({"user_id": "ann", "title": "Dentist", "when": "1.7.2031 15:00 for 45 min", "location": "Room 4"});
+    let (question, denied) = call_and_answer(&home, &mut peer, "createEvent", &arguments, "deny");
+    assert_eq!(question["title"], "Add an event?");
+    let message = question["message"].as_str().unwrap();
+    for line in [
+        "`test` wants",
+        "Title: Dentist",
+        "Tuesday, 2031-07-01 15:00 to 2031-07-01 15:45 (Europe/Berlin)",
+        "Place: Room 4",
+    ] {
+        assert!(message.contains(line), "{message}");
+    }
+    assert_eq!(denied["isError"], true);
+    assert_eq!(denied["content"][0]["text"], "nothing was changed: the user does not want it");
+    let range = ["events", "list", "--from", "1.1.2031", "--to", "31.12.2031"];
+    assert!(!run(&home, &range).contains("Dentist"));
+
+    let (_, created) = call_and_answer(&home, &mut peer, "createEvent", &arguments, "allow");
+    let created = &created["structuredContent"];
+    assert_eq!(
+        (&created["start_ts"], &created["weekday"]),
+        (&json!("2031-07-01T15:00:00+02:00"), &json!("Tuesday"))
+    );
+    let id = created["id"].clone();
+    let change = json!({"event_id": id, "when": "2.7.2031 16:00"});
+    let (question, updated) = call_and_answer(&home, &mut peer, "updateEvent", &change, "allow");
+    assert_eq!(question["title"], "Change an event?");
+    assert_eq!(updated["structuredContent"]["end_ts"], "2031-07-02T16:45:00+02:00", "{updated}");
+    let (question, cancelled) =
+        call_and_answer(&home, &mut peer, "cancelEvent", &json!({"event_id": id}), "allow");
+    assert!(question["message"].as_str().unwrap().contains("Title: Dentist"), "{question}");
+    assert_eq!(cancelled["structuredContent"]["status"], "cancelled", "{cancelled}");
+    assert!(!run(&home, &range).contains("Dentist"));
+
+    for (when, why) in [
+        ("5/6 15:00", "`5/6` may be the day 5 of the month 6 or the day 6 of the month 5"),
+        ("soon", "`soon` names no date and no time"),
+        ("1.7.2031 15:00 in Berlin", "`in Berlin` is not understood"),
+    ] {
+        let answer = tool(&mut peer, "createEvent", json!({"user_id": "ann", "title": "x", "when": when}));
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert_eq!(text, format!("argument `when` cannot be read: {why}"), "{answer}");
+    }
+    assert!(User::pending(&home).is_empty(), "nobody is asked about a call that cannot be carried out");
+}
+
+#[test]
+fn a_trusted_client_changes_events_without_a_question() {
+    let home = home("[assistant]\ntrusted_clients = [\"test\"]\n");
+    let mut peer = Peer::start(&mut home.adjutant(["mcp", "assistant"]));
+    peer.initialize("2025-06-18");
+    let arguments = json!({"user_id": "ann", "title": "Tea", "when": "in 5 hours"});
+    let created = tool(&mut peer, "createEvent", arguments);
+    assert_eq!(created["result"]["structuredContent"]["title"], "Tea", "{created}");
+    assert_eq!(notifications(&home, &[]).len(), 1, "it is planned");
+}
+
+#[test]
+fn without_a_hub_nobody_can_be_asked_and_the_contract_has_none_of_these_tools() {
+    let home = home("");
+    let mut peer = Peer::start(&mut home.adjutant(["mcp", "assistant"]));
+    let arguments = json!({"user_id": "ann", "title": "Tea", "when": "tomorrow 15:00"});
+    let unknown = tool(&mut peer, "createEvent", arguments.clone());
+    assert_eq!(unknown["error"]["code"], -32601, "2024-11-05 is the contract's: {unknown}");
+    peer.initialize("2025-11-25");
+    let refused = tool(&mut peer, "createEvent", arguments);
+    let text = refused["result"]["content"][0]["text"].as_str().unwrap();
+    assert_eq!(
+        text,
+        "nothing was changed: the user is asked by the hub; connect with `adjutant connect assistant`"
+    );
+}

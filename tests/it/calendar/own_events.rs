@@ -1,0 +1,200 @@
+//! Events that the user writes on the command line, and what the user decides about a notification.
+
+use serde_json::Value;
+
+use super::berlin_time_in;
+use crate::assistant::mail::{Hub, MailServer, alter_database, mail_config, notifications, run};
+use crate::support::{Home, wait_for};
+
+fn home(config: &str) -> Home {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", config);
+    let user =
+        ["users", "add", "Ann", "--id", "ann", "--time-zone", "Europe/Berlin", "--email", "ann@example.org"];
+    run(&home, &[&user[..], &["--quiet-hours", "none", "--weekend", "both"]].concat());
+    home
+}
+
+/// The events of a list, each as start and title.
+fn events(home: &Home, more: &[&str]) -> Vec<(String, String)> {
+    let listed = run(home, &[&["events", "list", "--user", "ann", "--json"], more].concat());
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let events = listed.as_object().unwrap().values().find_map(Value::as_array).unwrap();
+    events.iter().map(|event| (text(&event["start_ts"]), text(&event["title"]))).collect()
+}
+
+fn show(home: &Home, id: &str) -> Value {
+    serde_json::from_str(&run(home, &["events", "show", id, "--json"])).unwrap()
+}
+
+#[test]
+fn an_event_is_added_changed_and_cancelled_in_the_words_of_its_user() {
+    let home = home("");
+    let added = home.run(["events", "add", "Dentist; the", "good one,", "1.7.2031 15:00 for 45 min"], "");
+    assert_eq!(
+        added.stderr,
+        "added: Dentist; the good one, on Tuesday, 2031-07-01 15:00 to 15:45 (Europe/Berlin)\n"
+    );
+    let id = added.stdout.trim();
+    let shown = show(&home, id);
+    assert_eq!(
+        (&shown["title"], &shown["start_ts"], &shown["end_ts"]),
+        (
+            &"Dentist; the good one,".into(),
+            &"2031-07-01T15:00:00+02:00".into(),
+            &"2031-07-01T15:45:00+02:00".into()
+        )
+    );
+    // Without a length it lasts as long as before.
+    let changed =
+        home.run(["events", "edit", id, "--when", "2.12.2031 9:00", "--location", "Harbour Street"], "");
+    assert_eq!(
+        changed.stderr,
+        "changed: Dentist; the good one, on Tuesday, 2031-12-02 09:00 to 09:45 (Europe/Berlin)\n"
+    );
+    run(&home, &["events", "edit", id, "--title", "Dr Wells"]);
+    let shown = show(&home, id);
+    assert_eq!(
+        (&shown["title"], &shown["location"], &shown["start_ts"]),
+        (&"Dr Wells".into(), &"Harbour Street".into(), &"2031-12-02T09:00:00+01:00".into())
+    );
+    assert!(run(&home, &["events", "export", "ann"]).contains("SEQUENCE:2\r\n"));
+
+    let day = home.run(["events", "add", "Fair", "5.12.2031", "for 2 days", "--json"], "");
+    let day: Value = serde_json::from_str(&day.stdout).unwrap();
+    assert_eq!((&day["all_day"], &day["end_ts"]), (&true.into(), &"2031-12-07T00:00:00+01:00".into()));
+    let range = ["--from", "1.12.2031", "--to", "5.12.2031"];
+    let titles =
+        |range: &[&str]| events(&home, range).into_iter().map(|(_, title)| title).collect::<Vec<_>>();
+    assert_eq!(titles(&range), ["Dr Wells", "Fair"]);
+    assert_eq!(titles(&["--from", "2031-12-02T10:00", "--to", "5 December 2031"]), ["Fair"]);
+    run(&home, &["events", "cancel", id]);
+    assert_eq!(titles(&range), ["Fair"]);
+
+    for (arguments, error) in [
+        (&["events", "add", "Lunch"][..], "error: `Lunch` names no date and no time\n"),
+        (
+            &["events", "add", "5/6 Tea"],
+            "error: `5/6` may be the day 5 of the month 6 or the day 6 of the month 5\n",
+        ),
+        (&["events", "add", "tomorrow 15:00"], "error: the event has no title\n"),
+        (
+            &["events", "add", "Tea tomorrow for 2 hours"],
+            "error: a length in hours or minutes needs a time to begin at\n",
+        ),
+        (&["events", "edit", "event-x", "--title", "x"], "error: unknown event `event-x`\n"),
+        (&["events", "cancel", id], "error: unknown event"),
+        (
+            &["events", "list", "--from", "tomorrow", "--to", "today"],
+            "error: the last day is before the first\n",
+        ),
+        (&["events", "list", "--from", "someday"], "error: `someday` names no date and no time\n"),
+    ] {
+        let refused = home.run(arguments, "");
+        assert!(
+            !refused.status.success() && refused.stderr.starts_with(error),
+            "{arguments:?}: {}",
+            refused.stderr
+        );
+    }
+    run(&home, &["users", "add", "Bo", "--id", "bo"]);
+    let several = home.run(["events", "add", "Tea tomorrow 15:00"], "");
+    assert!(several.stderr.starts_with("error: there are several users\n"), "{}", several.stderr);
+    let tea = run(&home, &["events", "add", "Tea tomorrow 15:00", "--user", "bo"]);
+    assert_eq!(show(&home, tea.trim())["user_id"], "bo");
+}
+
+#[test]
+fn events_of_stdin_are_added_and_an_imported_event_is_not_changed() {
+    let home = home("");
+    let invitation = |uid: &str| {
+        format!(
+            "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//t//EN\r\nBEGIN:VEVENT\r\nUID:{uid}\r\nDTSTART:20310701T100000Z\r\n\
+             DTEND:20310701T110000Z\r\nSUMMARY:{uid}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+        )
+    };
+    for uid in ["one", "two"] {
+        let imported = home.run(["events", "import", "ann", "-"], invitation(uid));
+        assert_eq!(imported.stdout, "-: 1 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
+    }
+    home.write("work.ics", invitation("three"));
+    run(&home, &["events", "import", "ann", "work.ics"]);
+    let range = ["--from", "1.7.2031", "--to", "1.7.2031", "--json"];
+    let listed: Value =
+        serde_json::from_str(&run(&home, &[&["events", "list"][..], &range].concat())).unwrap();
+    let listed = listed.as_object().unwrap().values().find_map(Value::as_array).unwrap().clone();
+    assert_eq!(listed.len(), 3);
+    let id = |title: &str| {
+        let event = listed.iter().find(|event| event["title"] == title).unwrap();
+        event["id"].as_str().unwrap().to_owned()
+    };
+    run(&home, &["events", "edit", &id("two"), "--title", "Two"]);
+    for act in [&["events", "edit", &id("three"), "--title", "x"][..], &["events", "cancel", &id("three")]] {
+        let refused = home.run(act, "");
+        assert_eq!(
+            refused.stderr.lines().next(),
+            Some("error: event: it is imported from work; change it there")
+        );
+    }
+}
+
+#[test]
+fn one_time_of_a_series_stays_changed_when_the_series_is() {
+    let home = home("");
+    let [first, second, moved] =
+        [(1, "1000"), (2, "1000"), (2, "1500")].map(|(day, time)| berlin_time_in(day, time));
+    let event = |lines: &str| format!("BEGIN:VEVENT\r\nUID:s\r\n{lines}\r\nDURATION:PT1H\r\nEND:VEVENT\r\n");
+    let series = [
+        event(&format!("DTSTART:{first}\r\nRRULE:FREQ=DAILY;COUNT=3\r\nSUMMARY:Daily")),
+        event(&format!("RECURRENCE-ID:{second}\r\nDTSTART:{moved}\r\nSUMMARY:Later")),
+    ];
+    let text =
+        format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//t//EN\r\n{}END:VCALENDAR\r\n", series.concat());
+    home.run(["events", "import", "ann", "-"], text);
+    let listed = run(&home, &["events", "list"]);
+    let id = listed.lines().find(|line| line.contains("Daily")).unwrap().split_whitespace().last().unwrap();
+    run(&home, &["events", "edit", id, "--title", "Every day"]);
+    let titles: Vec<_> = events(&home, &[]).into_iter().map(|(_, title)| title).collect();
+    assert_eq!(titles, ["Every day", "Later", "Every day"]);
+    let refused = home.run(["events", "edit", id, "--when", "tomorrow 12:00"], "");
+    assert!(refused.stderr.starts_with("error: start: the event repeats"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_notification_is_cancelled_snoozed_and_tested() {
+    let mail_server = MailServer::start();
+    let home = home(&mail_config(&mail_server.address));
+    assert_eq!(home.run(["notifications", "test", "ann", "email"], "").stderr, "the email was sent: taken\n");
+    assert!(mail_server.mails.lock().unwrap()[0].contains("Subject: A test of Adjutant"));
+    let refused = home.run(["notifications", "test", "ann", "webhook"], "");
+    assert!(refused.stderr.starts_with("error: the webhook was not sent: "), "{}", refused.stderr);
+
+    for title in ["Tea", "Walk"] {
+        run(&home, &["events", "add", title, "in 3 hours"]);
+    }
+    let id = |title: &str| {
+        let all = notifications(&home, &["--status", "planned"]);
+        let found = all.iter().find(|one| one["subject"].as_str().unwrap().contains(title)).unwrap();
+        found["id"].as_str().unwrap().to_owned()
+    };
+    run(&home, &["notifications", "cancel", &id("Tea")]);
+    let tea = home.run(["notifications", "snooze", &id("Walk"), "in 9 hours"], "");
+    assert_eq!(tea.stderr.lines().next(), Some("error: time: the event is over then"));
+    let later = run(&home, &["notifications", "snooze", &id("Walk"), "in 2 minutes"]);
+    assert_eq!(later.trim(), id("Walk"));
+    let snoozed = &notifications(&home, &["--status", "planned"])[0];
+    let reasons = snoozed["reasons"].to_string();
+    assert!(reasons.contains("snoozed until "), "{reasons}");
+    alter_database(&home, "UPDATE notifications SET try_at = 0 WHERE status = 'planned'");
+    let hub = Hub::start(&home);
+    wait_for("the mail", || (mail_server.counts().len() == 2).then_some(()));
+    wait_for("the record", || (notifications(&home, &["--status", "sent"]).len() == 1).then_some(()));
+    // What was sent is sent again as another mail.
+    run(&home, &["notifications", "snooze", later.trim(), "in 2 minutes"]);
+    alter_database(&home, "UPDATE notifications SET try_at = 0 WHERE status = 'planned'");
+    drop(hub);
+    let _hub = Hub::start(&home);
+    wait_for("the second mail", || (mail_server.counts().len() == 3).then_some(()));
+    assert_eq!(mail_server.mails.lock().unwrap().len(), 3);
+}
