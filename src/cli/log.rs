@@ -19,7 +19,7 @@ use adjutant_base::config::Roots;
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::recorder::format::{Direction, Entry};
 use adjutant_host::recorder::reader::{self, Found};
-use adjutant_host::recorder::redact;
+use adjutant_host::recorder::redact::Redactor;
 
 /// Maximum characters of a message on one line.
 const MAX_MESSAGE_CHARS: usize = 200;
@@ -68,30 +68,38 @@ struct FilterArgs {
     secrets: bool,
 }
 
-/// Selects entries, and matches answers to the requests with the selected methods.
+/// Selects entries, matches answers to the requests with the selected methods, and redacts.
 struct Filter<'a> {
     args: &'a FilterArgs,
+    redactor: Redactor,
     /// The direction of an answer and its id.
     answers: HashSet<(Direction, String)>,
 }
 
 impl<'a> Filter<'a> {
     fn new(args: &'a FilterArgs) -> Self {
-        Self { args, answers: HashSet::new() }
+        Self { args, redactor: Redactor::default(), answers: HashSet::new() }
     }
 
-    /// Redacts the secrets of a selected entry, and returns whether it had any; `None` if the entry is not selected.
-    fn select(&mut self, entry: &mut Entry<'_>) -> Option<bool> {
+    /// Takes an entry, and passes the selected entries that are finished to `take`, without their secrets and with the
+    /// rules that found these.
+    fn pass(&mut self, entry: Entry<'_>, mut take: impl FnMut(&Entry<'_>, &[&'static str])) {
         let FilterArgs { method, direction, secrets } = self.args;
         if !method.is_empty()
             && !entry.message().is_some_and(|message| self.is_of_method(entry.dir, &message))
+            || direction.is_some_and(|direction| direction != entry.dir)
         {
-            return None;
+            return;
         }
-        if direction.is_some_and(|direction| direction != entry.dir) {
-            return None;
+        if *secrets {
+            return take(&entry, &[]);
         }
-        Some(!secrets && redact::entry(entry))
+        self.redactor.push(entry, take);
+    }
+
+    /// Passes the entries that waited for what follows them to `take`.
+    fn finish(&mut self, take: impl FnMut(&Entry<'_>, &[&'static str])) {
+        self.redactor.finish(take);
     }
 
     fn is_of_method(&mut self, direction: Direction, message: &Value) -> bool {

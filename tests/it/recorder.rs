@@ -2,6 +2,7 @@
 
 mod faults;
 mod log;
+mod redaction;
 mod replay;
 mod tap;
 mod transports;

@@ -114,7 +114,6 @@ impl Recorder {
             pid: std::process::id(),
             command,
             part: 0,
-            redacted: None,
         };
         let state = RecordingState {
             number,

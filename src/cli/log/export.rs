@@ -1,17 +1,22 @@
 //! `adjutant log export`.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::Serialize;
 
 use super::{Filter, FilterArgs, content, title};
 use crate::cli::one_of;
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::{escape, escape_line};
-use adjutant_host::recorder::format::{Entry, Header};
+use adjutant_host::recorder::format::{Direction, Entry, Header};
 use adjutant_host::recorder::{reader, redact};
+
+/// Bytes that are gathered before they are written.
+const BUFFER_SIZE: usize = 256 << 10;
 
 /// Arguments of `adjutant log export`.
 #[derive(Debug, Args)]
@@ -27,6 +32,9 @@ pub(in crate::cli) struct ExportArgs {
     /// Write to this new file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// List what would be redacted, without the values, and export nothing
+    #[arg(long)]
+    check: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,52 +47,100 @@ enum Format {
 pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<(), Failure> {
     let found = reader::find(folder, args.recording.as_deref())?;
     let mut header = reader::header(&found)?;
-    let mut filter = Filter::new(&args.filter);
-    let mut body = String::new();
-    let mut redacted_lines = 0;
-    reader::entries(&found, |mut entry| {
-        if let Some(redacted) = filter.select(&mut entry) {
-            redacted_lines += usize::from(redacted);
-            match args.format {
-                Format::Jsonl => {
-                    body.push_str(&serde_json::to_string(&entry).unwrap_or_default());
-                    body.push('\n');
-                }
-                Format::Markdown => section(&mut body, &entry),
-            }
-        }
-        true
-    })?;
     if !args.filter.secrets {
-        header.redacted = Some(header.redacted.unwrap_or(0) + redacted_lines);
         header.about = redact::text(&header.about).into_owned();
-        for word in &mut header.command {
-            *word = redact::text(word).into_owned();
-        }
+        redact::command(&mut header.command);
     }
-    let head = match args.format {
-        Format::Jsonl => serde_json::to_string(&header).map_err(Failure::new)? + "\n",
-        Format::Markdown => page(&header),
+    let mut sink = Sink { args, out: Vec::new(), file: None, last: (0, 0, 0), error: None };
+    if let Some(path) = args.output.as_deref().filter(|_| !args.check) {
+        sink.file = Some(reader::create(path).map_err(|error| failed(path, &error))?);
+    }
+    match args.format {
+        _ if args.check => {}
+        Format::Jsonl => sink.json(&header),
+        Format::Markdown => sink.out.extend_from_slice(page(&header).as_bytes()),
+    }
+    let mut filter = Filter::new(&args.filter);
+    reader::entries(&found, |entry| {
+        filter.pass(entry, |entry, rules| sink.entry(entry, rules));
+        sink.error.is_none()
+    })?;
+    filter.finish(|entry, rules| sink.entry(entry, rules));
+    let found = filter.redactor.found();
+    if !args.filter.secrets && !args.check {
+        // The header was written before this was known.
+        let redacted = serde_json::json!({ "redacted": found }).to_string();
+        let (seq, at, us) = sink.last;
+        let entry = Entry::new(seq + 1, at, us, Direction::Note);
+        sink.entry(&Entry { line: Some(redacted.into()), ..entry }, &[]);
+    }
+    sink.write();
+    if let Some(error) = sink.error {
+        return Err(error);
+    }
+    let rules: Vec<String> = found.iter().map(|(rule, count)| format!("{count} {rule}")).collect();
+    let summary = match found.values().sum::<usize>() {
+        0 => "no secrets found".to_owned(),
+        count => format!("{count} secrets redacted: {}", rules.join(", ")),
     };
-    let text = head + &body;
     match &args.output {
-        None => {
-            output::raw(text.as_bytes())?;
-        }
-        Some(file) => {
-            let written = reader::create(file).and_then(|mut made| made.write_all(text.as_bytes()));
-            written.map_err(|error| {
-                Failure::new(format!("{}: {error}", file.display())).hint("name another file with --output")
-            })?;
-            output::note(format!("{} ({redacted_lines} lines with secrets redacted)", file.display()));
-        }
+        Some(path) if !args.check => output::note(format!("{} ({summary})", path.display())),
+        _ => output::note(summary),
     }
     Ok(())
 }
 
+/// The text of an export, on its way to a file or to stdout.
+struct Sink<'a> {
+    args: &'a ExportArgs,
+    out: Vec<u8>,
+    file: Option<File>,
+    /// Number and times of the last entry.
+    last: (u64, i64, u64),
+    error: Option<Failure>,
+}
+
+impl Sink<'_> {
+    fn entry(&mut self, entry: &Entry<'_>, rules: &[&'static str]) {
+        self.last = (entry.seq, entry.at, entry.us);
+        match self.args.format {
+            _ if self.args.check => {
+                for rule in rules {
+                    // Writing into a vector cannot fail.
+                    let _ = writeln!(self.out, "{:>6}  {:<4}  {rule}", entry.seq, entry.dir.name());
+                }
+            }
+            Format::Jsonl => self.json(entry),
+            Format::Markdown => section(&mut self.out, entry),
+        }
+        if self.out.len() > BUFFER_SIZE {
+            self.write();
+        }
+    }
+
+    fn json(&mut self, value: &impl Serialize) {
+        // Writing JSON into a vector cannot fail.
+        let _ = serde_json::to_writer(&mut self.out, value);
+        self.out.push(b'\n');
+    }
+
+    fn write(&mut self) {
+        let written = match (&mut self.file, &self.args.output) {
+            (Some(file), Some(path)) => file.write_all(&self.out).map_err(|error| failed(path, &error)),
+            // Without a reader nothing is left to do.
+            _ => output::raw(&self.out).map(drop),
+        };
+        self.out.clear();
+        self.error = self.error.take().or(written.err());
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(format!("{}: {error}", path.display())).hint("name another file with --output")
+}
+
 fn page(header: &Header) -> String {
     let mut page = format!("# Recording {}\n\n", escape_line(&header.session));
-    let redacted = header.redacted.map(|lines| format!("{lines} lines")).unwrap_or_default();
     let command = header.command.join(" ");
     let rows = [
         ("connection", header.connection.name()),
@@ -92,7 +148,6 @@ fn page(header: &Header) -> String {
         ("command", &command),
         ("started", &header.started),
         ("recorded by", &format!("adjutant {}", header.adjutant)),
-        ("secrets redacted in", &redacted),
     ];
     page.push_str("| | |\n|---|---|\n");
     for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
@@ -102,7 +157,7 @@ fn page(header: &Header) -> String {
 }
 
 /// Writes an entry as a section: a heading, and its text in a fence that is longer than any in the text.
-fn section(page: &mut String, entry: &Entry<'_>) {
+fn section(page: &mut Vec<u8>, entry: &Entry<'_>) {
     let message = entry.message();
     let title = message.as_ref().map(title).unwrap_or_default().replace(['`', '<', '*', '#'], " ");
     let (seconds, micros) = (entry.us / 1_000_000, entry.us % 1_000_000);

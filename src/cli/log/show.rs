@@ -7,6 +7,7 @@ use clap::Args;
 use super::{Filter, FilterArgs, render};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
+use adjutant_host::recorder::format::Entry;
 use adjutant_host::recorder::{reader, redact};
 
 /// Bytes that are collected before they are printed.
@@ -39,22 +40,27 @@ pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<(), Failure> {
     let mut filter = Filter::new(&args.filter);
     let mut out = Vec::new();
     let mut written = Ok(true);
-    reader::entries(&found, |mut entry| {
-        if filter.select(&mut entry).is_some() {
-            if args.json {
-                // Writing an entry as JSON into a vector cannot fail.
-                let _ = serde_json::to_writer(&mut out, &entry);
-            } else {
-                out.extend_from_slice(render(&entry, args.full).as_bytes());
-            }
-            out.push(b'\n');
-            if out.len() > BUFFER_SIZE {
-                written = output::raw(&out);
-                out.clear();
-            }
+    let mut print = |entry: &Entry<'_>| {
+        if args.json {
+            // Writing an entry as JSON into a vector cannot fail.
+            let _ = serde_json::to_writer(&mut out, entry);
+        } else {
+            out.extend_from_slice(render(entry, args.full).as_bytes());
+        }
+        out.push(b'\n');
+        if out.len() > BUFFER_SIZE && matches!(written, Ok(true)) {
+            written = output::raw(&std::mem::take(&mut out));
         }
         matches!(written, Ok(true))
+    };
+    reader::entries(&found, |entry| {
+        let mut has_reader = true;
+        filter.pass(entry, |entry, _| has_reader = print(entry));
+        has_reader
     })?;
+    filter.finish(|entry, _| {
+        print(entry);
+    });
     if written? {
         output::raw(&out)?;
     }

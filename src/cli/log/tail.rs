@@ -73,18 +73,20 @@ impl<'a> Session<'a> {
         if std::mem::replace(&mut self.bytes, found.bytes) == found.bytes {
             return Ok(true);
         }
+        let (name, connection) = (&self.name, &self.connection);
+        let mut has_reader = true;
+        let mut print =
+            |entry: &Entry<'_>| has_reader = has_reader && take(text(entry, name, connection, args));
         for path in &found.files {
             let following = self.files.entry(path.clone()).or_insert_with(|| TailReader::of(path.clone()));
-            let (filter, name, connection) = (&mut self.filter, &self.name, &self.connection);
-            let more = following.read(|mut entry| match filter.select(&mut entry) {
-                Some(_) => take(text(&entry, name, connection, args)),
-                None => true,
+            following.read(|entry| {
+                self.filter.pass(entry, |entry, _| print(entry));
+                true
             })?;
-            if !more {
-                return Ok(false);
-            }
         }
-        Ok(true)
+        // What comes later is not waited for.
+        self.filter.finish(|entry, _| print(entry));
+        Ok(has_reader)
     }
 }
 

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 /// A source file of the product.
-pub(super) struct Source {
+pub(crate) struct Source {
     /// The folder's name below `crates`, or `adjutant` for the root package.
     pub(super) krate: String,
     /// The path below the repository.
     pub(super) path: PathBuf,
     /// The module's path inside of its crate; empty for `lib.rs`.
     pub(super) module: Vec<String>,
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 impl Source {
@@ -39,7 +39,7 @@ pub(super) fn crates() -> Vec<String> {
 }
 
 /// Reads every source file of the product. Files that hold nothing but tests are left out.
-pub(super) fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> Vec<Source> {
     let mut found = Vec::new();
     read("adjutant", &root().join("src"), &mut found);
     for name in crates() {

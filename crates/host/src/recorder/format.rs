@@ -47,9 +47,6 @@ pub struct Header {
     /// Number of this file in its recording, from 0. Files between the first and the last two are removed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub part: u32,
-    /// Number of lines with replaced secrets, in an export.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub redacted: Option<usize>,
 }
 
 /// A recorded line, or another event of the connection.

@@ -193,7 +193,6 @@ mod tests {
             pid: 1,
             command: Vec::new(),
             part: 0,
-            redacted: None,
         };
         Parts::new(folder.join(format!("{name}.jsonl")), header, largest)
     }

@@ -1,0 +1,489 @@
+//! Secrets by their names: members of JSON and YAML, variables, settings, parameters of queries, flags, headers.
+
+use std::ops::Range;
+
+use super::lexer::{
+    Item, after_gap, in_quotes, is_member, is_mixed, is_of_name, is_placeholder, next_word, quote, spaces,
+    strings, word_end,
+};
+
+/// Whole names of secrets, in lower case without `-` and `_`; each is also the last word of a longer name.
+const WORDS: &[&str] = &[
+    "credential",
+    "credentials",
+    "creds",
+    "passwd",
+    "pwd",
+    "pass",
+    "pw",
+    "bearer",
+    "jwt",
+    "pat",
+    "sig",
+    "dsn",
+];
+/// Ends of such names: `x-api-key`, `OPENAI_API_KEY`, `refreshToken`.
+const ENDINGS: &[&str] = &[
+    "authorization",
+    "cookie",
+    "apikey",
+    "accesskey",
+    "accesskeyid",
+    "privatekey",
+    "signingkey",
+    "encryptionkey",
+    "accountkey",
+    "authkey",
+    "masterkey",
+    "secretkey",
+    "sharedkey",
+    "storagekey",
+    "subscriptionkey",
+    "licensekey",
+    "servicekey",
+    "adminkey",
+    "hmackey",
+    "deploykey",
+    "password",
+    "passphrase",
+    "passcode",
+    "secret",
+    "token",
+    "xamzsignature",
+];
+/// Names of MCP that have such an end and are not secret.
+const HARMLESS: &[&str] = &["progresstoken", "canceltoken", "tasktoken", "pagetoken", "nextpagetoken"];
+/// What may follow a secret's name: `SECRET_KEY_BASE`, `DB_PASSWORD_PROD`, `TOKEN_2`.
+const SUFFIXES: &[&str] = &[
+    "base",
+    "base64",
+    "prod",
+    "production",
+    "staging",
+    "dev",
+    "test",
+    "live",
+    "root",
+    "admin",
+    "old",
+    "new",
+];
+/// Variables with a value that is shown. All other values of an environment are replaced.
+const VARIABLES: &[&str] = &[
+    "HOME", "LANG", "LC_ALL", "LOGNAME", "NO_COLOR", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
+];
+/// Values in code that are not secrets.
+const CODE: &[&str] = &[
+    "true",
+    "false",
+    "null",
+    "none",
+    "nil",
+    "undefined",
+    "string",
+    "str",
+    "bytes",
+    "int",
+    "number",
+    "bool",
+    "boolean",
+    "any",
+    "object",
+    "self",
+    "required",
+    "optional",
+    "default",
+    "yes",
+    "no",
+    "on",
+    "off",
+    "unset",
+    "input",
+    "text",
+];
+
+/// The kind of a value, which decides what may be a secret.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    /// The syntax says that it is a value.
+    None,
+    /// It may be a word of a text or of a program.
+    Code,
+}
+
+/// Returns whether a name is that of a secret.
+fn is_secret(name: &[u8]) -> bool {
+    let bare: String = name
+        .iter()
+        .filter(|byte| !matches!(byte, b'-' | b'_' | b' '))
+        .map(|byte| char::from(byte.to_ascii_lowercase()))
+        .collect();
+    if HARMLESS.contains(&bare.as_str()) {
+        return false;
+    }
+    let upper = !name.iter().any(u8::is_ascii_lowercase);
+    let last = name.iter().rposition(|byte| matches!(byte, b'-' | b'_')).map_or(0, |at| at + 1);
+    let hump = name[last..].iter().rposition(u8::is_ascii_uppercase).filter(|_| !upper).map_or(0, |at| at);
+    let word = String::from_utf8_lossy(&name[last + hump..]).to_ascii_lowercase();
+    bare == "auth"
+        || WORDS.contains(&word.as_str())
+        || ENDINGS.iter().any(|ending| bare.ends_with(ending))
+        || upper && word == "key"
+}
+
+/// Returns the end of a name, and whether it is secret. `after` is the end of the secret word in it.
+fn name_end(text: &[u8], start: usize, after: usize) -> Option<usize> {
+    let end =
+        text[after..].iter().position(|byte| !is_of_name(*byte)).map_or(text.len(), |length| after + length);
+    let suffix = text[after..end].to_ascii_lowercase();
+    let harmless = |word: &[u8]| {
+        word.is_empty()
+            || word.iter().all(u8::is_ascii_digit)
+            || SUFFIXES.iter().any(|suffix| suffix.as_bytes() == word)
+    };
+    let known = suffix.split(|byte| matches!(byte, b'-' | b'_')).all(harmless);
+    (known && is_secret(&text[start..after])).then_some(end)
+}
+
+/// Returns the values of the name with the secret word `word..after`.
+pub(super) fn values(text: &[u8], word: usize, after: usize) -> Vec<Range<usize>> {
+    const MAX_NAME: usize = 80;
+    let low = word.saturating_sub(MAX_NAME);
+    let mut start =
+        text[low..word].iter().rposition(|byte| !is_of_name(*byte)).map_or(low, |at| low + at + 1);
+    // The letter of an escape is not part of the name.
+    if start > 0 && text[start - 1] == b'\\' && start < word && matches!(text[start], b'n' | b'r' | b't') {
+        start += 1;
+    }
+    let dashes = text[start..word].iter().take_while(|byte| **byte == b'-').count();
+    start += dashes;
+    // `API key: …`
+    if start == word && text[word..after].eq_ignore_ascii_case(b"key") && word > 4 && text[word - 1] == b' ' {
+        let before = text[low..word - 1]
+            .iter()
+            .rposition(|byte| !byte.is_ascii_alphabetic())
+            .map_or(low, |at| low + at + 1);
+        start = before;
+    }
+    let Some(end) = name_end(text, start, after) else {
+        return query_key(text, start, after).into_iter().collect();
+    };
+    value(text, start, end, dashes > 0)
+}
+
+/// Returns the value of `?key=…`, as in the addresses of Google.
+fn query_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
+    const MIN_KEY: usize = 12;
+    let query = start > 0 && matches!(text[start - 1], b'?' | b'&') && text.get(after) == Some(&b'=');
+    if !query || !text[start..after].eq_ignore_ascii_case(b"key") {
+        return None;
+    }
+    let value = after + 1..parameter_end(text, after + 1);
+    (value.len() >= MIN_KEY && is_mixed(&text[value.clone()])).then_some(value)
+}
+
+fn value(text: &[u8], start: usize, end: usize, flag: bool) -> Vec<Range<usize>> {
+    let name = &text[start..end];
+    // The quote after a name in quotes, with its backslashes, and the bracket of an index.
+    let (mut at, level) = match quote(text, end) {
+        Some((after, _, level)) if opens(text, start) => (after, Some(level)),
+        _ => (end, None),
+    };
+    let quoted = level.is_some();
+    if quoted && text.get(at) == Some(&b']') {
+        at += 1;
+    }
+    let one = |range: Option<Range<usize>>| range.into_iter().collect();
+    // `<password>…</password>`
+    if start > 0 && text[start - 1] == b'<' && text.get(at) == Some(&b'>') {
+        let close = memchr::memchr(b'<', &text[at..]).map(|length| at + 1..at + length);
+        let closes = |range: &Range<usize>| {
+            !range.is_empty()
+                && text.get(range.end + 1) == Some(&b'/')
+                && !is_placeholder(&text[range.clone()])
+        };
+        return one(close.filter(closes));
+    }
+    let gap = spaces(text, at, quoted);
+    let separator = separator(text, gap);
+    if flag && (separator.is_none() || quoted && text.get(gap) == Some(&b',')) {
+        return one(of_flag(text, at));
+    }
+    let Some((after, colon)) = separator.or_else(|| apart(text, at)) else {
+        return one(sentence(text, name, at, quoted));
+    };
+    let from = spaces(text, after, quoted);
+    let from = if colon && !quoted { typed(text, from).unwrap_or(from) } else { from };
+    match text.get(from) {
+        Some(b'[') if quoted => strings(text, from)
+            .into_iter()
+            .map(|string| string.range)
+            .filter(|range| !is_placeholder(&text[range.clone()]))
+            .collect(),
+        Some(b'[' | b'{') => Vec::new(),
+        // The end of the string around the name is no value.
+        Some(_) if level.is_some_and(|level| quote(text, from).is_some_and(|(.., value)| value < level)) => {
+            Vec::new()
+        }
+        _ => one(match in_quotes(text, from) {
+            Some(value) => value.filter(|range| is_value(name, &text[range.clone()], quoted)),
+            None => bare(text, start, end, after..from, colon),
+        }),
+    }
+}
+
+/// Returns whether a text in quotes is a value of a name, and not the rest of a program or a sentence about it.
+fn is_value(name: &[u8], value: &[u8], quoted: bool) -> bool {
+    const MAX_WORDS: usize = 5;
+    let generic = name.to_ascii_lowercase().ends_with(b"key") && !is_secret(&name.to_ascii_lowercase());
+    let program = !quoted && matches!(value.first(), Some(b')' | b',' | b';' | b']' | b'}'));
+    let sentence = !quoted
+        && value.split(|byte| *byte == b' ').count() > MAX_WORDS
+        && !value.iter().any(u8::is_ascii_digit);
+    !program && !sentence && !value.eq_ignore_ascii_case(name) && (!generic || is_strong(value))
+}
+
+/// Returns whether a quote precedes a name.
+fn opens(text: &[u8], start: usize) -> bool {
+    start > 0 && matches!(text[start - 1], b'"' | b'\'' | b'`' | b'-')
+}
+
+/// Returns the end of the sign between a name and its value, and whether it is a colon.
+fn separator(text: &[u8], at: usize) -> Option<(usize, bool)> {
+    match text.get(at..)? {
+        [b'=', b'=', ..] | [b':', b':', ..] => None,
+        [b':', b'=', ..] | [b'=', b'>', ..] | [b'?', b'=', ..] => Some((at + 2, false)),
+        [b'=', ..] => Some((at + 1, false)),
+        [b':', ..] => Some((at + 1, true)),
+        [b'%', b'3', b'D' | b'd', ..] => Some((at + 3, false)),
+        [b'%', b'3', b'A' | b'a', ..] => Some((at + 3, true)),
+        _ => None,
+    }
+}
+
+/// Returns the end of `value:` where it follows a name: `name: DB_PASSWORD`, then `value: …`.
+fn apart(text: &[u8], at: usize) -> Option<(usize, bool)> {
+    let gap = |at: usize| after_gap(text, at).unwrap_or(at);
+    let comma = gap(at);
+    let comma = if text.get(comma) == Some(&b',') { gap(comma + 1) } else { comma };
+    let key = quote(text, comma).map_or(comma, |(after, ..)| after);
+    let after = key + b"value".len();
+    text.get(key..after).filter(|word| word.eq_ignore_ascii_case(b"value"))?;
+    separator(text, gap(quote(text, after).map_or(after, |(after, ..)| after)))
+}
+
+/// Returns the beginning of a value after its type: `password: &str = "…"`.
+fn typed(text: &[u8], at: usize) -> Option<usize> {
+    const MAX_TYPE: usize = 40;
+    let line = &text[at..text.len().min(at + MAX_TYPE)];
+    let of_type = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'&' | b'\'' | b'<' | b'>' | b':' | b' ' | b'_')
+    };
+    let equals = line.iter().position(|byte| !of_type(byte)).filter(|end| line[*end] == b'=')?;
+    let value = spaces(text, at + equals + 1, false);
+    quote(text, value).map(|_| value)
+}
+
+/// Returns the next argument of a command.
+fn of_flag(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = next_word(text, at);
+    let apart = text[at..start].iter().any(|byte| matches!(byte, b' ' | b','));
+    let end = match text[..start].last() {
+        Some(b'"' | b'\'') => in_quotes(text, start - 1).flatten().map_or(start, |range| range.end),
+        _ => word_end(text, start),
+    };
+    let value = &text[start..end];
+    let word = value.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'-');
+    let harmless = value.starts_with(b"-") || is_placeholder(value) || is_code(value) || is_expression(value);
+    (apart && !harmless && !is_member(text, end) && !(word && value.len() < 6)).then_some(start..end)
+}
+
+/// Returns a value in quotes without a separator: `PASSWORD 'x'` of SQL, `set_password("x")`, `("TOKEN", "x")`.
+fn sentence(text: &[u8], name: &[u8], at: usize, quoted: bool) -> Option<Range<usize>> {
+    let from = match text.get(at..)? {
+        [b' ', b'\'', ..] if name.eq_ignore_ascii_case(b"password") => at + 1,
+        [b'(', ..] => at + 1,
+        [b',', ..] if quoted => spaces(text, at + 1, false),
+        _ => return None,
+    };
+    let range = in_quotes(text, from)??;
+    let value = &text[range.clone()];
+    let sql = text[at] == b' ';
+    let random = value.iter().any(u8::is_ascii_digit) && value.len() >= 8 && !is_secret(value);
+    (!value.contains(&b' ') && (sql || random)).then_some(range)
+}
+
+/// Returns the end of a value in a query, in a list of settings or on a line.
+fn parameter_end(text: &[u8], at: usize) -> usize {
+    let end = word_end(text, at);
+    text[at..end]
+        .iter()
+        .position(|byte| matches!(byte, b'&' | b';' | b',' | b')' | b'}' | b']'))
+        .map_or(end, |length| at + length)
+}
+
+/// Returns a value without quotes.
+fn bare(text: &[u8], start: usize, end: usize, gap: Range<usize>, colon: bool) -> Option<Range<usize>> {
+    let name = &text[start..end];
+    let from = gap.end;
+    let lower = name.to_ascii_lowercase();
+    if lower.ends_with(b"cookie") || lower.ends_with(b"authorization") {
+        return header(text, from, colon);
+    }
+    let begin = line_begin(text, start);
+    let line = if begin && colon { line_end(text, from) } else { from };
+    let passphrase = begin && lower.ends_with(b"passphrase");
+    let word = parameter_end(text, from);
+    let stop = text.get(word).copied();
+    let value = &text[from..word];
+    if value.is_empty() || is_placeholder(value) || is_code(value) || value.eq_ignore_ascii_case(name) {
+        return None;
+    }
+    // A path is not a password: `PWD=/home/me`, `TOKEN_FILE: ./token`.
+    if lower.ends_with(b"pwd") && value.starts_with(b"/") {
+        return None;
+    }
+    let doubt = doubt(text, start, name, &gap, colon);
+    let at_end = ends_line(text, word);
+    let generic = !is_secret(&lower);
+    let secret = match doubt {
+        _ if generic => is_strong(value) && !is_expression(value),
+        Doubt::None => !matches!(stop, Some(b'(')) && !value.starts_with(b"/dev/"),
+        Doubt::Code if begin && at_end => !is_expression(value),
+        Doubt::Code => is_strong(value) && !is_expression(value),
+    };
+    let words = |byte: &u8| {
+        !matches!(byte, b'(' | b')' | b'{' | b'}' | b',' | b';' | b'&' | b'|' | b'=' | b'<' | b'>')
+    };
+    if passphrase && line > word && text[from..line].iter().all(words) {
+        return Some(from..line);
+    }
+    secret.then_some(from..word)
+}
+
+/// Returns how sure it is that a value follows a name.
+fn doubt(text: &[u8], start: usize, name: &[u8], gap: &Range<usize>, colon: bool) -> Doubt {
+    let before = start.checked_sub(1).map(|at| text[at]);
+    let argument = match before {
+        Some(b'(' | b'.') => true,
+        Some(b' ') => text[..start - 1].ends_with(b",") && name.iter().any(u8::is_ascii_lowercase),
+        _ => false,
+    };
+    // `NAME=value`
+    if gap.is_empty() && !colon && !argument { Doubt::None } else { Doubt::Code }
+}
+
+/// Returns the value of a header up to the end of its line, without the scheme of an authorization.
+fn header(text: &[u8], from: usize, colon: bool) -> Option<Range<usize>> {
+    const SCHEMES: &[&[u8]] =
+        &[b"basic", b"bearer", b"token", b"digest", b"apikey", b"negotiate", b"ntlm", b"ssws", b"key"];
+    let word = word_end(text, from);
+    let scheme = SCHEMES.iter().any(|scheme| text[from..word].eq_ignore_ascii_case(scheme));
+    let from = if scheme { spaces(text, word, false) } else { from };
+    let end = if colon { line_end(text, from) } else { parameter_end(text, from) };
+    let value = &text[from..end];
+    let sign = |byte: &u8| byte.is_ascii_digit() || *byte == b'=' || byte.is_ascii_uppercase();
+    // The name of a cookie precedes its value; in a program it does not.
+    let cookie =
+        !colon || scheme || value.contains(&b'=') || text[from..].len() > value.len() && is_strong(value);
+    (cookie && !is_placeholder(value) && !is_code(value) && value.iter().any(sign) && !is_expression(value))
+        .then_some(from..end)
+}
+
+/// Returns the end of a line, or of the string that it is in.
+fn line_end(text: &[u8], at: usize) -> usize {
+    let mut end = word_end(text, at);
+    while text.get(end).is_some_and(|byte| matches!(byte, b' ' | b'\t')) {
+        end = word_end(text, end + 1);
+    }
+    end
+}
+
+/// Returns whether only indentation, or a word such as `export`, precedes a name on its line.
+fn line_begin(text: &[u8], start: usize) -> bool {
+    let indented = text[..start]
+        .iter()
+        .rposition(|byte| !matches!(byte, b' ' | b'\t' | b'-' | b'"' | b'\''))
+        .map_or(0, |at| at + 1);
+    let line = &text[..indented];
+    line.is_empty()
+        || indented < start && matches!(text[start - 1], b'"' | b'\'')
+        || line.ends_with(b"\n")
+        || line.ends_with(b"\\n")
+        || line.ends_with(b"export")
+        || line.ends_with(b"setenv")
+}
+
+fn ends_line(text: &[u8], at: usize) -> bool {
+    match text.get(at) {
+        None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'\\') => true,
+        Some(b' ' | b'\t') => {
+            matches!(text.get(spaces(text, at, false)), None | Some(b'\n' | b'\r' | b'#' | b'\\'))
+        }
+        _ => false,
+    }
+}
+
+fn is_code(value: &[u8]) -> bool {
+    CODE.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(value))
+}
+
+/// Returns whether a value looks like a part of a program.
+fn is_expression(value: &[u8]) -> bool {
+    let path = |at: usize| value.get(at + 1).is_some_and(|next| next.is_ascii_alphabetic() || *next == b'_');
+    let call = value.iter().position(|byte| matches!(byte, b'(' | b'[' | b'{')).is_some_and(|at| {
+        at > 0
+            && value[..at].iter().all(|byte| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'!' | b'&' | b'*')
+            })
+    });
+    let member = value.iter().position(|byte| *byte == b'.').is_some_and(|at| {
+        at > 0 && path(at) && value[..at].iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_')
+    });
+    let long = value.len() >= 16 && is_mixed(value);
+    call || member
+        || !long
+            && matches!(
+                value.first(),
+                Some(b'&' | b'*' | b'(' | b'[' | b'{' | b'|' | b'@' | b'/' | b'.' | b'-' | b'+' | b'=')
+            )
+        || memchr::memmem::find(value, b"::").is_some()
+}
+
+fn is_strong(value: &[u8]) -> bool {
+    let name = value.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_' || *byte == b'-');
+    value.len() >= 6 && value.iter().any(u8::is_ascii_digit) && !name
+}
+
+/// Returns the values of an environment: an object, or a list of `NAME=VALUE` or of names and values.
+pub(super) fn environment(text: &[u8], start: usize) -> Vec<Range<usize>> {
+    let end =
+        text[start..].iter().position(|byte| !is_of_name(*byte)).map_or(text.len(), |length| start + length);
+    let Some((after, ..)) = quote(text, end).filter(|_| start > 0 && matches!(text[start - 1], b'"')) else {
+        return Vec::new();
+    };
+    let Some((after, _)) = separator(text, spaces(text, after, true)) else { return Vec::new() };
+    let from = spaces(text, after, true);
+    if !matches!(text.get(from), Some(b'{' | b'[')) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut name = None;
+    let shown = |name: &[u8]| VARIABLES.iter().any(|shown| shown.as_bytes() == name);
+    for Item { range, key, depth } in strings(text, from) {
+        let string = &text[range.clone()];
+        let hidden = match key.map(|key| &text[key]) {
+            Some(b"name") if text[from] == b'[' => {
+                name = Some(string);
+                None
+            }
+            Some(b"value") if text[from] == b'[' => (!name.is_some_and(shown)).then_some(range),
+            Some(key) => (depth == 1 && !shown(key)).then_some(range),
+            None => memchr::memchr(b'=', string)
+                .filter(|equals| !shown(&string[..*equals]))
+                .map(|equals| range.start + equals + 1..range.end),
+        };
+        found.extend(hidden.filter(|range| !is_placeholder(&text[range.clone()])));
+    }
+    found
+}

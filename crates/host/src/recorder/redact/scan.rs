@@ -1,0 +1,286 @@
+//! The search for secrets in bytes: one pass of an automaton over all anchors, then a check at each of them.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
+use super::lexer::{Class, REDACTED, decoded, is_mixed};
+use super::tokens::{TOKENS, Token};
+use super::{named, syntax};
+
+/// The rule and the place of a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Secret {
+    pub(super) rule: &'static str,
+    pub(super) range: Range<usize>,
+}
+
+/// The check at an anchor.
+#[derive(Clone, Copy, Debug)]
+enum Check {
+    Token(&'static Token),
+    /// The end of a name that may be secret.
+    Name,
+    /// A member that holds an environment.
+    Environment,
+    PrivateKey,
+    /// `://`.
+    Authority,
+    /// `Basic` and `Bearer`.
+    Scheme,
+    /// `-u name:password`.
+    User,
+    /// A command with a password after a flag, which is in the table.
+    Command(&'static str),
+    /// `login name password …` of a netrc file.
+    Netrc,
+    /// A path that is secret by itself.
+    Webhook,
+    /// The hash of a password, in the form of crypt(3).
+    Hash,
+    /// `host:5432:database:user:password` of a pgpass file.
+    Pgpass,
+    /// `IDENTIFIED BY '…'`.
+    Sql,
+}
+
+const ANCHORS: &[(Check, &[&str])] = &[
+    (
+        Check::Name,
+        &[
+            "password",
+            "passwd",
+            "passphrase",
+            "passcode",
+            "pwd",
+            "pass",
+            "pw",
+            "secret",
+            "token",
+            "key",
+            "keyid",
+            "key_id",
+            "key-id",
+            "cookie",
+            "authorization",
+            "auth",
+            "credential",
+            "credentials",
+            "creds",
+            "bearer",
+            "jwt",
+            "pat",
+            "sig",
+            "signature",
+            "dsn",
+        ],
+    ),
+    (Check::Environment, &["env\"", "env\\", "environment\"", "environment\\", "environmentvariables"]),
+    (Check::PrivateKey, &["--begin ", "-- begin "]),
+    (Check::Authority, &["://", ":\\/\\/"]),
+    (Check::Scheme, &["bearer ", "basic "]),
+    (Check::User, &[" -u", "\"-u", "'-u", "--user", "--proxy-user"]),
+    (
+        Check::Command("-p"),
+        &["sshpass", "mysql", "mariadb", "docker login", "podman login", "helm registry login"],
+    ),
+    (Check::Command("-a"), &["redis-cli"]),
+    (Check::Command("-w"), &["ldapsearch", "ldapmodify"]),
+    (Check::Netrc, &["machine ", "machine\\n", "machine\n", "login "]),
+    // api.slack.com/messaging/webhooks, discord.com/developers/docs/resources/webhook, learn.microsoft.com/microsoftteams
+    (
+        Check::Webhook,
+        &[
+            "hooks.slack.com/services/",
+            "hooks.slack.com/workflows/",
+            "hooks.slack.com/triggers/",
+            "/api/webhooks/",
+            ".webhook.office.com/webhookb2/",
+            "hooks.zapier.com/hooks/catch/",
+            "/bot/webhook/",
+        ],
+    ),
+    // man 5 crypt
+    (
+        Check::Hash,
+        &[
+            "$1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$7$", "$y$", "$apr1$", "$argon2", "$pbkdf2",
+            "$scrypt$", "{ssha}",
+        ],
+    ),
+    (Check::Pgpass, &[":5432:", ":5433:", ":6432:"]),
+    (Check::Sql, &["identified by ", "identified with "]),
+];
+
+struct Anchors {
+    automaton: AhoCorasick,
+    checks: Vec<Check>,
+}
+
+/// `None` cannot be: the table is constant, and a test builds it.
+static ALL: LazyLock<Option<Anchors>> = LazyLock::new(|| {
+    let of_table = ANCHORS.iter().flat_map(|(check, words)| words.iter().map(|word| (*word, *check)));
+    let of_tokens = TOKENS
+        .iter()
+        .flat_map(|token| token.prefixes.iter().map(move |prefix| (*prefix, Check::Token(token))));
+    let (words, checks): (Vec<_>, Vec<_>) = of_table.chain(of_tokens).unzip();
+    let automaton = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(words)
+        .ok()?;
+    Some(Anchors { automaton, checks })
+});
+
+/// Returns the secrets of a text, in their order and without overlaps.
+pub(super) fn scan(text: &[u8]) -> Vec<Secret> {
+    let mut found = anchored(text);
+    runs(text, &mut found);
+    found.sort_by_key(|secret| (secret.range.start, std::cmp::Reverse(secret.range.end)));
+    found.dedup_by(|next, last| {
+        let overlap = next.range.start < last.range.end;
+        if overlap {
+            last.range.end = last.range.end.max(next.range.end);
+        }
+        overlap
+    });
+    found
+}
+
+/// Returns a copy of `bytes` with its secrets replaced.
+pub(super) fn replaced(bytes: &[u8], secrets: &[Secret]) -> Vec<u8> {
+    let mut clean = Vec::with_capacity(bytes.len());
+    let mut kept = 0;
+    for Secret { range, .. } in secrets {
+        clean.extend_from_slice(&bytes[kept..range.start]);
+        clean.extend_from_slice(REDACTED.as_bytes());
+        kept = range.end;
+    }
+    clean.extend_from_slice(&bytes[kept..]);
+    clean
+}
+
+fn anchored(text: &[u8]) -> Vec<Secret> {
+    let mut found = Vec::new();
+    let Some(Anchors { automaton, checks }) = &*ALL else { return found };
+    // Anchors within a secret say nothing.
+    let mut end = 0;
+    for anchor in automaton.find_overlapping_iter(text) {
+        if anchor.start() < end {
+            continue;
+        }
+        let (start, after) = (anchor.start(), anchor.end());
+        let before = found.len();
+        let mut one = |rule, range: Option<Range<usize>>| {
+            found.extend(range.filter(|range| !range.is_empty()).map(|range| Secret { rule, range }));
+        };
+        match checks[anchor.pattern()] {
+            Check::Token(token) => one(token.name, vendor(text, start, after, token)),
+            Check::Name => {
+                named::values(text, start, after)
+                    .into_iter()
+                    .for_each(|range| one("named value", Some(range)));
+            }
+            Check::Environment => {
+                named::environment(text, start).into_iter().for_each(|range| one("environment", Some(range)));
+            }
+            Check::PrivateKey => one("private key", syntax::private_key(text, start, after)),
+            Check::Authority => one("password in a URL", syntax::authority(text, after)),
+            Check::Scheme => one("authorization", syntax::scheme(text, start, after)),
+            Check::User => one("name:password", syntax::user(text, after)),
+            Check::Command(flag) => one("password of a command", syntax::command(text, after, flag)),
+            Check::Netrc => one("netrc", syntax::netrc(text, start)),
+            Check::Webhook => one("webhook", syntax::webhook(text, after)),
+            Check::Hash => one("password hash", syntax::hash(text, start)),
+            Check::Pgpass => one("pgpass", syntax::pgpass(text, after)),
+            Check::Sql => one("password in SQL", syntax::sql(text, after)),
+        }
+        if let Some(last) = found.get(before..).and_then(<[Secret]>::last) {
+            end = end.max(last.range.end);
+        }
+    }
+    found
+}
+
+fn vendor(text: &[u8], start: usize, after: usize, token: &Token) -> Option<Range<usize>> {
+    let prefix = &text[start..after];
+    let exact = token.prefixes.iter().any(|exact| exact.as_bytes() == prefix);
+    let end = token.class.end(text, after);
+    let tail = &text[after..end];
+    let in_word = matches!(prefix, b".atlasv1." | b"8Q~" | b"7Q~" | b"+ASt");
+    // After a long prefix, letters in both cases are enough.
+    let clear = prefix.len() > 3 && !prefix.iter().all(u8::is_ascii_alphanumeric);
+    let cases = tail.iter().any(u8::is_ascii_uppercase) && tail.iter().any(u8::is_ascii_lowercase);
+    let random = is_mixed(tail) || clear && (cases || tail.iter().any(u8::is_ascii_digit));
+    if !exact || tail.len() < token.min || !random || !(in_word || syntax::begins(text, start)) {
+        return None;
+    }
+    // A kebab-case name is not a key: `task-…`, `data-sk-…`.
+    if prefix.len() < 4 && start > 0 && matches!(text[start - 1], b'-' | b'_') {
+        return None;
+    }
+    let start = if in_word {
+        let head = text[..start].iter().rposition(|byte| !Class::Base64.holds(*byte)).map_or(0, |at| at + 1);
+        // `NAME=` is not part of it.
+        text[head..start].iter().rposition(|byte| *byte == b'=').map_or(head, |at| head + at + 1)
+    } else {
+        start
+    };
+    Some(start..end)
+}
+
+/// Finds the secrets without a prefix, which are long runs of letters and digits.
+fn runs(text: &[u8], found: &mut Vec<Secret>) {
+    const MIN_RUN: usize = 24;
+    let of_run = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-');
+    let mut at = 0;
+    // Each run of this length has a byte here.
+    while at + MIN_RUN <= text.len() {
+        let probe = at + MIN_RUN - 1;
+        let Some(back) = text[at..=probe].iter().rposition(|byte| !of_run(*byte)) else {
+            let end = text[probe..]
+                .iter()
+                .position(|byte| !of_run(*byte))
+                .map_or(text.len(), |length| probe + length);
+            let rule = run(text, at, end);
+            found.extend(rule.map(|(rule, range)| Secret { rule, range }));
+            at = end + 1;
+            continue;
+        };
+        at += back + 1;
+    }
+}
+
+fn run(text: &[u8], start: usize, end: usize) -> Option<(&'static str, Range<usize>)> {
+    // An escape may precede the run: its letter is not part of it.
+    let start = start
+        + usize::from(start > 0 && text[start - 1] == b'\\' && matches!(text[start], b'n' | b'r' | b't'));
+    let whole = &text[start..end];
+    // core.telegram.org/bots/api#authorizing-your-bot: `123456789:AA…`
+    if (34..=36).contains(&whole.len()) && whole.starts_with(b"AA") && start > 8 && text[start - 1] == b':' {
+        let digits = text[..start - 1].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits >= 8 {
+            return Some(("Telegram token", start - 1 - digits..end));
+        }
+    }
+    // discord.com/developers/docs/reference#authentication: the id of the bot in base64, a time, a signature
+    if whole.len() <= 30 && matches!(whole[0], b'M' | b'N' | b'O') && text.get(end) == Some(&b'.') {
+        let time = Class::Word.end(text, end + 1);
+        let signature = if text.get(time) == Some(&b'.') { Class::Word.end(text, time + 1) } else { time };
+        if (5..=7).contains(&(time - end - 1)) && signature - time > 27 {
+            return Some(("Discord token", start..signature));
+        }
+    }
+    // mailchimp.com/developer/marketing/guides/quick-start: 32 digits, and the data center
+    if whole.len() >= 36 && whole[..32].iter().all(u8::is_ascii_hexdigit) && whole[32..].starts_with(b"-us") {
+        return Some(("Mailchimp key", start..end));
+    }
+    // learn.microsoft.com/azure/devops: 84 characters with a signature
+    if whole.len() >= 80 && memchr::memmem::find(whole, b"AZDO").is_some() {
+        return Some(("Azure DevOps token", start..end));
+    }
+    let plain = decoded(whole)?;
+    let padded = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
+    (!anchored(&plain).is_empty()).then_some(("secret in base64", start..end + padded))
+}

@@ -1,0 +1,316 @@
+//! The redaction of a recording, entry by entry. A secret that passed in parts is found over all of them: a line in
+//! several pieces, the lines of a text, the deltas of an item.
+//!
+//! Entries wait until what follows them cannot change them, and leave in their order. The bytes that wait are bounded.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::IgnoredAny;
+
+use super::super::format::Entry;
+use super::lexer::{REDACTED, longest_string};
+use super::scan::{Secret, replaced, scan};
+
+/// Maximum bytes of entries that wait for what follows them.
+const MAX_WAITING: usize = 16 << 20;
+/// Bytes at the end of a stream in which a secret may have begun.
+const WINDOW: usize = 64 << 10;
+/// Bytes before the waiting ones that say what these are, such as the name of a value.
+const CONTEXT: usize = 4 << 10;
+/// Maximum streams that are remembered for their context alone.
+const MAX_STREAMS: usize = 1024;
+/// Bytes that count for an entry in addition to its content.
+const OVERHEAD: usize = 256;
+
+/// Replaces the secrets of a recording.
+#[derive(Debug, Default)]
+pub struct Redactor {
+    waiting: VecDeque<Waiting>,
+    /// The number of the first waiting entry.
+    first: u64,
+    bytes: usize,
+    streams: HashMap<String, Stream>,
+    /// Sources with an unfinished line.
+    unfinished: HashSet<(u64, &'static str)>,
+    found: BTreeMap<&'static str, usize>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    entry: Entry<'static>,
+    /// The stream that the entry waits for.
+    stream: Option<String>,
+    rules: Vec<&'static str>,
+}
+
+/// Text that a reader joins.
+#[derive(Debug, Default)]
+struct Stream {
+    text: Vec<u8>,
+    fragments: VecDeque<Fragment>,
+}
+
+/// The part of a stream that is in one entry.
+#[derive(Debug)]
+struct Fragment {
+    entry: u64,
+    /// Its bytes in the entry.
+    within: Range<usize>,
+    /// Its bytes in the stream.
+    at: Range<usize>,
+    base64: bool,
+}
+
+impl Redactor {
+    /// Takes the next entry, and passes the entries that are finished to `take`, with the rules that were applied.
+    pub fn push(&mut self, entry: Entry<'_>, mut take: impl FnMut(&Entry<'_>, &[&'static str])) {
+        let source = (entry.call, entry.dir.name());
+        let continues = self.unfinished.contains(&source);
+        let Some(bytes) = entry.bytes() else {
+            return self.put(entry, None, Vec::new(), &mut take);
+        };
+        let is_message = entry.line.is_some() && !entry.more && !continues && is_json(&bytes);
+        let delta = if is_message { delta(&bytes) } else { None };
+        if is_message {
+            let mut secrets = scan(&bytes);
+            if let Some(Delta { within, .. }) = &delta {
+                // The stream finds those within the delta.
+                secrets.retain(|secret| secret.range.end <= within.start || secret.range.start >= within.end);
+            }
+            let Some(Delta { key, within, base64 }) = delta else {
+                let rules = secrets.iter().map(|secret| secret.rule).collect();
+                let clean = (!secrets.is_empty()).then(|| replaced(&bytes, &secrets));
+                let entry = clean.map_or(entry.clone(), |clean| with_bytes(&entry, &clean));
+                return self.put(entry, None, rules, &mut take);
+            };
+            let rules = secrets.iter().map(|secret| secret.rule).collect();
+            let moved = |at: usize| {
+                let before = secrets.iter().take_while(|secret| secret.range.end <= at);
+                before.fold(at, |at, secret| at + REDACTED.len() - secret.range.len())
+            };
+            let within_clean = moved(within.start)..moved(within.end);
+            let key = format!("{} {} {key}", source.0, source.1);
+            let plain = if base64 { STANDARD.decode(&bytes[within.clone()]).ok() } else { None };
+            let base64 = plain.is_some();
+            self.append(&key, within_clean, plain.as_deref().unwrap_or(&bytes[within]), base64);
+            let clean = with_bytes(&entry, &replaced(&bytes, &secrets));
+            self.put(clean, Some(key), rules, &mut take);
+        } else {
+            let key = format!("{} {}", source.0, source.1);
+            let whole = 0..bytes.len();
+            self.append(&key, whole, &bytes, false);
+            if entry.more {
+                self.unfinished.insert(source);
+            } else {
+                self.unfinished.remove(&source);
+                if let Some(stream) = self.streams.get_mut(&key) {
+                    stream.text.push(b'\n');
+                }
+            }
+            self.put(entry.clone(), Some(key), Vec::new(), &mut take);
+        }
+    }
+
+    /// Passes all waiting entries to `take`: nothing follows them, or not now.
+    pub fn finish(&mut self, mut take: impl FnMut(&Entry<'_>, &[&'static str])) {
+        let keys: Vec<String> = self.streams.keys().cloned().collect();
+        for key in keys {
+            self.settle(&key, 0);
+        }
+        self.leave(&mut take);
+    }
+
+    /// Returns how often each rule was applied to the entries so far.
+    pub fn found(&self) -> &BTreeMap<&'static str, usize> {
+        &self.found
+    }
+
+    fn append(&mut self, key: &str, within: Range<usize>, bytes: &[u8], base64: bool) {
+        if !self.streams.contains_key(key) {
+            if self.streams.len() >= MAX_STREAMS {
+                self.streams.retain(|_, stream| !stream.fragments.is_empty());
+            }
+            self.streams.insert(key.to_owned(), Stream::default());
+        }
+        let entry = self.first + self.waiting.len() as u64;
+        if let Some(stream) = self.streams.get_mut(key) {
+            let at = stream.text.len()..stream.text.len() + bytes.len();
+            stream.text.extend_from_slice(bytes);
+            stream.fragments.push_back(Fragment { entry, within, at, base64 });
+        }
+    }
+
+    fn put(
+        &mut self,
+        entry: Entry<'_>,
+        stream: Option<String>,
+        rules: Vec<&'static str>,
+        take: &mut impl FnMut(&Entry<'_>, &[&'static str]),
+    ) {
+        for rule in &rules {
+            *self.found.entry(rule).or_default() += 1;
+        }
+        if self.waiting.is_empty() && stream.is_none() {
+            self.first += 1;
+            return take(&entry, &rules);
+        }
+        let entry = owned(entry);
+        self.bytes += weight(&entry);
+        self.waiting.push_back(Waiting { entry, stream, rules });
+        while self.bytes > MAX_WAITING {
+            let Some(key) = self.waiting.front().and_then(|first| first.stream.clone()) else { break };
+            self.settle(&key, WINDOW);
+            if self.waiting.front().is_some_and(|first| first.stream.is_some()) {
+                self.settle(&key, 0);
+            }
+            self.leave(take);
+        }
+    }
+
+    /// Passes the entries at the front that wait for nothing.
+    fn leave(&mut self, take: &mut impl FnMut(&Entry<'_>, &[&'static str])) {
+        while self.waiting.front().is_some_and(|first| first.stream.is_none()) {
+            let Some(Waiting { entry, rules, .. }) = self.waiting.pop_front() else { return };
+            self.first += 1;
+            self.bytes = self.bytes.saturating_sub(weight(&entry));
+            take(&entry, &rules);
+        }
+    }
+
+    /// Replaces the secrets of a stream, but for those that may have begun in its last `keep` bytes.
+    fn settle(&mut self, key: &str, keep: usize) {
+        let Some(stream) = self.streams.get_mut(key) else { return };
+        let secrets = scan(&stream.text);
+        let mut end = stream.text.len().saturating_sub(keep);
+        if keep > 0 {
+            // Neither an entry nor a secret is divided.
+            let starts = |end: usize| {
+                stream.fragments.iter().map(|part| part.at.start).take_while(move |at| *at <= end).last()
+            };
+            end = starts(end).unwrap_or(0);
+            while let Some(secret) =
+                secrets.iter().find(|secret| secret.range.start < end && end < secret.range.end)
+            {
+                end = starts(secret.range.start).unwrap_or(0);
+            }
+        }
+        let count = stream.fragments.iter().take_while(|part| part.at.end <= end).count();
+        let mut next = 0;
+        for part in stream.fragments.drain(..count) {
+            let Some(waiting) =
+                usize::try_from(part.entry - self.first).ok().and_then(|at| self.waiting.get_mut(at))
+            else {
+                continue;
+            };
+            waiting.stream = None;
+            while secrets.get(next).is_some_and(|secret| secret.range.end <= part.at.start) {
+                next += 1;
+            }
+            let here = secrets[next..].iter().take_while(|secret| secret.range.start < part.at.end);
+            let here: Vec<&Secret> = here.collect();
+            if here.is_empty() {
+                continue;
+            }
+            let mut clean = Vec::new();
+            let mut kept = part.at.start;
+            for secret in here {
+                clean.extend_from_slice(&stream.text[kept..secret.range.start.max(kept)]);
+                // The entry with its beginning has the replacement.
+                if secret.range.start >= part.at.start {
+                    clean.extend_from_slice(REDACTED.as_bytes());
+                    waiting.rules.push(secret.rule);
+                    *self.found.entry(secret.rule).or_default() += 1;
+                }
+                kept = secret.range.end.min(part.at.end);
+            }
+            clean.extend_from_slice(&stream.text[kept..part.at.end]);
+            let clean = if part.base64 { STANDARD.encode(clean).into_bytes() } else { clean };
+            let before = weight(&waiting.entry);
+            let bytes = waiting.entry.bytes().unwrap_or_default();
+            let bytes = [&bytes[..part.within.start], &clean, &bytes[part.within.end..]].concat();
+            waiting.entry = with_bytes(&waiting.entry, &bytes);
+            self.bytes = (self.bytes + weight(&waiting.entry)).saturating_sub(before);
+        }
+        let gone = end.saturating_sub(CONTEXT);
+        stream.text.drain(..gone);
+        for part in &mut stream.fragments {
+            part.at = part.at.start - gone..part.at.end - gone;
+        }
+    }
+}
+
+fn weight(entry: &Entry<'_>) -> usize {
+    entry.line.as_ref().map_or(0, |line| line.len()) + entry.hex.as_ref().map_or(0, String::len) + OVERHEAD
+}
+
+fn owned(entry: Entry<'_>) -> Entry<'static> {
+    let Entry { seq, at, us, dir, call, line, hex, more, end, missed, exit } = entry;
+    let line = line.map(|line| line.into_owned().into());
+    Entry { seq, at, us, dir, call, line, hex, more, end, missed, exit }
+}
+
+/// Returns the entry with other bytes. A message stays one: what would not is left out whole.
+fn with_bytes(entry: &Entry<'_>, bytes: &[u8]) -> Entry<'static> {
+    let is_message = |line: &[u8]| {
+        let json = line.strip_prefix(b"data:").unwrap_or(line);
+        is_json(line) && serde_json::from_slice::<IgnoredAny>(json).is_ok()
+    };
+    let was_message = entry.line.as_ref().is_some_and(|line| is_message(line.as_bytes()));
+    let bytes = if was_message && !is_message(bytes) { b"\"[redacted]\"" } else { bytes };
+    owned(Entry { line: None, hex: None, ..entry.clone() }.with_bytes(bytes))
+}
+
+/// Returns whether a line is a message of its own: JSON, or an event of a stream of events with JSON.
+fn is_json(line: &[u8]) -> bool {
+    let json = line.strip_prefix(b"data:").unwrap_or(line).trim_ascii();
+    matches!((json.first(), json.last()), (Some(b'{'), Some(b'}')))
+        || json.starts_with(b"[{") && json.ends_with(b"]")
+}
+
+/// A part of a text that a message brings.
+struct Delta {
+    /// What the parts of one text have in common.
+    key: String,
+    /// The bytes of the part in the line.
+    within: Range<usize>,
+    base64: bool,
+}
+
+/// Finds the part of a text in a message.
+fn delta(line: &[u8]) -> Option<Delta> {
+    const MEMBERS: &[(&[u8], bool)] =
+        &[(b"\"delta\":", false), (b"\"chunk\":", true), (b"\"deltaBase64\":", true)];
+    const IDENTITY: &[&[u8]] = &[
+        b"\"method\":",
+        b"\"itemId\":",
+        b"\"item_id\":",
+        b"\"call_id\":",
+        b"\"callId\":",
+        b"\"processId\":",
+        b"\"index\":",
+        b"\"summaryIndex\":",
+    ];
+    let find = |member: &[u8]| memchr::memmem::find(line, member).map(|at| at + member.len());
+    let (from, base64) = MEMBERS.iter().find_map(|(member, base64)| Some((find(member)?, *base64)))?;
+    let from = from + line[from..].iter().take_while(|byte| **byte == b' ').count();
+    let within = longest_string(line, from)?;
+    let mut key = String::new();
+    for member in IDENTITY {
+        if let Some(at) = find(member) {
+            let end = line[at..]
+                .iter()
+                .position(|byte| matches!(byte, b',' | b'}'))
+                .map_or(line.len(), |length| at + length);
+            key.push_str(&String::from_utf8_lossy(&line[at..end]));
+            key.push(' ');
+        }
+    }
+    if let Some(end) = memchr::memmem::find(line, b"_delta\"") {
+        let start = memchr::memrchr(b'"', &line[..end]).map_or(0, |at| at + 1);
+        key.push_str(&String::from_utf8_lossy(&line[start..end]));
+    }
+    Some(Delta { key, within, base64 })
+}

@@ -1,0 +1,416 @@
+//! The redaction of exports: 120 shapes of secrets in six carriers, and text that holds none.
+//!
+//! Values are generated from a seed. None of them is, or was, a secret.
+
+use std::collections::HashSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::support::Home;
+
+/// Shapes of secrets. `«A40»` is a value of 40 characters of a class: letters and digits (A), also `_` and `-` (W),
+/// upper case (U), base64 (B), hexadecimal (H), a password (P), the base64 of a key (K), of a name and a password (Q).
+/// Digits (D) and names (N) are no secret.
+const SHAPES: &[&str] = &[
+    // Clouds.
+    "AKIA«U16»",
+    "aws_access_key_id = ASIA«U16»\naws_secret_access_key = «B40»",
+    "export AWS_SECRET_ACCESS_KEY=«B40»",
+    "AWS_SESSION_TOKEN=«B200»",
+    "\"SecretAccessKey\": \"«B40»\",",
+    "ABSK«B110»",
+    "AIza«W35»",
+    "ya29.«W60»",
+    "GOCSPX-«W28»",
+    "1//0«W60»",
+    "AZURE_CLIENT_SECRET=«A3»8Q~«A34»",
+    "DefaultEndpointsProtocol=https;AccountName=tides;AccountKey=«B86»==;EndpointSuffix=core.windows.net",
+    "Endpoint=sb://tides.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey=«B43»=",
+    "https://tides.blob.core.windows.net/c?sv=2022-11-02&sp=r&sig=«A44»%3D",
+    "Ocp-Apim-Subscription-Key: «H32»",
+    "dop_v1_«H64»",
+    "LTAI«A20»",
+    "AKID«A32»",
+    "HRKU-«W60»",
+    "fm2_«B60»",
+    "nfp_«A36»",
+    "sbp_«H40»",
+    "pscale_tkn_«W43»",
+    "dapi«H32»",
+    "tskey-auth-«A12»-«A30»",
+    "SCW_SECRET_KEY=«H8»-«H4»-«H4»-«H4»-«H12»",
+    // Code and packages.
+    "ghp_«A36»",
+    "gho_«A36»",
+    "ghs_«A36»",
+    "github_pat_«A22»_«A59»",
+    "glpat-«W20»",
+    "glrt-«W20»",
+    "ATATT3x«W180»",
+    "ATBB«A32»",
+    "npm_«A36»",
+    "//registry.npmjs.org/:_authToken=«H8»-«H4»-«H4»-«H4»-«H12»",
+    "pypi-AgEIcHlwaS5vcmc«W80»",
+    "[pypi]\nusername = __token__\npassword = «P20»",
+    "cio«A32»",
+    "rubygems_«H48»",
+    "oy2«A43»",
+    "dckr_pat_«W27»",
+    "{\"auths\":{\"registry.example\":{\"auth\":\"«Q24»\"}}}",
+    "AKCp«A69»",
+    "sgp_«H40»",
+    "CCIPAT_«A22»_«H40»",
+    "pul-«H40»",
+    "hvs.«W90»",
+    "VAULT_TOKEN=s.«A24»",
+    "«A14».atlasv1.«W67»",
+    "dp.pt.«A43»",
+    "A3-«U6»-«U11»-«U5»-«U5»-«U5»",
+    "AGE-SECRET-KEY-1«U58»",
+    // Models.
+    "sk-«A48»",
+    "sk-proj-«W120»",
+    "sk-ant-api03-«W93»AA",
+    "sk-or-v1-«H64»",
+    "hf_«A34»",
+    "gsk_«A52»",
+    "xai-«A80»",
+    "pplx-«A48»",
+    "r8_«A37»",
+    "nvapi-«W64»",
+    "lsv2_pt_«H32»_«H10»",
+    "pcsk_«W60»",
+    "tvly-dev-«A32»",
+    // Messages and mail.
+    "xoxb-«D12»-«D12»-«A24»",
+    "xapp-1-«U11»-«D13»-«H64»",
+    "xoxe.xoxp-1-«A140»",
+    "https://hooks.slack.com/services/T«U9»/B«U9»/«A24»",
+    "«D10»:AA«W33»",
+    "MTIz«A20».G«W5».«W38»",
+    "https://discord.com/api/webhooks/«D18»/«W68»",
+    "SG.«W22».«W43»",
+    "SK«H32»",
+    "TWILIO_AUTH_TOKEN=«H32»",
+    "key-«H32»",
+    "«H32»-us12",
+    "xkeysib-«H64»-«A16»",
+    // Money and products.
+    "sk_live_«A24»",
+    "rk_test_«A24»",
+    "whsec_«B32»",
+    "sq0atp-«W22»",
+    "shpat_«H32»",
+    "lin_api_«A40»",
+    "secret_«A43»",
+    "pat«A14».«H64»",
+    "figd_«W40»",
+    "PMAK-«H24»-«H34»",
+    "glsa_«A32»_«H8»",
+    "NRAK-«U27»",
+    "dt0c01.«U24».«U64»",
+    // Formats.
+    "eyJhbGciOiJIUzI1NiJ9.eyJ«A40».«W43»",
+    "-----BEGIN RSA PRIVATE KEY-----\n«B64»\n«B64»\n«B40»=\n-----END RSA PRIVATE KEY-----",
+    "-----BEGIN OPENSSH PRIVATE KEY-----\n«B70»\n«B70»\n-----END OPENSSH PRIVATE KEY-----",
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\n«B64»\n=«B4»\n-----END PGP PRIVATE KEY BLOCK-----",
+    "$6$«A16»$«B86»",
+    "token in base64: «K80»",
+    "KUBE_SECRET=«K80»",
+    // Addresses.
+    "https://me:«P12»@host.example/path",
+    "https://me:«P6»@«P6»@host.example/",
+    "https://«A40»@git.example/repo.git",
+    "postgres://tides:«P16»@db.example:5432/tides?sslmode=require",
+    "redis://:«P20»@cache.example:6379/0",
+    "Server=db;Database=tides;User Id=sa;Password=«P14»;Encrypt=true",
+    "https://api.example/v1?q=tides&api_key=«A32»&page=2",
+    // Headers.
+    "Authorization: Basic «Q20»",
+    "curl -H 'Authorization: Bearer «A30»' https://api.example",
+    "authorization: token «H40»",
+    "X-Api-Key: «A32»",
+    "Cookie: session=«A40»; theme=dark",
+    "Set-Cookie: id=«A40»; Path=/; HttpOnly",
+    // Names.
+    "DB_PASSWORD='«P8» «P8»'",
+    "database:\n  password: «P14»\n  host: db",
+    "password = \"«P12»\"",
+    "const apiKey: string = '«A24»';",
+    "PW=«P10»",
+    // Commands and files.
+    "deploy --token «A24» --verbose",
+    "curl -u me:«P14» https://host.example",
+    "machine host.example\n  login me\n  password «P12»",
+];
+
+const CARRIERS: &[&str] = &["line", "delta", "json", "stderr", "bytes", "long"];
+
+/// A small generator (SplitMix64), so that each run has the same values.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % limit as u64).unwrap()
+    }
+
+    fn of(&mut self, alphabet: &str, length: usize) -> String {
+        (0..length).map(|_| char::from(alphabet.as_bytes()[self.below(alphabet.len())])).collect()
+    }
+
+    /// Returns a text of a class, and whether it is secret.
+    fn value(&mut self, class: char, length: usize) -> (String, bool) {
+        const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        match class {
+            'A' => (self.of(ALNUM, length), true),
+            'W' => (self.of(&format!("{ALNUM}_-"), length - 1) + "a", true),
+            'U' => (self.of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", length), true),
+            'B' => (self.of(&format!("{ALNUM}+/"), length), true),
+            'H' => (self.of("0123456789abcdef", length), true),
+            // A password begins as one, and has a digit.
+            'P' => ("x7".to_owned() + &self.of(&format!("{ALNUM}!-_+.~"), length - 3) + "q", true),
+            'K' => (STANDARD.encode(format!("sk-proj-{}", self.of(ALNUM, length / 4 * 3 - 8))), true),
+            'Q' => (STANDARD.encode(format!("me:{}", self.of(ALNUM, length / 4 * 3 - 3))), true),
+            'D' => ("1".to_owned() + &self.of("0123456789", length - 1), false),
+            other => panic!("class {other}"),
+        }
+    }
+
+    /// Returns a shape with values, and the secret ones.
+    fn fill(&mut self, shape: &str) -> (String, Vec<String>) {
+        let (mut text, mut secrets) = (String::new(), Vec::new());
+        for part in shape.split_inclusive('»') {
+            let Some((before, class)) = part.split_once('«') else {
+                text.push_str(part);
+                continue;
+            };
+            let class = class.trim_end_matches('»');
+            let (value, secret) = self.value(class.chars().next().unwrap(), class[1..].parse().unwrap());
+            text += before;
+            text += &value;
+            secrets.extend(secret.then_some(value));
+        }
+        (text, secrets)
+    }
+}
+
+/// Writes a recording by hand.
+struct Recording(String, u64);
+
+impl Recording {
+    fn new() -> Self {
+        let header = json!({"recording": 1, "adjutant": "0.1.0", "connection": "tap", "session": "tap-1", "about": "x",
+                            "started": "2026-11-21T06:32:51Z", "pid": 1});
+        Self(format!("{header}\n"), 0)
+    }
+
+    fn entry(&mut self, direction: &str, mut entry: Value) {
+        self.1 += 1;
+        entry["seq"] = self.1.into();
+        (entry["at"], entry["us"], entry["dir"]) = (1.into(), self.1.into(), direction.into());
+        self.0 += &format!("{entry}\n");
+    }
+
+    fn line(&mut self, direction: &str, line: &str) {
+        self.entry(direction, json!({ "line": line }));
+    }
+
+    fn hex(&mut self, bytes: &[u8]) {
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.entry("s2c", json!({ "hex": hex }));
+    }
+
+    /// A line in pieces of 1 MiB.
+    fn long(&mut self, line: &str) {
+        let pieces: Vec<&str> =
+            line.as_bytes().chunks(1 << 20).map(|piece| std::str::from_utf8(piece).unwrap()).collect();
+        for (at, piece) in pieces.iter().enumerate() {
+            let more = at + 1 < pieces.len();
+            self.entry(
+                "s2c",
+                if more { json!({"line": piece, "more": true}) } else { json!({ "line": piece }) },
+            );
+        }
+    }
+
+    /// Puts a text into a carrier.
+    fn carry(&mut self, carrier: &str, text: &str) {
+        let delta = |item: &str, text: &str| {
+            json!({"method": "item/agentMessage/delta", "params": {"threadId": "t", "turnId": "u", "itemId": item, "delta": text}})
+                .to_string()
+        };
+        match carrier {
+            "line" => text.lines().for_each(|line| self.line("s2c", line)),
+            "stderr" => text.lines().for_each(|line| self.line("err", line)),
+            "delta" => {
+                let text = format!("{text}\n");
+                for part in text.as_bytes().chunks(7) {
+                    self.line("s2c", &delta("a", std::str::from_utf8(part).unwrap()));
+                    self.line("s2c", &delta("b", "of another item "));
+                    self.line("err", "a line between");
+                }
+            }
+            "json" => {
+                let inner = json!({"output": format!("first\n{text}\nlast"), "code": 0}).to_string();
+                let message = json!({"id": 1, "result": {"content": [{"type": "text", "text": inner}]}});
+                self.line("s2c", &message.to_string());
+            }
+            "bytes" => self.hex(&[b"\xff\xfe ", text.as_bytes(), b" \xc3"].concat()),
+            _ => unreachable!(),
+        }
+    }
+}
+
+/// Returns the text of a recording as a reader joins it: the lines, and the deltas of each item.
+fn joined(exported: &str) -> Vec<u8> {
+    let (mut text, mut deltas) = (Vec::new(), String::new());
+    for entry in exported.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        if let Some(line) = entry["line"].as_str() {
+            text.extend_from_slice(line.as_bytes());
+            if let Ok(message) = serde_json::from_str::<Value>(line)
+                && message["params"]["itemId"] == "a"
+            {
+                deltas += message["params"]["delta"].as_str().unwrap();
+            }
+        } else if let Some(hex) = entry["hex"].as_str() {
+            let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+            text.extend((0..hex.len()).step_by(2).map(byte));
+        }
+        if entry["more"] != true {
+            text.push(b'\n');
+        }
+    }
+    text.extend_from_slice(deltas.as_bytes());
+    text
+}
+
+/// Bytes of a secret that nobody may read.
+const PART: usize = 6;
+
+/// Returns the shapes of which a part of a secret is in a text.
+fn leaking<'a>(text: &[u8], secrets: &'a [(&str, Vec<String>)]) -> Vec<&'a (&'a str, Vec<String>)> {
+    let parts: HashSet<&[u8]> = text.windows(PART).collect();
+    let leaks = |secret: &String| secret.as_bytes().windows(PART).any(|part| parts.contains(part));
+    secrets.iter().filter(|(_, secrets)| secrets.iter().any(leaks)).collect()
+}
+
+fn export(home: &Home, recording: &Recording) -> String {
+    home.write("secrets.jsonl", &recording.0);
+    let run = home.run(["log", "export", "secrets.jsonl"], "");
+    assert!(run.status.success(), "{}", run.stderr);
+    run.stdout
+}
+
+#[test]
+fn no_shape_of_a_secret_passes_in_any_carrier() {
+    assert!(SHAPES.len() >= 120, "{} shapes", SHAPES.len());
+    let home = Home::new();
+    let mut random = Random(16);
+    let mut passed = Vec::new();
+    for carrier in CARRIERS {
+        let mut recording = Recording::new();
+        let mut secrets = Vec::new();
+        let mut line = String::from("{\"text\":\"");
+        for shape in SHAPES {
+            let (text, of_shape) = random.fill(shape);
+            if *carrier == "long" {
+                // Every tenth is where two pieces meet.
+                let text = json!(text).to_string();
+                if secrets.len() % 10 == 0 {
+                    let piece = 1 << 20;
+                    let room = piece - (line.len() + text.len() / 2) % piece;
+                    line += &"tide ".repeat(room / 5);
+                }
+                line += &text[1..text.len() - 1];
+                line += "\\n";
+            } else {
+                recording.carry(carrier, &text);
+            }
+            secrets.push((*shape, of_shape));
+        }
+        if *carrier == "long" {
+            recording.long(&(line + "\"}"));
+        }
+        let text = joined(&export(&home, &recording));
+        passed.extend(
+            leaking(&text, &secrets)
+                .iter()
+                .map(|(shape, secrets)| format!("{carrier}: {shape} ({secrets:?})")),
+        );
+    }
+    assert!(
+        passed.is_empty(),
+        "{} of {}:\n{}",
+        passed.len(),
+        SHAPES.len() * CARRIERS.len(),
+        passed.join("\n")
+    );
+}
+
+#[test]
+fn ordinary_source_has_few_false_alarms() {
+    let home = Home::new();
+    let mut recording = Recording::new();
+    let mut bytes = 0;
+    // Tests hold what looks like secrets.
+    for source in crate::architecture::sources::sources() {
+        let product = source.text.split("#[cfg(test)]").next().unwrap();
+        bytes += product.len();
+        recording.line("s2c", &json!({"id": 1, "result": {"output": product}}).to_string());
+    }
+    assert!(bytes > 1_000_000, "{bytes} bytes");
+    home.write("source.jsonl", &recording.0);
+    let run = home.run(["log", "export", "source.jsonl", "--check"], "");
+    let per_megabyte = run.stdout.lines().count() * 1_000_000 / bytes;
+    assert!(per_megabyte < 20, "{per_megabyte} in a megabyte: {}", run.stderr);
+}
+
+#[test]
+fn an_export_says_what_was_replaced_and_a_check_lists_it_without_the_values() {
+    let home = Home::new();
+    let mut recording = Recording::new();
+    let mut random = Random(1);
+    let (token, password) = (random.of("abcDEF123", 36), random.of("abcDEF123", 12));
+    recording.line("s2c", "nothing here");
+    recording.line("s2c", &format!("ghp_{token} and https://me:{password}@host.example/"));
+    home.write("secrets.jsonl", &recording.0);
+    let check = home.run(["log", "export", "secrets.jsonl", "--check"], "");
+    assert_eq!(check.stdout, "     2  s2c   GitHub token\n     2  s2c   password in a URL\n");
+    assert_eq!(check.stderr, "2 secrets redacted: 1 GitHub token, 1 password in a URL\n");
+    let exported = home.run(["log", "export", "secrets.jsonl"], "").lines();
+    assert_eq!(exported[2]["line"], "[redacted] and https://me:[redacted]@host.example/");
+    let note: Value = serde_json::from_str(exported.last().unwrap()["line"].as_str().unwrap()).unwrap();
+    assert_eq!(note, json!({"redacted": {"GitHub token": 1, "password in a URL": 1}}));
+    let again = home.run(["log", "export", "secrets.jsonl", "--secrets"], "");
+    assert!(again.stdout.contains(&token));
+}
+
+#[test]
+fn the_own_arguments_of_a_command_are_redacted() {
+    let home = Home::new();
+    let mut random = Random(2);
+    let secrets: Vec<String> = (0..4).map(|_| random.of("abcDEF123", 14)).collect();
+    let script = format!("true {}", secrets[0]);
+    let arguments = [
+        "tap",
+        "--",
+        "sh",
+        "-c",
+        "cat",
+        "--token",
+        &secrets[0],
+        &format!("--api-key={}", secrets[1]),
+        "-u",
+        &format!("me:{}", secrets[2]),
+        &format!("DB_PASSWORD={}", secrets[3]),
+    ];
+    assert!(home.run(arguments, "").status.success(), "{script}");
+    let exported = home.run(["log", "export"], "").stdout;
+    assert!(secrets.iter().all(|secret| !exported.contains(secret)), "{exported}");
+}
