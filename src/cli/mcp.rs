@@ -12,7 +12,7 @@ use clap::Subcommand;
 use tracing::level_filters::LevelFilter;
 
 use super::output::Failure;
-use super::shutdown_signal::ShutdownSignal;
+use super::shutdown_signal::{self, ShutdownSignal};
 use super::{Common, local_assistant, native_runners, one_of};
 use adjutant_agents::selector::config;
 use adjutant_agents::{CommandVariant, Selector};
@@ -138,6 +138,7 @@ pub(super) fn run(toolset: Toolset, mut common: Common) -> Result<(), Failure> {
                 Some(tokio::spawn(async move { worker.agents.run(stop).await }))
             }
         };
+        shutdown_signal::survive_file_size_limit()?;
         // Without background work, a signal may end the process at once, which is the default.
         let mut stop = work.is_some().then(ShutdownSignal::new).transpose()?;
         let notifying = (server == mcp::ToolsetSelection::Assistant).then(|| {

@@ -1,4 +1,4 @@
-//! Signals that shut a process down.
+//! Signals that shut a process down, and one that must not.
 
 use std::io;
 
@@ -17,6 +17,7 @@ pub(super) struct ShutdownSignal {
 impl ShutdownSignal {
     /// Must be called within a runtime.
     pub(super) fn new() -> io::Result<Self> {
+        survive_file_size_limit()?;
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
@@ -32,4 +33,10 @@ impl ShutdownSignal {
             _ = self.hang_up.recv() => HANG_UP,
         }
     }
+}
+
+/// Lets a write over the limit of a file's size fail like a write to a full disk; by default its signal ends the process.
+/// Must be called within a runtime.
+pub(super) fn survive_file_size_limit() -> io::Result<()> {
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }

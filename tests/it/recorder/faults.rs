@@ -5,13 +5,13 @@ use std::process::Command;
 use super::{direction_bytes, read_recording, recording, recordings};
 use crate::support::{DEADLINE, Home, Peer, wait};
 
-/// `adjutant tap -- cat` on a disk that takes 256 KiB of a file.
-fn tapped_on_a_full_disk(home: &Home) -> Peer {
+/// `adjutant tap -- cat` on a disk that takes 256 KiB of a file, after the commands `before`.
+fn tapped_on_a_full_disk(home: &Home, before: &str) -> Peer {
     // A limit on the size of files replaces the full disk; with the signal ignored it gives the same error.
-    let script = "trap '' XFSZ; ulimit -f 512; exec \"$@\"";
+    let script = format!("{before} ulimit -f 512; exec \"$@\"");
     let given = home.adjutant(["tap", "--", "cat"]);
     let mut command = Command::new("sh");
-    command.args(["-c", script, "sh"]).arg(given.get_program()).args(given.get_args()).env_clear();
+    command.args(["-c", &script, "sh"]).arg(given.get_program()).args(given.get_args()).env_clear();
     command.envs(given.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(home.path());
     Peer::start(&mut command)
 }
@@ -19,7 +19,7 @@ fn tapped_on_a_full_disk(home: &Home) -> Peer {
 #[test]
 fn a_full_disk_breaks_no_session_and_leaves_a_readable_recording() {
     let home = Home::new();
-    let mut peer = tapped_on_a_full_disk(&home);
+    let mut peer = tapped_on_a_full_disk(&home, "trap '' XFSZ;");
     let line = "x".repeat(1000);
     for _ in 0..500 {
         peer.write(format!("{line}\n"));
@@ -36,9 +36,24 @@ fn a_full_disk_breaks_no_session_and_leaves_a_readable_recording() {
 }
 
 #[test]
+fn a_limit_on_the_size_of_files_ends_no_session_even_if_nobody_reads_the_log() {
+    let home = Home::new();
+    // The signal has its default, and stderr takes nothing.
+    let mut peer = tapped_on_a_full_disk(&home, "exec 2>/dev/full;");
+    let line = "x".repeat(1000);
+    for _ in 0..500 {
+        peer.write(format!("{line}\n"));
+        assert_eq!(peer.line(), line);
+    }
+    peer.close();
+    assert!(wait(&mut peer.child, DEADLINE).success());
+    assert!(home.run(["log", "show"], "").status.success());
+}
+
+#[test]
 fn a_full_disk_keeps_the_messages_that_still_fit() {
     let home = Home::new();
-    let mut peer = tapped_on_a_full_disk(&home);
+    let mut peer = tapped_on_a_full_disk(&home, "trap '' XFSZ;");
     // Each message is one write: a message that is too large for the disk comes with smaller ones.
     let flood = format!("{}\n", "x".repeat(1000)).repeat(300);
     peer.write(flood);
