@@ -82,6 +82,14 @@ enum Command {
     List(list::ListArgs),
     /// Show one thread: its state and its items
     Show(show::ShowArgs),
+    /// Print what happens in a thread from now on
+    Follow {
+        /// The thread's id, or enough of its beginning
+        thread: String,
+        /// Print each event as a line of JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// List pending approvals of Codex
     Approvals {
         /// Print JSON
@@ -134,6 +142,7 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
     match command {
         Command::List(args) => list::run(&args, &mut client)?,
         Command::Show(args) => show::run(&args, &mut client)?,
+        Command::Follow { thread, json } => run::follow(&thread, json, &mut client)?,
         Command::Approvals { json } => approvals::list(json, &mut client)?,
         Command::Approve { approval, for_session } => {
             let decision = if for_session { Decision::ApproveForSession } else { Decision::Approve };

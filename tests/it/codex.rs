@@ -6,6 +6,7 @@ mod clients;
 mod drop_in;
 mod external_threads;
 mod faults;
+mod follow;
 mod pages;
 mod recorded;
 mod sub_agents;

@@ -55,7 +55,9 @@ impl SessionHandle {
         let child = Child::start(&plan).await?;
         let (commands, queue) = mpsc::channel(COMMAND_QUEUE);
         let (id_sender, id) = watch::channel(None);
-        let session = Self { log: Arc::new(EventLog::new()), thread: Arc::default(), id, commands };
+        // The folder goes with the child; a follower then still has the file open.
+        let log = Arc::new(EventLog::new(plan.spool.join("events.jsonl")));
+        let session = Self { log, thread: Arc::default(), id, commands };
         let mut protocol = Protocol::new(plan.installed.backend, &run);
         let mut out = Vec::new();
         protocol.initialize(&mut out);

@@ -16,6 +16,7 @@ use adjutant_codex::event::End;
 use adjutant_codex::text_log;
 use adjutant_codex::thread_options::ThreadOptions;
 use adjutant_terminal::socket::Start;
+use adjutant_terminal::socket::control::ControlClient;
 use adjutant_terminal::socket::control::codex::{Ended, Progress, Prompt};
 use adjutant_terminal::tui;
 
@@ -57,6 +58,23 @@ pub(super) fn run(mut args: PromptArgs, config: Config) -> Result<ExitCode, Fail
                 ended.thread
             ))),
     }
+}
+
+/// Prints the events of a thread until it is interrupted, or the hub stops.
+pub(super) fn follow(thread: &str, json: bool, client: &mut ControlClient) -> Result<(), Failure> {
+    let thread = resolve_full_id(client, thread)?;
+    let hang_up = client.hang_up()?;
+    let mut shown = Ok(true);
+    let followed = client.codex_events(&thread, |progress| {
+        if matches!(shown, Ok(true)) {
+            shown = show(progress, json);
+        }
+        // Without a reader nothing is left to do.
+        if !matches!(shown, Ok(true)) {
+            hang_up.now();
+        }
+    });
+    if shown? { Ok(followed?) } else { Ok(()) }
 }
 
 /// Shows the sessions on the whole terminal until the user leaves.
@@ -142,21 +160,23 @@ async fn watch(config: Config, prompt: Prompt, json: bool) -> Result<Option<Ende
     }
 }
 
-fn show(progress: Progress, json: bool) -> Result<(), Failure> {
-    match progress {
-        Progress::Thread { thread } if json => output::data(&json!({"thread": thread}).to_string()),
-        Progress::Thread { .. } => Ok(()),
-        Progress::Entry { batch, seq, at } if json => {
-            output::data(&json!({"seq": seq, "at": at, "batch": batch}).to_string())
-        }
-        Progress::Entry { batch, .. } => {
-            text_log::lines(&batch).iter().try_for_each(|line| output::data(line))
-        }
-        Progress::Missed { entries } => {
+/// Prints a part of the answer. Returns whether a reader is left.
+fn show(progress: Progress, json: bool) -> Result<bool, Failure> {
+    let value = match progress {
+        Progress::Thread { .. } if !json => return Ok(true),
+        Progress::Missed { entries } if !json => {
             output::note(format!("{entries} events came faster than they were read"));
-            Ok(())
+            return Ok(true);
         }
-    }
+        Progress::Entry { batch, .. } if !json => {
+            let lines: String = text_log::lines(&batch).iter().map(|line| format!("{line}\n")).collect();
+            return output::raw(lines.as_bytes());
+        }
+        Progress::Thread { thread } => json!({ "thread": thread }),
+        Progress::Missed { entries } => json!({ "missed": entries }),
+        Progress::Entry { batch, seq, at } => json!({"seq": seq, "at": at, "batch": batch}),
+    };
+    output::raw(format!("{value}\n").as_bytes())
 }
 
 fn folder(cwd: Option<&Path>) -> Result<String, Failure> {

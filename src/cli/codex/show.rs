@@ -12,14 +12,20 @@ use adjutant_codex::approval::ResolvedApproval;
 use adjutant_codex::event::{Item, ItemKind};
 use adjutant_terminal::socket::control::ControlClient;
 
+/// Maximum items of one answer.
+const MAX_ITEMS: u32 = 1000;
+
 /// Arguments of `adjutant codex show`.
 #[derive(Debug, Args)]
 pub(super) struct ShowArgs {
     /// The thread's id, or enough of its beginning
     thread: String,
     /// Show at most this many of the newest items
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITEMS)))]
     items: u32,
+    /// Show all items
+    #[arg(long, conflicts_with = "items")]
+    all: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -33,7 +39,14 @@ pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Fai
         Failure::new(format!("there is no thread `{}`", args.thread))
             .hint("`adjutant codex list` shows the threads")
     })?;
-    let mut items = client.codex_items(&id, i64::MAX, args.items)?;
+    let mut items = client.codex_items(&id, i64::MAX, if args.all { MAX_ITEMS } else { args.items })?;
+    while let Some(oldest) = items.last().filter(|_| args.all) {
+        let older = client.codex_items(&id, oldest.seq, MAX_ITEMS)?;
+        if older.is_empty() {
+            break;
+        }
+        items.extend(older);
+    }
     items.reverse();
     if args.json {
         return output::json(&json!({"thread": thread, "items": items}));

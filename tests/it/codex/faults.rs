@@ -32,7 +32,7 @@ pub(super) const APPROVAL_TURN: &str = r#"
 line '{"id":"q","method":"item/commandExecution/requestApproval","params":{"threadId":"t-1","turnId":"u-1","itemId":"i","command":"rm -rf build","cwd":"/"}}'
 read -r decided; say "$(printf '%s' "$decided" | tr '"' "'")"; done_"#;
 
-fn home_with(turn: &str) -> (Home, Serving) {
+pub(super) fn home_with(turn: &str) -> (Home, Serving) {
     let home = Home::new();
     install(&home, &app_server(turn), "auto");
     let hub = Serving::socket_hub(&home);

@@ -71,6 +71,10 @@ pub enum Request {
         /// The number of ended items in the first part.
         items: u32,
     },
+    /// Reports all events of a thread from now on, across its processes, until the connection closes.
+    Events {
+        thread: String,
+    },
     /// Returns the items before the number `before`, the newest first.
     Items {
         thread: String,
@@ -93,7 +97,7 @@ pub struct Prompt {
     pub start: ThreadOptions,
 }
 
-/// A part of the answer to [`Request::Run`].
+/// A part of the answer to [`Request::Run`] and to [`Request::Events`].
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {
@@ -126,6 +130,11 @@ impl ControlClient {
     /// Calls `on_part` with the events until the turn has ended.
     pub fn run_codex(&mut self, prompt: Prompt, on_part: impl FnMut(Progress)) -> Result<Ended, Error> {
         self.follow(&super::Request::Codex(Request::Run(Box::new(prompt))), on_part)
+    }
+
+    /// Calls `on_part` with the events of a thread from now on. Ends with the connection.
+    pub fn codex_events(&mut self, thread: &str, on_part: impl FnMut(Progress)) -> Result<(), Error> {
+        self.follow(&super::Request::Codex(Request::Events { thread: thread.to_owned() }), on_part)
     }
 
     /// Adds text to the running turn of a thread.
@@ -202,6 +211,7 @@ pub(super) async fn answer(
         Request::Send(prompt) => to_json(&follow::send(codex, *prompt).await?),
         Request::Watch { text, limit } => follow::watch(app, &text, limit, out).await,
         Request::Follow { thread, items } => follow::follow(app, &thread, items, out).await,
+        Request::Events { thread } => follow::events(app, &thread, out).await,
         Request::Items { thread, before, limit } => {
             to_json(&follow::items(codex, &thread, limit, Some(before)).await?)
         }
@@ -215,8 +225,10 @@ fn pending(codex: &Codex, approval: &str) -> Result<Approval, codex::Error> {
 
 /// Reports all events until the turn has ended.
 async fn follow(started: StartedTurn, out: &mut ResponseWriter) -> Result<Ended, Rejection> {
-    let StartedTurn { thread, session, mut after, mut answer, .. } = started;
+    let StartedTurn { thread, session, begins, mut answer, .. } = started;
     out.part(&Progress::Thread { thread: thread.clone() }).await?;
+    // Turns of other prompts may come first; their events are not those of this one.
+    let mut after = begins.await.map_err(|_| codex::Error::Over)?;
     let mut last = None;
     // The turn ends after all entries before its end were sent.
     let mut until = u64::MAX;
@@ -227,20 +239,11 @@ async fn follow(started: StartedTurn, out: &mut ResponseWriter) -> Result<Ended,
                 until = session.log.last_seq();
                 last = Some(ended.ok());
             }
-            followed = session.log.next(after, BATCH_SIZE) => match followed {
-                LogRead::Entries(entries) => {
-                    for entry in entries {
-                        after = entry.seq;
-                        let (seq, at) = (entry.seq, entry.at);
-                        out.part(&Progress::Entry { seq, at, batch: Box::new((*entry.batch).clone()) }).await?;
-                    }
+            read = session.log.next(after, BATCH_SIZE) => {
+                if !send_entries(read, &mut after, out).await? {
+                    break;
                 }
-                LogRead::Missed(entries) => {
-                    after += entries;
-                    out.part(&Progress::Missed { entries }).await?;
-                }
-                LogRead::End => break,
-            },
+            }
         }
     }
     let last = match last {
@@ -249,6 +252,25 @@ async fn follow(started: StartedTurn, out: &mut ResponseWriter) -> Result<Ended,
     };
     let last = last.ok_or(codex::Error::Over)?;
     Ok(Ended { thread, end: last.end, message: last.said, failure: last.failure })
+}
+
+/// Sends what was read of a log. Returns false at its end.
+async fn send_entries(read: LogRead, after: &mut u64, out: &mut ResponseWriter) -> Result<bool, Rejection> {
+    match read {
+        LogRead::Entries(entries) => {
+            for entry in entries {
+                *after = entry.seq;
+                let (seq, at) = (entry.seq, entry.at);
+                out.part(&Progress::Entry { seq, at, batch: Box::new((*entry.batch).clone()) }).await?;
+            }
+        }
+        LogRead::Missed(entries) => {
+            *after += entries;
+            out.part(&Progress::Missed { entries }).await?;
+        }
+        LogRead::End => return Ok(false),
+    }
+    Ok(true)
 }
 
 impl From<codex::Error> for Rejection {

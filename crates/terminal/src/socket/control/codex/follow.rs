@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::broadcast;
 
-use super::{Prompt, Request};
+use super::{Progress, Prompt, Request, send_entries};
 use crate::socket::control;
 use crate::socket::control::client::ControlClient;
 use crate::socket::control::protocol::{Error, Rejection, ResponseWriter};
@@ -159,15 +160,39 @@ pub(super) async fn follow(
         {
             continue;
         }
-        // Waits for the next process of the thread.
-        while app.codex.session(thread).is_none() && !app.shutdown.is_cancelled() {
-            // Any event may be about this thread.
-            let _ = events.recv().await;
-        }
-        if app.shutdown.is_cancelled() {
+        if next_process(app, thread, &mut events).await.is_none() {
             return Ok(Value::Null);
         }
     }
+}
+
+/// Reports all events of a thread from now on.
+pub(super) async fn events(app: &App, thread: &str, out: &mut ResponseWriter) -> Result<Value, Rejection> {
+    let mut changes = app.events.subscribe();
+    app.codex.thread(thread).await?;
+    out.part(&Progress::Thread { thread: thread.to_owned() }).await?;
+    let mut after = app.codex.session(thread).map_or(0, |session| session.log.last_seq());
+    while let Some(session) = next_process(app, thread, &mut changes).await {
+        while send_entries(session.log.next(after, BATCH_SIZE).await, &mut after, out).await? {}
+        after = 0;
+    }
+    Ok(Value::Null)
+}
+
+/// Waits for the process of a thread; `None` when the hub stops.
+async fn next_process(
+    app: &App,
+    thread: &str,
+    events: &mut broadcast::Receiver<Event>,
+) -> Option<SessionHandle> {
+    while !app.shutdown.is_cancelled() {
+        if let Some(session) = app.codex.session(thread) {
+            return Some(session);
+        }
+        // Any event may be about this thread.
+        let _ = events.recv().await;
+    }
+    None
 }
 
 /// Sends the events of a session. Returns false if some were lost, so that the whole state has to be sent again.
