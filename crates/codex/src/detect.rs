@@ -20,6 +20,8 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 const FIRST_WITH_THREADS: (u32, u32) = (0, 92);
 /// The first version without `mcp-server`.
 const FIRST_WITHOUT_MCP: (u32, u32) = (0, 154);
+/// The first tested version without the approval policies `untrusted` and `on-failure`.
+const FIRST_WITHOUT_UNTRUSTED: (u32, u32) = (0, 153);
 
 /// An installed Codex.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +54,13 @@ impl Probe {
         };
         let backend = choose(config.backend, &version)?;
         Ok(Installed { program, version, backend })
+    }
+
+    /// Returns whether the version that was asked last takes an approval policy; before that, whether the latest does.
+    pub(super) fn takes_policy(&self, policy: &str) -> bool {
+        let number = lock(&self.0).as_ref().and_then(|(.., version)| number(version));
+        matches!(policy, "on-request" | "never")
+            || number.is_some_and(|number| number < FIRST_WITHOUT_UNTRUSTED)
     }
 }
 

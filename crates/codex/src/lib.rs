@@ -154,6 +154,11 @@ impl Codex {
         self.0.probe.detect(&self.0.config).await
     }
 
+    /// Returns whether the installed Codex takes an approval policy, as far as it is known without any I/O.
+    pub fn takes_policy(&self, policy: &str) -> bool {
+        self.0.probe.takes_policy(policy)
+    }
+
     /// Starts a thread with its first turn. Returns as soon as Codex has named the thread, while the turn runs.
     pub async fn start(&self, start: ThreadOptions) -> Result<StartedTurn, Error> {
         self.open(start, None).await

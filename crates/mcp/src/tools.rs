@@ -33,7 +33,7 @@ pub async fn list(client: &ClientContext, revision: Revision) -> Vec<Tool> {
         tools.extend(assistant::tools(revision, &client.app.config.assistant));
     }
     if client.has(Toolset::Codex) {
-        let all = codex::tools(revision);
+        let all = codex::tools(revision, &client.app.codex);
         tools.extend(if client.selection == ToolsetSelection::All { codex::restrict(all) } else { all });
     }
     if client.has(Toolset::Questions) {

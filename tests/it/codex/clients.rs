@@ -268,13 +268,66 @@ fn mcp_codex_ends_with_its_client_during_an_approval() {
     peer.initialize("2024-11-05");
     send_call(&mut peer, 1, "codex", json!({"prompt": "please"}));
     let asked = receive_until(&peer, |message| message["method"] == "elicitation/create");
-    assert_eq!(asked["params"]["codex_command"], json!(["touch made.txt"]), "{asked}");
+    assert_eq!(asked["params"]["codex_command"], json!(["touch", "made.txt"]), "{asked}");
     let message = asked["params"]["message"].as_str().unwrap();
     let scope = "For this session: the same command in the same folder, until this Codex session ends.";
     assert!(message.ends_with(scope), "{message}");
     let (status, stderr) = peer.finish();
     assert!(status.success(), "{stderr}");
     wait_for("nothing is left", || processes_of(home.path()).is_empty().then_some(()));
+}
+
+#[test]
+fn wrong_arguments_are_results_in_the_words_of_the_original() {
+    let (home, _hub) = hub_with("done_");
+    let fields = "`prompt`, `model`, `profile`, `cwd`, `approval-policy`, `sandbox`, `config`, `base-instructions`, \
+                  `developer-instructions`, `compact-prompt`";
+    let parse = |fault: &str| format!("Failed to parse configuration for Codex tool: {fault}");
+    let policies = "`untrusted`, `on-failure`, `on-request`, `never`";
+    let cases = [
+        ("codex", json!({}), parse("missing field `prompt`")),
+        ("codex", json!({"prompt": 5}), parse("invalid type: number, expected a string")),
+        (
+            "codex",
+            json!({"prompt": "x", "sandbox": "bogus"}),
+            parse(
+                "unknown variant `bogus`, expected one of `read-only`, `workspace-write`, `danger-full-access`",
+            ),
+        ),
+        (
+            "codex",
+            json!({"prompt": "x", "approval-policy": "often"}),
+            parse(&format!("unknown variant `often`, expected one of {policies}")),
+        ),
+        (
+            "codex",
+            json!({"prompt": "x", "bogus": 1}),
+            parse(&format!("unknown field `bogus`, expected one of {fields}")),
+        ),
+        (
+            "codex-reply",
+            json!({"prompt": "x"}),
+            "Failed to parse thread_id: either threadId or conversationId must be provided".to_owned(),
+        ),
+    ];
+    for version in ["2024-11-05", "2025-06-18", "2025-11-25"] {
+        let mut peer = client(&home, version);
+        for (number, (name, arguments, text)) in cases.iter().enumerate() {
+            let answer =
+                peer.call(number as u64 + 10, "tools/call", json!({"name": name, "arguments": arguments}));
+            assert_eq!(answer["result"]["content"][0]["text"], *text, "{version}: {answer}");
+            assert_eq!(answer["result"]["isError"], true, "{answer}");
+        }
+        let tools = peer.call(30, "tools/list", json!({}))["result"]["tools"].clone();
+        assert_eq!(tools[0]["inputSchema"]["additionalProperties"], false, "{tools}");
+        let listed = &tools[0]["inputSchema"]["properties"]["approval-policy"]["enum"];
+        let expected = if version == "2024-11-05" {
+            json!(["untrusted", "on-failure", "on-request", "never"])
+        } else {
+            json!(["on-request", "never"])
+        };
+        assert_eq!(*listed, expected, "{version}");
+    }
 }
 
 #[test]

@@ -87,7 +87,9 @@ fn a_client_of_codex_mcp_server_works_unchanged() {
     assert!(!home.path().join("work/made.txt").exists());
     let asked = &client.asked[0];
     assert_eq!(asked["codex_elicitation"], "exec-approval", "{asked}");
-    assert!(asked["codex_command"][0].as_str().unwrap().contains("touch made.txt"), "{asked}");
+    let words: Vec<&str> =
+        asked["codex_command"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
+    assert!(matches!(words[..], [_, "-lc", "touch made.txt"]), "{asked}");
     assert_eq!(asked["codex_cwd"], home.path().join("work").to_str().unwrap(), "{asked}");
     let types = client.event_types();
     let order = [

@@ -8,6 +8,7 @@
 mod approvals;
 mod events;
 mod names;
+mod options;
 mod progress_line;
 mod restrictions;
 mod result;
@@ -20,19 +21,15 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 
-use crate::arguments::{ArgumentError, object, required_string, string};
 use crate::call_context::CallContext;
 use crate::call_timeout::{Progress, cancelled_by_client};
-use crate::client_context::ClientContext;
 use crate::task_wire::accepts_tasks;
-use crate::toolset::ToolsetSelection;
 use adjutant_agents::Origin;
 use adjutant_app::client_registry::ConnectionKind;
 use adjutant_codex::StartedTurn;
 use adjutant_codex::event::CodexEvent;
 use adjutant_codex::event_log::LogRead;
 use adjutant_codex::thread::TurnOutcome;
-use adjutant_codex::thread_options::ThreadOptions;
 use events::Events;
 use names::{REPLY, START};
 pub(crate) use restrictions::restrict;
@@ -57,13 +54,13 @@ pub async fn call(
         return Some(Ok(CallToolResult::error(vec![ContentBlock::text(text)]).into()));
     }
     let started = match name {
-        START => match options(call.client, arguments) {
+        START => match options::start(call.client, arguments) {
             Ok(options) => codex.start(options).await,
-            Err(error) => return Some(error.answer(call.revision)),
+            Err(error) => return Some(Ok(options::refused(&error, arguments).into())),
         },
-        REPLY => match reply(arguments) {
+        REPLY => match options::reply(arguments) {
             Ok((thread, prompt)) => codex.reply(thread, prompt.to_owned()).await,
-            Err(error) => return Some(error.answer(call.revision)),
+            Err(error) => return Some(Ok(options::refused(&error, arguments).into())),
         },
         _ => return None,
     };
@@ -75,32 +72,6 @@ pub async fn call(
         Err(error) => Err(error),
     };
     Some(Ok(response.unwrap_or_else(|error| failed_call(&error, arguments).into())))
-}
-
-fn options(client: &ClientContext, arguments: &Map<String, Value>) -> Result<ThreadOptions, ArgumentError> {
-    if client.selection == ToolsetSelection::All {
-        restrictions::check(arguments)?;
-    }
-    let text = |name: &str| Ok::<_, ArgumentError>(string(arguments, name, false)?.map(ToOwned::to_owned));
-    Ok(ThreadOptions {
-        prompt: required_string(arguments, "prompt")?.to_owned(),
-        cwd: text("cwd")?,
-        model: text("model")?,
-        sandbox: text("sandbox")?,
-        approval_policy: text("approval-policy")?,
-        profile: text("profile")?,
-        config: object(arguments, "config")?.cloned().unwrap_or_default(),
-        base_instructions: text("base-instructions")?,
-        developer_instructions: text("developer-instructions")?,
-        compact_prompt: text("compact-prompt")?,
-    })
-}
-
-/// Returns the thread, by its name or by its older name, and the prompt.
-fn reply(arguments: &Map<String, Value>) -> Result<(&str, &str), ArgumentError> {
-    let older = string(arguments, "conversationId", false)?;
-    let thread = string(arguments, "threadId", older.is_none())?.or(older);
-    Ok((thread.unwrap_or_default(), required_string(arguments, "prompt")?))
 }
 
 /// Sends the events of a turn to the client, and returns the turn's result.

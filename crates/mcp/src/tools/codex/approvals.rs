@@ -5,6 +5,7 @@ use rmcp::model::{ClientResult, CustomRequest, CustomResult, RequestId, ServerRe
 use rmcp::{Peer, RoleServer};
 use serde_json::{Map, Value, json};
 
+use adjutant_agents::shell_words;
 use adjutant_codex::Codex;
 use adjutant_codex::approval::{Approval, ApprovalKind, Decider, Decision, shell_line};
 
@@ -28,7 +29,12 @@ pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
             let command = shell_line(argv);
             params["message"] = format!("Allow Codex to run `{command}` in `{folder}`?{others}").into();
             params["codex_elicitation"] = "exec-approval".into();
-            params["codex_command"] = json!(argv);
+            // Newer versions give a shell line in the place of the arguments.
+            let words = match argv.as_slice() {
+                [line] => shell_words::split(line).ok(),
+                _ => None,
+            };
+            params["codex_command"] = json!(words.as_ref().unwrap_or(argv));
             params["codex_cwd"] = json!(approval.folder);
             params["codex_parsed_cmd"] = json!([{"type": "unknown", "cmd": command}]);
         }

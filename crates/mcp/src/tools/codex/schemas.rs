@@ -4,11 +4,17 @@ use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::names::{REPLY, START};
+use super::options::{POLICIES, SANDBOXES};
 use crate::protocol_version::Revision;
 use crate::tools::definition::{object, tool};
+use adjutant_codex::Codex;
 
-/// The tools as `revision` shows them.
-pub fn tools(revision: Revision) -> Vec<Tool> {
+/// The tools as `revision` shows them: 2024-11-05 gets the approval policies of the contract, a newer one those that the
+/// installed Codex takes.
+pub fn tools(revision: Revision, codex: &Codex) -> Vec<Tool> {
+    let all = revision == Revision::V2024_11_05;
+    let policies: Vec<&str> =
+        POLICIES.into_iter().filter(|policy| all || codex.takes_policy(policy)).collect();
     let text = |description: &str| json!({"type": "string", "description": description});
     let start = json!({
         "type": "object",
@@ -16,8 +22,8 @@ pub fn tools(revision: Revision) -> Vec<Tool> {
             "prompt": text("The initial user prompt to start the Codex conversation."),
             "approval-policy": {
                 "type": "string",
-                "enum": ["untrusted", "on-failure", "on-request", "never"],
-                "description": "When Codex asks before it runs a command; what an installed version knows differs.",
+                "enum": policies,
+                "description": "When Codex asks before it runs a command.",
             },
             "base-instructions": text("The instructions to use instead of the default ones."),
             "compact-prompt": text("The prompt that is used when the conversation is compacted."),
@@ -32,11 +38,12 @@ pub fn tools(revision: Revision) -> Vec<Tool> {
             "profile": text("A profile of Codex's config.toml."),
             "sandbox": {
                 "type": "string",
-                "enum": ["read-only", "workspace-write", "danger-full-access"],
+                "enum": SANDBOXES,
                 "description": "What commands may do.",
             },
         },
         "required": ["prompt"],
+        "additionalProperties": false,
     });
     let reply = json!({
         "type": "object",
@@ -46,6 +53,7 @@ pub fn tools(revision: Revision) -> Vec<Tool> {
             "prompt": text("The next user prompt of the Codex conversation."),
         },
         "required": ["prompt"],
+        "additionalProperties": false,
     });
     vec![
         definition(
