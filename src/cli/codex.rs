@@ -103,6 +103,9 @@ enum Command {
         /// Approve the same request for the rest of the session
         #[arg(long)]
         for_session: bool,
+        /// Approve, and never be asked again for what `adjutant codex approvals` says
+        #[arg(long, conflicts_with = "for_session")]
+        always: bool,
     },
     /// Deny a request of Codex
     Deny {
@@ -144,8 +147,12 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
         Command::Show(args) => show::run(&args, &mut client)?,
         Command::Follow { thread, json } => run::follow(&thread, json, &mut client)?,
         Command::Approvals { json } => approvals::list(json, &mut client)?,
-        Command::Approve { approval, for_session } => {
-            let decision = if for_session { Decision::ApproveForSession } else { Decision::Approve };
+        Command::Approve { approval, for_session, always } => {
+            let decision = match (for_session, always) {
+                (true, _) => Decision::ApproveForSession,
+                (_, true) => Decision::ApproveAlways,
+                _ => Decision::Approve,
+            };
             client.decide_codex(&approval, decision)?;
             output::note(format!("approved {approval}"));
         }

@@ -28,6 +28,9 @@ pub struct Approval {
     /// What [`Decision::ApproveForSession`] allows, in words; `None` if it is not a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_scope: Option<String>,
+    /// What [`Decision::ApproveAlways`] allows, in words; `None` if it is not a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub always_scope: Option<String>,
     /// Members of the request that this version does not know, as they came: each may widen what is allowed.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub others: Map<String, Value>,
@@ -64,6 +67,8 @@ pub enum ApprovalKind {
     },
     /// A call of a tool of an MCP server.
     ToolCall { server: String, tool: String, message: String, arguments: Value },
+    /// Permissions beyond the sandbox: folders and the network, in Codex's form.
+    Permissions { permissions: Value },
     /// Questions of the model.
     Input { questions: Vec<InputQuestion> },
     /// A request that this version does not know. It can be shown and denied only.
@@ -84,6 +89,12 @@ pub struct InputQuestion {
     pub id: String,
     pub text: String,
     pub options: Vec<String>,
+    /// Whether a text that is not an option answers it.
+    #[serde(default)]
+    pub other: bool,
+    /// Whether its answer is shown and kept nowhere.
+    #[serde(default)]
+    pub secret: bool,
 }
 
 /// The answer to an approval.
@@ -93,6 +104,8 @@ pub enum Decision {
     Approve,
     /// Approves this action and the same action for the rest of the session.
     ApproveForSession,
+    /// Approves, and Codex never asks again for what [`Approval::always_scope`] says.
+    ApproveAlways,
     /// Denies; the turn continues. The note reaches the model if the protocol can carry it.
     Deny {
         note: Option<String>,
@@ -146,6 +159,7 @@ pub fn outcome(decision: Option<&Decision>, by: Decider) -> String {
     let result = match decision {
         Some(Decision::Approve) => "approved".to_owned(),
         Some(Decision::ApproveForSession) => "approved for this session".to_owned(),
+        Some(Decision::ApproveAlways) => "approved for ever".to_owned(),
         Some(Decision::Deny { note: Some(note) }) => format!("denied: {note}"),
         Some(Decision::Deny { note: None }) => "denied".to_owned(),
         Some(Decision::Abort) => "denied, and the turn stopped".to_owned(),
@@ -168,6 +182,7 @@ impl ApprovalKind {
             Self::Command { .. } => "the same command in the same folder".to_owned(),
             Self::Network { host, protocol, .. } => format!("every connection to {host} over {protocol}"),
             Self::Patch { .. } => "every further change of these files".to_owned(),
+            Self::Permissions { .. } => "these permissions for every command".to_owned(),
             Self::Elicitation { .. } if self.is_form() => return (Vec::new(), None),
             Self::Elicitation { .. } | Self::ToolCall { .. } => return (vec![Decision::Approve], None),
             Self::Input { .. } | Self::Unknown { .. } => return (Vec::new(), None),
@@ -187,6 +202,7 @@ impl ApprovalKind {
             | Self::Network { .. }
             | Self::Patch { .. }
             | Self::ToolCall { .. }
+            | Self::Permissions { .. }
             | Self::Unknown { .. } => false,
         }
     }
@@ -196,7 +212,9 @@ impl Approval {
     /// Returns true if this decision is possible.
     pub fn permits(&self, decision: &Decision) -> bool {
         match decision {
-            Decision::Approve | Decision::ApproveForSession => self.choices.contains(decision),
+            Decision::Approve | Decision::ApproveForSession | Decision::ApproveAlways => {
+                self.choices.contains(decision)
+            }
             Decision::Deny { .. } | Decision::Abort => true,
             Decision::Content(_) => self.kind.is_form(),
         }
@@ -211,6 +229,7 @@ impl Approval {
             ApprovalKind::Elicitation { server, url: None, .. } => format!("`{server}` asks through Codex"),
             ApprovalKind::Elicitation { server, .. } => format!("`{server}` wants you to open an address"),
             ApprovalKind::ToolCall { server, .. } => format!("Codex wants to call a tool of `{server}`"),
+            ApprovalKind::Permissions { .. } => "Codex wants more permissions".to_owned(),
             ApprovalKind::Input { .. } => "Codex asks".to_owned(),
             ApprovalKind::Unknown { .. } => "Codex asks something unknown".to_owned(),
         }
@@ -248,6 +267,7 @@ impl Approval {
                 add("tool", &format!("{server}.{tool}"));
                 add("arguments", &format!("{arguments:#}"));
             }
+            ApprovalKind::Permissions { permissions } => add("permissions", &format!("{permissions:#}")),
             ApprovalKind::Input { .. } => {}
             ApprovalKind::Unknown { method, params } => {
                 add("request", method);
@@ -262,6 +282,9 @@ impl Approval {
         }
         if let Some(scope) = &self.session_scope {
             add("for this session", scope);
+        }
+        if let Some(scope) = &self.always_scope {
+            add("never asked again", scope);
         }
         details
     }
@@ -278,6 +301,7 @@ impl Approval {
             ApprovalKind::Command { .. }
             | ApprovalKind::Network { .. }
             | ApprovalKind::Patch { .. }
+            | ApprovalKind::Permissions { .. }
             | ApprovalKind::Unknown { .. } => Vec::new(),
         };
         words.extend(self.reason.as_deref());
@@ -310,6 +334,7 @@ impl Approval {
             ApprovalKind::ToolCall { server, tool, arguments, .. } => {
                 format!("call {server}.{tool} {arguments}")
             }
+            ApprovalKind::Permissions { permissions } => format!("get the permissions {permissions}"),
             ApprovalKind::Input { .. } => self.words().join(" / "),
             ApprovalKind::Unknown { method, params } => {
                 format!("`{method}`, which this adjutant does not know: {params}")

@@ -8,6 +8,8 @@ mod pending_approvals;
 mod summary;
 mod thread_list;
 
+use serde_json::{Value, json};
+
 use super::approval::{Decider, Decision};
 use super::error::Error;
 use super::event::{CodexEvent, EventBatch};
@@ -18,6 +20,9 @@ use app_server::AppServer;
 use mcp_server::McpServer;
 pub use thread_list::ExternalThread;
 pub(super) use thread_list::ThreadListing;
+
+/// The code of the error for a request that the user did not answer, outside of what JSON-RPC reserves.
+const REFUSED: i32 = 1;
 
 /// The protocol state of one child.
 #[derive(Debug)]
@@ -103,19 +108,32 @@ impl Protocol {
         let Some(asked) = pending.open.remove(approval) else { return EventBatch::default() };
         let result = match self {
             Self::App(_) => app_server::answer(&asked, decision),
-            Self::Mcp(mcp) => mcp.answer(decision),
+            Self::Mcp(mcp) => Ok(mcp.answer(decision)),
         };
-        let mut answer = serde_json::json!({"id": asked.request, "result": result});
+        let mut answer = match result {
+            Ok(result) => json!({"id": asked.request, "result": result}),
+            Err(reason) => json!({"id": asked.request, "error": {"code": REFUSED, "message": reason}}),
+        };
         if matches!(self, Self::Mcp(_)) {
             answer["jsonrpc"] = "2.0".into();
         }
         jsonrpc::write_line(out, &answer);
-        let resolved = CodexEvent::ApprovalResolved {
-            approval: approval.to_owned(),
-            decision: Some(decision.clone()),
-            by,
-        };
+        let mut decision = decision.clone();
+        if let Decision::Content(Value::Object(answers)) = &mut decision {
+            let secret = answers.iter_mut().filter(|(id, _)| asked.secrets.contains(id));
+            secret.for_each(|(_, answer)| *answer = "[secret]".into());
+        }
+        let resolved =
+            CodexEvent::ApprovalResolved { approval: approval.to_owned(), decision: Some(decision), by };
         EventBatch { thread, notification: None, events: vec![resolved] }
+    }
+
+    /// Returns true once if the running turn waits for what nobody can answer, so that it has to be interrupted.
+    pub(super) fn gives_up(&mut self) -> bool {
+        match self {
+            Self::App(_) => false,
+            Self::Mcp(mcp) => std::mem::take(&mut mcp.gives_up),
+        }
     }
 
     /// Parses a line, and answers requests that need no user.

@@ -161,6 +161,9 @@ impl Task {
                 }
             };
             self.take(batch, bytes).await;
+            if self.protocol.gives_up() {
+                self.interrupt();
+            }
         }
     }
 

@@ -13,6 +13,7 @@ const ANSWER: &str = "answer";
 /// The values of its options.
 const APPROVE: &str = "approve";
 const SESSION: &str = "session";
+const ALWAYS: &str = "always";
 const DENY: &str = "deny";
 const ABORT: &str = "abort";
 /// Bytes of the diffs that a question shows.
@@ -64,7 +65,7 @@ pub(super) fn fields(approval: &Approval) -> Vec<Field> {
                 let input = if options.is_empty() {
                     Input::Text { multiline: false, min: 0, max: 4096, format: None }
                 } else {
-                    Input::Choice { options, min: 1, max: 1, other: true, list: false }
+                    Input::Choice { options, min: 1, max: 1, other: question.other, list: false }
                 };
                 field(&question.id, &question.text, input)
             })
@@ -82,6 +83,7 @@ fn yes_or_no(approval: &Approval) -> Input {
         match choice {
             Decision::Approve => offer("Approve", APPROVE),
             Decision::ApproveForSession => offer("Approve for this session", SESSION),
+            Decision::ApproveAlways => offer("Approve, and do not ask again", ALWAYS),
             Decision::Deny { .. } | Decision::Abort | Decision::Content(_) => {}
         }
     }
@@ -98,6 +100,7 @@ pub(super) fn answer(approval: &Approval, decision: &Decision) -> Option<Answer>
     let value = match decision {
         Decision::Approve => APPROVE,
         Decision::ApproveForSession => SESSION,
+        Decision::ApproveAlways => ALWAYS,
         Decision::Abort => ABORT,
         Decision::Deny { .. } | Decision::Content(_) => return None,
     };
@@ -135,6 +138,7 @@ pub(super) fn decision_of_answer(
         Some(FieldValue::Choices(chosen)) => match chosen.first().map(String::as_str) {
             Some(APPROVE) => Decision::Approve,
             Some(SESSION) => Decision::ApproveForSession,
+            Some(ALWAYS) => Decision::ApproveAlways,
             Some(ABORT) => Decision::Abort,
             _ => deny,
         },

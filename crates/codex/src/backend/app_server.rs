@@ -323,40 +323,64 @@ impl AppServer {
                 approvals::patch(params, patch.map(|(.., changes)| changes.clone()).unwrap_or_default())
             }
             "mcpServer/elicitation/request" => approvals::elicitation(params),
+            "item/permissions/requestApproval" => approvals::permissions(params),
             "item/tool/requestUserInput" => Some(approvals::input(params)),
             _ => None,
         };
         let (kind, others) = parsed.unwrap_or_else(|| {
             (ApprovalKind::Unknown { method: method.clone(), params: params.clone() }, Map::new())
         });
-        let (choices, session_scope) = kind.choices();
+        let (mut choices, mut session_scope) = kind.choices();
+        let lasting = approvals::lasting(&kind, params);
+        if let Some(scope) = lasting.session {
+            choices.push(Decision::ApproveForSession);
+            session_scope = Some(scope);
+        }
+        if lasting.always.is_some() {
+            choices.push(Decision::ApproveAlways);
+        }
+        let secrets = match &kind {
+            ApprovalKind::Input { questions } => questions
+                .iter()
+                .filter(|question| question.secret)
+                .map(|question| question.id.clone())
+                .collect(),
+            _ => Vec::new(),
+        };
+        let asked = PendingApproval { request: id, method, thread: asker, offer: lasting.offer, secrets };
         let approval = Approval {
-            id: self.pending.approval_id(&id),
+            id: self.pending.approval_id(&asked.request),
             thread: thread.clone(),
             turn: json_fields::text(&params["turnId"]),
             item,
             kind,
             folder: json_fields::folder(&params["cwd"])
-                .or_else(|| self.folder.clone().filter(|_| asker == thread)),
+                .or_else(|| self.folder.clone().filter(|_| asked.thread == thread)),
             reason: json_fields::text(&params["reason"]),
             choices,
             session_scope,
+            always_scope: lasting.always,
             others,
         };
         let notification =
-            Some(RawNotification { method: method.clone(), summary: summary::of_params(params) });
-        let events =
-            vec![self.pending.insert(PendingApproval { request: id, method, thread: asker }, approval)];
+            Some(RawNotification { method: asked.method.clone(), summary: summary::of_params(params) });
+        let events = vec![self.pending.insert(asked, approval)];
         EventBatch { thread: Some(thread), notification, events }
     }
 }
 
-/// Encodes a decision for the method of its request.
-pub(super) fn answer(asked: &PendingApproval, decision: &Decision) -> Value {
-    match (asked.method.as_str(), decision) {
-        ("mcpServer/elicitation/request", Decision::Approve | Decision::ApproveForSession) => {
-            json!({"action": "accept", "content": {}})
-        }
+/// Encodes a decision for the method of its request. An error says why questions have no answers: an empty answer would
+/// be one.
+pub(super) fn answer(asked: &PendingApproval, decision: &Decision) -> Result<Value, String> {
+    let accept = |scope: Option<&str>| match scope {
+        Some(scope) => json!({"action": "accept", "content": {}, "_meta": {"persist": scope}}),
+        None => json!({"action": "accept", "content": {}}),
+    };
+    let grant = |scope: &str| json!({"permissions": asked.offer, "scope": scope});
+    Ok(match (asked.method.as_str(), decision) {
+        ("mcpServer/elicitation/request", Decision::Approve) => accept(None),
+        ("mcpServer/elicitation/request", Decision::ApproveForSession) => accept(Some("session")),
+        ("mcpServer/elicitation/request", Decision::ApproveAlways) => accept(Some("always")),
         ("mcpServer/elicitation/request", Decision::Content(content)) => {
             json!({"action": "accept", "content": content})
         }
@@ -364,6 +388,9 @@ pub(super) fn answer(asked: &PendingApproval, decision: &Decision) -> Value {
             json!({"action": "decline", "content": null})
         }
         ("mcpServer/elicitation/request", Decision::Abort) => json!({"action": "cancel", "content": null}),
+        ("item/permissions/requestApproval", Decision::Approve) => grant("turn"),
+        ("item/permissions/requestApproval", Decision::ApproveForSession) => grant("session"),
+        ("item/permissions/requestApproval", _) => json!({"permissions": {}, "scope": "turn"}),
         ("item/tool/requestUserInput", Decision::Content(answers)) => {
             let answers = answers.as_object().into_iter().flatten();
             let answers: serde_json::Map<String, Value> = answers
@@ -374,13 +401,15 @@ pub(super) fn answer(asked: &PendingApproval, decision: &Decision) -> Value {
                 .collect();
             json!({"answers": answers})
         }
-        ("item/tool/requestUserInput", _) => json!({"answers": {}}),
+        ("item/tool/requestUserInput", Decision::Deny { note: Some(note) }) => return Err(note.clone()),
+        ("item/tool/requestUserInput", _) => return Err("the user gave no answer".to_owned()),
         (_, Decision::Approve) => json!({"decision": "accept"}),
         (_, Decision::ApproveForSession) => json!({"decision": "acceptForSession"}),
+        (_, Decision::ApproveAlways) => json!({"decision": asked.offer}),
         // Codex treats an unknown decision as a denial too.
         (_, Decision::Deny { .. } | Decision::Content(_)) => json!({"decision": "decline"}),
         (_, Decision::Abort) => json!({"decision": "cancel"}),
-    }
+    })
 }
 
 fn notice(level: Level, message: &Value) -> Vec<CodexEvent> {

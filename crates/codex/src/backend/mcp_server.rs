@@ -76,6 +76,8 @@ pub(crate) struct McpServer {
     version: Option<String>,
     /// 0.92 expects a word where later versions expect an object.
     denies_by_word: bool,
+    /// Set when the running turn waits for what nobody can answer.
+    pub(super) gives_up: bool,
     /// The trace of the turns that start.
     pub(super) trace: Option<Trace>,
 }
@@ -150,7 +152,10 @@ impl McpServer {
     /// are included for later versions.
     pub(super) fn answer(&self, decision: &Decision) -> Value {
         match decision {
-            Decision::Approve => json!({"action": "accept", "content": {}, "decision": "approved"}),
+            // It offers nothing for ever.
+            Decision::Approve | Decision::ApproveAlways => {
+                json!({"action": "accept", "content": {}, "decision": "approved"})
+            }
             Decision::ApproveForSession => {
                 json!({"action": "accept", "content": {}, "decision": "approved_for_session"})
             }
@@ -167,7 +172,7 @@ impl McpServer {
 
     pub(super) fn on_line(&mut self, line: &[u8], out: &mut Vec<u8>) -> EventBatch {
         match jsonrpc::parse(line) {
-            Message::Notification { method, params } if method == "codex/event" => self.event(&params, out),
+            Message::Notification { method, params } if method == "codex/event" => self.event(&params),
             Message::Notification { method, params } => {
                 let summary = summary::of_params(&params);
                 EventBatch {
@@ -185,7 +190,7 @@ impl McpServer {
         }
     }
 
-    fn event(&mut self, params: &Value, out: &mut Vec<u8>) -> EventBatch {
+    fn event(&mut self, params: &Value) -> EventBatch {
         let message = &params["msg"];
         let thread = json_fields::text(&params["_meta"]["threadId"]);
         if self.thread.is_none() {
@@ -219,7 +224,7 @@ impl McpServer {
                 vec![CodexEvent::Notice { level: Level::Error, message }]
             }
             "elicitation_request" => {
-                self.interrupt(out);
+                self.gives_up = true;
                 let server = json_fields::words(&message["server_name"]);
                 let message = format!(
                     "the MCP server `{server}` asks something, which codex mcp-server never forwards; the turn is \
@@ -341,12 +346,15 @@ impl McpServer {
                 .or_else(|| json_fields::text(&params["message"])),
             choices,
             session_scope,
+            always_scope: None,
             others,
         };
         let notification =
             Some(RawNotification { method: method.clone(), summary: summary::of_params(params) });
         let of = thread.clone().unwrap_or_default();
-        let events = vec![self.pending.insert(PendingApproval { request: id, method, thread: of }, approval)];
+        let (offer, secrets) = (Value::Null, Vec::new());
+        let asked = PendingApproval { request: id, method, thread: of, offer, secrets };
+        let events = vec![self.pending.insert(asked, approval)];
         EventBatch { thread, notification, events }
     }
 }

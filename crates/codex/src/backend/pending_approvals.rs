@@ -22,6 +22,10 @@ pub(super) struct PendingApproval {
     pub(super) method: String,
     /// The thread that waits: this session's thread, or one of an agent that it started.
     pub(super) thread: String,
+    /// What an approval repeats: the permissions, or the rule that makes it lasting.
+    pub(super) offer: Value,
+    /// The questions with answers that are kept nowhere.
+    pub(super) secrets: Vec<String>,
 }
 
 impl PendingApprovals {

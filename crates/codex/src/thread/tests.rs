@@ -23,6 +23,7 @@ fn approval(id: u8) -> Approval {
         reason: None,
         choices: Vec::new(),
         session_scope: None,
+        always_scope: None,
         others: serde_json::Map::new(),
     }
 }

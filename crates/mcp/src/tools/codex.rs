@@ -118,6 +118,9 @@ async fn follow(call: &CallContext<'_>, turn: StartedTurn) -> CallToolResult {
                             if let (CodexEvent::ApprovalRequested { approval }, true) = (event, asks_client) {
                                 let (codex, peer) = (call.client.app.codex.clone(), call.request.peer.clone());
                                 let params = approvals::params(approval, &call.request.id);
+                                if params.is_none() {
+                                    notify(call.request, events.refusal(approval)).await;
+                                }
                                 asking.spawn(approvals::ask(codex, peer, approval.clone(), params));
                             }
                             if let Some(line) = progress_line::line(event) {

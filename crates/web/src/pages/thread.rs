@@ -54,7 +54,7 @@ pub(crate) async fn act(
     let field = |name: &str| fields.get(name).trim();
     let prompt = field("prompt");
     let decide = async |decision| app.decide_approval(field("approval"), decision, Channel::Browser).await;
-    if matches!(field("act"), "approve" | "session" | "deny" | "abort")
+    if matches!(field("act"), "approve" | "session" | "always" | "deny" | "abort")
         && early_submit::is_too_early(field("made"))
     {
         let error = FormError { message: early_submit::TOO_EARLY.to_owned(), prompt: String::new() };
@@ -67,6 +67,7 @@ pub(crate) async fn act(
         "interrupt" => app.codex.interrupt(&id).await,
         "approve" => decide(Decision::Approve).await,
         "session" => decide(Decision::ApproveForSession).await,
+        "always" => decide(Decision::ApproveAlways).await,
         "deny" => decide(Decision::Deny { note: fields.filled("note") }).await,
         "abort" => decide(Decision::Abort).await,
         _ => return Err(Failure::BadRequest("The form names an unknown action.")),
@@ -154,6 +155,7 @@ fn approval(approval: &Approval) -> Value {
         words => approval.words().into_iter().map(Value::from).collect::<Vec<_>>(),
         form => approval.kind.is_form(),
         session => approval.choices.contains(&Decision::ApproveForSession),
+        always => approval.choices.contains(&Decision::ApproveAlways),
         approve => approval.choices.contains(&Decision::Approve),
     }
 }

@@ -1,10 +1,10 @@
 //! The approvals of app-server. Each function returns the kind and the members that this version does not know; `None`
 //! for a request that it does not understand, which then can be denied only.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::super::json_fields::{self, others};
-use crate::approval::{ApprovalKind, InputQuestion};
+use crate::approval::{ApprovalKind, InputQuestion, shell_line};
 use crate::patch::FileChange;
 
 type Parsed = (ApprovalKind, Map<String, Value>);
@@ -12,7 +12,7 @@ type Parsed = (ApprovalKind, Map<String, Value>);
 /// Members that do not change what is allowed.
 const COMMON: [&str; 6] = ["threadId", "turnId", "itemId", "approvalId", "startedAtMs", "reason"];
 
-/// Members of a command: those that an approval has, a summary of the command, and answers that are never given.
+/// Members of a command: those that an approval has, a summary of the command, and what it may allow for ever.
 const COMMAND: [&str; 7] = [
     "command",
     "cwd",
@@ -23,7 +23,7 @@ const COMMAND: [&str; 7] = [
     "availableDecisions",
 ];
 
-/// Members of `_meta` about a tool's call: those that an approval has, descriptions, and answers that are never given.
+/// Members of `_meta` about a tool's call: those that an approval has, descriptions, and what it may allow for ever.
 const TOOL_CALL: [&str; 8] = [
     "codex_approval_kind",
     "tool_name",
@@ -97,6 +97,66 @@ pub(super) fn elicitation(params: &Value) -> Option<Parsed> {
     Some((kind, rest))
 }
 
+/// Parses a request for permissions.
+pub(super) fn permissions(params: &Value) -> Option<Parsed> {
+    let permissions = params["permissions"].clone();
+    let mut rest = others(params, &[&COMMON[..], &["cwd", "permissions"]].concat());
+    if rest.get("environmentId").is_some_and(|id| id == "local") {
+        rest.remove("environmentId");
+    }
+    permissions.is_object().then_some((ApprovalKind::Permissions { permissions }, rest))
+}
+
+/// What an approval may allow beyond the request itself.
+#[derive(Default)]
+pub(super) struct Lasting {
+    /// What it allows for the session, in words, where the kind alone does not say so.
+    pub(super) session: Option<String>,
+    /// What it allows for ever, in words.
+    pub(super) always: Option<String>,
+    /// What the answer repeats.
+    pub(super) offer: Value,
+}
+
+/// Parses what Codex offers to remember.
+pub(super) fn lasting(kind: &ApprovalKind, params: &Value) -> Lasting {
+    match kind {
+        ApprovalKind::Permissions { permissions } => {
+            Lasting { offer: permissions.clone(), ..Lasting::default() }
+        }
+        ApprovalKind::Command { .. } => {
+            let rule = json_fields::list(&params["proposedExecpolicyAmendment"]);
+            if rule.is_empty() {
+                return Lasting::default();
+            }
+            let always = Some(format!("commands that begin with {}", shell_line(&rule)));
+            let offer = json!({"acceptWithExecpolicyAmendment": {"execpolicy_amendment": rule}});
+            Lasting { session: None, always, offer }
+        }
+        ApprovalKind::Network { .. } => {
+            let mut rules = params["proposedNetworkPolicyAmendments"].as_array().into_iter().flatten();
+            let Some(rule) = rules.find(|rule| rule["action"] == "allow") else { return Lasting::default() };
+            let always = Some(format!("connections to {}", json_fields::words(&rule["host"])));
+            let offer = json!({"applyNetworkPolicyAmendment": {"network_policy_amendment": rule}});
+            Lasting { session: None, always, offer }
+        }
+        ApprovalKind::ToolCall { server, tool, .. } => {
+            let persist = &params["_meta"]["persist"];
+            let offers = |scope: &str| {
+                persist == scope
+                    || persist.as_array().is_some_and(|scopes| scopes.iter().any(|one| one == scope))
+            };
+            let calls = format!("every call of {server}.{tool}");
+            let session = offers("session").then(|| format!("{calls}, until this Codex session ends"));
+            Lasting { session, always: offers("always").then_some(calls), offer: Value::Null }
+        }
+        ApprovalKind::Patch { .. }
+        | ApprovalKind::Elicitation { .. }
+        | ApprovalKind::Input { .. }
+        | ApprovalKind::Unknown { .. } => Lasting::default(),
+    }
+}
+
 /// Parses questions of the model.
 pub(super) fn input(params: &Value) -> Parsed {
     let questions = params["questions"].as_array().into_iter().flatten();
@@ -109,6 +169,96 @@ pub(super) fn input(params: &Value) -> Parsed {
             .flatten()
             .map(|option| json_fields::words(&option["label"]))
             .collect(),
+        // Versions before 0.153 do not say it, and take any text.
+        other: question["isOther"] != false,
+        secret: question["isSecret"] == true,
     };
     (ApprovalKind::Input { questions: questions.map(question).collect() }, Map::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::approval::{Approval, Decider, Decision};
+    use crate::backend::Protocol;
+    use crate::event::CodexEvent;
+    use crate::thread_options::Backend;
+
+    /// Sends a request of Codex and its decision. Returns the approval, the answer, and the decision that is kept.
+    #[track_caller]
+    fn decided(method: &str, params: &Value, decision: &Decision) -> (Approval, Value, Value) {
+        let mut protocol = Protocol::new(Backend::AppServer, "run");
+        let mut out = Vec::new();
+        let request = json!({"id": 9, "method": method, "params": params});
+        let batch = protocol.on_line(request.to_string().as_bytes(), &mut out);
+        let [CodexEvent::ApprovalRequested { approval }] = batch.events.as_slice() else {
+            panic!("{batch:?}")
+        };
+        assert!(approval.permits(decision), "{approval:?}");
+        let batch = protocol.decide(&approval.id, decision, Decider::User, &mut out);
+        let kept = serde_json::to_value(&batch.events[0]).unwrap()["decision"].clone();
+        let answer: Value = serde_json::from_slice(&out).unwrap();
+        (approval.clone(), answer, kept)
+    }
+
+    #[test]
+    fn permissions_are_granted_for_the_turn_or_for_the_session() {
+        let wanted = json!({"network": {"enabled": true}, "fileSystem": {"write": ["/srv"]}});
+        let params =
+            json!({"threadId": "t", "turnId": "u", "itemId": "i", "cwd": "/", "permissions": wanted});
+        let cases = [
+            (Decision::Approve, json!({"permissions": wanted, "scope": "turn"})),
+            (Decision::ApproveForSession, json!({"permissions": wanted, "scope": "session"})),
+            (Decision::Deny { note: None }, json!({"permissions": {}, "scope": "turn"})),
+        ];
+        for (decision, result) in cases {
+            let (approval, answer, _) = decided("item/permissions/requestApproval", &params, &decision);
+            assert_eq!(answer["result"], result);
+            assert!(approval.line().contains("/srv"), "{}", approval.line());
+        }
+    }
+
+    #[test]
+    fn a_command_may_be_allowed_for_ever() {
+        let params = json!({"threadId": "t", "command": "git push origin", "cwd": "/",
+                            "proposedExecpolicyAmendment": ["git", "push"]});
+        let (approval, answer, _) =
+            decided("item/commandExecution/requestApproval", &params, &Decision::ApproveAlways);
+        let rule = json!({"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["git", "push"]}});
+        assert_eq!(answer["result"], json!({"decision": rule}));
+        assert_eq!(approval.always_scope.as_deref(), Some("commands that begin with git push"));
+    }
+
+    #[test]
+    fn calls_of_a_tool_may_be_allowed_for_the_session_or_for_ever() {
+        let meta = json!({"codex_approval_kind": "mcp_tool_call", "tool_name": "look", "persist": ["session", "always"]});
+        let params = json!({"threadId": "t", "serverName": "sea", "mode": "form", "message": "Allow?", "_meta": meta,
+                            "requestedSchema": {"type": "object", "properties": {}}});
+        for (decision, scope) in
+            [(Decision::ApproveForSession, "session"), (Decision::ApproveAlways, "always")]
+        {
+            let (_, answer, _) = decided("mcpServer/elicitation/request", &params, &decision);
+            assert_eq!(answer["result"]["_meta"], json!({"persist": scope}));
+        }
+        let mut once = params;
+        once["_meta"]["persist"] = Value::Null;
+        let (approval, ..) = decided("mcpServer/elicitation/request", &once, &Decision::Approve);
+        assert_eq!(approval.choices, [Decision::Approve]);
+    }
+
+    #[test]
+    fn questions_without_an_answer_are_refused_and_secret_answers_are_not_kept() {
+        let params = json!({"threadId": "t", "questions": [
+            {"id": "k", "question": "The key?", "isSecret": true, "isOther": false, "options": null},
+            {"id": "n", "question": "The name?", "options": [{"label": "Ann"}]},
+        ]});
+        let deny = Decision::Deny { note: Some("not now".to_owned()) };
+        let (_, answer, _) = decided("item/tool/requestUserInput", &params, &deny);
+        assert_eq!(answer["error"], json!({"code": 1, "message": "not now"}));
+        let content = Decision::Content(json!({"k": "hunter2", "n": "Ann"}));
+        let (_, answer, kept) = decided("item/tool/requestUserInput", &params, &content);
+        assert_eq!(answer["result"]["answers"]["k"], json!({"answers": ["hunter2"]}));
+        assert_eq!(kept, json!({"content": {"k": "[secret]", "n": "Ann"}}));
+    }
 }

@@ -52,6 +52,7 @@ pub(super) fn params(approval: &Approval, call: &RequestId) -> Option<Value> {
         ApprovalKind::Network { .. }
         | ApprovalKind::Elicitation { .. }
         | ApprovalKind::ToolCall { .. }
+        | ApprovalKind::Permissions { .. }
         | ApprovalKind::Input { .. }
         | ApprovalKind::Unknown { .. } => return None,
     }

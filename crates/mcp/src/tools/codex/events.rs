@@ -39,6 +39,12 @@ impl Events {
         messages.into_iter().map(envelope).collect()
     }
 
+    /// Returns the parameters of a warning about a request that is denied, because this client cannot be asked.
+    pub(super) fn refusal(&self, approval: &Approval) -> Value {
+        let message = format!("denied, because this client cannot be asked: {}", approval.line());
+        json!({"_meta": self.meta, "id": self.turn, "msg": {"type": "warning", "message": message}})
+    }
+
     fn messages(&mut self, event: &CodexEvent) -> Vec<Value> {
         match event {
             CodexEvent::Ready(ready) => vec![json!({
@@ -216,6 +222,7 @@ impl Events {
             ApprovalKind::Network { .. }
             | ApprovalKind::Elicitation { .. }
             | ApprovalKind::ToolCall { .. }
+            | ApprovalKind::Permissions { .. }
             | ApprovalKind::Input { .. }
             | ApprovalKind::Unknown { .. } => return None,
         };

@@ -35,6 +35,7 @@ pub(super) fn keys(approval: &Approval) -> String {
             match choice {
                 Decision::Approve => keys.push("Ctrl-Y approve"),
                 Decision::ApproveForSession => keys.push("Ctrl-S approve for this session"),
+                Decision::ApproveAlways => keys.push("Ctrl-L approve, and do not ask again"),
                 Decision::Deny { .. } | Decision::Abort | Decision::Content(_) => {}
             }
         }

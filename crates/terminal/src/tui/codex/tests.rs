@@ -74,6 +74,7 @@ fn asked(id: &str, argv: Vec<String>) -> Approval {
         reason: Some("May I?".to_owned()),
         choices: vec![Decision::Approve],
         session_scope: None,
+        always_scope: None,
         others: serde_json::Map::new(),
     }
 }

@@ -43,7 +43,7 @@ impl ViewState {
     fn on_control(&mut self, letter: char, now: Instant) -> Option<Vec<Effect>> {
         match letter {
             'c' => Some(vec![self.interrupt(now)]),
-            'y' | 's' | 'd' | 'x' if self.panel.is_some() => {
+            'y' | 's' | 'l' | 'd' | 'x' if self.panel.is_some() => {
                 Some(self.decide(letter, now).into_iter().collect())
             }
             'o' => {
@@ -75,10 +75,11 @@ impl ViewState {
         let decision = match letter {
             'y' => Decision::Approve,
             's' => Decision::ApproveForSession,
+            'l' => Decision::ApproveAlways,
             'd' => Decision::Deny { note: None },
             _ => Decision::Abort,
         };
-        let is_approving = matches!(decision, Decision::Approve | Decision::ApproveForSession);
+        let is_approving = !matches!(decision, Decision::Deny { .. } | Decision::Abort);
         let offered = pending.choices.contains(&decision);
         if let Some(reason) = self.why_not_yet(now).filter(|_| is_approving) {
             self.notify(reason.to_owned(), now);
