@@ -26,6 +26,7 @@ mod open;
 mod output;
 mod overview;
 mod passphrase;
+mod permissions;
 mod prompts;
 mod questions;
 mod reload;
@@ -176,6 +177,9 @@ enum Command {
     Availability(availability::AvailabilityArgs),
     /// Set the approval passphrase, which answers to high-risk questions need
     Passphrase(passphrase::PassphraseArgs),
+    /// Show the approval rules, and how permission requests of agents were decided
+    #[command(subcommand)]
+    Permissions(permissions::Command),
     /// Manage users, their preferences and their rules
     Users(AssistantArgs<users::Command>),
     /// List, import and export calendar events
@@ -193,7 +197,7 @@ enum Command {
     Install(install::InstallArgs),
     /// Remove the hub from other programs
     Uninstall(install::UninstallArgs),
-    /// Expand the prompt commands of a prompt as a client sends it
+    /// Expand the prompt commands of a prompt as a client sends it, or decide a permission
     #[command(hide = true)]
     Hook(hook::HookArgs),
     /// Open the console in the browser, logged in
@@ -252,6 +256,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Ask(args) => exit_code(ask::run(&args, common)),
         Command::Availability(args) => exit_code(availability::run(&args, common)),
         Command::Passphrase(args) => exit_code(passphrase::run(&args, common)),
+        Command::Permissions(command) => exit_code(permissions::run(command, common)),
         Command::Questions(command) => exit_code(questions::run(command, common)),
         Command::Inbox(args) => exit_code(inbox::run(&args, common)),
         Command::Users(args) => exit_code(users::run(args, common)),

@@ -67,7 +67,7 @@ impl Error {
 pub(crate) enum DesiredState<'a> {
     Installed {
         launch: &'a Launch,
-        /// Whether the hook expands prompts when they are sent.
+        /// Whether the hooks expand prompts when they are sent, and decide permissions.
         hook: bool,
         /// Whether another server called `adjutant` is replaced.
         force: bool,
@@ -198,12 +198,12 @@ pub(crate) fn plan(
 ) -> Result<Vec<Change>, Error> {
     let mut files: Vec<_> =
         files(client, folders, desired)?.into_iter().map(|path| (path, vec![Part::Entry])).collect();
-    let hook = match desired {
-        DesiredState::Installed { launch, .. } => client.hook(folders, launch),
+    let hooks = match desired {
+        DesiredState::Installed { launch, .. } => client.hooks(folders, launch),
         // The path of a hook does not depend on its command.
-        DesiredState::Removed => client.hook(folders, &Launch { program: String::new(), home: None }),
+        DesiredState::Removed => client.hooks(folders, &Launch { program: String::new(), home: None }),
     };
-    if let Some(hook) = hook {
+    for hook in hooks {
         match files.iter_mut().find(|(file, _)| *file == hook.file) {
             Some((_, parts)) => parts.push(Part::Hook(Box::new(hook))),
             None => files.push((hook.file.clone(), vec![Part::Hook(Box::new(hook))])),

@@ -1,8 +1,11 @@
-//! `adjutant hook CLIENT`: the command that a client runs when the user sends a prompt. It reads the client's JSON and
-//! returns the full text of the prompt commands in it.
+//! `adjutant hook CLIENT`: the command that a client runs when the user sends a prompt, and when it needs a permission. It
+//! reads the client's JSON, and returns the full text of the prompt commands in it, or the decision.
 //!
-//! It must never delay or lose a prompt: it works without a hub, reads files only if the prompt seems to contain a command,
+//! For a permission it asks the running hub. Without a decision it returns nothing, so that the client asks by itself.
+//! For a prompt it must never delay or lose a prompt: it works without a hub, reads files only if the prompt seems to contain a command,
 //! and reports errors on stderr. A running hub is notified of the expansion after the client has its answer.
+
+mod permission;
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -18,7 +21,7 @@ use tracing::level_filters::LevelFilter;
 use super::Common;
 use super::output::{self, Failure};
 use crate::install::Client;
-use adjutant_base::config::Roots;
+use adjutant_base::config::{self, Roots};
 use adjutant_base::text::clip;
 use adjutant_prompts::mentions;
 use adjutant_prompts::mentions::Command;
@@ -26,7 +29,7 @@ use adjutant_prompts::{Catalogue, Error, Inputs, Prompts};
 use adjutant_terminal::socket::{self, Hello, HookCommand, HookReport};
 
 /// The clients whose hooks may add to a prompt.
-pub(super) const CLIENTS: [&str; 4] = ["claude", "codex", "copilot", "gemini"];
+pub(super) const CLIENTS: [&str; 5] = ["claude", "codex", "copilot", "gemini", "opencode"];
 
 /// Time for notifying the hub.
 const NOTIFY_TIMEOUT: Duration = Duration::from_millis(100);
@@ -62,7 +65,17 @@ struct HookInput {
 /// Prints the expanded commands of the prompt, if it has some.
 pub(super) fn run(args: &HookArgs, common: Common) -> Result<(), Failure> {
     // Clients show a failed hook in the conversation, and some hold the prompt back.
-    let added = common.start_log(LevelFilter::ERROR).and_then(|()| added(&args.client, common));
+    let input = common.start_log(LevelFilter::ERROR).and_then(|()| input());
+    let added = match input {
+        Ok(input) if ["tool_name", "toolName"].iter().any(|name| input.get(name).is_some()) => {
+            if let Some(decision) = decision(&args.client, &input, common) {
+                output::data(&decision.to_string())?;
+            }
+            return Ok(());
+        }
+        Ok(input) => added(&args.client, input, common),
+        Err(failure) => Err(failure),
+    };
     match added {
         Ok(Some(added)) => {
             output::data(&answer(&args.client, &added.text).to_string())?;
@@ -103,17 +116,32 @@ impl Added {
     }
 }
 
-fn added(client: &str, common: Common) -> Result<Option<Added>, Failure> {
-    // Only the first value is read, because a client need not close the pipe.
+/// Reads the first value only, because a client need not close the pipe.
+fn input() -> Result<Value, Failure> {
     let mut values =
         serde_json::Deserializer::from_reader(io::stdin().lock().take(MAX_INPUT_BYTES)).into_iter();
-    let input: HookInput = match values.next() {
-        Some(Ok(input)) => input,
-        Some(Err(error)) => {
-            return Err(Failure::new(format!("the client's input cannot be read: {error}")).hint(FOR_CLIENTS));
-        }
-        None => return Err(Failure::new("the client sent no input").hint(FOR_CLIENTS)),
-    };
+    match values.next() {
+        Some(input) => input.map_err(unreadable),
+        None => Err(Failure::new("the client sent no input").hint(FOR_CLIENTS)),
+    }
+}
+
+fn unreadable(error: serde_json::Error) -> Failure {
+    Failure::new(format!("the client's input cannot be read: {error}")).hint(FOR_CLIENTS)
+}
+
+/// Returns the decision of the running hub in the client's form; `None` leaves it to the client.
+fn decision(client: &str, input: &Value, common: Common) -> Option<Value> {
+    let (form, call) = permission::parse(client, input)?;
+    let home = config::home(common.home).ok()?;
+    let socket = config::hub(&home).ok()?.socket?;
+    let answer = socket::ask_permission(&home, &socket, &call);
+    let answer = answer.inspect_err(|error| tracing::debug!(%error, "the client decides by itself")).ok()?;
+    permission::render(form, &answer)
+}
+
+fn added(client: &str, input: Value, common: Common) -> Result<Option<Added>, Failure> {
+    let input: HookInput = serde_json::from_value(input).map_err(unreadable)?;
     if !mentions::may_hold_any(&input.prompt) {
         return Ok(None);
     }

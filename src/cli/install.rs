@@ -25,7 +25,7 @@ use adjutant_base::text::timefmt;
 pub(super) struct InstallArgs {
     #[command(flatten)]
     which: Which,
-    /// Do not install the hook that expands `:command` when a prompt is sent
+    /// Do not install the hooks that expand `:command` when a prompt is sent and that decide permissions
     #[arg(long)]
     no_hook: bool,
     /// Replace another server called `adjutant`

@@ -26,7 +26,7 @@ adjutant_base::named_enum! {
     }
 }
 
-/// The hook that runs when the user sends a prompt.
+/// A hook that runs when the user sends a prompt, or when the client needs a permission.
 pub(super) struct Hook {
     pub(super) file: PathBuf,
     /// The path of the list of hooks for this event.
@@ -36,6 +36,13 @@ pub(super) struct Hook {
     /// A further member that the file needs.
     pub(super) head: Option<(&'static str, Value)>,
 }
+
+/// Time of a hook that only reads files or asks the rules; it answers within milliseconds. After this time a client
+/// continues without it.
+const PROMPT_SECONDS: u32 = 5;
+
+/// Time of a hook that asks the user; the hub waits less.
+const ASK_SECONDS: u32 = 600;
 
 impl Client {
     /// Returns the name in texts.
@@ -120,32 +127,49 @@ impl Client {
         }
     }
 
-    /// Returns its hook for prompts, if a configuration file can define one that adds to the prompt. (Cursor's can only stop
-    /// it; opencode's is a plugin.)
-    pub(super) fn hook(self, folders: &ClientFolders, launch: &Launch) -> Option<Hook> {
+    /// Returns its hooks: first the one for prompts, if a configuration file can define one that adds to the prompt, then those
+    /// for permissions (`src/cli/hook/permission.rs`). (Cursor's can only stop a prompt; opencode's are plugins.)
+    pub(super) fn hooks(self, folders: &ClientFolders, launch: &Launch) -> Vec<Hook> {
         let line = launch.hook_line(self.name());
-        // Seconds. The hook answers within milliseconds; after this time a client continues without it.
-        let timeout = 5;
-        let command = json!({"type": "command", "command": line, "timeout": timeout});
-        let (file, event, element, head) = match self {
-            Self::ClaudeCode => {
-                (folders.claude.join("settings.json"), "UserPromptSubmit", json!({"hooks": [command]}), None)
-            }
-            Self::Codex => {
-                (folders.codex.join("hooks.json"), "UserPromptSubmit", json!({"hooks": [command]}), None)
-            }
-            Self::Gemini => {
-                let command = json!({"name": "adjutant", "type": "command", "command": line, "timeout": timeout * 1000});
-                (folders.gemini.join("settings.json"), "BeforeAgent", json!({"hooks": [command]}), None)
-            }
-            Self::Copilot => {
-                let command = json!({"type": "command", "bash": line, "timeoutSec": timeout});
-                let file = folders.copilot.join("hooks").join("adjutant.json");
-                (file, "userPromptSubmitted", command, Some(("version", json!(1))))
-            }
-            Self::ClaudeDesktop | Self::Cursor | Self::Opencode | Self::VsCode | Self::Zed => return None,
+        let (file, head, events): (_, _, &[(&'static str, u32)]) = match self {
+            Self::ClaudeCode => (
+                folders.claude.join("settings.json"),
+                None,
+                &[("UserPromptSubmit", PROMPT_SECONDS), ("PermissionRequest", ASK_SECONDS), ("PreToolUse", PROMPT_SECONDS)],
+            ),
+            Self::Codex => (
+                folders.codex.join("hooks.json"),
+                None,
+                &[("UserPromptSubmit", PROMPT_SECONDS), ("PermissionRequest", ASK_SECONDS)],
+            ),
+            Self::Gemini => (
+                folders.gemini.join("settings.json"),
+                None,
+                &[("BeforeAgent", PROMPT_SECONDS), ("BeforeTool", PROMPT_SECONDS)],
+            ),
+            Self::Copilot => (
+                folders.copilot.join("hooks").join("adjutant.json"),
+                Some(("version", json!(1))),
+                &[("userPromptSubmitted", PROMPT_SECONDS), ("permissionRequest", ASK_SECONDS)],
+            ),
+            Self::ClaudeDesktop | Self::Cursor | Self::Opencode | Self::VsCode | Self::Zed => return Vec::new(),
         };
-        Some(Hook { file, path: ["hooks", event], element, head })
+        let element = |seconds: u32| match self {
+            Self::Copilot => json!({"type": "command", "bash": line, "timeoutSec": seconds}),
+            Self::Gemini => {
+                let command =
+                    json!({"name": "adjutant", "type": "command", "command": line, "timeout": seconds * 1000});
+                json!({"hooks": [command]})
+            }
+            _ => json!({"hooks": [{"type": "command", "command": line, "timeout": seconds}]}),
+        };
+        let hook = |(event, seconds): &(&'static str, u32)| Hook {
+            file: file.clone(),
+            path: ["hooks", event],
+            element: element(*seconds),
+            head: head.clone(),
+        };
+        events.iter().map(hook).collect()
     }
 
     /// Returns what the user should know after the entry was written.

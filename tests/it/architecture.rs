@@ -12,7 +12,7 @@ use sources::{Source, crates, root, sources};
 /// The layers from below, with the crates of each. `adjutant` is the root package.
 const LAYERS: &[(&str, &[&str])] = &[
     ("infrastructure", &["base", "host", "net", "store"]),
-    ("domain", &["agents", "assistant", "codex", "prompts", "questions"]),
+    ("domain", &["agents", "assistant", "codex", "permissions", "prompts", "questions"]),
     ("app", &["app"]),
     ("interface", &["mcp", "web", "http", "terminal", "adjutant"]),
 ];

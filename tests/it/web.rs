@@ -4,6 +4,7 @@ mod agent_fixtures;
 pub(crate) mod browser;
 mod calendar;
 mod console_client;
+mod permissions;
 mod question_fixtures;
 mod questions;
 mod tasks;

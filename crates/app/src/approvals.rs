@@ -5,6 +5,8 @@
 
 mod mapping;
 
+pub(crate) use mapping::fenced;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -10,6 +10,7 @@ mod daily_planning;
 pub mod health;
 mod notification_questions;
 pub mod pending_counts;
+pub mod permissions;
 pub mod proposals;
 mod question_notifier;
 mod repo_status;
@@ -40,6 +41,7 @@ use adjutant_questions::{Questions, Ticket};
 use adjutant_store::Store;
 use agent_processes::AgentProcesses;
 use client_registry::ClientRegistry;
+use permissions::Permissions;
 use repo_status::RepoStatusCache;
 use toolset_switches::{PendingChanges, ToolsetSwitches};
 use user_list_cache::UserListCache;
@@ -73,6 +75,7 @@ pub struct App {
     pub waiters: Arc<Waiters>,
     /// The questions of the approvals that Codex waits for, by approval.
     approval_questions: Arc<Mutex<HashMap<String, Ticket>>>,
+    permissions: Arc<Permissions>,
     /// Where rows are kept: those of tasks may be apart.
     stores: Vec<Store>,
     /// The application of each workspace that has a client, by folder.
@@ -127,6 +130,7 @@ impl App {
             toolsets: Arc::new(ToolsetSwitches::new(config.toolsets.clone())),
             waiters: Arc::default(),
             approval_questions: Arc::default(),
+            permissions: Arc::new(Permissions::new(config.permissions.clone())),
             stores,
             workspaces: Mutex::default(),
             repo_status: Arc::new(RepoStatusCache::new(config.home.clone(), events.clone())),
@@ -190,6 +194,7 @@ impl App {
         let read = config::reload(&self.config).map_err(|error| error.to_string());
         let read = read.and_then(|reloaded| {
             self.agents.replace_runners(&reloaded.runners).map_err(|error| error.to_string())?;
+            self.permissions.apply(reloaded.permissions.clone());
             Ok(reloaded)
         });
         if self.toolsets.apply(read) {

@@ -343,11 +343,20 @@ fn buttons(question: &Question) -> Vec<(String, FieldValue)> {
         return Vec::new();
     }
     match input {
-        Input::Choice { options, max: 1, .. } if options.len() <= MAX_ACTIONS => {
+        Input::Choice { options, max: 1, .. } => {
+            let denies = |option: &&adjutant_questions::Choice| question.denials.contains(&option.value);
+            let shown: Vec<_> = if options.len() <= MAX_ACTIONS {
+                options.iter().collect()
+            } else if let Some(deny) = options.iter().find(denies) {
+                // The first option of an approval allows the least.
+                options.iter().take(1).chain([deny]).collect()
+            } else {
+                Vec::new()
+            };
             let button = |option: &adjutant_questions::Choice| {
                 (option.label.clone(), FieldValue::Choices(vec![option.value.clone()]))
             };
-            options.iter().map(button).collect()
+            shown.into_iter().map(button).collect()
         }
         Input::YesNo => {
             vec![("Yes".to_owned(), FieldValue::YesNo(true)), ("No".to_owned(), FieldValue::YesNo(false))]

@@ -4,6 +4,7 @@
 use super::App;
 use super::activity_log::{ActivityEntry, ActivityKind};
 use adjutant_base::config::toolsets::Toolset;
+use adjutant_permissions::Verdict;
 use adjutant_store::{Error, Millis, timeline};
 
 /// Source of an entry, as the filter of the page names it.
@@ -102,6 +103,14 @@ fn of_entry(entry: ActivityEntry) -> TimelineEntry {
         }
         ActivityKind::Rejected { prompt, reason } => {
             (EntryKind::Toolset(Toolset::Prompts), "refused", prompt, reason)
+        }
+        ActivityKind::Permission { verdict, subject, by } => {
+            let action = match verdict {
+                Verdict::Allow => "allowed",
+                Verdict::Ask => "not decided",
+                Verdict::Deny => "denied",
+            };
+            (EntryKind::Toolset(Toolset::Questions), action, String::new(), format!("{subject} ({by})"))
         }
         ActivityKind::PromptsChanged => {
             (EntryKind::Toolset(Toolset::Prompts), "changed", String::new(), String::new())

@@ -14,6 +14,7 @@ mod file;
 pub mod folders;
 mod http;
 pub mod notification_delivery;
+pub mod permissions;
 pub mod program_logins;
 pub mod prompts;
 pub mod questions;
@@ -40,6 +41,7 @@ pub use error::Error;
 use folders::Root;
 pub use http::{Auth, HttpConfig};
 use notification_delivery::Delivery;
+use permissions::{ApprovalRule, PermissionsConfig};
 use prompts::PromptsConfig;
 use questions::QuestionsConfig;
 use recorder::RecorderConfig;
@@ -86,6 +88,7 @@ table::settings! {
         assistant: AssistantConfig = AssistantConfig::default();
         delegation: Delegation = Delegation::default();
         delivery: Delivery = Delivery::default();
+        permissions: PermissionsConfig = PermissionsConfig::default();
         questions: QuestionsConfig = QuestionsConfig::default();
         channels: ChannelsConfig = ChannelsConfig::default();
         codex: CodexConfig = CodexConfig::default();
@@ -102,6 +105,8 @@ table::settings! {
         http: http::File;
         toolsets: toolsets::File;
         clients: BTreeMap<String, toolsets::Client>;
+        approval_rules: Vec<ApprovalRule>;
+        permissions: permissions::File;
         questions: questions::File;
         prompts: prompts::File;
         agents: agents::File;
@@ -124,6 +129,8 @@ impl File {
         let invalid = |reason| Error::invalid(&home, reason);
         std::mem::take(&mut self.http).apply(&mut config.http, &home)?;
         std::mem::take(&mut self.questions).apply(&mut config.questions, &home)?;
+        std::mem::take(&mut self.permissions).apply(&mut config.permissions, &home)?;
+        config.permissions.rules = std::mem::take(&mut self.approval_rules);
         std::mem::take(&mut self.prompts).apply(&mut config.prompts, &home)?;
         std::mem::take(&mut self.agents).apply(&mut config.agents, &home)?;
         std::mem::take(&mut self.assistant).apply(&mut config.assistant, &home)?;
@@ -301,6 +308,8 @@ pub struct Reloaded {
     pub toolsets: ToolsetsConfig,
     /// The runners, which count from the next run on.
     pub runners: RunnersConfig,
+    /// The switch and the rules of permission requests, which take effect at once.
+    pub permissions: PermissionsConfig,
     /// Keys of settings that were changed since the start and take effect at the next start.
     pub pending_restart: Vec<String>,
 }
@@ -311,7 +320,8 @@ pub fn reload(config: &Config) -> Result<Reloaded, Error> {
     let pending_restart = config.sources.pending_restart(&file.keys);
     let mut fresh = Config { home: config.home.clone(), ..Config::default() };
     file.parsed.apply_all(&mut fresh)?;
-    Ok(Reloaded { toolsets: fresh.toolsets, runners: fresh.runners, pending_restart })
+    let Config { toolsets, runners, permissions, .. } = fresh;
+    Ok(Reloaded { toolsets, runners, permissions, pending_restart })
 }
 
 /// Returns the version of the `config.toml` in `home` by its time and length; `None` if there is none.

@@ -13,6 +13,7 @@ mod error;
 mod handshake;
 mod holder;
 mod lock;
+mod permission;
 mod principal;
 mod relay_writer;
 mod server;
@@ -27,4 +28,5 @@ pub use handshake::{Connection, Hello, HelloReply, HookCommand, HookReport, Quer
 pub use holder::Holder;
 pub(crate) use lock::is_stopped;
 pub use lock::{Claim, holder, vacant};
+pub use permission::ask_permission;
 pub use server::{Links, serve};

@@ -195,6 +195,7 @@ async fn serve(
     tasks.spawn(app.clone().plan_daily());
     tasks.spawn(app.clone().run_notifier());
     tasks.spawn(app.clone().run_codex_sessions());
+    tasks.spawn(app.clone().withdraw_permission_requests());
     tasks.close();
     claim.sign(&Holder {
         pid: std::process::id(),

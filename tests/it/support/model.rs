@@ -193,12 +193,14 @@ struct Offered {
 }
 
 /// The shells that clients offer, and how each takes a command.
-fn shells(command: &str) -> [(&'static str, Value); 4] {
+fn shells(command: &str) -> [(&'static str, Value); 6] {
     [
         ("exec_command", json!({"cmd": command, "yield_time_ms": 30_000})),
         ("shell_command", json!({"command": command, "timeout_ms": 60_000})),
         ("shell", json!({"command": ["bash", "-lc", command], "timeout_ms": 60_000})),
         ("bash", json!({"command": command, "description": "as the script says", "timeout": 60_000})),
+        ("Bash", json!({"command": command, "description": "as the script says", "timeout": 60_000})),
+        ("run_shell_command", json!({"command": command, "description": "as the script says"})),
     ]
 }
 

@@ -221,7 +221,7 @@ fn field(name: &str, label: &str, input: Input) -> Field {
 }
 
 /// Puts untrusted text into a fence that it cannot end.
-fn fenced(language: &str, text: &str) -> String {
+pub(crate) fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}{language}\n{}\n{fence}\n", text.trim_end())

@@ -39,6 +39,8 @@ pub fn list(config: &Config, toolsets: &ToolsetsConfig) -> Vec<Setting> {
         config.agents.rows(),
         config.delegation.rows(),
         config.questions.rows(),
+        config.permissions.rows(),
+        vec![config.permissions.rules_row()],
         config.codex.rows(),
         config.assistant.rows(),
         config.recorder.rows(),
@@ -60,6 +62,7 @@ mod tests {
     use super::*;
     use crate::config::assistant::{EndpointFile, RunnerFile};
     use crate::config::notification_delivery::Phone;
+    use crate::config::permissions::ApprovalRule;
     use crate::config::runners::RunnerEntry;
     use crate::config::table::Table as _;
     use crate::config::toolsets::Client;
@@ -75,9 +78,10 @@ mod tests {
     }
 
     /// The tables that have no default, with their keys.
-    const TABLES: [(&str, &[(&str, &str)]); 5] = [
+    const TABLES: [(&str, &[(&str, &str)]); 6] = [
         ("[clients.NAME]", Client::KEYS),
         ("[[runners]]", RunnerEntry::KEYS),
+        ("[[approval_rules]]", ApprovalRule::KEYS),
         ("[assistant.endpoint]", EndpointFile::KEYS),
         ("[assistant.runner]", RunnerFile::KEYS),
         ("[notifications.phone]", Phone::KEYS),

@@ -10,6 +10,7 @@ mod client;
 pub mod codex;
 pub mod hub;
 pub mod inbox;
+pub mod permissions;
 mod protocol;
 pub mod questions;
 pub mod tasks;
@@ -37,6 +38,7 @@ pub enum Request {
     Codex(codex::Request),
     Tasks(tasks::Request),
     Hub(hub::Request),
+    Permissions(permissions::Request),
 }
 
 impl Request {
@@ -46,6 +48,7 @@ impl Request {
             Self::Inbox(act) => act.decides(),
             Self::Questions(act) => act.decides(),
             Self::Codex(act) => act.decides(),
+            Self::Permissions(act) => act.decides(),
             Self::Tasks(_) | Self::Hub(_) => false,
         }
     }
@@ -60,6 +63,7 @@ async fn answer(peer: &ControlPeer, request: Request, out: &mut ResponseWriter) 
         Request::Codex(request) => codex::answer(app, request, out).await,
         Request::Tasks(request) => tasks::answer(app, request, out).await,
         Request::Hub(request) => hub::answer(app, request).await,
+        Request::Permissions(request) => permissions::answer(app, request).await,
     }
 }
 
@@ -103,7 +107,7 @@ pub(super) async fn serve(peer: &ControlPeer, mut input: BufReader<OwnedReadHalf
 }
 
 /// Waits for the end of the input. An early request stays in the buffer.
-async fn closed(input: &mut BufReader<OwnedReadHalf>) {
+pub(super) async fn closed(input: &mut BufReader<OwnedReadHalf>) {
     if input.fill_buf().await.is_ok_and(|bytes| !bytes.is_empty()) {
         std::future::pending::<()>().await;
     }

@@ -48,6 +48,9 @@ pub struct Hello {
     /// The report of a client's hook, which gets no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) hooked: Option<HookReport>,
+    /// Whether a client's hook asks to decide a call of a tool, see [`super::permission`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) permission: bool,
     /// The client's own claim. The hub uses the kernel's number.
     #[serde(default)]
     pub(super) pid: u32,
@@ -92,11 +95,17 @@ impl Hello {
         Self::query(Query::CalendarChanged)
     }
 
+    /// The hello of a hook that asks to decide a call.
+    pub(super) fn permission() -> Self {
+        Self { permission: true, ..Self::new() }
+    }
+
     fn new() -> Self {
         Self {
             adjutant: env!("CARGO_PKG_VERSION").to_owned(),
             number: HELLO_VERSION,
             hooked: None,
+            permission: false,
             toolset: None,
             ask: None,
             user: false,

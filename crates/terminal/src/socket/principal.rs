@@ -117,6 +117,12 @@ impl ControlPeer {
         lock(&self.tickets.0).clear();
     }
 
+    /// Returns whether the process belongs to a task, or cannot be seen. Blocks on the table of processes.
+    pub(super) fn is_of_task(&self) -> bool {
+        let line = self.pid.and_then(process::ancestry).unwrap_or_default();
+        line.is_empty() || is_of_task(&self.app, &line)
+    }
+
     /// Returns who acts now. Blocks on the table of processes.
     pub(super) fn principal(&self) -> Principal {
         let unseen = || {
@@ -127,9 +133,7 @@ impl ControlPeer {
         let Some(pid) = self.pid else { return unseen() };
         let Some(line) = process::ancestry(pid).filter(|line| !line.is_empty()) else { return unseen() };
         let app = &self.app;
-        if app.agents.origin_of(&line) != Origin::Outside
-            || line.iter().any(|process| process::is_marked(process.pid))
-        {
+        if is_of_task(app, &line) {
             return Principal::Agent(format!(
                 "only the user may do this, and process {pid} belongs to a task of an agent"
             ));
@@ -185,6 +189,11 @@ impl ControlPeer {
             Err(missing) => unproven(missing),
         }
     }
+}
+
+/// Returns whether a process with these ancestors belongs to a delegated task, or to another run of a hub.
+fn is_of_task(app: &App, line: &[Ancestor]) -> bool {
+    app.agents.origin_of(line) != Origin::Outside || line.iter().any(|process| process::is_marked(process.pid))
 }
 
 /// What to do in a terminal that has no ticket.

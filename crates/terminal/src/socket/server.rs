@@ -18,6 +18,7 @@ use super::handshake::{
     ClientStatus, HELLO_TIMEOUT, HELLO_VERSION, Hello, HelloReply, HookCommand, HookReport, MAX_HELLO_BYTES,
     MAX_HOOK_CHARS, MAX_HOOK_COMMANDS, Query, Status,
 };
+use super::permission;
 use super::principal::{ControlPeer, Tickets};
 use super::relay_writer::RelayWriter;
 use adjutant_app::App;
@@ -112,6 +113,8 @@ enum Purpose {
     },
     /// Requests of the control API.
     Control(OwnedSemaphorePermit),
+    /// A call of a tool to decide.
+    Permission(OwnedSemaphorePermit),
     /// The connection ends after the answer.
     Done,
 }
@@ -144,6 +147,9 @@ impl Server {
             Purpose::Control(_slot) => {
                 let peer = ControlPeer { app, ..self.peer(pid) };
                 shutdown.run_until_cancelled(control::serve(&peer, input, output)).await;
+            }
+            Purpose::Permission(_slot) => {
+                shutdown.run_until_cancelled(permission::serve(&self.peer(pid), input, output)).await;
             }
             Purpose::Done => {}
         }
@@ -213,6 +219,10 @@ impl Server {
             Hello { hooked: Some(hooked), .. } => {
                 record_hook(&self.app, hooked);
                 Ok(Purpose::Done)
+            }
+            Hello { permission: true, .. } => {
+                let slot = self.clients.clone().try_acquire_owned();
+                Ok(Purpose::Permission(slot.map_err(|_| full(MAX_CONNECTIONS))?))
             }
             Hello { user: true, .. } => {
                 self.peer(pid).require_no_agent().map_err(|rejection| rejection.message)?;

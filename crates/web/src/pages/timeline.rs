@@ -82,6 +82,8 @@ fn row(line: &TimelineEntry) -> Value {
         EntryKind::Toolset(Toolset::Prompts) if line.action != "expanded" => None,
         EntryKind::Toolset(Toolset::Prompts) => item_page("prompts", &line.id),
         EntryKind::Toolset(Toolset::Agents) => item_page("tasks", &line.id),
+        // A permission request that rules decided has no question.
+        EntryKind::Toolset(Toolset::Questions) if line.id.is_empty() => None,
         EntryKind::Toolset(Toolset::Questions) => item_page("questions", &line.id),
         EntryKind::Toolset(Toolset::Assistant) => Some("/calendar".to_owned()),
         EntryKind::Toolset(Toolset::Codex) => {

@@ -1,0 +1,415 @@
+//! Permission requests of agents that run in their own terminals: the rules decide, else the user in the Inbox.
+//!
+//! A hook of the client asks through the socket, and the decision goes back on its connection, once. Where nothing decides
+//! in time, the answer holds no decision, and the client asks by itself.
+
+mod question;
+
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::App;
+use super::activity_log::ActivityKind;
+use adjutant_base::config::permissions::{ApprovalRule, PermissionsConfig};
+use adjutant_base::mutex::lock;
+use adjutant_base::text::{hex, timefmt};
+use adjutant_permissions::{Decision, Request, Rule, Rules, Verdict};
+use adjutant_questions::{Asker, DecidedBy, Outcome, OutcomeKind, Route, State, Ticket};
+use adjutant_store::questions::{set_setting, setting};
+
+/// How the keys of permission requests begin.
+const ASKER_PREFIX: &str = "permission:";
+
+/// The name under which the store has the rules of the Inbox.
+const STORED_RULES: &str = "approval_rules";
+
+/// Rules of the Inbox; the oldest is dropped first.
+const MAX_STORED_RULES: usize = 10_000;
+
+/// Decisions that are kept for `adjutant permissions`; the oldest is dropped first.
+const MAX_RECORDS: usize = 2_000;
+
+/// Time within which identical requests of a session are one question.
+const SAME_QUESTION: Duration = Duration::from_mins(1);
+
+/// The longest wait for an answer. Clients end a hook after 600 s.
+const MAX_WAIT: Duration = Duration::from_secs(590);
+
+/// One call of a tool, as a client's hook reports it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct ToolCall {
+    /// The client's name in the configuration, such as `claude`.
+    pub client: String,
+    /// The client's name in texts.
+    pub client_title: String,
+    pub session: String,
+    /// The folder that the client works in.
+    pub folder: PathBuf,
+    pub tool: String,
+    pub arguments: Map<String, Value>,
+    /// Whether the client asks about every call, so that only rules decide, and no user is asked.
+    pub rules_only: bool,
+}
+
+impl ToolCall {
+    /// Returns the digest that binds a decision to this call.
+    pub fn digest(&self) -> String {
+        hex::sha256(serde_json::to_string(self).unwrap_or_default())
+    }
+}
+
+/// The answer to a [`ToolCall`].
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct PermissionAnswer {
+    /// [`ToolCall::digest`] of the call that is decided.
+    pub digest: String,
+    /// [`Verdict::Ask`] means that the client asks by itself.
+    pub verdict: Option<Verdict>,
+    /// The deciding rules or the user, with a note; for the model.
+    pub reason: String,
+}
+
+/// A decision, for the user.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct PermissionRecord {
+    /// Grows with every decision of a hub.
+    pub id: u64,
+    /// In milliseconds since 1970.
+    pub at: i64,
+    pub client: String,
+    pub session: String,
+    pub folder: PathBuf,
+    pub tool: String,
+    /// The command, the paths, the host or the tool.
+    pub subject: String,
+    /// [`Verdict::Ask`] if the client asked by itself.
+    pub verdict: Verdict,
+    /// The rules that decided, or that made it a question.
+    pub rules: Vec<String>,
+    /// Whether the user decided in the Inbox.
+    pub by_user: bool,
+    /// The rule that would have decided it; `None` if no rule could.
+    pub rule: Option<Rule>,
+}
+
+/// The rules and the open requests of a hub.
+#[derive(Debug)]
+pub(super) struct Permissions {
+    state: Mutex<RuleSet>,
+    /// Whether the rules of the Inbox were read from the store.
+    loaded: tokio::sync::Mutex<bool>,
+    /// By the digest of the call.
+    open: tokio::sync::Mutex<HashMap<String, OpenQuestion>>,
+    records: Mutex<VecDeque<PermissionRecord>>,
+}
+
+#[derive(Debug, Default)]
+struct RuleSet {
+    settings: PermissionsConfig,
+    /// The rules that the user made in the Inbox.
+    stored: Vec<Rule>,
+    rules: Arc<Rules>,
+}
+
+impl RuleSet {
+    fn rebuild(&mut self) {
+        let rules = of_file(&self.settings.rules).into_iter().filter_map(Result::ok);
+        self.rules = Arc::new(Rules::new(rules.chain(self.stored.iter().cloned())));
+    }
+}
+
+/// A question that identical requests of a session share.
+#[derive(Debug)]
+struct OpenQuestion {
+    key: String,
+    ticket: Ticket,
+    asked: Instant,
+    calls: usize,
+}
+
+impl OpenQuestion {
+    fn new(key: &str, ticket: &Ticket) -> Self {
+        Self { key: key.to_owned(), ticket: ticket.clone(), asked: Instant::now(), calls: 0 }
+    }
+}
+
+impl Permissions {
+    pub(super) fn new(settings: PermissionsConfig) -> Self {
+        for fault in of_file(&settings.rules).into_iter().filter_map(Result::err) {
+            tracing::warn!(fault, "an approval rule of config.toml does not count");
+        }
+        let mut state = RuleSet { settings, ..RuleSet::default() };
+        state.rebuild();
+        Self {
+            state: Mutex::new(state),
+            loaded: tokio::sync::Mutex::default(),
+            open: tokio::sync::Mutex::default(),
+            records: Mutex::default(),
+        }
+    }
+
+    /// Applies the settings of a changed file.
+    pub(super) fn apply(&self, settings: PermissionsConfig) {
+        let mut state = lock(&self.state);
+        state.settings = settings;
+        state.rebuild();
+    }
+
+    /// Records a decision; the oldest is dropped when the list is full.
+    fn record(&self, mut record: PermissionRecord) {
+        let mut records = lock(&self.records);
+        record.id = records.back().map_or(1, |last| last.id + 1);
+        if records.len() == MAX_RECORDS {
+            records.pop_front();
+        }
+        records.push_back(record);
+    }
+}
+
+impl App {
+    /// Decides a call by the rules, else by the user. `gone` is cancelled when the client no longer waits. Without a
+    /// decision the answer has no verdict.
+    pub async fn decide_permission(&self, call: &ToolCall, gone: &CancellationToken) -> PermissionAnswer {
+        let mut answer = PermissionAnswer { digest: call.digest(), ..PermissionAnswer::default() };
+        if !lock(&self.permissions.state).settings.enabled {
+            return answer;
+        }
+        let rules = self.approval_rules().await;
+        let request = request(call);
+        let decision = rules.decide(&request, timefmt::millis(SystemTime::now()));
+        let mut record = PermissionRecord {
+            id: 0,
+            at: timefmt::millis(SystemTime::now()),
+            client: call.client.clone(),
+            session: call.session.clone(),
+            folder: request.folder.clone(),
+            tool: call.tool.clone(),
+            subject: request.subject(),
+            verdict: decision.verdict,
+            rules: decision.rules.clone(),
+            by_user: false,
+            rule: Rule::narrowest(&request, Verdict::Allow),
+        };
+        if decision.verdict != Verdict::Ask {
+            answer.verdict = Some(decision.verdict);
+            answer.reason = format!("approval rule {}", decision.rules.join(", "));
+        } else if !call.rules_only {
+            let outcome = self.ask_for_permission(call, &request, &decision, gone).await;
+            // Only a user's answer counts: no default, no timeout, no withdrawal.
+            let outcome = outcome.filter(|outcome| outcome.by == DecidedBy::User);
+            if let Some((verdict, rule)) = outcome.as_ref().and_then(|outcome| question::decision(&request, outcome)) {
+                if let Some(rule) = rule {
+                    self.add_approval_rule(rule).await;
+                }
+                let note = outcome.and_then(|outcome| outcome.note).map(|note| format!(": {note}"));
+                answer.verdict = Some(verdict);
+                answer.reason = format!("the user, in the Inbox{}", note.unwrap_or_default());
+                (record.verdict, record.by_user) = (verdict, true);
+            }
+        }
+        if answer.verdict.is_some() || !call.rules_only {
+            let by = if record.by_user { "by the user".to_owned() } else { record.rules.join(", ") };
+            let kind = ActivityKind::Permission { verdict: record.verdict, subject: record.subject.clone(), by };
+            self.activity.record(&call.client_title, kind);
+            self.permissions.record(record);
+        }
+        answer
+    }
+
+    /// Asks the user, and waits for the final answer; `None` if nothing was decided.
+    async fn ask_for_permission(
+        &self,
+        call: &ToolCall,
+        request: &Request,
+        decision: &Decision,
+        gone: &CancellationToken,
+    ) -> Option<Outcome> {
+        let wait = lock(&self.permissions.state).settings.wait.min(MAX_WAIT);
+        let digest = call.digest();
+        let (key, ticket) = {
+            // Held while the question is stored, so that calls at the same time find it.
+            let mut open = self.permissions.open.lock().await;
+            let key = match open.get(&digest) {
+                // A call that the user has not seen must not get an earlier answer.
+                Some(shared) if shared.asked.elapsed() < SAME_QUESTION && self.is_pending(&shared.ticket).await => {
+                    shared.key.clone()
+                }
+                _ => format!("{ASKER_PREFIX}{}", Ticket::new().ok()?),
+            };
+            // Each call is one delivery, so that the question shows their number.
+            let route = Route { request: Value::from(Ticket::new().ok()?.as_str()).to_string(), ..Route::default() };
+            let asker = Asker { key: key.clone(), client: call.client_title.clone(), route, ..Asker::default() };
+            let entered = self.questions.ask(asker, question::draft(call, request, decision, wait)).await;
+            let entered = entered.inspect_err(|error| tracing::info!(%error, "the client asks by itself")).ok()?;
+            if entered.state != State::Pending {
+                return None;
+            }
+            let ticket = entered.ticket;
+            let shared = open.entry(digest.clone()).or_insert_with(|| OpenQuestion::new(&key, &ticket));
+            if shared.key != key {
+                *shared = OpenQuestion::new(&key, &ticket);
+            }
+            shared.calls += 1;
+            (key, ticket)
+        };
+        let decided = gone.run_until_cancelled(self.permission_outcome(&ticket, wait)).await.flatten();
+        let mut open = self.permissions.open.lock().await;
+        // A later question of the same words may have taken the place.
+        let shared = open.get_mut(&digest).filter(|shared| shared.key == key);
+        let is_last = shared.is_none_or(|shared| {
+            shared.calls -= 1;
+            shared.calls == 0
+        });
+        if is_last && open.get(&digest).is_some_and(|shared| shared.key == key) {
+            open.remove(&digest);
+        }
+        drop(open);
+        if decided.is_some() {
+            self.questions.mark_delivered(&key, &ticket).await;
+        } else if is_last {
+            // A decision that came first is kept, and goes nowhere.
+            let _ = self.questions.cancel(&key, &ticket).await;
+        }
+        decided
+    }
+
+    async fn is_pending(&self, ticket: &Ticket) -> bool {
+        self.questions.get(ticket).await.is_ok_and(|question| question.state == State::Pending)
+    }
+
+    async fn permission_outcome(&self, ticket: &Ticket, wait: Duration) -> Option<Outcome> {
+        // An answer at the last moment can still be undone for a while.
+        let end = Instant::now() + (wait + self.questions.settings().undo).min(MAX_WAIT);
+        while let Some(left) = end.checked_duration_since(Instant::now()) {
+            match self.questions.wait(ticket, left).await.ok()? {
+                State::Decided(outcome) if outcome.kind == OutcomeKind::Answered => return Some(outcome),
+                State::Decided(_) => return None,
+                State::Pending | State::Held { .. } => {}
+            }
+        }
+        None
+    }
+
+    /// Returns all rules in force, but for the default ones.
+    pub async fn approval_rules(&self) -> Arc<Rules> {
+        let mut loaded = self.permissions.loaded.lock().await;
+        if !*loaded && let Some(store) = self.stores.first() {
+            match setting(store, STORED_RULES).await {
+                Ok(text) => {
+                    let mut state = lock(&self.permissions.state);
+                    state.stored = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+                    state.rebuild();
+                    *loaded = true;
+                }
+                Err(error) => tracing::warn!(%error, "the approval rules of the Inbox cannot be read"),
+            }
+        }
+        lock(&self.permissions.state).rules.clone()
+    }
+
+    /// Adds a rule of the user. Only acts of the user lead here.
+    async fn add_approval_rule(&self, mut rule: Rule) {
+        let mut random = Ticket::new().map(|ticket| ticket.as_str()[1..9].to_owned()).unwrap_or_default();
+        random.insert_str(0, "inbox-");
+        rule.name = random;
+        let now = timefmt::millis(SystemTime::now());
+        self.change_stored_rules(|rules| {
+            rules.retain(|rule| rule.expires.is_none_or(|end| now < end));
+            let surplus = (rules.len() + 1).saturating_sub(MAX_STORED_RULES);
+            rules.drain(..surplus);
+            rules.push(rule);
+        })
+        .await;
+    }
+
+    /// Removes a rule that was made in the Inbox. Returns false if there is none of this name.
+    pub async fn remove_approval_rule(&self, name: &str) -> bool {
+        let mut removed = false;
+        self.change_stored_rules(|rules| removed = rules.extract_if(.., |rule| rule.name == name).count() > 0).await;
+        removed
+    }
+
+    async fn change_stored_rules(&self, change: impl FnOnce(&mut Vec<Rule>)) {
+        self.approval_rules().await;
+        // Held over the write, so that the store keeps the last state.
+        let writing = self.permissions.loaded.lock().await;
+        if !*writing {
+            // The stored rules would be lost.
+            return;
+        }
+        let text = {
+            let mut state = lock(&self.permissions.state);
+            change(&mut state.stored);
+            state.rebuild();
+            serde_json::to_string(&state.stored).unwrap_or_default()
+        };
+        if let Some(store) = self.stores.first()
+            && let Err(error) = set_setting(store, STORED_RULES, &text).await
+        {
+            tracing::error!(%error, "an approval rule counts until the hub ends, because it could not be stored");
+        }
+    }
+
+    /// Returns the decisions of this hub, oldest first.
+    pub fn permission_records(&self) -> Vec<PermissionRecord> {
+        lock(&self.permissions.records).iter().cloned().collect()
+    }
+
+    /// Withdraws the permission requests that an earlier hub left.
+    pub async fn withdraw_permission_requests(self: Arc<Self>) {
+        if !self.stores.iter().any(adjutant_store::Store::is_shared) {
+            self.questions.withdraw_asked_by(ASKER_PREFIX).await;
+        }
+    }
+}
+
+/// Returns the request of a call, with its paths as they lead now.
+pub fn request(call: &ToolCall) -> Request {
+    Request::new((&call.client, &call.session), &call.folder, &call.tool, call.arguments.clone(), resolve)
+}
+
+/// Returns where a path leads from a folder without links. Of a file that does not exist yet, its folder counts.
+fn resolve(folder: &Path, path: &str) -> PathBuf {
+    // A program may read `~` as a home, so this is never below the folder.
+    let full = if path.starts_with('~') { Path::new("/").join(path) } else { folder.join(path) };
+    full.components().fold(PathBuf::from("/"), |mut resolved, part| {
+        if part == std::path::Component::ParentDir {
+            resolved.pop();
+        } else {
+            resolved.push(part);
+        }
+        resolved.canonicalize().unwrap_or(resolved)
+    })
+}
+
+/// Converts the rules of the file; an error names a rule and its fault.
+fn of_file(entries: &[ApprovalRule]) -> Vec<Result<Rule, String>> {
+    let convert = |entry: &ApprovalRule| -> Result<Rule, &str> {
+        let mut rule = Rule::new(&entry.name, Verdict::from_name(&entry.decision).ok_or("its decision is unknown")?);
+        let absolute = |path: &Option<PathBuf>| match path.as_ref() {
+            Some(path) if path.is_absolute() => Ok(Some(resolve(Path::new("/"), &path.to_string_lossy()))),
+            Some(_) => Err("a path of it is not absolute"),
+            None => Ok(None),
+        };
+        rule.client.clone_from(&entry.client);
+        rule.tool.clone_from(&entry.tool);
+        rule.host = entry.host.as_ref().map(|host| host.to_ascii_lowercase());
+        rule.folder = absolute(&entry.folder)?;
+        rule.path = absolute(&entry.path)?;
+        if let Some(command) = &entry.command {
+            rule.command = Some(Rule::words(command).ok_or("its command is not one simple command")?);
+        }
+        if let Some(end) = &entry.expires {
+            let end: jiff::Timestamp = end.parse().map_err(|_| "its end is not an instant")?;
+            rule.expires = Some(end.as_millisecond());
+        }
+        rule.fault().map_or(Ok(rule), Err)
+    };
+    entries.iter().map(|entry| convert(entry).map_err(|fault| format!("`{}`: {fault}", entry.name))).collect()
+}

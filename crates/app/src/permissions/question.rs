@@ -1,0 +1,124 @@
+//! A permission request as a question, and its answer as a decision with a rule.
+
+use std::fmt::Write as _;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use super::ToolCall;
+use crate::approvals::fenced;
+use adjutant_base::text::timefmt;
+use adjutant_permissions::{Access, Decision, Request, Rule, Verdict};
+use adjutant_questions::{Choice, Draft, Field, FieldValue, Input, Outcome};
+
+/// The field of the answer, and the values of its options.
+const ANSWER: &str = "answer";
+const APPROVE: &str = "approve";
+const ALWAYS: &str = "always";
+const FOLDER: &str = "folder";
+const SESSION: &str = "session";
+const DENY: &str = "deny";
+const NEVER: &str = "never";
+
+/// How long a rule for one session counts at most, because the end of a session is not seen.
+const SESSION_RULE_LIFETIME: Duration = Duration::from_hours(24);
+
+/// Turns a request into a question. Its message begins with the facts, so that the words of the agent cannot imitate
+/// them.
+pub(super) fn draft(call: &ToolCall, request: &Request, decision: &Decision, wait: Duration) -> Draft {
+    let what = match request.access {
+        Access::Read => "read a file".to_owned(),
+        Access::List => "list files".to_owned(),
+        Access::Write => "write a file".to_owned(),
+        Access::Run => "run a command".to_owned(),
+        Access::Fetch => "fetch an address".to_owned(),
+        Access::Unknown => format!("use the tool {}", call.tool),
+    };
+    let mut message = String::new();
+    let mut add = |label: &str, language: &str, text: &str| {
+        let _ = write!(message, "{label}:\n\n{}\n", fenced(language, text));
+    };
+    if let Some(line) = &request.line {
+        add("command", "sh", line);
+    }
+    for path in &request.paths {
+        add("path", "", &path.display().to_string());
+    }
+    if let Some(host) = &request.host {
+        add("host", "", host);
+    }
+    add("folder", "", &request.folder.display().to_string());
+    let text = |names: &[&str]| names.iter().find_map(|name| call.arguments.get(*name).and_then(Value::as_str));
+    if let (Some(old), Some(new)) = (text(&["old_string", "old_str"]), text(&["new_string", "new_str"])) {
+        let lines = |mark: char, text: &str| text.lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
+        add("change", "diff", &(lines('-', old) + &lines('+', new)));
+    } else if let Some(diff) = text(&["diff"]) {
+        add("change", "diff", diff);
+    }
+    add(&format!("all arguments of {}", call.tool), "json", &format!("{:#}", Value::from(call.arguments.clone())));
+    if !decision.rules.is_empty() {
+        add("asked by the rules", "", &decision.rules.join("\n"));
+    }
+    if let Some(words) = text(&["description"]) {
+        add("in the words of the agent, which may be wrong", "", words);
+    }
+    let choice = |(value, label): (&str, String)| Choice { label, value: value.to_owned() };
+    let options: Vec<Choice> = options(request, decision).into_iter().map(choice).collect();
+    Draft {
+        title: format!("{} wants to {what}", call.client_title),
+        message,
+        workspace: request.folder.display().to_string(),
+        fields: vec![Field {
+            name: ANSWER.to_owned(),
+            label: String::new(),
+            description: String::new(),
+            required: true,
+            input: Input::Choice { options, min: 1, max: 1, other: false, list: false },
+        }],
+        timeout: Some(wait),
+        denials: [DENY, NEVER].map(str::to_owned).to_vec(),
+        ..Draft::default()
+    }
+}
+
+/// Returns the options. Those that make a rule name it, and are left out where no rule can decide the request.
+fn options(request: &Request, decision: &Decision) -> Vec<(&'static str, String)> {
+    let rule = |value| rule(request, value).map(|rule| rule.summary());
+    // A rule that asks wins over one that allows.
+    let may_learn = decision.rules.is_empty();
+    let learned = [(ALWAYS, "Always allow"), (FOLDER, "Always allow here"), (SESSION, "Allow for this session")];
+    let learned = learned.into_iter().filter(|(value, _)| may_learn && (*value != SESSION || !request.session.is_empty()));
+    let learned = learned.filter_map(|(value, label)| Some((value, format!("{label}: {}", rule(value)?))));
+    let never = rule(NEVER).map(|summary| (NEVER, format!("Never allow: {summary}")));
+    let deny = (DENY, "Deny".to_owned());
+    std::iter::once((APPROVE, "Approve".to_owned())).chain(learned).chain([deny]).chain(never).collect()
+}
+
+/// Returns the rule that an option makes; `None` for an option without one.
+fn rule(request: &Request, value: &str) -> Option<Rule> {
+    let verdict = if value == NEVER { Verdict::Deny } else { Verdict::Allow };
+    let mut rule = Rule::narrowest(request, verdict)?;
+    match value {
+        ALWAYS | NEVER => {}
+        FOLDER => rule.folder = Some(request.folder.clone()),
+        SESSION => {
+            rule.client = Some(request.client.clone());
+            rule.session = Some(request.session.clone());
+            rule.expires = Some(timefmt::millis(SystemTime::now() + SESSION_RULE_LIFETIME));
+        }
+        _ => return None,
+    }
+    Some(rule)
+}
+
+/// Returns the decision of an answer, with the rule that the user made; `None` for any other outcome.
+pub(super) fn decision(request: &Request, outcome: &Outcome) -> Option<(Verdict, Option<Rule>)> {
+    let Some(FieldValue::Choices(chosen)) = outcome.answer.as_ref()?.get(ANSWER) else { return None };
+    let value = chosen.first()?.as_str();
+    let verdict = match value {
+        APPROVE | ALWAYS | FOLDER | SESSION => Verdict::Allow,
+        DENY | NEVER => Verdict::Deny,
+        _ => return None,
+    };
+    Some((verdict, rule(request, value)))
+}

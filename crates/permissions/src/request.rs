@@ -1,0 +1,186 @@
+//! A permission request: one call of a tool, for which a client asks its user.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::command;
+
+adjutant_base::named_enum! {
+    /// What a tool does.
+    Access {
+        /// Reads files that it names.
+        Read = "read",
+        /// Lists names of files.
+        List = "list",
+        Write = "write",
+        /// Runs a shell line.
+        Run = "run",
+        /// Fetches an address.
+        Fetch = "fetch",
+        /// The hub does not know it.
+        Unknown = "unknown",
+    }
+}
+
+/// A tool: its clients and names, the members with the command, path or address, and members that widen nothing.
+struct Tool {
+    access: Access,
+    /// Claude Code 2.1.329, Codex 0.169.0, Copilot CLI 1.0.102, Gemini CLI 0.61.0 and opencode 1.18.33.
+    names: &'static [(&'static str, &'static str)],
+    subjects: &'static [&'static str],
+    others: &'static [&'static str],
+}
+
+const TOOLS: &[Tool] = &[
+    Tool {
+        access: Access::Run,
+        names: &[
+            ("claude", "Bash"),
+            ("codex", "Bash"),
+            ("copilot", "bash"),
+            ("gemini", "run_shell_command"),
+            ("opencode", "bash"),
+        ],
+        subjects: &["command"],
+        others: &["description", "timeout", "initial_wait", "mode", "run_in_background"],
+    },
+    Tool {
+        access: Access::Read,
+        names: &[("claude", "Read"), ("copilot", "view"), ("gemini", "read_file"), ("opencode", "read")],
+        subjects: &["file_path", "filePath", "path", "absolute_path"],
+        others: &["offset", "limit", "pages", "view_range", "start_line", "end_line"],
+    },
+    Tool {
+        access: Access::List,
+        names: &[("claude", "Glob"), ("claude", "LS"), ("copilot", "glob"), ("gemini", "list_directory")],
+        subjects: &["path", "dir_path", "pattern"],
+        others: &[],
+    },
+    Tool {
+        access: Access::Write,
+        names: &[
+            ("claude", "Write"),
+            ("claude", "Edit"),
+            ("copilot", "create"),
+            ("copilot", "edit"),
+            ("gemini", "write_file"),
+            ("gemini", "replace"),
+            ("opencode", "edit"),
+        ],
+        subjects: &["file_path", "filePath", "path"],
+        others: &[
+            "content", "old_string", "new_string", "replace_all", "file_text", "old_str", "new_str", "instruction",
+            "expected_replacements", "diff",
+        ],
+    },
+    Tool {
+        access: Access::Fetch,
+        names: &[("claude", "WebFetch"), ("copilot", "web_fetch"), ("opencode", "webfetch")],
+        subjects: &["url"],
+        others: &["prompt", "format", "max_length", "raw", "timeout"],
+    },
+];
+
+/// Returns whether some client calls its shell so.
+pub(crate) fn is_shell(tool: &str) -> bool {
+    TOOLS.iter().any(|known| known.access == Access::Run && known.names.iter().any(|(_, name)| *name == tool))
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The client's name in the configuration, such as `claude`.
+    pub client: String,
+    /// The client's session, as it names it.
+    pub session: String,
+    /// The folder that the client works in, absolute and without links.
+    pub folder: PathBuf,
+    /// The tool, as the client names it.
+    pub tool: String,
+    pub arguments: Map<String, Value>,
+    pub access: Access,
+    /// The files and folders that it names, absolute and without links.
+    pub paths: Vec<PathBuf>,
+    /// The host of the address that it fetches, in lower case.
+    pub host: Option<String>,
+    /// The shell line that it runs.
+    pub line: Option<String>,
+    /// The commands of the line; `None` if the line is not understood.
+    pub(crate) commands: Option<Vec<Vec<String>>>,
+    /// Whether the hub knows what each argument means.
+    pub(crate) is_understood: bool,
+}
+
+impl Request {
+    /// Makes a request from the call of a client. `resolve` makes an absolute path from one in its folder, without links.
+    pub fn new(
+        (client, session): (&str, &str),
+        folder: &Path,
+        tool: &str,
+        arguments: Map<String, Value>,
+        resolve: impl Fn(&Path, &str) -> PathBuf,
+    ) -> Self {
+        let folder = resolve(Path::new("/"), &folder.to_string_lossy());
+        let known = TOOLS.iter().find(|known| known.names.contains(&(client, tool)));
+        let (access, subjects, others) =
+            known.map_or((Access::Unknown, &[][..], &[][..]), |known| (known.access, known.subjects, known.others));
+        let text = |name: &&str| arguments.get(*name).and_then(Value::as_str).map(str::to_owned);
+        let found: Vec<String> = subjects.iter().filter_map(text).collect();
+        // A folder is optional for lists, and a pattern must not leave it.
+        let pattern = text(&"pattern").filter(|_| access == Access::List);
+        let leaves = pattern.is_some_and(|pattern| pattern.starts_with(['/', '~']) || pattern.contains(".."));
+        let is_known = |name: &str| subjects.contains(&name) || others.contains(&name);
+        let expected = access == Access::List || found.len() == 1;
+        let mut request = Self {
+            client: client.to_owned(),
+            session: session.to_owned(),
+            tool: tool.to_owned(),
+            access,
+            paths: Vec::new(),
+            host: None,
+            line: None,
+            commands: None,
+            is_understood: access == Access::Unknown || expected && !leaves && arguments.keys().all(|name| is_known(name)),
+            folder,
+            arguments,
+        };
+        match access {
+            Access::Run => {
+                request.line = found.into_iter().next();
+                request.commands = request.line.as_deref().and_then(command::parse);
+            }
+            Access::Read | Access::Write => {
+                request.paths = found.iter().map(|path| resolve(&request.folder, path)).collect();
+            }
+            Access::List => {
+                let path = ["path", "dir_path"].iter().find_map(|name| request.arguments.get(*name)?.as_str());
+                request.paths = vec![resolve(&request.folder, path.unwrap_or("."))];
+            }
+            Access::Fetch => request.host = found.first().and_then(|url| host(url)),
+            Access::Unknown => {}
+        }
+        request
+    }
+}
+
+impl Request {
+    /// Returns what it acts on, in one line: the command, the paths, the host or the tool.
+    pub fn subject(&self) -> String {
+        let paths = || self.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
+        match (&self.line, &self.host) {
+            (Some(line), _) => line.clone(),
+            (None, Some(host)) => host.clone(),
+            (None, None) if self.paths.is_empty() => self.tool.clone(),
+            (None, None) => paths(),
+        }
+    }
+}
+
+/// Returns the host of a plain `https` address; `None` for any other text.
+fn host(url: &str) -> Option<String> {
+    let rest = url.strip_prefix("https://")?;
+    let host = rest.split(['/', '?', '#']).next()?;
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-');
+    (!host.is_empty() && host.chars().all(is_plain)).then(|| host.to_ascii_lowercase())
+}

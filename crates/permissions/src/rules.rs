@@ -1,0 +1,135 @@
+//! All rules, and the decision of a request by them.
+//!
+//! The precedence is: deny, then ask, then allow, then a question. The order of rules means nothing.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::command;
+use crate::request::{Access, Request};
+use crate::rule::{Rule, Verdict, program};
+use crate::secrets::is_secret;
+
+/// The default rules, in the order of lists: names with sentences.
+const DEFAULTS: &[(&str, Verdict, &str)] = &[
+    ("default: secrets", Verdict::Ask, "what names keys, logins or `.env` files is asked, also if another rule allows it"),
+    ("default: read", Verdict::Allow, "read files and list names in the folder that the client works in, except for hidden ones"),
+    ("default: look", Verdict::Allow, "the commands `pwd`, `ls`, `ls -l`, `ls -a`, `ls -la`, `date`, `whoami` and `uname -a`"),
+];
+
+/// The commands of `default: look`. They read no contents and, unlike `git`, no configuration of a workspace.
+const LOOKS: &[&[&str]] = &[
+    &["pwd"], &["ls"], &["ls", "-l"], &["ls", "-a"], &["ls", "-la"], &["date"], &["whoami"], &["uname", "-a"],
+];
+
+/// The decision of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    pub verdict: Verdict,
+    /// The rules that decided; empty if no rule matches, so that the user is asked.
+    pub rules: Vec<String>,
+}
+
+/// The rules of a hub, indexed by the first word of their command, else by their tool.
+#[derive(Debug, Default)]
+pub struct Rules {
+    rules: Vec<Rule>,
+    by_program: HashMap<String, Vec<usize>>,
+    by_tool: HashMap<String, Vec<usize>>,
+    others: Vec<usize>,
+}
+
+impl Rules {
+    /// Makes the index. Rules with a fault are left out, because they would decide too much.
+    pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
+        let mut all = Self::default();
+        for rule in rules.into_iter().filter(|rule| rule.fault().is_none()) {
+            let number = all.rules.len();
+            if let Some(first) = rule.command.as_ref().and_then(|words| words.first()) {
+                all.by_program.entry(program(first).to_owned()).or_default().push(number);
+            } else if let Some(tool) = &rule.tool {
+                all.by_tool.entry(tool.clone()).or_default().push(number);
+            } else {
+                all.others.push(number);
+            }
+            all.rules.push(rule);
+        }
+        all
+    }
+
+    /// Returns the rules, without the default ones.
+    pub fn all(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Returns the default rules: name, verdict and sentence.
+    pub fn defaults() -> impl Iterator<Item = (&'static str, Verdict, &'static str)> {
+        DEFAULTS.iter().copied()
+    }
+
+    /// Decides a request at an instant, in milliseconds since 1970.
+    pub fn decide(&self, request: &Request, now: i64) -> Decision {
+        let rough: Vec<Vec<String>> = request.line.as_deref().map(command::rough).unwrap_or_default();
+        let mut candidates: BTreeSet<usize> = self.others.iter().copied().collect();
+        candidates.extend(self.by_tool.get(&request.tool).into_iter().flatten());
+        let programs: BTreeSet<&str> = rough.iter().flatten().map(|word| program(word)).collect();
+        candidates.extend(programs.iter().filter_map(|program| self.by_program.get(*program)).flatten());
+        let matching: Vec<&Rule> =
+            candidates.iter().map(|number| &self.rules[*number]).filter(|rule| rule.surrounds(request, now)).collect();
+        let caught = |verdict: Verdict| -> Vec<String> {
+            let catches = |rule: &&&Rule| {
+                rule.verdict == verdict
+                    && (rule.command.is_none() || rough.iter().any(|words| rule.catches_command(words)))
+            };
+            matching.iter().filter(catches).map(|rule| rule.name.clone()).collect()
+        };
+        let denied = caught(Verdict::Deny);
+        if !denied.is_empty() {
+            return Decision { verdict: Verdict::Deny, rules: denied };
+        }
+        let mut asked = caught(Verdict::Ask);
+        let named = request.paths.iter().map(|path| path.to_string_lossy());
+        if named.chain(rough.iter().flatten().map(Into::into)).any(|name| is_secret(&name)) {
+            asked.push(DEFAULTS[0].0.to_owned());
+        }
+        if !asked.is_empty() {
+            return Decision { verdict: Verdict::Ask, rules: asked };
+        }
+        match allowing(request, &matching) {
+            Some(rules) => Decision { verdict: Verdict::Allow, rules },
+            None => Decision { verdict: Verdict::Ask, rules: Vec::new() },
+        }
+    }
+}
+
+/// Returns the rules that allow the whole request; `None` if a part of it is not allowed, or is not understood.
+fn allowing(request: &Request, matching: &[&Rule]) -> Option<Vec<String>> {
+    if !request.is_understood {
+        return None;
+    }
+    let allows: Vec<&&Rule> = matching.iter().filter(|rule| rule.verdict == Verdict::Allow).collect();
+    if request.access == Access::Run {
+        let mut names = BTreeSet::new();
+        for words in request.commands.as_ref()? {
+            let rule = allows.iter().find(|rule| rule.allows_command(words)).map(|rule| rule.name.as_str());
+            let looks = LOOKS.iter().any(|look| look.iter().eq(words));
+            names.insert(rule.or(looks.then_some(DEFAULTS[2].0))?);
+        }
+        return Some(names.into_iter().map(str::to_owned).collect());
+    }
+    if let Some(rule) = allows.iter().find(|rule| rule.command.is_none()) {
+        return Some(vec![rule.name.clone()]);
+    }
+    // A hidden file may be a setting with a login, most of all where the folder is the user's home.
+    let is_open = |path: &Path| {
+        let inside = path.strip_prefix(&request.folder).ok();
+        inside.is_some_and(|inside| inside.iter().all(|part| !part.to_string_lossy().starts_with('.')))
+    };
+    let reads = matches!(request.access, Access::Read | Access::List)
+        && request.folder.parent().is_some()
+        && !request.paths.is_empty()
+        && request.paths.iter().all(|path| is_open(path));
+    reads.then(|| vec![DEFAULTS[1].0.to_owned()])
+}

@@ -1,0 +1,205 @@
+//! Tests of rules and their precedence.
+
+mod lines;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::*;
+
+const NOW: i64 = 1_000;
+
+/// Joins a path to its folder, and removes `..` by its text.
+fn lexical(folder: &Path, path: &str) -> PathBuf {
+    let mut resolved = PathBuf::new();
+    for part in folder.join(path).components() {
+        match part {
+            std::path::Component::ParentDir => drop(resolved.pop()),
+            std::path::Component::CurDir => {}
+            part => resolved.push(part),
+        }
+    }
+    resolved
+}
+
+fn request(client: &str, tool: &str, arguments: Value) -> Request {
+    let Value::Object(arguments) = arguments else { panic!("{arguments} is not an object") };
+    Request::new((client, "s1"), Path::new("/home/ann/tides"), tool, arguments, lexical)
+}
+
+fn shell(line: &str) -> Request {
+    request("claude", "Bash", json!({"command": line}))
+}
+
+fn rule(verdict: Verdict, set: impl FnOnce(&mut Rule)) -> Rule {
+    let mut rule = Rule::new(verdict.name(), verdict);
+    set(&mut rule);
+    rule
+}
+
+fn command(verdict: Verdict, text: &str) -> Rule {
+    rule(verdict, |rule| rule.command = Rule::words(text))
+}
+
+fn decided(rules: &[Rule], request: &Request) -> (Verdict, String) {
+    let Decision { verdict, rules } = Rules::new(rules.iter().cloned()).decide(request, NOW);
+    (verdict, rules.join(" "))
+}
+
+#[test]
+fn deny_wins_over_ask_and_ask_over_allow_in_any_order() {
+    use Verdict::{Allow, Ask, Deny};
+    let of = |verdict| command(verdict, "git push *");
+    for (verdicts, expected) in [
+        (&[][..], (Ask, "")),
+        (&[Allow], (Allow, "allow")),
+        (&[Ask], (Ask, "ask")),
+        (&[Deny], (Deny, "deny")),
+        (&[Allow, Ask], (Ask, "ask")),
+        (&[Allow, Deny], (Deny, "deny")),
+        (&[Ask, Deny], (Deny, "deny")),
+        (&[Allow, Ask, Deny], (Deny, "deny")),
+    ] {
+        let mut rules: Vec<Rule> = verdicts.iter().map(|verdict| of(*verdict)).collect();
+        for _ in 0..2 {
+            let (verdict, names) = decided(&rules, &shell("git push origin"));
+            assert_eq!((verdict, names.as_str()), expected, "{verdicts:?}");
+            rules.reverse();
+        }
+    }
+}
+
+#[test]
+fn each_condition_of_a_rule_must_hold() {
+    let edit = request("claude", "Edit", json!({"file_path": "src/tide.rs", "old_string": "a", "new_string": "b"}));
+    let fetch = request("claude", "WebFetch", json!({"url": "https://docs.rs/tokio", "prompt": "x"}));
+    let set: [(&str, &Request, fn(&mut Rule)); 14] = [
+        ("allow", &edit, |rule| rule.path = Some("/home/ann/tides/src".into())),
+        ("allow", &edit, |rule| rule.path = Some("/home/ann/tides/src/tide.rs".into())),
+        ("", &edit, |rule| rule.path = Some("/home/ann/tides/sr".into())),
+        ("allow", &edit, |rule| rule.tool = Some("Edit".into())),
+        ("", &edit, |rule| (rule.tool, rule.client) = (Some("Edit".into()), Some("codex".into()))),
+        ("allow", &edit, |rule| (rule.tool, rule.session) = (Some("Edit".into()), Some("s1".into()))),
+        ("", &edit, |rule| (rule.tool, rule.session) = (Some("Edit".into()), Some("s2".into()))),
+        ("allow", &edit, |rule| (rule.tool, rule.folder) = (Some("Edit".into()), Some("/home/ann".into()))),
+        ("", &edit, |rule| (rule.tool, rule.folder) = (Some("Edit".into()), Some("/home/bob".into()))),
+        ("allow", &edit, |rule| (rule.tool, rule.expires) = (Some("Edit".into()), Some(NOW + 1))),
+        ("", &edit, |rule| (rule.tool, rule.expires) = (Some("Edit".into()), Some(NOW))),
+        ("allow", &fetch, |rule| rule.host = Some("docs.rs".into())),
+        ("", &fetch, |rule| rule.host = Some("rs".into())),
+        ("", &fetch, |rule| rule.path = Some("/".into())),
+    ];
+    for (number, (expected, request, set)) in set.into_iter().enumerate() {
+        assert_eq!(decided(&[rule(Verdict::Allow, set)], request).1, expected, "row {number}");
+    }
+}
+
+#[test]
+fn a_rule_for_a_folder_does_not_allow_files_outside() {
+    let rules = [rule(Verdict::Allow, |rule| {
+        (rule.tool, rule.folder) = (Some("Edit".into()), Some("/home/ann/tides".into()));
+    })];
+    for (path, expected) in [("a.rs", "allow"), ("../notes/a.rs", ""), ("/etc/passwd", "")] {
+        let edit = request("claude", "Edit", json!({"file_path": path, "old_string": "", "new_string": "x"}));
+        assert_eq!(decided(&rules, &edit).1, expected, "{path}");
+    }
+}
+
+#[test]
+fn an_argument_that_the_hub_does_not_know_is_asked() {
+    let rules = [command(Verdict::Allow, "git status")];
+    let line = |more: Value| {
+        let mut arguments = json!({"command": "git status", "description": "Look"});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        request("claude", "Bash", arguments)
+    };
+    assert_eq!(decided(&rules, &line(json!({"timeout": 5}))).0, Verdict::Allow);
+    assert_eq!(decided(&rules, &line(json!({"dangerouslyDisableSandbox": true}))).0, Verdict::Ask);
+    // An MCP server chooses the names of its tools.
+    assert_eq!(decided(&[], &request("opencode", "view", json!({"path": "a.rs"}))).0, Verdict::Ask);
+}
+
+#[test]
+fn rules_that_would_allow_more_than_they_say_are_left_out() {
+    let faults: [fn(&mut Rule); 5] = [
+        |_| {},
+        |rule| rule.client = Some("claude".into()),
+        |rule| rule.tool = Some("Bash".into()),
+        |rule| rule.command = Some(vec!["*".into()]),
+        |rule| rule.command = Some(Vec::new()),
+    ];
+    for (number, set) in faults.into_iter().enumerate() {
+        let faulty = rule(Verdict::Allow, set);
+        assert!(faulty.fault().is_some(), "row {number}");
+        assert_eq!(decided(&[faulty], &shell("rm -rf /")), (Verdict::Ask, String::new()), "row {number}");
+    }
+    for text in ["git status; rm", "", "*", "a | b", "$(a)", "a > b", "git *status"] {
+        assert_eq!(Rule::words(text), None, "{text}");
+    }
+}
+
+#[test]
+fn the_default_rules_read_in_the_folder_and_never_secrets() {
+    for (client, tool, arguments, expected) in [
+        ("claude", "Read", json!({"file_path": "/home/ann/tides/src/a.rs"}), "default: read"),
+        ("copilot", "view", json!({"path": "src/a.rs", "view_range": [1, 2]}), "default: read"),
+        ("claude", "Glob", json!({"pattern": "**/*.rs"}), "default: read"),
+        ("claude", "Glob", json!({"pattern": "../**"}), ""),
+        ("claude", "Glob", json!({"pattern": "*", "path": "/etc"}), ""),
+        ("claude", "Read", json!({"file_path": "../notes/a.rs"}), ""),
+        ("claude", "Read", json!({"file_path": "src/../../notes/a.rs"}), ""),
+        ("claude", "Read", json!({"file_path": ".config/gh/hosts.yml"}), ""),
+        ("claude", "Read", json!({"file_path": ".env"}), "default: secrets"),
+        ("claude", "Read", json!({"file_path": "deploy/.env.production"}), "default: secrets"),
+        ("claude", "Read", json!({"file_path": "certs/server.pem"}), "default: secrets"),
+        ("claude", "Read", json!({"file_path": "ID_RSA"}), "default: secrets"),
+        ("claude", "Read", json!({"file_path": "credentials.json"}), "default: secrets"),
+        ("claude", "Grep", json!({"pattern": "KEY"}), ""),
+        ("claude", "Write", json!({"file_path": "a.rs", "content": ""}), ""),
+        ("claude", "Bash", json!({"command": "ls -la && pwd"}), "default: look"),
+        ("claude", "Bash", json!({"command": "ls ~/.ssh"}), "default: secrets"),
+        ("claude", "Bash", json!({"command": "ls /"}), ""),
+        ("claude", "Bash", json!({"command": "cat src/a.rs"}), ""),
+    ] {
+        let request = request(client, tool, arguments);
+        assert_eq!(decided(&[], &request).1, expected, "{request:?}");
+    }
+    let all = rule(Verdict::Allow, |rule| rule.path = Some("/".into()));
+    assert_eq!(decided(&[all], &request("claude", "Read", json!({"file_path": ".env"}))).0, Verdict::Ask);
+    let cat = command(Verdict::Allow, "cat *");
+    assert_eq!(decided(&[cat], &shell("cat a .env")), (Verdict::Ask, "default: secrets".to_owned()));
+}
+
+#[test]
+fn a_root_folder_is_no_workspace() {
+    let arguments = json!({"file_path": "/srv/data"}).as_object().unwrap().clone();
+    let request = Request::new(("claude", "s"), Path::new("/"), "Read", arguments, lexical);
+    assert_eq!(decided(&[], &request).0, Verdict::Ask);
+}
+
+#[test]
+fn ten_thousand_rules_decide_within_two_milliseconds() {
+    let rules = (0..10_000).map(|number| {
+        let mut rule = Rule::new(&format!("r{number}"), if number % 3 == 0 { Verdict::Deny } else { Verdict::Allow });
+        match number % 4 {
+            0 => rule.command = Rule::words(&format!("tool{number} check *")),
+            1 => rule.tool = Some(format!("mcp__server__tool{number}")),
+            2 => rule.path = Some(format!("/home/ann/project{number}").into()),
+            _ => rule.host = Some(format!("host{number}.example")),
+        }
+        rule
+    });
+    let rules = Rules::new(rules);
+    assert_eq!(rules.all().len(), 10_000);
+    let request = shell("git status && cargo test --workspace | head -n 20");
+    rules.decide(&request, NOW);
+    // The fastest of some, because other tests share the machine.
+    let fastest = (0..20).map(|_| {
+        let started = Instant::now();
+        rules.decide(&request, NOW);
+        started.elapsed()
+    });
+    assert!(fastest.min().unwrap() < Duration::from_millis(2));
+}

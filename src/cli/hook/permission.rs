@@ -1,0 +1,176 @@
+//! Permission events of clients: their input as a call of a tool, and a decision in their own words.
+//!
+//! No output leaves the decision to the client, in every client. The events and their forms, as documented and as found in
+//! these versions:
+//! - Claude Code 2.1.329, <https://code.claude.com/docs/en/hooks>: `PermissionRequest` runs next to the dialog, and allows or
+//!   denies; a session without a terminal has no such event, so `PreToolUse` carries the decisions of rules. Timeout 600 s.
+//! - Codex 0.169.0, `codex-rs/hooks/schema/generated/permission-request.command.*.schema.json`: `PermissionRequest` runs
+//!   before its prompt; any member but `behavior` and `message` fails the hook. Timeout 600 s.
+//! - Copilot CLI 1.0.102, <https://docs.github.com/en/copilot/reference/hooks-reference>: `permissionRequest` runs before its
+//!   own rules and its prompt; exit code 2 would deny. Timeout 30 s, or as the entry says.
+//! - Gemini CLI 0.61.0, `docs/hooks/reference.md` of its package: `BeforeTool` runs before every tool and can only deny: an
+//!   allowed tool is still confirmed in the terminal. Timeout 60 s, or as the entry says.
+//! - opencode 1.18.33, <https://opencode.ai/docs/plugins>: hooks are plugins; ours passes the event `permission.asked` on and
+//!   replies `once` or `reject` through the client's own API.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+use crate::install::Client;
+use adjutant_app::permissions::{PermissionAnswer, ToolCall};
+use adjutant_permissions::Verdict;
+
+/// Tools that ask the user themselves: their answer is more than a yes.
+const DIALOGS: &[&str] = &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "ask_user", "question"];
+
+/// An event with the form of its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Of Claude Code and Codex.
+    PermissionRequest,
+    /// Of Claude Code.
+    PreToolUse,
+    /// Of Copilot.
+    Behavior,
+    /// Of Gemini.
+    BeforeTool,
+    /// Of opencode.
+    Reply,
+}
+
+/// Returns the call of a client's permission event; `None` for any other event.
+pub(super) fn parse(client: &str, input: &Value) -> Option<(Form, ToolCall)> {
+    let text = |names: &[&str]| names.iter().find_map(|name| input[*name].as_str());
+    let form = match (client, text(&["hook_event_name"])) {
+        ("claude" | "codex", Some("PermissionRequest")) => Form::PermissionRequest,
+        ("claude", Some("PreToolUse")) => Form::PreToolUse,
+        ("gemini", Some("BeforeTool")) => Form::BeforeTool,
+        ("opencode", Some("permission.asked")) => Form::Reply,
+        // Its events in camel case have no name.
+        ("copilot", None) if input.get("toolName").is_some() => Form::Behavior,
+        _ => return None,
+    };
+    let tool = text(&["tool_name", "toolName"])?;
+    let arguments = ["tool_input", "toolInput", "toolArgs"].iter().find_map(|name| input.get(*name))?;
+    let arguments: Map<String, Value> = match arguments {
+        Value::Object(arguments) => arguments.clone(),
+        Value::String(text) => serde_json::from_str(text).ok()?,
+        _ => return None,
+    };
+    let folder = PathBuf::from(text(&["cwd"])?);
+    let known = Client::from_name(client)?;
+    let is_usable = folder.is_absolute() && !DIALOGS.contains(&tool);
+    let call = ToolCall {
+        client: client.to_owned(),
+        client_title: known.title().to_owned(),
+        session: text(&["session_id", "sessionId"]).unwrap_or_default().to_owned(),
+        folder,
+        tool: tool.to_owned(),
+        arguments,
+        rules_only: matches!(form, Form::PreToolUse | Form::BeforeTool),
+    };
+    is_usable.then_some((form, call))
+}
+
+/// Returns the client's form of an answer; `None` leaves the decision to the client.
+pub(super) fn render(form: Form, answer: &PermissionAnswer) -> Option<Value> {
+    let reason = &answer.reason;
+    let allows = match answer.verdict? {
+        Verdict::Allow => true,
+        Verdict::Deny => false,
+        Verdict::Ask => return None,
+    };
+    let behavior = || if allows { json!({"behavior": "allow"}) } else { json!({"behavior": "deny", "message": denied(reason)}) };
+    Some(match form {
+        Form::PermissionRequest => {
+            json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": behavior()}})
+        }
+        Form::PreToolUse => {
+            let decision = if allows { "allow" } else { "deny" };
+            json!({"hookSpecificOutput": {
+                "hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": reason,
+            }})
+        }
+        Form::Behavior => behavior(),
+        Form::BeforeTool if allows => return None,
+        Form::BeforeTool => json!({"decision": "deny", "reason": denied(reason)}),
+        Form::Reply if allows => json!({"reply": "once"}),
+        Form::Reply => json!({"reply": "reject", "message": denied(reason)}),
+    })
+}
+
+fn denied(reason: &str) -> String {
+    format!("denied by {reason}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(client: &str, input: &Value) -> Option<(Form, ToolCall)> {
+        parse(client, input)
+    }
+
+    #[test]
+    fn each_client_gets_its_own_form_and_no_output_without_a_decision() {
+        let snake = |event: &str| {
+            json!({"session_id": "s", "hook_event_name": event, "cwd": "/w", "tool_name": "t", "tool_input": {"a": 1}})
+        };
+        let camel = json!({"sessionId": "s", "timestamp": 1, "cwd": "/w", "toolName": "t", "toolInput": {"a": 1}});
+        let as_text = json!({"sessionId": "s", "cwd": "/w", "toolName": "t", "toolArgs": "{\"a\":1}"});
+        let decision = |behavior: Value| {
+            json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": behavior}})
+        };
+        let pre = |decision: &str| {
+            json!({"hookSpecificOutput": {
+                "hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": "rule r",
+            }})
+        };
+        let (yes, no) = (json!({"behavior": "allow"}), json!({"behavior": "deny", "message": "denied by rule r"}));
+        let ask = |verdict| PermissionAnswer { verdict, reason: "rule r".to_owned(), ..PermissionAnswer::default() };
+        for (client, input, allowed, denied) in [
+            ("claude", snake("PermissionRequest"), Some(decision(yes.clone())), decision(no.clone())),
+            ("codex", snake("PermissionRequest"), Some(decision(yes.clone())), decision(no.clone())),
+            ("claude", snake("PreToolUse"), Some(pre("allow")), pre("deny")),
+            ("copilot", camel, Some(yes.clone()), no.clone()),
+            ("copilot", as_text, Some(yes), no),
+            ("gemini", snake("BeforeTool"), None, json!({"decision": "deny", "reason": "denied by rule r"})),
+            (
+                "opencode",
+                snake("permission.asked"),
+                Some(json!({"reply": "once"})),
+                json!({"reply": "reject", "message": "denied by rule r"}),
+            ),
+        ] {
+            let (form, call) = call(client, &input).unwrap();
+            assert_eq!((call.session.as_str(), call.arguments["a"].as_i64()), ("s", Some(1)), "{client}");
+            assert_eq!(render(form, &ask(Some(Verdict::Allow))), allowed, "{client}");
+            assert_eq!(render(form, &ask(Some(Verdict::Deny))), Some(denied), "{client}");
+            assert_eq!(render(form, &ask(Some(Verdict::Ask))), None, "{client}");
+            assert_eq!(render(form, &ask(None)), None, "{client}");
+        }
+    }
+
+    #[test]
+    fn other_events_are_not_calls() {
+        let good = json!({"session_id": "s", "hook_event_name": "PermissionRequest", "cwd": "/w", "tool_name": "t", "tool_input": {}});
+        assert!(call("claude", &good).is_some());
+        for (member, value) in [
+            ("hook_event_name", json!("PostToolUse")),
+            ("hook_event_name", json!(7)),
+            ("cwd", json!("relative")),
+            ("cwd", json!(null)),
+            ("tool_name", json!("AskUserQuestion")),
+            ("tool_name", json!(null)),
+            ("tool_input", json!("rm")),
+            ("tool_input", json!([])),
+        ] {
+            let mut input = good.clone();
+            input[member] = value;
+            assert!(call("claude", &input).is_none(), "{input}");
+        }
+        assert!(call("gemini", &good).is_none());
+        assert!(call("zed", &good).is_none());
+    }
+}

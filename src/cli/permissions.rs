@@ -1,0 +1,185 @@
+//! `adjutant permissions …`: approval rules, and the decisions of permission requests.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use serde_json::{Map, json};
+
+use super::output::{self, Failure};
+use super::{Common, hub_client};
+use adjutant_app::permissions::{PermissionRecord, ToolCall};
+use adjutant_base::config::Roots;
+use adjutant_base::text::escape_invisible::escape_line;
+use adjutant_permissions::{Rule, Rules, Verdict};
+use adjutant_terminal::socket::Start;
+use adjutant_terminal::socket::control::ControlClient;
+
+/// Decisions of one kind from which on a rule is suggested.
+const MIN_ALIKE: usize = 3;
+
+/// Commands of `adjutant permissions`.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// List the rules; deny wins over ask, and ask over allow
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show how the rules decide a shell line, without asking anybody
+    Test {
+        /// The line as an agent would run it
+        #[arg(value_name = "COMMAND")]
+        line: String,
+        /// The client that would run it: claude, codex, copilot, gemini or opencode
+        #[arg(long, default_value = "claude")]
+        client: String,
+        /// The folder that the client works in, instead of the current one
+        #[arg(long, value_name = "DIR")]
+        folder: Option<PathBuf>,
+    },
+    /// Show one decision of this hub; without an id, list the last ones
+    Explain {
+        /// The number of the decision
+        id: Option<u64>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what was asked most, and the rules that would answer it
+    Stats,
+    /// Remove a rule that was made in the Inbox
+    Remove {
+        /// The name of the rule
+        name: String,
+    },
+}
+
+/// Runs one of the commands.
+pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
+    let config = common.config(Roots::User)?;
+    let mut client = hub_client::connect(&config, Start::IfNeeded)?;
+    match command {
+        Command::List { json } => list(&mut client, json),
+        Command::Test { line, client: name, folder } => test(&mut client, line, name, folder),
+        Command::Explain { id: Some(id), json } => explain(&mut client, id, json),
+        Command::Explain { id: None, json } => recent(&mut client, json),
+        Command::Stats => stats(&mut client),
+        Command::Remove { name } => {
+            client.remove_approval_rule(name)?;
+            output::note("the rule is removed");
+            Ok(())
+        }
+    }
+}
+
+fn list(client: &mut ControlClient, json: bool) -> Result<(), Failure> {
+    let rules = client.approval_rules()?;
+    if json {
+        return output::json(&json!({"rules": rules}));
+    }
+    let row = |rule: &Rule| [rule.name.clone(), rule.verdict.name().to_owned(), escape_line(&rule.summary())];
+    let default = |(name, verdict, about): (&str, Verdict, &str)| {
+        [name.to_owned(), verdict.name().to_owned(), about.to_owned()]
+    };
+    let rows: Vec<_> = rules.iter().map(row).chain(Rules::defaults().map(default)).collect();
+    output::table(["RULE", "DECISION", "WHAT"], 2, &rows, "")
+}
+
+fn test(client: &mut ControlClient, line: String, name: String, folder: Option<PathBuf>) -> Result<(), Failure> {
+    let folder = std::path::absolute(folder.unwrap_or_else(|| PathBuf::from(".")))?;
+    let tool = match name.as_str() {
+        "claude" | "codex" => "Bash",
+        "gemini" => "run_shell_command",
+        _ => "bash",
+    };
+    let decision = client.test_permission(ToolCall {
+        client_title: name.clone(),
+        client: name,
+        session: String::new(),
+        folder,
+        tool: tool.to_owned(),
+        arguments: Map::from_iter([("command".to_owned(), json!(line))]),
+        rules_only: true,
+    })?;
+    let by = if decision.rules.is_empty() { "no rule allows all of it".to_owned() } else { decision.rules.join(", ") };
+    output::data(&format!("{} ({by})", decision.verdict.name()))
+}
+
+fn recent(client: &mut ControlClient, json: bool) -> Result<(), Failure> {
+    let records = client.permission_records()?;
+    if json {
+        return output::json(&json!({"decisions": records}));
+    }
+    let row = |record: &PermissionRecord| {
+        [record.id.to_string(), escape_line(&record.subject), record.client.clone(), outcome(record)]
+    };
+    let rows: Vec<_> = records.iter().rev().take(30).map(row).collect();
+    output::table(["ID", "REQUEST", "CLIENT", "DECISION"], 1, &rows, "this hub has decided nothing yet")
+}
+
+fn explain(client: &mut ControlClient, id: u64, json: bool) -> Result<(), Failure> {
+    let records = client.permission_records()?;
+    let record = records.into_iter().find(|record| record.id == id);
+    let record = record.ok_or_else(|| {
+        Failure::new(format!("this hub has no decision {id}")).hint("`adjutant permissions explain` lists them")
+    })?;
+    if json {
+        return output::json(&json!(record));
+    }
+    for (name, value) in [
+        ("request", record.subject.clone()),
+        ("tool", record.tool.clone()),
+        ("client", record.client.clone()),
+        ("session", record.session.clone()),
+        ("folder", record.folder.display().to_string()),
+        ("decision", outcome(&record)),
+    ] {
+        output::data(&format!("{name}: {}", escape_line(&value)))?;
+    }
+    Ok(())
+}
+
+/// Describes a decision and what made it.
+fn outcome(record: &PermissionRecord) -> String {
+    let verdict = match record.verdict {
+        Verdict::Allow => "allowed",
+        Verdict::Ask => "left to the client",
+        Verdict::Deny => "denied",
+    };
+    match (record.by_user, record.rules.is_empty()) {
+        (true, _) => format!("{verdict} by you"),
+        (false, true) => verdict.to_owned(),
+        (false, false) => format!("{verdict} by {}", record.rules.join(", ")),
+    }
+}
+
+fn stats(client: &mut ControlClient) -> Result<(), Failure> {
+    let records = client.permission_records()?;
+    let asked = records.iter().filter(|record| record.by_user || record.verdict == Verdict::Ask);
+    let mut kinds: BTreeMap<String, Vec<&PermissionRecord>> = BTreeMap::new();
+    for record in asked {
+        let kind = record.rule.as_ref().map_or_else(|| record.subject.clone(), Rule::summary);
+        kinds.entry(kind).or_default().push(record);
+    }
+    let mut kinds: Vec<_> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, records)| std::cmp::Reverse(records.len()));
+    let row = |(kind, records): &(String, Vec<&PermissionRecord>)| {
+        let count = |verdict| records.iter().filter(|record| record.by_user && record.verdict == verdict).count();
+        let (allowed, denied) = (count(Verdict::Allow), count(Verdict::Deny));
+        let is_learnable = records.iter().all(|record| record.rule.is_some() && record.rules.is_empty());
+        let suggested = match (allowed, denied) {
+            (MIN_ALIKE.., 0) if is_learnable => "always allow",
+            (0, MIN_ALIKE..) if is_learnable => "never allow",
+            _ => "",
+        };
+        [escape_line(kind), records.len().to_string(), allowed.to_string(), denied.to_string(), suggested.to_owned()]
+    };
+    let rows: Vec<_> = kinds.iter().take(30).map(row).collect();
+    let headings = ["REQUEST", "ASKED", "ALLOWED", "DENIED", "SUGGESTED RULE"];
+    output::table(headings, 0, &rows, "this hub has asked nothing yet")?;
+    let by_rules = records.iter().filter(|record| !record.by_user && record.verdict != Verdict::Ask).count();
+    output::note(format!("rules decided {by_rules} of {} requests", records.len()));
+    Ok(())
+}
