@@ -87,7 +87,12 @@ fn list(client: &mut ControlClient, json: bool) -> Result<(), Failure> {
     output::table(["RULE", "DECISION", "WHAT"], 2, &rows, "")
 }
 
-fn test(client: &mut ControlClient, line: String, name: String, folder: Option<PathBuf>) -> Result<(), Failure> {
+fn test(
+    client: &mut ControlClient,
+    line: String,
+    name: String,
+    folder: Option<PathBuf>,
+) -> Result<(), Failure> {
     let folder = std::path::absolute(folder.unwrap_or_else(|| PathBuf::from(".")))?;
     let tool = match name.as_str() {
         "claude" | "codex" => "Bash",
@@ -103,7 +108,11 @@ fn test(client: &mut ControlClient, line: String, name: String, folder: Option<P
         arguments: Map::from_iter([("command".to_owned(), json!(line))]),
         rules_only: true,
     })?;
-    let by = if decision.rules.is_empty() { "no rule allows all of it".to_owned() } else { decision.rules.join(", ") };
+    let by = if decision.rules.is_empty() {
+        "no rule allows all of it".to_owned()
+    } else {
+        decision.rules.join(", ")
+    };
     output::data(&format!("{} ({by})", decision.verdict.name()))
 }
 
@@ -123,7 +132,8 @@ fn explain(client: &mut ControlClient, id: u64, json: bool) -> Result<(), Failur
     let records = client.permission_records()?;
     let record = records.into_iter().find(|record| record.id == id);
     let record = record.ok_or_else(|| {
-        Failure::new(format!("this hub has no decision {id}")).hint("`adjutant permissions explain` lists them")
+        Failure::new(format!("this hub has no decision {id}"))
+            .hint("`adjutant permissions explain` lists them")
     })?;
     if json {
         return output::json(&json!(record));
@@ -166,7 +176,8 @@ fn stats(client: &mut ControlClient) -> Result<(), Failure> {
     let mut kinds: Vec<_> = kinds.into_iter().collect();
     kinds.sort_by_key(|(_, records)| std::cmp::Reverse(records.len()));
     let row = |(kind, records): &(String, Vec<&PermissionRecord>)| {
-        let count = |verdict| records.iter().filter(|record| record.by_user && record.verdict == verdict).count();
+        let count =
+            |verdict| records.iter().filter(|record| record.by_user && record.verdict == verdict).count();
         let (allowed, denied) = (count(Verdict::Allow), count(Verdict::Deny));
         let is_learnable = records.iter().all(|record| record.rule.is_some() && record.rules.is_empty());
         let suggested = match (allowed, denied) {
@@ -174,7 +185,13 @@ fn stats(client: &mut ControlClient) -> Result<(), Failure> {
             (0, MIN_ALIKE..) if is_learnable => "never allow",
             _ => "",
         };
-        [escape_line(kind), records.len().to_string(), allowed.to_string(), denied.to_string(), suggested.to_owned()]
+        [
+            escape_line(kind),
+            records.len().to_string(),
+            allowed.to_string(),
+            denied.to_string(),
+            suggested.to_owned(),
+        ]
     };
     let rows: Vec<_> = kinds.iter().take(30).map(row).collect();
     let headings = ["REQUEST", "ASKED", "ALLOWED", "DENIED", "SUGGESTED RULE"];

@@ -135,7 +135,11 @@ impl Client {
             Self::ClaudeCode => (
                 folders.claude.join("settings.json"),
                 None,
-                &[("UserPromptSubmit", PROMPT_SECONDS), ("PermissionRequest", ASK_SECONDS), ("PreToolUse", PROMPT_SECONDS)],
+                &[
+                    ("UserPromptSubmit", PROMPT_SECONDS),
+                    ("PermissionRequest", ASK_SECONDS),
+                    ("PreToolUse", PROMPT_SECONDS),
+                ],
             ),
             Self::Codex => (
                 folders.codex.join("hooks.json"),
@@ -152,13 +156,14 @@ impl Client {
                 Some(("version", json!(1))),
                 &[("userPromptSubmitted", PROMPT_SECONDS), ("permissionRequest", ASK_SECONDS)],
             ),
-            Self::ClaudeDesktop | Self::Cursor | Self::Opencode | Self::VsCode | Self::Zed => return Vec::new(),
+            Self::ClaudeDesktop | Self::Cursor | Self::Opencode | Self::VsCode | Self::Zed => {
+                return Vec::new();
+            }
         };
         let element = |seconds: u32| match self {
             Self::Copilot => json!({"type": "command", "bash": line, "timeoutSec": seconds}),
             Self::Gemini => {
-                let command =
-                    json!({"name": "adjutant", "type": "command", "command": line, "timeout": seconds * 1000});
+                let command = json!({"name": "adjutant", "type": "command", "command": line, "timeout": seconds * 1000});
                 json!({"hooks": [command]})
             }
             _ => json!({"hooks": [{"type": "command", "command": line, "timeout": seconds}]}),

@@ -203,7 +203,9 @@ impl App {
             let outcome = self.ask_for_permission(call, &request, &decision, gone).await;
             // Only a user's answer counts: no default, no timeout, no withdrawal.
             let outcome = outcome.filter(|outcome| outcome.by == DecidedBy::User);
-            if let Some((verdict, rule)) = outcome.as_ref().and_then(|outcome| question::decision(&request, outcome)) {
+            if let Some((verdict, rule)) =
+                outcome.as_ref().and_then(|outcome| question::decision(&request, outcome))
+            {
                 if let Some(rule) = rule {
                     self.add_approval_rule(rule).await;
                 }
@@ -215,7 +217,8 @@ impl App {
         }
         if answer.verdict.is_some() || !call.rules_only {
             let by = if record.by_user { "by the user".to_owned() } else { record.rules.join(", ") };
-            let kind = ActivityKind::Permission { verdict: record.verdict, subject: record.subject.clone(), by };
+            let kind =
+                ActivityKind::Permission { verdict: record.verdict, subject: record.subject.clone(), by };
             self.activity.record(&call.client_title, kind);
             self.permissions.record(record);
         }
@@ -237,16 +240,21 @@ impl App {
             let mut open = self.permissions.open.lock().await;
             let key = match open.get(&digest) {
                 // A call that the user has not seen must not get an earlier answer.
-                Some(shared) if shared.asked.elapsed() < SAME_QUESTION && self.is_pending(&shared.ticket).await => {
+                Some(shared)
+                    if shared.asked.elapsed() < SAME_QUESTION && self.is_pending(&shared.ticket).await =>
+                {
                     shared.key.clone()
                 }
                 _ => format!("{ASKER_PREFIX}{}", Ticket::new().ok()?),
             };
             // Each call is one delivery, so that the question shows their number.
-            let route = Route { request: Value::from(Ticket::new().ok()?.as_str()).to_string(), ..Route::default() };
-            let asker = Asker { key: key.clone(), client: call.client_title.clone(), route, ..Asker::default() };
+            let route =
+                Route { request: Value::from(Ticket::new().ok()?.as_str()).to_string(), ..Route::default() };
+            let asker =
+                Asker { key: key.clone(), client: call.client_title.clone(), route, ..Asker::default() };
             let entered = self.questions.ask(asker, question::draft(call, request, decision, wait)).await;
-            let entered = entered.inspect_err(|error| tracing::info!(%error, "the client asks by itself")).ok()?;
+            let entered =
+                entered.inspect_err(|error| tracing::info!(%error, "the client asks by itself")).ok()?;
             if entered.state != State::Pending {
                 return None;
             }
@@ -331,7 +339,10 @@ impl App {
     /// Removes a rule that was made in the Inbox. Returns false if there is none of this name.
     pub async fn remove_approval_rule(&self, name: &str) -> bool {
         let mut removed = false;
-        self.change_stored_rules(|rules| removed = rules.extract_if(.., |rule| rule.name == name).count() > 0).await;
+        self.change_stored_rules(|rules| {
+            removed = rules.extract_if(.., |rule| rule.name == name).count() > 0
+        })
+        .await;
         removed
     }
 
@@ -391,7 +402,8 @@ fn resolve(folder: &Path, path: &str) -> PathBuf {
 /// Converts the rules of the file; an error names a rule and its fault.
 fn of_file(entries: &[ApprovalRule]) -> Vec<Result<Rule, String>> {
     let convert = |entry: &ApprovalRule| -> Result<Rule, &str> {
-        let mut rule = Rule::new(&entry.name, Verdict::from_name(&entry.decision).ok_or("its decision is unknown")?);
+        let mut rule =
+            Rule::new(&entry.name, Verdict::from_name(&entry.decision).ok_or("its decision is unknown")?);
         let absolute = |path: &Option<PathBuf>| match path.as_ref() {
             Some(path) if path.is_absolute() => Ok(Some(resolve(Path::new("/"), &path.to_string_lossy()))),
             Some(_) => Err("a path of it is not absolute"),

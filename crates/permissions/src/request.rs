@@ -70,8 +70,16 @@ const TOOLS: &[Tool] = &[
         ],
         subjects: &["file_path", "filePath", "path"],
         others: &[
-            "content", "old_string", "new_string", "replace_all", "file_text", "old_str", "new_str", "instruction",
-            "expected_replacements", "diff",
+            "content",
+            "old_string",
+            "new_string",
+            "replace_all",
+            "file_text",
+            "old_str",
+            "new_str",
+            "instruction",
+            "expected_replacements",
+            "diff",
         ],
     },
     Tool {
@@ -123,8 +131,9 @@ impl Request {
     ) -> Self {
         let folder = resolve(Path::new("/"), &folder.to_string_lossy());
         let known = TOOLS.iter().find(|known| known.names.contains(&(client, tool)));
-        let (access, subjects, others) =
-            known.map_or((Access::Unknown, &[][..], &[][..]), |known| (known.access, known.subjects, known.others));
+        let (access, subjects, others) = known.map_or((Access::Unknown, &[][..], &[][..]), |known| {
+            (known.access, known.subjects, known.others)
+        });
         let text = |name: &&str| arguments.get(*name).and_then(Value::as_str).map(str::to_owned);
         let found: Vec<String> = subjects.iter().filter_map(text).collect();
         // A folder is optional for lists, and a pattern must not leave it.
@@ -141,7 +150,8 @@ impl Request {
             host: None,
             line: None,
             commands: None,
-            is_understood: access == Access::Unknown || expected && !leaves && arguments.keys().all(|name| is_known(name)),
+            is_understood: access == Access::Unknown
+                || expected && !leaves && arguments.keys().all(|name| is_known(name)),
             folder,
             arguments,
         };
@@ -154,7 +164,8 @@ impl Request {
                 request.paths = found.iter().map(|path| resolve(&request.folder, path)).collect();
             }
             Access::List => {
-                let path = ["path", "dir_path"].iter().find_map(|name| request.arguments.get(*name)?.as_str());
+                let path =
+                    ["path", "dir_path"].iter().find_map(|name| request.arguments.get(*name)?.as_str());
                 request.paths = vec![resolve(&request.folder, path.unwrap_or("."))];
             }
             Access::Fetch => request.host = found.first().and_then(|url| host(url)),

@@ -73,7 +73,8 @@ impl Rule {
             _ if !request.is_understood => return None,
             Access::Run => {
                 let [words] = &request.commands.as_ref()?[..] else { return None };
-                rule.command = Some(words.clone()).filter(|_| words.last().is_some_and(|last| last != ANY_WORDS));
+                rule.command =
+                    Some(words.clone()).filter(|_| words.last().is_some_and(|last| last != ANY_WORDS));
                 rule.command.as_ref()?;
             }
             Access::Fetch => rule.host = Some(request.host.clone()?),
@@ -100,11 +101,16 @@ impl Rule {
     pub fn fault(&self) -> Option<&'static str> {
         if self.name.is_empty() {
             Some("it has no name")
-        } else if self.command.as_ref().is_some_and(|words| words.first().is_none_or(|word| word == ANY_WORDS)) {
+        } else if self
+            .command
+            .as_ref()
+            .is_some_and(|words| words.first().is_none_or(|word| word == ANY_WORDS))
+        {
             Some("its command has no first word")
         } else if self.verdict != Verdict::Allow {
             None
-        } else if self.tool.is_none() && self.command.is_none() && self.host.is_none() && self.path.is_none() {
+        } else if self.tool.is_none() && self.command.is_none() && self.host.is_none() && self.path.is_none()
+        {
             Some("a rule that allows needs a tool, a command, a host or a path")
         } else if self.command.is_none() && self.tool.as_deref().is_some_and(is_shell) {
             Some("a rule that allows a shell needs a command")
@@ -131,7 +137,8 @@ impl Rule {
 
     /// Returns whether the conditions other than the command hold. A broad rule needs one of several paths, a narrow one all.
     pub(crate) fn surrounds(&self, request: &Request, now: i64) -> bool {
-        let same = |wanted: &Option<String>, given: &str| wanted.as_ref().is_none_or(|wanted| wanted == given);
+        let same =
+            |wanted: &Option<String>, given: &str| wanted.as_ref().is_none_or(|wanted| wanted == given);
         let paths = |root: &Path| -> (bool, bool) {
             let mut inside = request.paths.iter().map(|path| path.starts_with(root));
             (inside.clone().any(|is| is), inside.all(|is| is))

@@ -14,14 +14,33 @@ use crate::secrets::is_secret;
 
 /// The default rules, in the order of lists: names with sentences.
 const DEFAULTS: &[(&str, Verdict, &str)] = &[
-    ("default: secrets", Verdict::Ask, "what names keys, logins or `.env` files is asked, also if another rule allows it"),
-    ("default: read", Verdict::Allow, "read files and list names in the folder that the client works in, except for hidden ones"),
-    ("default: look", Verdict::Allow, "the commands `pwd`, `ls`, `ls -l`, `ls -a`, `ls -la`, `date`, `whoami` and `uname -a`"),
+    (
+        "default: secrets",
+        Verdict::Ask,
+        "what names keys, logins or `.env` files is asked, also if another rule allows it",
+    ),
+    (
+        "default: read",
+        Verdict::Allow,
+        "read files and list names in the folder that the client works in, except for hidden ones",
+    ),
+    (
+        "default: look",
+        Verdict::Allow,
+        "the commands `pwd`, `ls`, `ls -l`, `ls -a`, `ls -la`, `date`, `whoami` and `uname -a`",
+    ),
 ];
 
 /// The commands of `default: look`. They read no contents and, unlike `git`, no configuration of a workspace.
 const LOOKS: &[&[&str]] = &[
-    &["pwd"], &["ls"], &["ls", "-l"], &["ls", "-a"], &["ls", "-la"], &["date"], &["whoami"], &["uname", "-a"],
+    &["pwd"],
+    &["ls"],
+    &["ls", "-l"],
+    &["ls", "-a"],
+    &["ls", "-la"],
+    &["date"],
+    &["whoami"],
+    &["uname", "-a"],
 ];
 
 /// The decision of a request.
@@ -76,8 +95,11 @@ impl Rules {
         candidates.extend(self.by_tool.get(&request.tool).into_iter().flatten());
         let programs: BTreeSet<&str> = rough.iter().flatten().map(|word| program(word)).collect();
         candidates.extend(programs.iter().filter_map(|program| self.by_program.get(*program)).flatten());
-        let matching: Vec<&Rule> =
-            candidates.iter().map(|number| &self.rules[*number]).filter(|rule| rule.surrounds(request, now)).collect();
+        let matching: Vec<&Rule> = candidates
+            .iter()
+            .map(|number| &self.rules[*number])
+            .filter(|rule| rule.surrounds(request, now))
+            .collect();
         let caught = |verdict: Verdict| -> Vec<String> {
             let catches = |rule: &&&Rule| {
                 rule.verdict == verdict

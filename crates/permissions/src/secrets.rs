@@ -6,8 +6,20 @@ const FOLDERS: &[&str] =
 
 /// Beginnings of names.
 const BEGINNINGS: &[&str] = &[
-    ".env", ".git-credentials", ".htpasswd", ".netrc", ".npmrc", ".pgpass", ".pypirc", "_netrc", "credential", "id_dsa", "id_ecdsa",
-    "id_ed25519", "id_rsa", "secret",
+    ".env",
+    ".git-credentials",
+    ".htpasswd",
+    ".netrc",
+    ".npmrc",
+    ".pgpass",
+    ".pypirc",
+    "_netrc",
+    "credential",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_rsa",
+    "secret",
 ];
 
 /// Ends of names.

@@ -73,7 +73,8 @@ fn deny_wins_over_ask_and_ask_over_allow_in_any_order() {
 
 #[test]
 fn each_condition_of_a_rule_must_hold() {
-    let edit = request("claude", "Edit", json!({"file_path": "src/tide.rs", "old_string": "a", "new_string": "b"}));
+    let edit =
+        request("claude", "Edit", json!({"file_path": "src/tide.rs", "old_string": "a", "new_string": "b"}));
     let fetch = request("claude", "WebFetch", json!({"url": "https://docs.rs/tokio", "prompt": "x"}));
     let set: [(&str, &Request, fn(&mut Rule)); 14] = [
         ("allow", &edit, |rule| rule.path = Some("/home/ann/tides/src".into())),
@@ -182,7 +183,8 @@ fn a_root_folder_is_no_workspace() {
 #[test]
 fn ten_thousand_rules_decide_within_two_milliseconds() {
     let rules = (0..10_000).map(|number| {
-        let mut rule = Rule::new(&format!("r{number}"), if number % 3 == 0 { Verdict::Deny } else { Verdict::Allow });
+        let mut rule =
+            Rule::new(&format!("r{number}"), if number % 3 == 0 { Verdict::Deny } else { Verdict::Allow });
         match number % 4 {
             0 => rule.command = Rule::words(&format!("tool{number} check *")),
             1 => rule.tool = Some(format!("mcp__server__tool{number}")),

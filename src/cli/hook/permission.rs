@@ -81,7 +81,13 @@ pub(super) fn render(form: Form, answer: &PermissionAnswer) -> Option<Value> {
         Verdict::Deny => false,
         Verdict::Ask => return None,
     };
-    let behavior = || if allows { json!({"behavior": "allow"}) } else { json!({"behavior": "deny", "message": denied(reason)}) };
+    let behavior = || {
+        if allows {
+            json!({"behavior": "allow"})
+        } else {
+            json!({"behavior": "deny", "message": denied(reason)})
+        }
+    };
     Some(match form {
         Form::PermissionRequest => {
             json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": behavior()}})
@@ -114,21 +120,23 @@ mod tests {
 
     #[test]
     fn each_client_gets_its_own_form_and_no_output_without_a_decision() {
-        let snake = |event: &str| {
-            json!({"session_id": "s", "hook_event_name": event, "cwd": "/w", "tool_name": "t", "tool_input": {"a": 1}})
-        };
-        let camel = json!({"sessionId": "s", "timestamp": 1, "cwd": "/w", "toolName": "t", "toolInput": {"a": 1}});
+        let snake = |event: &str| json!({"session_id": "s", "hook_event_name": event, "cwd": "/w", "tool_name": "t", "tool_input": {"a": 1}});
+        let camel =
+            json!({"sessionId": "s", "timestamp": 1, "cwd": "/w", "toolName": "t", "toolInput": {"a": 1}});
         let as_text = json!({"sessionId": "s", "cwd": "/w", "toolName": "t", "toolArgs": "{\"a\":1}"});
-        let decision = |behavior: Value| {
-            json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": behavior}})
-        };
+        let decision = |behavior: Value| json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": behavior}});
         let pre = |decision: &str| {
             json!({"hookSpecificOutput": {
                 "hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": "rule r",
             }})
         };
-        let (yes, no) = (json!({"behavior": "allow"}), json!({"behavior": "deny", "message": "denied by rule r"}));
-        let ask = |verdict| PermissionAnswer { verdict, reason: "rule r".to_owned(), ..PermissionAnswer::default() };
+        let (yes, no) =
+            (json!({"behavior": "allow"}), json!({"behavior": "deny", "message": "denied by rule r"}));
+        let ask = |verdict| PermissionAnswer {
+            verdict,
+            reason: "rule r".to_owned(),
+            ..PermissionAnswer::default()
+        };
         for (client, input, allowed, denied) in [
             ("claude", snake("PermissionRequest"), Some(decision(yes.clone())), decision(no.clone())),
             ("codex", snake("PermissionRequest"), Some(decision(yes.clone())), decision(no.clone())),

@@ -32,7 +32,8 @@ struct Hook(Child);
 impl Hook {
     fn start(home: &Home, client: &str, input: &str) -> Self {
         let mut command = home.adjutant(["hook", client]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         Self(child)
     }
@@ -77,7 +78,9 @@ fn a_request_shows_what_it_allows_and_each_answer_decides_one_call() {
     let path = question(&console, "rm -rf build");
     let page = console.get(&path).body.replace("&#x2f;", "/");
     let folder = home.path().canonicalize().unwrap().display().to_string();
-    for text in ["Claude Code wants to run a command", "in the words of the agent, which may be wrong", &folder] {
+    for text in
+        ["Claude Code wants to run a command", "in the words of the agent, which may be wrong", &folder]
+    {
         assert!(page.contains(text), "{text} is not in\n{page}");
     }
     answer(&console, &path, APPROVE);
@@ -142,9 +145,7 @@ fn the_question_of_a_hook_that_ended_is_withdrawn() {
     question(&console, "make all");
     hook.0.kill().unwrap();
     hook.0.wait().unwrap();
-    wait_for("no question", || {
-        (!console.get("/questions").body.contains("/questions/q")).then_some(())
-    });
+    wait_for("no question", || (!console.get("/questions").body.contains("/questions/q")).then_some(()));
 }
 
 #[test]
@@ -165,7 +166,8 @@ fn without_a_decision_the_client_asks_by_itself() {
     assert_eq!(Hook::ask(home, "s1", "make all").decision(), Value::Null, "nobody answered in time");
     home.write(".adjutant/config.toml", "[permissions]\nenabled = false\n");
     wait_for("the switch", || {
-        (Hook::start(home, "claude", &event(home, "PermissionRequest", "s1", "pwd")).decision() == Value::Null)
+        (Hook::start(home, "claude", &event(home, "PermissionRequest", "s1", "pwd")).decision()
+            == Value::Null)
             .then_some(())
     });
     home.write(".adjutant/config.toml", "[permissions]\nwait_seconds = 60\n");
@@ -201,13 +203,15 @@ fn rules_of_the_file_decide_and_the_command_line_explains_them() {
     }
     let decided = |line: &str| {
         let finished = home.run(["hook", "claude"], event(home, "PreToolUse", "s1", line));
-        finished.lines().first().cloned().unwrap_or_default()["hookSpecificOutput"]["permissionDecision"].clone()
+        finished.lines().first().cloned().unwrap_or_default()["hookSpecificOutput"]["permissionDecision"]
+            .clone()
     };
     assert_eq!(decided("cargo test x"), json!("allow"));
     assert_eq!(decided("git push --force"), json!("deny"));
     assert_eq!(decided("git push"), Value::Null);
     let denial = json!({"decision": "deny", "reason": "denied by approval rule no force"});
-    let before_tool = event(home, "BeforeTool", "s1", "git push --force").replace("Bash", "run_shell_command");
+    let before_tool =
+        event(home, "BeforeTool", "s1", "git push --force").replace("Bash", "run_shell_command");
     assert_eq!(home.run(["hook", "gemini"], before_tool).lines(), [denial]);
     let list = home.run(["permissions", "list"], "").stdout;
     for part in ["tests", "no force", "git push --force", "default: secrets"] {
@@ -215,7 +219,10 @@ fn rules_of_the_file_decide_and_the_command_line_explains_them() {
     }
     assert!(!list.contains("faulty"), "{list}");
     let explained = home.run(["permissions", "explain", "2"], "").stdout;
-    assert!(explained.contains("git push --force") && explained.contains("denied by no force"), "{explained}");
+    assert!(
+        explained.contains("git push --force") && explained.contains("denied by no force"),
+        "{explained}"
+    );
     assert!(home.run(["permissions", "stats"], "").stderr.contains("rules decided 3 of 3"));
     wait_for_text(&console, "/timeline", "no force");
 }

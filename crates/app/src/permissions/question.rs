@@ -48,14 +48,20 @@ pub(super) fn draft(call: &ToolCall, request: &Request, decision: &Decision, wai
         add("host", "", host);
     }
     add("folder", "", &request.folder.display().to_string());
-    let text = |names: &[&str]| names.iter().find_map(|name| call.arguments.get(*name).and_then(Value::as_str));
+    let text =
+        |names: &[&str]| names.iter().find_map(|name| call.arguments.get(*name).and_then(Value::as_str));
     if let (Some(old), Some(new)) = (text(&["old_string", "old_str"]), text(&["new_string", "new_str"])) {
-        let lines = |mark: char, text: &str| text.lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
+        let lines =
+            |mark: char, text: &str| text.lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
         add("change", "diff", &(lines('-', old) + &lines('+', new)));
     } else if let Some(diff) = text(&["diff"]) {
         add("change", "diff", diff);
     }
-    add(&format!("all arguments of {}", call.tool), "json", &format!("{:#}", Value::from(call.arguments.clone())));
+    add(
+        &format!("all arguments of {}", call.tool),
+        "json",
+        &format!("{:#}", Value::from(call.arguments.clone())),
+    );
     if !decision.rules.is_empty() {
         add("asked by the rules", "", &decision.rules.join("\n"));
     }
@@ -86,8 +92,11 @@ fn options(request: &Request, decision: &Decision) -> Vec<(&'static str, String)
     let rule = |value| rule(request, value).map(|rule| rule.summary());
     // A rule that asks wins over one that allows.
     let may_learn = decision.rules.is_empty();
-    let learned = [(ALWAYS, "Always allow"), (FOLDER, "Always allow here"), (SESSION, "Allow for this session")];
-    let learned = learned.into_iter().filter(|(value, _)| may_learn && (*value != SESSION || !request.session.is_empty()));
+    let learned =
+        [(ALWAYS, "Always allow"), (FOLDER, "Always allow here"), (SESSION, "Allow for this session")];
+    let learned = learned
+        .into_iter()
+        .filter(|(value, _)| may_learn && (*value != SESSION || !request.session.is_empty()));
     let learned = learned.filter_map(|(value, label)| Some((value, format!("{label}: {}", rule(value)?))));
     let never = rule(NEVER).map(|summary| (NEVER, format!("Never allow: {summary}")));
     let deny = (DENY, "Deny".to_owned());

@@ -53,7 +53,9 @@ impl SettingSources {
 
 /// Returns whether a change of this key takes effect at once and not at the next start.
 fn takes_effect_at_once(key: &str) -> bool {
-    ["toolsets.", "clients.", "runner", "permissions.", "approval_rules"].iter().any(|start| key.starts_with(start))
+    ["toolsets.", "clients.", "runner", "permissions.", "approval_rules"]
+        .iter()
+        .any(|start| key.starts_with(start))
 }
 
 /// Returns the keys of a file's text, as [`super::effective::Setting::key`], with their values.

@@ -6,7 +6,14 @@ use super::*;
 
 /// The allowing rules of the corpus.
 const RULES: &[&str] = &[
-    "git status", "cargo test *", "echo *", "wc -l", "cd src", "env git status", "/usr/bin/env git status", "xargs git status",
+    "git status",
+    "cargo test *",
+    "echo *",
+    "wc -l",
+    "cd src",
+    "env git status",
+    "/usr/bin/env git status",
+    "xargs git status",
     "sh -c 'git status'",
 ];
 
@@ -366,7 +373,8 @@ fn bash_reads_the_same_words_in_every_line_that_is_understood() {
 
 #[test]
 fn a_denied_command_is_found_in_any_line_that_seems_to_hold_it() {
-    let rules = Rules::new([command(Verdict::Deny, "git push --force"), command(Verdict::Allow, "git push *")]);
+    let rules =
+        Rules::new([command(Verdict::Deny, "git push --force"), command(Verdict::Allow, "git push *")]);
     for (line, expected) in [
         ("git push --force", Verdict::Deny),
         ("git push origin main --force", Verdict::Deny),

@@ -27,7 +27,11 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(595);
 
 /// Asks the running hub of `home` to decide a call; `default_socket` is the configured path. An answer to another call is
 /// an error.
-pub fn ask_permission(home: &Path, default_socket: &Path, call: &ToolCall) -> Result<PermissionAnswer, Error> {
+pub fn ask_permission(
+    home: &Path,
+    default_socket: &Path,
+    call: &ToolCall,
+) -> Result<PermissionAnswer, Error> {
     let mut connection = connect_running(home, default_socket, &Hello::permission())?;
     let stopped = |_: io::Error| Error::Stopped;
     let mut line = serde_json::to_vec(call).map_err(|error| stopped(error.into()))?;
@@ -38,12 +42,21 @@ pub fn ask_permission(home: &Path, default_socket: &Path, call: &ToolCall) -> Re
     line.clear();
     connection.input.take(MAX_ANSWER_BYTES).read_until(b'\n', &mut line).map_err(stopped)?;
     let invalid = |reason: String| Error::InvalidAnswer { reason };
-    let answer: PermissionAnswer = serde_json::from_slice(&line).map_err(|error| invalid(error.to_string()))?;
-    if answer.digest == call.digest() { Ok(answer) } else { Err(invalid("it decides another call".to_owned())) }
+    let answer: PermissionAnswer =
+        serde_json::from_slice(&line).map_err(|error| invalid(error.to_string()))?;
+    if answer.digest == call.digest() {
+        Ok(answer)
+    } else {
+        Err(invalid("it decides another call".to_owned()))
+    }
 }
 
 /// Serves the hook that runs as the process of `peer`.
-pub(super) async fn serve(peer: &ControlPeer, mut input: BufReader<OwnedReadHalf>, mut output: OwnedWriteHalf) {
+pub(super) async fn serve(
+    peer: &ControlPeer,
+    mut input: BufReader<OwnedReadHalf>,
+    mut output: OwnedWriteHalf,
+) {
     let mut line = Vec::new();
     let read = timeout(HELLO_TIMEOUT, (&mut input).take(MAX_CALL_BYTES).read_until(b'\n', &mut line)).await;
     let Ok(Ok(_)) = read else { return };

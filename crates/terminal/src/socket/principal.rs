@@ -193,7 +193,8 @@ impl ControlPeer {
 
 /// Returns whether a process with these ancestors belongs to a delegated task, or to another run of a hub.
 fn is_of_task(app: &App, line: &[Ancestor]) -> bool {
-    app.agents.origin_of(line) != Origin::Outside || line.iter().any(|process| process::is_marked(process.pid))
+    app.agents.origin_of(line) != Origin::Outside
+        || line.iter().any(|process| process::is_marked(process.pid))
 }
 
 /// What to do in a terminal that has no ticket.

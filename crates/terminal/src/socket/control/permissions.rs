@@ -71,7 +71,10 @@ pub(super) async fn answer(app: &App, act: Request) -> Result<Value, Rejection> 
             } else {
                 Err(Rejection {
                     message: format!("no rule of the Inbox is called `{name}`"),
-                    hints: vec!["rules of config.toml are removed there; `adjutant permissions list` shows all".to_owned()],
+                    hints: vec![
+                        "rules of config.toml are removed there; `adjutant permissions list` shows all"
+                            .to_owned(),
+                    ],
                 })
             }
         }
