@@ -1,6 +1,6 @@
 //! Opens the assistant on its database without a hub, for the commands about users, events and notifications.
 //!
-//! The hub of the same home is notified of their changes; a hub elsewhere reads them within half a minute.
+//! The hub of the same home, and those of the same PostgreSQL database, are notified of their changes.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -51,32 +51,35 @@ where
         let app = App::new(config, runners);
         let changes = app.events.subscribe();
         let done = work(app.clone(), args.command).await;
-        app.assistant.close().await;
         if !changes.is_empty() {
-            notify_hub(&app.config);
+            notify_hubs(&app).await;
         }
+        app.assistant.close().await;
         done
     })
 }
 
-/// Notifies the hub of this home, if one runs, that this process changed calendars or notifications.
-fn notify_hub(config: &Config) {
-    if let Some(socket) = &config.socket {
-        // Without a hub nothing is sent now, and the next hub reads the database.
-        let _ = socket::notify(&config.home, socket, &Hello::calendar_changed());
-    }
+/// Notifies the hub of this home, if one runs, and those of the same database, that this process changed calendars or
+/// notifications.
+async fn notify_hubs(app: &Arc<App>) {
+    let announcing = app.clone();
+    // Without a hub nothing is sent now, and the next hub reads the database.
+    let notify = move || match &announcing.config.socket {
+        Some(socket) => socket::notify(&announcing.config.home, socket, &Hello::calendar_changed()),
+        None => Ok(()),
+    };
+    let _ = tokio::join!(tokio::task::spawn_blocking(notify), app.assistant.announce());
 }
 
-/// Notifies the hub of each change that `events` are about, until this process stops serving.
-pub(super) async fn notify_hub_of_changes(app: Arc<App>, mut events: Receiver<Event>) {
-    let changed = |app: Arc<App>| tokio::task::spawn_blocking(move || notify_hub(&app.config));
+/// Notifies the hubs of each change that `events` are about, until this process stops serving.
+pub(super) async fn notify_hubs_of_changes(app: Arc<App>, mut events: Receiver<Event>) {
     while let Some(true) =
         app.shutdown.run_until_cancelled(wait_for(&mut events, Event::NotificationsChanged)).await
     {
-        let _ = changed(app.clone()).await;
+        notify_hubs(&app).await;
     }
     if !events.is_empty() {
-        let _ = changed(app).await;
+        notify_hubs(&app).await;
     }
 }
 

@@ -142,7 +142,7 @@ pub(super) fn run(toolset: Toolset, mut common: Common) -> Result<(), Failure> {
         // Without background work, a signal may end the process at once, which is the default.
         let mut stop = work.is_some().then(ShutdownSignal::new).transpose()?;
         let notifying = (server == mcp::ToolsetSelection::Assistant).then(|| {
-            tokio::spawn(local_assistant::notify_hub_of_changes(app.clone(), app.events.subscribe()))
+            tokio::spawn(local_assistant::notify_hubs_of_changes(app.clone(), app.events.subscribe()))
         });
         let session = mcp::AgentSession::of_this_process();
         let serving =

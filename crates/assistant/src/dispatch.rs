@@ -67,6 +67,7 @@ impl Assistant {
             // One hub owns the file, so every lease is of a hub that has ended. The leases expire too.
             tracing::error!(%error, "what the last hub was sending cannot be resolved yet");
         }
+        let mut notices = self.store.notices();
         let mut horizon = Timestamp::MIN;
         let mut again = STORE_RETRY_INTERVAL.0;
         loop {
@@ -95,6 +96,7 @@ impl Assistant {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(sleep_time) => {}
                 () = self.wake.notified() => {}
+                () = notices.next() => self.changed_elsewhere(),
             }
         }
     }

@@ -65,6 +65,11 @@ impl Assistant {
         self.wake.notify_one();
     }
 
+    /// Notifies the hubs of a shared database that this process changed calendars or notifications.
+    pub async fn announce(&self) -> Result<(), Error> {
+        Ok(self.store.announce().await?)
+    }
+
     /// Carries out what was accepted, then ends the connections to the database.
     pub async fn close(&self) {
         self.store.close().await;

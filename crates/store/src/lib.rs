@@ -9,6 +9,7 @@ pub mod codex;
 mod connect;
 mod integrity;
 mod migrations;
+pub mod notices;
 pub mod questions;
 pub mod tasks;
 pub mod timeline;

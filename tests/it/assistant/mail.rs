@@ -195,7 +195,7 @@ pub(crate) fn add_user_and_plan(home: &Home, preferences: &[&str], entries: &[St
 }
 
 /// Imports these events, which plans them, into this database.
-fn import(home: &Home, entries: &str, place: &[&str]) {
+pub(crate) fn import(home: &Home, entries: &str, place: &[&str]) {
     home.write(
         "work.ics",
         format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n{entries}END:VCALENDAR\r\n"),

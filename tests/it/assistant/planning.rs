@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::mail::{
-    Hub, MailServer, alter_database, home_with, mail_config, notifications, run, with_due_event,
+    Hub, MailServer, add_user_and_plan, alter_database, due_event, home_with, import, mail_config,
+    notifications, run,
 };
 use super::{calendar, event_in};
+use crate::support::postgres::Postgres;
 use crate::support::{Home, wait_for};
 
 /// What is planned, and what the simulation foresees, each as instant, channel and subject.
@@ -37,14 +39,13 @@ fn an_import_and_each_change_of_the_user_plan_what_the_simulation_foresees() {
     let addresses = ["--email", "ann@example.org", "--phone", "+15550100200"];
     run(&home, &[&user[..], &addresses].concat());
     let daily = event_in("daily", 40 * 3600).replace("LOCATION", "RRULE:FREQ=DAILY\r\nLOCATION");
-    let week: Vec<_> = (2..40).map(|day| (["a", "b", "c"][day as usize % 3], day * 19 * 60)).collect();
+    let names = ["a", "b", "c"].into_iter().cycle();
+    let week: Vec<_> = (2..40).zip(names).map(|(day, name)| (name, day * 19 * 60)).collect();
     let singles = calendar(&week);
-    let text: String = singles
-        .lines()
-        .enumerate()
-        // A separate UID for each event.
-        .map(|(number, line)| format!("{}\r\n", line.replace("@test", &format!("{number}@test"))))
-        .collect();
+    // A separate UID for each event.
+    let lines = singles.lines().enumerate();
+    let lines = lines.map(|(number, line)| line.replace("@test", &format!("{number}@test")) + "\r\n");
+    let text = lines.collect::<String>();
     home.write("work.ics", text.replace("END:VCALENDAR", &format!("{daily}END:VCALENDAR")));
     run(&home, &["events", "import", "ann", "work.ics"]);
     let mut before = Vec::new();
@@ -76,15 +77,29 @@ fn a_hub_plans_what_nobody_has_planned() {
     assert_eq!(planned["status"], "planned", "{planned}");
 }
 
-#[test]
-fn a_running_hub_sends_in_time_what_another_process_plans() {
+/// Runs a hub that has nothing to send, which sleeps for half a minute, plans a mail for soon in a process of another home
+/// if `apart`, and expects the mail in time.
+fn check_wake(place: &[&str], apart: bool) {
     let mail_server = MailServer::start();
-    let home = home_with(&mail_config(&mail_server.address), &["--email", "ann@example.org"], &[]);
-    let _hub = Hub::start(&home);
+    let home = Home::new();
+    home.write(".adjutant/config.toml", mail_config(&mail_server.address));
+    add_user_and_plan(&home, &["--email", "ann@example.org"], &[], place);
+    let _hub = Hub::start_with(&home, place);
     wait_for("the hub", || home.run(["status"], "").status.success().then_some(()));
-    // It sleeps for half a minute when nothing is due.
-    with_due_event(&home, "soon");
+    let other = Home::new();
+    import(if apart { &other } else { &home }, &due_event("soon"), place);
     let since = Instant::now();
     wait_for("the mail", || (mail_server.counts().len() == 1).then_some(()));
     assert!(since.elapsed() < Duration::from_secs(20), "{:?} after the plan", since.elapsed());
+}
+
+#[test]
+fn a_running_hub_sends_in_time_what_another_process_plans() {
+    check_wake(&[], false);
+}
+
+#[test]
+fn a_hub_of_a_shared_database_sends_in_time_what_a_process_elsewhere_plans() {
+    let Some(server) = Postgres::start() else { return };
+    check_wake(&["--database", &server.url("postgres")], true);
 }

@@ -63,7 +63,9 @@ pub(crate) fn edited(text: &str, edit: &EventEdit, now: Timestamp) -> String {
             out.push_str("\r\n");
         }
         if is(&line, "BEGIN") && depth == 1 {
-            new.iter().for_each(|line| fold(&mut out, line));
+            for line in &new {
+                fold(&mut out, line);
+            }
         }
         if is(&line, "END") {
             depth -= 1;

@@ -118,7 +118,7 @@ fn time(when: &str, zone: &Zone, before: Option<&Event>, now: Timestamp) -> Resu
 
 /// Describes the event, or what it is changed to, one property a line. The words of others are quoted.
 fn described(edit: &EventEdit, event: Option<(&Event, &Zone)>) -> String {
-    let quoted = |text: &str| text.lines().map(|line| format!("> {line}  \n")).collect::<String>();
+    let quoted = |text: &str| text.lines().map(|line| format!("> {line}  \n")).collect::<Vec<_>>().concat();
     let mut lines = String::new();
     let mut add = |name: &str, text: &str| {
         lines.push_str(&quoted(&format!("{name}: {}", if text.is_empty() { "(removed)" } else { text })));
@@ -139,13 +139,11 @@ fn described(edit: &EventEdit, event: Option<(&Event, &Zone)>) -> String {
         add("Title", title);
     }
     if let Some(EventTime { start, end, all_day, zone }) = &edit.time {
-        let time = match all_day {
-            true => format!("{} to before {}", start.strftime("%A, %Y-%m-%d"), end.strftime("%Y-%m-%d")),
-            false => format!(
-                "{} to {} ({zone})",
-                start.strftime("%A, %Y-%m-%d %H:%M"),
-                end.strftime("%Y-%m-%d %H:%M")
-            ),
+        let first = start.strftime("%A, %Y-%m-%d");
+        let time = if *all_day {
+            format!("{first} to before {}", end.strftime("%Y-%m-%d"))
+        } else {
+            format!("{first} {} to {} ({zone})", start.strftime("%H:%M"), end.strftime("%Y-%m-%d %H:%M"))
         };
         add("Time", &time);
     }

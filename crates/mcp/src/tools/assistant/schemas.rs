@@ -85,7 +85,7 @@ fn newer_tools(revision: Revision) -> [Tool; 4] {
         tool(
             revision,
             (USERS, "List users"),
-            "List users",
+            "List users with their time zones",
             (object(json!({}), &[]), output(&["count", "users"], &["users"])),
             read_only("List users"),
         ),
