@@ -348,6 +348,13 @@ impl AppServer {
             _ => Vec::new(),
         };
         let asked = PendingApproval { request: id, method, thread: asker, offer: lasting.offer, secrets };
+        // A denial is possible in any case: no version lists it, and each takes it.
+        if let Some(listed) = params["availableDecisions"].as_array().filter(|listed| !listed.is_empty()) {
+            choices.retain(|choice| {
+                answer(&asked, choice).is_ok_and(|answer| listed.contains(&answer["decision"]))
+            });
+            session_scope = session_scope.filter(|_| choices.contains(&Decision::ApproveForSession));
+        }
         let approval = Approval {
             id: self.pending.approval_id(&asked.request),
             thread: thread.clone(),
@@ -357,9 +364,9 @@ impl AppServer {
             folder: json_fields::folder(&params["cwd"])
                 .or_else(|| self.folder.clone().filter(|_| asked.thread == thread)),
             reason: json_fields::text(&params["reason"]),
-            choices,
             session_scope,
-            always_scope: lasting.always,
+            always_scope: lasting.always.filter(|_| choices.contains(&Decision::ApproveAlways)),
+            choices,
             others,
         };
         let notification =

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{EventBatch, Protocol};
 use crate::approval::{Decider, Decision};
+use crate::event::CodexEvent;
 use crate::jsonrpc::{Line, Lines};
 use crate::text_log;
 use crate::thread::Thread;
@@ -253,5 +254,32 @@ fn a_call_of_mcp_server_carries_its_trace() {
         let call: Value = serde_json::from_slice(call).unwrap();
         assert_eq!(call["method"], "tools/call");
         assert_eq!(call["params"].get("_meta"), wanted.as_ref(), "{call}");
+    }
+}
+
+#[test]
+fn an_approval_offers_the_decisions_that_codex_lists() {
+    let decisions = |listed: Value| {
+        let mut protocol = Protocol::new(Backend::AppServer, "run");
+        let mut out = Vec::new();
+        protocol.initialize(&mut out);
+        let params = serde_json::json!({"threadId": "t", "turnId": "u", "itemId": "i", "command": "touch a",
+            "cwd": "/", "availableDecisions": listed});
+        let method = "item/commandExecution/requestApproval";
+        let request = serde_json::json!({"id": 9, "method": method, "params": params});
+        let batch = protocol.on_line(request.to_string().as_bytes(), &mut out);
+        let [CodexEvent::ApprovalRequested { approval }] = batch.events.as_slice() else {
+            panic!("{:?}", batch.events)
+        };
+        assert_eq!(approval.session_scope.is_some(), approval.choices.contains(&Decision::ApproveForSession));
+        approval.choices.clone()
+    };
+    let amendment = serde_json::json!({"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["touch"]}});
+    let all = [Decision::Approve, Decision::ApproveForSession];
+    assert_eq!(decisions(serde_json::json!(["accept", amendment, "cancel"])), [Decision::Approve]);
+    assert_eq!(decisions(serde_json::json!(["acceptForSession", "accept"])), all);
+    assert_eq!(decisions(serde_json::json!(["cancel"])), []);
+    for nothing in [Value::Null, serde_json::json!([])] {
+        assert_eq!(decisions(nothing), all);
     }
 }
