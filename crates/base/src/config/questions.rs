@@ -34,7 +34,7 @@ super::table::settings! {
         timeout: Duration = Duration::from_hours(24), timeout_minutes as PositiveMinutes;
         /// Maximum minutes until a question expires that a client may ask for.
         max_timeout: Duration = Duration::from_hours(7 * 24), max_timeout_minutes as PositiveMinutes;
-        /// Days that a decided question is kept, with its texts and answers. An answer that its client has not received is
+        /// Days that a decided question is kept, with its texts and answers; at least 1. An answer that its client has not received is
         /// kept until then.
         keep: Duration = Duration::from_hours(90 * 24), keep_days as PositiveDays;
         /// What lists, exports and notices leave out: `nothing`, `secrets` (what looks like one), or `answers` (secrets, typed

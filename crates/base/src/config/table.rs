@@ -6,6 +6,7 @@
 //! `takes_effect_at_once` of `sources.rs`.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
@@ -80,30 +81,45 @@ impl Notation<u32> for AtLeastOne {
     }
 }
 
-/// A whole number of units of `UNIT` milliseconds, at least `MIN` of them.
-pub(super) struct Span<const UNIT: u64, const MIN: u64>;
+/// A whole number of units of `UNIT` milliseconds.
+pub(super) struct Span<const UNIT: u64>;
 
-pub(super) type Milliseconds = Span<1, 0>;
-pub(super) type Seconds = Span<1000, 0>;
-pub(super) type PositiveSeconds = Span<1000, 1>;
-pub(super) type PositiveMinutes = Span<60_000, 1>;
-pub(super) type Days = Span<MILLIS_PER_DAY, 0>;
-pub(super) type PositiveDays = Span<MILLIS_PER_DAY, 1>;
+/// The same, without 0.
+pub(super) struct PositiveSpan<const UNIT: u64>;
+
+pub(super) type Milliseconds = Span<1>;
+pub(super) type Seconds = Span<1000>;
+pub(super) type PositiveSeconds = PositiveSpan<1000>;
+pub(super) type PositiveMinutes = PositiveSpan<60_000>;
+pub(super) type Days = Span<MILLIS_PER_DAY>;
+pub(super) type PositiveDays = PositiveSpan<MILLIS_PER_DAY>;
 
 const MILLIS_PER_DAY: u64 = 24 * 60 * 60 * 1000;
 
 /// The longest span in milliseconds. A longer one could not be added to an instant.
 const MAX_SPAN: u64 = 100_000 * MILLIS_PER_DAY;
 
-impl<const UNIT: u64, const MIN: u64> Notation<Duration> for Span<UNIT, MIN> {
+impl<const UNIT: u64> Notation<Duration> for Span<UNIT> {
     type Written = u64;
 
     fn read(written: u64, _home: &Path) -> Result<Duration, Error> {
-        Ok(Duration::from_millis(written.max(MIN).saturating_mul(UNIT).min(MAX_SPAN)))
+        Ok(Duration::from_millis(written.saturating_mul(UNIT).min(MAX_SPAN)))
     }
 
     fn show(value: &Duration) -> String {
         (value.as_millis() / u128::from(UNIT)).to_string()
+    }
+}
+
+impl<const UNIT: u64> Notation<Duration> for PositiveSpan<UNIT> {
+    type Written = NonZeroU64;
+
+    fn read(written: NonZeroU64, home: &Path) -> Result<Duration, Error> {
+        Span::<UNIT>::read(written.get(), home)
+    }
+
+    fn show(value: &Duration) -> String {
+        Span::<UNIT>::show(value)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Providers of proposals: the model endpoint with its key, the runner, and their tables in `config.toml`.
 
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -110,7 +111,7 @@ table::table! {
         /// The file with the key, relative to the home or absolute.
         key_file: Option<PathBuf>,
         /// How long one answer may take.
-        timeout_seconds: Option<u64>,
+        timeout_seconds: Option<NonZeroU64>,
     }
 }
 
@@ -123,7 +124,7 @@ table::table! {
         /// Name of the model; the runner's default if not set.
         model: Option<String>,
         /// Maximum seconds of one answer.
-        timeout_seconds: Option<u64>,
+        timeout_seconds: Option<NonZeroU64>,
     }
 }
 
@@ -189,7 +190,7 @@ impl EndpointFile {
         if self.model.trim().is_empty() {
             return fault("model is empty");
         }
-        let timeout = Duration::from_secs(self.timeout_seconds.unwrap_or(30).max(1));
+        let timeout = Duration::from_secs(self.timeout_seconds.map_or(30, NonZeroU64::get));
         Ok(Endpoint { base_url, model: self.model, key, timeout })
     }
 }
