@@ -205,6 +205,7 @@ fn a_running_hub_is_found_after_its_configuration_changed() {
         ("socket = \"off\"\n", "the socket is switched off in config.toml"),
         ("no TOML", "config.toml is not valid"),
         ("unknown = 1\n", "unknown field `unknown`"),
+        ("[questions]\nkeep_days = 0\n", "expected a nonzero u64"),
     ] {
         fixture.home.write(".adjutant/config.toml", now);
         let output = fixture.home.run(["connect", "prompts"], "");
@@ -364,6 +365,26 @@ fn a_call_without_a_hub_waits_for_the_next_hub() {
         "the session is no longer at 2024-11-05"
     );
     assert_ne!(fixture.pid(), Some(before));
+}
+
+#[test]
+fn a_relay_whose_input_ended_answers_when_its_hub_ends() {
+    // The end of the process and its last line are concurrent.
+    for _ in 0..20 {
+        let fixture = Fixture::new();
+        let fake_hub = FakeHub::new(&fixture);
+        let mut peer = fixture.connect();
+        let (mut hub, _) = fake_hub.accept_client(&welcome());
+        peer.send(&json!({"jsonrpc": "2.0", "id": "a", "method": "triggerPopup"}));
+        peer.close();
+        assert_eq!(hub.receive()["id"], "a");
+        assert_eq!(hub.receive()["method"], "adjutant/input_ended");
+        drop(hub);
+        let answer = peer.receive();
+        assert!(answer["error"]["message"].as_str().unwrap().contains("call again"), "{answer}");
+        let (status, stderr) = peer.finish();
+        assert!(status.code() == Some(1) && stderr.contains("call again"), "{status} {stderr}");
+    }
 }
 
 #[test]

@@ -488,7 +488,10 @@ fn a_call_that_outlasts_the_grace_period_is_still_answered() {
         let message = peer.receive();
         if message["id"] == 5 {
             assert_eq!(message["error"]["code"], -32603, "{message}");
-            assert_eq!(message["error"]["message"], format!("{why} before this call was finished"));
+            assert_eq!(
+                message["error"]["message"],
+                format!("{why} before this call was finished; call again")
+            );
             return;
         }
     };

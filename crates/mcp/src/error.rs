@@ -252,7 +252,7 @@ pub fn internal() -> ErrorData {
 
 /// A call that was not finished when its connection ended; `reason` is a clause without a full stop.
 pub(crate) fn unfinished(reason: &str) -> ErrorData {
-    ErrorData::internal_error(format!("{reason} before this call was finished"), None)
+    ErrorData::internal_error(format!("{reason} before this call was finished; call again"), None)
 }
 
 /// A task that was lost with the hub that ran it.

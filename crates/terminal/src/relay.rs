@@ -50,6 +50,8 @@ pub enum Error {
     Settings(#[from] config::Error),
     #[error(transparent)]
     Io(#[from] io::Error),
+    #[error("the hub ended, or was too slow, before the last call was finished")]
+    Unanswered,
 }
 
 impl Error {
@@ -59,11 +61,15 @@ impl Error {
             Self::Socket(error) => error.hint(),
             Self::Settings(error) => Some(error.hint().to_owned()),
             Self::Io(_) => None,
+            Self::Unanswered => {
+                Some("call again: a question asked in the same words is found, not asked twice".to_owned())
+            }
         }
     }
 }
 
-/// Relays until the client closes its end. Fails when no hub can be reached at the start.
+/// Relays until the client closes its end. Fails when no hub can be reached at the start, or when the last calls had no
+/// answer of the hub.
 pub fn run(options: Options) -> Result<(), Error> {
     let connection = reach(&options, options.start, options.session.clone())?;
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -75,8 +81,8 @@ pub fn run(options: Options) -> Result<(), Error> {
     std::thread::spawn(move || client::relay(&of_client, input));
     std::thread::spawn(move || hub::relay(&of_hub, &options, connection.input));
     // A file that became wrong in the meantime is no reason to hang up on open calls.
-    shared.wait(|| config::hub(&home).map_or(config::GRACE, |hub| hub.grace));
-    Ok(())
+    let answered = shared.wait(|| config::hub(&home).map_or(config::GRACE, |hub| hub.grace));
+    if answered { Ok(()) } else { Err(Error::Unanswered) }
 }
 
 /// Connects to the hub as this client's relay.

@@ -40,8 +40,14 @@ const HUB_IS_STOPPED: &str = "the user stopped the hub; `adjutant serve --backgr
 pub(super) fn relay(shared: &Arc<Shared>, options: &Options, mut hub: BufReader<UnixStream>) {
     while pump(shared, &mut hub).is_ok() {
         let (calls, ending) = shared.change(|state| {
-            state.link = if state.ending { Link::Over } else { Link::Down { failed: None } };
-            (state.session.cut(), state.ending)
+            let calls = state.session.cut();
+            if state.ending {
+                // The process ends when the link is over, which is after these are answered.
+                state.unanswered |= !calls.is_empty();
+            } else {
+                state.link = Link::Down { failed: None };
+            }
+            (calls, state.ending)
         });
         if !ending {
             shared.init_logging();
@@ -156,7 +162,7 @@ fn is_permanent(error: &Error, start: Start) -> bool {
     match error {
         Error::Socket(socket::Error::NoHub { .. }) => start == Start::Never,
         Error::Io(_) => false,
-        Error::Socket(_) | Error::Settings(_) => true,
+        Error::Socket(_) | Error::Settings(_) | Error::Unanswered => true,
     }
 }
 
@@ -172,7 +178,9 @@ fn refusal(error: &Error) -> &'static str {
         Error::Socket(socket::Error::NotStarted { .. }) | Error::Settings(_) => {
             "there is no hub and none could be started; `adjutant serve` shows why"
         }
-        Error::Socket(_) | Error::Io(_) => "there is no hub; start one with `adjutant serve`",
+        Error::Socket(_) | Error::Io(_) | Error::Unanswered => {
+            "there is no hub; start one with `adjutant serve`"
+        }
     }
 }
 

@@ -44,6 +44,8 @@ pub(super) struct State {
     pub(super) wanted: bool,
     /// The client has closed its end.
     pub(super) ending: bool,
+    /// A call of a client that closed its end had no answer of the hub.
+    pub(super) unanswered: bool,
     /// Tickets of the questions whose outcomes the client got last.
     pub(super) acknowledged: VecDeque<String>,
 }
@@ -68,6 +70,7 @@ impl Shared {
             session: Session::default(),
             wanted: false,
             ending: false,
+            unanswered: false,
             acknowledged: VecDeque::new(),
         };
         Self {
@@ -101,8 +104,9 @@ impl Shared {
     }
 
     /// Waits for the relay's end: the hub has answered everything after the client closed its end, or did not within
-    /// `grace` and the moment that it takes to say so, or the client does not listen any more.
-    pub(super) fn wait(&self, grace: impl FnOnce() -> Duration) {
+    /// `grace` and the moment that it takes to say so, or the client does not listen any more. Returns whether the hub
+    /// answered every call.
+    pub(super) fn wait(&self, grace: impl FnOnce() -> Duration) -> bool {
         let over = |state: &mut State| matches!(state.link, Link::Over);
         let ending = self.changed.wait_while(self.state(), |state| !over(state) && !state.ending);
         drop(ending);
@@ -111,9 +115,16 @@ impl Shared {
         let (mut state, late) = waited.unwrap_or_else(PoisonError::into_inner);
         if late.timed_out() {
             let calls = state.session.cut();
+            state.unanswered |= !calls.is_empty();
             drop(state);
-            let _ = self.refuse(&calls, "the input ended, and the hub did not finish this call in time");
+            let _ = self.refuse(
+                &calls,
+                "the input ended, and the hub did not finish this call in time; call again: a question asked in the same \
+                 words is found, not asked twice",
+            );
+            state = self.state();
         }
+        !state.unanswered
     }
 
     /// Writes a line to the client.
