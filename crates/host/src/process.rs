@@ -13,6 +13,7 @@ mod reattach;
 mod reexec;
 mod run_handle;
 mod short_command;
+mod sock_diag;
 mod spool;
 mod supervised_run;
 mod supervisor;

@@ -3,11 +3,18 @@
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::process::Pid;
 
 use super::descendants::{all, descendants};
+use super::sock_diag;
+
+/// The kernel's tables of TCP connections.
+const TABLES: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
+
+/// The state of an end that closed first, in order.
+const TIME_WAIT: u8 = 6;
 
 /// The two ends of a connection: that of this process, and the remote one.
 type Ends = (SocketAddr, SocketAddr);
@@ -55,7 +62,7 @@ pub fn peers(connections: &[Ends]) -> Peers {
         }
     }
     let is_unseen = |ends: &Ends| is_local(ends) && socket(ends).is_none_or(|name| !held.contains(name));
-    if !tables().is_empty() {
+    if TABLES.iter().any(|table| Path::new(table).exists()) {
         peers.unseen = (0..connections.len()).filter(|at| is_unseen(&connections[*at])).collect();
     }
     peers
@@ -71,8 +78,14 @@ fn seen_from_there((local, remote): &Ends) -> PlainEnds {
 
 /// Returns the names that a process's folder in `/proc` gives to the sockets at the other ends of these connections.
 fn sockets_of(connections: &[Ends]) -> HashMap<PlainEnds, PathBuf> {
-    let wanted: HashSet<_> = connections.iter().filter(|ends| is_local(ends)).map(seen_from_there).collect();
+    let mut wanted: HashSet<_> =
+        connections.iter().filter(|ends| is_local(ends)).map(seen_from_there).collect();
     let mut sockets = HashMap::new();
+    wanted.retain(|ends| {
+        let found = sock_diag::find(ends.0, ends.1);
+        sockets.extend(found.iter().map(|end| (*ends, PathBuf::from(format!("socket:[{}]", end.inode)))));
+        found.is_none()
+    });
     if wanted.is_empty() {
         return sockets;
     }
@@ -91,6 +104,12 @@ fn sockets_of(connections: &[Ends]) -> HashMap<PlainEnds, PathBuf> {
 /// Returns the number of bytes that this process sent from `local` and that `remote` has not acknowledged. `None` if
 /// the connection was broken; 0 on a system that does not list its connections.
 pub fn unacknowledged_bytes(local: SocketAddr, remote: SocketAddr) -> Option<u64> {
+    if let Some(end) = sock_diag::find(plain(local), plain(remote)) {
+        return Some(end.unacknowledged.into());
+    }
+    if sock_diag::find(plain(remote), plain(local)).is_some_and(|end| end.state == TIME_WAIT) {
+        return Some(0);
+    }
     // The kernel lists connections while they change, so one that closes at this moment may be in no table that is read.
     // Once it has closed in order, it stays listed for a minute.
     listed_bytes(local, remote).or_else(|| listed_bytes(local, remote))
@@ -98,8 +117,6 @@ pub fn unacknowledged_bytes(local: SocketAddr, remote: SocketAddr) -> Option<u64
 
 /// Reads the tables once, as [`unacknowledged_bytes`].
 fn listed_bytes(local: SocketAddr, remote: SocketAddr) -> Option<u64> {
-    /// The state of an end that closed first, in order.
-    const TIME_WAIT: &str = "06";
     let tables = tables();
     if tables.is_empty() {
         return Some(0);
@@ -111,17 +128,14 @@ fn listed_bytes(local: SocketAddr, remote: SocketAddr) -> Option<u64> {
     // This process's end is closed. After a reset the other end is not listed either; an end on another machine never
     // is.
     let listed = remote.ip().to_canonical().is_loopback() || local.ip() == remote.ip();
-    let closed = |row: &[&str]| (*row.get(3)? == TIME_WAIT).then_some(());
+    let closed = |row: &[&str]| (u8::from_str_radix(row.get(3)?, 16) == Ok(TIME_WAIT)).then_some(());
     let in_order = !listed || tables.iter().any(|table| find(table, remote, local, closed).is_some());
     in_order.then_some(0)
 }
 
 /// Reads the kernel's tables of TCP connections.
 fn tables() -> Vec<String> {
-    ["/proc/net/tcp", "/proc/net/tcp6"]
-        .iter()
-        .filter_map(|table| std::fs::read_to_string(table).ok())
-        .collect()
+    TABLES.iter().filter_map(|table| std::fs::read_to_string(table).ok()).collect()
 }
 
 /// Finds the row of the connection from `near` to `far`, and returns what `read` finds in its fields.
