@@ -11,7 +11,6 @@ use super::output::Failure;
 use super::{Common, hub_client};
 use adjutant_base::config::Roots;
 use adjutant_base::text::timefmt::{millis, seconds_left, span_millis};
-use adjutant_questions::OutcomeKind;
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::questions::QuestionDetails;
 
@@ -46,14 +45,8 @@ fn state(details: &QuestionDetails) -> String {
             None => format!("pending, {} left", span_millis(details.question.deadline - now)),
         };
     };
-    let kind = match outcome.kind {
-        OutcomeKind::Answered => "answered",
-        OutcomeKind::Declined => "declined",
-        OutcomeKind::Dismissed => "dismissed",
-        OutcomeKind::TimedOut => "timed out",
-        OutcomeKind::Cancelled => "withdrawn",
-        OutcomeKind::ClientGone => "client gone",
-    };
+    let not_applied = if outcome.not_applied.is_some() { ", not applied," } else { "" };
+    let kind = format!("{}{not_applied}", outcome.kind.word(outcome.denied));
     match details.held_until.filter(|until| *until > now) {
         Some(until) => format!("{kind}, {} s to undo", seconds_left(until, now)),
         None => format!("{kind} {} ago", span_millis(now - outcome.at)),

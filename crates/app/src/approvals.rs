@@ -26,13 +26,19 @@ const RECHECK_INTERVAL: Duration = Duration::from_mins(1);
 /// How the keys of approvals begin.
 const ASKER_PREFIX: &str = "codex:";
 
+/// Why an answer of the last hub had no effect.
+const HUB_ENDED: &str = "the hub ended before Codex got the answer";
+
+/// Why an answer of this hub had none.
+const CODEX_STOPPED_ASKING: &str = "Codex stopped asking before the answer was final";
+
 impl App {
     /// Puts the approvals of Codex into the Inbox until shutdown, and ends turns that other hubs left; then ends all
     /// sessions of this hub.
     /// Questions of sessions that have ended are withdrawn at both ends.
     pub async fn run_codex_sessions(self: Arc<Self>) {
         if !self.stores.iter().any(adjutant_store::Store::is_shared) {
-            self.questions.withdraw_asked_by(ASKER_PREFIX).await;
+            self.questions.withdraw_asked_by(ASKER_PREFIX, HUB_ENDED).await;
         }
         let mut asked = self.codex.subscribe_approvals();
         let mut asking = JoinSet::new();
@@ -61,8 +67,7 @@ impl App {
         asking.shutdown().await;
         let open: Vec<(String, Ticket)> = lock(&self.approval_questions).drain().collect();
         for (approval, ticket) in open {
-            // An approval that was decided meanwhile stays decided.
-            let _ = self.questions.cancel(&format!("{ASKER_PREFIX}{approval}"), &ticket).await;
+            self.withdraw(&format!("{ASKER_PREFIX}{approval}"), &ticket, HUB_ENDED).await;
         }
     }
 
@@ -114,6 +119,7 @@ impl App {
         let ticket = lock(&self.approval_questions).get(&approval.id).cloned();
         let is_asked = ticket.is_some();
         if let Some(ticket) = ticket {
+            let key = format!("{ASKER_PREFIX}{}", approval.id);
             let taken = if let Some(answer) = answer {
                 self.questions.answer_finally(&ticket, Proof::Interface, answer, channel).await
             } else {
@@ -121,11 +127,20 @@ impl App {
                 self.questions.decline(&ticket, note, channel).await
             };
             taken.map_err(|error| rejected(&error))?;
+            // Here, because the task that waits for the question would take it for an answer that Codex did not get.
+            self.questions.mark_delivered(&key, &ticket).await;
         }
         match self.codex.decide(&approval.thread, &approval.id, decision, Decider::User).await {
             // The task that waits for the question was quicker.
             Err(codex::Error::NotAsked(_)) if is_asked => Ok(()),
             decided => decided,
+        }
+    }
+
+    /// Withdraws the question of an approval that Codex no longer waits for.
+    async fn withdraw(&self, key: &str, ticket: &Ticket, reason: &str) {
+        if let Err(error) = self.questions.withdraw_unapplied(key, ticket, reason).await {
+            tracing::warn!(%error, %ticket, "the question of an approval could not be withdrawn");
         }
     }
 
@@ -152,8 +167,11 @@ impl App {
         lock(&self.approval_questions).remove(&approval.id);
         if let Some(outcome) = outcome {
             let by = if outcome.kind == OutcomeKind::TimedOut { Decider::Timeout } else { Decider::User };
-            self.decide(&approval, mapping::decision(&approval, &outcome), by).await;
-            self.questions.mark_delivered(&key, &ticket).await;
+            if self.decide(&approval, mapping::decision(&approval, &outcome), by).await {
+                self.questions.mark_delivered(&key, &ticket).await;
+            } else {
+                self.withdraw(&key, &ticket, CODEX_STOPPED_ASKING).await;
+            }
         }
     }
 
@@ -169,8 +187,7 @@ impl App {
             let session = self.codex.session(&approval.thread);
             let wanted = session.is_some_and(|session| session.is_asking(&approval.id));
             if !wanted {
-                // A decision that came first is kept, and harms nothing.
-                let _ = self.questions.cancel(key, ticket).await;
+                self.withdraw(key, ticket, CODEX_STOPPED_ASKING).await;
                 return None;
             }
             tokio::select! {
@@ -188,11 +205,10 @@ impl App {
         }
     }
 
-    async fn decide(&self, approval: &Approval, decision: Decision, by: Decider) {
-        // Codex may have gone on without it in this moment.
-        if let Err(error) = self.codex.decide(&approval.thread, &approval.id, decision, by).await {
-            tracing::debug!(%error, "an answer came too late for Codex");
-        }
+    /// Carries a decision to Codex; false if Codex went on without it.
+    async fn decide(&self, approval: &Approval, decision: Decision, by: Decider) -> bool {
+        let decided = self.codex.decide(&approval.thread, &approval.id, decision, by).await;
+        decided.inspect_err(|error| tracing::debug!(%error, "an answer came too late for Codex")).is_ok()
     }
 }
 

@@ -281,8 +281,9 @@ impl App {
         if decided.is_some() {
             self.questions.mark_delivered(&key, &ticket).await;
         } else if is_last {
-            // A decision that came first is kept, and goes nowhere.
-            let _ = self.questions.cancel(&key, &ticket).await;
+            // A decision that came first goes nowhere.
+            let reason = "the client stopped asking before the answer was final";
+            let _ = self.questions.withdraw_unapplied(&key, &ticket, reason).await;
         }
         decided
     }
@@ -375,7 +376,9 @@ impl App {
     /// Withdraws the permission requests that an earlier hub left.
     pub async fn withdraw_permission_requests(self: Arc<Self>) {
         if !self.stores.iter().any(adjutant_store::Store::is_shared) {
-            self.questions.withdraw_asked_by(ASKER_PREFIX).await;
+            self.questions
+                .withdraw_asked_by(ASKER_PREFIX, "the hub ended before the client got the answer")
+                .await;
         }
     }
 }

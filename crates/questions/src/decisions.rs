@@ -50,16 +50,15 @@ impl Questions {
         if question.level == Level::High {
             self.prove(ticket, proof, channel).await?;
         }
-        let undo = if denies(&question, &answer) { 0 } else { undo };
+        let denied = denies(&question, &answer);
+        let undo = if denied { 0 } else { undo };
         let outcome = Outcome {
-            kind: OutcomeKind::Answered,
             answer: Some(answer),
+            denied,
             note,
-            ask_differently: false,
             by: DecidedBy::User,
             through: channel,
-            at: self.clock.now(),
-            seen_ms: question.seen_ms,
+            ..nobody(OutcomeKind::Answered, self.clock.now(), question.seen_ms)
         };
         self.decide(ticket, outcome, undo).await
     }
@@ -103,14 +102,11 @@ impl Questions {
             return Err(Error::EmptyNote);
         }
         let outcome = Outcome {
-            kind,
-            answer: None,
             note,
             ask_differently,
             by: DecidedBy::User,
             through: channel,
-            at: self.clock.now(),
-            seen_ms: question.seen_ms,
+            ..nobody(kind, self.clock.now(), question.seen_ms)
         };
         // A denial is final at once, because no action follows it that an undo could prevent.
         let undo = if kind == OutcomeKind::Declined { 0 } else { rows::millis(self.settings.undo) };
@@ -196,6 +192,23 @@ impl Questions {
         Ok(self.get(ticket).await?.state)
     }
 
+    /// Withdraws `asker` like [`Self::cancel`], when it can no longer act on an outcome. An answer that has not reached it
+    /// is final, and recorded as not applied for this reason.
+    pub async fn withdraw_unapplied(&self, asker: &str, ticket: &Ticket, reason: &str) -> Result<(), Error> {
+        let state = self.cancel(asker, ticket).await?;
+        // A denial needs nothing to be done.
+        let is_lost = |outcome: &Outcome| outcome.kind == OutcomeKind::Answered && !outcome.denied;
+        let Some((_, outcome)) = state.decision().filter(|(_, outcome)| is_lost(outcome)) else {
+            return Ok(());
+        };
+        let outcome = rows::outcome(&Outcome { not_applied: Some(reason.to_owned()), ..outcome.clone() });
+        if questions::set_not_applied(&self.store, ticket.as_str(), asker, &outcome, self.clock.now()).await?
+        {
+            self.notify_changed(ticket.as_str());
+        }
+        Ok(())
+    }
+
     async fn prove(&self, ticket: &Ticket, proof: Proof, channel: Channel) -> Result<(), Error> {
         if !self.passphrase.is_set() {
             return Err(Error::NoPassphrase);
@@ -247,6 +260,8 @@ pub(super) fn nobody(kind: OutcomeKind, at: Millis, seen_ms: Millis) -> Outcome 
     Outcome {
         kind,
         answer: None,
+        denied: false,
+        not_applied: None,
         note: None,
         ask_differently: false,
         by: DecidedBy::Nobody,
@@ -257,5 +272,6 @@ pub(super) fn nobody(kind: OutcomeKind, at: Millis, seen_ms: Millis) -> Outcome 
 }
 
 fn decided((until, outcome): (Option<Millis>, &Outcome)) -> Error {
-    Error::AlreadyDecided { kind: outcome.kind, by: outcome.by, through: outcome.through, until }
+    let Outcome { kind, denied, by, through, .. } = *outcome;
+    Error::AlreadyDecided { kind, denied, by, through, until }
 }

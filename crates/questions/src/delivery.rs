@@ -112,12 +112,13 @@ impl Questions {
         self.session_closed(session).await;
     }
 
-    /// Withdraws the open questions of all askers with keys that begin with `prefix`: their sessions have ended.
-    pub async fn withdraw_asked_by(&self, prefix: &str) {
+    /// Withdraws the questions without a delivered outcome of all askers with keys that begin with `prefix`: their sessions
+    /// have ended. Their answers are recorded as not applied, for this reason.
+    pub async fn withdraw_asked_by(&self, prefix: &str, reason: &str) {
         let withdrawn = async {
             for (ticket, asker) in questions::asked_by(&self.store, prefix).await? {
                 if let Some(ticket) = Ticket::parse(&ticket) {
-                    self.cancel(&asker, &ticket).await?;
+                    self.withdraw_unapplied(&asker, &ticket, reason).await?;
                 }
             }
             Ok::<_, Error>(())

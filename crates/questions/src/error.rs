@@ -25,8 +25,14 @@ pub enum Error {
     #[error("unknown question `{ticket}`")]
     Unknown { ticket: String },
     /// It can be undone until then, if there is an instant.
-    #[error("the question was {} before{}", .kind.name(), place(*.through))]
-    AlreadyDecided { kind: OutcomeKind, by: DecidedBy, through: Channel, until: Option<store::Millis> },
+    #[error("the question was {} before{}", .kind.word(*.denied), place(*.through))]
+    AlreadyDecided {
+        kind: OutcomeKind,
+        denied: bool,
+        by: DecidedBy,
+        through: Channel,
+        until: Option<store::Millis>,
+    },
     #[error("the answer can no longer be taken back")]
     Final,
     #[error("field `{field}`: {reason}")]

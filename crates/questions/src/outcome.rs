@@ -50,6 +50,21 @@ named_enum! {
     }
 }
 
+impl OutcomeKind {
+    /// Returns the word for the user; `denied` is that of the outcome.
+    pub fn word(self, denied: bool) -> &'static str {
+        match self {
+            Self::Answered if denied => "denied",
+            Self::Answered => "answered",
+            Self::Declined => "declined",
+            Self::Dismissed => "dismissed",
+            Self::TimedOut => "timed out",
+            Self::Cancelled => "withdrawn",
+            Self::ClientGone => "client gone",
+        }
+    }
+}
+
 named_enum! {
     /// The party that decided. The names are those in rows and in JSON.
     DecidedBy {
@@ -98,6 +113,12 @@ pub struct Outcome {
     pub kind: OutcomeKind,
     /// With [`OutcomeKind::Answered`].
     pub answer: Option<Answer>,
+    /// Whether the answer chooses an option that denies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub denied: bool,
+    /// Why an answer had no effect, as a sentence fragment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_applied: Option<String>,
     /// A note that the user added.
     pub note: Option<String>,
     /// The user wants the question asked differently, as the note says.

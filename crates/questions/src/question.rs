@@ -359,7 +359,7 @@ pub struct AuditEntry {
     pub at: Millis,
     /// `asked`, `asked_again`, `rung`, `seen`, `snoozed`, `answered`, `undone`, `default`, `declined`, `dismissed`,
     /// `timed_out`, `cancelled`, `client_gone`, `final`, `refused` (a wrong passphrase), `form_closed`, `unfit`,
-    /// `link_followed` and `no_form` (see [`ElicitationFailure`]), `silent` and `returned` (see [`AskerPresence`]),
+    /// `not_applied`, `link_followed` and `no_form` (see [`ElicitationFailure`]), `silent` and `returned` (see [`AskerPresence`]),
     /// `delivered`.
     pub kind: String,
     /// The channel or the recipient; may be empty.

@@ -31,7 +31,7 @@ mod settings;
 mod views;
 
 pub use audit::{append_event, events};
-pub use decide::{Decision, decide, end_abandoned, make_final, undo, withdraw};
+pub use decide::{Decision, decide, end_abandoned, make_final, set_not_applied, undo, withdraw};
 pub use deliveries::{
     WaitingAsker, abandon, adopt, asked_by, askers, disconnect_all, due_events, is_asker, mark_delivered,
     mark_sent, mark_silent, mark_waiting, questions_of_session, session_closed, session_resumed, start_lease,

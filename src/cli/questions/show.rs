@@ -68,6 +68,7 @@ fn lines(details: &QuestionDetails) -> Vec<String> {
 /// Returns the lines of an outcome: the decider, the channel and the answer.
 fn decided(outcome: &Outcome) -> Vec<String> {
     let mut lines = vec![format!("decided   by {} through {}", outcome.by.name(), outcome.through.name())];
+    lines.extend(outcome.not_applied.as_ref().map(|reason| format!("effect    none: {reason}")));
     for (name, value) in outcome.answer.iter().flat_map(|answer| &answer.0) {
         let name = if outcome.answer.as_ref().is_some_and(|answer| answer.0.len() > 1) {
             format!("{}: ", escape_line(name))

@@ -1,6 +1,6 @@
 //! A misbehaving Codex: a script in its place.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{RunningCommand, codex, install, output_lines, processes_of, threads};
 use crate::questions::fixtures::User;
@@ -349,6 +349,38 @@ fn a_decision_in_the_inbox_applies_to_every_interface() {
         assert_eq!(running.end().1, Some(0));
         let shown = codex(&home, &["show", "t-1"]).stdout;
         assert!(shown.contains(&format!("rm -rf build in /\n[{decided} (by a user)]")), "{shown}");
+        let listed = home.run(["questions", "list", "--decided"], "").stdout;
+        let state = if value == "deny" { "denied " } else { "answered " };
+        assert!(listed.contains(state), "{listed}");
+    }
+}
+
+#[test]
+fn an_approval_that_was_answered_shortly_before_its_hub_ended_is_shown_as_not_applied() {
+    for killed in [true, false] {
+        let (home, mut hub) = home_with(APPROVAL_TURN);
+        let mut running = RunningCommand::start(&home, &["clean up"]);
+        running.wait_for_approval("rm -rf build");
+        let question = User::wait_for_question(&home, "Codex wants to run a command");
+        User::connect(&home).choose(&question, "approve");
+        if killed {
+            hub.kill();
+        } else {
+            hub.stop();
+        }
+        let hub = Serving::open_hub(&home);
+        let list = |option: &str| home.run(["questions", "list", "--decided", option], "").stdout;
+        let end = std::time::Instant::now() + crate::support::DEADLINE;
+        while !list("--limit=9").contains("answered, not applied, ") {
+            assert!(std::time::Instant::now() < end, "{}", list("--limit=9"));
+            std::thread::park_timeout(std::time::Duration::from_millis(10));
+        }
+        let reason = "the hub ended before Codex got the answer";
+        let listed: Value = serde_json::from_str(&list("--json")).unwrap();
+        assert_eq!(listed["questions"][0]["outcome"]["not_applied"], json!(reason), "{listed}");
+        let shown = home.run(["questions", "show", question["ticket"].as_str().unwrap()], "").stdout;
+        assert!(shown.contains(&format!("effect    none: {reason}")), "{shown}");
+        assert!(hub.page("/history").contains(&format!("not applied: {reason}")));
     }
 }
 

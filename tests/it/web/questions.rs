@@ -240,7 +240,9 @@ fn a_question_is_answered_and_undone_without_script() {
     browser.press(Key::Enter);
     browser.wait_until_loaded();
     let standing = browser.evaluate("document.getElementById('standing').innerText");
-    assert!(standing.as_str().unwrap().starts_with("Answered. Tonight"), "{standing}");
+    let standing = standing.as_str().unwrap();
+    assert!(standing.starts_with("Answered, ") && standing.contains(" s to undo. Tonight"), "{standing}");
+    assert_eq!(browser.evaluate("document.querySelector('form.answer').offsetHeight"), json!(0));
     browser::tab_to(&mut browser, "#undo");
     browser.press(Key::Enter);
     browser.wait_until_loaded();

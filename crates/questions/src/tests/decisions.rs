@@ -53,6 +53,11 @@ async fn a_denial_is_final_at_once() {
         assert!(questions.get(ticket).await.unwrap().state.outcome().is_some());
         assert!(matches!(questions.undo(ticket, Channel::Browser).await, Err(Error::Final)));
     }
+    let word = async |ticket| {
+        let state = questions.get(ticket).await.unwrap().state;
+        state.outcome().map(|outcome| outcome.kind.word(outcome.denied))
+    };
+    assert_eq!((word(&declined).await, word(&denied).await), (Some("declined"), Some("denied")));
     answer(&questions, &approved, "yes").await.unwrap();
     let denial = questions.answer_finally(&approved, Proof::Interface, choose("no"), Channel::Terminal).await;
     assert!(matches!(denial, Err(Error::AlreadyDecided { .. })), "{denial:?}");

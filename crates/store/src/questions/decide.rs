@@ -20,6 +20,13 @@ const UNDO: &str = "\
     WHERE id = $1 AND state = 'held' AND held_until > $2 \
     RETURNING id";
 
+/// The asker of the question received nothing, and never will.
+const NOT_APPLIED: &str = "\
+    UPDATE questions SET state = 'decided', held_until = NULL, outcome = $3 \
+    WHERE id = $1 AND state IN ('held', 'decided') \
+      AND EXISTS (SELECT 1 FROM question_deliveries d WHERE d.question = $1 AND d.asker = $2 AND d.delivered_at IS NULL) \
+    RETURNING id";
+
 const OTHERS: &str = "\
     SELECT COUNT(*) FROM question_deliveries WHERE question = $1 AND asker <> $2 AND delivered_at IS NULL";
 
@@ -120,6 +127,23 @@ pub async fn withdraw(
     })
 }
 
+/// Replaces the outcome of a decided question by one that says why it had no effect; false if it was delivered.
+pub async fn set_not_applied(
+    store: &Store,
+    id: &str,
+    asker: &str,
+    outcome: &str,
+    now: Millis,
+) -> Result<bool, Error> {
+    let arguments = (id.to_owned(), asker.to_owned(), outcome.to_owned(), now);
+    change!(store, arguments, |connection, (id, asker, outcome, now)| {
+        let changed = sqlx::query_scalar(NOT_APPLIED).bind(id).bind(asker).bind(outcome);
+        let done = audit::append_if_changed(connection, changed, (id, "not_applied", "", *now)).await?;
+        sqlx::query(GIVE_UP).bind(id).bind(asker).bind(*now).execute(connection).await?;
+        Ok(done)
+    })
+}
+
 fn cancellation(id: &str, outcome: &str, kind: &str, now: Millis) -> Decision {
     Decision {
         id: id.to_owned(),
@@ -156,4 +180,5 @@ pub async fn end_abandoned(
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[DECIDE, MAKE_FINAL, UNDO, OTHERS, GIVE_UP, PRESENT, GIVE_UP_ALL];
+pub(super) const STATEMENTS: &[&str] =
+    &[DECIDE, MAKE_FINAL, UNDO, NOT_APPLIED, OTHERS, GIVE_UP, PRESENT, GIVE_UP_ALL];

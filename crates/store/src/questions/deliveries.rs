@@ -105,8 +105,8 @@ const QUESTIONS_OF_SESSION: &str =
     "SELECT question, asker FROM question_deliveries WHERE session = $1 AND delivered_at IS NULL";
 
 const ASKED_BY: &str = "\
-    SELECT id, asker FROM questions \
-    WHERE state = 'pending' AND SUBSTR(asker, 1, LENGTH(CAST($1 AS TEXT))) = CAST($1 AS TEXT)";
+    SELECT question, asker FROM question_deliveries \
+    WHERE delivered_at IS NULL AND SUBSTR(asker, 1, LENGTH(CAST($1 AS TEXT))) = CAST($1 AS TEXT)";
 
 /// The delivery to an ended session of a place; keys of its sessions begin with the place and `#`.
 const ENDED: &str = "\
@@ -320,7 +320,7 @@ pub async fn questions_of_session(store: &Store, session: &str) -> Result<Vec<(S
     Ok(read!(store, sqlx::query_as(QUESTIONS_OF_SESSION).bind(session), fetch_all))
 }
 
-/// Returns the pending questions of all askers with keys that begin with `prefix`, each with the key.
+/// Returns the questions without a delivered outcome of all askers with keys that begin with `prefix`, each with the key.
 pub async fn asked_by(store: &Store, prefix: &str) -> Result<Vec<(String, String)>, Error> {
     Ok(read!(store, sqlx::query_as(ASKED_BY).bind(prefix), fetch_all))
 }

@@ -274,12 +274,12 @@ impl Inbox {
         let ticket = request.ticket();
         let open = self.form.as_mut().filter(|form| Some(&form.question.ticket) == ticket);
         match (done, open) {
-            (Ok(Done::Decided { kind, until }), form) => {
+            (Ok(Done::Decided { kind, denied, until }), form) => {
                 self.unproven = None;
                 let title = form
                     .as_ref()
                     .map_or_else(String::new, |form| escape_invisible::escape_line(&form.question.title));
-                let notice = format!("{}: “{title}”", outcome_name(kind));
+                let notice = format!("{}: “{title}”", kind.word(denied));
                 let form = self.form.take_if(|form| Some(&form.question.ticket) == ticket);
                 if let Some(ticket) = ticket {
                     self.remove(ticket);
@@ -384,9 +384,9 @@ pub(super) fn closed_text(closed: ClosedElsewhere, now: i64) -> String {
     };
     let text = match (closed.kind, closed.by) {
         (OutcomeKind::Answered, DecidedBy::Default) => "expired and was answered by its default".to_owned(),
-        (OutcomeKind::Answered, _) => format!("was answered{place}"),
-        (OutcomeKind::Declined, _) => format!("was declined{place}"),
-        (OutcomeKind::Dismissed, _) => format!("was dismissed{place}"),
+        (OutcomeKind::Answered | OutcomeKind::Declined | OutcomeKind::Dismissed, _) => {
+            format!("was {}{place}", closed.kind.word(closed.denied))
+        }
         (OutcomeKind::TimedOut, _) => "expired; the agent got no answer".to_owned(),
         (OutcomeKind::Cancelled, _) => "was withdrawn by the agent".to_owned(),
         (OutcomeKind::ClientGone, _) => "ended, because the client disconnected".to_owned(),
@@ -414,16 +414,5 @@ pub(super) fn availability_text(availability: Availability, now: i64) -> String 
             format!("{state}, {} left", timefmt::span_millis(until - now))
         }
         None => format!("{state}, until you return to here"),
-    }
-}
-
-fn outcome_name(kind: OutcomeKind) -> &'static str {
-    match kind {
-        OutcomeKind::Answered => "answered",
-        OutcomeKind::Declined => "declined",
-        OutcomeKind::Dismissed => "dismissed",
-        OutcomeKind::TimedOut => "timed out",
-        OutcomeKind::Cancelled => "withdrawn",
-        OutcomeKind::ClientGone => "ended",
     }
 }

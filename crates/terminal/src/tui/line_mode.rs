@@ -322,11 +322,11 @@ impl Session<'_> {
             self.restore(ticket);
         }
         let line = match done {
-            Ok(Done::Decided { kind, until: Some(until) }) => {
+            Ok(Done::Decided { kind, denied, until: Some(until) }) => {
                 let left = timefmt::seconds_left(until, now());
-                format!("DONE {ticket} {}; {ticket} /undo undoes it for {left} s", kind.name())
+                format!("DONE {ticket} {}; {ticket} /undo undoes it for {left} s", kind.word(denied))
             }
-            Ok(Done::Decided { kind, until: None }) => format!("DONE {ticket} {}", kind.name()),
+            Ok(Done::Decided { kind, denied, until: None }) => format!("DONE {ticket} {}", kind.word(denied)),
             Ok(Done::Available(availability)) => {
                 self.availability = availability;
                 format!("DONE {}", availability_text(availability, now()))

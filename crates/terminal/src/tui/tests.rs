@@ -219,13 +219,18 @@ fn an_answer_can_be_undone_for_some_seconds() {
     let acts = test_inbox.press("1 Enter");
     test_inbox.done(
         &acts[0],
-        Done::Decided { kind: OutcomeKind::Answered, until: Some(test_inbox.now.millis + 3000) },
+        Done::Decided {
+            kind: OutcomeKind::Answered,
+            denied: false,
+            until: Some(test_inbox.now.millis + 3000),
+        },
     );
     insta::assert_snapshot!(test_inbox.frame());
     test_inbox.on(Message::Update(Update::Closed {
         ticket: ticket('a'),
         how: ClosedElsewhere {
             kind: OutcomeKind::Answered,
+            denied: false,
             by: DecidedBy::User,
             through: Channel::Terminal,
             until: None,
@@ -243,7 +248,11 @@ fn an_answer_can_be_undone_for_some_seconds() {
     let acts = test_inbox.press("Enter");
     test_inbox.done(
         &acts[0],
-        Done::Decided { kind: OutcomeKind::Answered, until: Some(test_inbox.now.millis + 3000) },
+        Done::Decided {
+            kind: OutcomeKind::Answered,
+            denied: false,
+            until: Some(test_inbox.now.millis + 3000),
+        },
     );
     test_inbox.pass(3001);
     assert_eq!(test_inbox.press("u"), [], "the strip is gone");
@@ -332,6 +341,7 @@ fn a_question_closed_by_another_channel_keeps_the_typed_text() {
         ticket: ticket('e'),
         how: ClosedElsewhere {
             kind: OutcomeKind::Answered,
+            denied: false,
             by: DecidedBy::User,
             through: Channel::Browser,
             until: None,
@@ -352,7 +362,7 @@ fn a_terminal_without_a_proof_says_so_until_an_answer_is_accepted() {
     test_inbox.press("Enter");
     test_inbox.pass(500);
     let acts = test_inbox.press("1 Enter");
-    test_inbox.done(&acts[0], Done::Decided { kind: OutcomeKind::Answered, until: None });
+    test_inbox.done(&acts[0], Done::Decided { kind: OutcomeKind::Answered, denied: false, until: None });
     assert!(!warns(&test_inbox), "{}", test_inbox.frame());
     test_inbox.on(Message::Update(Update::Unproven { missing: missing(), needs_passphrase: true }));
     assert!(!warns(&test_inbox), "the form asks for it:\n{}", test_inbox.frame());
@@ -373,6 +383,7 @@ fn an_answer_of_another_channel_stays_in_the_list_until_it_is_final() {
     let until = Some(test_inbox.now.millis + 3000);
     let how = ClosedElsewhere {
         kind: OutcomeKind::Answered,
+        denied: false,
         by: DecidedBy::User,
         through: Channel::Browser,
         until,

@@ -26,7 +26,7 @@ const PAGE_SIZE: u32 = 50;
 const BATCH_SIZE: u32 = 200;
 
 /// The columns of an export as CSV.
-const COLUMNS: &str = "ticket,asked_at,decided_at,client,workspace,runs_in,level,title,outcome,by,through,answer,note,seen_ms\r\n";
+const COLUMNS: &str = "ticket,asked_at,decided_at,client,workspace,runs_in,level,title,outcome,by,through,answer,note,not_applied,seen_ms\r\n";
 
 /// The kinds of outcomes in the order of the filter.
 const KINDS: [OutcomeKind; 6] = [
@@ -143,6 +143,8 @@ fn object(question: &Question, outcome: &Outcome) -> serde_json::Value {
         "message": question.message,
         "fields": question.fields,
         "outcome": outcome.kind.name(),
+        "denied": outcome.denied,
+        "not_applied": outcome.not_applied,
         "by": outcome.by.name(),
         "through": outcome.through.name(),
         "answer": answer(outcome),
@@ -181,11 +183,12 @@ fn csv(question: &Question, outcome: &Outcome) -> String {
         question.runs_in.clone(),
         question.level.name().to_owned(),
         question.title.clone(),
-        outcome.kind.name().to_owned(),
+        if outcome.denied { "denied" } else { outcome.kind.name() }.to_owned(),
         outcome.by.name().to_owned(),
         outcome.through.name().to_owned(),
         answer,
         outcome.note.clone().unwrap_or_default(),
+        outcome.not_applied.clone().unwrap_or_default(),
         outcome.seen_ms.to_string(),
     ];
     cells.map(|text| cell(&text)).join(",") + "\r\n"

@@ -126,6 +126,8 @@ pub enum Done {
     /// Decided; the decision can be undone until then, in milliseconds since 1970.
     Decided {
         kind: OutcomeKind,
+        #[serde(default)]
+        denied: bool,
         until: Option<i64>,
     },
     Noted,
@@ -152,6 +154,9 @@ pub enum Done {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct ClosedElsewhere {
     pub kind: OutcomeKind,
+    /// Whether the answer denies.
+    #[serde(default)]
+    pub denied: bool,
     pub by: DecidedBy,
     pub through: Channel,
     /// The time until which it can be undone, in milliseconds since 1970.
@@ -160,8 +165,8 @@ pub struct ClosedElsewhere {
 
 impl ClosedElsewhere {
     fn of(state: &State) -> Option<Self> {
-        let (until, &Outcome { kind, by, through, .. }) = state.decision()?;
-        Some(Self { kind, by, through, until })
+        let (until, &Outcome { kind, denied, by, through, .. }) = state.decision()?;
+        Some(Self { kind, denied, by, through, until })
     }
 }
 
@@ -278,15 +283,15 @@ async fn decided(
     let outcome = result?;
     let question = app.questions.get(ticket).await?;
     let until = question.state.decision().and_then(|(until, _)| until);
-    Ok(Done::Decided { kind: outcome.kind, until })
+    Ok(Done::Decided { kind: outcome.kind, denied: outcome.denied, until })
 }
 
 /// Converts the errors that a channel can continue from.
 fn to_done(error: questions::Error) -> Result<Done, Rejection> {
     use questions::Error;
     Ok(match error {
-        Error::AlreadyDecided { kind, by, through, until } => {
-            Done::Before(ClosedElsewhere { kind, by, through, until })
+        Error::AlreadyDecided { kind, denied, by, through, until } => {
+            Done::Before(ClosedElsewhere { kind, denied, by, through, until })
         }
         Error::Answer { field, reason } => Done::Unfit { field, reason },
         Error::NeedsPassphrase | Error::NoPassphrase | Error::WrongPassphrase | Error::Locked { .. } => {

@@ -45,7 +45,11 @@ pub(in crate::pages) fn asker(question: &Question, branch: Option<&str>) -> Valu
 
 /// Returns an outcome: its kind, the channel, the decider and the answer.
 pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field]) -> Value {
-    let kind = if outcome.ask_differently { "Sent back" } else { kind_label(outcome.kind) };
+    let kind = match outcome.kind {
+        OutcomeKind::Declined if outcome.ask_differently => "Sent back",
+        OutcomeKind::Answered if outcome.denied => "Denied",
+        kind => kind_label(kind),
+    };
     let how = match (outcome.by, outcome.through) {
         (DecidedBy::Default, _) => "by default, because it was seen and not answered",
         (DecidedBy::Nobody, _) => match outcome.kind {
@@ -64,6 +68,8 @@ pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field]) -> Value {
     context! {
         kind,
         state => match outcome.kind {
+            OutcomeKind::Answered if outcome.not_applied.is_some() => "failed",
+            OutcomeKind::Answered if outcome.denied => "queued",
             OutcomeKind::Answered => "succeeded",
             OutcomeKind::Declined | OutcomeKind::Dismissed | OutcomeKind::Cancelled => "queued",
             OutcomeKind::TimedOut | OutcomeKind::ClientGone => "failed",
@@ -71,6 +77,7 @@ pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field]) -> Value {
         how,
         at => outcome.at,
         note => outcome.note.as_deref(),
+        not_applied => outcome.not_applied.as_deref(),
         answers => outcome.answer.as_ref().map(|answer| answers(answer, fields)).unwrap_or_default(),
     }
 }
@@ -106,6 +113,7 @@ pub(in crate::pages) fn audit(events: &[AuditEntry]) -> Vec<Value> {
             "cancelled" => "Withdrawn",
             "client_gone" => "Client disconnected",
             "final" => "Final",
+            "not_applied" => "Not applied",
             "refused" => "Refused: a wrong passphrase",
             "form_closed" => "The client's form was closed",
             "no_form" => "The client's own forms cannot ask this, so it is asked here",
