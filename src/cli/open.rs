@@ -1,6 +1,9 @@
 //! `adjutant open`: the console in the browser, logged in by a one-time link.
 
+use std::fs;
+use std::io;
 use std::net::SocketAddr;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -37,18 +40,34 @@ pub(super) fn run(args: &OpenArgs, common: Common) -> Result<(), Failure> {
         }
         config.socket = Some(socket);
     }
-    let link = status::query_hub(&config, Query::Open)?.link.ok_or_else(|| {
-        Failure::new("the hub gave no link").hint("restart the hub: it may be of another version")
-    })?;
+    let link = |query| {
+        status::query_hub(&config, query)?.link.ok_or_else(|| {
+            Failure::new("the hub gave no link").hint("restart the hub: it may be of another version")
+        })
+    };
     if args.json {
-        output::json(&json!({"link": link}))?;
+        output::json(&json!({"link": link(Query::Link)?}))?;
     } else if args.print {
-        output::data(&link)?;
-    } else if let Err(error) = process::open_browser(&link) {
-        output::data(&link)?;
+        output::data(&link(Query::Link)?)?;
+    } else if let Err(error) = process::open_browser(&link(Query::Browser)?) {
+        output::data(&link(Query::Link)?)?;
         return Err(
             Failure::new(format!("cannot open a browser: {error}")).hint("open the link above by hand")
         );
+    }
+    Ok(())
+}
+
+/// Removes the sockets of consoles that were killed.
+pub(super) fn remove_stale_sockets(home: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(home)? {
+        let entry = entry?;
+        let is_console = entry.file_name().to_str().is_some_and(|name| {
+            name.strip_prefix("questions-").is_some_and(|rest| rest.strip_suffix(".sock").is_some())
+        });
+        if is_console && entry.file_type()?.is_socket() && !socket::is_listening(&entry.path()) {
+            fs::remove_file(entry.path())?;
+        }
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use super::output::{self, Failure};
 use super::{Common, one_of};
 use adjutant_base::config::{Auth, Config, Database, Overrides, Roots, Switch};
 use adjutant_base::logging::Format;
+use adjutant_host::process;
 
 /// Arguments of `adjutant serve`.
 #[derive(Debug, Args)]
@@ -57,7 +58,7 @@ pub(super) fn run(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure>
         return serve(args, common, |hub| {
             output::note(hub.banner());
             if args.open {
-                match hub.link() {
+                match hub.link(process::ancestor(std::process::id())) {
                     Some(link) => open_console(&link),
                     None => output::note("the console is switched off, so there is nothing to open"),
                 }
@@ -82,7 +83,7 @@ fn serve(args: &ServeArgs, common: Common, serving: impl FnOnce(&hub::Hub)) -> R
 }
 
 fn open_console(link: &str) {
-    if let Err(error) = adjutant_host::process::open_browser(link) {
+    if let Err(error) = process::open_browser(link) {
         output::note(format!("cannot open a browser ({error}); `adjutant open --print` prints a link"));
     }
 }

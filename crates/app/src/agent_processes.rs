@@ -45,7 +45,8 @@ struct OverHttp {
 #[derive(Debug)]
 struct HttpClient {
     client: AgentClient,
-    /// For each connection whether a question was asked over it. The agent that started the process may outlive it.
+    /// For each connection whether a question was asked over it, shared with the connection while that is open. The agent
+    /// that started the process may outlive it.
     has_asked: Vec<Arc<AtomicBool>>,
 }
 
@@ -169,12 +170,17 @@ impl AgentProcesses {
         let OverHttp { clients, unseen } = &mut *http;
         clients.retain_mut(|http| {
             http.client.processes.retain(process::is_running);
-            let has_ended = http.client.processes.is_empty();
-            http.has_asked.retain(|asked| asked.load(Ordering::Relaxed) || Arc::strong_count(asked) > 1);
-            if has_ended && http.has_asked.iter().any(|asked| asked.load(Ordering::Relaxed)) {
+            // A request on an open connection may still ask.
+            http.has_asked.retain_mut(|asked| Arc::get_mut(asked).is_none_or(|asked| *asked.get_mut()));
+            if !http.client.processes.is_empty() {
+                return true;
+            }
+            let has_asked = http.has_asked.iter().any(|asked| asked.load(Ordering::Relaxed));
+            if has_asked {
                 unseen.push(UnseenClient { connection: Weak::new(), since: now, left: None });
             }
-            !has_ended
+            // Until that is decided, it counts as a client without processes.
+            !has_asked && !http.has_asked.is_empty()
         });
         let unknown = std::mem::take(&mut *lock(&self.unknown));
         if !unknown.is_empty() {
@@ -227,7 +233,7 @@ impl AgentProcesses {
             let is_shell = process.leads_session() && below.group != process.group;
             let is_detached = below.terminal == 0 && process.terminal != 0;
             let ends = self.starters_only || (below.leads_session() && !is_detached) || is_shell;
-            if ends || process.pid <= 1 || process.user != first.user {
+            if ends || process.pid <= 1 || process.starts_logins(first) {
                 break;
             }
             processes.push(*process);
@@ -275,4 +281,64 @@ pub fn is_daemon(process: &Ancestor) -> bool {
 /// Whether a process takes in those that lost their parents: the first one, or a daemon below it.
 fn adopts_orphans(process: &Ancestor) -> bool {
     process.pid <= 1 || (process.parent == 1 && is_daemon(process))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::process::Command;
+
+    use super::*;
+
+    fn processes() -> AgentProcesses {
+        AgentProcesses {
+            starters_only: false,
+            connected: Mutex::default(),
+            grace: Duration::from_mins(10),
+            over_http: Mutex::default(),
+            unknown: Mutex::default(),
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a client of the test")]
+    fn run(program: &str, arguments: &[&str]) {
+        assert!(Command::new(program).args(arguments).status().unwrap().success());
+    }
+
+    /// Returns the connection of a client that has left its parents, and ends the client after the hub has seen it.
+    fn killed_after_its_lookup(processes: &AgentProcesses) -> Arc<TcpConnection> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let local = listener.local_addr().unwrap();
+        run("setsid", &["-f", "curl", "-s", "-o", "/dev/null", &format!("http://{local}/")]);
+        let (_stream, remote) = listener.accept().unwrap();
+        let connection = Arc::new(TcpConnection::new(local, remote));
+        lock(&processes.unknown).push(connection.clone());
+        let client = processes.clients().remove(0).processes[0];
+        run("kill", &["-9", &client.pid.to_string()]);
+        while process::is_running(&client) {
+            std::thread::yield_now();
+        }
+        connection
+    }
+
+    fn unseen(processes: &AgentProcesses) -> usize {
+        let clients = processes.clients();
+        assert!(clients.iter().all(|client| client.processes.is_empty()), "{clients:?}");
+        clients.len()
+    }
+
+    #[test]
+    fn a_client_that_is_killed_before_its_request_asks_may_be_anywhere() {
+        let processes = processes();
+        let connection = killed_after_its_lookup(&processes);
+        // Another act of the user looks the clients up between the end of the process and the question.
+        assert_eq!(unseen(&processes), 1);
+        connection.has_asked().store(true, Ordering::Relaxed);
+        drop(connection);
+        assert_eq!(unseen(&processes), 1);
+
+        let connection = killed_after_its_lookup(&processes);
+        drop(connection);
+        assert_eq!(unseen(&processes), 1, "a client that never asked is forgotten");
+    }
 }

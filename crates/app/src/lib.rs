@@ -1,5 +1,6 @@
 //! The application: builds the domains on the infrastructure, knows the connected clients, and owns shutdown.
 
+mod acting_process;
 pub mod activity_log;
 pub mod agent_processes;
 mod approvals;

@@ -25,7 +25,7 @@ use std::ffi::OsStr;
 
 pub use ancestry::{
     Ancestor, adopter, ancestor, ancestry, is_marked, is_running, is_this_program, oldest_child, program,
-    supervisors_above,
+    session, session_leader, supervisors_above,
 };
 pub use open::{open_browser, open_editor};
 pub use orphans::{Orphan, end_orphans, has_runs, orphans, supervisor_of};

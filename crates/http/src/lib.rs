@@ -33,8 +33,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tower_service::Service;
 
+use adjutant_agents::TcpConnection;
 use adjutant_app::App;
 use adjutant_base::config::{Auth, HttpConfig};
+use adjutant_host::process::Ancestor;
 use adjutant_mcp as mcp;
 use adjutant_web as web;
 use auth::TokenName;
@@ -43,6 +45,9 @@ use host_guard::Names;
 use mcp_endpoint::{HandlerContext, Shared};
 pub use replay_server::replay;
 use sessions::Registry;
+
+/// The path of a link that logs a browser in, before its nonce.
+const LOGIN_PATH: &str = "/login/";
 
 /// A listener that cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -136,13 +141,14 @@ impl BoundListener {
         self.names.console()
     }
 
-    /// Returns a function that makes links to the console: each logs one browser in, once, within two minutes. Without
-    /// authentication the link is the plain address. `None` is a failure of the random source.
-    pub fn links(&self) -> impl Fn() -> Option<String> + Send + Sync + 'static {
+    /// Returns a function that makes links to the console: each logs one browser in, once, within two minutes. With a
+    /// process, the link is for a browser that starts below it or that is older than the agents. Without authentication
+    /// the link is the plain address. `None` is a failure of the random source.
+    pub fn links(&self) -> impl Fn(Option<Ancestor>) -> Option<String> + Send + Sync + 'static {
         let logins = self.authenticator.as_ref().map(|authenticator| authenticator.logins().clone());
         let console = self.console().to_owned();
-        move || match &logins {
-            Some(logins) => logins.issue().ok().map(|path| format!("{console}{path}")),
+        move |opener| match &logins {
+            Some(logins) => logins.issue(opener).ok().map(|path| format!("{console}{path}")),
             None => Some(format!("{console}/")),
         }
     }
@@ -234,6 +240,7 @@ async fn run(shared: Shared, listener: BoundListener, routes: Router) {
     };
     let limit = app.config.http.body_limit;
     let gate = Arc::new(Gate {
+        app: app.clone(),
         names: listener.names,
         authenticator: listener.authenticator,
         proxied: listener.proxied,
@@ -252,6 +259,7 @@ async fn run(shared: Shared, listener: BoundListener, routes: Router) {
 
 /// The checks between a connection and the routes.
 struct Gate {
+    app: Arc<App>,
     names: Names,
     authenticator: Option<auth::Authenticator>,
     proxied: bool,
@@ -268,7 +276,11 @@ impl Gate {
         for name in [AUTHORIZATION, COOKIE] {
             parts.headers.get_all(&name).iter().for_each(|value| _ = proof.append(&name, value.clone()));
         }
-        let mut response = match self.admit(&mut parts, mcp) {
+        let refusal = match self.misuse(&parts).await {
+            Some(refusal) => Some(refusal),
+            None => self.admit(&mut parts, mcp),
+        };
+        let mut response = match refusal {
             Some(refusal) => refusal,
             None => match self.read(&parts, body).await {
                 Ok(_) if !listener::admit(&parts.extensions) => {
@@ -289,6 +301,20 @@ impl Gate {
                 let holds = if mcp { self.token_name(&proof).is_some() } else { self.is_logged_in(&proof) };
                 std::future::ready(holds)
             }))
+        })
+    }
+
+    /// Returns the rejection of a link that was given to a browser and is used by a process that an agent may have started.
+    /// The link stays good for the browser.
+    async fn misuse(&self, parts: &request::Parts) -> Option<Response<Body>> {
+        let logins = self.authenticator.as_ref()?.logins();
+        let opener = logins.opener(parts.uri.path().strip_prefix(LOGIN_PATH)?)?;
+        let connection = parts.extensions.get::<Arc<TcpConnection>>()?.clone();
+        let (app, remote) = (self.app.clone(), connection.remote);
+        let may = tokio::task::spawn_blocking(move || app.may_log_in(&connection, &opener)).await;
+        (!may.unwrap_or(false)).then(|| {
+            tracing::warn!(client = %remote, "a login link was used by a process that an agent may have started");
+            web::login_needed(web::Login::Elsewhere)
         })
     }
 
@@ -327,7 +353,7 @@ impl Gate {
             return None;
         }
         let authenticator = self.authenticator.as_ref()?;
-        let nonce = parts.uri.path().strip_prefix("/login/");
+        let nonce = parts.uri.path().strip_prefix(LOGIN_PATH);
         match nonce {
             Some(nonce) if parts.method == Method::GET => {
                 Some(match authenticator.log_in(nonce, self.proxied) {

@@ -2,7 +2,7 @@
 
 mod identity;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use adjutant_agents as agents;
 
@@ -34,8 +34,8 @@ pub struct ClientContext {
     pub links: Arc<UrlElicitations>,
     /// Whether the client is an agent that works on a task of this hub. It is looked up once.
     origin: Arc<OnceLock<Origin>>,
-    /// The TCP connection of a client over HTTP.
-    link: Option<Arc<TcpConnection>>,
+    /// The TCP connection of a client over HTTP, or the first one of its session.
+    link: Weak<TcpConnection>,
     /// The label of a client over HTTP that distinguishes it from others with its name, if its address has one.
     label: Option<String>,
     /// The name of the token of a client over HTTP; empty for the hub's own.
@@ -57,7 +57,7 @@ impl ClientContext {
             session: AgentSession::default(),
             links: Arc::default(),
             origin: Arc::new(origin),
-            link: None,
+            link: Weak::new(),
             label: None,
             token: String::new(),
             deliveries: None,
@@ -75,7 +75,7 @@ impl ClientContext {
     ) -> Self {
         self.token = token;
         self.deliveries = Some(deliveries);
-        self.link = link;
+        self.link = link.as_ref().map(Arc::downgrade).unwrap_or_default();
         self.label = label.map(|label| label.chars().take(MAX_CLIENT_LABEL).collect());
         self
     }

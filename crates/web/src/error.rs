@@ -10,6 +10,8 @@ pub enum Login {
     Missing,
     /// The opened link has expired or was used before.
     Spent,
+    /// An agent may have started the process that used the link, which was given to a browser.
+    Elsewhere,
 }
 
 /// A request that gets no page.

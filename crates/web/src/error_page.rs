@@ -30,6 +30,9 @@ impl IntoResponse for Failure {
                 let text = match login {
                     Login::Missing => "This browser is not logged in.",
                     Login::Spent => "This link was used before, or its two minutes are over.",
+                    Login::Elsewhere => {
+                        "This link was given to another program, and an agent may have started this one."
+                    }
                 };
                 (StatusCode::UNAUTHORIZED, "Who is there?", Some(text))
             }
@@ -58,8 +61,10 @@ impl IntoResponse for Failure {
         let near: Vec<Value> = near.iter().map(Value::from).collect();
         let login = matches!(self, Self::LoginNeeded(_));
         let again = matches!(self, Self::LoginNeeded(Login::Missing));
+        let print = matches!(self, Self::LoginNeeded(Login::Elsewhere));
         let place = if login { Place::Outside } else { Place::Nowhere };
-        let values = context! { login, again, status => status.as_u16(), title, text, kind, name, near };
+        let values =
+            context! { login, again, print, status => status.as_u16(), title, text, kind, name, near };
         // The error page itself may have failed; then the response is a line of text.
         page::bare(status, place, "error.html", values).unwrap_or_else(|_| {
             (status, [(header::CACHE_CONTROL, "no-store")], title.to_owned()).into_response()

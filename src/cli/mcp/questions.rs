@@ -66,6 +66,9 @@ async fn serve(app: Arc<App>, address: std::net::SocketAddr) -> Result<(), Failu
     let client = rustix::fs::fstat(io::stdin()).is_ok_and(|found| {
         !matches!(FileType::from_raw_mode(found.st_mode), FileType::CharacterDevice | FileType::RegularFile)
     });
+    if let Err(error) = open::remove_stale_sockets(&app.config.home) {
+        tracing::warn!(%error, "the sockets of earlier consoles could not be removed");
+    }
     let path = open::console_socket(&app.config.home, address);
     let logins = socket::serve(
         app.clone(),

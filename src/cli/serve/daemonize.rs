@@ -45,7 +45,9 @@ impl Ready {
 
     /// Reports that the hub serves.
     pub(super) fn serving(&mut self, hub: &Hub) {
-        self.send(&StartReport::Serving { banner: hub.banner(), link: hub.link() });
+        // The process that waits for this report opens the browser.
+        let opener = process::session_leader(std::os::unix::process::parent_id());
+        self.send(&StartReport::Serving { banner: hub.banner(), link: hub.link(opener) });
     }
 
     /// Reports why the hub failed to start.

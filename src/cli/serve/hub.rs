@@ -18,6 +18,7 @@ use crate::cli::output::Failure;
 use crate::cli::shutdown_signal::{HANG_UP, ShutdownSignal};
 use adjutant_app::App;
 use adjutant_base::config::{Auth, Config};
+use adjutant_host::process::Ancestor;
 use adjutant_http as http;
 use adjutant_terminal::socket::{self, Claim, Holder, InheritedListeners};
 
@@ -56,9 +57,9 @@ pub(super) struct Hub {
 }
 
 impl Hub {
-    /// Returns a one-time link to the console; `None` without a console.
-    pub(super) fn link(&self) -> Option<String> {
-        (self.links)()
+    /// Returns a one-time link to the console for a browser below `opener`; `None` without a console.
+    pub(super) fn link(&self, opener: Option<Ancestor>) -> Option<String> {
+        (self.links)(opener)
     }
 
     /// Returns the addresses of the hub, for a terminal.
@@ -145,7 +146,7 @@ async fn serve(
     let tasks = TaskTracker::new();
     // The socket to remove at the end. An inherited one belongs to the service manager.
     let mut own_socket = None;
-    let mut hub = Hub { app: app.clone(), links: Arc::new(|| None), demo: args.demo };
+    let mut hub = Hub { app: app.clone(), links: Arc::new(|_| None), demo: args.demo };
     if let Some(address) = app.config.http.address {
         let listener = match inherited.http {
             Some(listener) => {

@@ -243,6 +243,10 @@ fn any_client_that_accepts_events_gets_the_stream() {
 #[test]
 fn mcp_popup_without_a_hub_serves_its_own_questions() {
     let home = Home::new();
+    // What a process that was killed leaves.
+    let stale = home.write(".adjutant/questions-1.sock", "");
+    std::fs::remove_file(&stale).unwrap();
+    drop(std::os::unix::net::UnixListener::bind(&stale).unwrap());
     let mut command = home.adjutant(["mcp", "popup", "--http", "127.0.0.1:0"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -254,6 +258,7 @@ fn mcp_popup_without_a_hub_serves_its_own_questions() {
     // The client that started this process reads its stderr, so the link is given to the user alone.
     let reply = output.find(|line| line.contains("a question is pending")).unwrap();
     assert!(reply.contains(&format!("{root}/questions")) && !reply.contains("/login/"), "{reply}");
+    assert!(!stale.exists());
     let address = root.strip_prefix("http://").unwrap().to_owned();
     let refused = home.run(["open", "--print", &address], "");
     assert!(

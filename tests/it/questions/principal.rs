@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -127,23 +128,105 @@ fn over_http(fixture: &Fixture) -> String {
     output
 }
 
-/// Asks over HTTP by a process that has left its parents and ends.
-fn over_http_and_gone(fixture: &Fixture) -> String {
-    let hub = Serving::hub(&fixture.home);
+/// Asks over HTTP by processes that have left their parents and end. `script` calls `post`.
+fn ask_and_leave(fixture: &Fixture, hub: &Serving, script: &str) {
     let url = hub.url("/mcp/popup");
-    let body = request("1", "Deploy?").to_string();
-    let curl = format!(
-        "( setsid curl -s -H 'authorization: Bearer {}' -H 'content-type: application/json' -d '{body}' {url} & )",
+    let post = format!(
+        "post() {{ curl -s -m 2 -H 'authorization: Bearer {}' -H 'content-type: application/json' \"$@\" {url}; }}\n",
         hub.token()
     );
-    assert!(fixture.shell(&curl).status().unwrap().success());
+    fixture.home.write("ask", post + script);
+    assert!(fixture.shell("( setsid sh ask >asked & )").status().unwrap().success());
     fixture.wait_for_question();
     eventually("the process ends", || {
         let left = processes_with_argument(&url);
         if left.is_empty() { Ok(()) } else { Err(left) }
     });
+}
+
+/// Asks by a single request.
+fn post_question(title: &str) -> String {
+    format!("post -d '{}'", request("1", title))
+}
+
+fn over_http_and_gone(fixture: &Fixture) -> String {
+    let hub = Serving::hub(&fixture.home);
+    ask_and_leave(fixture, &hub, &post_question("Deploy?"));
     let output = fixture.attempt(ANSWER);
     assert_eq!(fixture.pending(), 1, "{output}");
+    output
+}
+
+/// Asks in a session, of which each request comes from a new process.
+fn over_http_in_a_session_and_gone(fixture: &Fixture) -> String {
+    let hub = Serving::hub(&fixture.home);
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}});
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "triggerPopup", "arguments": example("Deploy?")}});
+    let script = format!(
+        "post -D head -d '{initialize}'; id=$(grep -i '^mcp-session-id:' head | tr -d '\\r')\npost -H \"$id\" -d '{call}'"
+    );
+    ask_and_leave(fixture, &hub, &script);
+    let output = fixture.attempt(ANSWER);
+    assert_eq!(fixture.pending(), 1, "{output}");
+    output
+}
+
+/// Asks over HTTP by a process whose open files only a process that may trace it can read.
+fn hidden_over_http(fixture: &Fixture) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_adjutant"));
+    let hub = if rustix::process::geteuid().is_root() {
+        // Root may trace everything, so the hub gives that up.
+        let mut hub = fixture.home.client(Path::new("setpriv"));
+        hub.args(["--bounding-set", "-sys_ptrace"]).arg(program);
+        Serving::hub_after(hub, &fixture.home)
+    } else {
+        Serving::hub(&fixture.home)
+    };
+    let client = r#"
+import ctypes, json, sys, http.client
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+host, token, body = sys.argv[1:]
+client = http.client.HTTPConnection(host)
+client.request("POST", "/mcp/popup", body, {"Content-Type": "application/json", "Authorization": "Bearer " + token})
+client.getresponse().read()
+sys.stdin.read()
+"#;
+    let address = hub.url("").trim_start_matches("http://").to_owned();
+    let mut client = Command::new("python3")
+        .args(["-c", client, &address, &hub.token(), &request("1", "Deploy?").to_string()])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    fixture.wait_for_question();
+    let output = fixture.attempt(ANSWER);
+    assert_eq!(fixture.pending(), 1, "{output}");
+    client.kill().unwrap();
+    client.wait().unwrap();
+    assert!(output.contains("hides its process"), "{output}");
+    output
+}
+
+/// Asks by an agent in a terminal, which starts its relay in a session without one, and tries from its own.
+fn with_a_relay_in_a_session_of_its_own(fixture: &Fixture) -> String {
+    let _hub = Serving::socket_hub(&fixture.home);
+    let agent = r#"
+mkfifo pipe; exec 3<>pipe; cat question >&3
+setsid sh -c '"$BIN" connect popup --no-start <pipe >replies 3<&-; :' &
+read line <go; sh try
+"#;
+    fixture.home.write("agent", agent);
+    fixture.home.write("question", format!("{}\n", request("1", "Deploy?")));
+    // The shell puts the agent into a group of its own, as for a user.
+    let mut terminal =
+        fixture.shell(r#"script -qec "set -m; sh agent; :" /dev/null >shown"#).spawn().unwrap();
+    fixture.wait_for_question();
+    std::fs::write(fixture.home.path().join("go"), "\n").unwrap();
+    let output = fixture.log();
+    assert_eq!(fixture.pending(), 1, "{output}");
+    terminal.wait().unwrap();
     output
 }
 
@@ -160,12 +243,47 @@ fn as_script(fixture: &Fixture) -> String {
 
 fn behind_a_wrapper(fixture: &Fixture) -> String {
     let _hub = Serving::socket_hub(&fixture.home);
-    let mut agent = Peer::start(&mut fixture.shell(r#""$BIN" connect popup; :"#));
+    let mut agent = Peer::start(&mut fixture.shell(r#""$BIN" connect popup --no-start; :"#));
     ask(&mut agent);
     fixture.wait_for_question();
     let output = fixture.attempt(ANSWER);
     assert_eq!(fixture.pending(), 1, "{output}");
     output
+}
+
+/// Opens a terminal by a process that lost its parents, below an adopter that is older than the agent.
+fn below_an_adopter(fixture: &Fixture) -> String {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    let _hub = Serving::socket_hub(&fixture.home);
+    let try_in_terminal = r#"read line <go; ( setsid script -qec "sh try" /dev/null >shown & )"#;
+    let _agent = agent_elsewhere(fixture, try_in_terminal);
+    std::fs::write(fixture.home.path().join("go"), "\n").unwrap();
+    let output = fixture.log();
+    assert_eq!(fixture.pending(), 1, "{output}");
+    output
+}
+
+/// Reads the link that `adjutant open` passes to the program that opens a browser, and uses it first: below the agent,
+/// and by a process that has left it.
+fn by_the_link_of_the_browser(fixture: &Fixture) -> String {
+    let hub = Serving::hub(&fixture.home);
+    fixture.home.write("root", hub.url(""));
+    let browser = "#!/bin/sh\nread line <go\ncurl -s -o /dev/null -w '%{http_code}' \"$1\" >browser\n";
+    fixture.home.write_program("bin/xdg-open", browser);
+    let steal = r#"
+until link=$(cat /proc/[0-9]*/cmdline 2>proc | tr '\0' '\n' | grep -m 1 "^$(cat root)/login/"); do :; done
+fetch="curl -s -o /dev/null -w '%{http_code} ' $link"
+sh -c "$fetch" >output
+( setsid sh -c "$fetch >>output; : >ended" & )
+"#;
+    let _agent = agent_elsewhere(fixture, steal);
+    let mut open = fixture.shell(r#"PATH="$HOME/bin:$PATH"; "$BIN" open"#).spawn().unwrap();
+    let output = fixture.log();
+    std::fs::write(fixture.home.path().join("go"), "\n").unwrap();
+    assert!(open.wait().unwrap().success());
+    let browser = std::fs::read_to_string(fixture.home.path().join("browser")).unwrap();
+    assert_eq!(browser, "303", "the browser logs in with the link: {output}");
+    forbidden(&output)
 }
 
 fn as_subreaper(fixture: &Fixture) -> String {
@@ -353,10 +471,11 @@ env -i BIN="$BIN" HOME="$HOME" setsid sh try &"#;
 /// An attempt that must be rejected.
 type Attempt = (u32, fn(&Fixture) -> String);
 
-const ATTEMPTS: [Attempt; 25] = [
+const ATTEMPTS: [Attempt; 31] = [
     (3, |fixture| by_shell(fixture, ANSWER)),
     (5, |fixture| by_shell(fixture, &format!("script -qec '{ANSWER}' /dev/null >shown"))),
     (6, |fixture| by_shell(fixture, &format!("setsid -w sh -c '{ANSWER}'"))),
+    (6, with_a_relay_in_a_session_of_its_own),
     (7, over_the_socket),
     (8, |fixture| by_shell(fixture, &format!("unshare -pf --user sh -c '{ANSWER}'"))),
     (9, after_its_relay),
@@ -377,6 +496,8 @@ const ATTEMPTS: [Attempt; 25] = [
     }),
     (20, over_http),
     (20, over_http_and_gone),
+    (20, over_http_in_a_session_and_gone),
+    (20, hidden_over_http),
     (21, as_script),
     (22, behind_a_wrapper),
     (24, by_the_link_on_stderr),
@@ -386,8 +507,15 @@ const ATTEMPTS: [Attempt; 25] = [
     (27, |fixture| {
         by_shell(fixture, &format!("env -i BIN=\"$BIN\" HOME=\"$HOME\" setsid sh -c '{ANSWER}' &"))
     }),
+    (28, by_the_link_of_the_browser),
+    (29, |fixture| {
+        // Only root can take the number of any user; the range of another user gives the same.
+        fixture.home.write("as", "[ \"$(id -u)\" != 0 ] || exec setpriv --ruid \"$@\"; shift; exec \"$@\"");
+        by_shell(fixture, r#"( sh as 100000 script -qec "exec sh as 0 sh try" /dev/null >shown & )"#)
+    }),
     // Last, because this process stays a subreaper.
     (23, as_subreaper),
+    (30, below_an_adopter),
 ];
 
 #[test]
@@ -426,7 +554,7 @@ fn a_terminal_without_a_proof_is_warned_before_anything_is_typed() {
 #[test]
 fn each_documented_way_has_a_test_or_names_the_level_that_stops_it() {
     let page = include_str!("../../../SECURITY.md");
-    for number in (1..=27).filter(|number| ATTEMPTS.iter().all(|(way, _)| way != number)) {
+    for number in (1..=30).filter(|number| ATTEMPTS.iter().all(|(way, _)| way != number)) {
         let row = page.lines().find(|line| line.starts_with(&format!("| {number} |")));
         assert!(
             row.is_some_and(|row| row.split('|').nth(3).is_some_and(|held| !held.trim().is_empty())),
@@ -435,11 +563,12 @@ fn each_documented_way_has_a_test_or_names_the_level_that_stops_it() {
     }
 }
 
-/// An agent in a separate session, as in another terminal.
-fn agent_elsewhere(fixture: &Fixture) -> Peer {
+/// An agent in a separate session, as in another terminal, which asks and runs a script.
+fn agent_elsewhere(fixture: &Fixture, script: &str) -> Peer {
+    let script = format!("exec 3<&0; \"$BIN\" connect questions --no-start <&3 & {script}\nwait");
     let mut agent = Command::new("setsid");
-    agent.args(["sh", "-c", r#""$0" connect questions; :"#, env!("CARGO_BIN_EXE_adjutant")]);
-    agent.env_clear().env("HOME", fixture.home.path()).env("PATH", std::env::var_os("PATH").unwrap());
+    agent.args(["sh", "-c", &script]).env_clear().env("BIN", env!("CARGO_BIN_EXE_adjutant"));
+    agent.env("HOME", fixture.home.path()).env("PATH", std::env::var_os("PATH").unwrap());
     let mut agent = Peer::start(agent.current_dir(fixture.home.path()));
     ask(&mut agent);
     fixture.wait_for_question();
@@ -451,7 +580,7 @@ fn a_user_without_an_agent_among_the_ancestors_needs_no_passphrase() {
     for in_terminal in [false, true] {
         let fixture = Fixture::new();
         let _hub = Serving::socket_hub(&fixture.home);
-        let _agent = agent_elsewhere(&fixture);
+        let _agent = agent_elsewhere(&fixture, "");
         if in_terminal {
             let mut lines = Terminal::start(&fixture.home, &["inbox", "--plain"], 100, 30, &[]);
             lines.shows("QUESTION q");
@@ -464,17 +593,43 @@ fn a_user_without_an_agent_among_the_ancestors_needs_no_passphrase() {
     }
 }
 
-#[test]
-fn a_passphrase_gives_a_ticket_to_one_terminal_only() {
-    let fixture = Fixture::new();
-    let _hub = Serving::socket_hub(&fixture.home);
+fn set_passphrase(fixture: &Fixture) {
     let mut set = Terminal::start(&fixture.home, &["passphrase"], 100, 30, &[]);
     for prompt in ["New passphrase:", "Repeat the passphrase:"] {
         set.shows(prompt);
         set.send("correct horse\r");
     }
     set.shows("the approval passphrase is set");
-    let _agent = agent_elsewhere(&fixture);
+}
+
+#[test]
+fn a_ticket_ends_when_an_agent_comes_that_may_be_anywhere() {
+    let fixture = Fixture::new();
+    let hub = Serving::hub(&fixture.home);
+    set_passphrase(&fixture);
+    let _agent = agent_elsewhere(&fixture, "");
+    let mut lines = Terminal::start(&fixture.home, &["inbox", "--plain"], 100, 60, &[]);
+    let mut answer = |number: usize| {
+        lines.wait("a question", |screen| screen.matches("QUESTION q").count() == number);
+        lines.send("q yes\r");
+        lines.wait("no proof", |screen| {
+            screen.matches("has not given the approval passphrase").count() == number
+        });
+        lines.send("correct horse\r");
+        lines.wait("the answer", |screen| screen.matches("DONE q").count() == number);
+    };
+    answer(1);
+    eventually("the answer is final", || if fixture.pending() == 0 { Ok(()) } else { Err(()) });
+    ask_and_leave(&fixture, &hub, &post_question("And now?"));
+    answer(2);
+}
+
+#[test]
+fn a_passphrase_gives_a_ticket_to_one_terminal_only() {
+    let fixture = Fixture::new();
+    let _hub = Serving::socket_hub(&fixture.home);
+    set_passphrase(&fixture);
+    let _agent = agent_elsewhere(&fixture, "");
 
     // Neither the ancestors nor a ticket of another terminal are a proof now.
     let mut other = Terminal::start(&fixture.home, &["passphrase", "--prove"], 100, 30, &[]);

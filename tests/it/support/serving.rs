@@ -26,7 +26,12 @@ pub(crate) struct Serving {
 impl Serving {
     /// A hub with a token, as a user starts it.
     pub(crate) fn hub(home: &Home) -> Self {
-        Self::start(&mut home.adjutant(["serve", "--http", "127.0.0.1:0"]), home, "/mcp")
+        Self::hub_after(home.adjutant([""; 0]), home)
+    }
+
+    /// The same, by a command that starts it with more arguments.
+    pub(crate) fn hub_after(mut command: Command, home: &Home) -> Self {
+        Self::start(command.args(["serve", "--http", "127.0.0.1:0"]), home, "/mcp")
     }
 
     /// A hub with its socket only, without HTTP.

@@ -32,6 +32,49 @@ impl Ancestor {
     pub fn leads_session(&self) -> bool {
         self.session == self.pid
     }
+
+    /// Returns whether both are the same process, and not two with the same number.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (self.pid, self.started) == (other.pid, other.started)
+    }
+
+    /// Returns whether root runs the process and another user `below` it, as for a login. Another user than root is no
+    /// sign: a range of subordinate users (`/etc/subuid`) gives each user the numbers of others, but never root's.
+    pub fn starts_logins(&self, below: &Self) -> bool {
+        self.user == 0 && below.user != 0
+    }
+
+    /// Returns whether the process opened this terminal: it holds the controlling end. False if its files cannot be read.
+    pub fn has_opened(&self, terminal: i32) -> bool {
+        if terminal == 0 {
+            return false;
+        }
+        // The number of a pseudo-terminal: the low 8 bits, and from bit 20 on the others.
+        let index = (terminal & 0xff) | ((terminal >> 12) & !0xff);
+        let files = std::fs::read_dir(format!("/proc/{}/fd", self.pid)).into_iter().flatten();
+        files.filter_map(Result::ok).any(|file| {
+            std::fs::read_link(file.path()).is_ok_and(|to| to.ends_with("ptmx"))
+                && std::fs::read_to_string(format!(
+                    "/proc/{}/fdinfo/{}",
+                    self.pid,
+                    file.file_name().display()
+                ))
+                .is_ok_and(|info| {
+                    let named = info.lines().find_map(|line| line.strip_prefix("tty-index:"));
+                    // An older kernel does not say which terminal it is.
+                    named.is_none_or(|number| number.trim().parse() == Ok(index))
+                })
+        })
+    }
+}
+
+/// Returns the first process of the session of `line`'s first, and what is above it. `None` when it is not above that
+/// process, as for one that left its parents.
+pub fn session(line: &[Ancestor]) -> Option<(&Ancestor, &[Ancestor])> {
+    let number = line.first()?.session;
+    let is_leader = |process: &Ancestor| process.pid == number || (number == 0 && process.parent <= 1);
+    let at = line.iter().position(is_leader)?;
+    Some((&line[at], &line[at + 1..]))
 }
 
 /// Returns a process, its parent, and so on. Empty without such a process; `None` on a system without a process table.
@@ -81,6 +124,12 @@ pub fn adopter(pid: u32) -> Option<Ancestor> {
     let is_detached = |process: &Ancestor| process.leads_session() && process.terminal == 0;
     let is_manager = parent.pid == 1 || parent.parent == 1 && is_detached(parent);
     (is_detached(process) && !is_manager).then_some(*parent)
+}
+
+/// Returns the first process of a process's session, or the process itself if that one is not above it.
+pub fn session_leader(pid: u32) -> Option<Ancestor> {
+    let line = ancestry(pid)?;
+    session(&line).map(|(leader, _)| *leader).or_else(|| line.first().copied())
 }
 
 /// Returns the start time of this process's oldest child, in clock ticks since boot.

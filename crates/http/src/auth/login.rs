@@ -13,6 +13,7 @@ use subtle::ConstantTimeEq;
 use super::secret_file::{Secret, WatchedFile, logged, random, read_or_make};
 use adjutant_base::mutex::lock;
 use adjutant_base::text::hex;
+use adjutant_host::process::Ancestor;
 
 /// Time for which an unopened link stays valid.
 const LINK_LIFE: Duration = Duration::from_mins(2);
@@ -35,6 +36,8 @@ pub(crate) struct Logins {
 struct Link {
     seal: [u8; 32],
     expires: Instant,
+    /// Below which process the browser starts that the link is given to; `None` for a link that the user carries.
+    opener: Option<Ancestor>,
 }
 
 impl std::fmt::Debug for Logins {
@@ -51,16 +54,24 @@ impl Logins {
         Ok(Self { key, token, links: Arc::default() })
     }
 
-    /// Makes a link that logs one browser in, once, within two minutes; returns its path on this listener.
-    pub(crate) fn issue(&self) -> io::Result<String> {
+    /// Makes a link that logs one browser in, once, within two minutes; returns its path on this listener. `opener` is the
+    /// process below which a program gets the link as an argument.
+    pub(crate) fn issue(&self, opener: Option<Ancestor>) -> io::Result<String> {
         let nonce = random()?;
-        let link = Link { seal: self.seal(&["link", nonce.as_str()])?, expires: Instant::now() + LINK_LIFE };
+        let seal = self.seal(&["link", nonce.as_str()])?;
+        let link = Link { seal, expires: Instant::now() + LINK_LIFE, opener };
         let mut links = lock(&self.links);
         while links.len() >= MAX_LINKS {
             links.pop_front();
         }
         links.push_back(link);
-        Ok(format!("/login/{}", nonce.as_str()))
+        Ok(format!("{}{}", crate::LOGIN_PATH, nonce.as_str()))
+    }
+
+    /// Returns the opener of a link that was given to a browser.
+    pub(crate) fn opener(&self, nonce: &str) -> Option<Ancestor> {
+        let seal = logged(self.seal(&["link", nonce]))?;
+        lock(&self.links).iter().find(|link| bool::from(link.seal.ct_eq(&seal)))?.opener
     }
 
     /// Returns the cookie for a link's nonce, if the link is known, fresh and unspent; it is spent now.
@@ -128,7 +139,7 @@ mod tests {
     }
 
     fn log_in(logins: &Logins) -> String {
-        logins.redeem(logins.issue().unwrap().strip_prefix("/login/").unwrap()).unwrap()
+        logins.redeem(logins.issue(None).unwrap().strip_prefix("/login/").unwrap()).unwrap()
     }
 
     #[test]
@@ -149,7 +160,7 @@ mod tests {
 
         for file in ["token", "login-key"] {
             let cookie = log_in(&logins);
-            let link = logins.issue().unwrap();
+            let link = logins.issue(None).unwrap();
             fs::remove_file(home.join(file)).unwrap();
             assert!(!logins.recognize(&cookie), "a new {file} ends every login");
             assert!(logins.redeem(link.strip_prefix("/login/").unwrap()).is_none(), "and every link");
@@ -160,8 +171,8 @@ mod tests {
     fn links_are_bounded_and_single_use() {
         let home = tempfile::tempdir().unwrap();
         let logins = logins(home.path());
-        let first = logins.issue().unwrap();
-        let rest: Vec<_> = (0..MAX_LINKS).map(|_| logins.issue().unwrap()).collect();
+        let first = logins.issue(None).unwrap();
+        let rest: Vec<_> = (0..MAX_LINKS).map(|_| logins.issue(None).unwrap()).collect();
         assert!(logins.redeem(first.strip_prefix("/login/").unwrap()).is_none(), "the oldest made room");
         let last = rest.last().unwrap().strip_prefix("/login/").unwrap();
         assert!(logins.redeem(last).is_some());

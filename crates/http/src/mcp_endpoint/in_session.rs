@@ -21,6 +21,7 @@ use super::{Endpoint, accepts, kinds, named_revision, request_id};
 use crate::rejections;
 use crate::response_builders::{empty, event_stream, json};
 use crate::sessions::Session;
+use adjutant_agents::TcpConnection;
 use adjutant_mcp::error::{self, Refusal};
 use adjutant_mcp::protocol_version::Revision;
 
@@ -71,6 +72,10 @@ impl<H: ServerHandler> Endpoint<H> {
         let delivery = session.deliver(&parts.extensions, &id);
         let timeout = if prefers_events(&parts.headers) { Duration::ZERO } else { JSON_ANSWER_TIMEOUT };
         if let JsonRpcMessage::Request(request) = &mut message {
+            // The connection of this request, which may be another than the session's first.
+            if let Some(link) = parts.extensions.get::<Arc<TcpConnection>>() {
+                request.request.extensions_mut().insert(link.clone());
+            }
             request.request.extensions_mut().insert(parts);
         }
         let Ok(stream) = self.manager.create_stream(session.id(), message).await else {

@@ -1,5 +1,6 @@
 //! Identity of a client: caller, asker, origin, and the results that it has received.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rmcp::RoleServer;
@@ -8,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ClientContext;
 use crate::deliveries::{Claim, Outcome};
-use adjutant_agents::{Caller, Origin, Task};
+use adjutant_agents::{Caller, Origin, Task, TcpConnection};
 use adjutant_app::client_registry::ConnectionKind;
 use adjutant_questions::{Asker, DeliveryClaim, Draft, Route, Ticket};
 
@@ -17,7 +18,7 @@ impl ClientContext {
     /// connection keeps the result. A session keeps the result of its first connection.
     pub(crate) fn origin(&self) -> Origin {
         let look_up =
-            || self.link.as_ref().map_or_else(Origin::default, |link| self.app.agents.origin_over(link));
+            || self.link.upgrade().map_or_else(Origin::default, |link| self.app.agents.origin_over(&link));
         self.origin.get_or_init(look_up).clone()
     }
 
@@ -95,10 +96,12 @@ impl ClientContext {
         asker
     }
 
-    /// Notes that the client asks a question: its agent counts for a while after it has left.
-    pub(crate) fn note_question(&self) {
+    /// Notes that the client asks a question by `call`: its agent counts for a while after it has left.
+    pub(crate) fn note_question(&self, call: &RequestContext<RoleServer>) {
         self.app.agent_processes.note_question(self.connected.pid);
-        if let Some(link) = &self.link {
+        // In a session each request may come over another connection.
+        let link = call.extensions.get::<Arc<TcpConnection>>().cloned().or_else(|| self.link.upgrade());
+        if let Some(link) = link {
             link.has_asked().store(true, Ordering::Relaxed);
         }
     }

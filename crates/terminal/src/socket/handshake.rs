@@ -144,8 +144,11 @@ pub struct HookCommand {
 pub enum Query {
     /// The status of the hub and its clients.
     Status,
-    /// A one-time link that logs a browser in.
-    Open,
+    /// A one-time link that logs a browser in; the user carries it.
+    #[serde(rename = "open")]
+    Link,
+    /// A one-time link that the client passes to a program that opens a browser.
+    Browser,
     /// None: another process changed calendars or notifications, which may be due before the hub reads them again.
     #[serde(rename = "calendar_changed")]
     CalendarChanged,
@@ -166,7 +169,7 @@ pub struct HelloReply {
     /// The answer to [`Query::Status`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
-    /// The answer to [`Query::Open`].
+    /// The answer to [`Query::Link`] and [`Query::Browser`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
 }

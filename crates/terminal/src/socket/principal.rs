@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::control::Rejection;
-use adjutant_agents::Origin;
 use adjutant_app::App;
 use adjutant_app::agent_processes::{AgentClient, is_daemon};
 use adjutant_base::config::Auth;
@@ -107,7 +106,7 @@ impl ControlPeer {
     /// Gives the process's session a ticket, because the approval passphrase was checked.
     pub(super) fn give_ticket(&self) {
         let line = self.pid.and_then(process::ancestry).unwrap_or_default();
-        if let Some((leader, _)) = session(&line) {
+        if let Some((leader, _)) = process::session(&line) {
             self.tickets.give(key(leader), Instant::now());
         }
     }
@@ -120,7 +119,7 @@ impl ControlPeer {
     /// Returns whether the process belongs to a task, or cannot be seen. Blocks on the table of processes.
     pub(super) fn is_of_task(&self) -> bool {
         let line = self.pid.and_then(process::ancestry).unwrap_or_default();
-        line.is_empty() || is_of_task(&self.app, &line)
+        line.is_empty() || self.app.is_of_task(&line)
     }
 
     /// Returns who acts now. Blocks on the table of processes.
@@ -133,34 +132,15 @@ impl ControlPeer {
         let Some(pid) = self.pid else { return unseen() };
         let Some(line) = process::ancestry(pid).filter(|line| !line.is_empty()) else { return unseen() };
         let app = &self.app;
-        if is_of_task(app, &line) {
-            return Principal::Agent(format!(
-                "only the user may do this, and process {pid} belongs to a task of an agent"
-            ));
-        }
-        let session = session(&line);
-        let below_session = session.map_or(line.as_slice(), |(_, above)| &line[..line.len() - above.len()]);
         let clients = app.agent_processes.clients();
-        for AgentClient { processes, .. } in &clients {
-            // What started the client is an agent for all that runs below it. What is around it may have started the
-            // user's terminal too, as an editor does.
-            let agent = processes.iter().enumerate().find(|(at, agent)| {
-                let line = if *at == 0 { &line[..] } else { below_session };
-                line.iter().any(|process| is_same(process, agent))
-            });
-            if let Some((_, agent)) = agent {
-                let name = process::program(agent.pid).map_or_else(String::new, |name| format!("`{name}`, "));
-                return Principal::Agent(format!(
-                    "only the user may do this, and an agent started process {pid}: {name}process {}, \
-                     is connected to this hub; use a terminal that the agent did not start",
-                    agent.pid
-                ));
-            }
+        if let Some(reason) = app.agent_above(&line, &clients) {
+            return Principal::Agent(format!("only the user may do this, and {reason}"));
         }
         if app.config.http.auth == Auth::None {
             return Principal::User(Proof::NotAsked);
         }
         let has_passphrase = app.questions.has_passphrase();
+        let session = process::session(&line);
         let unproven = |missing: &str| {
             let remedy = if has_passphrase { PROVE_IT } else { SET_A_PASSPHRASE };
             Principal::Unproven {
@@ -191,12 +171,6 @@ impl ControlPeer {
     }
 }
 
-/// Returns whether a process with these ancestors belongs to a delegated task, or to another run of a hub.
-fn is_of_task(app: &App, line: &[Ancestor]) -> bool {
-    app.agents.origin_of(line) != Origin::Outside
-        || line.iter().any(|process| process::is_marked(process.pid))
-}
-
 /// What to do in a terminal that has no ticket.
 const PROVE_IT: &str = "give it with `adjutant passphrase --prove`";
 
@@ -224,17 +198,21 @@ fn by_ancestry(
         return Ok(());
     }
     let around = agents().flat_map(|client| &client.processes);
-    if around.clone().any(|agent| above.iter().any(|process| is_same(process, agent))) {
+    if around.clone().any(|agent| above.iter().any(|process| process.is_same(agent))) {
         return Err("the program that an agent belongs to opened this terminal");
     }
-    // A login was started by a program of another user.
-    let is_login = above.iter().any(|process| process.pid > 1 && process.user != leader.user);
+    // A login was started by a program of root.
+    let is_login = above.iter().any(|process| process.pid > 1 && process.starts_logins(leader));
     let Some(first_agent) = around.map(|agent| agent.started).chain(first_run).min() else { return Ok(()) };
     // An agent may have started each process that is younger than it. The first older one did so itself, unless it takes
-    // in what lost its parents, or starts what any program asks for.
-    let older = above.iter().find(|process| process.started < first_agent);
-    let asked_for = older.is_none_or(|opener| opener.pid <= 1 || is_daemon(opener));
-    if asked_for && !is_login && first_agent <= leader.started {
+    // in what lost its parents, or starts what any program asks for. Any process may be an adopter, but what it takes in
+    // is of another session, and in a terminal that it has not opened.
+    let opened_by_older = above.iter().position(|process| process.started < first_agent).is_some_and(|at| {
+        let (opener, below) = (&above[at], if at == 0 { leader } else { &above[at - 1] });
+        let is_asked = opener.pid <= 1 || is_daemon(opener);
+        !is_asked && (below.session == opener.session || opener.has_opened(leader.terminal))
+    });
+    if !opened_by_older && !is_login && first_agent <= leader.started {
         return Err(
             "this terminal was opened after an agent was started, so nothing shows that the agent did not \
                     open it",
@@ -243,21 +221,8 @@ fn by_ancestry(
     Ok(())
 }
 
-/// Returns the first process of the session of `line`'s first, and what is above it. `None` when it is not above that
-/// process, as for one that left its parents.
-fn session(line: &[Ancestor]) -> Option<(&Ancestor, &[Ancestor])> {
-    let number = line.first()?.session;
-    let is_leader = |process: &Ancestor| process.pid == number || (number == 0 && process.parent <= 1);
-    let at = line.iter().position(is_leader)?;
-    Some((&line[at], &line[at + 1..]))
-}
-
 fn key(leader: &Ancestor) -> SessionKey {
     (leader.pid, leader.started, leader.terminal)
-}
-
-fn is_same(one: &Ancestor, other: &Ancestor) -> bool {
-    (one.pid, one.started) == (other.pid, other.started)
 }
 
 #[cfg(test)]

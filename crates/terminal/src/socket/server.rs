@@ -26,6 +26,7 @@ use adjutant_app::activity_log::ActivityKind;
 use adjutant_app::client_registry::ConnectionKind;
 use adjutant_base::events::Event;
 use adjutant_host::file_catalogue::replaced_watchers;
+use adjutant_host::process::{self, Ancestor};
 use adjutant_mcp as mcp;
 
 /// Maximum connections. A client uses one; more mean that clients leak them, and the hub must not run out of files.
@@ -34,8 +35,9 @@ const MAX_CONNECTIONS: usize = 512;
 /// Maximum additional connections of the control API, so that clients that leak do not keep the user out.
 const MAX_CONTROL_CLIENTS: usize = 64;
 
-/// Makes one-time login links for the console; `None` without a console.
-pub type Links = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+/// Makes one-time login links for the console; `None` without a console. With a process, the link is for a browser that
+/// starts below it.
+pub type Links = Arc<dyn Fn(Option<Ancestor>) -> Option<String> + Send + Sync>;
 
 /// Serves until `app.shutdown`, and then until the connections have ended. `relay` is a process that serves a client
 /// itself, if there is one: like a relay's, its parent is an agent.
@@ -206,9 +208,10 @@ impl Server {
                 answer.status = Some(status(&self.app).await);
                 Ok(Purpose::Done)
             }
-            Hello { ask: Some(Query::Open), .. } => {
+            Hello { ask: Some(query @ (Query::Link | Query::Browser)), .. } => {
                 self.peer(pid).require_user().map_err(|refusal| refusal.message)?;
-                let link = (self.links)();
+                let opener = pid.filter(|_| *query == Query::Browser).and_then(process::session_leader);
+                let link = (self.links)(opener);
                 answer.link = Some(link.ok_or("this hub runs without the console (--http off)")?);
                 Ok(Purpose::Done)
             }

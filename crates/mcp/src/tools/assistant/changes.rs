@@ -173,7 +173,7 @@ async fn refusal(
     if app.listening.socket.get().is_none() && app.listening.http.get().is_none() {
         return refused("the user is asked by the hub; connect with `adjutant connect assistant`");
     }
-    client.note_question();
+    client.note_question(call.request);
     let asker = client.asker();
     let work = app.permission(&asker, title.to_owned(), message, wait_limit(call));
     tokio::pin!(work);

@@ -123,7 +123,7 @@ pub(super) async fn ask(
     drop(response);
     let caller = call.client.connected.label();
     let owner = call.client.asker_of(&mut draft);
-    call.client.note_question();
+    call.client.note_question(call.request);
     let asked = match call.client.app.questions.ask_in_call(owner, draft, &call.request.ct).await {
         Ok(asked) => asked,
         Err(refusal) => {
