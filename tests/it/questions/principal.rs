@@ -622,6 +622,7 @@ fn set_passphrase(fixture: &Fixture) {
 #[test]
 fn a_ticket_ends_when_an_agent_comes_that_may_be_anywhere() {
     let fixture = Fixture::new();
+    fixture.home.write(".adjutant/config.toml", "[questions]\nundo_milliseconds = 0\n");
     let hub = Serving::hub(&fixture.home);
     set_passphrase(&fixture);
     let _agent = agent_elsewhere(&fixture, "");
