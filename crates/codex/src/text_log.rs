@@ -30,8 +30,7 @@ pub fn lines(batch: &EventBatch) -> Vec<String> {
                 let why = message.as_deref().map(|why| format!(": {}", escape_line(why))).unwrap_or_default();
                 lines.push(format!("[turn {}{why}]", end.name()));
             }
-            // A notice that came as a notification is in the log already.
-            CodexEvent::Notice { level, message } if batch.notification.is_none() => {
+            CodexEvent::Notice { level, message } if !is_in(batch, message) => {
                 lines.push(format!("[{}] {}", level.name(), escape_line(message)));
             }
             CodexEvent::Closed { message: Some(message) } => {
@@ -41,4 +40,11 @@ pub fn lines(batch: &EventBatch) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Returns whether a notice came as a notification, so that its beginning is in the log already.
+fn is_in(batch: &EventBatch, message: &str) -> bool {
+    const BEGINNING: usize = 30;
+    let beginning = &message[..message.floor_char_boundary(BEGINNING)];
+    batch.notification.as_ref().is_some_and(|notified| notified.summary.contains(beginning))
 }

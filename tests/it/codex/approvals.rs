@@ -85,9 +85,9 @@ fn cases() -> Vec<Case> {
                 "item/permissions/requestApproval",
                 json!({"permissions": {"fileSystem": {"write": ["/srv/everything"]}}}),
             ),
-            title: "Codex asks something unknown",
-            shown: &["item/permissions/requestApproval", "/srv/everything"],
-            can_be_approved: false,
+            title: "Codex wants more permissions",
+            shown: &["\"write\"", "/srv/everything", "these permissions for every command, until"],
+            can_be_approved: true,
         },
         Case {
             request: request(
@@ -182,7 +182,11 @@ fn every_interface_shows_everything_that_an_approval_allows() {
             assert!(approved.stderr.contains("cannot be answered with this decision"), "{approved}");
             assert!(codex(&home, &["deny", approval]).status.success());
         }
-        let answer = if case.can_be_approved { "'accept'" } else { "'decline'" };
+        let answer = match case.request["method"].as_str() {
+            Some("item/permissions/requestApproval") => "'scope':'turn'",
+            _ if case.can_be_approved => "'accept'",
+            _ => "'decline'",
+        };
         terminal.wait(answer, |screen| without_white_space(screen).contains(answer));
         terminal.wait("Codex · idle", |screen| screen.contains("Codex · idle"));
         terminal.send("\x03");

@@ -312,6 +312,70 @@ fn an_approval_outlives_the_terminal_that_showed_it() {
 }
 
 #[test]
+fn a_form_over_mcp_server_ends_its_turn_even_if_codex_ignores_the_interrupt() {
+    let home = Home::new();
+    let event = |message: &str| {
+        format!(
+            r#"line '{{"jsonrpc":"2.0","method":"codex/event","params":{{"_meta":{{"threadId":"t-1"}},"id":"1","msg":{message}}}}}'"#
+        )
+    };
+    let script = [
+        "#!/bin/sh".to_owned(),
+        "if [ \"$1\" = --version ]; then echo codex-cli 0.153.4; exit; fi".to_owned(),
+        r#"line() { printf '%s\n' "$1"; }"#.to_owned(),
+        r#"read -r hello; line '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"version":"0.153.4"}}}'"#
+            .to_owned(),
+        "read -r initialized; read -r call".to_owned(),
+        event(r#"{"type":"session_configured","session_id":"t-1","model":"m","cwd":"/"}"#),
+        event(r#"{"type":"task_started","turn_id":"1"}"#),
+        event(r#"{"type":"elicitation_request","server_name":"harbour"}"#),
+        "cat > /dev/null".to_owned(),
+    ];
+    install(&home, &script.join("\n"), "mcp-server");
+    let _hub = Serving::socket_hub(&home);
+    let run = codex(&home, &["a berth, please"]);
+    assert_eq!(run.status.code(), Some(130), "{run}");
+    assert!(run.stdout.contains("`harbour` asks something, which codex mcp-server never forwards"), "{run}");
+}
+
+#[test]
+fn a_plain_yes_to_a_form_is_refused() {
+    let form = r#"
+line '{"id":"q","method":"item/tool/requestUserInput","params":{"threadId":"t-1","turnId":"u-1","itemId":"i","questions":[{"id":"n","question":"Your name?"}]}}'
+read -r decided; say "$(printf '%s' "$decided" | tr '"' "'")"; done_"#;
+    let (home, _hub) = home_with(form);
+    let mut running = RunningCommand::start(&home, &["ask me"]);
+    let approval = running.wait_for_approval("Your name?");
+    let refused = codex(&home, &["approve", &approval]);
+    assert_eq!(refused.status.code(), Some(1), "{refused}");
+    assert!(codex(&home, &["deny", &approval, "not now"]).status.success());
+    let (output, _) = running.end();
+    assert!(output.contains("'error':{'code':1,'message':'not now'}"), "{output}");
+}
+
+#[test]
+fn a_client_that_cannot_be_asked_learns_what_was_denied() {
+    let form = r#"
+line '{"id":"q","method":"mcpServer/elicitation/request","params":{"threadId":"t-1","turnId":"u-1","serverName":"harbour","mode":"form","message":"Which berth?","requestedSchema":{"type":"object","properties":{"berth":{"type":"string"}}}}}'
+read -r decided; say declined; done_"#;
+    let home = Home::new();
+    install(&home, &app_server(form), "auto");
+    let mut client = Peer::start(home.adjutant(["mcp", "codex"]).current_dir(home.path().join("work")));
+    client.initialize("2024-11-05");
+    client.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "codex", "arguments": {"prompt": "a berth, please"}}}));
+    loop {
+        let message = client.receive();
+        assert_ne!(message["id"], 2, "no warning came: {message}");
+        if message["params"]["msg"]["type"] == "warning" {
+            let text = message["params"]["msg"]["message"].as_str().unwrap();
+            assert_eq!(text, "denied, because this client cannot be asked: answer `harbour`: Which berth?");
+            break;
+        }
+    }
+}
+
+#[test]
 fn a_client_that_disconnects_during_an_approval_ends_its_session_and_the_command_does_not_run() {
     let home = Home::new();
     let asks = format!("{APPROVAL_TURN}\necho \"$decided\" > decided");

@@ -104,6 +104,9 @@ impl Replay {
         let mut out = Vec::new();
         let batch = self.protocol.on_line(message.to_string().as_bytes(), &mut out);
         self.took(&batch);
+        if self.protocol.gives_up() {
+            self.protocol.interrupt("", &mut out);
+        }
         self.sent(&out);
     }
 }
