@@ -105,7 +105,7 @@ def ended(**members):
     row = {
         "task": "t1", "key": "c0-1", "mode": "ok", "agent": "reader", "state": "succeeded", "has_outcome": True, "status": "succeeded",
         "message": "result c0-1", "end": "result c0-1", "failure": None, "is_uncounted": False, "processes_left": 0, "kept": None,
-        "files_unknown": None, "has_patch": False,
+        "files_unknown": None, "has_patch": False, "held_by": [],
     }
     return [
         event(1, "asked", client="c0", key="c0-1", agent="reader", mode="ok", way="waits"),
@@ -137,6 +137,8 @@ class TasksChecker(unittest.TestCase):
 
     def test_what_a_task_wrote_in_a_worktree_is_in_its_patch_or_in_a_kept_tree(self):
         self.assertEqual(self.kinds(*ended(mode="touch", agent="treed")), ["lost"])
+        full = event(2, "fault", target="disk", kind="full")
+        self.assertEqual(self.kinds(*ended(mode="touch", agent="treed"), full), [])
         for there in ({"has_patch": True}, {"kept": "/s/t1/tree"}, {"agent": "writer"}):
             self.assertEqual(self.kinds(*ended(**{"mode": "touch", "agent": "treed"} | there)), [])
 
@@ -171,6 +173,8 @@ class TasksChecker(unittest.TestCase):
         self.assertEqual(self.kinds(*failed("timed_out", "hang")), [])
         self.assertEqual(self.kinds(*failed("hub_gone")), ["wrong"])
         self.assertEqual(self.kinds(*failed("hub_gone"), event(2, "fault", target="hub", kind="kill")), [])
+        self.assertEqual(self.kinds(*failed("crashed"), event(2, "fault", target="disk", kind="full")), [])
+        self.assertEqual(self.kinds(*failed("hub_gone"), event(2, "fault", target="disk", kind="full")), ["wrong"])
         self.assertEqual(self.kinds(*failed("supervisor_gone"), event(2, "fault", target="supervisor", kind="kill", task="t2")), ["wrong"])
         self.assertEqual(self.kinds(*failed("supervisor_gone"), event(2, "fault", target="supervisor", kind="kill", task="t1")), [])
 

@@ -13,6 +13,7 @@ import threading
 import time
 from pathlib import Path
 
+import disk
 import history
 import processes
 import tasks_checker
@@ -23,6 +24,9 @@ RUNNER = Path(__file__).with_name("tasks_runner.sh")
 
 # Seconds in which a command of the user, a hub's start and everything at the end must be over.
 COMMAND_TIMEOUT, START_TIMEOUT, END_TIMEOUT = 300.0, 30.0, 400.0
+
+# Megabytes of the file system of the home.
+DISK = 256
 
 # Tasks that end between two faults of the hub, and the seconds after which the next one comes without them.
 MIN_ENDED, PROGRESS_TIMEOUT = 3, 10.0
@@ -56,26 +60,30 @@ class Place:
         self.seed, self.pid, self.adjutant, self.folder = seed, os.getpid(), adjutant, folder
         self.plan = tasks_plan.make(seed, seconds)
         self.history = history.History(folder / "history.jsonl")
-        self.home, self.starts = folder / "home", folder / "starts"
+        self.home, self.starts = folder / "home", folder / "started/starts"
         self.work, self.spool = self.home / "w", self.home / ".adjutant/spool"
         self.log = os.open(folder / "log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.draining, self.threads = threading.Event(), []
         self.hub = self.clients = None
+        self.mounted = False
 
     def start(self, began):
         """Makes the home, and starts the hub, the clients and the faults."""
         self.began = began
         agents = self.home / ".adjutant/agents"
+        self.home.mkdir()
+        self.mounted = disk.mount(self.home, DISK)
         agents.mkdir(mode=0o700, parents=True)
+        self.starts.parent.mkdir()
         self.starts.touch()
         for name, lines in tasks_plan.AGENTS.items():
             (agents / f"{name}.yaml").write_text(f"persona: You work.\ndescription: Works\nrunner: nasty\n{lines}")
         command = json.dumps([str(RUNNER), str(self.starts), "{prompt}"])
         (self.home / ".adjutant/config.toml").write_text(
             'grace_seconds = 2\n[http]\naddress = "127.0.0.1:0"\n'
-            '[tasks]\nsandbox = "none"\ntimeout_seconds = 4\nwait_seconds = 2\nmax_running = 8\nmax_running_per_runner = 8\n'
+            '[tasks]\nsandbox = "auto"\ntimeout_seconds = 4\nwait_seconds = 2\nmax_running = 8\nmax_running_per_runner = 8\n'
             f'[[runners]]\nname = "nasty"\ncommand = {command}\nstdin = "empty"\nfinal_message = "stdout"\n'
-            'levels = ["read-only", "workspace-write", "full"]\n'
+            f'levels = ["read-only", "workspace-write", "full"]\nwritable = [{json.dumps(str(self.starts.parent))}]\n'
         )
         self.work.mkdir()
         for number in range(40):
@@ -92,7 +100,7 @@ class Place:
         self.clients = processes.start(program, self.home, stdin=subprocess.PIPE, stderr=self.log, start_new_session=True)
         lines = [Line(self, plan) for plan in self.plan["clients"] if plan["kind"] == "line"]
         self.threads = [threading.Thread(target=line.run, daemon=True) for line in lines]
-        for target in (self.hurt_hub, self.hurt_runs):
+        for target in (self.hurt_hub, self.hurt_runs, self.fill_disk):
             self.threads.append(threading.Thread(target=self.noticed, args=(target,), daemon=True))
         for thread in self.threads:
             thread.start()
@@ -157,6 +165,15 @@ class Place:
                     time.sleep(fault["seconds"])
             self.serve()
             self.history.note("over", target="hub", kind=kind)
+
+    def fill_disk(self):
+        """Leaves the hub and its runs no space for the planned seconds, where the home is a file system."""
+        for fault in self.faults(("disk",) if self.mounted else ()):
+            self.history.note("fault", target="disk", kind="full")
+            filler = disk.fill(self.home)
+            time.sleep(fault["seconds"])
+            filler.unlink()
+            self.history.note("over", target="disk", kind="full")
 
     def signal(self, pid, fault):
         """Sends the signals of a fault to a process."""
@@ -249,7 +266,7 @@ class Place:
                 "stored", task=task, key=text.split()[0], mode=text.split()[1], agent=agent, state=state, has_outcome=bool(outcome),
                 status=found.get("status"), message=tasks_clients.clip(found.get("message")), end=(found.get("message") or "")[-60:], failure=found.get("failure"), is_uncounted=report.get("is_uncounted", False),
                 processes_left=report.get("processes_left"), kept=repository.get("kept"), files_unknown=report.get("files_unknown"),
-                has_patch=f"made-{text.split()[0]}" in (repository.get("patch") or ""),
+                held_by=[attempt.get("held_by", "") for attempt in report.get("attempts", [])][-1:], has_patch=f"made-{text.split()[0]}" in (repository.get("patch") or ""),
             )
         store.close()
         for line in self.starts.read_text().splitlines():
@@ -288,6 +305,8 @@ class Place:
         for line in self.of_run():
             self.history.note("hang", who=f"the process {line}")
             processes.send(int(line.split()[0]), signal.SIGKILL)
+        if self.mounted:
+            disk.unmount(self.home)
         if not tasks_checker.check(history.read(self.history.path)):
             shutil.rmtree(self.home, ignore_errors=True)
 

@@ -25,17 +25,17 @@ KINDS = ("lost", "twice", "outcomes", "wrong", "processes", "trees", "integrity"
 # Seconds between a fault and the record of its effect.
 LOOK_BACK = 10.0
 
-# By the class of a failure that its mode does not explain: the targets of faults that do. A fault of the hub is everybody's,
-# any other only the run's that it names.
+# By the class of a failure that its mode does not explain: the targets of faults that do. A fault of the hub or of the disk is
+# everybody's, any other only the run's that it names.
 EXCUSES = {
     "hub_gone": ("hub",),
     "lost": ("hub",),
     "supervisor_gone": ("supervisor", "guard"),
-    "crashed": ("runner", "supervisor", "guard"),
+    "crashed": ("runner", "supervisor", "guard", "disk"),
     "empty_answer": ("runner",),
     "timed_out": ("hub", "supervisor", "guard", "runner"),
-    # A setup command was hit.
-    "refused": ("supervisor", "guard", "runner"),
+    # A setup command was hit, or a worktree could not be made.
+    "refused": ("supervisor", "guard", "runner", "disk"),
 }
 
 
@@ -52,9 +52,9 @@ def check(events):
         key = event.get("key") or keys.get(event.get("task"))
         if key:
             by_key[key].append(event)
-    hub_faults = [event for event in events if event["what"] == "fault" and event.get("target") == "hub"]
+    common_faults = [event for event in events if event["what"] == "fault" and event.get("target") in ("hub", "disk")]
     for key, about in by_key.items():
-        broken += [(*found, about) for found in of_task(key, about, hub_faults)]
+        broken += [(*found, about) for found in of_task(key, about, common_faults)]
     for event in events:
         if event["what"] == "given" and event.get("task") and event["task"] not in stored and stored:
             broken.append(("lost", f"{event['client']} was given an outcome of {event['task']}, which is not stored", [event]))
@@ -71,7 +71,7 @@ def check(events):
     return broken
 
 
-def of_task(key, about, hub_faults):
+def of_task(key, about, common_faults):
     """The broken promises of one task, each as (kind, sentence)."""
     found = defaultdict(list)
     for event in about:
@@ -88,7 +88,7 @@ def of_task(key, about, hub_faults):
         if row["state"] not in ("succeeded", "failed", "cancelled", "lost") or not row["has_outcome"] or row["status"] != row["state"]:
             yield "lost", f"{key} has no outcome: its state is {row['state']}, its outcome {row['status']}"
             continue
-        yield from of_row(key, row, found, hub_faults)
+        yield from of_row(key, row, found, common_faults)
     for event in found["given"]:
         if event.get("left"):
             yield "processes", f"{key} was reported as {event['status']} while processes of it were alive: {event['left']}"
@@ -102,7 +102,7 @@ def of_task(key, about, hub_faults):
                 yield "outcomes", f"{event['client']} was given {event['status']} for {key}, and {row['status']} is stored"
 
 
-def of_row(key, row, found, hub_faults):
+def of_row(key, row, found, common_faults):
     """What a stored outcome says that cannot be."""
     mode, failure = row["mode"], (row["failure"] or {}).get("class")
     starts, asked = found["start"], found["asked"][0]["t"] if found["asked"] else 0.0
@@ -114,15 +114,17 @@ def of_row(key, row, found, hub_faults):
             yield "wrong", f"{key} with the mode {mode} succeeded after {len(starts)} starts"
         if not row["end"].endswith(f"result {key}"):
             yield "wrong", f"{key} succeeded with the message of something else"
-        if mode in ("touch", "loot") and row["agent"] in tasks_plan.TREES and not (row["has_patch"] or row["kept"]):
+        # On a full disk the runner itself writes nothing.
+        was_full = any(fault["target"] == "disk" and fault["t"] >= asked - LOOK_BACK for fault in common_faults)
+        if mode in ("touch", "loot") and row["agent"] in tasks_plan.TREES and not (row["has_patch"] or row["kept"] or was_full):
             yield "lost", f"what {key} wrote in its worktree is in no patch and in no tree: {row['files_unknown']}"
     elif ended == "cancelled":
-        restarts = [fault for fault in hub_faults if "--cancel" in fault["kind"] and fault["t"] >= asked]
+        restarts = [fault for fault in common_faults if "--cancel" in fault["kind"] and fault["t"] >= asked]
         if not found["cancel"] and not restarts:
             yield "wrong", f"{key} was cancelled by nobody"
     elif not (mode in ("fail", "crash") and failure == "crashed" or tasks_plan.MODES[mode] is None and failure == "timed_out"):
         own = {fault["target"] for fault in found["fault"]}
-        common = {fault["target"] for fault in hub_faults if fault["t"] >= asked - LOOK_BACK}
+        common = {fault["target"] for fault in common_faults if fault["t"] >= asked - LOOK_BACK}
         if not (own | common) & set(EXCUSES.get(failure, ())):
             yield "wrong", f"{key} with the mode {mode} failed without a fault that explains it: {row['failure']}"
     if row["processes_left"] and not row["is_uncounted"]:
@@ -143,6 +145,7 @@ def summary(events, broken):
         "failures": dict(sorted(Counter(row["failure"]["class"] for row in rows if row["failure"]).items())),
         "modes": count("stored", "mode"),
         "agents": count("stored", "agent"),
+        "held by": dict(sorted(Counter(held for row in rows for held in row["held_by"]).items())),
         "ways": count("asked", "way"),
         "faults": dict(sorted(faults.items())),
         "trees kept": sum(bool(row["kept"]) for row in rows),

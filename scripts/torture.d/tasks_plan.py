@@ -15,6 +15,7 @@ AGENTS = {
     "reader": "permission: read-only\n",
     "writer": "permission: workspace-write\n",
     "keeper": "permission: read-only\non_hub_exit: keep\n",
+    "free": "permission: full\n",
     "checked": "permission: full\nchecks:\n  - [sh, -c, 'sleep 0.2']\n",
     "treed": "permission: workspace-write\nisolation: worktree\n",
     "equipped": "permission: workspace-write\nisolation: worktree\nsetup:\n  - [sh, -c, 'sleep 0.1']\n",
@@ -44,6 +45,7 @@ FAULTS = {
     "guard": ("kill", "term", "stop"),
     "runner": ("kill", "term", "stop"),
     "relay": ("kill", "kill", "term", "stop"),
+    "disk": ("full",),
 }
 
 
@@ -52,7 +54,7 @@ def make(seed, seconds):
     dice = random.Random(f"{seed}/tasks")
     clients = [{"name": f"{kind[0]}{number}", "kind": kind, "number": number} for number, kind in enumerate(KINDS)]
     faults = []
-    for target, every in (("hub", 4.0), ("supervisor", 3.0), ("guard", 3.0), ("runner", 4.0), ("relay", 5.0)):
+    for target, every in (("hub", 4.0), ("supervisor", 3.0), ("guard", 3.0), ("runner", 4.0), ("relay", 5.0), ("disk", 12.0)):
         faults += [
             {"at": at, "target": target, "kind": dice.choice(FAULTS[target]), "seconds": round(dice.uniform(0.1, 1.5), 2)}
             for at in moments(dice, seconds, every)

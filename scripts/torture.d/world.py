@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import answerers
+import disk
 import processes
 from http_link import Gone
 from ntfy import Ntfy
@@ -46,8 +47,7 @@ class World:
         """Starts the hub, then the agents, then the user's interfaces."""
         self.home.mkdir()
         if any(fault["kind"] == "disk" for fault in self.plan["faults"]):
-            mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}m,mode=700", "torture", str(self.home)]
-            self.mounted = os.geteuid() == 0 and subprocess.run(mount, stderr=subprocess.DEVNULL).returncode == 0
+            self.mounted = disk.mount(self.home, DISK)
         (self.home / ".adjutant").mkdir(mode=0o700)
         (self.home / ".adjutant/config.toml").write_text(self.configuration())
         intruder = ""
@@ -159,14 +159,8 @@ class World:
     def fill_disk(self, pid, seconds):
         """Leaves the hub no space for so many seconds: on a separate file system, or by a limit of the size of files."""
         self.history.note("fault", kind="full disk" if self.mounted else "file limit", pid=pid)
-        filler = self.home / "filler"
         if self.mounted:
-            with open(filler, "wb", buffering=0) as file:
-                try:
-                    while file.write(b"x" * 65536):
-                        pass
-                except OSError:
-                    pass
+            filler = disk.fill(self.home)
         else:
             before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (8192, before[1]))
@@ -220,7 +214,7 @@ class World:
             with open(self.folder / f"{self.home.name}.log", "ab") as kept:
                 kept.write(log.read_bytes())
         if self.mounted:
-            subprocess.run(["umount", "--lazy", str(self.home)], check=False)
+            disk.unmount(self.home)
         shutil.rmtree(self.home, ignore_errors=True)
 
 
