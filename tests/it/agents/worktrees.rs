@@ -76,6 +76,18 @@ fn a_worktree_that_the_agent_removed_or_locked_is_pruned() {
     }
 }
 
+/// As on a full disk: git has no place for its files.
+#[test]
+fn a_worktree_that_cannot_be_looked_at_is_removed() {
+    let fixture = TaskFixture::new();
+    fixture.agent("reviewer", "setup:\n  - 'rm -rf \"$PWD/../git\"; echo x >\"$PWD/../git\"'\n");
+    fixture.commit_all();
+    let mut peer = peer(&fixture);
+    let result = peer.delegate_and_wait(1, in_worktree(&fixture, "ok"));
+    assert_eq!(result["failure"]["class"], "refused", "{result:#}");
+    no_worktree_is_left(&fixture);
+}
+
 #[test]
 fn submodules_come_along_or_are_refused_by_name() {
     let fixture = TaskFixture::new();

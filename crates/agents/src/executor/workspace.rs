@@ -1,6 +1,6 @@
 //! Workspace of a task: the caller's folder or a worktree made for the task, and the changes in it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::checks;
 use super::context::{Baseline, ExecutorContext, TaskRun, make_private};
@@ -58,7 +58,9 @@ async fn take_baseline(context: &ExecutorContext, run: &mut TaskRun<'_>) -> Resu
             caller: None,
         });
     }
-    let repository = git.find(folder).await.map_err(|reason| no_worktree(&reason))?;
+    let repository = git.find(folder).await.map_err(|reason| {
+        format!("isolation `worktree` needs a git repository around the working directory: {reason}")
+    })?;
     let limit = context.settings.max_worktrees;
     if worktrees::count(&context.spool) >= limit {
         return Err(format!(
@@ -66,19 +68,31 @@ async fn take_baseline(context: &ExecutorContext, run: &mut TaskRun<'_>) -> Resu
         ));
     }
     let worktree = run.folder.join(WORKTREE);
-    git.add_worktree(&repository, &worktree, &run.row.id).await.map_err(|reason| no_worktree(&reason))?;
+    let made = git.add_worktree(&repository, &worktree, &run.row.id).await;
+    made.map_err(|reason| format!("the worktree of the task cannot be made: {reason}"))?;
+    let baseline = worktree_baseline(context, run, &git, repository.clone(), &worktree).await;
+    if baseline.is_err() {
+        git.remove_worktree(&repository, &worktree, &run.row.id).await?;
+    }
+    baseline
+}
+
+/// Sets up a new worktree and looks at it.
+async fn worktree_baseline(
+    context: &ExecutorContext,
+    run: &mut TaskRun<'_>,
+    git: &Git,
+    repository: Repository,
+    worktree: &Path,
+) -> Result<Baseline, String> {
     let worktree = worktree.canonicalize().map_err(|error| error.to_string())?;
     let inner = git.find(&worktree).await?;
     // A folder that is in no commit is not in the worktree.
     let workspace = inner.top.join(&repository.below);
     if !workspace.is_dir() {
-        let _ = git.remove_worktree(&repository, &worktree, &run.row.id).await;
         return Err("the working directory is in no commit, so no worktree has it".to_owned());
     }
-    if let Err(reason) = set_up(context, run, workspace).await {
-        git.remove_worktree(&repository, &worktree, &run.row.id).await?;
-        return Err(reason);
-    }
+    set_up(context, run, workspace).await?;
     let snapshot = git.snapshot(&inner, INNER).await?;
     let caller = Some(git.snapshot(&repository, CALLER).await);
     Ok(Baseline { repository, inner, snapshot, worktree: Some(worktree), caller })
@@ -176,7 +190,8 @@ pub(super) async fn cleanup(context: &ExecutorContext, run: &TaskRun<'_>, report
     else {
         return;
     };
-    let Ok(git) = git(context, run) else { return };
+    // Its folder cannot be made on a full disk, and is not needed here.
+    let git = Git::new(&run.folder.join(SCRATCH), context.environment.path());
     let unknown = report.files_unknown.is_some();
     let lacks_patch = unknown || changed.patch_left_out || !changed.hidden.is_empty();
     let has_changes = lacks_patch || !changed.files.is_empty();
@@ -192,10 +207,4 @@ fn git(context: &ExecutorContext, run: &TaskRun<'_>) -> Result<Git, String> {
     let scratch = run.folder.join(SCRATCH);
     make_private(&scratch).map_err(|error| error.to_string())?;
     Ok(Git::new(&scratch, context.environment.path()))
-}
-
-fn no_worktree(reason: &str) -> String {
-    format!(
-        "isolation `worktree` needs a git repository with a commit around the working directory: {reason}"
-    )
 }

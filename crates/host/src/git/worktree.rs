@@ -25,7 +25,7 @@ impl Git {
     /// Creates a locked worktree of `repository` at its HEAD in `place`, with the files of its submodules and the files
     /// that `.worktreeinclude` names. Everything that an earlier attempt with the same `id` left is removed before.
     pub async fn add_worktree(&self, repository: &Repository, place: &Path, id: &str) -> Result<(), String> {
-        let Some(head) = &repository.head else { return Err("it has no commit yet".to_owned()) };
+        let Some(head) = &repository.head else { return Err("the repository has no commit yet".to_owned()) };
         self.remove_worktree(repository, place, id).await?;
         let made = async {
             let admin = admin_folder(repository, id);
