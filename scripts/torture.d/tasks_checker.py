@@ -145,7 +145,7 @@ def summary(events, broken):
         "failures": dict(sorted(Counter(row["failure"]["class"] for row in rows if row["failure"]).items())),
         "modes": count("stored", "mode"),
         "agents": count("stored", "agent"),
-        "held by": dict(sorted(Counter(held for row in rows for held in row["held_by"]).items())),
+        "held by": dict(sorted(Counter(held or "nothing" for row in rows for held in row["held_by"]).items())),
         "ways": count("asked", "way"),
         "faults": dict(sorted(faults.items())),
         "trees kept": sum(bool(row["kept"]) for row in rows),

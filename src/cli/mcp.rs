@@ -19,6 +19,7 @@ use adjutant_agents::{CommandVariant, Selector};
 use adjutant_app::App;
 use adjutant_app::client_registry::ConnectionKind;
 use adjutant_base::config::delegation::SandboxMode;
+use adjutant_base::config::network::Network;
 use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::config::{Database, Roots};
 use adjutant_base::logging::Format;
@@ -67,7 +68,7 @@ pub(super) enum Toolset {
         /// A YAML file with the runners, their priorities and models
         #[arg(long, value_name = "FILE")]
         runner_config: Option<PathBuf>,
-        /// The sandbox of runs: auto, none or bubblewrap
+        /// The sandbox of runs: auto, none, bubblewrap or podman
         #[arg(long, value_name = "SANDBOX", default_value = "none", hide_possible_values = true, value_parser = one_of(SandboxMode::ALL.iter().map(|mode| (mode.name(), *mode))))]
         sandbox: SandboxMode,
     },
@@ -89,6 +90,7 @@ pub(super) fn run(toolset: Toolset, mut common: Common) -> Result<(), Failure> {
             let mut config = local_assistant::config(common, database.as_deref())?;
             // A runner that plans works in a temporary folder of this process, which a sandbox would hide.
             config.delegation.sandbox = SandboxMode::None;
+            config.delegation.network = Network::All;
             let runners = native_runners(&config.runners)?;
             (mcp::ToolsetSelection::Assistant, config, runners)
         }
@@ -108,7 +110,10 @@ pub(super) fn run(toolset: Toolset, mut common: Common) -> Result<(), Failure> {
             // The tasks belong to this process, and end with it.
             config.database = Database::Memory;
             // The contract documents command lines without a sandbox, so only the flag changes them.
-            config.delegation.require_sandbox &= sandbox != SandboxMode::None;
+            if sandbox == SandboxMode::None {
+                config.delegation.require_sandbox = false;
+                config.delegation.network = Network::All;
+            }
             config.delegation.sandbox = sandbox;
             if let Some(file) = runner_config {
                 config.runners = config::read(&file).map_err(Failure::new)?;

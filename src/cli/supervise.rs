@@ -17,7 +17,7 @@ const NOT_EXECUTED: u8 = 127;
 /// Arguments of `adjutant supervise`.
 #[derive(Debug, Args)]
 pub(super) struct SuperviseArgs {
-    /// None, to supervise; `--guard SPOOL` for the process above; `--enter …` and `--become …` for the stages before the runner; `--start` and `--resume SPOOL` to act
+    /// None, to supervise; `--guard SPOOL` for the process above; `--enter …` and `--become …` for the stages before the runner; `--inside …` for the process above it in a sandbox; `--start` and `--resume SPOOL` to act
     /// as the hub of one run
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(super) words: Vec<OsString>,
@@ -47,6 +47,13 @@ pub(super) fn run(args: &SuperviseArgs) -> Result<ExitCode, Failure> {
                 .report();
             Ok(ExitCode::from(NOT_EXECUTED))
         }
+        [stage, words @ ..] if stage == "--inside" => {
+            let code = runtime()?.block_on(process::run_inside(words)).map(ExitCode::from);
+            code.or_else(|error| {
+                Failure::new(format!("the program cannot be executed: {error}")).report();
+                Ok(ExitCode::from(NOT_EXECUTED))
+            })
+        }
         [start] if start == "--start" => {
             let command = process::read_command().map_err(Failure::new)?;
             as_hub(async { process::start(command).await.map(Resumed::Running) })
@@ -56,10 +63,13 @@ pub(super) fn run(args: &SuperviseArgs) -> Result<ExitCode, Failure> {
     }
 }
 
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::new)
+}
+
 /// Prints all lines of a run and its end. Any line on stdin cancels the run.
 fn as_hub(run: impl Future<Output = Result<Resumed, Error>>) -> Result<ExitCode, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::new)?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         let outcome = match run.await.map_err(Failure::new)? {
             Resumed::Ended(outcome) => outcome,
             Resumed::Running(running) => follow(running).await?,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use adjutant_base::config::agents::Program;
+use adjutant_base::config::network::Network;
 use adjutant_host::file_catalogue::Source;
 pub use adjutant_host::process::OnHubExit;
 
@@ -47,6 +48,8 @@ pub struct Agent {
     /// The runner that it prefers, by its name in the runner configuration.
     pub runner: Option<String>,
     pub permission: Permission,
+    /// The network of its runs, which that of the configuration bounds.
+    pub network: Network,
     /// How long one run may take.
     pub timeout: Option<Duration>,
     pub on_hub_exit: OnHubExit,

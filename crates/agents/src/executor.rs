@@ -7,5 +7,6 @@ mod event_writer;
 pub(crate) mod queue;
 mod recording;
 pub(crate) mod rows;
+mod sandboxed;
 mod task_run;
 mod workspace;

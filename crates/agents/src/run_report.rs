@@ -123,6 +123,12 @@ pub struct Attempt {
     /// A name of [`super::sandbox::Holder`]: what held the permission level; empty at `full`, and where it did not run.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub held_by: String,
+    /// `none`, or the hosts that it may reach; empty where it has the network of the machine.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub network: String,
+    /// Hosts with ports that it asked for and was refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused_hosts: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

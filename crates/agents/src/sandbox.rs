@@ -1,6 +1,9 @@
 //! Sandbox of a run: below the level `full` the kernel holds the permission, whatever the runner's program does.
 
 mod bubblewrap;
+mod mounts;
+mod network;
+mod podman;
 mod runner_files;
 
 use std::ffi::OsString;
@@ -12,10 +15,13 @@ use tokio::sync::OnceCell;
 use crate::definition::Permission;
 use crate::runner::Runner;
 use crate::runner::environment::RunnerEnv;
-use adjutant_base::config::delegation::{Delegation, Network, SandboxMode};
+use adjutant_base::config::delegation::{Delegation, SandboxMode};
 use adjutant_base::config::env;
-use adjutant_host::process;
-pub(crate) use bubblewrap::SandboxedRun;
+use adjutant_base::config::network::Network;
+use adjutant_host::{process, temporary_folder};
+pub(crate) use mounts::SandboxedRun;
+pub(crate) use network::RunNetwork;
+pub(crate) use podman::RunRoot;
 
 /// Timeout of a probe: two empty sandboxes.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,12 +31,21 @@ const MAX_OUTPUT: u64 = 4096;
 adjutant_base::named_enum! {
     /// The holder of the permission level of a run.
     Holder {
-        /// The kernel, in the hub's sandbox.
-        Kernel = "kernel (bubblewrap)",
+        /// The kernel, in a sandbox of bubblewrap.
+        Bubblewrap = "kernel (bubblewrap)",
+        /// The kernel, in a container of podman.
+        Podman = "kernel (podman)",
         /// The sandbox that the runner itself sets up.
         Runner = "the runner's own sandbox",
         /// Nothing but the tools that the runner offers its model.
         Word = "the runner's word",
+    }
+}
+
+impl Holder {
+    /// Returns whether the kernel holds the level, in the hub's sandbox.
+    pub(crate) fn is_kernel(self) -> bool {
+        matches!(self, Self::Bubblewrap | Self::Podman)
     }
 }
 
@@ -54,7 +69,7 @@ impl Sandbox {
         Self {
             mode: settings.sandbox,
             required: settings.require_sandbox,
-            network: settings.sandbox_network,
+            network: settings.network.clone(),
             hub: settings.home.clone(),
             environment: RunnerEnv::capture(),
             plain: OnceCell::new(),
@@ -62,27 +77,36 @@ impl Sandbox {
         }
     }
 
-    /// Returns the holder of `permission` on `runner`; `None` at `full`, which nothing holds. The error is the reason of
-    /// a refusal, a sentence fragment.
-    pub async fn holder(&self, runner: &Runner, permission: Permission) -> Result<Option<Holder>, String> {
+    /// Returns the holder of `permission` on `runner`, for an agent with this `network` in its file; `None` at `full`,
+    /// which nothing holds. The error is the reason of a refusal, a sentence fragment.
+    pub async fn holder(
+        &self,
+        runner: &Runner,
+        permission: Permission,
+        network: &Network,
+    ) -> Result<Option<Holder>, String> {
         if permission == Permission::Full {
             return Ok(None);
         }
-        let found = match self.mode {
-            SandboxMode::None => Err("`sandbox` is `none`".to_owned()),
-            SandboxMode::Auto | SandboxMode::Bubblewrap => self.program(runner).await,
-        };
-        match found {
-            Ok(_) => Ok(Some(Holder::Kernel)),
+        let is_all = [&self.network, network].into_iter().all(|rule| *rule == Network::All);
+        match self.program(runner).await {
+            Ok(_) if self.mode == SandboxMode::Podman => Ok(Some(Holder::Podman)),
+            Ok(_) => Ok(Some(Holder::Bubblewrap)),
             Err(reason) if self.is_required() => Err(reason),
+            Err(reason) if !is_all => Err(format!("its `network` is limited, and {reason}")),
             Err(_) if matches!(runner, Runner::Codex) => Ok(Some(Holder::Runner)),
             Err(_) => Ok(Some(Holder::Word)),
         }
     }
 
+    /// Returns the network of a run; `network` is that of the agent's file, `hosts` those of the runner's configuration.
+    pub(crate) fn network(&self, network: &Network, runner: &Runner, hosts: &[String]) -> RunNetwork {
+        RunNetwork::new([self.network.clone(), network.clone()], runner, hosts)
+    }
+
     /// Returns whether a run is refused where the sandbox does not work.
     pub fn is_required(&self) -> bool {
-        self.required || self.mode == SandboxMode::Bubblewrap
+        self.required || matches!(self.mode, SandboxMode::Bubblewrap | SandboxMode::Podman)
     }
 
     /// Returns the program of the sandbox for `runner` after a probe on this machine, or why there is none. A failed
@@ -94,29 +118,67 @@ impl Sandbox {
         probed.get_or_try_init(|| self.probe(is_nested)).await.map(PathBuf::as_path)
     }
 
-    /// Returns the command line that runs `argv` in the sandbox. Call it after [`Self::holder`].
+    /// Returns the command line that runs `argv` in the sandbox, and a folder that is kept until the end of the run. Call
+    /// it after [`Self::holder`].
     pub(crate) async fn wrap(
         &self,
-        run: &SandboxedRun<'_>,
+        mut run: SandboxedRun<'_>,
         argv: Vec<OsString>,
-    ) -> Result<Vec<OsString>, String> {
+    ) -> Result<(Vec<OsString>, Option<RunRoot>), String> {
         let program = self.program(run.runner).await?;
-        let mut line = bubblewrap::command_line(program, run, self.network, self.hub.as_deref())?;
+        let inside = process::inside_command(run.socket)
+            .map_err(|error| format!("this program has no path that a sandbox can have: {error}"))?;
+        run.visible.extend(inside.first().map(PathBuf::from));
+        let hub = self.hub.as_deref();
+        let run_root = (self.mode == SandboxMode::Podman).then(RunRoot::new);
+        let mut line = if let Some(run_root) = &run_root {
+            // The agent must not write it, so it is next to the folder that the agent can write.
+            let state = run.scratch.with_extension("podman");
+            podman::command_line(program, &run, hub, (&state, run_root))?
+        } else {
+            bubblewrap::command_line(program, &run, hub)?
+        };
+        if run_root.is_some() || run.socket.is_some() {
+            line.extend(inside);
+        }
         line.extend(argv);
-        Ok(line)
+        Ok((line, run_root))
     }
 
     async fn probe(&self, is_nested: bool) -> Result<PathBuf, String> {
-        let program = env::find_in_path("bwrap").ok_or("bubblewrap is not installed")?;
-        let argv = bubblewrap::probe(&program, is_nested);
+        let missing = |name: &str| format!("{name} is not installed");
+        let bubblewrap = env::find_in_path("bwrap").ok_or_else(|| missing("bubblewrap"));
+        let (name, program, argv, state) = match self.mode {
+            SandboxMode::None => return Err("`sandbox` is `none`".to_owned()),
+            SandboxMode::Auto | SandboxMode::Bubblewrap => {
+                let program = bubblewrap?;
+                let argv = bubblewrap::probe(&program, is_nested);
+                ("bubblewrap", program, argv, None)
+            }
+            SandboxMode::Podman => {
+                let program = env::find_in_path("podman").ok_or_else(|| missing("podman"))?;
+                let nested = if is_nested { Some(bubblewrap?) } else { None };
+                let (state, run_root) = (temporary_folder::path(), RunRoot::new());
+                let argv = podman::probe(&program, nested.as_deref(), (&state, &run_root))?;
+                ("podman", program, argv, Some((state, run_root)))
+            }
+        };
         let env = self.environment.for_check();
-        let found = process::output(&argv, Path::new("/"), &env, MAX_OUTPUT, PROBE_TIMEOUT).await?;
+        let found = process::output(&argv, Path::new("/"), &env, MAX_OUTPUT, PROBE_TIMEOUT).await;
+        if let Some((state, _run_root)) = state {
+            let _ = std::fs::remove_dir_all(state);
+        }
+        let found = found?;
         if found.code == Some(0) {
             return Ok(program);
         }
         let stderr = String::from_utf8_lossy(&found.stderr);
-        let reason = stderr.lines().next().unwrap_or("it says nothing");
-        let what = if is_nested { "no sandbox within bubblewrap works" } else { "bubblewrap does not work" };
-        Err(format!("{what} on this machine: {}", crate::runner::sanitize::display_text(reason)))
+        let reason =
+            crate::runner::sanitize::display_text(stderr.lines().next().unwrap_or("it says nothing"));
+        Err(if is_nested {
+            format!("no sandbox within {name} works on this machine: {reason}")
+        } else {
+            format!("{name} does not work on this machine: {reason}")
+        })
     }
 }

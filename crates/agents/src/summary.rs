@@ -51,6 +51,15 @@ impl Outcome {
         }
         if let Some(last) = report.attempts.last().filter(|last| !last.held_by.is_empty()) {
             facts.push(format!("held by {}", last.held_by));
+            if !last.network.is_empty() {
+                facts.push(format!("network: {}", last.network));
+            }
+            if !last.refused_hosts.is_empty() {
+                facts.push(format!(
+                    "hosts refused: {}",
+                    quoted(&last.refused_hosts.iter().collect::<Vec<_>>())
+                ));
+            }
         }
         facts.push(seconds(report.wall_ms));
         facts.extend(commands(report));
@@ -115,7 +124,11 @@ impl RunReport {
     pub fn read_only_changes(&self) -> Option<String> {
         let repository =
             self.repository.as_ref().filter(|_| self.permission == Permission::ReadOnly.name())?;
-        if self.attempts.iter().all(|attempt| attempt.held_by == Holder::Kernel.name()) {
+        if self
+            .attempts
+            .iter()
+            .all(|attempt| Holder::from_name(&attempt.held_by).is_some_and(Holder::is_kernel))
+        {
             return None;
         }
         let count = usize::try_from(repository.more_files).unwrap_or(usize::MAX);

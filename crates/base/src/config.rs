@@ -13,6 +13,7 @@ mod error;
 mod file;
 pub mod folders;
 mod http;
+pub mod network;
 pub mod notification_delivery;
 pub mod permissions;
 pub mod program_logins;

@@ -2,7 +2,9 @@
 
 pub mod file_catalogue;
 pub mod git;
+pub mod network_proxy;
 pub mod process;
 pub mod recorder;
 pub mod service;
+mod short_path;
 pub mod temporary_folder;

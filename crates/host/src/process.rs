@@ -1,11 +1,12 @@
 //! The only place that starts other processes.
 //!
 //! `reexec` starts this program again, `open` opens a link or a file, `short_command` runs short commands, and `tied_child` a
-//! command that dies with this process. Everything else is a *run*: a command below a supervisor and its guard, which are
+//! command that dies with this process; `inside` is the process above a runner in a sandbox. Everything else is a *run*: a command below a supervisor and its guard, which are
 //! this program re-executed as `adjutant supervise`.
 
 mod ancestry;
 mod descendants;
+mod inside;
 mod open;
 mod orphans;
 mod output_line;
@@ -27,6 +28,7 @@ pub use ancestry::{
     Ancestor, adopter, ancestor, ancestry, is_marked, is_running, is_this_program, oldest_child, program,
     session, session_leader, supervisors_above,
 };
+pub use inside::{inside_command, run_inside};
 pub use open::{open_browser, open_editor};
 pub use orphans::{Orphan, end_orphans, has_runs, orphans, supervisor_of};
 pub use output_line::OutputLine;

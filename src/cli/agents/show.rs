@@ -13,6 +13,7 @@ use adjutant_agents::definition::{Agent, Isolation, OnHubExit, Program};
 use adjutant_agents::registry::Registry;
 use adjutant_agents::sandbox::Sandbox;
 use adjutant_base::config::Config;
+use adjutant_base::config::network::Network;
 use adjutant_host::file_catalogue::Source;
 
 /// Prints one agent.
@@ -45,7 +46,7 @@ fn held_by(agent: &Agent, config: &Config) -> Result<String, Failure> {
     let Some(runner) = runner else { return Ok("unknown, because no runner can be tried".to_owned()) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let sandbox = Sandbox::new(&config.delegation);
-    Ok(match runtime.block_on(sandbox.holder(&runner, agent.permission)) {
+    Ok(match runtime.block_on(sandbox.holder(&runner, agent.permission, &agent.network)) {
         Ok(Some(holder)) => holder.name().to_owned(),
         Ok(None) => "nothing".to_owned(),
         Err(reason) => format!("nothing, so it is refused: {reason}"),
@@ -66,6 +67,9 @@ fn as_text(agent: &Agent, trusted: bool, held: &str, overridden: &[&Source]) -> 
     line("runner", agent.runner.as_deref().unwrap_or("the first that supports the agent"));
     line("permission", agent.permission.name());
     line("held by", held);
+    if agent.network != Network::All {
+        line("network", &serde_json::Value::from(agent.network.clone()).to_string());
+    }
     if let Some(timeout) = agent.timeout {
         line("timeout", &format!("{} s", timeout.as_secs()));
     }
@@ -111,6 +115,7 @@ fn as_json(agent: &Agent, trusted: bool, held: &str, overridden: &[&Source]) -> 
         "runner": agent.runner,
         "permission": agent.permission.name(),
         "held_by": held,
+        "network": agent.network,
         "timeout_seconds": agent.timeout.map(|timeout| timeout.as_secs()),
         "on_hub_exit": agent.on_hub_exit.name(),
         "isolation": agent.isolation.name(),

@@ -54,11 +54,15 @@ pub(super) fn any(context: &DoctorContext) -> CheckResult {
 pub(super) async fn sandbox(context: Arc<DoctorContext>) -> CheckResult {
     let settings = &context.config.delegation;
     let sandbox = Sandbox::new(settings);
-    let remedy =
-        "install the package bubblewrap, or allow user namespaces; docs/agents.md says what holds without it";
+    let remedy = match settings.sandbox {
+        SandboxMode::Podman => "install the package podman, with a range of users for you in /etc/subuid",
+        SandboxMode::Auto | SandboxMode::None | SandboxMode::Bubblewrap => {
+            "install the package bubblewrap, or allow user namespaces; docs/agents.md says what holds without it"
+        }
+    };
     let (plain, codex) = match settings.sandbox {
         SandboxMode::None => return CheckResult::ok("none is used: `sandbox` is `none` below [tasks]"),
-        SandboxMode::Auto | SandboxMode::Bubblewrap => {
+        SandboxMode::Auto | SandboxMode::Bubblewrap | SandboxMode::Podman => {
             (sandbox.program(&Runner::Copilot).await, sandbox.program(&Runner::Codex).await)
         }
     };

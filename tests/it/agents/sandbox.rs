@@ -1,6 +1,8 @@
-//! The sandbox of a run: what holds the permission level, and that it does. The real bubblewrap is tried where it works;
-//! a fake one shows everywhere when it is used.
+//! The sandbox of a run: what holds the permission level and the network, and that it does. The real programs are tried
+//! where they work; fake ones show everywhere when they are used.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,6 +17,15 @@ const FAKE: &str = r#"#!/bin/sh
 printf '%s\n' "$@" >"${0%/*}/../calls/$$"
 while [ "$1" != -- ]; do shift; done
 shift
+exec "$@"
+"#;
+
+/// The same in the place of podman; the command follows the root of the container.
+const FAKE_PODMAN: &str = r#"#!/bin/sh
+printf '%s\n' "$@" >"${0%/*}/../calls/$$"
+while [ "$1" != --rootfs ]; do shift; done
+shift 2
+[ "$2" = --version ] && exec echo "podman version 0"
 exec "$@"
 "#;
 
@@ -95,6 +106,53 @@ fn without_a_working_sandbox_the_report_says_so_or_the_run_is_refused() {
 }
 
 #[test]
+fn a_hub_uses_podman_only_if_it_is_asked_to() {
+    for (tasks, held) in
+        [("sandbox = \"podman\"", "kernel (podman)"), ("sandbox = \"auto\"", "the runner's word")]
+    {
+        let fixture = fixture(tasks, FAILING);
+        fixture.program("podman", FAKE_PODMAN);
+        let _hub = fixture.hub();
+        let (result, report) = peer(fixture.connect()).reported(1, fixture.task("ok"));
+        assert_eq!(result["status"], "succeeded", "{tasks}: {result:#}");
+        assert!(report.contains(&format!("; held by {held};")), "{tasks}: {report}");
+        let work = fixture.folder("work");
+        let volume = format!("--volume\n{0}:{0}:ro\n", work.display());
+        let calls = calls(&fixture);
+        assert_eq!(calls.iter().filter(|call| call.contains(&volume)).count(), calls.len());
+        assert_eq!(calls.len(), usize::from(held.ends_with("(podman)")), "{tasks}");
+        for call in calls {
+            assert!(call.contains("\nsupervise\n--inside\n-\n"), "{call}");
+            assert!(call.contains("\n--cap-drop\nall\n") && call.contains("\n--network\nhost\n"), "{call}");
+        }
+    }
+    let fixture = fixture("sandbox = \"podman\"", FAILING);
+    fixture.program("podman", "#!/bin/sh\necho 'Error: no range of users' >&2\nexit 125\n");
+    let _hub = fixture.hub();
+    let (result, _) = peer(fixture.connect()).reported(1, fixture.task("ok"));
+    let reason = "fake cannot run at permission level `read-only`: podman does not work on this machine: \
+                  Error: no range of users";
+    assert_eq!(result["failure"], json!({"class": "refused", "detail": reason}), "{result:#}");
+}
+
+#[test]
+fn a_limited_network_is_refused_where_nothing_holds_it() {
+    for (tasks, file) in [
+        ("sandbox = \"auto\"", "network: none\n"),
+        ("sandbox = \"auto\"", "network: [example.org]\n"),
+        ("sandbox = \"auto\"\nnetwork = \"none\"", ""),
+    ] {
+        let fixture = fixture(tasks, FAILING);
+        fixture.agent("reviewer", file);
+        let _hub = fixture.hub();
+        let (result, _) = peer(fixture.connect()).reported(1, fixture.task("ok"));
+        let reason = "fake cannot run at permission level `read-only`: its `network` is limited, and bubblewrap does \
+                      not work on this machine: bwrap: setting up uid map: Permission denied";
+        assert_eq!(result["failure"]["detail"], reason, "{tasks} {file}: {result:#}");
+    }
+}
+
+#[test]
 fn the_standalone_server_has_a_sandbox_by_its_flag_only() {
     let fixture = fixture("sandbox = \"bubblewrap\"\nrequire_sandbox = true", FAKE);
     let (_, report) = peer(fixture.connect_with_runner("fake")).reported(1, fixture.task("ok"));
@@ -114,9 +172,40 @@ fn real() -> Option<TaskFixture> {
     let works = Command::new("bwrap")
         .args(["--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "true"])
         .output();
-    works.is_ok_and(|output| output.status.success()).then(|| {
+    works.is_ok_and(|output| output.status.success()).then(|| fixture_of("bubblewrap"))
+}
+
+/// A fixture with the real podman; `None` where it is not installed or the system does not allow it.
+fn real_podman() -> Option<TaskFixture> {
+    let folder = crate::support::Home::new();
+    let state = |name: &str| folder.path().join(name);
+    let mut podman = Command::new("podman");
+    for (option, name) in [("--root", "storage"), ("--runroot", "run"), ("--tmpdir", "tmp")] {
+        podman.arg(option).arg(state(name));
+    }
+    std::fs::create_dir(state("root")).unwrap();
+    podman.args([
+        "--storage-driver",
+        "vfs",
+        "--cgroup-manager",
+        "cgroupfs",
+        "run",
+        "--rm",
+        "--network",
+        "none",
+    ]);
+    podman
+        .args(["--ulimit", "host", "--ipc", "none", "--read-only", "--rootfs"])
+        .arg(state("root"))
+        .arg("/nothing");
+    // The exit code for a command that is not there: the container itself was made.
+    podman.output().is_ok_and(|output| output.status.code() == Some(127)).then(|| fixture_of("podman"))
+}
+
+fn fixture_of(sandbox: &str) -> TaskFixture {
+    {
         let fixture = TaskFixture::new();
-        fixture.configure("sandbox = \"bubblewrap\"", &["fake"]);
+        fixture.configure(&format!("sandbox = \"{sandbox}\""), &["fake"]);
         // The sandbox has an empty `/tmp`, where the fake may be.
         let fake = std::fs::read_to_string(fixture.folder("bin/fake")).unwrap();
         let copy = fixture.home.write_program("bin/runner.sh", std::fs::read(RUNNER).unwrap());
@@ -129,7 +218,7 @@ fn real() -> Option<TaskFixture> {
             fixture.agent(level, &format!("permission: {level}\n"));
         }
         fixture
-    })
+    }
 }
 
 /// Runs a script as an agent; returns the result, and the names of the paths that it could write.
@@ -145,8 +234,20 @@ fn run_script(fixture: &TaskFixture, task: &Value, script: &str) -> (Value, Vec<
 }
 
 #[test]
-fn the_kernel_holds_each_level() {
-    let Some(fixture) = real() else { return };
+fn bubblewrap_holds_each_level() {
+    if let Some(fixture) = real() {
+        holds_each_level(&fixture, "kernel (bubblewrap)");
+    }
+}
+
+#[test]
+fn podman_holds_each_level() {
+    if let Some(fixture) = real_podman() {
+        holds_each_level(&fixture, "kernel (podman)");
+    }
+}
+
+fn holds_each_level(fixture: &TaskFixture, held_by: &str) {
     let _hub = fixture.hub();
     let home = fixture.folder("");
     let name = home.file_name().unwrap().to_str().unwrap();
@@ -167,9 +268,9 @@ fn the_kernel_holds_each_level() {
     ] {
         let mut task = fixture.task("");
         task["agent"] = json!(agent);
-        let (result, wrote) = run_script(&fixture, &task, &script);
+        let (result, wrote) = run_script(fixture, &task, &script);
         assert_eq!(wrote, expected, "{agent}: {result:#}");
-        assert_eq!(result["run_report"]["attempts"][0]["held_by"], "kernel (bubblewrap)", "{agent}");
+        assert_eq!(result["run_report"]["attempts"][0]["held_by"], held_by, "{agent}");
         assert_eq!(result["run_report"]["processes_left"], 0);
         let written = |path: &Path| assert!(!path.exists(), "{agent}: {} was written", path.display());
         for path in ["home.txt", "elsewhere/out.txt", "remounted.txt", ".adjutant/agents/new.yaml"] {
@@ -184,7 +285,7 @@ fn the_kernel_holds_each_level() {
     }
     let mut free = fixture.task("");
     free["agent"] = json!("full");
-    let (result, wrote) = run_script(&fixture, &free, "try link/out.txt");
+    let (result, wrote) = run_script(fixture, &free, "try link/out.txt");
     assert_eq!(wrote, ["link/out.txt"], "{result:#}");
     assert!(fixture.folder("elsewhere/out.txt").exists());
 }
@@ -205,7 +306,12 @@ fn the_callers_tree_is_not_writable_from_a_worktree() {
 
 #[test]
 fn a_cancelled_run_in_the_sandbox_may_finish_what_it_does() {
-    let Some(fixture) = real() else { return };
+    for fixture in real().into_iter().chain(real_podman()) {
+        finishes_what_it_does(&fixture);
+    }
+}
+
+fn finishes_what_it_does(fixture: &TaskFixture) {
     let _hub = fixture.hub();
     let script = "trap 'echo stopped; exit 0' INT\necho working\nwhile :; do sleep 0.05; done\n";
     let file = fixture.home.write("script.sh", script);
@@ -219,4 +325,86 @@ fn a_cancelled_run_in_the_sandbox_may_finish_what_it_does() {
     assert_eq!(result["status"], "cancelled", "{result:#}");
     assert!(result["message"].as_str().unwrap_or_default().contains("stopped"), "{result:#}");
     assert_eq!(result["run_report"]["processes_left"], 0);
+}
+
+/// What a script printed before the runner's last line.
+fn said(result: &Value) -> &str {
+    result["message"].as_str().unwrap().strip_suffix("\nresult").unwrap().trim()
+}
+
+/// Answers each connection with `hello`, until the end of the test. Returns the port.
+fn server() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().map_while(Result::ok) {
+            let mut head = Vec::new();
+            let mut part = [0; 1024];
+            while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+                match connection.read(&mut part) {
+                    Ok(count @ 1..) => head.extend_from_slice(&part[..count]),
+                    _ => break,
+                }
+            }
+            let _ = connection
+                .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello");
+        }
+    });
+    port
+}
+
+#[test]
+fn a_run_reaches_the_hosts_of_its_list_only() {
+    for fixture in real().into_iter().chain(real_podman()) {
+        let (listed, other) = (server(), server());
+        fixture.agent("reviewer", &format!("network: [\"127.0.0.1:{listed}\"]\n"));
+        let _hub = fixture.hub();
+        let script = format!(
+            "echo \"plain $(curl -sS http://127.0.0.1:{listed}/)\"; echo \"tunnel $(curl -sSp http://127.0.0.1:{listed}/)\"\n\
+             echo \"other $(curl -sS http://127.0.0.1:{other}/)\"\n\
+             curl -sSp http://127.0.0.1:{other}/ || echo refused\n\
+             curl -sS --noproxy '*' http://127.0.0.1:{listed}/ || echo unreachable\n"
+        );
+        let (result, _) = run_script(&fixture, &fixture.task(""), &script);
+        let expected = format!(
+            "plain hello\ntunnel hello\nother `127.0.0.1:{other}` is not in the `network` of this run\nrefused\nunreachable"
+        );
+        assert_eq!(said(&result), expected, "{result:#}");
+        let attempt = &result["run_report"]["attempts"][0];
+        assert_eq!(attempt["network"], format!("127.0.0.1:{listed}"));
+        assert_eq!(attempt["refused_hosts"], json!([format!("127.0.0.1:{other}")]));
+        assert_eq!(result["run_report"]["processes_left"], 0);
+    }
+}
+
+#[test]
+fn a_run_without_a_network_reaches_no_host() {
+    for fixture in real().into_iter().chain(real_podman()) {
+        let port = server();
+        fixture.agent("reviewer", "network: none\n");
+        let _hub = fixture.hub();
+        let script =
+            format!("curl -sS http://127.0.0.1:{port}/ && echo reached; echo \"proxy $HTTP_PROXY\"\n");
+        let (result, report) = peer(fixture.connect()).reported(1, {
+            let file = fixture.home.write("script.sh", script);
+            fixture.task(&format!("script {}", file.display()))
+        });
+        assert_eq!(said(&result), "proxy", "{result:#}");
+        assert!(report.contains("; network: none;"), "{report}");
+    }
+}
+
+#[test]
+fn a_list_of_the_configuration_bounds_that_of_the_agent() {
+    let Some(fixture) = real() else { return };
+    let (one, both) = (server(), server());
+    let tasks = format!("sandbox = \"bubblewrap\"\nnetwork = [\"127.0.0.1:{both}\"]");
+    let config = std::fs::read_to_string(fixture.folder(".adjutant/config.toml")).unwrap();
+    fixture.home.write(".adjutant/config.toml", config.replace("sandbox = \"bubblewrap\"", &tasks));
+    fixture.agent("reviewer", "network: [\"127.0.0.1\"]\n");
+    let _hub = fixture.hub();
+    let script = format!("curl -sS http://127.0.0.1:{both}/; curl -sS http://127.0.0.1:{one}/\n");
+    let (result, _) = run_script(&fixture, &fixture.task(""), &script);
+    let expected = format!("hello`127.0.0.1:{one}` is not in the `network` of this run");
+    assert_eq!(said(&result), expected, "{result:#}");
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::context::{ExecutorContext, TaskRun, lease_until, make_private, now};
 use super::event_writer::{EventBatch, count_written, write_event, write_events};
 use super::recording;
+use super::sandboxed;
 use crate::output_schema;
 use crate::run_report::Attempt;
 use crate::runner::codex::rollout;
@@ -18,7 +19,7 @@ use crate::runner::run_state::add;
 use crate::runner::{
     AttemptSpec, CommandVariant, OutputFiles, PreparedCommand, Rejection, SchemaEnforcement,
 };
-use crate::sandbox::{Holder, SandboxedRun};
+use crate::sandbox::Holder;
 use crate::selector::Choice;
 use crate::task::TaskEventKind;
 use adjutant_host::process::{self, Cause, Command, Exit, Limit, OnHubExit, Resumed, Timeouts};
@@ -59,7 +60,8 @@ pub(super) async fn attempt(
         Err(refused) => return Some(not_run(run, Class::Refused, refused.to_string())),
     };
     let (permission, runner) = (run.options.permission(), &choice.runner);
-    let holder = match context.sandbox.holder(runner, permission).await {
+    let network = sandboxed::network(context, run, runner);
+    let holder = match context.sandbox.holder(runner, permission, &run.options.network).await {
         Ok(holder) => holder,
         Err(reason) => {
             let name = runner.name();
@@ -69,6 +71,9 @@ pub(super) async fn attempt(
     };
     if let Some((holder, attempt)) = holder.zip(run.state.report.attempts.last_mut()) {
         holder.name().clone_into(&mut attempt.held_by);
+        if !network.is_all() {
+            attempt.network = network.to_string();
+        }
     }
     for (file, content) in &prepared.files {
         if let Err(error) = std::fs::write(file, content) {
@@ -100,13 +105,18 @@ pub(super) async fn attempt(
         return Some(not_run(run, Class::Refused, detail));
     }
     let PreparedCommand { mut argv, env, stdin, output_files, parser, .. } = prepared;
-    let is_wrapped = holder == Some(Holder::Kernel);
-    if is_wrapped {
-        argv = match sandboxed(context, run, choice, argv, &env, &scratch).await {
-            Ok(argv) => argv,
+    let mut sandboxed = None;
+    if holder.is_some_and(Holder::is_kernel) {
+        match sandboxed::wrap(context, run, choice, argv, &env, &scratch, network).await {
+            Ok(mut made) => {
+                argv = std::mem::take(&mut made.argv);
+                sandboxed = Some(made);
+            }
             Err(reason) => return Some(not_run(run, Class::Refused, reason)),
-        };
+        }
     }
+    // Podman passes signals on to its container, in which no process is in its group.
+    let is_wrapped = holder == Some(Holder::Bubblewrap);
     let recording = recording::start(context, run, choice.runner.name(), &argv, stdin.as_deref());
     // Text alone does not show whether the runner waits for its model, so only its silence counts.
     let silence = choice.stall.filter(|_| !parser.has_events()).or(context.settings.idle_timeout);
@@ -137,6 +147,8 @@ pub(super) async fn attempt(
     }
     if let Some(attempt) = run.state.report.attempts.last_mut() {
         attempt.version = version.flatten();
+        let proxy = sandboxed.and_then(|sandboxed| sandboxed.proxy);
+        attempt.refused_hosts = proxy.map(|proxy| proxy.refused()).unwrap_or_default();
     }
     result
 }
@@ -173,35 +185,6 @@ fn prepare(
         }
         Some(_) | None => Ok(prepared),
     }
-}
-
-/// Returns the command line in the hub's sandbox. The error is a sentence fragment.
-async fn sandboxed(
-    context: &ExecutorContext,
-    run: &TaskRun<'_>,
-    choice: &Choice,
-    argv: Vec<OsString>,
-    env: &[(OsString, OsString)],
-    scratch: &Path,
-) -> Result<Vec<OsString>, String> {
-    let real = |folder: &Path| {
-        folder.canonicalize().map_err(|error| format!("`{}` cannot be read: {error}", folder.display()))
-    };
-    let top = run.state.baseline.iter().map(|baseline| baseline.repository.top.clone());
-    let visible = top.chain([run.options.workdir.path().to_owned(), choice.program.clone()]).collect();
-    let candidates = context.selector.candidates();
-    let mut configured =
-        candidates.iter().filter(|candidate| candidate.runner.name() == choice.runner.name());
-    let sandboxed = SandboxedRun {
-        runner: &choice.runner,
-        permission: run.options.permission(),
-        workspace: &real(&run.workspace)?,
-        scratch: &real(scratch)?,
-        visible,
-        writable: configured.next().map_or(&[], |candidate| &candidate.writable),
-        env,
-    };
-    context.sandbox.wrap(&sandboxed, argv).await
 }
 
 fn command(
@@ -268,7 +251,13 @@ pub(super) async fn reattach(
     match process::resume(spool).await {
         Ok(Resumed::Running(running)) => {
             let recording = recording::start(context, run, name, &argv, None);
-            Ok(follow(context, run, running, parser, &output_files, &recording, stall).await)
+            let proxy = sandboxed::proxy(sandboxed::network(context, run, &choice.runner), &scratch);
+            let proxy = proxy.ok().flatten();
+            let result = follow(context, run, running, parser, &output_files, &recording, stall).await;
+            if let (Some(proxy), Some(attempt)) = (proxy, run.state.report.attempts.last_mut()) {
+                attempt.refused_hosts = proxy.refused();
+            }
+            Ok(result)
         }
         Ok(Resumed::Ended(outcome)) if outcome.cause == Cause::Lost => {
             run.state.report.processes_left += outcome.processes_left;

@@ -11,6 +11,7 @@ use crate::definition::{Isolation, OnHubExit, Permission};
 use crate::request::ValidatedRequest;
 use crate::task::{Task, TaskEvent, TaskEventKind, TaskId};
 use crate::workdir::Workdir;
+use adjutant_base::config::network::Network;
 use adjutant_store::{Millis, tasks};
 
 /// The JSON part of a task's row. It holds the agent as it was when the task was accepted, so that a later change of
@@ -23,6 +24,8 @@ pub(crate) struct Options {
     pub(super) model: Option<String>,
     pub(super) runner: Option<String>,
     pub(super) permission: String,
+    #[serde(default)]
+    pub(super) network: Network,
     pub(super) timeout_ms: u64,
     pub(super) keep: bool,
     pub(super) env: BTreeMap<String, String>,
@@ -66,6 +69,7 @@ pub(crate) fn new_task(id: &TaskId, request: ValidatedRequest, created_at: Milli
         model: agent.model.clone(),
         runner: agent.runner.clone(),
         permission: request.permission.name().to_owned(),
+        network: agent.network.clone(),
         timeout_ms: u64::try_from(request.timeout.as_millis()).unwrap_or(u64::MAX),
         keep: agent.on_hub_exit == OnHubExit::Keep,
         env: request.trace.into_iter().chain(agent.env.clone()).collect(),

@@ -7,17 +7,19 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::definition::{Agent, FieldSupport, Isolation, OnHubExit, Permission};
+use adjutant_base::config::network::Network;
 use adjutant_base::text::suggest::near_names;
 use adjutant_base::text::timefmt::read_span;
 use adjutant_base::text::yaml::{self, Refused, block, quoted, scalar};
 
 /// The supported keys; the first three are the contract's.
-pub(crate) const KEYS: [&str; 12] = [
+pub(crate) const KEYS: [&str; 13] = [
     "persona",
     "description",
     "model",
     "runner",
     "permission",
+    "network",
     "timeout",
     "on_hub_exit",
     "isolation",
@@ -46,6 +48,10 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
         model: one_text(&values, "model")?,
         runner: one_text(&values, "runner")?,
         permission: one_of(&values, "permission", Permission::ALL, Permission::name)?,
+        network: match values.get("network") {
+            None | Some(Value::Null) => Network::default(),
+            Some(value) => Network::try_from(value.clone())?,
+        },
         timeout: timeout(&values)?,
         on_hub_exit: one_of(&values, "on_hub_exit", OnHubExit::ALL, OnHubExit::name)?,
         isolation: one_of(&values, "isolation", Isolation::ALL, Isolation::name)?,
@@ -59,6 +65,10 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
         env: variables(&values)?,
         ..Agent::default()
     };
+    if agent.permission == Permission::Full && agent.network != Network::All {
+        return Err("`network` can be limited below `permission: full` only, because nothing holds it there"
+            .to_owned());
+    }
     for key in values.keys() {
         agent.report(
             key,
@@ -82,6 +92,9 @@ pub(crate) fn write(agent: &Agent) -> String {
     }
     if agent.permission != Permission::default() {
         field("permission", agent.permission.name());
+    }
+    if agent.network != Network::All {
+        field("network", &Value::from(agent.network.clone()).to_string());
     }
     if let Some(timeout) = agent.timeout {
         field("timeout", &spelled(timeout));

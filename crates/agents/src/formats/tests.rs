@@ -7,6 +7,7 @@ use proptest::prelude::{Strategy, any, prop, prop_assert_eq, prop_oneof, proptes
 
 use super::{Agent, read, stem, write};
 use crate::definition::{FieldSupport, Isolation, OnHubExit, Permission, Program};
+use adjutant_base::config::network::Network;
 
 /// Returns each key with its support, as text.
 fn support(agent: &Agent) -> Vec<String> {
@@ -73,6 +74,10 @@ fn our_own_keys_are_checked() {
         (
             "checks: 3",
             "`checks` is a list of commands: each a text for the shell, or a list of program and arguments",
+        ),
+        (
+            "permission: full\nnetwork: none",
+            "`network` can be limited below `permission: full` only, because nothing holds it there",
         ),
         ("env: {A=B: c}", "`env` has `A=B`, which is not the name of a variable"),
         ("env: {A: [c]}", "`env` gives `A` no text"),
@@ -203,14 +208,19 @@ proptest! {
         (model, runner) in (prop::option::of("[a-z0-9][a-z0-9./:-]{0,20}"), prop::option::of("[a-z]{1,10}")),
         permission in prop::sample::select(Permission::ALL.to_vec()),
         (on_hub_exit, isolation) in (prop::sample::select(OnHubExit::ALL.to_vec()), prop::sample::select(Isolation::ALL.to_vec())),
-        seconds in prop::option::of(1_u64..=86_400),
+        (seconds, hosts) in (prop::option::of(1_u64..=86_400), prop::collection::vec("([a-z]{1,8}\\.){0,2}[a-z]{1,8}(:[1-9][0-9]{0,3})?", 0..3)),
         setup in prop::collection::vec(prop::collection::vec(text(), 1..4), 0..3),
         (checks, checks_may_fail) in (prop::collection::vec(prop::collection::vec(text(), 1..4), 0..3), any::<bool>()),
         env in prop::collection::btree_map("[A-Z_][A-Z0-9_]{0,8}", text(), 0..3),
     ) {
         let env: BTreeMap<String, String> = env;
         let timeout = seconds.map(Duration::from_secs);
-        let agent = Agent { description, persona, model, runner, permission, timeout, on_hub_exit, isolation, checks, checks_may_fail, setup, env, ..Agent::default() };
+        let network = match hosts {
+            _ if permission == Permission::Full => Network::All,
+            hosts if hosts.is_empty() => Network::None,
+            hosts => Network::Hosts(hosts),
+        };
+        let agent = Agent { description, persona, model, runner, permission, network, timeout, on_hub_exit, isolation, checks, checks_may_fail, setup, env, ..Agent::default() };
         let written = write(&agent);
         let again = read(Program::Adjutant, &written).unwrap_or_else(|reason| panic!("{reason}\n{written}"));
         prop_assert_eq!(Agent { fields: Vec::new(), ..again.clone() }, agent, "{}", written);

@@ -17,6 +17,8 @@ pub struct Candidate {
     pub program: Option<PathBuf>,
     /// Folders that the program may write in the hub's sandbox.
     pub(crate) writable: Vec<PathBuf>,
+    /// Hosts of its model, besides those that are known of the runner.
+    pub(crate) hosts: Vec<String>,
     /// How long it may wait for its model without progress; `None` means for ever.
     pub(crate) stall: Option<Duration>,
 }
@@ -24,7 +26,8 @@ pub struct Candidate {
 impl Candidate {
     /// Returns a runner without configuration: for every model, with its program on the `PATH`.
     pub(super) fn built_in(runner: Runner, priority: i64) -> Self {
-        Self { runner, priority, models: Vec::new(), program: None, writable: Vec::new(), stall: None }
+        let (models, writable, hosts) = (Vec::new(), Vec::new(), Vec::new());
+        Self { runner, priority, models, program: None, writable, hosts, stall: None }
     }
 
     /// Returns whether the runner runs `model`.

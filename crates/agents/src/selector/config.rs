@@ -89,6 +89,7 @@ pub(super) fn candidates(config: &RunnersConfig, default: &[Runner]) -> Result<V
             models: entry.models.clone(),
             program: entry.program.clone(),
             writable: entry.writable.clone(),
+            hosts: entry.hosts.clone(),
             stall: entry.stall_seconds.map(Duration::from_secs).filter(|stall| !stall.is_zero()),
         });
     }

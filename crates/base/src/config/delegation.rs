@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::database::Database;
+use super::network::Network;
 use super::table::{AtLeastOne, Days, Plain, Seconds};
 
 crate::named_enum! {
@@ -18,18 +19,8 @@ crate::named_enum! {
         None = "none",
         /// The program `bwrap`.
         Bubblewrap = "bubblewrap",
-    }
-}
-
-crate::named_enum! {
-    /// The network in a sandbox.
-    #[derive(Default)]
-    Network {
-        /// That of the machine.
-        #[default]
-        Allowed = "allowed",
-        /// None, so only a runner that needs no server works.
-        Off = "off",
+        /// A container of `podman`.
+        Podman = "podman",
     }
 }
 
@@ -77,12 +68,12 @@ super::table::settings! {
         keep_worktrees_for: Duration = Duration::from_hours(30 * 24), keep_worktrees_days as Days;
         /// Maximum number of worktrees of running tasks and kept ones; a task that needs another is refused.
         max_worktrees: usize = 64, max_worktrees as Plain;
-        /// The sandbox of runs below the level `full`: `auto` (bubblewrap where it works, else the runner's own), `none`, `bubblewrap`.
+        /// The sandbox of runs below the level `full`: `auto` (bubblewrap where it works, else the runner's own), `none`, `bubblewrap`, `podman`.
         sandbox: SandboxMode = SandboxMode::Auto, sandbox as Plain;
         /// Whether a run below the level `full` is refused where no sandbox of the hub works.
         require_sandbox: bool = false, require_sandbox as Plain;
-        /// The network in the hub's sandbox: `allowed` or `off`.
-        sandbox_network: Network = Network::Allowed, sandbox_network as Plain;
+        /// The network of runs below the level `full`: `all`, `none`, or a list of hosts, which the hub's sandbox holds.
+        network: Network = Network::All, network as Plain;
         /// Days that a fetched result is kept.
         keep_delivered: Duration = Duration::from_hours(7 * 24), keep_fetched_days as Days;
         /// Days that an unfetched result is kept.

@@ -53,6 +53,9 @@ super::table::table! {
         /// Folders that the runner's program may write in the hub's sandbox at every level, besides its own.
         #[serde(default)]
         pub writable: Vec<PathBuf>,
+        /// Hosts of its model, which a list in `network` leaves reachable, besides those that are known of it.
+        #[serde(default)]
+        pub hosts: Vec<String>,
         /// Seconds that it may retry or wait for its model without progress; then it is ended, and the task has the
         /// reason of its last retry. None and 0 mean no limit but `idle_timeout_seconds`.
         pub stall_seconds: Option<u64>,

@@ -39,7 +39,7 @@ pub(super) fn current_image() -> io::Result<PathBuf> {
 }
 
 /// Returns the path of this program. After an upgrade the new program is there.
-fn program_path() -> io::Result<PathBuf> {
+pub(super) fn program_path() -> io::Result<PathBuf> {
     let program = std::env::current_exe()?;
     let replaced = program.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map(PathBuf::from);
     Ok(replaced.filter(|_| !program.exists()).unwrap_or(program))

@@ -1,10 +1,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::{SandboxedRun, command_line, probe};
+use super::{command_line, probe};
 use crate::definition::Permission;
 use crate::runner::Runner;
-use adjutant_base::config::delegation::Network;
+use crate::sandbox::SandboxedRun;
 
 /// The line after what every sandbox begins with, one option a line, with `~` for the home.
 fn shown(line: &[OsString], home: &Path) -> String {
@@ -28,21 +28,23 @@ fn a_level_is_a_list_of_mounts() {
     let env = [("HOME", home.as_os_str()), ("PATH", "/usr/bin".as_ref())];
     let env = env.map(|(name, value)| (name.into(), value.into()));
     let cases = [
-        (Runner::Codex, Permission::ReadOnly, Network::Allowed),
-        (Runner::Copilot, Permission::WorkspaceWrite, Network::Off),
-        (Runner::Opencode, Permission::ReadOnly, Network::Allowed),
+        (Runner::Codex, Permission::ReadOnly, true),
+        (Runner::Copilot, Permission::WorkspaceWrite, false),
+        (Runner::Opencode, Permission::ReadOnly, true),
     ];
-    let lines = cases.map(|(runner, permission, network)| {
+    let lines = cases.map(|(runner, permission, has_network)| {
         let run = SandboxedRun {
             runner: &runner,
             permission,
             workspace: &home.join("work"),
             scratch: &home.join("hub/spool/task/scratch-1"),
             visible: vec!["/usr/bin/codex".into(), "/tmp/elsewhere".into()],
+            has_network,
+            socket: None,
             writable: &[home.join("cache")],
             env: &env,
         };
-        let line = command_line(Path::new("/bin/bwrap"), &run, network, Some(&home.join("hub"))).unwrap();
+        let line = command_line(Path::new("/bin/bwrap"), &run, Some(&home.join("hub"))).unwrap();
         format!("{} {}\n{}", runner.name(), permission.name(), shown(&line, &home))
     });
     insta::assert_snapshot!(lines.join("\n\n"));
