@@ -18,6 +18,8 @@ struct Run {
     finished: Finished,
     /// The required scenarios that failed.
     broken: BTreeSet<String>,
+    /// The scenarios that failed and that no revision requires: those of extensions, and newer ones.
+    broken_unscored: BTreeSet<String>,
     /// A row of the table in `docs/conformance.md`.
     row: String,
 }
@@ -30,11 +32,11 @@ fn suite(name: &str, suite: (&str, &str), url: &str, set: &[&str]) -> Run {
     let (passed, failed) = total(&finished.stdout).unwrap_or_else(|| panic!("no total\n{finished}"));
     let (summary, unscored) = finished.stdout.split_once("Not scored for").unwrap_or((&finished.stdout, ""));
     let summary = summary.split("=== SUMMARY ===").nth(1).unwrap_or_default();
-    let required = |mark: &str| -> BTreeSet<String> {
+    let scenarios = |mark: &str| -> (BTreeSet<String>, BTreeSet<String>) {
         let names = summary.lines().filter_map(|line| line.strip_prefix(mark)?.split(':').next());
-        names.filter(|name| !unscored.contains(&format!(" {name} ("))).map(ToOwned::to_owned).collect()
+        names.map(ToOwned::to_owned).partition(|name| !unscored.contains(&format!(" {name} (")))
     };
-    let (whole, broken) = (required("✓ "), required("✗ "));
+    let ((whole, _), (broken, broken_unscored)) = (scenarios("✓ "), scenarios("✗ "));
     let row = format!(
         "| {name} | {} | {} | {} of {} | {passed} of {} |",
         suite.0,
@@ -43,7 +45,7 @@ fn suite(name: &str, suite: (&str, &str), url: &str, set: &[&str]) -> Run {
         whole.len() + broken.len(),
         passed + failed
     );
-    Run { finished, broken, row }
+    Run { finished, broken, broken_unscored, row }
 }
 
 /// Reads `Total: 83 passed, 0 failed`.
@@ -127,12 +129,9 @@ fn check_over_stdio(revision: &str) {
     write_prompts(&home);
     let _hub = Serving::socket_hub(&home);
     let adjutant = env!("CARGO_BIN_EXE_adjutant").as_ref();
-    let run = bridged(
-        &home,
-        "product over stdio",
-        revision,
-        &[adjutant, "connect".as_ref(), "--no-start".as_ref()],
-    );
+    let server = [adjutant, "connect".as_ref(), "--no-start".as_ref()];
+    let run =
+        bridged(&home, &server, |url| suite("product over stdio", SUITE, url, &["--requirements", revision]));
     let mut known = expected(revision);
     known.insert(ABOUT_HTTP.to_owned());
     assert_eq!(run.broken, known, "found, and expected in tests/clients\n{}", run.finished);
@@ -142,14 +141,13 @@ fn check_over_stdio(revision: &str) {
 /// The scenario about HTTP, which fails on any other transport.
 const ABOUT_HTTP: &str = "dns-rebinding-protection";
 
-/// Runs the suite against a server on stdin and stdout, through the bridge.
-fn bridged(home: &Home, name: &str, revision: &str, server: &[&OsStr]) -> Run {
+/// Runs a suite against a server on stdin and stdout, at the address of the bridge.
+fn bridged<T>(home: &Home, server: &[&OsStr], suite: impl FnOnce(&str) -> T) -> T {
     let bridge = format!("{}/tests/clients/stdio_bridge.mjs", env!("CARGO_MANIFEST_DIR"));
     let mut command = home.client(&node());
     command.arg(bridge).args(server);
     let bridge = Peer::start(&mut command);
-    let url = bridge.line();
-    let run = suite(name, SUITE, &url, &["--requirements", revision]);
+    let run = suite(&bridge.line());
     let (ended, _) = bridge.finish();
     assert!(ended.success(), "the bridge ended with {ended}");
     run
@@ -175,7 +173,47 @@ fn the_product_over_http_passes_the_suite_of_2026_07_28() {
     check_product("2026-07-28");
 }
 
-/// The fixture: every required scenario passes.
+/// The scenarios of the skills extension, which are in no set of requirements, and the checks that pass. The suite skips
+/// the directories of skills, because the product declares none.
+const SKILLS: [(&str, &str); 3] = [
+    ("sep-2640-skills-directory", "1/1"),
+    ("sep-2640-skills-enumeration", "32/32"),
+    ("sep-2640-skills-manifest", "6/6"),
+];
+
+fn check_skills(home: &Home, url: &str) {
+    for (scenario, passed) in SKILLS {
+        let mut command = home.client(&node());
+        command.arg(package(SUITE.1)).args(["server", "--url", url, "--scenario", scenario]);
+        let finished = run(&mut command, RUN_DEADLINE);
+        let result = format!("Passed: {passed}, 0 failed, 0 warnings");
+        assert!(finished.status.success() && finished.stdout.contains(&result), "{result}? {finished}");
+    }
+}
+
+#[test]
+fn the_products_prompts_pass_the_suite_of_skills_over_http() {
+    if is_excluded("npm") {
+        return;
+    }
+    let home = Home::new();
+    write_prompts(&home);
+    let hub = Serving::open_hub(&home);
+    check_skills(&home, &hub.url("/mcp"));
+}
+
+#[test]
+fn the_products_prompts_pass_the_suite_of_skills_over_stdio() {
+    if is_excluded("npm") {
+        return;
+    }
+    let home = Home::new();
+    write_prompts(&home);
+    let server = [env!("CARGO_BIN_EXE_adjutant"), "mcp", "prompts"].map(OsStr::new);
+    bridged(&home, &server, |url| check_skills(&home, url));
+}
+
+/// The fixture: every scenario passes, also those that no revision requires.
 fn check_fixture(line: (&str, &str), set: &[&str]) {
     if is_excluded("npm") {
         return;
@@ -184,6 +222,7 @@ fn check_fixture(line: (&str, &str), set: &[&str]) {
     let fixture = Serving::fixture(&home);
     let run = suite("fixture", line, &fixture.url("/mcp"), set);
     assert!(run.finished.status.success(), "{}", run.finished);
+    assert_eq!(run.broken_unscored, BTreeSet::new(), "{}", run.finished);
     assert_documented(&run);
 }
 
@@ -198,31 +237,36 @@ fn the_fixture_over_http_passes_the_suite_of_2026_07_28() {
 }
 
 /// The fixture on stdin and stdout: every scenario passes but the one about HTTP and those in `partly`, of which some
-/// checks pass.
-fn check_fixture_over_stdio(revision: &str, partly: &[&str]) {
+/// checks pass; of the scenarios that no revision requires `unscored` fail.
+fn check_fixture_over_stdio(revision: &str, partly: &[&str], unscored: &[&str]) {
     if is_excluded("npm") {
         return;
     }
-    let run = bridged(
-        &Home::new(),
-        "fixture over stdio",
-        revision,
-        &[conformance_server().as_os_str(), "--stdio".as_ref()],
-    );
+    let server = conformance_server();
+    let run = bridged(&Home::new(), &[server.as_os_str(), "--stdio".as_ref()], |url| {
+        suite("fixture over stdio", SUITE, url, &["--requirements", revision])
+    });
     let known = partly.iter().chain([&ABOUT_HTTP]).map(|&name| name.to_owned()).collect();
     assert_eq!(run.broken, known, "{}", run.finished);
+    assert_eq!(
+        run.broken_unscored,
+        unscored.iter().map(|&name| name.to_owned()).collect(),
+        "{}",
+        run.finished
+    );
     assert_documented(&run);
 }
 
 #[test]
 fn the_fixture_over_stdio_passes_the_suite_of_2025_11_25() {
-    check_fixture_over_stdio("2025-11-25", &[]);
+    check_fixture_over_stdio("2025-11-25", &[], &[]);
 }
 
 #[test]
 fn the_fixture_over_stdio_passes_the_suite_of_2026_07_28() {
     // Four of its thirty checks need a status of HTTP, or a header that contradicts the body.
-    check_fixture_over_stdio("2026-07-28", &["server-stateless"]);
+    let headers = ["http-custom-header-server-validation", "http-header-validation", "tasks-request-headers"];
+    check_fixture_over_stdio("2026-07-28", &["server-stateless"], &headers);
 }
 
 #[test]

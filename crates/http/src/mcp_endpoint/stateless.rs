@@ -74,7 +74,9 @@ impl<'a> StatelessRequest<'a> {
         };
         let params: &'a RawValue = params;
         let meta = serde_json::from_str::<Params<'a>>(params.get()).ok()?.meta?;
-        if method == "initialize" || meta.revision.is_none() {
+        let revision = meta.revision.as_deref()?;
+        // A handshake is of an older revision, unless it names the stateless one, which has none.
+        if method == "initialize" && revision != Revision::V2026_07_28.as_str() {
             return None;
         }
         let listen = (method == "subscriptions/listen").then(|| serde_json::from_str::<Listen>(params.get()));
