@@ -133,7 +133,7 @@ fn a_client_of_2025_11_25_gets_task_ids_and_run_reports() {
     let tools = peer.call(1, "tools/list", json!({}));
     for tool in tools["result"]["tools"].as_array().unwrap() {
         let hints = &tool["annotations"];
-        assert!(hints["destructiveHint"] == json!(false) && hints["openWorldHint"] == json!(false), "{tool}");
+        assert!(hints["destructiveHint"] != json!(true) && hints["openWorldHint"] == json!(false), "{tool}");
         assert!(tool["outputSchema"].is_object() && tool["title"].is_string(), "{tool}");
     }
     let done = tool(&mut peer, 2, "delegate_task", fixture.task("look"));

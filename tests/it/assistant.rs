@@ -492,7 +492,7 @@ fn check_newer_version(peer: &mut Peer, revision: &str, meta: Value) {
             ["updateEvent", "cancelEvent"].contains(&name),
         );
         assert_eq!(tool["annotations"]["readOnlyHint"], !(changes || removes), "{revision}: {name}");
-        assert_eq!(tool["annotations"]["destructiveHint"], removes, "{name}");
+        assert_eq!(tool["annotations"]["destructiveHint"] == true, removes, "{name}");
         assert_eq!(tool.get("outputSchema").is_some(), structured, "{revision}");
     }
     let call = |name: &str, arguments: Value| params(json!({"name": name, "arguments": arguments}));

@@ -7,6 +7,7 @@ mod inspector;
 mod planner;
 mod questions;
 mod sdks;
+mod tokens;
 
 use std::path::PathBuf;
 

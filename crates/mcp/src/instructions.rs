@@ -2,28 +2,28 @@
 
 use adjutant_base::config::toolsets::Toolset;
 
-const PROMPTS: &str = "When a message of the user contains a token like `:name` (for example `:research tides`), \
-call expand_prompt with that name and the text behind it before you answer, then follow the returned prompt as if the \
-user had written it. list_prompts shows which names exist.";
+const PROMPTS: &str = "When a message of the user contains `:name` (for example `:research tides`), call expand_prompt \
+with that name and the text after it before you answer, then follow the returned prompt as if the user had written it. \
+list_prompts shows the names.";
 
-const AGENTS: &str = "list_agents shows who a task can be delegated to. delegate_task hands one over and returns \
-the agent's final message; when its answer is a task id instead, call task_wait with that id until the result is there. \
-The agent sees nothing of this conversation, so the task has to say everything.";
+const AGENTS: &str = "list_agents shows the agents. delegate_task gives one of them a task and returns its final \
+message; if it returns a task_id instead, call task_wait with it until the result is there. An agent sees nothing of this \
+conversation, so the task must contain everything that the agent needs.";
 
-const QUESTIONS: &str = "triggerPopup asks the user a question and ask_form several at once; use them when a \
-decision is the user's. When the answer is `pending`, call await_answer with its ticket, or ask the same again: that \
-joins the same question. When the user is away or does not want to be disturbed, do not ask again now.";
+const QUESTIONS: &str = "triggerPopup asks the user one question and ask_form several at once; use them when a \
+decision is the user's. If the result is `pending`, call await_answer with its ticket, or ask the same again: that joins \
+the same question. If the user is away or does not want to be disturbed, do not ask again now.";
 
-const ASSISTANT: &str = "getUser, listEvents and getEvent tell about users and their calendars; times stand with \
-their zone and weekday, so take those from the answers. planNotifications decides what a user is told before their \
-events and returns it with reasons; calling it again changes nothing unless something else changed.";
+const ASSISTANT: &str = "getUser, listEvents and getEvent show users and their calendars; take times, time zones and \
+weekdays from the results. planNotifications decides which notifications a user gets before their events, and returns \
+them with reasons; calling it again changes nothing unless something else has changed.";
 
-const CODEX: &str = "codex starts a Codex session and returns its last message and its threadId; codex-reply goes \
-on in it.";
+const CODEX: &str = "codex starts a Codex session and returns its last message and its threadId; codex-reply continues \
+the session.";
 
 /// Added if results may become ready while no call waits for them.
-const UNDELIVERED: &str = "An answer may carry news of what you asked for earlier: the user's answers and the results \
-of finished tasks. Each is told once, so use it.";
+const UNDELIVERED: &str = "A result may also contain news of earlier calls: answers of the user and results of finished \
+tasks. Each comes once, so use it.";
 
 /// Returns the instructions of a server that has these toolsets.
 pub(crate) fn for_toolsets(has: impl Fn(Toolset) -> bool) -> String {

@@ -20,6 +20,12 @@ use crate::{trace_meta, undelivered};
 use adjutant_base::config::toolsets::Toolset;
 use adjutant_base::trace_context::scope;
 
+/// What a description adds where the client also has a tool of another toolset, for which a model may take this tool.
+const CHOICES: [(&str, &str, &str); 2] = [
+    (codex::START, agents::DELEGATE, "For one whole task, call delegate_task."),
+    (agents::DELEGATE, codex::START, "For a conversation with Codex, call codex."),
+];
+
 /// Returns the tools of a client as `revision` shows them.
 pub async fn list(client: &ClientContext, revision: Revision) -> Vec<Tool> {
     let mut tools = Vec::new();
@@ -38,6 +44,14 @@ pub async fn list(client: &ClientContext, revision: Revision) -> Vec<Tool> {
     }
     if client.has(Toolset::Questions) {
         tools.extend(questions::tools(revision));
+    }
+    for (name, other, sentence) in CHOICES {
+        let has = |tool: &str| tools.iter().any(|one| one.name == tool);
+        if revision > Revision::V2024_11_05 && has(other) {
+            for tool in tools.iter_mut().filter(|tool| tool.name == name) {
+                tool.description = tool.description.take().map(|text| format!("{text} {sentence}").into());
+            }
+        }
     }
     tools
 }

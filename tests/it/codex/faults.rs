@@ -191,6 +191,13 @@ fn a_missing_codex_thread_or_backend_has_a_hint() {
     std::fs::remove_file(home.path().join("bin/codex")).unwrap();
     let run = codex(&home, &["hello"]);
     assert!(run.stderr.starts_with("error: codex was not found at `"), "{run}");
+    let mut peer = Peer::start(&mut home.adjutant(["connect", "--no-start"]));
+    peer.initialize("2025-11-25");
+    let call = json!({"name": "codex", "arguments": {"prompt": "hello"}});
+    let missing = peer.call(1, "tools/call", call)["result"].clone();
+    assert_eq!(missing["isError"], true, "{missing}");
+    let text = missing["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("npm install -g @openai/codex") && !text.contains("bin/codex"), "{text}");
     assert_eq!(codex(&home, &["hello", "--config", "x"]).status.code(), Some(2));
 }
 

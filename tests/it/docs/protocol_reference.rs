@@ -1,5 +1,6 @@
 //! The wire reference matches the servers' lists at each protocol version.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -78,6 +79,18 @@ fn the_wire_reference_matches_what_is_served() {
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(written == page, "docs/wire.md is not what is served; run this test with INSTA_UPDATE=always");
+}
+
+#[test]
+fn the_table_of_choices_has_every_tool() {
+    let read = |file: &str| std::fs::read_to_string(root().join(file)).unwrap();
+    let (reference, choices) = (read("docs/wire.md"), read("docs/design/tool-choice.md"));
+    let listed: BTreeSet<&str> =
+        reference.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`')).collect();
+    let rows = choices.lines().filter_map(|line| line.strip_suffix("` |")?.rsplit_once("| `"));
+    let chosen: Vec<&str> = rows.map(|(_, tool)| tool).collect();
+    assert_eq!(chosen.len(), 40);
+    assert_eq!(chosen.into_iter().collect::<BTreeSet<_>>(), listed);
 }
 
 /// Every page of a list.

@@ -18,10 +18,17 @@ pub(super) fn tool(
     (name, title): (&'static str, &str),
     description: impl Into<Cow<'static, str>>,
     (input, output): (Value, Value),
-    annotations: ToolAnnotations,
+    mut annotations: ToolAnnotations,
 ) -> Tool {
     let mut tool = Tool::new(name, description, schema(input));
+    // Every model reads the list, so nothing is in it twice, or without a meaning.
     if revision.has_annotations() {
+        if annotations.read_only_hint == Some(true) {
+            (annotations.destructive_hint, annotations.idempotent_hint) = (None, None);
+        }
+        if revision.has_titles() {
+            annotations.title = None;
+        }
         tool.annotations = Some(annotations);
     }
     if revision.has_titles() {
@@ -29,6 +36,16 @@ pub(super) fn tool(
         tool.output_schema = Some(schema(output));
     }
     tool
+}
+
+/// Returns the words of the contract at 2024-11-05, and ours later.
+pub(super) fn words(revision: Revision, contract: &'static str, newer: &'static str) -> &'static str {
+    if revision == Revision::V2024_11_05 { contract } else { newer }
+}
+
+/// Returns the schema of a result whose members its tool's description names.
+pub(super) fn any_object() -> Value {
+    json!({"type": "object"})
 }
 
 /// Returns the annotations of a tool that changes nothing. Codex and Copilot run only such a tool without asking.

@@ -4,7 +4,7 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, Tool};
 use serde_json::{Map, Value, json};
 
-use super::definition::{object, read_only, structured, success, tool, with_problems};
+use super::definition::{any_object, object, read_only, structured, success, tool, with_problems, words};
 use crate::arguments::{self, ArgumentError};
 use crate::call_context::CallContext;
 use crate::client_context::ClientContext;
@@ -18,22 +18,33 @@ use adjutant_prompts::{Argument, Catalogue, Error, Inputs};
 pub const LIST: &str = "list_prompts";
 pub(crate) const EXPAND: &str = "expand_prompt";
 
-const LIST_DESCRIPTION: &str = "List available prompt commands with descriptions. Users invoke prompt commands in \
+/// The descriptions of the contract.
+const LIST_CONTRACT: &str = "List available prompt commands with descriptions. Users invoke prompt commands in \
 messages by writing :<command> (e.g., :research topic); this lists what commands exist.";
-const EXPAND_DESCRIPTION: &str = "Expands a named prompt command into a full prompt. When ANY user message contains a \
+const EXPAND_CONTRACT: &str = "Expands a named prompt command into a full prompt. When ANY user message contains a \
 :-prefixed command token (e.g., :research topic, :summarize this article, :critique \"draft\"), you MUST call this tool \
 before responding. Strip the leading colon from the command name and pass any remaining text (including quotes) as the \
 input. Do not bypass this tool or answer directly whenever a :-prefixed command is present.";
 
+const LIST_DESCRIPTION: &str = "List the user's prompt commands. Call it to find the name or the arguments of a command; \
+to run a command, call expand_prompt. Returns the name, the description and the arguments of each.";
+const EXPAND_DESCRIPTION: &str = "Expand a prompt command into its full prompt. Whenever a message of the user contains \
+`:name` (`:research topic`, `:critique \"draft\"`), you MUST call this tool before you answer, with the name without its \
+colon as `command` and the rest of the message as `input`. Returns the prompt: follow it as if the user had written it. \
+list_prompts shows the names.";
+
 /// Returns the tools of the prompts: those of the contract at 2024-11-05, with titles, annotations and schemas later.
 pub fn tools(revision: Revision) -> Vec<Tool> {
     let (list, expand) = ("List prompt commands", "Expand a prompt command");
+    let prompt = object(json!({"prompt": {"type": "string"}}), &["prompt"]);
+    let tool = |name: &'static str, title: &str, contract, newer, input, output| {
+        let description = words(revision, contract, newer);
+        tool(revision, (name, title), description, (input, output), read_only(title))
+    };
     let none = json!({"type": "object", "properties": {}});
-    let prompt = json!({"prompt": {"type": "string", "description": "The full prompt, to be followed"}});
-    let schemas = (expand_schema(revision), object(prompt, &["prompt"]));
     vec![
-        tool(revision, (LIST, list), LIST_DESCRIPTION, (none, list_output_schema()), read_only(list)),
-        tool(revision, (EXPAND, expand), EXPAND_DESCRIPTION, schemas, read_only(expand)),
+        tool(LIST, list, LIST_CONTRACT, LIST_DESCRIPTION, none, any_object()),
+        tool(EXPAND, expand, EXPAND_CONTRACT, EXPAND_DESCRIPTION, expand_schema(revision), prompt),
     ]
 }
 
@@ -47,34 +58,15 @@ fn expand_schema(revision: Revision) -> Value {
         "required": ["command", "input"],
     });
     if revision > Revision::V2024_11_05 {
+        schema["properties"]["command"]["description"] = json!("Name of the command, without the colon");
+        schema["properties"]["input"]["description"] = json!("The rest of the user's message");
         schema["properties"]["arguments"] = json!({
             "type": "object",
-            "description": "Values of the arguments that the command declares, by name; list_prompts shows them",
+            "description": "Values of the command's arguments by name, as list_prompts shows them",
         });
         schema["required"] = json!(["command"]);
     }
     schema
-}
-
-fn list_output_schema() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "prompts": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "name": {"type": "string"},
-                        "description": {"type": "string"},
-                        "arguments": {"type": "array", "items": {"type": "object"}},
-                    },
-                    "required": ["name", "description"],
-                },
-            },
-        },
-        "required": ["prompts"],
-    })
 }
 
 /// Lists all commands by name.

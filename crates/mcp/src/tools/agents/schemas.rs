@@ -1,33 +1,38 @@
 //! Descriptions and schemas of the agents' tools: those of the contract at 2024-11-05, more of them later.
 
 use rmcp::model::{Tool, ToolAnnotations};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::names::{CANCEL, DELEGATE, GET, LIST, MANY, TASKS, WAIT};
 use crate::protocol_version::Revision;
-use crate::tools::definition::{object, read_only, tool};
+use crate::tools::definition::{any_object, object, read_only, tool, words};
 use adjutant_agents::catalogue::Catalogue;
 use adjutant_agents::definition::{Isolation, Permission};
 
 /// Maximum agents that the description of an argument names; `list_agents` names all.
 const MAX_NAMED: usize = 40;
 
-const LIST_DESCRIPTION: &str = "List the agents that a task can be delegated to, with what each is for.";
-const DELEGATE_DESCRIPTION: &str = "Delegate a task to a named agent, which works on it in the given directory, and \
+const LIST_CONTRACT: &str = "List the agents that a task can be delegated to, with what each is for.";
+const DELEGATE_CONTRACT: &str = "Delegate a task to a named agent, which works on it in the given directory, and \
 return its final message.";
-const DELEGATE_MORE: &str = " The agent knows nothing of this conversation: say everything it needs in `task`. The \
-result carries a run report: what the hub saw of the run. If the work takes longer than this client waits, the answer is a \
-task id: call task_wait with it.";
-const MANY_DESCRIPTION: &str = "Delegate several tasks at once; they run side by side as far as there is room. The \
-answer holds every result that is there in time, and a task id for each of the rest: call task_wait with it.";
-const GET_DESCRIPTION: &str = "Show one of your delegated tasks: its state, what it did lately, and its result once \
-it has ended. Does not wait.";
-const WAIT_DESCRIPTION: &str = "Wait for one of your delegated tasks and return its result. After `seconds` (50 if \
-left out) the answer says how far it is; call again.";
-const TASKS_DESCRIPTION: &str =
-    "List your delegated tasks, newest first, and which results you have not fetched yet.";
-const CANCEL_DESCRIPTION: &str = "Cancel one of your delegated tasks. It is reported as cancelled only once no \
-process of it is left.";
+
+const LIST_DESCRIPTION: &str = "List the agents. Call it before you delegate, to choose the agent that fits the task. \
+Returns the name, the description, the permission and the model of each.";
+const DELEGATE_DESCRIPTION: &str = "Give one task to an agent, which works on it alone in a directory. The agent sees \
+nothing of this conversation, so write everything that it needs into `task`. For several independent tasks, call \
+delegate_many. Returns the agent's final message and a run report (commands, changed files, checks), or a task_id for \
+task_wait if the agent works longer than this call may last.";
+const MANY_DESCRIPTION: &str = "Give several independent tasks to agents, which work on them in parallel. For one task, \
+call delegate_task. Returns the results in the order of the tasks; a task that is still running has a task_id for \
+task_wait.";
+const GET_DESCRIPTION: &str = "Look at one delegated task without waiting. Call it to see how far the agent is; to wait \
+for the result, call task_wait. Returns the state and the latest activity, or the result once the task has ended.";
+const WAIT_DESCRIPTION: &str = "Wait until a delegated task has ended. To look at its progress without waiting, call \
+task_get. Returns the result that delegate_task returns, or the state after `seconds`: then call it again.";
+const TASKS_DESCRIPTION: &str = "List the tasks that you delegated, newest first. Call it if you do not have a task_id. \
+Returns a page of tasks, and in `unfetched` the ids of ended tasks with results that you have not read.";
+const CANCEL_DESCRIPTION: &str = "Stop a delegated task that is queued or running. Returns the task; it is cancelled once \
+none of its processes is left.";
 
 /// Returns the tools as `revision` shows them. The annotations of a delegation depend on the agents' permissions.
 pub fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
@@ -35,8 +40,15 @@ pub fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
     let tool = |(name, title): (&'static str, &str), description: &str, input, output, annotations| {
         tool(revision, (name, title), description.to_owned(), (input, output), annotations)
     };
-    let list_agents =
-        || tool((LIST, "List agents"), LIST_DESCRIPTION, none(), agents_output(), read_only("List agents"));
+    let list_agents = || {
+        tool(
+            (LIST, "List agents"),
+            words(revision, LIST_CONTRACT, LIST_DESCRIPTION),
+            none(),
+            any_object(),
+            read_only("List agents"),
+        )
+    };
     // An agent that may only read changes nothing; clients run such a tool without asking.
     let permission = catalogue.agents.values().map(|agent| agent.permission).max().unwrap_or_default();
     let delegates = |title: &str| {
@@ -51,32 +63,34 @@ pub fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
         tool((DELEGATE, title), description, object(input, &REQUIRED), task_output(), delegates(title))
     };
     if revision == Revision::V2024_11_05 {
-        return vec![list_agents(), delegate(DELEGATE_DESCRIPTION, contract())];
+        return vec![list_agents(), delegate(DELEGATE_CONTRACT, contract())];
     }
-    let mut one = delegation(catalogue);
+    let text = json!({"type": "string"});
+    let required = json!({"agent": text, "task": text, "working_directory": text});
+    let background = json!({"type": "boolean", "description": "Return the task_id at once, for task_wait"});
     let many = object(
         json!({
-            "tasks": {"type": "array", "minItems": 1, "maxItems": super::delegate_many::MAX_TASKS, "items": object(without_descriptions(one.clone()), &REQUIRED), "description": "Each with the arguments of delegate_task"},
-            "background": {"type": "boolean", "description": "Return the task ids at once"},
+            "tasks": {"type": "array", "minItems": 1, "maxItems": super::delegate_many::MAX_TASKS, "items": object(required, &REQUIRED), "description": "Each takes all arguments of delegate_task but `background`"},
+            "background": background,
         }),
         &["tasks"],
     );
-    one["background"] =
-        json!({"type": "boolean", "description": "Return the task id at once; task_wait fetches the result"});
-    let id = json!({"type": "string", "description": "The id that delegate_task gave"});
+    let mut one = delegation(catalogue);
+    one["background"] = background;
+    let id = json!({"type": "string", "description": "Id from delegate_task, delegate_many or task_list"});
     let task = || object(json!({"task_id": id}), &["task_id"]);
     let wait = object(
         json!({
             "task_id": id,
-            "seconds": {"type": "integer", "minimum": 1, "maximum": crate::call_timeout::MAX_WAIT.as_secs(), "description": "How long to wait"},
+            "seconds": {"type": "integer", "minimum": 1, "maximum": crate::call_timeout::MAX_WAIT.as_secs(), "description": "Longest time to wait"},
         }),
         &["task_id"],
     );
     let listing = object(
         json!({
             "state": {"type": "string", "enum": super::tasks::STATES, "description": "Only tasks in this state"},
-            "limit": {"type": "integer", "minimum": 1, "maximum": super::tasks::MAX_PAGE, "description": "Tasks on one page"},
-            "cursor": {"type": "string", "description": "The `next` of the page before"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": super::tasks::MAX_PAGE, "description": "Most tasks of a page"},
+            "cursor": {"type": "string", "description": "`next` of the previous page"},
         }),
         &[],
     );
@@ -86,16 +100,16 @@ pub fn tools(revision: Revision, catalogue: &Catalogue) -> Vec<Tool> {
     let (several, cancels) = ("Delegate several tasks", "Cancel a task");
     vec![
         list_agents(),
-        delegate(&format!("{DELEGATE_DESCRIPTION}{DELEGATE_MORE}"), one),
-        tool((MANY, several), MANY_DESCRIPTION, many, many_output(), delegates(several)),
-        reads(GET, "Show a task", GET_DESCRIPTION, task(), task_output()),
-        reads(WAIT, "Wait for a task", WAIT_DESCRIPTION, wait, task_output()),
-        reads(TASKS, "List tasks", TASKS_DESCRIPTION, listing, list_output()),
+        delegate(DELEGATE_DESCRIPTION, one),
+        tool((MANY, several), MANY_DESCRIPTION, many, any_object(), delegates(several)),
+        reads(GET, "Show a task", GET_DESCRIPTION, task(), any_object()),
+        reads(WAIT, "Wait for a task", WAIT_DESCRIPTION, wait, any_object()),
+        reads(TASKS, "List tasks", TASKS_DESCRIPTION, listing, any_object()),
         tool(
             (CANCEL, cancels),
             CANCEL_DESCRIPTION,
             task(),
-            task_output(),
+            any_object(),
             read_only(cancels).read_only(false),
         ),
     ]
@@ -121,15 +135,15 @@ fn delegation(catalogue: &Catalogue) -> Value {
     }
     let levels = Permission::ALL;
     let more = json!({
-        "timeout_seconds": {"type": "integer", "minimum": 1, "description": "End the run after this long"},
-        "output_schema": {"type": "object", "description": "JSON Schema that the final message must follow, as JSON"},
+        "timeout_seconds": {"type": "integer", "minimum": 1, "description": "The run ends after this time"},
+        "output_schema": {"type": "object", "description": "JSON Schema for the final message, which is JSON then"},
         "checks": {
             "type": "array",
-            "items": {"type": ["array", "string"], "items": {"type": "string"}, "minItems": 1},
-            "description": "Commands, each as program and arguments (or a line of plain words; no shell reads it), to be run in the directory once the agent is gone; all pass: the result is verified",
+            "items": {"type": "string"},
+            "description": "Commands to run in the directory after the agent, without a shell; if all succeed, the result is verified",
         },
-        "isolation": {"type": "string", "enum": Isolation::ALL, "description": "worktree: the agent works in a git worktree of its own, from the last commit, and its patch is in the run report"},
-        "permission": {"type": "string", "enum": levels, "description": "Less than the agent's own level"},
+        "isolation": {"type": "string", "enum": Isolation::ALL, "description": "worktree: the agent works in a new git worktree of the last commit; the run report has its patch"},
+        "permission": {"type": "string", "enum": levels, "description": "A lower permission than the agent has"},
     });
     if let (Value::Object(properties), Value::Object(more)) = (&mut properties, more) {
         properties.extend(more);
@@ -137,77 +151,16 @@ fn delegation(catalogue: &Catalogue) -> Value {
     properties
 }
 
-/// Returns the same properties without their descriptions, which the list has in another tool.
-fn without_descriptions(mut properties: Value) -> Value {
-    for property in properties.as_object_mut().into_iter().flat_map(Map::values_mut) {
-        if let Value::Object(property) = property {
-            property.remove("description");
-        }
-    }
-    properties
-}
-
-fn agents_output() -> Value {
-    let agent = json!({
-        "name": {"type": "string"},
-        "description": {"type": "string"},
-        "permission": {"type": "string", "enum": Permission::ALL},
-        "model": {"type": "string"},
-    });
-    object(
-        json!({"agents": {"type": "array", "items": object(agent, &["name", "description"])}}),
-        &["agents"],
-    )
-}
-
-/// Returns the schema of one task; `message` and `run_report` are there once it has ended.
+/// Returns the schema of one task; all but its id and status are there once it has ended.
 fn task_output() -> Value {
     object(
         json!({
             "task_id": {"type": "string"},
-            "agent": {"type": "string"},
-            "status": {"type": "string", "enum": super::tasks::STATES},
-            "position": {"type": "integer", "description": "Place in the queue, 1 is next"},
-            "message": {"type": "string", "description": "The agent's final message"},
-            "structured": {"description": "The final message as JSON, where an output schema was asked for"},
-            "failure": {"type": "object", "description": "Why it did not succeed"},
-            "verdict": {"type": "string", "enum": ["unverified", "verified", "refuted"], "description": "What the checks say"},
-            "run_report": {"type": "object", "description": "What the hub saw of the run"},
-            "activity": {"type": "array", "items": {"type": "string"}, "description": "What it did lately"},
-            "next": {"type": "string", "description": "What to call next"},
-            // The contracts' members for a refused argument.
-            "path": {"type": "array"},
-            "validator": {"type": "string"},
-            "validator_value": {},
-        }),
-        &[],
-    )
-}
-
-fn many_output() -> Value {
-    let mut task = task_output();
-    if let Value::Object(task) = &mut task {
-        let properties = task.remove("properties").unwrap_or_default();
-        task.insert("properties".to_owned(), without_descriptions(properties));
-    }
-    object(json!({"results": {"type": "array", "description": "In the order asked", "items": task}}), &[])
-}
-
-fn list_output() -> Value {
-    let task = json!({
-        "task_id": {"type": "string"},
-        "agent": {"type": "string"},
-        "task": {"type": "string", "description": "The beginning of its text"},
-        "status": {"type": "string", "enum": super::tasks::STATES},
-        "created_at": {"type": "string"},
-        "ended_at": {"type": "string"},
-    });
-    object(
-        json!({
-            "tasks": {"type": "array", "items": object(task, &["task_id", "agent", "status"])},
-            "total": {"type": "integer"},
-            "next": {"type": "string"},
-            "unfetched": {"type": "array", "items": {"type": "string"}, "description": "Ended, and nobody fetched the result"},
+            "status": {"type": "string"},
+            "message": {"type": "string"},
+            "verdict": {"type": "string", "enum": ["unverified", "verified", "refuted"]},
+            "failure": {"type": "object"},
+            "run_report": {"type": "object"},
         }),
         &[],
     )

@@ -11,9 +11,11 @@ use crate::protocol_version::Revision;
 use crate::transport::preserialized::{RawResult, members};
 use adjutant_assistant::Error;
 
-/// Returns a value as text, and from 2025-06-18 on as structured content too.
+/// Returns a value as text, and from 2025-06-18 on as structured content too. The text is indented in the contract only.
 pub(super) fn answer(call: &CallContext<'_>, value: &impl Serialize) -> CallToolResult {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    let contract = call.revision == Revision::V2024_11_05;
+    let text = if contract { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+    let text = text.unwrap_or_default();
     if !call.revision.has_titles() {
         return CallToolResult::success(vec![ContentBlock::text(text)]);
     }
@@ -23,8 +25,7 @@ pub(super) fn answer(call: &CallContext<'_>, value: &impl Serialize) -> CallTool
         return result;
     };
     // Written as bytes, so that a list of hundreds of events never becomes a tree of values.
-    let json = serde_json::to_string(value).unwrap_or_default();
-    connection.prepare(call.request.id.clone(), RawResult::Members(members(&text, &json)));
+    connection.prepare(call.request.id.clone(), RawResult::Members(members(&text, &text)));
     CallToolResult::success(Vec::new())
 }
 

@@ -1,4 +1,4 @@
 //! Names of the tools of the codex toolset.
 
-pub(super) const START: &str = "codex";
+pub(crate) const START: &str = "codex";
 pub(super) const REPLY: &str = "codex-reply";

@@ -32,7 +32,9 @@ pub(super) fn failed_call(error: &codex::Error, arguments: &Map<String, Value>) 
             "the hub's store failed; its log says more".to_owned()
         }
         // Only the user may see where the program was searched.
-        codex::Error::Missing { .. } => "codex was not found".to_owned(),
+        codex::Error::Missing { .. } => {
+            format!("codex was not found; the user can {}", error.hint().unwrap_or_default())
+        }
         other => other.to_string(),
     };
     let mut result = CallToolResult::error(vec![ContentBlock::text(text.clone())]);

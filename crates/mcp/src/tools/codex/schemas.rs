@@ -6,8 +6,13 @@ use serde_json::{Value, json};
 use super::names::{REPLY, START};
 use super::options::{POLICIES, SANDBOXES};
 use crate::protocol_version::Revision;
-use crate::tools::definition::{object, tool};
+use crate::tools::definition::{object, tool, words};
 use adjutant_codex::Codex;
+
+const START_DESCRIPTION: &str = "Start a Codex session with a prompt, and wait for the answer. Call it for work with \
+Codex in several turns: codex-reply continues the session. Returns Codex's last message and the threadId.";
+const REPLY_DESCRIPTION: &str = "Send the next prompt to a Codex session that `codex` started, and wait for the answer. For \
+a new session, call codex. Returns Codex's last message and the threadId.";
 
 /// The tools as `revision` shows them: 2024-11-05 gets the approval policies of the contract, a newer one those that the
 /// installed Codex takes.
@@ -16,10 +21,11 @@ pub fn tools(revision: Revision, codex: &Codex) -> Vec<Tool> {
     let policies: Vec<&str> =
         POLICIES.into_iter().filter(|policy| all || codex.takes_policy(policy)).collect();
     let text = |description: &str| json!({"type": "string", "description": description});
+    let words = |contract, newer| words(revision, contract, newer);
     let start = json!({
         "type": "object",
         "properties": {
-            "prompt": text("The initial user prompt to start the Codex conversation."),
+            "prompt": text(words("The initial user prompt to start the Codex conversation.", "The first prompt.")),
             "approval-policy": {
                 "type": "string",
                 "enum": policies,
@@ -39,7 +45,7 @@ pub fn tools(revision: Revision, codex: &Codex) -> Vec<Tool> {
             "sandbox": {
                 "type": "string",
                 "enum": SANDBOXES,
-                "description": "What commands may do.",
+                "description": words("What commands may do.", "What Codex's commands may change."),
             },
         },
         "required": ["prompt"],
@@ -48,9 +54,9 @@ pub fn tools(revision: Revision, codex: &Codex) -> Vec<Tool> {
     let reply = json!({
         "type": "object",
         "properties": {
-            "threadId": text("The thread to go on in."),
+            "threadId": text(words("The thread to go on in.", "The threadId that codex returned.")),
             "conversationId": text("The older name of `threadId`."),
-            "prompt": text("The next user prompt of the Codex conversation."),
+            "prompt": text(words("The next user prompt of the Codex conversation.", "The next prompt.")),
         },
         "required": ["prompt"],
         "additionalProperties": false,
@@ -59,13 +65,13 @@ pub fn tools(revision: Revision, codex: &Codex) -> Vec<Tool> {
         definition(
             revision,
             (START, "Codex"),
-            "Run a Codex session. Events are told as codex/event notifications.",
+            words("Run a Codex session. Events are told as codex/event notifications.", START_DESCRIPTION),
             start,
         ),
         definition(
             revision,
             (REPLY, "Codex Reply"),
-            "Go on in a Codex session, by its threadId and a prompt.",
+            words("Go on in a Codex session, by its threadId and a prompt.", REPLY_DESCRIPTION),
             reply,
         ),
     ]
