@@ -1,4 +1,5 @@
-//! The MCP Inspector's command line as a scripted client, with a handshake and stateless, over stdio and over HTTP.
+//! The MCP Inspector's command line as a scripted client, with a handshake (2025-11-25) and stateless (2026-07-28), over
+//! stdio and over HTTP. It writes no warning, also none about a schema.
 
 use std::path::Path;
 
@@ -40,6 +41,7 @@ fn inspect(home: &Home, era: &str, server: &Server, request: &[&str]) -> Finishe
 fn answer(home: &Home, era: &str, server: &Server, request: &[&str]) -> Value {
     let finished = inspect(home, era, server, request);
     assert!(finished.status.success(), "{era} {request:?}: {finished}");
+    assert_eq!(finished.stderr, "", "{era} {request:?}: {finished}");
     let answer: Value = serde_json::from_str(&finished.stdout)
         .unwrap_or_else(|error| panic!("{era} {request:?}: not JSON ({error})\n{finished}"));
     answer.get("result").unwrap_or(&answer).clone()

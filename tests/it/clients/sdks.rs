@@ -1,5 +1,11 @@
-//! The official Python and TypeScript SDKs, with a handshake and stateless, over stdio and over HTTP. The scripts in
-//! `tests/clients` do the same with each and print their results.
+//! Five client libraries, with a handshake and stateless, over stdio and over HTTP. The scripts in `tests/clients` do the
+//! same with each and print their results; none writes a warning to stderr.
+//!
+//! | library | with a handshake | stateless |
+//! |---|---|---|
+//! | Python: `mcp` 2 and `fastmcp` 4 | 2025-11-25 | 2026-07-28 |
+//! | TypeScript: `@modelcontextprotocol/sdk` 1 | 2025-11-25 | not in this version |
+//! | TypeScript: `@modelcontextprotocol/client` 2 and `@ai-sdk/mcp` 2 | 2025-11-25 | 2026-07-28 |
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -31,21 +37,9 @@ fn script(name: &str) -> String {
     format!("{}/tests/clients/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-fn check_python(home: &Home, mode: &str, server: &[OsString]) -> Value {
-    let mut command = home.client(&real_clients::python());
-    command.arg(script("python_client.py")).arg(mode).args(server);
-    checked_report(&run(&mut command, RUN_DEADLINE))
-}
-
-fn check_typescript(home: &Home, sdk: &str, server: &[OsString]) -> Value {
-    let mut command = home.client(&node());
-    command.arg(script("ts_client.mjs")).arg(packages()).arg(sdk).args(server);
-    checked_report(&run(&mut command, RUN_DEADLINE))
-}
-
 /// Checks what every client must get, and returns the whole report for further checks.
 fn checked_report(finished: &crate::support::Finished) -> Value {
-    assert!(finished.status.success(), "{finished}");
+    assert!(finished.status.success() && finished.stderr.is_empty(), "{finished}");
     let report: Value = serde_json::from_str(finished.stdout.trim())
         .unwrap_or_else(|error| panic!("no report ({error})\n{finished}"));
     let tools = report["tools"].as_array().unwrap();
@@ -68,44 +62,87 @@ fn checked_report(finished: &crate::support::Finished) -> Value {
     report
 }
 
-fn check_python_sdk(server: impl Fn(&Home, &Path) -> (Option<Serving>, Vec<OsString>)) {
+const HANDSHAKE: &str = "2025-11-25";
+const STATELESS: &str = "2026-07-28";
+
+fn check_python(library: &str, server: impl Fn(&Home, &Path) -> (Option<Serving>, Vec<OsString>)) {
     if is_excluded("python") {
         return;
     }
     let (home, prompts) = home_with_research();
     let (_hub, arguments) = server(&home, &prompts);
-    for (mode, revision) in [("legacy", "2025-11-25"), ("auto", "2026-07-28")] {
-        assert_eq!(check_python(&home, mode, &arguments)["revision"], revision);
+    for (mode, revision) in [("legacy", HANDSHAKE), ("auto", STATELESS)] {
+        let mut command = home.client(&real_clients::python());
+        command.arg(script("python_client.py")).args([library, mode]).args(&arguments);
+        assert_eq!(checked_report(&run(&mut command, RUN_DEADLINE))["revision"], revision, "{library}");
     }
 }
 
-fn check_typescript_sdk(server: impl Fn(&Home, &Path) -> (Option<Serving>, Vec<OsString>)) {
+fn check_typescript(
+    library: &str,
+    eras: &[(&str, &str)],
+    server: impl Fn(&Home, &Path) -> (Option<Serving>, Vec<OsString>),
+) {
     if is_excluded("npm") {
         return;
     }
     let (home, prompts) = home_with_research();
     let (_hub, arguments) = server(&home, &prompts);
-    for (sdk, era) in [("v1", "legacy"), ("v2-legacy", "legacy"), ("v2", "modern")] {
-        assert_eq!(check_typescript(&home, sdk, &arguments)["era"], era);
+    for (era, revision) in eras {
+        let mut command = home.client(&node());
+        command.arg(script("ts_client.mjs")).arg(packages()).args([library, era]).args(&arguments);
+        assert_eq!(checked_report(&run(&mut command, RUN_DEADLINE))["revision"], *revision, "{library}");
     }
 }
 
+const BOTH_ERAS: [(&str, &str); 2] = [("legacy", HANDSHAKE), ("modern", STATELESS)];
+
 #[test]
 fn the_python_sdk_works_over_stdio() {
-    check_python_sdk(over_stdio);
+    check_python("mcp", over_stdio);
 }
 
 #[test]
 fn the_python_sdk_works_over_http() {
-    check_python_sdk(over_http);
+    check_python("mcp", over_http);
+}
+
+#[test]
+fn fastmcp_works_over_stdio() {
+    check_python("fastmcp", over_stdio);
+}
+
+#[test]
+fn fastmcp_works_over_http() {
+    check_python("fastmcp", over_http);
+}
+
+#[test]
+fn the_first_typescript_sdk_works_over_stdio() {
+    check_typescript("v1", &BOTH_ERAS[..1], over_stdio);
+}
+
+#[test]
+fn the_first_typescript_sdk_works_over_http() {
+    check_typescript("v1", &BOTH_ERAS[..1], over_http);
 }
 
 #[test]
 fn the_typescript_sdk_works_over_stdio() {
-    check_typescript_sdk(over_stdio);
+    check_typescript("v2", &BOTH_ERAS, over_stdio);
 }
 
 #[test]
 fn the_typescript_sdk_works_over_http() {
-    check_typescript_sdk(over_http);
+    check_typescript("v2", &BOTH_ERAS, over_http);
+}
+
+#[test]
+fn the_ai_sdk_works_over_stdio() {
+    check_typescript("ai", &BOTH_ERAS, over_stdio);
+}
+
+#[test]
+fn the_ai_sdk_works_over_http() {
+    check_typescript("ai", &BOTH_ERAS, over_http);
 }

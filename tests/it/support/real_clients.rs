@@ -51,7 +51,7 @@ pub(crate) fn node() -> PathBuf {
     if pinned.exists() { pinned } else { PathBuf::from("node") }
 }
 
-/// The Python that has the official SDK.
+/// The Python that has the official SDK and fastmcp.
 pub(crate) fn python() -> PathBuf {
     installed("python", cache().join("python/bin/python"))
 }
