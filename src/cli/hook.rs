@@ -29,7 +29,7 @@ use adjutant_prompts::{Catalogue, Error, Inputs, Prompts};
 use adjutant_terminal::socket::{self, Hello, HookCommand, HookReport};
 
 /// The clients whose hooks may add to a prompt.
-pub(super) const CLIENTS: [&str; 5] = ["claude", "codex", "copilot", "gemini", "opencode"];
+pub(super) const CLIENTS: [&str; 4] = ["claude", "codex", "copilot", "gemini"];
 
 /// Time for notifying the hub.
 const NOTIFY_TIMEOUT: Duration = Duration::from_millis(100);
@@ -121,12 +121,12 @@ fn input() -> Result<Value, Failure> {
     let mut values =
         serde_json::Deserializer::from_reader(io::stdin().lock().take(MAX_INPUT_BYTES)).into_iter();
     match values.next() {
-        Some(input) => input.map_err(unreadable),
+        Some(input) => input.map_err(|error| unreadable(&error)),
         None => Err(Failure::new("the client sent no input").hint(FOR_CLIENTS)),
     }
 }
 
-fn unreadable(error: serde_json::Error) -> Failure {
+fn unreadable(error: &serde_json::Error) -> Failure {
     Failure::new(format!("the client's input cannot be read: {error}")).hint(FOR_CLIENTS)
 }
 
@@ -141,7 +141,7 @@ fn decision(client: &str, input: &Value, common: Common) -> Option<Value> {
 }
 
 fn added(client: &str, input: Value, common: Common) -> Result<Option<Added>, Failure> {
-    let input: HookInput = serde_json::from_value(input).map_err(unreadable)?;
+    let input: HookInput = serde_json::from_value(input).map_err(|error| unreadable(&error))?;
     if !mentions::may_hold_any(&input.prompt) {
         return Ok(None);
     }

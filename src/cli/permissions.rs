@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
 use serde_json::{Map, json};
 
+use super::hook::CLIENTS;
 use super::output::{self, Failure};
 use super::{Common, hub_client};
 use adjutant_app::permissions::{PermissionRecord, ToolCall};
@@ -32,8 +34,8 @@ pub(super) enum Command {
         /// The line as an agent would run it
         #[arg(value_name = "COMMAND")]
         line: String,
-        /// The client that would run it: claude, codex, copilot, gemini or opencode
-        #[arg(long, default_value = "claude")]
+        /// The client that would run it
+        #[arg(long, value_name = "CLIENT", default_value = "claude", value_parser = PossibleValuesParser::new(CLIENTS))]
         client: String,
         /// The folder that the client works in, instead of the current one
         #[arg(long, value_name = "DIR")]
@@ -62,7 +64,7 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
     match command {
         Command::List { json } => list(&mut client, json),
-        Command::Test { line, client: name, folder } => test(&mut client, line, name, folder),
+        Command::Test { line, client: name, folder } => test(&mut client, &line, name, folder),
         Command::Explain { id: Some(id), json } => explain(&mut client, id, json),
         Command::Explain { id: None, json } => recent(&mut client, json),
         Command::Stats => stats(&mut client),
@@ -89,7 +91,7 @@ fn list(client: &mut ControlClient, json: bool) -> Result<(), Failure> {
 
 fn test(
     client: &mut ControlClient,
-    line: String,
+    line: &str,
     name: String,
     folder: Option<PathBuf>,
 ) -> Result<(), Failure> {

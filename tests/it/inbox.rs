@@ -497,6 +497,33 @@ fn a_phone_answers_once_and_a_replayed_nonce_is_rejected() {
 }
 
 #[test]
+fn a_phone_approves_or_denies_a_permission_once() {
+    let ntfy = Ntfy::start();
+    let home = home_with_phone(&ntfy, "body = true\n");
+    let _hub = Serving::socket_hub(&home);
+    ntfy.next_subscriber();
+    let event = serde_json::json!({
+        "session_id": "s", "hook_event_name": "PermissionRequest", "cwd": home.path(), "tool_name": "Bash",
+        "tool_input": {"command": "make all"},
+    });
+    for (button, behavior) in [(0, "allow"), (1, "deny")] {
+        let decided = std::thread::scope(|scope| {
+            let hook = scope.spawn(|| home.run(["hook", "claude"], event.to_string()));
+            let notice = ntfy.next_notification();
+            let title = notice["title"].as_str().unwrap();
+            assert!(title.ends_with("Claude Code wants to run a command"), "{notice}");
+            assert!(notice["message"].as_str().unwrap().contains("make all"), "{notice}");
+            let actions = notice["actions"].as_array().unwrap();
+            let labels: Vec<_> = actions.iter().map(|action| action["label"].as_str().unwrap()).collect();
+            assert_eq!(labels, ["Approve", "Deny"]);
+            ntfy.press(&actions[button]);
+            hook.join().unwrap()
+        });
+        assert_eq!(decided.lines()[0]["hookSpecificOutput"]["decision"]["behavior"], behavior, "{decided}");
+    }
+}
+
+#[test]
 fn high_risk_and_long_questions_have_no_buttons_on_the_phone() {
     let ntfy = Ntfy::start();
     let home = home_with_phone(&ntfy, "body = true\n");

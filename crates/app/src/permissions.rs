@@ -341,7 +341,7 @@ impl App {
     pub async fn remove_approval_rule(&self, name: &str) -> bool {
         let mut removed = false;
         self.change_stored_rules(|rules| {
-            removed = rules.extract_if(.., |rule| rule.name == name).count() > 0
+            removed = rules.extract_if(.., |rule| rule.name == name).count() > 0;
         })
         .await;
         removed

@@ -26,7 +26,7 @@ adjutant_base::named_enum! {
 /// A tool: its clients and names, the members with the command, path or address, and members that widen nothing.
 struct Tool {
     access: Access,
-    /// Claude Code 2.1.329, Codex 0.169.0, Copilot CLI 1.0.102, Gemini CLI 0.61.0 and opencode 1.18.33.
+    /// Claude Code 2.1.329, Codex 0.169.0, Copilot CLI 1.0.102 and Gemini CLI 0.61.0.
     names: &'static [(&'static str, &'static str)],
     subjects: &'static [&'static str],
     others: &'static [&'static str],
@@ -35,20 +35,14 @@ struct Tool {
 const TOOLS: &[Tool] = &[
     Tool {
         access: Access::Run,
-        names: &[
-            ("claude", "Bash"),
-            ("codex", "Bash"),
-            ("copilot", "bash"),
-            ("gemini", "run_shell_command"),
-            ("opencode", "bash"),
-        ],
+        names: &[("claude", "Bash"), ("codex", "Bash"), ("copilot", "bash"), ("gemini", "run_shell_command")],
         subjects: &["command"],
         others: &["description", "timeout", "initial_wait", "mode", "run_in_background"],
     },
     Tool {
         access: Access::Read,
-        names: &[("claude", "Read"), ("copilot", "view"), ("gemini", "read_file"), ("opencode", "read")],
-        subjects: &["file_path", "filePath", "path", "absolute_path"],
+        names: &[("claude", "Read"), ("copilot", "view"), ("gemini", "read_file")],
+        subjects: &["file_path", "path", "absolute_path"],
         others: &["offset", "limit", "pages", "view_range", "start_line", "end_line"],
     },
     Tool {
@@ -66,9 +60,8 @@ const TOOLS: &[Tool] = &[
             ("copilot", "edit"),
             ("gemini", "write_file"),
             ("gemini", "replace"),
-            ("opencode", "edit"),
         ],
-        subjects: &["file_path", "filePath", "path"],
+        subjects: &["file_path", "path"],
         others: &[
             "content",
             "old_string",
@@ -84,7 +77,7 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         access: Access::Fetch,
-        names: &[("claude", "WebFetch"), ("copilot", "web_fetch"), ("opencode", "webfetch")],
+        names: &[("claude", "WebFetch"), ("copilot", "web_fetch")],
         subjects: &["url"],
         others: &["prompt", "format", "max_length", "raw", "timeout"],
     },

@@ -54,7 +54,7 @@ pub struct Decision {
 /// The rules of a hub, indexed by the first word of their command, else by their tool.
 #[derive(Debug, Default)]
 pub struct Rules {
-    rules: Vec<Rule>,
+    all: Vec<Rule>,
     by_program: HashMap<String, Vec<usize>>,
     by_tool: HashMap<String, Vec<usize>>,
     others: Vec<usize>,
@@ -63,24 +63,24 @@ pub struct Rules {
 impl Rules {
     /// Makes the index. Rules with a fault are left out, because they would decide too much.
     pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
-        let mut all = Self::default();
+        let mut index = Self::default();
         for rule in rules.into_iter().filter(|rule| rule.fault().is_none()) {
-            let number = all.rules.len();
+            let number = index.all.len();
             if let Some(first) = rule.command.as_ref().and_then(|words| words.first()) {
-                all.by_program.entry(program(first).to_owned()).or_default().push(number);
+                index.by_program.entry(program(first).to_owned()).or_default().push(number);
             } else if let Some(tool) = &rule.tool {
-                all.by_tool.entry(tool.clone()).or_default().push(number);
+                index.by_tool.entry(tool.clone()).or_default().push(number);
             } else {
-                all.others.push(number);
+                index.others.push(number);
             }
-            all.rules.push(rule);
+            index.all.push(rule);
         }
-        all
+        index
     }
 
     /// Returns the rules, without the default ones.
     pub fn all(&self) -> &[Rule] {
-        &self.rules
+        &self.all
     }
 
     /// Returns the default rules: name, verdict and sentence.
@@ -97,7 +97,7 @@ impl Rules {
         candidates.extend(programs.iter().filter_map(|program| self.by_program.get(*program)).flatten());
         let matching: Vec<&Rule> = candidates
             .iter()
-            .map(|number| &self.rules[*number])
+            .map(|number| &self.all[*number])
             .filter(|rule| rule.surrounds(request, now))
             .collect();
         let caught = |verdict: Verdict| -> Vec<String> {

@@ -71,12 +71,15 @@ fn deny_wins_over_ask_and_ask_over_allow_in_any_order() {
     }
 }
 
+/// The deciding rule, a request, and the conditions of the rule.
+type Row<'a> = (&'static str, &'a Request, fn(&mut Rule));
+
 #[test]
 fn each_condition_of_a_rule_must_hold() {
     let edit =
         request("claude", "Edit", json!({"file_path": "src/tide.rs", "old_string": "a", "new_string": "b"}));
     let fetch = request("claude", "WebFetch", json!({"url": "https://docs.rs/tokio", "prompt": "x"}));
-    let set: [(&str, &Request, fn(&mut Rule)); 14] = [
+    let rows: [Row<'_>; 14] = [
         ("allow", &edit, |rule| rule.path = Some("/home/ann/tides/src".into())),
         ("allow", &edit, |rule| rule.path = Some("/home/ann/tides/src/tide.rs".into())),
         ("", &edit, |rule| rule.path = Some("/home/ann/tides/sr".into())),
@@ -92,7 +95,7 @@ fn each_condition_of_a_rule_must_hold() {
         ("", &fetch, |rule| rule.host = Some("rs".into())),
         ("", &fetch, |rule| rule.path = Some("/".into())),
     ];
-    for (number, (expected, request, set)) in set.into_iter().enumerate() {
+    for (number, (expected, request, set)) in rows.into_iter().enumerate() {
         assert_eq!(decided(&[rule(Verdict::Allow, set)], request).1, expected, "row {number}");
     }
 }
@@ -119,7 +122,7 @@ fn an_argument_that_the_hub_does_not_know_is_asked() {
     assert_eq!(decided(&rules, &line(json!({"timeout": 5}))).0, Verdict::Allow);
     assert_eq!(decided(&rules, &line(json!({"dangerouslyDisableSandbox": true}))).0, Verdict::Ask);
     // An MCP server chooses the names of its tools.
-    assert_eq!(decided(&[], &request("opencode", "view", json!({"path": "a.rs"}))).0, Verdict::Ask);
+    assert_eq!(decided(&[], &request("gemini", "view", json!({"path": "a.rs"}))).0, Verdict::Ask);
 }
 
 #[test]
@@ -132,9 +135,9 @@ fn rules_that_would_allow_more_than_they_say_are_left_out() {
         |rule| rule.command = Some(Vec::new()),
     ];
     for (number, set) in faults.into_iter().enumerate() {
-        let faulty = rule(Verdict::Allow, set);
-        assert!(faulty.fault().is_some(), "row {number}");
-        assert_eq!(decided(&[faulty], &shell("rm -rf /")), (Verdict::Ask, String::new()), "row {number}");
+        let unsound = rule(Verdict::Allow, set);
+        assert!(unsound.fault().is_some(), "row {number}");
+        assert_eq!(decided(&[unsound], &shell("rm -rf /")), (Verdict::Ask, String::new()), "row {number}");
     }
     for text in ["git status; rm", "", "*", "a | b", "$(a)", "a > b", "git *status"] {
         assert_eq!(Rule::words(text), None, "{text}");

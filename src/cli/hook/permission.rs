@@ -5,13 +5,12 @@
 //! - Claude Code 2.1.329, <https://code.claude.com/docs/en/hooks>: `PermissionRequest` runs next to the dialog, and allows or
 //!   denies; a session without a terminal has no such event, so `PreToolUse` carries the decisions of rules. Timeout 600 s.
 //! - Codex 0.169.0, `codex-rs/hooks/schema/generated/permission-request.command.*.schema.json`: `PermissionRequest` runs
-//!   before its prompt; any member but `behavior` and `message` fails the hook. Timeout 600 s.
+//!   before its prompt; any member but `behavior` and `message` fails the hook. A connection to a host is asked as the command
+//!   that needs it, with the host in the description. Timeout 600 s.
 //! - Copilot CLI 1.0.102, <https://docs.github.com/en/copilot/reference/hooks-reference>: `permissionRequest` runs before its
 //!   own rules and its prompt; exit code 2 would deny. Timeout 30 s, or as the entry says.
 //! - Gemini CLI 0.61.0, `docs/hooks/reference.md` of its package: `BeforeTool` runs before every tool and can only deny: an
 //!   allowed tool is still confirmed in the terminal. Timeout 60 s, or as the entry says.
-//! - opencode 1.18.33, <https://opencode.ai/docs/plugins>: hooks are plugins; ours passes the event `permission.asked` on and
-//!   replies `once` or `reject` through the client's own API.
 
 use std::path::PathBuf;
 
@@ -24,6 +23,9 @@ use adjutant_permissions::Verdict;
 /// Tools that ask the user themselves: their answer is more than a yes.
 const DIALOGS: &[&str] = &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "ask_user", "question"];
 
+/// How the text of Codex's connections begins, which also names the tool here.
+const NETWORK: &str = "network-access";
+
 /// An event with the form of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -35,8 +37,6 @@ pub(super) enum Form {
     Behavior,
     /// Of Gemini.
     BeforeTool,
-    /// Of opencode.
-    Reply,
 }
 
 /// Returns the call of a client's permission event; `None` for any other event.
@@ -46,7 +46,6 @@ pub(super) fn parse(client: &str, input: &Value) -> Option<(Form, ToolCall)> {
         ("claude" | "codex", Some("PermissionRequest")) => Form::PermissionRequest,
         ("claude", Some("PreToolUse")) => Form::PreToolUse,
         ("gemini", Some("BeforeTool")) => Form::BeforeTool,
-        ("opencode", Some("permission.asked")) => Form::Reply,
         // Its events in camel case have no name.
         ("copilot", None) if input.get("toolName").is_some() => Form::Behavior,
         _ => return None,
@@ -60,13 +59,18 @@ pub(super) fn parse(client: &str, input: &Value) -> Option<(Form, ToolCall)> {
     };
     let folder = PathBuf::from(text(&["cwd"])?);
     let known = Client::from_name(client)?;
+    let connects = client == "codex"
+        && ["description", "command"].iter().any(|member| {
+            arguments.get(*member).and_then(Value::as_str).is_some_and(|text| text.starts_with(NETWORK))
+        });
     let is_usable = folder.is_absolute() && !DIALOGS.contains(&tool);
     let call = ToolCall {
         client: client.to_owned(),
         client_title: known.title().to_owned(),
         session: text(&["session_id", "sessionId"]).unwrap_or_default().to_owned(),
         folder,
-        tool: tool.to_owned(),
+        // A rule for a command must not allow a connection.
+        tool: if connects { NETWORK.to_owned() } else { tool.to_owned() },
         arguments,
         rules_only: matches!(form, Form::PreToolUse | Form::BeforeTool),
     };
@@ -101,8 +105,6 @@ pub(super) fn render(form: Form, answer: &PermissionAnswer) -> Option<Value> {
         Form::Behavior => behavior(),
         Form::BeforeTool if allows => return None,
         Form::BeforeTool => json!({"decision": "deny", "reason": denied(reason)}),
-        Form::Reply if allows => json!({"reply": "once"}),
-        Form::Reply => json!({"reply": "reject", "message": denied(reason)}),
     })
 }
 
@@ -144,12 +146,6 @@ mod tests {
             ("copilot", camel, Some(yes.clone()), no.clone()),
             ("copilot", as_text, Some(yes), no),
             ("gemini", snake("BeforeTool"), None, json!({"decision": "deny", "reason": "denied by rule r"})),
-            (
-                "opencode",
-                snake("permission.asked"),
-                Some(json!({"reply": "once"})),
-                json!({"reply": "reject", "message": "denied by rule r"}),
-            ),
         ] {
             let (form, call) = call(client, &input).unwrap();
             assert_eq!((call.session.as_str(), call.arguments["a"].as_i64()), ("s", Some(1)), "{client}");
@@ -158,6 +154,22 @@ mod tests {
             assert_eq!(render(form, &ask(Some(Verdict::Ask))), None, "{client}");
             assert_eq!(render(form, &ask(None)), None, "{client}");
         }
+    }
+
+    #[test]
+    fn a_connection_of_codex_is_not_a_command() {
+        let tool = |tool_input: Value| {
+            let event = "PermissionRequest";
+            let input =
+                json!({"hook_event_name": event, "cwd": "/w", "tool_name": "Bash", "tool_input": tool_input});
+            call("codex", &input).unwrap().1.tool
+        };
+        assert_eq!(tool(json!({"command": "cargo test", "description": "Tests the tides"})), "Bash");
+        assert_eq!(
+            tool(json!({"command": "cargo test", "description": "network-access example.org"})),
+            NETWORK
+        );
+        assert_eq!(tool(json!({"command": "network-access example.org"})), NETWORK);
     }
 
     #[test]

@@ -121,6 +121,21 @@ fn an_answer_can_make_a_rule_for_always_for_the_session_or_never() {
 }
 
 #[test]
+fn the_agent_that_asks_can_neither_answer_nor_change_rules() {
+    let console = Console::new();
+    let home = &console.home;
+    let hook = Hook::ask(home, "s1", "make all");
+    let path = question(&console, "make all");
+    // This process started the hook, as an agent does.
+    for arguments in [&["inbox", "--plain"][..], &["permissions", "list"], &["permissions", "remove", "x"]] {
+        let refused = home.run(arguments, "");
+        assert!(refused.stderr.contains("only the user may do this"), "{arguments:?}: {refused}");
+    }
+    answer(&console, &path, DENY);
+    assert_eq!(behavior(&hook.decision()), "deny");
+}
+
+#[test]
 fn identical_requests_of_a_session_are_one_question() {
     let console = Console::new();
     let home = &console.home;

@@ -51,11 +51,13 @@ pub(super) fn draft(call: &ToolCall, request: &Request, decision: &Decision, wai
     let text =
         |names: &[&str]| names.iter().find_map(|name| call.arguments.get(*name).and_then(Value::as_str));
     if let (Some(old), Some(new)) = (text(&["old_string", "old_str"]), text(&["new_string", "new_str"])) {
-        let lines =
-            |mark: char, text: &str| text.lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
-        add("change", "diff", &(lines('-', old) + &lines('+', new)));
-    } else if let Some(diff) = text(&["diff"]) {
-        add("change", "diff", diff);
+        let mut change = String::new();
+        for (mark, text) in [("-", old), ("+", new)] {
+            for line in text.lines() {
+                change.extend([mark, line, "\n"]);
+            }
+        }
+        add("change", "diff", &change);
     }
     add(
         &format!("all arguments of {}", call.tool),
