@@ -4,6 +4,7 @@ mod add;
 mod calendar_address;
 mod cancel;
 mod edit;
+mod calendars;
 mod export;
 mod forget;
 mod import;
@@ -26,6 +27,8 @@ use super::output::Failure;
 pub(super) enum Command {
     /// List the events around today
     List(list::ListArgs),
+    /// List the imported calendars, when each was read last, and when it is read next
+    Calendars(calendars::CalendarsArgs),
     /// Show an event and its planned notifications
     Show(show::ShowArgs),
     /// Add an event: its title and its time, as you would write them
@@ -48,6 +51,7 @@ pub(super) fn run(args: AssistantArgs<Command>, common: Common) -> Result<ExitCo
         let assistant = &app.assistant;
         match command {
             Command::List(args) => list::run(args, assistant).await?,
+            Command::Calendars(args) => calendars::run(&args, assistant).await?,
             Command::Show(args) => show::run(&args, assistant).await?,
             Command::Add(args) => add::run(args, assistant).await?,
             Command::Edit(args) => edit::run(args, assistant).await?,

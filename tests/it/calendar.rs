@@ -10,7 +10,7 @@ use std::sync::mpsc::channel;
 use serde_json::Value;
 
 use crate::support::serving::Serving;
-use crate::support::{DEADLINE, Home};
+use crate::support::{DEADLINE, Home, wait_for};
 
 fn calendar(events: &[&str]) -> String {
     let events = events.iter().map(|event| format!("BEGIN:VEVENT\r\n{event}\r\nEND:VEVENT\r\n"));
@@ -78,6 +78,13 @@ fn server(answers: Vec<String>) -> (String, std::thread::JoinHandle<Vec<String>>
             let mut asked = String::new();
             let mut lines = BufReader::new(stream.try_clone().unwrap());
             while lines.read_line(&mut asked).unwrap() > 2 {}
+            let length = asked
+                .to_lowercase()
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+            let mut body = vec![0; length.unwrap_or(0)];
+            lines.read_exact(&mut body).unwrap();
+            asked.push_str(&String::from_utf8(body).unwrap());
             stream.write_all(answer.as_bytes()).unwrap();
             asked.to_lowercase()
         };
@@ -115,6 +122,165 @@ fn a_feed_is_parsed_again_only_after_it_changed() {
     let asked = asked.join().unwrap();
     assert!(!asked[4].contains("if-none-match"), "{asked:?}");
     assert!(!asked[0].contains("if-none-match") && asked[1].contains("if-none-match: \"v1\""), "{asked:?}");
+}
+
+/// An HTTP response with a body and more headers.
+fn response(status: &str, headers: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\n{headers}Connection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
+/// A `multistatus` of these parts.
+fn multistatus(parts: &[String]) -> String {
+    let body = format!(
+        "<multistatus xmlns=\"DAV:\" xmlns:c=\"urn:ietf:params:xml:ns:caldav\">{}</multistatus>",
+        parts.concat()
+    );
+    response("207 Multi-Status", "", &body)
+}
+
+/// A resource of the calendar at `/feed.ics/`, with its version and with its event where there is one.
+fn resource(name: &str, etag: &str, event: Option<&str>) -> String {
+    let text = event.map(|event| format!("<c:calendar-data>{}</c:calendar-data>", calendar(&[event])));
+    format!(
+        "<response><href>/feed.ics/{name}</href><propstat><prop><getetag>{etag}</getetag>{}</prop>\
+         <status>HTTP/1.1 200 OK</status></propstat></response>",
+        text.unwrap_or_default()
+    )
+}
+
+fn failed_resource(name: &str, status: &str) -> String {
+    format!("<response><href>/feed.ics/{name}</href><status>HTTP/1.1 {status}</status></response>")
+}
+
+/// An event in three days, of this name and title.
+fn soon(name: &str, title: &str) -> String {
+    format!("UID:{name}\r\nDTSTART;TZID=Europe/Berlin:{}\r\nSUMMARY:{title}", berlin_time_in(3, "1400"))
+}
+
+fn titles(home: &Home) -> Vec<String> {
+    let mut titles: Vec<_> = occurrences(home, "ann").into_iter().map(|(title, _)| title).collect();
+    titles.sort();
+    titles
+}
+
+#[test]
+fn a_caldav_answer_that_is_cut_off_or_failed_changes_nothing() {
+    let (a, b, changed) = (soon("a", "A"), soon("b", "B"), soon("b", "B later"));
+    let whole = multistatus(&[resource("a", "1", None), resource("b", "2", None)]);
+    let (_, body) = whole.split_once("\r\n\r\n").unwrap();
+    let (url, asked) = server(vec![
+        whole.clone(),
+        multistatus(&[resource("a", "1", Some(&a)), resource("b", "2", Some(&b))]),
+        response("207 Multi-Status", "", &body[..body.len() / 2]),
+        response("207 Multi-Status", "", "<multistatus xmlns=\"DAV:\"><response>"),
+        multistatus(&[resource("a", "1", None), failed_resource("b", "503 Service Unavailable")]),
+        // The new version of one resource is named as that of another.
+        multistatus(&[resource("a", "1", None), resource("b", "1", None)]),
+        multistatus(&[resource("b", "1", Some(&changed))]),
+        // What was listed and is not answered stays.
+        multistatus(&[resource("a", "3", None), resource("b", "1", None)]),
+        multistatus(&[]),
+        multistatus(&[resource("b", "1", None)]),
+    ]);
+    let home = home();
+    let import = || home.run(["events", "import", "ann", &format!("{url}/"), "--caldav"], "");
+    assert_eq!(import().stdout, "2 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
+    let not_caldav = "error: the server does not answer with CalDAV at that address, or not wholly; nothing was changed\n\
+                      hint: if the address is an `.ics` file, import it without `--caldav`\n";
+    assert_eq!(import().stderr, not_caldav);
+    assert_eq!(import().stderr, not_caldav);
+    let failed = "error: the server answers with status 503 for `/feed.ics/b`; nothing was changed\n\
+                  hint: the events of the last import are kept; try again later\n";
+    assert_eq!(import().stderr, failed);
+    assert_eq!(titles(&home), ["A", "B"]);
+    assert_eq!(import().stdout, "0 new, 1 changed, 0 as before, 0 removed, 0 left out\n");
+    assert_eq!(titles(&home), ["A", "B later"]);
+    assert_eq!(import().stdout, "0 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
+    assert_eq!(titles(&home), ["A", "B later"]);
+    assert_eq!(import().stdout, "0 new, 0 changed, 0 as before, 1 removed, 0 left out\n");
+    assert_eq!(titles(&home), ["B later"]);
+    let asked = asked.join().unwrap();
+    assert!(asked[6].contains("<d:href>/feed.ics/b</d:href></c:calendar-multiget>"), "{}", asked[6]);
+}
+
+#[test]
+fn a_caldav_calendar_is_asked_for_its_changes_since_the_last_import() {
+    let (a, b, changed) = (soon("a", "A"), soon("b", "B"), soon("b", "B later"));
+    let token = |name: &str| format!("<sync-token>{name}</sync-token>");
+    let itself = "<response><href>/feed.ics/</href><propstat><prop><resourcetype><collection/></resourcetype>\
+                  <sync-token>one&amp;</sync-token></prop><status>HTTP/1.1 200 OK</status></propstat></response>";
+    let (url, asked) = server(vec![
+        multistatus(&[itself.to_owned(), resource("a", "1", None), resource("b", "1", None)]),
+        multistatus(&[resource("a", "1", Some(&a)), resource("b", "1", Some(&b))]),
+        // The answer comes in two parts.
+        multistatus(&[
+            failed_resource("a", "404 Not Found"),
+            failed_resource("", "507 Insufficient Storage"),
+            token("two"),
+        ]),
+        multistatus(&[resource("b", "2", None), token("three")]),
+        multistatus(&[resource("b", "2", Some(&changed))]),
+        multistatus(&[token("three")]),
+        // The server no longer knows the version.
+        response("403 Forbidden", "", "<error xmlns=\"DAV:\"><valid-sync-token/></error>"),
+        multistatus(&[resource("b", "2", None)]),
+    ]);
+    let home = home();
+    let import = || home.run(["events", "import", "ann", &format!("{url}/"), "--caldav"], "").stdout;
+    assert_eq!(import(), "2 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
+    assert_eq!(import(), "0 new, 1 changed, 0 as before, 1 removed, 0 left out\n");
+    assert_eq!(titles(&home), ["B later"]);
+    assert_eq!(import(), "nothing has changed since the last time\n");
+    assert_eq!(import(), "nothing has changed since the last time\n");
+    let asked = asked.join().unwrap();
+    for (request, version) in [(2, "one&amp;"), (3, "two"), (5, "three"), (6, "three")] {
+        assert!(
+            asked[request].contains(&format!("<sync-token>{version}</sync-token>")),
+            "{}",
+            asked[request]
+        );
+    }
+    assert!(asked[7].starts_with("propfind "), "{}", asked[7]);
+}
+
+#[test]
+fn a_hub_reads_an_imported_address_again_by_itself() {
+    let file = |title: &str| {
+        response(
+            "200 OK",
+            "Last-Modified: Mon, 23 Nov 2026 10:00:00 GMT\r\n",
+            &calendar(&[&soon("a", title)]),
+        )
+    };
+    let (url, asked) = server(vec![
+        file("A"),
+        response("503 Later", "Retry-After: 2\r\n", ""),
+        response("304 Not Modified", "", ""),
+        file("A later"),
+    ]);
+    let home = home();
+    let imported = home.run(["events", "import", "ann", &url, "--every", "1s"], "");
+    assert!(imported.status.success(), "{}", imported.stderr);
+    let calendars = || {
+        let listed = home.run(["events", "calendars", "ann", "--json"], "");
+        let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+        listed["calendars"][0].clone()
+    };
+    assert_eq!(calendars()["every_seconds"], 1);
+    let _hub = Serving::hub(&home);
+    wait_for("the feed is read again", || (titles(&home) == ["A later"]).then_some(()));
+    assert_eq!(calendars()["failure"], Value::Null);
+    let asked = asked.join().unwrap();
+    assert!(asked[1].contains("if-modified-since: mon, 23 nov 2026 10:00:00 gmt"), "{}", asked[1]);
+    // The server is gone.
+    wait_for("the failure is shown", || calendars()["failure"].as_str().map(|_| ()));
+    let shown = home.run(["events", "calendars", "ann"], "").stdout;
+    assert!(
+        shown.starts_with("CALENDAR") && shown.contains("because 127.0.0.1 cannot be reached"),
+        "{shown}"
+    );
+    assert!(home.run(["events", "forget", "ann", &url], "").status.success());
+    assert_eq!(calendars()["next_at"], Value::Null);
 }
 
 /// Debian's CalDAV server, with its data in the home.
@@ -241,6 +407,10 @@ fn a_caldav_calendar_is_synchronized_by_its_changes() {
     let who = "error: the server answers with status 401: it wants a name and a password\n\
                hint: log in with `--login NAME --password-file FILE`\n";
     assert_eq!(refused.stderr, who);
+    home.write("secret", "another\n");
+    let who = "error: the server answers with status 401: it does not accept the name and the password\n\
+               hint: log in with `--login NAME --password-file FILE`\n";
+    assert_eq!(pull().stderr, who);
 }
 
 fn imported(home: &Home, user: &str, file: &str) -> String {

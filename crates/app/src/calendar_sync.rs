@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use adjutant_assistant::calendar::{self, Effect, ParseIssue, ParsedCalendar, caldav};
+use adjutant_assistant::calendar::caldav::{self, Answer, Resource};
+use adjutant_assistant::calendar::{self, Effect, ParseIssue, ParsedCalendar};
 use adjutant_assistant::event::CalendarSource;
-use adjutant_assistant::events::{NO_PROGRESS, UpsertReport};
+use adjutant_assistant::events::{NO_PROGRESS, UpsertReport, Version};
 use adjutant_assistant::ids::CalendarId;
-use adjutant_assistant::import::{Origin, UnreadableEvents, horizon};
+use adjutant_assistant::import::{Imported, Origin, UnreadableEvents, horizon};
 use adjutant_assistant::plans::PlanScope;
 use adjutant_assistant::{Assistant, Calendar, Error as AssistantError, EventId, User};
 use adjutant_net::http_client;
-use adjutant_net::http_client::{HttpRequest, Login};
+use adjutant_net::http_client::{HttpRequest, HttpResponse, Login};
 
 /// The largest answer, in bytes; the reader refuses a calendar a little smaller, and says so to people.
 const MAX_RESPONSE_BYTES: usize = 41 * 1024 * 1024;
@@ -22,6 +23,8 @@ const HTTP_TIMEOUT: Duration = Duration::from_mins(1);
 const MAX_NAMED_CALENDARS: usize = 20;
 /// Events that a CalDAV server is asked for at once.
 const BATCH_SIZE: usize = 100;
+/// Answers that the changes of a collection may come in.
+const MAX_SYNC_PARTS: usize = 100;
 
 /// Where a calendar lies.
 #[derive(Clone, Debug)]
@@ -33,8 +36,9 @@ pub struct CalendarAddress {
 }
 
 /// The result of a pull.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct PullReport {
+    pub calendar: Calendar,
     pub upserted: UpsertReport,
     /// Events that the server no longer has; they are cancelled.
     pub removed: u64,
@@ -44,19 +48,41 @@ pub struct PullReport {
     pub unchanged: bool,
 }
 
+impl PullReport {
+    fn new(calendar: Calendar, unchanged: bool) -> Self {
+        Self { calendar, upserted: UpsertReport::default(), removed: 0, issues: Vec::new(), unchanged }
+    }
+}
+
 /// Why nothing was pulled.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
     Outbound(#[from] http_client::Error),
-    #[error("the server answers with status {status}{}", if *status == 401 { ": it wants a name and a password" } else { "" })]
-    Refused { status: u16 },
-    #[error("the server does not speak CalDAV at that address")]
+    #[error("the server answers with status {status}{}", refused(*status, *login))]
+    Refused {
+        status: u16,
+        /// Whether a name and a password were sent.
+        login: bool,
+        /// When the server wants to be asked again (`Retry-After`).
+        retry_after: Option<Duration>,
+    },
+    #[error("the server answers with status {status} for `{href}`; nothing was changed")]
+    Incomplete { href: String, status: u16 },
+    #[error("the server does not answer with CalDAV at that address, or not wholly; nothing was changed")]
     NotCalDav,
     #[error("the address holds calendars, and no events of its own: {}", .0.join(", "))]
     HoldsCalendars(Vec<String>),
     #[error("{0}")]
     Assistant(#[from] AssistantError),
+}
+
+fn refused(status: u16, login: bool) -> &'static str {
+    match (status, login) {
+        (401, true) => ": it does not accept the name and the password",
+        (401, false) => ": it wants a name and a password",
+        _ => "",
+    }
 }
 
 /// Reads a place into the user's calendar of that place, as far as it changed since the last time. `actor` is who
@@ -93,15 +119,19 @@ async fn feed(
     actor: &str,
     now: Timestamp,
 ) -> Result<PullReport, Error> {
-    let etag = known.and_then(|calendar| calendar.etag);
-    let headers = etag.map(|etag| ("if-none-match", etag)).into_iter().collect();
+    let version = known.as_ref().and_then(|calendar| calendar.etag.clone());
+    // A server without versions says when the file was changed.
+    let condition = |version: String| {
+        let quoted = version.starts_with('"') || version.starts_with("W/");
+        (if quoted { "if-none-match" } else { "if-modified-since" }, version)
+    };
+    let headers = version.map(condition).into_iter().collect();
     let answer = http_client::send(call(place, "GET", headers, String::new())).await?;
-    if answer.status == 304 {
-        return Ok(PullReport { unchanged: true, ..PullReport::default() });
+    if let (304, Some(calendar)) = (answer.status, known) {
+        let calendar = assistant.put_calendar(&Calendar { read_at: Some(now), ..calendar }).await?;
+        return Ok(PullReport::new(calendar, true));
     }
-    if !answer.is_success() {
-        return Err(Error::Refused { status: answer.status });
-    }
+    let answer = success(answer, place)?;
     let name = last_part(&place.url);
     let origin = Origin {
         user: user.id.clone(),
@@ -111,14 +141,24 @@ async fn feed(
     };
     let imported = assistant.import(&origin, answer.text(), actor, now, NO_PROGRESS).await?;
     // Only what was taken as a whole need not be read again.
-    let etag =
-        answer.etag.filter(|_| imported.issues.iter().all(|issue| issue.error.effect() != Effect::LeftOut));
-    assistant.put_calendar(&Calendar { etag, ..imported.calendar }).await?;
-    let issues = imported.issues.into_iter().map(|issue| (name.to_owned(), issue)).collect();
-    Ok(PullReport { upserted: imported.upserted, removed: imported.removed, issues, unchanged: false })
+    let whole = imported.issues.iter().all(|issue| issue.error.effect() != Effect::LeftOut);
+    let etag = answer.etag.or(answer.last_modified).filter(|_| whole);
+    let Imported { calendar, upserted, removed, issues } = imported;
+    let calendar = assistant.put_calendar(&Calendar { etag, ..calendar }).await?;
+    let issues = issues.into_iter().map(|issue| (name.to_owned(), issue)).collect();
+    Ok(PullReport { upserted, removed, issues, ..PullReport::new(calendar, false) })
 }
 
-/// Reads what changed in a CalDAV collection, by the versions that the server gives its events.
+/// What changed in a collection.
+#[derive(Default)]
+struct Changes {
+    changed: Vec<Resource>,
+    /// The addresses of what is no longer there.
+    gone: HashSet<String>,
+    sync_token: Option<String>,
+}
+
+/// Reads what changed in a CalDAV collection: since the version that was read last, or by the versions of all events.
 async fn collection(
     assistant: &Assistant,
     user: &User,
@@ -127,52 +167,39 @@ async fn collection(
     actor: &str,
     now: Timestamp,
 ) -> Result<PullReport, Error> {
-    let ask = async |method, body: String| {
-        let headers =
-            vec![("depth", "1".to_owned()), ("content-type", "application/xml; charset=utf-8".to_owned())];
-        let answer = http_client::send(call(place, method, headers, body)).await?;
-        if !answer.is_success() {
-            return Err(Error::Refused { status: answer.status });
-        }
-        caldav::parse(&answer.text()).ok_or(Error::NotCalDav)
-    };
-    let listed = ask("PROPFIND", caldav::LIST.to_owned()).await?;
-    let (inner, listed): (Vec<_>, Vec<_>) = listed.into_iter().partition(|one| one.collection);
-    let listed: Vec<_> = listed.into_iter().filter(|one| !one.etag.is_empty()).collect();
-    // The collection lists itself too; a collection of events contains no collection (RFC 4791 4.2).
-    let inner = inner.into_iter().map(|one| one.href);
-    let inner: Vec<_> =
-        inner.filter(|href| !place.url.ends_with(href.as_str())).take(MAX_NAMED_CALENDARS).collect();
-    if listed.is_empty() && !inner.is_empty() {
-        return Err(Error::HoldsCalendars(inner));
-    }
     let first = known.is_none();
-    let calendar = match known {
-        Some(calendar) => Calendar { read_at: Some(now), ..calendar },
-        None => Calendar {
-            id: CalendarId::new()?,
-            user: user.id.clone(),
-            name: last_part(&place.url).to_owned(),
-            source: CalendarSource::CalDav,
-            place: place.url.clone(),
-            etag: None,
-            sync_token: None,
-            read_at: Some(now),
-        },
+    let before = match &known {
+        Some(calendar) => assistant.versions(calendar).await?,
+        None => Vec::new(),
     };
+    let since = match known.as_ref().and_then(|calendar| calendar.sync_token.clone()) {
+        Some(token) => changes_since(place, token).await?,
+        None => None,
+    };
+    let changes = match since {
+        Some(changes) => changes,
+        None => changes_of_all(place, &before).await?,
+    };
+    let calendar = known.unwrap_or(Calendar {
+        id: CalendarId::new()?,
+        user: user.id.clone(),
+        name: last_part(&place.url).to_owned(),
+        source: CalendarSource::CalDav,
+        place: place.url.clone(),
+        etag: None,
+        sync_token: None,
+        read_at: None,
+        refresh: None,
+    });
     let calendar = assistant.put_calendar(&calendar).await?;
-    let before = assistant.versions(&calendar).await?;
-    let versions: HashSet<&str> = before.iter().map(|one| one.etag.as_str()).collect();
-    let changed: Vec<&str> = listed
-        .iter()
-        .filter(|one| !versions.contains(one.etag.as_str()))
-        .map(|one| one.href.as_str())
-        .collect();
-    let mut pulled = PullReport { unchanged: changed.is_empty() && !first, ..PullReport::default() };
-    let mut fresh = HashSet::new();
-    for hrefs in changed.chunks(BATCH_SIZE) {
+    let unchanged = changes.changed.is_empty() && !first;
+    let mut pulled = PullReport::new(calendar.clone(), unchanged);
+    let (mut read, mut fresh) = (HashSet::new(), HashSet::new());
+    for batch in changes.changed.chunks(BATCH_SIZE) {
         let mut drafts = Vec::new();
-        for resource in ask("REPORT", caldav::fetch(hrefs.iter().copied())).await? {
+        let hrefs = batch.iter().map(|resource| resource.href.as_str());
+        let answer = ask(place, "REPORT", "1", caldav::fetch(hrefs)).await?;
+        for resource in whole(answer)?.resources {
             let Some(text) = &resource.text else { continue };
             // One resource that is not a calendar does not cost the others.
             let parsed =
@@ -185,9 +212,10 @@ async fn collection(
             pulled.issues.extend(parsed.issues.into_iter().map(|issue| (resource.href.clone(), issue)));
             for mut draft in parsed.drafts {
                 fresh.insert(draft.name());
-                draft.etag = Some(resource.etag.clone());
+                draft.etag = Some(resource.version());
                 drafts.push(draft);
             }
+            read.insert(resource.address());
         }
         let upserted = assistant.upsert(&calendar, drafts, now, NO_PROGRESS).await?;
         pulled.upserted.added += upserted.added;
@@ -195,22 +223,117 @@ async fn collection(
         pulled.upserted.same += upserted.same;
         pulled.upserted.withdrawn += upserted.withdrawn;
     }
-    let listed_etags: HashSet<&str> = listed.iter().map(|one| one.etag.as_str()).collect();
     let unreadable = UnreadableEvents::of(pulled.issues.iter().map(|(_, issue)| issue));
     let removed: Vec<EventId> = before
         .iter()
-        .filter(|one| !listed_etags.contains(one.etag.as_str()) && !fresh.contains(&one.name))
-        .filter(|one| !unreadable.may_contain(&one.name.0))
+        .filter(|one| {
+            let address = caldav::address_of(&one.etag);
+            changes.gone.contains(address) || read.contains(address)
+        })
+        .filter(|one| !fresh.contains(&one.name) && !unreadable.may_contain(&one.name.0))
         .map(|one| one.id.clone())
         .collect();
     if !removed.is_empty() {
         pulled.upserted.withdrawn += assistant.cancel_events(&removed, actor, now).await?;
         (pulled.removed, pulled.unchanged) = (removed.len() as u64, false);
     }
+    // What could not be read is read again, so the changes are asked for since the version before it.
+    let all_read = pulled.issues.iter().all(|(_, issue)| issue.error.effect() != Effect::LeftOut);
+    let sync_token = if all_read { changes.sync_token } else { calendar.sync_token.clone() };
+    pulled.calendar =
+        assistant.put_calendar(&Calendar { sync_token, read_at: Some(now), ..calendar }).await?;
     if pulled.upserted.added + pulled.upserted.updated > 0 {
         assistant.plan(&user.id, None, PlanScope::Unplanned, now).await?;
     }
     Ok(pulled)
+}
+
+/// Asks for the changes since a version (RFC 6578). `None` where the server does not know the version, or answers no such
+/// question.
+async fn changes_since(place: &CalendarAddress, mut token: String) -> Result<Option<Changes>, Error> {
+    let mut changes = Changes::default();
+    for _ in 0..MAX_SYNC_PARTS {
+        let answer = match ask(place, "REPORT", "0", caldav::changes_since(&token)).await {
+            Ok(answer) => answer,
+            Err(Error::Refused { status: 400..=499 | 501, .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Some(next) = answer.sync_token.clone() else { return Ok(None) };
+        let mut more = false;
+        for resource in answer.resources {
+            if resource.is_gone() {
+                changes.gone.insert(resource.address());
+            } else if resource.is_truncated() && is_itself(&resource, place) {
+                more = true;
+            } else if let Some(status) = resource.failure {
+                return Err(Error::Incomplete { href: resource.href, status });
+            } else if !resource.collection {
+                changes.changed.push(resource);
+            }
+        }
+        changes.sync_token = Some(next.clone());
+        if !more {
+            return Ok(Some(changes));
+        }
+        token = next;
+    }
+    Ok(None)
+}
+
+/// Compares the versions of all events of a collection with those that are known.
+async fn changes_of_all(place: &CalendarAddress, before: &[Version]) -> Result<Changes, Error> {
+    let answer = whole(ask(place, "PROPFIND", "1", caldav::LIST.to_owned()).await?)?;
+    let (inner, listed): (Vec<_>, Vec<_>) = answer.resources.into_iter().partition(|one| one.collection);
+    // The collection lists itself too; a collection of events contains no collection (RFC 4791 4.2).
+    let inner = inner.into_iter().filter(|one| !is_itself(one, place));
+    let inner: Vec<_> = inner.map(|one| one.href).take(MAX_NAMED_CALENDARS).collect();
+    if listed.is_empty() && !inner.is_empty() {
+        return Err(Error::HoldsCalendars(inner));
+    }
+    let addresses: HashSet<String> = listed.iter().map(Resource::address).collect();
+    let versions: HashSet<&str> = before.iter().map(|one| one.etag.as_str()).collect();
+    let known = before.iter().map(|one| caldav::address_of(&one.etag).to_owned());
+    Ok(Changes {
+        gone: known.filter(|address| !addresses.contains(address)).collect(),
+        changed: listed.into_iter().filter(|one| !versions.contains(one.version().as_str())).collect(),
+        sync_token: answer.sync_token,
+    })
+}
+
+/// Sends a question of CalDAV.
+async fn ask(
+    place: &CalendarAddress,
+    method: &'static str,
+    depth: &str,
+    body: String,
+) -> Result<Answer, Error> {
+    let headers =
+        vec![("depth", depth.to_owned()), ("content-type", "application/xml; charset=utf-8".to_owned())];
+    let answer = http_client::send(call(place, method, headers, body)).await?;
+    caldav::parse(&success(answer, place)?.text()).ok_or(Error::NotCalDav)
+}
+
+/// Returns an answer in which nothing failed.
+fn whole(answer: Answer) -> Result<Answer, Error> {
+    let failed = answer.resources.iter().find_map(|one| Some((one.href.clone(), one.failure?)));
+    match failed {
+        Some((href, status)) => Err(Error::Incomplete { href, status }),
+        None => Ok(answer),
+    }
+}
+
+/// Returns whether a resource is the collection itself.
+fn is_itself(resource: &Resource, place: &CalendarAddress) -> bool {
+    let collection = Resource { href: place.url.clone(), ..Resource::default() };
+    collection.address().trim_end_matches('/') == resource.address().trim_end_matches('/')
+}
+
+fn success(answer: HttpResponse, place: &CalendarAddress) -> Result<HttpResponse, Error> {
+    if answer.is_success() {
+        return Ok(answer);
+    }
+    let login = place.login.is_some();
+    Err(Error::Refused { status: answer.status, login, retry_after: answer.retry_after() })
 }
 
 fn call<'a>(

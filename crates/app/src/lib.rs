@@ -5,6 +5,7 @@ pub mod activity_log;
 pub mod agent_processes;
 mod approvals;
 pub mod calendar_changes;
+mod calendar_refresh;
 pub mod calendar_sync;
 pub mod client_registry;
 mod daily_planning;

@@ -1,5 +1,7 @@
 //! Calendars, events and their occurrences.
 
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use serde::{Deserialize, Serialize};
@@ -19,7 +21,33 @@ pub struct Calendar {
     /// The version that the server gave last, so that only changes are read.
     pub etag: Option<String>,
     pub sync_token: Option<String>,
+    /// The last time that the server answered, or the file was read.
     pub read_at: Option<Timestamp>,
+    /// `None` if no hub reads it again.
+    pub refresh: Option<Refresh>,
+}
+
+/// How a hub reads a calendar again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refresh {
+    /// Seconds from one try to the next while all succeed.
+    pub every_seconds: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<StoredLogin>,
+    pub next_at: Timestamp,
+    /// Failed tries since the last success.
+    #[serde(default)]
+    pub failures: u32,
+    /// Why the last try failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// A name, and the file whose first line is the password.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredLogin {
+    pub name: String,
+    pub password_file: PathBuf,
 }
 
 adjutant_base::named_enum! {

@@ -72,6 +72,7 @@ impl Assistant {
             etag: None,
             sync_token: None,
             read_at: Some(now),
+            refresh: None,
         };
         let calendar = self.put_calendar(&calendar).await?;
         let mut drafts = parsed.drafts;
@@ -100,6 +101,7 @@ impl Assistant {
         actor: &str,
         now: Timestamp,
     ) -> Result<RemovedCalendar, Error> {
+        self.set_refresh(calendar, None).await?;
         // The last version is forgotten, so that a server is not asked for changes since then.
         self.put_calendar(&Calendar { etag: None, sync_token: None, ..calendar.clone() }).await?;
         let missing: Vec<EventId> = self.versions(calendar).await?.into_iter().map(|one| one.id).collect();

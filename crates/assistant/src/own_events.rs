@@ -57,6 +57,7 @@ impl Assistant {
             etag: None,
             sync_token: None,
             read_at: None,
+            refresh: None,
         };
         let calendar = self.put_calendar(&calendar).await?;
         let uid = format!("{}@adjutant", EventId::new()?);

@@ -71,10 +71,14 @@ pub(super) fn calendar(row: CalendarRow) -> Result<Calendar, Error> {
         id: CalendarId::from_row(row.id),
         user: UserId::from_row(row.user_id),
         name: row.name,
-        place: row.place,
+        place: row.place.clone(),
         etag: row.etag,
         sync_token: row.sync_token,
         read_at: row.read_at.map(instant),
+        refresh: match row.refresh.as_str() {
+            "" => None,
+            refresh => Some(serde_json::from_str(refresh).map_err(|_| damaged("the calendar", &row.place))?),
+        },
     })
 }
 

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::event::Refresh;
 use super::ids;
 use super::rows::{self, json, millis};
 use super::{Assistant, Calendar, Error, Rule, User, UserId};
@@ -78,8 +79,20 @@ impl Assistant {
             etag: calendar.etag.clone(),
             sync_token: calendar.sync_token.clone(),
             read_at: calendar.read_at.map(millis),
+            refresh: String::new(),
         };
         rows::calendar(calendars::put(&self.store, row).await?)
+    }
+
+    /// Returns the calendars of all users that a hub reads again.
+    pub async fn refreshed_calendars(&self) -> Result<Vec<Calendar>, Error> {
+        calendars::refreshed(&self.store).await?.into_iter().map(rows::calendar).collect()
+    }
+
+    /// Records how a hub reads a calendar again; with `None` it does not.
+    pub async fn set_refresh(&self, calendar: &Calendar, refresh: Option<&Refresh>) -> Result<(), Error> {
+        let refresh = refresh.map(json).unwrap_or_default();
+        Ok(calendars::set_refresh(&self.store, calendar.id.as_str().to_owned(), refresh).await?)
     }
 
     /// Returns a user's rules, highest priority first.

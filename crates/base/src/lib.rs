@@ -2,6 +2,8 @@
 
 pub mod config;
 pub mod events;
+#[cfg(any(test, feature = "testing"))]
+pub mod fuzz;
 pub mod logging;
 pub mod mutex;
 pub mod text;

@@ -66,6 +66,10 @@ pub struct HttpResponse {
     pub status: u16,
     /// The server's tag of this version of the resource.
     pub etag: Option<String>,
+    /// When the resource was changed, as the server writes it.
+    pub last_modified: Option<String>,
+    /// When the server wants to be asked again, as it writes it.
+    retry_after: Option<String>,
     pub body: Vec<u8>,
 }
 
@@ -73,6 +77,11 @@ impl HttpResponse {
     /// Returns whether the status is 2xx.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
+    }
+
+    /// Returns how long the server wants to be left alone; `None` where it does not say.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after.as_ref()?.trim().parse().ok().map(Duration::from_secs)
     }
 
     /// Returns the body as text; invalid UTF-8 is replaced.
@@ -104,8 +113,14 @@ pub enum Error {
 /// Fails without a whole response in time. A response with an error status is not a failure.
 pub async fn send(request: HttpRequest<'_>) -> Result<HttpResponse, Error> {
     let StreamingResponse { status, headers, mut body } = send_streaming(request).await?;
-    let etag = headers.into_iter().find(|(name, _)| name == "etag").map(|(_, value)| value);
-    let mut response = HttpResponse { status, etag, body: Vec::new() };
+    let header = |wanted| headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+    let mut response = HttpResponse {
+        status,
+        etag: header("etag"),
+        last_modified: header("last-modified"),
+        retry_after: header("retry-after"),
+        body: Vec::new(),
+    };
     while let Some(bytes) = body.next().await {
         response.body.extend_from_slice(&bytes?);
     }

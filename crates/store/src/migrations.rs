@@ -17,6 +17,7 @@ const FIRST: &str = "schema";
 const FILES: &[(i64, &str, &str)] = &[
     (1, FIRST, include_str!("../migrations/0001_schema.sql")),
     (2, "question load", include_str!("../migrations/0002_question_load.sql")),
+    (3, "calendar refresh", include_str!("../migrations/0003_calendar_refresh.sql")),
 ];
 
 /// The name of a database's first migration; no row if the database is new.

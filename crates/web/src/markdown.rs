@@ -226,6 +226,16 @@ mod tests {
         assert!(!html("- a\n- b\n\n---\n+ c").contains("diff"), "a list is not a diff");
     }
 
+    #[test]
+    fn mutated_messages_are_shown() {
+        let corpus = [
+            "# Title\n\n- a\n  1. *b* **c** ~~d~~ `e`\n\n| x | y |\n|---|:-:|\n| 1 | <b>2</b> |\n",
+            "Look:\n\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n\n```rust\nfn main() {}\n```\n> quote [^1]\n\n[^1]: note",
+            "![p](https://example.org/p.png \"t\") [j](javascript:x) <https://example.org> &amp; &#x202e; \\* <!-- x -->",
+        ];
+        adjutant_base::fuzz::run(&corpus, |message| assert!(!html(message).contains("<script")));
+    }
+
     proptest! {
         #[test]
         fn any_message_is_inert(message in any::<String>(), marks in "[-+<>`*_|!\\[\\]() a\n]{0,80}") {

@@ -34,7 +34,7 @@ pub(super) async fn run(args: &ForgetArgs, assistant: &Assistant) -> Result<(), 
     let (mut matching, mut others) = (Vec::new(), Vec::new());
     for calendar in assistant.calendars(user).await? {
         // A forgotten calendar has no events.
-        if assistant.versions(&calendar).await?.is_empty() {
+        if calendar.refresh.is_none() && assistant.versions(&calendar).await?.is_empty() {
             continue;
         }
         if is_at(&calendar, from) { matching.push(calendar) } else { others.push(calendar.place) }

@@ -42,7 +42,7 @@ pub(in crate::cli) struct ImportArgs {
 pub(super) async fn run(args: ImportArgs, assistant: &Assistant) -> Result<ExitCode, Failure> {
     let ImportArgs { user, from, remote, json } = args;
     match remote.calendar_address(&from)? {
-        Some(address) => import_url::import(assistant, &user, &address, json).await,
+        Some(address) => import_url::import(assistant, &user, &address, &remote, json).await,
         None => import_files(assistant, &user, &from, json).await,
     }
 }

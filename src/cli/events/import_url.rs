@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
 use super::super::source_files;
-use super::calendar_address::address;
+use super::calendar_address::{absolute, address};
 use super::parse_issues::{issue_json, print_issues};
 use adjutant_app::calendar_sync;
 use adjutant_app::calendar_sync::{CalendarAddress, Error};
+use adjutant_assistant::event::{Refresh, StoredLogin};
 use adjutant_assistant::{Assistant, UserId};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_net::http_client::Login;
@@ -30,6 +31,9 @@ pub(super) struct Remote {
     /// The file whose first line is the password
     #[arg(long, value_name = "FILE", requires = "login")]
     password_file: Option<PathBuf>,
+    /// How often the hub reads the URL again, such as 15m or 1h; 0s for never
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    every: SignedDuration,
 }
 
 impl Remote {
@@ -54,6 +58,18 @@ impl Remote {
         };
         Ok(Some(CalendarAddress { url, caldav: self.caldav, login }))
     }
+
+    /// Returns how the hub reads the URL again; `None` for never.
+    fn refresh(&self, now: Timestamp) -> Option<Refresh> {
+        let login = self.login.clone().zip(self.password_file.as_deref());
+        (self.every >= SignedDuration::from_secs(1)).then(|| Refresh {
+            every_seconds: self.every.as_secs(),
+            login: login.map(|(name, file)| StoredLogin { name, password_file: absolute(file) }),
+            next_at: now.saturating_add(self.every).unwrap_or(Timestamp::MAX),
+            failures: 0,
+            failure: None,
+        })
+    }
 }
 
 /// Imports the changes and prints their number. The exit code is 1 if an event was left out.
@@ -61,11 +77,13 @@ pub(super) async fn import(
     assistant: &Assistant,
     user: &UserId,
     address: &CalendarAddress,
+    remote: &Remote,
     json: bool,
 ) -> Result<ExitCode, Failure> {
     let user = assistant.user(user).await?;
-    let pulled =
-        calendar_sync::pull(assistant, &user, address, ACTOR, Timestamp::now()).await.map_err(failed)?;
+    let now = Timestamp::now();
+    let pulled = calendar_sync::pull(assistant, &user, address, ACTOR, now).await.map_err(failed)?;
+    assistant.set_refresh(&pulled.calendar, remote.refresh(now).as_ref()).await?;
     let left_out = print_issues(pulled.issues.iter().map(|(name, issue)| (name.as_str(), issue)));
     let upserted = pulled.upserted;
     if json {
@@ -97,12 +115,12 @@ pub(super) async fn import(
 /// Returns the failure of an import, with a hint.
 fn failed(error: Error) -> Failure {
     let hint = match error {
-        Error::Refused { status: 401 | 403 } => "log in with `--login NAME --password-file FILE`",
-        Error::Refused { status: 404 | 410 } => "check the address",
-        Error::Refused { .. } | Error::Outbound(_) => {
+        Error::Refused { status: 401 | 403, .. } => "log in with `--login NAME --password-file FILE`",
+        Error::Refused { status: 404 | 410, .. } => "check the address",
+        Error::Refused { .. } | Error::Incomplete { .. } | Error::Outbound(_) => {
             "the events of the last import are kept; try again later"
         }
-        Error::NotCalDav => "import a `.ics` file without `--caldav`",
+        Error::NotCalDav => "if the address is an `.ics` file, import it without `--caldav`",
         Error::HoldsCalendars(_) => "name one of these calendars",
         Error::Assistant(error) => return Failure::from(error),
     };

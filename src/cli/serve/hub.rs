@@ -184,6 +184,7 @@ async fn serve(
     }
     tasks.spawn(app.clone().watch_files());
     tasks.spawn(app.clone().watch_config());
+    tasks.spawn(app.clone().refresh_calendars());
     tasks.spawn({
         let (agents, stop) = (app.agents.clone(), app.shutdown.clone());
         async move { agents.run(stop).await }

@@ -159,3 +159,19 @@ proptest! {
         prop_assert_eq!(get(&without, &[]).unwrap().unwrap(), before);
     }
 }
+
+#[test]
+fn mutated_documents_are_edited_or_refused() {
+    let corpus = [
+        "{\n  // mine\n  \"servers\": {\n    \"a\": {\"command\": \"x\", \"args\": [1, 2.5e3, null]}, /* b */\n  },\n}\n",
+        "\u{feff}{\"servers\":{\"desk\":{\"command\":\"\\ud83c\\udf89\"},'b':true},\"z\":[[],{}]}",
+        "{\r\n\t\"servers\": {}\r\n}\r\n",
+    ];
+    adjutant_base::fuzz::run(&corpus, |text| {
+        let _ = get(text, &PATH);
+        let _ = remove(text, &PATH);
+        if let Ok(after) = set(text, &PATH, &json!({"command": "x"})) {
+            assert_eq!(get(&after, &PATH).unwrap(), Some(json!({"command": "x"})), "{after}");
+        }
+    });
+}

@@ -1,10 +1,25 @@
-//! Request bodies and responses of CalDAV (RFC 4791). The caller sends them.
+//! Request bodies and responses of CalDAV (RFC 4791) and of the synchronization of collections (RFC 6578). The caller
+//! sends them.
 
-use std::borrow::Cow;
+use percent_encoding::percent_decode_str;
+use roxmltree::{Document, Node};
 
-/// Asks for the versions of all that is in a collection.
+/// Asks for the versions of all that is in a collection, and for the version of the collection.
 pub const LIST: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n\
-    <propfind xmlns=\"DAV:\"><prop><getetag/><resourcetype/></prop></propfind>";
+    <propfind xmlns=\"DAV:\"><prop><getetag/><resourcetype/><sync-token/></prop></propfind>";
+
+/// Status of a resource that no longer exists.
+const NOT_FOUND: u16 = 404;
+/// Status of a collection that has more changes than one answer has.
+const TRUNCATED: u16 = 507;
+
+/// A `multistatus`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    pub resources: Vec<Resource>,
+    /// The version of the collection, from servers that have one.
+    pub sync_token: Option<String>,
+}
 
 /// One thing of a collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +31,48 @@ pub struct Resource {
     pub text: Option<String>,
     /// Whether it is a collection and no event.
     pub collection: bool,
+    /// The status that is not success; `None` where all was answered.
+    pub failure: Option<u16>,
+}
+
+impl Resource {
+    /// Returns the path on the server, however the server writes it.
+    pub fn address(&self) -> String {
+        let path = self
+            .href
+            .split_once("://")
+            .map_or(self.href.as_str(), |(_, rest)| rest.find('/').map_or("/", |at| &rest[at..]));
+        percent_decode_str(path).decode_utf8_lossy().replace('\n', "")
+    }
+
+    /// Returns the version of a resource with its address: servers give the same version to several resources.
+    pub fn version(&self) -> String {
+        format!("{}\n{}", self.address(), self.etag)
+    }
+
+    /// Returns whether it no longer exists.
+    pub fn is_gone(&self) -> bool {
+        self.failure == Some(NOT_FOUND)
+    }
+
+    /// Returns whether the answer about it ends early.
+    pub fn is_truncated(&self) -> bool {
+        self.failure == Some(TRUNCATED)
+    }
+}
+
+/// Returns the address of a version.
+pub fn address_of(version: &str) -> &str {
+    version.split('\n').next().unwrap_or_default()
+}
+
+/// Asks for what changed in a collection since the version `token`.
+pub fn changes_since(token: &str) -> String {
+    format!(
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<sync-collection xmlns=\"DAV:\"><sync-token>{}</sync-token>\
+         <sync-level>1</sync-level><prop><getetag/><resourcetype/></prop></sync-collection>",
+        escape(token)
+    )
 }
 
 /// Asks for the text of these.
@@ -32,110 +89,132 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Reads a `multistatus`. Elements are known by their names without the prefix, because every server has its own;
-/// an unknown element is skipped. `None` where the text is not XML of that kind.
-pub fn parse(xml: &str) -> Option<Vec<Resource>> {
-    let mut found = Vec::new();
-    let mut current: Option<Resource> = None;
-    let mut text = String::new();
-    let mut rest = xml;
-    let mut seen = false;
-    while let Some(at) = rest.find('<') {
-        text.push_str(&entities(&rest[..at]));
-        rest = &rest[at..];
-        if let Some(inner) = rest.strip_prefix("<![CDATA[") {
-            let end = inner.find("]]>")?;
-            text.push_str(&inner[..end]);
-            rest = &inner[end + 3..];
-            continue;
-        }
-        if let Some(inner) = rest.strip_prefix("<!--") {
-            rest = &inner[inner.find("-->")? + 3..];
-            continue;
-        }
-        let end = rest.find('>')?;
-        let tag = &rest[1..end];
-        rest = &rest[end + 1..];
-        let (closing, tag) = tag.strip_prefix('/').map_or((false, tag), |tag| (true, tag));
-        let name = tag.split([' ', '\t', '\r', '\n', '/']).next().unwrap_or_default();
-        let name = name.rsplit(':').next().unwrap_or_default();
-        match (closing, name, &mut current) {
-            (false, "multistatus", _) => seen = true,
-            (false, "response", _) => current = Some(Resource::default()),
-            (true, "response", _) => found.extend(current.take()),
-            // The first one is the resource's own; the others are in its properties.
-            (true, "href", Some(resource)) if resource.href.is_empty() => {
-                text.trim().clone_into(&mut resource.href);
+/// Reads a `multistatus`. Elements are known by their names without the prefix, because every server has its own; an
+/// unknown element is skipped. `None` where the text is not a whole document of that kind.
+pub fn parse(xml: &str) -> Option<Answer> {
+    let document = Document::parse(xml).ok()?;
+    let root = document.root_element();
+    if root.tag_name().name() != "multistatus" {
+        return None;
+    }
+    let mut answer = Answer::default();
+    for part in root.children() {
+        match part.tag_name().name() {
+            "response" => {
+                let mut resource = Resource::default();
+                for part in part.children() {
+                    match part.tag_name().name() {
+                        "status" => resource.failure = failure(part),
+                        "propstat" => properties(part, &mut resource, &mut answer.sync_token),
+                        _ => {}
+                    }
+                }
+                // A status may be that of several.
+                let hrefs = named(part, "href").map(|href| text(href).trim().to_owned());
+                answer.resources.extend(hrefs.map(|href| Resource { href, ..resource.clone() }));
             }
-            (true, "getetag", Some(resource)) => text.trim().clone_into(&mut resource.etag),
-            (true, "calendar-data", Some(resource)) => resource.text = Some(text.clone()),
-            (false, "collection", Some(resource)) => resource.collection = true,
+            "sync-token" => answer.sync_token = Some(text(part).trim().to_owned()),
             _ => {}
         }
-        text.clear();
     }
-    seen.then_some(found)
+    Some(answer)
 }
 
-/// Replaces the entities that XML itself knows, and characters by their number.
-fn entities(text: &str) -> Cow<'_, str> {
-    if !text.contains('&') {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let Some(end) = rest.find(';').filter(|end| *end <= 10) else {
-            out.push('&');
-            rest = &rest[1..];
-            continue;
-        };
-        let name = &rest[1..end];
-        let number = name.strip_prefix("#x").map_or_else(
-            || name.strip_prefix('#').and_then(|digits| digits.parse().ok()),
-            |digits| u32::from_str_radix(digits, 16).ok(),
-        );
-        match (name, number.and_then(char::from_u32)) {
-            ("amp", _) => out.push('&'),
-            ("lt", _) => out.push('<'),
-            ("gt", _) => out.push('>'),
-            ("quot", _) => out.push('"'),
-            ("apos", _) => out.push('\''),
-            (_, Some(character)) => out.push(character),
-            _ => out.push_str(&rest[..=end]),
+/// Reads properties that have the same status. A property that a resource does not have is not a failure.
+fn properties(propstat: Node<'_, '_>, resource: &mut Resource, sync_token: &mut Option<String>) {
+    match named(propstat, "status").next().and_then(failure) {
+        None => {}
+        Some(NOT_FOUND) => return,
+        other => {
+            resource.failure = resource.failure.or(other);
+            return;
         }
-        rest = &rest[end + 1..];
     }
-    out.push_str(rest);
-    Cow::Owned(out)
+    for property in named(propstat, "prop").flat_map(|prop| prop.children()) {
+        match property.tag_name().name() {
+            "getetag" => text(property).trim().clone_into(&mut resource.etag),
+            "calendar-data" => resource.text = Some(text(property)),
+            "resourcetype" => resource.collection = named(property, "collection").next().is_some(),
+            "sync-token" => *sync_token = Some(text(property).trim().to_owned()),
+            _ => {}
+        }
+    }
+}
+
+/// Returns the children of that name.
+fn named<'a, 'input>(node: Node<'a, 'input>, name: &'static str) -> impl Iterator<Item = Node<'a, 'input>> {
+    node.children().filter(move |child| child.tag_name().name() == name)
+}
+
+fn text(node: Node<'_, '_>) -> String {
+    node.children().filter_map(|child| child.text()).collect()
+}
+
+/// Returns the status of a status line, if it is not success. A line that cannot be read is the status 0.
+fn failure(status: Node<'_, '_>) -> Option<u16> {
+    let code = text(status).split_whitespace().nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+    Some(code).filter(|code| !(200..300).contains(code))
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::proptest;
 
-    use super::{Resource, fetch, parse};
+    use super::{Resource, address_of, changes_since, fetch, parse};
 
     #[test]
     fn answers_of_servers_with_other_prefixes_are_read() {
         let xml = "<?xml version='1.0'?><D:multistatus xmlns:D=\"DAV:\" xmlns:C=\"urn:x\"><D:response>\
                    <D:href>/cal/</D:href><D:propstat><D:prop><D:resourcetype><D:collection/><C:calendar/></D:resourcetype>\
-                   </D:prop></D:propstat></D:response><D:response><D:href>/cal/a%20b.ics</D:href><D:propstat><D:prop>\
+                   <D:sync-token>urn:7</D:sync-token></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat>\
+                   <D:propstat><D:prop><D:getetag/></D:prop><D:status>HTTP/1.1 404 Not Found</D:status></D:propstat>\
+                   </D:response><D:response><D:href>/cal/a%20b.ics</D:href><D:propstat><D:prop>\
                    <D:getetag>&quot;1&#34;</D:getetag><C:calendar-data><![CDATA[BEGIN:VCALENDAR\nX:<&]]></C:calendar-data>\
                    <!-- > --></D:prop></D:propstat></D:response></D:multistatus>";
         let event = Resource {
             href: "/cal/a%20b.ics".to_owned(),
             etag: "\"1\"".to_owned(),
             text: Some("BEGIN:VCALENDAR\nX:<&".to_owned()),
-            collection: false,
+            ..Resource::default()
         };
         let found = parse(xml).unwrap();
-        assert_eq!((found[0].collection, &found[1]), (true, &event));
+        assert_eq!((found.resources[0].collection, &found.resources[1]), (true, &event));
+        assert_eq!((found.resources[0].failure, found.sync_token.as_deref()), (None, Some("urn:7")));
+        assert_eq!(event.version(), "/cal/a b.ics\n\"1\"");
+        let whole = Resource { href: "https://example.org/cal/a b.ics".to_owned(), ..event.clone() };
+        assert_eq!(address_of(&whole.version()), event.address());
         assert!(fetch(["/a&b"].into_iter()).contains("<d:href>/a&amp;b</d:href>"));
+        assert!(changes_since("a<b").contains("<sync-token>a&lt;b</sync-token>"));
+    }
+
+    #[test]
+    fn an_answer_that_is_not_whole_is_none() {
+        let whole = "<multistatus xmlns=\"DAV:\"><response><href>/a</href><status>HTTP/1.1 200 OK</status></response></multistatus>";
+        assert!(parse(whole).is_some());
+        for end in 0..whole.len() {
+            assert_eq!(parse(&whole[..end]), None, "{}", &whole[..end]);
+        }
         assert_eq!(parse("<html><body>Log in</body></html>"), None);
-        assert_eq!(parse("<multistatus><response><href>"), Some(Vec::new()));
+        let entities = format!("<!DOCTYPE x [<!ENTITY a 'aaaa'>]>{whole}");
+        assert_eq!(parse(&entities), None, "a document type is not read");
+    }
+
+    #[test]
+    fn a_status_that_is_not_success_is_kept() {
+        let status = |inner: &str| {
+            let xml = format!(
+                "<multistatus><response><href>/a</href>{inner}</response><sync-token>t</sync-token></multistatus>"
+            );
+            parse(&xml).unwrap().resources[0].failure
+        };
+        assert_eq!(status("<status>HTTP/1.1 404 Not Found</status>"), Some(404));
+        assert_eq!(status("<status>HTTP/1.1 507 Insufficient Storage</status>"), Some(507));
+        assert_eq!(
+            status("<propstat><prop><getetag>1</getetag></prop><status>HTTP/1.1 503 x</status></propstat>"),
+            Some(503)
+        );
+        assert_eq!(status("<status>what</status>"), Some(0));
+        assert_eq!(status("<propstat><prop/><status>HTTP/1.1 404 Not Found</status></propstat>"), None);
     }
 
     proptest! {

@@ -117,6 +117,16 @@ mod tests {
     use super::{block, quoted, read, scalar};
     use proptest::prelude::{prop_assert_eq, proptest};
 
+    #[test]
+    fn mutated_documents_are_read_or_refused() {
+        let corpus = [
+            "name: review\ndescription: >-\n  Reads a change\narguments:\n  - {name: a, default: 1.5e3, required: true}\n",
+            "a: &x [1, 'two', \"th\\u0072ee\", ~]\nb: *x\n<<: {c: 0x1F}\n? - k\n: |2-\n    text\n...\n",
+            "%YAML 1.2\n---\n!!map {\"a\": !!binary aGk=, b: 2026-11-23}\n# end\n",
+        ];
+        crate::fuzz::run(&corpus, |text| _ = read(text));
+    }
+
     proptest! {
         #[test]
         fn gives_back_what_was_written(text in "[ \\ta-z:#|>'\"\\\\\n\r\u{85}\u{2028}é-]{0,60}", more in "\\PC{0,20}") {

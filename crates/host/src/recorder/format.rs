@@ -135,6 +135,20 @@ mod tests {
 
     use super::{Direction, Entry};
 
+    #[test]
+    fn mutated_lines_of_a_recording_are_read_or_refused() {
+        let corpus = [
+            r#"{"seq":1,"at":1763892000000,"us":5,"dir":"c2s","line":"{\"jsonrpc\":\"2.0\",\"id\":1}"}"#,
+            r#"{"seq":2,"at":-1,"us":0,"dir":"s2c","call":3,"line":"data: [1]","more":true}"#,
+            r#"{"seq":3,"at":0,"us":9,"dir":"err","hex":"ff00","missed":7,"end":true,"exit":-9}"#,
+        ];
+        adjutant_base::fuzz::run(&corpus, |line| {
+            if let Ok(entry) = serde_json::from_str::<Entry<'_>>(line) {
+                let _ = (entry.bytes(), entry.message());
+            }
+        });
+    }
+
     proptest! {
         #[test]
         fn any_bytes_come_back(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {

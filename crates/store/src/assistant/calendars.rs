@@ -13,17 +13,23 @@ row! {
         etag: Option<String>,
         sync_token: Option<String>,
         read_at: Option<Millis>,
+        refresh: String,
     }
 }
 
 macro_rules! select_calendars {
     ($rest:literal) => {
-        concat!("SELECT id, user_id, name, source, place, etag, sync_token, read_at FROM calendars ", $rest)
+        concat!(
+            "SELECT id, user_id, name, source, place, etag, sync_token, read_at, refresh FROM calendars ",
+            $rest
+        )
     };
 }
 
 const LIST: &str = select_calendars!("WHERE user_id = $1 ORDER BY name, id");
 const FIND: &str = select_calendars!("WHERE user_id = $1 AND source = $2 AND place = $3");
+const LIST_REFRESHED: &str = select_calendars!("WHERE refresh <> '' ORDER BY id");
+const SET_REFRESH: &str = "UPDATE calendars SET refresh = $2 WHERE id = $1";
 
 /// Rows with the same user, source and place are the same calendar, even under different ids.
 const PUT: &str = "\
@@ -37,7 +43,20 @@ pub async fn list(store: &Store, user: &str) -> Result<Vec<CalendarRow>, Error> 
     Ok(read!(store, sqlx::query_as(LIST).bind(user), fetch_all))
 }
 
-/// Adds a calendar, or records its name and sync state; returns the row in the store.
+/// Returns the calendars of all users that a hub reads again.
+pub async fn refreshed(store: &Store) -> Result<Vec<CalendarRow>, Error> {
+    Ok(read!(store, sqlx::query_as(LIST_REFRESHED), fetch_all))
+}
+
+/// Records how a calendar is read again.
+pub async fn set_refresh(store: &Store, id: String, refresh: String) -> Result<(), Error> {
+    change!(store, (id, refresh), |connection, (id, refresh)| {
+        sqlx::query(SET_REFRESH).bind(id).bind(refresh).execute(connection).await?;
+        Ok(())
+    })
+}
+
+/// Adds a calendar, or records its name and sync state; returns the row in the store. How it is read again stays.
 pub async fn put(store: &Store, calendar: CalendarRow) -> Result<CalendarRow, Error> {
     change!(store, calendar, |connection, row| {
         let query = sqlx::query(PUT).bind(&row.id).bind(&row.user_id).bind(&row.name).bind(&row.source);
@@ -49,4 +68,4 @@ pub async fn put(store: &Store, calendar: CalendarRow) -> Result<CalendarRow, Er
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[LIST, FIND, PUT];
+pub(super) const STATEMENTS: &[&str] = &[LIST, FIND, LIST_REFRESHED, SET_REFRESH, PUT];

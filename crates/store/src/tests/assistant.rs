@@ -52,6 +52,7 @@ fn calendar() -> CalendarRow {
         etag: None,
         sync_token: None,
         read_at: None,
+        refresh: String::new(),
     }
 }
 
@@ -221,6 +222,10 @@ async fn story(store: &Store) {
         (first.id, Some("v2")),
         "the same place is the same calendar"
     );
+    assert_eq!(calendars::refreshed(store).await.unwrap(), []);
+    calendars::set_refresh(store, "cal".to_owned(), "{}".to_owned()).await.unwrap();
+    calendars::put(store, calendar()).await.unwrap();
+    assert_eq!(calendars::refreshed(store).await.unwrap()[0].refresh, "{}", "an import keeps it");
 
     let put = |change| events::put(store, vec![change]);
     assert_eq!(put(change("one", "d1", 1_000_000)).await.unwrap(), [Changed::Added]);
