@@ -41,7 +41,6 @@ const OUTSIDE_CRATES: &[(&str, &[&str])] = &[
     ("reqwest", &["crates/assistant/src/dispatch", "crates/net"]),
     ("rmcp", &["crates/http", "crates/mcp"]),
     ("roxmltree", &["crates/assistant/src/calendar"]),
-    ("rrule", &["crates/assistant/src/calendar"]),
     ("serde_saphyr", &["crates/base/src/text"]),
     ("socket2", &["crates/terminal/src/socket"]),
     ("sqlx", &["crates/store"]),

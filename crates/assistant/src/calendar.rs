@@ -1,8 +1,9 @@
 //! Calendars as iCalendar text, and the expansion of events into occurrences. Pure: text, time zones and horizons are
 //! arguments.
 //!
-//! calcard reads the text. Occurrences are computed here, because calcard's own expansion loses events at changes of
-//! the clocks. A rule is expanded in civil time, as its author meant it, and each date is then resolved in its zone.
+//! calcard reads the text. Rules and occurrences are computed here: calcard's expansion, the only access to its rules,
+//! loses events at changes of the clocks. A rule is expanded in civil time, as its author meant it, and each date is
+//! then resolved in its zone.
 
 pub mod caldav;
 mod component_splitter;
@@ -19,6 +20,8 @@ mod rrule;
 mod tzid;
 mod vevent;
 mod vtimezone;
+mod x_wr_timezone;
+pub(crate) mod zone_definition;
 
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,8 @@ pub enum Error {
     EventTooLarge { bytes: usize },
     #[error("the event cannot be read")]
     Unreadable,
+    #[error("the event has no `UID`; without changes to it, it is the same event when it is imported again")]
+    NoUid,
     #[error("the event has no `{0}`")]
     Missing(&'static str),
     #[error("`{property}` is not a date or a time: {value}")]
@@ -87,7 +89,8 @@ impl Error {
     pub fn effect(&self) -> Effect {
         match self {
             Self::NoEvent { .. } => Effect::PassedOver,
-            Self::UnknownRange(_)
+            Self::NoUid
+            | Self::UnknownRange(_)
             | Self::RestOfNothing
             | Self::TooManyChanges
             | Self::ChangeRepeats(_)

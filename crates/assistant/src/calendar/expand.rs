@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 use super::datetime::{Adjusted, end_of, length_in, resolve};
 use super::error::Error;
 use super::limits::MAX_OCCURRENCES;
-use super::rrule::{Budget, dates, widen};
+use super::rrule::{Anchor, Budget, dates, widen};
 use crate::event::{Length, Occurrence, Period, Recurrence, When};
 use crate::time_zone::Zone;
 
@@ -99,6 +99,7 @@ fn occurrence(
 struct Series<'a> {
     start: DateTime,
     zone: &'a Zone,
+    all_day: bool,
     /// The first start that counts.
     from: DateTime,
     /// How much later an event starts than the series says.
@@ -111,12 +112,14 @@ impl<'a> Series<'a> {
             None => Self {
                 start: when.start,
                 zone: when.zone.as_ref().unwrap_or(own),
+                all_day: when.all_day,
                 from: DateTime::MIN,
                 shift: SignedDuration::ZERO,
             },
             Some(rest) => Self {
                 start: rest.start,
                 zone: rest.zone.as_ref().unwrap_or(own),
+                all_day: false,
                 from: rest.from,
                 shift: when.start.duration_since(rest.from),
             },
@@ -135,10 +138,11 @@ impl<'a> Series<'a> {
         let lengths = recurrence.periods.iter().map(|period| period.length).chain([length]);
         let reach = lengths.map(|length| length.days + length.seconds / 86_400 + 1).max().unwrap_or(1);
         let wide = widen(back(horizon.from)?, back(horizon.to)?, reach);
+        let anchor = Anchor { start: self.start, zone: self.zone.rules(), all_day: self.all_day };
         let mut dates = |rules: &[String]| {
             let mut found = Vec::new();
             for rule in rules {
-                found.extend(dates(rule, self.start, self.zone, wide, budget)?);
+                found.extend(dates(rule, anchor, wide, budget)?);
             }
             Ok::<_, Error>(found)
         };

@@ -72,7 +72,13 @@ fn zones_of(entries: &[Entry<'_>]) -> BTreeMap<String, (Zone, Timestamp)> {
             let id = &line[at];
             if let Some((_, since)) = found.get_mut(id) {
                 *since = entry.starts_at.min(*since);
-            } else if let Some(meant) = tzid::named(id).or_else(|| entry.zone.cloned()) {
+            } else if let Some(meant) = entry
+                .zone
+                .filter(|zone| zone.name() == id)
+                .cloned()
+                .or_else(|| tzid::named(id))
+                .or_else(|| entry.zone.cloned())
+            {
                 found.insert(id.to_owned(), (meant, entry.starts_at));
             }
         }

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use jiff::civil::DateTime;
 
 use super::component_splitter::{Kind, Piece, pieces};
-use super::content_lines::{lines, name};
+use super::content_lines::{lines, name, zone};
 use super::datetime::{Clock, end_of, length_in, resolve};
 use super::error::Error;
 use super::expand::{Horizon, occurrences};
@@ -17,11 +17,14 @@ use super::recurrence_overrides::Overrides;
 use super::rrule::Budget;
 use super::tzid::Zones;
 use super::vevent::{Component, component};
+use super::x_wr_timezone::{self, of_calendar};
 use crate::event::{Draft, EventStatus};
 use crate::time_zone::Zone;
 
 /// Of the name of a component so much is shown; the longest of the standard has 13.
 const MAX_NAME: usize = 40;
+/// Starts that a definition of a time zone is compared with the world's at.
+const MAX_STARTS: usize = 1000;
 
 /// The content of a calendar file.
 #[derive(Debug, Default)]
@@ -60,9 +63,10 @@ pub fn parse(text: &str, own: &Zone, horizon: Horizon) -> Result<ParsedCalendar,
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let head = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    if !head.trim().eq_ignore_ascii_case("BEGIN:VCALENDAR") {
+    if !["BEGIN:VCALENDAR", "BEGIN:VEVENT"].iter().any(|begin| head.trim().eq_ignore_ascii_case(begin)) {
         return Err(Error::NotACalendar);
     }
+    let text = &x_wr_timezone::place(text);
     let mut parsed = ParsedCalendar::default();
     let (found, zones) = events(text, &mut parsed.issues);
     let changes = Overrides::of(found.iter().map(|one| (&one.event, one.replaces)));
@@ -91,9 +95,12 @@ pub fn parse(text: &str, own: &Zone, horizon: Horizon) -> Result<ParsedCalendar,
 fn events<'a>(text: &'a str, issues: &mut Vec<ParseIssue>) -> (Vec<ParsedEvent<'a>>, Zones) {
     let pieces = pieces(text);
     let mut zones = Zones::default();
+    let starts = starts(&pieces);
     for piece in pieces.iter().filter(|piece| piece.kind == Kind::Zone) {
-        zones.define(piece.text);
+        zones.define(piece.text, &starts);
     }
+    // RFC 5546 3.2.5: what such a file has does not take place.
+    let cancel = of_calendar(text, "METHOD").is_some_and(|method| method.eq_ignore_ascii_case("CANCEL"));
     issues.extend(others(&pieces));
     let mut found = Vec::new();
     for piece in pieces.iter().filter(|piece| piece.kind == Kind::Event) {
@@ -103,7 +110,12 @@ fn events<'a>(text: &'a str, issues: &mut Vec<ParseIssue>) -> (Vec<ParsedEvent<'
             _ => contain_panic(|| component(piece.text, &zones)),
         };
         match event {
-            Ok(event) => found.push(ParsedEvent { line: piece.line, event, replaces: None }),
+            Ok(mut event) => {
+                if cancel {
+                    event.status = EventStatus::Cancelled;
+                }
+                found.push(ParsedEvent { line: piece.line, event, replaces: None });
+            }
             Err(error) => issues.push(ParseIssue { line: piece.line, uid: uid(piece.text), error }),
         }
     }
@@ -144,6 +156,21 @@ fn events<'a>(text: &'a str, issues: &mut Vec<ParseIssue>) -> (Vec<ParsedEvent<'
         }
     }
     (kept, zones)
+}
+
+/// Returns the starts of the events of a file, each with the name of its zone; of a large file the first ones. A file
+/// without a zone of its own needs none.
+fn starts(pieces: &[Piece<'_>]) -> Vec<(String, DateTime)> {
+    if pieces.iter().all(|piece| piece.kind != Kind::Zone) {
+        return Vec::new();
+    }
+    let events = pieces.iter().filter(|piece| piece.kind == Kind::Event);
+    let starts = events.filter_map(|piece| {
+        let (_, line) = lines(piece.text).find(|(_, line)| name(line).eq_ignore_ascii_case("DTSTART"))?;
+        let civil = DateTime::strptime("%Y%m%dT%H%M%S", line.rsplit(':').next()?).ok()?;
+        Some((line[zone(&line)?].to_owned(), civil))
+    });
+    starts.take(MAX_STARTS).collect()
 }
 
 /// Runs a step for one event. A panic in it, also one of another crate, costs that event alone.

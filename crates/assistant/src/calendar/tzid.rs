@@ -3,21 +3,24 @@
 use std::collections::HashMap;
 
 use calcard::common::timezone::Tz;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 
 use super::content_lines::{fold, lines, zone};
 use crate::time_zone::Zone;
 
-/// The zones that a calendar file names: the world's, and those the file defines itself where they are one of the
-/// world's under another name.
+/// The zones that a calendar file names: the world's, and those that the file defines.
 #[derive(Debug, Default)]
 pub(super) struct Zones {
     defined: HashMap<String, Zone>,
 }
 
 impl Zones {
-    /// Reads a `VTIMEZONE`. Its rules are not followed: its place counts, by its name or by the properties that some
-    /// programs add (`X-LIC-LOCATION`, `X-MICROSOFT-CDO-TZID`).
-    pub(super) fn define(&mut self, text: &str) {
+    /// Reads a `VTIMEZONE`. Its place counts, by its name or by the properties that some programs add (`X-LIC-LOCATION`,
+    /// `X-MICROSOFT-CDO-TZID`), unless the definition contradicts the place at one of the `starts` of the file. The rules
+    /// of any other definition are followed.
+    pub(super) fn define(&mut self, text: &str, starts: &[(String, DateTime)]) {
         let value = |name: &str| {
             text.lines().find_map(|line| {
                 let (head, value) = line.split_once(':')?;
@@ -28,14 +31,28 @@ impl Zones {
         let meant = named(&id)
             .or_else(|| named(&value("X-LIC-LOCATION")?))
             .or_else(|| of_world(Tz::from_ms_cdo_zone_id(&value("X-MICROSOFT-CDO-TZID")?)?));
-        if let Some(zone) = meant {
+        let defined = Zone::defined(text);
+        let contradicts = |world: &Zone, defined: &Zone| {
+            let at = |zone: &Zone, start| zone.rules().to_timestamp(start).ok();
+            let mut starts = starts.iter().filter(|(zone, _)| *zone == id).map(|(_, start)| *start);
+            starts.any(|start| {
+                at(defined, start).is_some_and(|instant| {
+                    is_defined_at(defined.rules(), instant) && at(world, start) != Some(instant)
+                })
+            })
+        };
+        let zone = match (meant, defined) {
+            (Some(world), Some(defined)) if contradicts(&world, &defined) => Some(defined),
+            (world, defined) => world.or(defined),
+        };
+        if let Some(zone) = zone {
             self.defined.insert(id, zone);
         }
     }
 
     /// Returns a component with the IANA names of its zones, because the names of a file are defined in that file only.
     pub(super) fn with_iana_names(&self, text: &str) -> String {
-        let foreign = |id: &str| self.defined.get(id).filter(|_| named(id).is_none());
+        let foreign = |id: &str| self.defined.get(id).filter(|zone| zone.name() != id && named(id).is_none());
         if !self.defined.keys().any(|id| foreign(id).is_some()) {
             return text.to_owned();
         }
@@ -61,12 +78,24 @@ impl Zones {
     }
 }
 
-/// Returns the zone of that name: the names of the tz database, those of Windows, and a name after the prefix of a
-/// registry (`/mozilla.org/20050126_1/Europe/Berlin`).
+/// Returns whether a definition has a say at an instant. Before its first change it says nothing, and after the last of
+/// several neither: some programs list the changes of a few years.
+fn is_defined_at(zone: &TimeZone, at: Timestamp) -> bool {
+    zone.following(at)
+        .next()
+        .is_some_and(|change| change.timestamp() > at && zone.preceding(at).next().is_some())
+        || zone.preceding(at).count() == 1
+}
+
+/// Returns the zone of that name: the names of the tz database, those of Windows, an offset (`UTC+01`), and a name after
+/// the prefix of a registry (`/mozilla.org/20050126_1/Europe/Berlin`).
 pub(super) fn named(name: &str) -> Option<Zone> {
     let name = name.trim().trim_matches('"');
     let known = |name: &str| Zone::named(name).ok().filter(|zone| !zone.rules().is_unknown());
     if let Some(zone) = known(name) {
+        return Some(zone);
+    }
+    if let Some(zone) = of_offset(name) {
         return Some(zone);
     }
     if let Some(path) = name.strip_prefix('/') {
@@ -74,10 +103,30 @@ pub(super) fn named(name: &str) -> Option<Zone> {
         // The name of a place has one to three parts, and the longest that is known is meant.
         return (1..=3)
             .rev()
-            .filter(|count| *count < parts.len())
+            .filter(|count| *count <= parts.len())
             .find_map(|count| known(&parts[parts.len() - count..].join("/")));
     }
     of_world(name.parse::<Tz>().ok()?)
+}
+
+/// The zone of `UTC+1`, `GMT+01` or `UTC-05:30`.
+fn of_offset(name: &str) -> Option<Zone> {
+    let (head, rest) = name.split_at_checked(3)?;
+    let (sign, offset) = rest.split_at_checked(1)?;
+    let (hours, minutes) = match offset.split_once(':') {
+        Some(parts) => parts,
+        None if offset.len() > 2 => offset.split_at_checked(offset.len() - 2)?,
+        None => (offset, "0"),
+    };
+    let part = |digits: &str, end: u8| digits.parse::<u8>().ok().filter(|n| *n < end && digits.len() <= 2);
+    let (hours, minutes) = (part(hours, 15)?, part(minutes, 60)?);
+    if !(head.eq_ignore_ascii_case("UTC") || head.eq_ignore_ascii_case("GMT")) || !matches!(sign, "+" | "-") {
+        return None;
+    }
+    let to = format!("{sign}{hours:02}{minutes:02}");
+    Zone::defined(&format!(
+        "TZID:{name}\nBEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETFROM:{to}\nTZOFFSETTO:{to}\nEND:STANDARD\n"
+    ))
 }
 
 /// A zone of the tz database; an offset alone is not the zone of a place.
@@ -91,6 +140,7 @@ fn of_world(zone: Tz) -> Option<Zone> {
 #[cfg(test)]
 mod tests {
     use super::{Zones, named};
+    use crate::time_zone::Zone;
 
     #[test]
     fn names_of_several_makers_mean_a_place() {
@@ -102,18 +152,42 @@ mod tests {
             name("/softwarestudio.org/Olson_20011030_5/America/Argentina/Ushuaia").as_deref(),
             Some("America/Argentina/Ushuaia")
         );
-        for unknown in ["Mars/Olympus_Mons", "", "Etc/Unknown", "/nowhere", "GMT+25", "+05:00"] {
+        assert_eq!(name("/Europe/Stockholm").as_deref(), Some("Europe/Stockholm"));
+        assert_eq!(name("europe/BERLIN").as_deref(), Some("Europe/Berlin"));
+        for unknown in
+            ["Mars/Olympus_Mons", "", "Etc/Unknown", "/nowhere", "GMT+25", "+05:00", "UTC+", "UTC+1:60"]
+        {
             assert_eq!(name(unknown), None, "{unknown}");
         }
     }
 
     #[test]
-    fn a_zone_of_the_file_is_one_of_the_world_or_none() {
+    fn an_offset_is_a_zone_that_can_be_stored() {
+        for (id, seconds) in [
+            ("UTC+01", 3600),
+            ("utc+11", 39600),
+            ("GMT-5", -18000),
+            ("UTC+05:30", 19800),
+            ("UTC-0330", -12600),
+        ] {
+            let zone = named(id).unwrap();
+            assert_eq!(
+                (zone.name(), zone.rules().to_offset(jiff::Timestamp::UNIX_EPOCH).seconds()),
+                (id, seconds)
+            );
+            let stored: String = zone.clone().into();
+            assert_eq!(Zone::try_from(stored).unwrap(), zone);
+        }
+    }
+
+    #[test]
+    fn a_zone_of_the_file_without_observances_is_one_of_the_world_or_none() {
         let mut zones = Zones::default();
         zones.define(
             "BEGIN:VTIMEZONE\r\nTZID:Berlin office\r\nX-LIC-LOCATION:Europe/Berlin\r\nEND:VTIMEZONE\r\n",
+            &[],
         );
-        zones.define("BEGIN:VTIMEZONE\r\nTZID:Moon base\r\nEND:VTIMEZONE\r\n");
+        zones.define("BEGIN:VTIMEZONE\r\nTZID:Moon base\r\nEND:VTIMEZONE\r\n", &[]);
         assert_eq!(
             zones.get("Berlin office").map(|zone| zone.name().to_owned()).as_deref(),
             Some("Europe/Berlin")

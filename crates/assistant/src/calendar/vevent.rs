@@ -15,6 +15,7 @@ use super::limits::{MAX_DATES, MAX_RULE_BYTES};
 use super::tzid::Zones;
 use crate::event::{Attendee, EventDetails, EventStatus, Length, Period, Recurrence, When};
 use crate::time_zone::Zone;
+use adjutant_base::text::hex;
 
 /// So many people an event may invite; those beyond are counted in a note.
 const MAX_ATTENDEES: usize = 1000;
@@ -48,7 +49,6 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
         .first()
         .filter(|component| component.component_type == ICalendarComponentType::VEvent)
         .ok_or(Error::Unreadable)?;
-    let uid = event.uid().map(str::trim).filter(|uid| !uid.is_empty()).ok_or(Error::Missing("UID"))?;
     let start =
         time(event, &ICalendarProperty::Dtstart, "DTSTART", zones)?.ok_or(Error::Missing("DTSTART"))?;
     let when = when(event, &start, zones)?;
@@ -63,12 +63,15 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
         attendees.truncate(MAX_ATTENDEES);
     }
     let mut remarks = Vec::new();
+    let uid = event.uid().map(str::trim).filter(|uid| !uid.is_empty());
+    remarks.extend(uid.is_none().then_some(Error::NoUid));
+    let uid = uid.map_or_else(|| content_uid(text), str::to_owned);
     let replaces = time(event, &ICalendarProperty::RecurrenceId, "RECURRENCE-ID", zones)?;
     let range = replaces.as_ref().and_then(|_| range(text));
     let rest = range.as_deref().is_some_and(|range| range.eq_ignore_ascii_case("THISANDFUTURE"));
     remarks.extend(range.filter(|_| !rest).map(Error::UnknownRange));
     let details = EventDetails {
-        recurrence: recurrence(event, &when, zones, &mut remarks)?,
+        recurrence: recurrence(event, text, &when, zones, &mut remarks)?,
         when,
         description: words(&ICalendarProperty::Description),
         location: words(&ICalendarProperty::Location),
@@ -87,7 +90,7 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
         notes,
     };
     Ok(Component {
-        uid: uid.to_owned(),
+        uid,
         replaces,
         rest,
         title: words(&ICalendarProperty::Summary),
@@ -104,6 +107,16 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
         remarks,
         text,
     })
+}
+
+/// Returns a uid for an event without one, so that it is the same event when it is read again: all of its lines but
+/// those that change with every copy.
+fn content_uid(text: &str) -> String {
+    let copied = ["DTSTAMP", "CREATED", "LAST-MODIFIED"];
+    let lines = lines(text).map(|(_, line)| line);
+    let lines = lines.filter(|line| !copied.iter().any(|copied| name(line).eq_ignore_ascii_case(copied)));
+    let content = lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>().join("\n");
+    format!("content-{}", &hex::sha256(content)[..32])
 }
 
 /// Returns the range of a changed occurrence; calcard keeps only a range that it knows.
@@ -217,11 +230,16 @@ fn nominal(duration: &ICalendarDuration) -> Result<Length, Error> {
 /// Returns how the event repeats, on the clock of its zone.
 fn recurrence(
     event: &ICalendarComponent,
+    text: &str,
     when: &When,
     zones: &Zones,
     remarks: &mut Vec<Error>,
 ) -> Result<Option<Recurrence>, Error> {
-    let mut found = Recurrence::default();
+    let mut found = Recurrence {
+        rules: rules(text, "RRULE"),
+        without_rules: rules(text, "EXRULE"),
+        ..Recurrence::default()
+    };
     let clock = Clock::of(when);
     let mut guessed = |stamp: &Stamp, property| {
         if clock.guesses(stamp) && !remarks.contains(&Error::TimeForADay(property)) {
@@ -231,8 +249,6 @@ fn recurrence(
     let mut days_with_a_length = false;
     for entry in &event.entries {
         match entry.name {
-            ICalendarProperty::Rrule => found.rules.append(&mut rules(entry)?),
-            ICalendarProperty::Exrule => found.without_rules.append(&mut rules(entry)?),
             ICalendarProperty::Rdate => {
                 for Listed { at, end } in dates(entry, "RDATE", zones)? {
                     guessed(&at, "RDATE");
@@ -287,16 +303,12 @@ fn recurrence(
     }
 }
 
-/// The values of an `RRULE` or an `EXRULE`.
-fn rules(entry: &ICalendarEntry) -> Result<Vec<String>, Error> {
-    let rule = |value: &ICalendarValue| match value {
-        ICalendarValue::RecurrenceRule(rule) => Ok(rule.to_string()),
-        other => {
-            let text = other.as_text().unwrap_or_default().chars().take(80).collect();
-            Err(Error::BadRule(text, "it cannot be read".to_owned()))
-        }
-    };
-    entry.values.iter().map(rule).collect()
+/// The values of an `RRULE` or an `EXRULE` as they are written: calcard keeps only the parts that it knows. An empty one
+/// says nothing.
+fn rules(text: &str, property: &str) -> Vec<String> {
+    let rules = lines(text).filter(|(_, line)| name(line).eq_ignore_ascii_case(property));
+    let values = rules.filter_map(|(_, line)| Some(line.split_once(':')?.1.trim().to_owned()));
+    values.filter(|rule| !rule.is_empty()).collect()
 }
 
 /// A date that an event lists.
@@ -329,5 +341,6 @@ fn dates<'a>(
             other => return Err(not_a_time(property, Some(other))),
         })
     };
-    entry.values.iter().map(read).collect()
+    let is_empty = |value: &&ICalendarValue| value.as_text().is_some_and(str::is_empty);
+    entry.values.iter().filter(|value| !is_empty(value)).map(read).collect()
 }

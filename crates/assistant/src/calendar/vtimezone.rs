@@ -51,7 +51,12 @@ fn observances(zone: &Zone, since: Timestamp, now: Timestamp) -> Vec<Observance>
     // The iterator gives what lies before, and a change may fall on the very instant.
     let at_first = since.saturating_add(second).unwrap_or(since);
     let first = rules.preceding(at_first).next();
-    let following = rules.following(since).take_while(|change| change.timestamp() < until);
+    // jiff repeats the last change of a zone without a rule for later years.
+    let mut last = None;
+    let following = rules.following(since).take_while(|change| {
+        let repeated = last.replace(change.timestamp()) == Some(change.timestamp());
+        change.timestamp() < until && !repeated
+    });
     let mut found: Vec<Observance> = Vec::new();
     if first.is_none() {
         let info = rules.to_offset_info(since);
