@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use adjutant_assistant::Zone;
-use adjutant_assistant::calendar::{Horizon, parse};
+use adjutant_assistant::calendar::{Effect, Horizon, parse};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
@@ -36,9 +36,12 @@ fn answer(request: &Value) -> Result<Value, Box<dyn Error>> {
                         draft.occurrences.iter().filter(|one| from <= one.starts_at && one.starts_at < to);
                     occurrences.extend(found.map(|one| (one.starts_at, one.ends_at, draft.title.clone())));
                 }
-                issues.extend(parsed.issues.iter().map(|issue| format!("{}: {}", issue.line, issue.error)));
+                issues.extend(parsed.issues.iter().map(|issue| {
+                    let effect = if issue.error.effect() == Effect::LeftOut { "left out" } else { "remark" };
+                    format!("{effect}: {}: {}", issue.line, issue.error)
+                }));
             }
-            Err(error) => _ = issues.insert(error.to_string()),
+            Err(error) => _ = issues.insert(format!("left out: {error}")),
         }
     }
     let occurrences =
