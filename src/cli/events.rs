@@ -2,9 +2,9 @@
 
 mod add;
 mod calendar_address;
+mod calendars;
 mod cancel;
 mod edit;
-mod calendars;
 mod export;
 mod forget;
 mod import;
