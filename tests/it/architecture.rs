@@ -47,6 +47,7 @@ const OUTSIDE_CRATES: &[(&str, &[&str])] = &[
     // `src/install` has a module of that name.
     ("toml", &["crates/agents", "crates/base/src/config", "crates/prompts", "src/install"]),
     ("toml_edit", &["src/install"]),
+    ("unicode_normalization", &["crates/prompts"]),
 ];
 
 /// Returns the crates of this workspace that each crate depends on, by their folders' names.

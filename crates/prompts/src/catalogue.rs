@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, btree_map};
 use std::sync::Arc;
 
+use unicode_normalization::UnicodeNormalization as _;
+
 use super::arguments::clipped;
 use super::{Catalogue, Error, Limits, Problem, Prompt, Root};
 use adjutant_base::text::suggest::near_names;
@@ -86,15 +88,19 @@ fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Item>, remaining: &mu
     }
 }
 
-/// Both are served, but they are the same file on a case-insensitive disk, and sound alike.
+/// Both are served, but they are the same file on some disks, and look or sound alike.
 fn name_look_alikes(catalogue: &mut Catalogue) {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for (name, prompt) in &catalogue.prompts {
-        if let Some(first) = seen.insert(name.to_lowercase(), name) {
-            catalogue.problems.push(Problem {
-                source: prompt.source.clone(),
-                message: format!("its name differs from `{first}` in letter case only"),
-            });
+        if let Some(first) = seen.insert(name.nfc().collect::<String>().to_lowercase(), name) {
+            let message = if first.to_lowercase() == name.to_lowercase() {
+                format!("its name differs from `{first}` in letter case only")
+            } else {
+                format!(
+                    "its name looks like `{first}`, whose accents are written by other characters (NFC and NFD)"
+                )
+            };
+            catalogue.problems.push(Problem { source: prompt.source.clone(), message });
         }
     }
 }

@@ -34,7 +34,9 @@ pub fn read_as<T: DeserializeOwned>(text: &str) -> Result<T, Refused> {
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        if is_bomb(&error) { Refused::TooComplex } else { Refused::Invalid(first_line(&error.to_string())) }
+        // The other formatter advises the program's author about options of the parser.
+        let reason = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
+        if is_bomb(&error) { Refused::TooComplex } else { Refused::Invalid(first_line(&reason)) }
     })
 }
 

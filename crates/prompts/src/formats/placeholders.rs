@@ -17,7 +17,7 @@ pub enum Slot {
     Input,
     /// The n-th word of it, from 1: `$1`.
     Position(usize),
-    /// A named value, with the hint that `${input:name:hint}` may carry: `{{topic}}`, `${input:topic}`, `$TOPIC`.
+    /// A named value, with the hint that `${input:name:hint}` and `${input:name|choice|choice}` carry: `{{topic}}`, `${input:topic}`, `$TOPIC`.
     Named(String, Option<String>),
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn braces(body: &str) -> Vec<Place> {
     places
 }
 
-/// Finds `$ARGUMENTS`, `$1` to `$9`, `${input:name}`, `${input:name:hint}`, and `$KEY` where `known` says so.
+/// Finds `$ARGUMENTS`, `$1` to `$9`, `${input:name}` with a hint or choices, and `$KEY` where `known` says so.
 pub fn dollars(body: &str, known: impl Fn(&str) -> bool) -> Vec<Place> {
     let mut places = Vec::new();
     let mut from = 0;
@@ -93,9 +93,16 @@ pub(crate) fn dollar(rest: &str, known: impl Fn(&str) -> bool) -> Option<(Slot, 
     if let Some(inside) = rest.strip_prefix("{input:") {
         let end = inside.bytes().take(MAX_PLACEHOLDER_BYTES).position(|byte| matches!(byte, b'}' | b'\n'))?;
         let whole = inside[..end].trim();
-        let (name, hint) = whole.split_once(':').unwrap_or((whole, ""));
+        let (name, rest) = whole.split_at(whole.find([':', '|']).unwrap_or(whole.len()));
         let closed = inside.as_bytes()[end] == b'}' && is_name(name);
-        let hint = Some(hint.trim()).filter(|hint| !hint.is_empty()).map(str::to_owned);
+        let hint = match rest.strip_prefix('|') {
+            Some(choices) => {
+                let choices: Vec<&str> = choices.split(['|', ',']).map(str::trim).collect();
+                format!("one of {}", choices.join(", "))
+            }
+            None => rest.trim_start_matches(':').trim().to_owned(),
+        };
+        let hint = Some(hint).filter(|hint| !hint.is_empty());
         return closed.then(|| (Slot::Named(name.to_owned(), hint), "{input:".len() + end + 1));
     }
     let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();

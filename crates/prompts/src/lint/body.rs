@@ -25,6 +25,10 @@ pub(super) fn check(
         file.add(&rules::NOT_SERVED, file.text.len(), "it has no text", None);
         return;
     }
+    if let Some(at) = parsed.body.find('\0') {
+        let message = "the text has a NUL character, where some programs take it to end";
+        file.add(&rules::FAULT, file.offset(parsed.body) + at, message, "remove it".to_owned());
+    }
     splices(file, parsed.body, foreign);
     if let Some(prompt) = prompt.filter(|_| foreign.is_none()) {
         match prompt.engine {
