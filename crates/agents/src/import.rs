@@ -1,5 +1,6 @@
 //! Import of other programs' definitions: finds them below a path, and plans the file that each becomes.
 
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +14,9 @@ use adjutant_base::config::folders::Limits;
 use adjutant_base::text::front_matter;
 use adjutant_base::text::suggest::to_valid_name;
 use adjutant_host::file_catalogue::import_plan::{GivenNames, Outcome, PlannedImport};
-use adjutant_host::file_catalogue::{Problem, Source, leaves, matching_folders, read_text, subfolders};
+use adjutant_host::file_catalogue::{
+    Problem, Source, count_passed_over, leaves, matching_folders, read_text, subfolders,
+};
 
 /// The folders of a repository that publishes agents, below its root; `*` is any folder.
 const PUBLISHED: [&str; 4] = ["agents", "categories", "plugins/*/agents", "*/components/agents"];
@@ -36,6 +39,8 @@ pub struct Definitions {
     pub agents: Vec<Arc<Agent>>,
     /// Files that cannot be read as definitions.
     pub problems: Vec<Problem>,
+    /// How many other files and folders were passed over, by the reason.
+    pub passed_over: BTreeMap<&'static str, usize>,
 }
 
 /// Reads what lies at `from`: a file, a folder of definitions, or a workspace or home that has such folders. Without
@@ -95,7 +100,16 @@ pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) ->
     if agents.is_empty() && catalogue.problems.is_empty() {
         return Err(Error::Nothing { path: path() });
     }
-    Ok(Definitions { agents, problems: catalogue.problems.clone() })
+    let is_unreadable = |path: &PathBuf| path.is_dir() && fs::read_dir(path).is_err();
+    let mut problems = catalogue.problems.clone();
+    problems.retain(|problem| !problem.source.file.as_ref().is_some_and(is_unreadable));
+    let sources = agents.iter().map(|agent| &agent.source).chain(problems.iter().map(|found| &found.source));
+    let read: HashSet<PathBuf> = sources.filter_map(|source| source.file.clone()).collect();
+    let mut passed_over = BTreeMap::new();
+    for folder in config.roots.iter().filter_map(|root| root.root.folder.as_ref()) {
+        count_passed_over(folder, limits.depth, &read, &mut passed_over);
+    }
+    Ok(Definitions { agents, problems, passed_over })
 }
 
 /// Plans the files below `into`. Writes nothing.
@@ -146,8 +160,8 @@ fn read_file(file: &Path, program: Program, limits: Limits) -> Definitions {
     let read = read_text(file, limits.file)
         .and_then(|text| loader::agent(program, false, source.clone(), &text, String::new()));
     match read {
-        Ok(agent) => Definitions { agents: vec![Arc::new(agent)], problems: Vec::new() },
-        Err(message) => Definitions { agents: Vec::new(), problems: vec![Problem { source, message }] },
+        Ok(agent) => Definitions { agents: vec![Arc::new(agent)], ..Definitions::default() },
+        Err(message) => Definitions { problems: vec![Problem { source, message }], ..Definitions::default() },
     }
 }
 

@@ -9,6 +9,7 @@ pub mod import_plan;
 mod scan;
 mod severity;
 
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Debug;
 use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -118,6 +119,52 @@ pub fn subfolders(folder: &Path) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = entries.filter(is_meant).collect();
     folders.sort();
     folders
+}
+
+/// Names, up to the first dot, of the files of a repository that describe it.
+const DOCUMENTATION: [&str; 9] = [
+    "README",
+    "LICENSE",
+    "CONTRIBUTING",
+    "CODE_OF_CONDUCT",
+    "CHANGELOG",
+    "SECURITY",
+    "AGENTS",
+    "CLAUDE",
+    "GEMINI",
+];
+
+/// Returns whether a file describes a repository, by its name.
+pub fn is_documentation(file: &Path) -> bool {
+    let name = file.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    DOCUMENTATION.contains(&name.split('.').next().unwrap_or_default())
+}
+
+/// Counts the files below a folder that are not among the `read` ones, by the reason, down to `depth` levels of folders.
+/// Links are not followed.
+pub fn count_passed_over(
+    folder: &Path,
+    depth: usize,
+    read: &HashSet<PathBuf>,
+    counts: &mut BTreeMap<&'static str, usize>,
+) {
+    let mut count = |reason| *counts.entry(reason).or_default() += 1;
+    let Ok(entries) = std::fs::read_dir(folder) else { return count("unreadable folder") };
+    let mut folders = Vec::new();
+    for entry in entries.filter_map(Result::ok) {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => folders.push(path),
+            Ok(kind) if !kind.is_file() || read.contains(&path) => {}
+            Ok(_) | Err(_) => {
+                count(if is_documentation(&path) { "documentation file" } else { "other file" });
+            }
+        }
+    }
+    let Some(depth) = depth.checked_sub(1) else { return };
+    for folder in folders.into_iter().filter(|folder| !folder.ends_with(".git")) {
+        count_passed_over(&folder, depth, read, counts);
+    }
 }
 
 /// Returns whether `file`, with its links resolved, is outside of `root`; true if it cannot be resolved.

@@ -1,6 +1,5 @@
 //! `adjutant agents import`.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -37,7 +36,8 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
     let found = import::find(&args.path, args.from, false, config.agents.limits());
     let found = found.map_err(|error| failure(&error))?;
     let kind = ("agent", args.from.map(Program::name));
-    file_report::import(import::plan(found, &into), kind, &BTreeMap::new(), args.handling)
+    let passed_over = found.passed_over.clone();
+    file_report::import(import::plan(found, &into), kind, &passed_over, args.handling)
 }
 
 /// Returns the failure of an import, with a hint.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::super::Limits;
 use super::super::formats::{self, Format};
 use super::error::Error;
-use super::folder_scan::{FolderScan, ForeignFile, Found, is_documentation};
-use adjutant_host::file_catalogue::{leaves, matching_folders, read_text, subfolders};
+use super::folder_scan::{FolderScan, ForeignFile, Found};
+use adjutant_host::file_catalogue::{is_documentation, leaves, matching_folders, read_text, subfolders};
 
 /// Finds the foreign prompt files at `from`, in the order of their paths. Without a format, the path says which it
 /// is, and then the content.

@@ -8,19 +8,7 @@ use std::path::{Path, PathBuf};
 use super::super::Limits;
 use super::super::formats::Format;
 use super::error::Error;
-
-/// Names, up to the first dot, of the files of a repository that describe it.
-const DOCUMENTATION: [&str; 9] = [
-    "README",
-    "LICENSE",
-    "CONTRIBUTING",
-    "CODE_OF_CONDUCT",
-    "CHANGELOG",
-    "SECURITY",
-    "AGENTS",
-    "CLAUDE",
-    "GEMINI",
-];
+use adjutant_host::file_catalogue::is_documentation;
 
 /// Endings, before `.md`, of files that Copilot reads: other programs have no such commands.
 const OTHER_KINDS: [&str; 4] = [".prompt", ".agent", ".instructions", ".chatmode"];
@@ -158,10 +146,4 @@ impl FolderScan {
         let reason = if is_documentation(&file) { "documentation file" } else { "other file" };
         self.passed_over.insert(fs::canonicalize(&file).unwrap_or(file), reason);
     }
-}
-
-/// Returns whether a file describes a repository, by its name.
-pub(super) fn is_documentation(file: &Path) -> bool {
-    let name = file.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
-    DOCUMENTATION.contains(&name.split('.').next().unwrap_or_default())
 }
