@@ -43,6 +43,7 @@ mod tokens;
 mod users;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 use std::process::{ExitCode, Termination};
 
@@ -80,6 +81,9 @@ struct Common {
     /// Log more to stderr; repeat for more detail
     #[arg(long, short, global = true, action = ArgAction::Count)]
     verbose: u8,
+    /// Print results and errors as JSON
+    #[arg(long, global = true)]
+    json: bool,
     /// Format of log lines: text or json; `mcp agents` writes json by default
     #[arg(long, global = true, value_name = "FORMAT", hide_possible_values = true, value_parser = one_of([("text", Format::Text), ("json", Format::Json)]))]
     log_format: Option<Format>,
@@ -208,7 +212,7 @@ enum Command {
     #[command(subcommand)]
     Tokens(tokens::Command),
     /// Show the running hub, its addresses and its clients
-    Status(status::StatusArgs),
+    Status,
     /// Apply a changed `config.toml` to the running hub
     Reload,
     /// End the hub
@@ -232,15 +236,16 @@ enum Command {
 /// Runs one command and returns its exit code: 0 done, 1 failed, 2 wrong usage.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if completions::answer(&arguments) {
+        return ExitCode::SUCCESS;
+    }
     let Cli { common, command } = match fast_path::parse(&arguments).map_or_else(|| parse(&arguments), Ok) {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help and version are errors to clap, which knows their stream and their code.
-            let code = u8::try_from(error.exit_code()).unwrap_or(2);
-            let _ = error.print();
-            return ExitCode::from(code);
-        }
+        Err(error) => return print_clap(&error, &arguments),
     };
+    if common.json {
+        output::set_json();
+    }
     if common.quiet {
         output::set_quiet();
     }
@@ -271,7 +276,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Open(args) => exit_code(open::run(&args, common)),
         Command::Logout => exit_code(tokens::log_out(common)),
         Command::Tokens(command) => exit_code(tokens::run(command, common)),
-        Command::Status(args) => exit_code(status::run(&args, common)),
+        Command::Status => exit_code(status::run(common)),
         Command::Reload => exit_code(reload::run(common)),
         Command::Stop(args) => exit_code(stop::stop(&args, common)),
         Command::Restart(args) => exit_code(stop::restart(&args, common)),
@@ -287,6 +292,28 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let matches = examples::grammar().try_get_matches_from(arguments)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut examples::grammar()))
+}
+
+/// Prints what clap prints instead of running a command: the help, the version, or an error. Returns its exit code.
+fn print_clap(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    let text = error.render();
+    if !error.use_stderr() {
+        let text = if output::colour(&io::stdout()) { text.ansi().to_string() } else { text.to_string() };
+        return exit_code(output::raw(text.as_bytes()).map(drop));
+    }
+    if arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
+        output::set_json();
+        let text = text.to_string();
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let message = lines.next().unwrap_or_default().trim_start_matches("error: ");
+        return lines.fold(Failure::usage(message), Failure::hint).report();
+    }
+    output::usage_error(&if output::colour(&io::stderr()) {
+        text.ansi().to_string()
+    } else {
+        text.to_string()
+    });
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 /// Returns the exit code of a command; one that returns nothing has done all it was asked for.

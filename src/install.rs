@@ -129,6 +129,11 @@ impl Change {
             }
             (DesiredState::Installed { .. } | DesiredState::Removed, after) => {
                 self.snapshot.replace(after.as_deref())?;
+                if let Some(record) = backups.change_record(self.client, &self.snapshot.path)
+                    && after.is_none()
+                {
+                    backups::remove_empty(&record.folders);
+                }
                 backups.forget(self.client, &self.snapshot.path)?;
                 Ok(None)
             }
@@ -208,6 +213,10 @@ pub(crate) fn plan(
             Some((_, parts)) => parts.push(Part::Hook(Box::new(hook))),
             None => files.push((hook.file.clone(), vec![Part::Hook(Box::new(hook))])),
         }
+    }
+    // The folders of a later file may be in those of an earlier one.
+    if let DesiredState::Removed = desired {
+        files.reverse();
     }
     files.into_iter().map(|(path, parts)| changed(client, path, &parts, backups, desired)).collect()
 }

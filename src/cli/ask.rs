@@ -55,9 +55,6 @@ pub(super) struct AskArgs {
     /// Require the approval passphrase with the answer
     #[arg(long)]
     high: bool,
-    /// Print the whole outcome as JSON
-    #[arg(long)]
-    json: bool,
 }
 
 const CODES: &str = "\
@@ -79,7 +76,7 @@ pub(super) fn run(args: &AskArgs, common: Common) -> Result<ExitCode, Failure> {
     let mut session = AgentSession::of_this_process();
     loop {
         if let Some((answer, mut hub)) = call(&config, &arguments, &session)? {
-            let code = print(&answer, args.json)?;
+            let code = print(&answer)?;
             // The answer is printed, so the same question asks the user again.
             let params = json!({"ticket": answer["structuredContent"]["ticket"]});
             let delivered = json!({"jsonrpc": "2.0", "method": DELIVERED, "params": params});
@@ -171,20 +168,20 @@ fn call(
 }
 
 /// Prints the outcome and returns its code.
-fn print(result: &Value, as_json: bool) -> Result<ExitCode, Failure> {
+fn print(result: &Value) -> Result<ExitCode, Failure> {
     let outcome = &result["structuredContent"];
     if result["isError"] == true || !outcome.is_object() {
         let text = result["content"][0]["text"].as_str().unwrap_or("the hub gave no answer");
         return Err(Failure::new(text).hint(REJECTED));
     }
     let member = |name: &str| outcome[name].as_str();
-    if as_json {
-        output::json(outcome)?;
+    if output::is_json() {
+        output::json(&output::identified(outcome.clone(), "ticket"))?;
     }
     let note = |text: &str| output::note(adjutant_base::text::escape_invisible::escape(text));
     let code = match member("status").unwrap_or_default() {
         "answered" => {
-            if !as_json {
+            if !output::is_json() {
                 output::data(member("selectedValue").unwrap_or_default())?;
             }
             if member("decided_by") == Some("default") {

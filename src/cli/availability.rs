@@ -22,32 +22,31 @@ pub(super) struct AvailabilityArgs {
     /// Return to `here` after this many minutes
     #[arg(long, value_name = "MINUTES", requires = "state", value_parser = clap::value_parser!(u32).range(1..))]
     minutes: Option<u32>,
-    /// Print JSON
-    #[arg(long, conflicts_with = "state")]
-    json: bool,
 }
 
 /// Prints the availability, or sets it.
 pub(super) fn run(args: &AvailabilityArgs, common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
+    let until = |availability: &Availability| {
+        availability.until().map(|until| timefmt::stamp(timefmt::instant(until)))
+    };
+    let as_json = |current: &Availability| json!({"state": current.as_str(), "until": until(current)});
     let Some(state) = &args.state else {
         let availability = hub_client::connect(&config, Start::IfNeeded)?.availability()?;
-        let until = availability.until().map(|until| timefmt::stamp(timefmt::instant(until)));
-        if args.json {
-            return output::json(&json!({"state": availability.as_str(), "until": until}));
+        if output::is_json() {
+            return output::json(&as_json(&availability));
         }
-        let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
+        let until = until(&availability).map(|until| format!(" until {until}")).unwrap_or_default();
         return output::data(&format!("{}{until}", availability.as_str().replace('_', "-")));
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let now = i64::try_from(now).unwrap_or(i64::MAX);
-    let until = args.minutes.map(|minutes| now.saturating_add(i64::from(minutes) * 60_000));
+    let end = args.minutes.map(|minutes| now.saturating_add(i64::from(minutes) * 60_000));
     let availability = match state.as_str() {
-        "away" => Availability::Away { until },
-        "do-not-disturb" => Availability::DoNotDisturb { until },
+        "away" => Availability::Away { until: end },
+        "do-not-disturb" => Availability::DoNotDisturb { until: end },
         _ => Availability::Here,
     };
     hub_client::connect(&config, Start::IfNeeded)?.set_availability(availability)?;
-    output::note(availability.sentence());
-    Ok(())
+    output::changed(availability.sentence(), &as_json(&availability))
 }

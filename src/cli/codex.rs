@@ -11,10 +11,12 @@ use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::output::{self, Failure};
 use super::{Common, hub_client};
-use adjutant_base::config::Roots;
+use adjutant_base::config::{Roots, env};
 use adjutant_base::text::suggest::near_names;
 use adjutant_codex::approval::Decision;
 use adjutant_terminal::socket::Start;
@@ -71,9 +73,6 @@ struct PromptArgs {
     /// Print the agent's messages and one line for each notification, as on a pipe
     #[arg(long, conflicts_with = "json")]
     plain: bool,
-    /// Print each event as a line of JSON
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -86,16 +85,9 @@ enum Command {
     Follow {
         /// The thread's id, or enough of its beginning
         thread: String,
-        /// Print each event as a line of JSON
-        #[arg(long)]
-        json: bool,
     },
     /// List pending approvals of Codex
-    Approvals {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Approvals,
     /// Approve a request of Codex
     Approve {
         /// The approval, as `adjutant codex approvals` shows it
@@ -135,8 +127,9 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
         reject_probable_typo(word)?;
     }
     prompt.prompt = prompt.prompt.or(prompt.literal.take());
-    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let view = terminal && command.is_none() && !prompt.plain && !prompt.json;
+    let terminal =
+        std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !env::is_dumb_terminal();
+    let view = terminal && command.is_none() && !prompt.plain && !output::is_json();
     let config = common.config(Roots::User)?;
     let Some(command) = command else {
         return if view { run::view(prompt, &config) } else { run::run(prompt, config) };
@@ -145,8 +138,8 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
     match command {
         Command::List(args) => list::run(&args, &mut client)?,
         Command::Show(args) => show::run(&args, &mut client)?,
-        Command::Follow { thread, json } => run::follow(&thread, json, &mut client)?,
-        Command::Approvals { json } => approvals::list(json, &mut client)?,
+        Command::Follow { thread } => run::follow(&thread, &mut client)?,
+        Command::Approvals => approvals::list(&mut client)?,
         Command::Approve { approval, for_session, always } => {
             let decision = match (for_session, always) {
                 (true, _) => Decision::ApproveForSession,
@@ -154,25 +147,37 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
                 _ => Decision::Approve,
             };
             client.decide_codex(&approval, decision)?;
-            output::note(format!("approved {approval}"));
+            decided(&approval, "approved")?;
         }
         Command::Deny { approval, why } => {
             client.decide_codex(&approval, Decision::Deny { note: why })?;
-            output::note(format!("denied {approval}"));
+            decided(&approval, "denied")?;
         }
         Command::Steer { thread, prompt: text } => {
             let text = self::prompt(text)?;
             let thread = resolve_full_id(&mut client, &thread)?;
             client.steer_codex(&thread, text)?;
-            output::note("the prompt was added to the running turn");
+            output::changed(
+                "the prompt was added to the running turn",
+                &json!({"id": thread, "thread_id": thread}),
+            )?;
         }
         Command::Interrupt { thread } => {
             let thread = resolve_full_id(&mut client, &thread)?;
             client.interrupt_codex(&thread)?;
-            output::note("Codex was asked to interrupt the turn");
+            output::changed(
+                "Codex was asked to interrupt the turn",
+                &json!({"id": thread, "thread_id": thread}),
+            )?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reports a decision.
+fn decided(approval: &str, decision: &str) -> Result<(), Failure> {
+    let value = json!({"id": approval, "approval_id": approval, "decision": decision});
+    output::changed(format!("{decision} {approval}"), &value)
 }
 
 /// Rejects a prompt of one word that resembles a command, because a typo would start a session, which costs tokens.
@@ -188,6 +193,13 @@ fn reject_probable_typo(word: &str) -> Result<(), Failure> {
     Err(Failure::usage(format!("`{word}` looks like a command, not like a prompt"))
         .suggest(&near)
         .hint(format!("to use it as a prompt, write: adjutant codex -- {word}")))
+}
+
+/// Returns a thread as JSON, with its id and its instants as text.
+fn as_json(thread: &impl Serialize) -> Value {
+    let mut value = output::with_instants(json!(thread), &["/created_at", "/updated_at"]);
+    value["id"] = value["thread"].clone();
+    output::identified(value, "thread_id")
 }
 
 /// Returns the full id of the thread with this prefix. The hub rejects an unknown id.

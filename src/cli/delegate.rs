@@ -13,7 +13,7 @@ use super::output::{self, Failure};
 use super::shutdown_signal::{HANG_UP, ShutdownSignal};
 use super::source_files;
 use super::tasks::progress::Progress;
-use super::tasks::{parse_duration, result, short_id};
+use super::tasks::{as_json, parse_duration, result, short_id};
 use super::{Common, hub_client};
 use adjutant_agents::definition::{Isolation, Permission};
 use adjutant_agents::{Task, TaskId, shell_words};
@@ -60,9 +60,6 @@ pub(super) struct DelegateArgs {
     /// Try runners again that rest after a usage limit
     #[arg(long)]
     now: bool,
-    /// Print the task with its result and run report as JSON
-    #[arg(long)]
-    json: bool,
 }
 
 impl DelegateArgs {
@@ -122,12 +119,12 @@ impl DelegateArgs {
 /// Delegates the task, and waits for its end without `--background`.
 pub(super) fn run(args: DelegateArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
-    let (json, background) = (args.json, args.background);
+    let background = args.background;
     let request = args.request()?;
     if background {
         let task = hub_client::connect(&config, Start::IfNeeded)?.delegate(request)?;
-        if json {
-            output::json(&task)?;
+        if output::is_json() {
+            output::json(&as_json(&task))?;
         } else {
             output::data(task.id.as_str())?;
             output::note(format!("`adjutant tasks wait {}` waits for the result", short_id(&task.id)));
@@ -138,7 +135,7 @@ pub(super) fn run(args: DelegateArgs, common: Common) -> Result<ExitCode, Failur
     let ended = runtime.block_on(watch(config, request));
     // The threads that talk to the hub end with the process.
     runtime.shutdown_background();
-    result::print(&ended?, json)
+    result::print(&ended?)
 }
 
 /// Event from the threads that talk to the hub.

@@ -46,9 +46,6 @@ pub(super) struct DoctorArgs {
     /// Repair what can be repaired without loss, and check again
     #[arg(long)]
     fix: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     /// Check this program over MCP instead of the running one, such as the one a client starts
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
@@ -93,8 +90,7 @@ pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure
             program: program.clone(),
             config: config.clone(),
         };
-        let bar =
-            if args.json { ProgressBar::hidden() } else { output::bar("{bar:24} {pos} of {len} checks") };
+        let bar = output::bar("{bar:24} {pos} of {len} checks");
         let checks = runtime.block_on(all(Arc::new(context), &bar));
         bar.finish_and_clear();
         Ok(checks)
@@ -115,13 +111,10 @@ pub(super) fn run(args: &DoctorArgs, common: Common) -> Result<ExitCode, Failure
 /// Prints the checks, and returns the exit code.
 fn print(args: &DoctorArgs, home: Option<&Path>, checks: &[Check]) -> Result<ExitCode, Failure> {
     let worst = checks.iter().map(|check| check.found.status).max().unwrap_or(Status::Ok);
-    if args.json {
-        output::json(&json!({
-            "adjutant": env!("CARGO_PKG_VERSION"),
-            "home": home,
-            "status": worst,
-            "checks": checks.iter().map(Check::json).collect::<Vec<_>>(),
-        }))?;
+    if output::is_json() {
+        let summary = json!({"adjutant": env!("CARGO_PKG_VERSION"), "home": home, "status": worst});
+        let checks = output::list(checks.iter().map(Check::json).collect(), "check_id");
+        output::json(&output::with(summary, checks))?;
     } else {
         report::print(checks, args.fix)?;
     }
@@ -157,7 +150,7 @@ async fn all(context: Arc<DoctorContext>, bar: &ProgressBar) -> Vec<Check> {
     add("runs", blocking(orphaned_runs::orphans));
     add("display", blocking(|_| desktop::display()));
     add("notifications", Box::pin(desktop::notifications(context.clone())));
-    add("service", blocking(service::files));
+    add("service", blocking(service::enabled));
     add("clock", blocking(clock::check));
     let mut checks: Vec<Check> =
         pending.iter().map(|(id, _)| Check::new(id, CheckResult::skipped("it did not run"))).collect();

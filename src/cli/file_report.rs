@@ -22,9 +22,6 @@ pub(super) struct Handling {
     /// Show what would be written, and write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(super) json: bool,
 }
 
 named_enum! {
@@ -44,6 +41,12 @@ named_enum! {
 impl Done {
     fn is_fault(self) -> bool {
         matches!(self, Self::Differs | Self::Failed)
+    }
+
+    /// Returns the outcome in words; of a dry run, what would be done.
+    fn words(self, dry_run: bool) -> String {
+        let would = if dry_run && matches!(self, Self::Created | Self::Replaced) { "would be " } else { "" };
+        format!("{would}{}", self.name())
     }
 }
 
@@ -117,9 +120,10 @@ pub(super) fn print(
     passed_over: &BTreeMap<&'static str, usize>,
     handling: Handling,
 ) -> Result<ExitCode, Failure> {
-    if handling.json {
-        let files: Vec<Value> = rows.iter().map(entry).collect();
-        output::json(&json!({ "dry_run": handling.dry_run, "files": files, "passed_over": passed_over }))?;
+    if output::is_json() {
+        let summary = json!({"dry_run": handling.dry_run, "passed_over": passed_over});
+        let files = output::list(rows.iter().map(entry).collect(), "name");
+        output::json(&output::with(summary, files))?;
     } else {
         as_text(rows, passed_over, handling)?;
     }
@@ -132,16 +136,18 @@ fn as_text(
     handling: Handling,
 ) -> Result<(), Failure> {
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).min(40);
+    let column = if handling.dry_run { "would be replaced".len() } else { "unchanged".len() };
     for row in rows {
         let to = row.to.as_deref().map_or_else(|| row.from.clone(), |to| format!("{} -> {to}", row.from));
-        output::data(&escape(&format!("{:9}  {:width$}  {to}", row.done.name(), row.name)))?;
+        let words = row.done.words(handling.dry_run);
+        output::data(&escape(&format!("{words:column$}  {:width$}  {to}", row.name)))?;
         for line in row.reason.iter().chain(&row.notes) {
-            output::data(&escape(&format!("{:9}  {line}", "")))?;
+            output::data(&escape(&format!("{:column$}  {line}", "")))?;
         }
     }
     let counts = Done::ALL.iter().filter_map(|done| {
         let count = rows.iter().filter(|row| row.done == *done).count();
-        (count > 0).then(|| format!("{count} {}", done.name()))
+        (count > 0).then(|| format!("{count} {}", done.words(handling.dry_run)))
     });
     let counts = counts.collect::<Vec<_>>().join(", ");
     output::note(if handling.dry_run { format!("dry run, nothing was written: {counts}") } else { counts });

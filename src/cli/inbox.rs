@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Common;
 use super::output::{self, Failure};
-use adjutant_base::config::Roots;
+use adjutant_base::config::{Roots, env};
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::tui::{self, Hub, Reader, Theme, ViewError};
 
@@ -51,7 +51,8 @@ pub(super) fn run(args: &InboxArgs, common: Common) -> Result<ExitCode, Failure>
     let config = common.config(Roots::User)?;
     let start = if args.no_start { Start::Never } else { Start::IfNeeded };
     let hub = Hub { home: config.home, socket: config.socket, start };
-    if !args.plain && io::stdin().is_terminal() && io::stdout().is_terminal() {
+    let terminal = io::stdin().is_terminal() && io::stdout().is_terminal() && !env::is_dumb_terminal();
+    if terminal && !args.plain {
         tui::run(&hub, Theme { colour: output::colour(&io::stdout()) })?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -65,9 +65,6 @@ struct Handling {
     /// Do not ask before writing
     #[arg(long, short)]
     yes: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 fn client() -> impl TypedValueParser<Value = Client> {
@@ -82,7 +79,7 @@ pub(super) fn run(args: &InstallArgs, common: Common) -> Result<ExitCode, Failur
     let launch = launch(&config.home)?;
     let folders = folders()?;
     if args.link {
-        return links(&args.which, &launch, args.handling);
+        return links(&args.which, &launch);
     }
     let desired = DesiredState::Installed { launch: &launch, hook: !args.no_hook, force: args.force };
     let clients = args.which.of(&folders);
@@ -114,6 +111,16 @@ impl Which {
     }
 }
 
+/// Outcome of one client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Done {
+    Changed,
+    /// The user did not consent.
+    Declined,
+    Same,
+    Failed,
+}
+
 /// Changes all clients. A failure of one does not affect the others.
 fn all(
     clients: &[Client],
@@ -123,28 +130,54 @@ fn all(
     handling: Handling,
 ) -> Result<ExitCode, Failure> {
     let backups = Backups::of(home);
-    let mut entries = Vec::new();
-    let mut failed = false;
+    let (mut entries, mut done) = (Vec::new(), Vec::new());
     for client in clients {
-        let done = one(*client, folders, &backups, desired, handling);
-        failed |= done.is_err();
-        match done {
-            Ok(entry) => entries.push(entry),
-            Err(failure) if handling.json => {
-                entries
-                    .push(json!({"client": client.name(), "error": failure.message, "hints": failure.hints}));
+        match one(*client, folders, &backups, desired, handling) {
+            Ok((outcome, entry)) => {
+                done.push((*client, outcome));
+                entries.push(entry);
             }
             Err(failure) => {
-                failure.report();
+                done.push((*client, Done::Failed));
+                let entry =
+                    json!({"client": client.name(), "error": failure.message, "hints": failure.hints});
+                entries.push(entry);
+                if !output::is_json() {
+                    failure.report();
+                }
             }
         }
     }
-    if handling.json {
-        output::json(&json!({"dry_run": handling.dry_run, "clients": entries}))?;
-    } else if handling.dry_run {
-        output::note("dry run, nothing was written");
+    let installs = matches!(desired, DesiredState::Installed { .. });
+    if output::is_json() {
+        let clients = output::list(entries, "client");
+        output::json(&output::with(json!({"dry_run": handling.dry_run}), clients))?;
+    } else if !clients.is_empty() {
+        output::note(summary(&done, installs, handling.dry_run));
     }
-    Ok(ExitCode::from(u8::from(failed)))
+    if installs && !handling.dry_run && done.iter().any(|(_, outcome)| *outcome == Done::Changed) {
+        output::note("next: write `:research tides` to one of them; `adjutant doctor` checks the connection");
+    }
+    Ok(ExitCode::from(u8::from(done.iter().any(|(_, outcome)| *outcome == Done::Failed))))
+}
+
+/// Describes the outcomes in one sentence.
+fn summary(done: &[(Client, Done)], installs: bool, dry_run: bool) -> String {
+    let changed = if installs { "added to" } else { "removed from" };
+    let changed = if dry_run { format!("would be {changed}") } else { changed.to_owned() };
+    let parts = [
+        (changed.as_str(), Done::Changed),
+        ("unchanged in", Done::Same),
+        ("not written to", Done::Declined),
+        ("failed for", Done::Failed),
+    ];
+    let parts = parts.into_iter().filter_map(|(words, outcome)| {
+        let clients = done.iter().filter(|(_, found)| *found == outcome);
+        let clients: Vec<_> = clients.map(|(client, _)| client.title()).collect();
+        (!clients.is_empty()).then(|| format!("{words} {}", clients.join(", ")))
+    });
+    let dry = if dry_run { "dry run, nothing was written: " } else { "" };
+    format!("{dry}{}", parts.collect::<Vec<_>>().join("; "))
 }
 
 fn one(
@@ -153,18 +186,22 @@ fn one(
     backups: &Backups,
     desired: DesiredState<'_>,
     handling: Handling,
-) -> Result<Value, Failure> {
+) -> Result<(Done, Value), Failure> {
     let changes = install::plan(client, folders, backups, desired)?;
-    if !handling.json {
-        changes.iter().try_for_each(|change| diff::change(client, change))?;
+    // Without a terminal, the command itself is the consent.
+    let terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
+    let asks = terminal && !handling.yes && !output::is_json();
+    if !output::is_json() {
+        let planned = handling.dry_run || asks;
+        changes.iter().try_for_each(|change| diff::change(client, change, planned))?;
     }
     let differs = changes.iter().any(|change| change.kind() != Kind::Unchanged);
-    let write = differs && !handling.dry_run && (handling.json || handling.yes || confirmed()?);
+    let write = differs && !handling.dry_run && (!asks || confirmed()?);
     let mut copies = Vec::new();
     for change in &changes {
         copies.push(if write { change.write(backups, desired, &stamp())? } else { None });
     }
-    if write && !handling.json {
+    if write {
         for copy in copies.iter().flatten() {
             output::note(format!("kept the previous file as {}", escape(&env::abbreviate(copy))));
         }
@@ -174,7 +211,12 @@ fn one(
     }
     let files: Vec<_> =
         changes.iter().zip(&copies).map(|(change, copy)| entry(change, copy.as_deref(), write)).collect();
-    Ok(json!({"client": client.name(), "files": files}))
+    let done = match (differs, write || handling.dry_run) {
+        (false, _) => Done::Same,
+        (true, true) => Done::Changed,
+        (true, false) => Done::Declined,
+    };
+    Ok((done, json!({"client": client.name(), "files": files})))
 }
 
 fn entry(change: &Change, copy: Option<&Path>, written: bool) -> Value {
@@ -188,11 +230,8 @@ fn entry(change: &Change, copy: Option<&Path>, written: bool) -> Value {
     })
 }
 
-/// Asks for consent on a terminal. Without a terminal, the command itself is the consent.
+/// Asks for consent on the terminal.
 fn confirmed() -> Result<bool, Failure> {
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Ok(true);
-    }
     output::prompt("Write this? [Y/n] ");
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
@@ -200,7 +239,7 @@ fn confirmed() -> Result<bool, Failure> {
 }
 
 /// Prints the links of the editors that support them.
-fn links(which: &Which, launch: &Launch, handling: Handling) -> Result<ExitCode, Failure> {
+fn links(which: &Which, launch: &Launch) -> Result<ExitCode, Failure> {
     let clients = if which.clients.is_empty() { Client::ALL } else { &which.clients };
     let links: Vec<_> =
         clients.iter().filter_map(|client| Some((*client, deep_link::link(*client, launch)?))).collect();
@@ -208,9 +247,9 @@ fn links(which: &Which, launch: &Launch, handling: Handling) -> Result<ExitCode,
         return Err(Failure::usage("only Cursor and VS Code support links that install")
             .hint("leave out --link: `adjutant install CLIENT` writes the file itself"));
     }
-    if handling.json {
-        let links = links.iter().map(|(client, link)| (client.name().to_owned(), json!(link)));
-        output::json(&Value::Object(links.collect()))?;
+    if output::is_json() {
+        let links = links.iter().map(|(client, link)| json!({"client": client.name(), "link": link}));
+        output::json(&output::list(links.collect(), "client"))?;
     } else {
         links.iter().try_for_each(|(_, link)| output::data(link))?;
     }

@@ -30,7 +30,7 @@ const MAX_PENDING_REQUESTS: usize = 4096;
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// List the recordings, the last used first
-    List(list::ListArgs),
+    List,
     /// Print messages while they are recorded
     Tail(tail::TailArgs),
     /// Print a recording, a line for each message
@@ -45,7 +45,7 @@ pub(super) enum Command {
 pub(super) fn run(command: Command, common: Common) -> Result<ExitCode, Failure> {
     let folder = common.config(Roots::User)?.recorder.folder.unwrap_or_default();
     match command {
-        Command::List(args) => list::run(&args, &folder)?,
+        Command::List => list::run(&folder)?,
         Command::Tail(args) => tail::run(&args, &folder)?,
         Command::Show(args) => show::run(&args, &folder)?,
         Command::Export(args) => export::run(&args, &folder)?,

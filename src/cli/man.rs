@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 use clap_mangen::Man;
+use serde_json::json;
 
 use super::examples;
 use super::output::{self, Failure};
@@ -26,8 +27,8 @@ pub(super) fn run(args: &ManArgs) -> Result<(), Failure> {
     };
     std::fs::create_dir_all(&args.folder).map_err(failure)?;
     let pages = write(&grammar, &args.folder).map_err(failure)?;
-    output::note(format!("{pages} pages in {}", args.folder.display()));
-    Ok(())
+    let written = json!({"folder": args.folder, "pages": pages});
+    output::changed(format!("{pages} pages in {}", args.folder.display()), &written)
 }
 
 /// Writes the pages of `command` and its subcommands, and returns their number.

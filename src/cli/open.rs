@@ -21,12 +21,9 @@ pub(super) struct OpenArgs {
     /// The address of `adjutant mcp questions --http ADDR`, instead of the hub
     #[arg(value_name = "ADDR")]
     address: Option<SocketAddr>,
-    /// Only print the link
+    /// Only print the link, as --json does
     #[arg(long)]
     print: bool,
-    /// Only print the link, as JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Asks the hub for a link and opens it.
@@ -45,7 +42,7 @@ pub(super) fn run(args: &OpenArgs, common: Common) -> Result<(), Failure> {
             Failure::new("the hub gave no link").hint("restart the hub: it may be of another version")
         })
     };
-    if args.json {
+    if output::is_json() {
         output::json(&json!({"link": link(Query::Link)?}))?;
     } else if args.print {
         output::data(&link(Query::Link)?)?;

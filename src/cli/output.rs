@@ -10,15 +10,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use adjutant_base::config::{self, env};
 use adjutant_base::text::escape_invisible::{escape, escape_json};
+use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_host::recorder;
 use adjutant_terminal::relay;
 use adjutant_terminal::socket;
 
 /// Whether only data and errors are printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
+/// Whether results and errors are printed as JSON.
+static JSON: AtomicBool = AtomicBool::new(false);
 
 /// Suppresses notes from now on.
 pub(super) fn set_quiet() {
@@ -28,6 +32,17 @@ pub(super) fn set_quiet() {
 /// Returns whether notes are suppressed.
 pub(super) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints results and errors as JSON from now on, and suppresses notes.
+pub(super) fn set_json() {
+    JSON.store(true, Ordering::Relaxed);
+    set_quiet();
+}
+
+/// Returns whether results and errors are printed as JSON.
+pub(crate) fn is_json() -> bool {
+    JSON.load(Ordering::Relaxed)
 }
 
 /// Why a command failed, as the user reads it.
@@ -69,15 +84,21 @@ impl Failure {
 
     /// Prints it on stderr and returns the exit code.
     pub(super) fn report(&self) -> ExitCode {
-        let (red, cyan, plain) =
-            if colour(&io::stderr()) { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
-        let mut text = format!("{red}error:{plain} {}\n", self.message);
         let default = match self.code {
             2 => "`adjutant --help` shows every command, `adjutant COMMAND --help` the use of one",
             _ => "`adjutant doctor` checks the installation",
         };
         let default = self.hints.is_empty().then(|| default.to_owned());
-        for hint in self.hints.iter().chain(&default) {
+        let hints: Vec<&String> = self.hints.iter().chain(&default).collect();
+        if is_json() {
+            let error = json!({"error": self.message, "hints": hints, "exit_code": self.code});
+            to_stderr(&format!("{}\n", escape_json(&error.to_string())));
+            return ExitCode::from(self.code);
+        }
+        let (red, cyan, plain) =
+            if colour(&io::stderr()) { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
+        let mut text = format!("{red}error:{plain} {}\n", self.message);
+        for hint in hints {
             let _ = writeln!(text, "{cyan}hint:{plain} {hint}");
         }
         to_stderr(&text);
@@ -158,6 +179,58 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     data(&escape_json(&serde_json::to_string_pretty(value).map_err(Failure::new)?))
 }
 
+/// Reports a change: `value` as JSON on stdout, or else the note `line`.
+pub(crate) fn changed(line: impl Display, value: &Value) -> Result<(), Failure> {
+    if is_json() {
+        return json(value);
+    }
+    note(line);
+    Ok(())
+}
+
+/// Returns an object with its id as `id` and as the member `typed`; one of them is there.
+pub(crate) fn identified(mut value: Value, typed: &str) -> Value {
+    let id = value.get("id").or_else(|| value.get(typed)).cloned();
+    if let (Some(members), Some(id)) = (value.as_object_mut(), id) {
+        members.insert("id".to_owned(), id.clone());
+        members.insert(typed.to_owned(), id);
+    }
+    value
+}
+
+/// Returns a list as JSON, its objects identified by `typed`. `total` counts also the objects of other pages, and `next` is
+/// where the next page begins.
+pub(crate) fn page(items: Vec<Value>, typed: &str, total: Option<u64>, next: Option<i64>) -> Value {
+    let items: Vec<Value> = items.into_iter().map(|item| identified(item, typed)).collect();
+    json!({"items": items, "total": total, "next": next})
+}
+
+/// Returns a whole list as JSON, its objects identified by `typed`.
+pub(crate) fn list(items: Vec<Value>, typed: &str) -> Value {
+    let total = items.len() as u64;
+    page(items, typed, Some(total), None)
+}
+
+/// Returns an object with the members of another one.
+pub(crate) fn with(mut value: Value, more: Value) -> Value {
+    if let (Some(members), Value::Object(more)) = (value.as_object_mut(), more) {
+        members.extend(more);
+    }
+    value
+}
+
+/// Replaces milliseconds since 1970 in the members at these paths by RFC 3339.
+pub(crate) fn with_instants(mut value: Value, paths: &[&str]) -> Value {
+    for path in paths {
+        if let Some(member) = value.pointer_mut(path)
+            && let Some(millis) = member.as_i64()
+        {
+            *member = stamp(instant(millis)).into();
+        }
+    }
+    value
+}
+
 /// Writes a line for the user to stderr, unless notes are suppressed.
 pub(crate) fn note(line: impl Display) {
     if !is_quiet() {
@@ -165,11 +238,16 @@ pub(crate) fn note(line: impl Display) {
     }
 }
 
+/// Writes an error of the command line as clap renders it.
+pub(super) fn usage_error(text: &str) {
+    to_stderr(text);
+}
+
 /// Makes a progress bar. It is drawn on a terminal only, and not if notes are suppressed.
 pub(crate) fn bar(template: &str) -> ProgressBar {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     let bar = ProgressBar::no_length().with_style(style);
-    if is_quiet() {
+    if is_quiet() || env::is_dumb_terminal() {
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }
     bar
@@ -264,9 +342,9 @@ fn columns(stream: impl AsFd + IsTerminal) -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
-/// Returns whether `stream` shows colours: it is a terminal, and `NO_COLOR` is not set.
+/// Returns whether `stream` shows colours: the environment says so, or it is a terminal.
 pub(crate) fn colour(stream: &impl IsTerminal) -> bool {
-    stream.is_terminal() && !env::no_color()
+    env::colour().unwrap_or_else(|| stream.is_terminal())
 }
 
 fn to_stderr(text: &str) {

@@ -1,5 +1,7 @@
 //! `adjutant` without a command: the state of the hub, and the next steps.
 
+use serde_json::json;
+
 use super::install::launch;
 use super::output::{self, Failure};
 use super::{Common, status};
@@ -17,6 +19,14 @@ pub(super) fn run(common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
     let reply = status::query_hub(&config, Query::Status).ok();
     let hub = reply.as_ref().and_then(|reply| Some((reply, reply.status.as_ref()?)));
+    let steps = steps(&config, hub.map(|(_, hub)| hub));
+    if output::is_json() {
+        let steps = steps.iter().map(|(command, why)| json!({"command": command, "why": why}));
+        let hub = hub
+            .map(|(reply, status)| json!({"pid": reply.pid, "adjutant": reply.adjutant, "status": status}));
+        let version = env!("CARGO_PKG_VERSION");
+        return output::json(&json!({"adjutant": version, "hub": hub, "steps": steps.collect::<Vec<_>>()}));
+    }
     output::data(&match hub {
         Some((reply, status)) => status::summary(&reply.adjutant, reply.pid, status),
         None => {
@@ -27,7 +37,6 @@ pub(super) fn run(common: Common) -> Result<(), Failure> {
         output::data(&format!("waiting for you: {pending}"))?;
     }
     output::data("\nNext:")?;
-    let steps = steps(&config, hub.map(|(_, hub)| hub));
     let width = steps.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     for (command, why) in &steps {
         output::data(&format!("  {command:<width$}  {why}"))?;

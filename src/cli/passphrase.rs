@@ -3,6 +3,7 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use clap::Args;
+use serde_json::json;
 
 use super::output::{self, Failure};
 use super::{Common, hub_client};
@@ -30,8 +31,8 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<(), Failure> 
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
     if args.prove {
         client.prove(Secret(ask("Approval passphrase: ")?))?;
-        output::note("commands in this terminal answer questions for an hour");
-        return Ok(());
+        let line = "commands in this terminal answer questions for an hour";
+        return output::changed(line, &json!({"proved": true}));
     }
     let current = client.has_passphrase()?.then(|| ask("Current passphrase: ")).transpose()?;
     if current.is_none() {
@@ -45,8 +46,8 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<(), Failure> 
             .hint("run `adjutant passphrase` again"));
     }
     client.set_passphrase(current.map(Secret), Secret(new))?;
-    output::note("the approval passphrase is set; questions of level high ask for it");
-    Ok(())
+    let line = "the approval passphrase is set; questions of level high ask for it";
+    output::changed(line, &json!({"set": true}))
 }
 
 /// Reads a line that the terminal does not show.

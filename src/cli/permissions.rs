@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::hook::CLIENTS;
 use super::output::{self, Failure};
@@ -24,11 +24,7 @@ const MIN_ALIKE: usize = 3;
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// List the rules; deny wins over ask, and ask over allow
-    List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List,
     /// Show how the rules decide a shell line, without asking anybody
     Test {
         /// The line as an agent would run it
@@ -45,9 +41,6 @@ pub(super) enum Command {
     Explain {
         /// The number of the decision
         id: Option<u64>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
     },
     /// Show what was asked most, and the rules that would answer it
     Stats,
@@ -63,23 +56,23 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
     match command {
-        Command::List { json } => list(&mut client, json),
+        Command::List => list(&mut client),
         Command::Test { line, client: name, folder } => test(&mut client, &line, name, folder),
-        Command::Explain { id: Some(id), json } => explain(&mut client, id, json),
-        Command::Explain { id: None, json } => recent(&mut client, json),
+        Command::Explain { id: Some(id) } => explain(&mut client, id),
+        Command::Explain { id: None } => recent(&mut client),
         Command::Stats => stats(&mut client),
         Command::Remove { name } => {
-            client.remove_approval_rule(name)?;
-            output::note("the rule is removed");
-            Ok(())
+            client.remove_approval_rule(name.clone())?;
+            output::changed("the rule is removed", &json!({"id": name, "name": name, "removed": true}))
         }
     }
 }
 
-fn list(client: &mut ControlClient, json: bool) -> Result<(), Failure> {
+fn list(client: &mut ControlClient) -> Result<(), Failure> {
     let rules = client.approval_rules()?;
-    if json {
-        return output::json(&json!({"rules": rules}));
+    if output::is_json() {
+        let rules = rules.iter().map(|rule| json!(rule)).collect();
+        return output::json(&output::list(rules, "name"));
     }
     let row = |rule: &Rule| [rule.name.clone(), rule.verdict.name().to_owned(), escape_line(&rule.summary())];
     let default = |(name, verdict, about): (&str, Verdict, &str)| {
@@ -110,6 +103,9 @@ fn test(
         arguments: Map::from_iter([("command".to_owned(), json!(line))]),
         rules_only: true,
     })?;
+    if output::is_json() {
+        return output::json(&json!({"decision": decision.verdict, "rules": decision.rules}));
+    }
     let by = if decision.rules.is_empty() {
         "no rule allows all of it".to_owned()
     } else {
@@ -118,10 +114,11 @@ fn test(
     output::data(&format!("{} ({by})", decision.verdict.name()))
 }
 
-fn recent(client: &mut ControlClient, json: bool) -> Result<(), Failure> {
+fn recent(client: &mut ControlClient) -> Result<(), Failure> {
     let records = client.permission_records()?;
-    if json {
-        return output::json(&json!({"decisions": records}));
+    if output::is_json() {
+        let decisions = records.iter().map(as_json).collect();
+        return output::json(&output::list(decisions, "decision_id"));
     }
     let row = |record: &PermissionRecord| {
         [record.id.to_string(), escape_line(&record.subject), record.client.clone(), outcome(record)]
@@ -130,15 +127,22 @@ fn recent(client: &mut ControlClient, json: bool) -> Result<(), Failure> {
     output::table(["ID", "REQUEST", "CLIENT", "DECISION"], 1, &rows, "this hub has decided nothing yet")
 }
 
-fn explain(client: &mut ControlClient, id: u64, json: bool) -> Result<(), Failure> {
+/// Returns a decision as JSON, with its id as text.
+fn as_json(record: &PermissionRecord) -> Value {
+    let mut value = json!(record);
+    value["id"] = record.id.to_string().into();
+    output::identified(value, "decision_id")
+}
+
+fn explain(client: &mut ControlClient, id: u64) -> Result<(), Failure> {
     let records = client.permission_records()?;
     let record = records.into_iter().find(|record| record.id == id);
     let record = record.ok_or_else(|| {
         Failure::new(format!("this hub has no decision {id}"))
             .hint("`adjutant permissions explain` lists them")
     })?;
-    if json {
-        return output::json(&json!(record));
+    if output::is_json() {
+        return output::json(&as_json(&record));
     }
     for (name, value) in [
         ("request", record.subject.clone()),
@@ -195,6 +199,12 @@ fn stats(client: &mut ControlClient) -> Result<(), Failure> {
             suggested.to_owned(),
         ]
     };
+    if output::is_json() {
+        let kinds = kinds.iter().map(row).map(|[request, asked, allowed, denied, suggested]| {
+            json!({"id": request, "request": request, "asked": asked, "allowed": allowed, "denied": denied, "suggested": suggested})
+        });
+        return output::json(&output::list(kinds.collect(), "request"));
+    }
     let rows: Vec<_> = kinds.iter().take(30).map(row).collect();
     let headings = ["REQUEST", "ASKED", "ALLOWED", "DENIED", "SUGGESTED RULE"];
     output::table(headings, 0, &rows, "this hub has asked nothing yet")?;

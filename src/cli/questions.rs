@@ -6,8 +6,9 @@ mod show;
 use std::time::SystemTime;
 
 use clap::Subcommand;
+use serde_json::{Value, json};
 
-use super::output::Failure;
+use super::output::{self, Failure};
 use super::{Common, hub_client};
 use adjutant_base::config::Roots;
 use adjutant_base::text::timefmt::{millis, seconds_left, span_millis};
@@ -34,6 +35,15 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
         Command::List(args) => list::run(args, &mut client),
         Command::Show(args) => show::run(&args, &mut client),
     }
+}
+
+/// Returns a question as JSON, with its id and its instants as text.
+fn as_json(details: &QuestionDetails) -> Value {
+    let paths =
+        ["/held_until", "/question/asked_at", "/question/deadline", "/question/snoozed_until", "/outcome/at"];
+    let mut value = output::with_instants(json!(details), &paths);
+    value["id"] = json!(details.question.ticket);
+    output::identified(value, "ticket")
 }
 
 /// Describes the state of a question in a few words.

@@ -1,5 +1,7 @@
 //! `adjutant reload`.
 
+use serde_json::json;
+
 use super::output::{self, Failure};
 use super::{Common, hub_client};
 use adjutant_app::toolset_switches::PendingChanges;
@@ -13,7 +15,10 @@ pub(super) fn run(common: Common) -> Result<(), Failure> {
     if let Some(fault) = fault {
         return Err(Failure::new(fault).hint("correct config.toml; until then the hub keeps its settings"));
     }
-    output::note("the hub has applied config.toml");
+    output::changed(
+        "the hub has applied config.toml",
+        &json!({"applied": true, "restart_needed_for": settings}),
+    )?;
     if !settings.is_empty() {
         let keys = settings.join(", ");
         output::note(format!("hint: these need a restart: {keys}; `adjutant restart`"));

@@ -56,7 +56,8 @@ pub(super) fn run(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure>
     }
     if !args.detached {
         return serve(args, common, |hub| {
-            output::note(hub.banner());
+            // Only a program that reads the line needs it.
+            let _ = output::changed(hub.banner(), &hub.addresses());
             if args.open {
                 match hub.link(process::ancestor(std::process::id())) {
                     Some(link) => open_console(&link),

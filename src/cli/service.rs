@@ -1,12 +1,14 @@
 //! `adjutant service`: the hub as a service that starts with the user's session.
 
 use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Subcommand;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::install::launch;
 use super::output::{self, Failure};
@@ -39,11 +41,7 @@ pub(super) enum Command {
     /// Stop the service, and remove it
     Uninstall,
     /// Show whether the service is installed and running, and where its log is
-    Status {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Status,
 }
 
 /// Runs one of the commands.
@@ -52,12 +50,13 @@ pub(super) fn run(command: &Command, common: Common) -> Result<ExitCode, Failure
     let setup = setup(&config)?;
     match command {
         Command::Install { dry_run: true, manager, .. } => {
-            preview(manager.unwrap_or(Manager::current()), &setup)
+            preview(manager.unwrap_or(Manager::current()), &setup)?;
         }
-        Command::Install { force, .. } => install(&config, &setup, *force),
-        Command::Uninstall => uninstall(&setup),
-        Command::Status { json } => status(&setup, *json),
+        Command::Install { force, .. } => install(&config, &setup, *force)?,
+        Command::Uninstall => uninstall(&setup)?,
+        Command::Status => return status(&setup),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the setup of the service for `config`.
@@ -78,97 +77,151 @@ fn files(manager: Manager, setup: &Setup) -> Result<Vec<File>, Failure> {
     })
 }
 
-fn preview(manager: Manager, setup: &Setup) -> Result<ExitCode, Failure> {
+fn preview(manager: Manager, setup: &Setup) -> Result<(), Failure> {
     let files = files(manager, setup)?;
+    let commands = manager.enable_commands(&files, true);
+    if output::is_json() {
+        let files: Vec<Value> =
+            files.iter().map(|file| json!({"path": file.path, "text": file.text})).collect();
+        return output::json(
+            &json!({"manager": manager, "dry_run": true, "files": files, "commands": commands}),
+        );
+    }
+    output::note("dry run: `adjutant service install` would write these files, and run these commands");
     for file in &files {
         output::data(&format!("# {}\n{}", file.path.display(), file.text))?;
     }
-    for command in manager.enable_commands(&files, true) {
-        output::data(&format!("$ {}", command.join(" ")))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    commands.iter().try_for_each(|command| output::data(&format!("$ {}", command.join(" "))))
 }
 
-fn install(config: &Config, setup: &Setup, force: bool) -> Result<ExitCode, Failure> {
+/// Writes the files and starts the service. If a step fails, all files are as before.
+fn install(config: &Config, setup: &Setup, force: bool) -> Result<(), Failure> {
     let manager = Manager::current();
     let files = files(manager, setup)?;
     if let Some(foreign) = files.iter().find(|file| file.state() == State::Foreign && !force) {
         return Err(Failure::new(format!("{} was not written by Adjutant", foreign.path.display()))
             .hint("--force replaces it; `adjutant service install --dry-run` prints what it would write"));
     }
-    for file in &files {
-        let changed = file.state() != State::Current;
-        if changed {
-            write(file)?;
+    let before: Vec<(State, Option<Vec<u8>>)> =
+        files.iter().map(|file| (file.state(), fs::read(&file.path).ok())).collect();
+    let enabled = enable(config, manager, &files).map_err(|failure| {
+        // What was enabled before the failing step. Without the manager, this fails as well.
+        if before.iter().all(|(state, _)| *state == State::Missing) {
+            for command in manager.disable_commands(&files) {
+                let _ = output_of(&command);
+            }
         }
-        output::note(format!("{} {}", if changed { "wrote" } else { "kept" }, file.path.display()));
+        for (file, (_, text)) in files.iter().zip(&before) {
+            let _ = match text {
+                Some(text) => fs::write(&file.path, text),
+                None => fs::remove_file(&file.path),
+            };
+        }
+        remove_empty_folders(manager, &files);
+        failure.hint("nothing was changed; `adjutant serve --background` starts a hub without a service")
+    })?;
+    for (file, (state, _)) in files.iter().zip(&before) {
+        let verb = if *state == State::Current { "kept" } else { "wrote" };
+        output::note(format!("{verb} {}", file.path.display()));
+    }
+    let line = match &enabled {
+        None => {
+            format!("the hub runs, and starts with your session; its log: {}", manager.log(setup))
+        }
+        Some(hub) => format!(
+            "a hub that was started by hand still runs ({hub}); the service starts at your next login, or now: \
+             `adjutant stop`, then `adjutant service install`"
+        ),
+    };
+    let outcomes = files.iter().zip(&before).map(|(file, (state, _))| {
+        json!({"path": file.path, "outcome": if *state == State::Current { "kept" } else { "written" }})
+    });
+    let files: Vec<Value> = outcomes.collect();
+    output::changed(line, &json!({"manager": manager, "started": enabled.is_none(), "files": files}))?;
+    output::note(
+        "next: `adjutant install` adds the hub to your coding agents; `adjutant service status` shows it",
+    );
+    Ok(())
+}
+
+/// Writes the files and runs the commands of the manager. Returns the hub that prevents it from starting another.
+fn enable(config: &Config, manager: Manager, files: &[File]) -> Result<Option<socket::Holder>, Failure> {
+    for file in files.iter().filter(|file| file.state() != State::Current) {
+        let written = file.path.parent().map_or(Ok(()), fs::create_dir_all);
+        written.and_then(|()| fs::write(&file.path, &file.text)).map_err(|error| {
+            Failure::new(format!("cannot write {}: {error}", file.path.display()))
+                .hint("`adjutant service install --dry-run` prints what it would write")
+        })?;
     }
     // A hub that the manager did not start keeps its clients, and would prevent the service from starting.
     let runs = manager_runs(manager)?;
     let other = socket::holder(&config.home).filter(|_| !socket::vacant(&config.home) && !runs);
-    for command in manager.enable_commands(&files, other.is_none()) {
+    for command in manager.enable_commands(files, other.is_none()) {
         run_command(&command)?;
     }
-    match other {
-        None => output::note(format!(
-            "the hub runs, and starts with your session; its log: {}",
-            manager.log(setup)
-        )),
-        Some(hub) => output::note(format!(
-            "a hub that was started by hand still runs ({hub}); the service starts at your next login, or now: \
-             `adjutant stop`, then `adjutant service install`"
-        )),
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(other)
 }
 
-fn write(file: &File) -> Result<(), Failure> {
-    let written = file.path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    written.and_then(|()| std::fs::write(&file.path, &file.text)).map_err(|error| {
-        Failure::new(format!("cannot write {}: {error}", file.path.display()))
-            .hint("`adjutant service install --dry-run` prints what it would write")
-    })
-}
-
-fn uninstall(setup: &Setup) -> Result<ExitCode, Failure> {
+/// Removes the files and what enables them, also if the manager does not answer.
+fn uninstall(setup: &Setup) -> Result<(), Failure> {
     let manager = Manager::current();
-    let (own, others): (Vec<File>, Vec<File>) = files(manager, setup)?
-        .into_iter()
-        .filter(|file| file.state() != State::Missing)
-        .partition(|file| matches!(file.state(), State::Current | State::Outdated));
-    for file in others {
+    let (foreign, own): (Vec<File>, Vec<File>) =
+        files(manager, setup)?.into_iter().partition(|file| file.state() == State::Foreign);
+    for file in &foreign {
         output::note(format!("left {}: Adjutant did not write it", file.path.display()));
     }
-    if own.is_empty() {
-        output::note("the service is not installed");
-        return Ok(ExitCode::SUCCESS);
+    let paths = own.iter().map(|file| file.path.clone()).chain(manager.links(&own));
+    let paths: Vec<_> = paths.filter(|path| path.symlink_metadata().is_ok()).collect();
+    if paths.is_empty() {
+        return output::changed("the service is not installed", &json!({"manager": manager, "removed": []}));
     }
     for command in manager.disable_commands(&own) {
-        run_command(&command)?;
+        if let Err(failure) = run_command(&command) {
+            output::note(format!("{}; its files are removed nevertheless", failure.message));
+        }
     }
-    for file in &own {
-        std::fs::remove_file(&file.path).map_err(|error| {
-            Failure::new(format!("cannot remove {}: {error}", file.path.display())).hint("remove it by hand")
-        })?;
-        output::note(format!("removed {}", file.path.display()));
+    for path in &paths {
+        // The manager may have removed its links.
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                let failure = Failure::new(format!("cannot remove {}: {error}", path.display()));
+                return Err(failure.hint("remove it by hand"));
+            }
+            Ok(()) | Err(_) => {}
+        }
     }
+    remove_empty_folders(manager, &own);
     if manager == Manager::Systemd {
-        run_command(&["systemctl", "--user", "daemon-reload"].map(str::to_owned))?;
+        let _ = output_of(&["systemctl", "--user", "daemon-reload"].map(str::to_owned));
     }
-    Ok(ExitCode::SUCCESS)
+    let lines: Vec<String> = paths.iter().map(|path| format!("removed {}", path.display())).collect();
+    output::changed(lines.join("\n"), &json!({"manager": manager, "removed": paths}))
+}
+
+/// Removes the folders of systemd's files that are empty now. launchd's folder belongs to the system.
+fn remove_empty_folders(manager: Manager, files: &[File]) {
+    if manager != Manager::Systemd {
+        return;
+    }
+    let links = manager.links(files);
+    let folder = files.first().and_then(|file| file.path.parent());
+    let folders = links.iter().filter_map(|link| link.parent());
+    for folder in folders.chain(folder.into_iter().flat_map(Path::ancestors).take(2)) {
+        let _ = fs::remove_dir(folder);
+    }
 }
 
 /// Prints the state of the service. The exit code is 0 if it is installed and runs.
-fn status(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
+fn status(setup: &Setup) -> Result<ExitCode, Failure> {
     let manager = Manager::current();
     let files = files(manager, setup)?;
     let runs = manager_runs(manager).unwrap_or(false);
-    let installed = files.iter().all(|file| matches!(file.state(), State::Current | State::Outdated));
+    let installed = is_enabled(manager).unwrap_or(false);
     let log = manager.log(setup);
-    if as_json {
+    if output::is_json() {
         let shown = |file: &File| json!({"path": file.path, "state": file.state()});
         output::json(&json!({
-            "manager": manager.name(),
+            "manager": manager,
             "installed": installed,
             "running": runs,
             "files": files.iter().map(shown).collect::<Vec<_>>(),
@@ -198,17 +251,32 @@ fn manager_runs(manager: Manager) -> Result<bool, Failure> {
     Ok(output_of(&manager.status_command())?.code == Some(0))
 }
 
+/// Returns whether the manager starts the service with the session. Fails if the manager does not answer.
+pub(super) fn is_enabled(manager: Manager) -> Result<bool, Failure> {
+    let command = manager.enabled_command();
+    let output = output_of(&command)?;
+    // A word on stdout is the answer no.
+    if output.code == Some(0) || !output.stdout.is_empty() {
+        return Ok(output.code == Some(0));
+    }
+    Err(failed(&command, &output))
+}
+
 /// Runs a command of the manager, which has to succeed.
 fn run_command(command: &[String]) -> Result<(), Failure> {
     let output = output_of(command)?;
     if output.code == Some(0) {
         return Ok(());
     }
+    Err(failed(command, &output))
+}
+
+fn failed(command: &[String], output: &process::CommandOutput) -> Failure {
     let reason = String::from_utf8_lossy(&output.stderr);
     let reason = reason.trim().lines().next_back().unwrap_or("it gave no reason").to_owned();
     let hint =
         "it needs a session of your user: log in at the desktop or over SSH, or see `loginctl enable-linger`";
-    Err(Failure::new(format!("`{}` failed: {reason}", command.join(" "))).hint(hint))
+    Failure::new(format!("`{}` failed: {reason}", command.join(" "))).hint(hint)
 }
 
 fn output_of(command: &[String]) -> Result<process::CommandOutput, Failure> {

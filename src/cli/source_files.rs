@@ -23,9 +23,6 @@ pub(super) struct ListArgs<F: Args> {
     /// Show overridden entries too
     #[arg(long)]
     pub(super) all: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     pub(super) folders: F,
 }
@@ -47,12 +44,12 @@ pub(super) fn print_list<F: Args>(
     rows: Vec<Row<'_>>,
     problems: &[Problem],
 ) -> Result<(), Failure> {
-    if args.json {
-        let rows: Vec<Value> = rows.into_iter().map(|row| row.json).collect();
+    if output::is_json() {
+        let rows = rows.into_iter().map(|row| row.json).collect();
         let problem =
             |Problem { source, message }: &Problem| json!({ "source": as_json(source), "message": message });
         let problems: Vec<Value> = problems.iter().map(problem).collect();
-        return output::json(&json!({ (format!("{noun}s")): rows, "problems": problems }));
+        return output::json(&output::with(output::list(rows, "name"), json!({"problems": problems})));
     }
     let empty = match &args.query {
         Some(query) => format!("no {noun} matches `{query}`"),
@@ -79,9 +76,6 @@ pub(super) struct ShowArgs<F: Args> {
     /// Print the file itself
     #[arg(long, conflicts_with = "json")]
     source: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     pub(super) folders: F,
 }
@@ -91,7 +85,7 @@ pub(super) fn print_entry<F: Args>(
     args: &ShowArgs<F>,
     source: &Source,
     bundled: &str,
-    json: &Value,
+    json: Value,
     text: &str,
 ) -> Result<(), Failure> {
     if args.source {
@@ -101,7 +95,10 @@ pub(super) fn print_entry<F: Args>(
         };
         return output::text(text.trim_end_matches('\n'));
     }
-    if args.json { output::json(json) } else { output::data(&escape(text.trim_end())) }
+    if output::is_json() {
+        return output::json(&output::identified(json, "name"));
+    }
+    output::data(&escape(text.trim_end()))
 }
 
 /// Prints a finding of `lint`, with its hint below it.

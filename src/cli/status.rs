@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use serde_json::json;
 
 use super::Common;
@@ -19,16 +18,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval between two attempts to connect meanwhile.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Arguments of `adjutant status`.
-#[derive(Debug, Args)]
-pub(super) struct StatusArgs {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
 /// Prints the status of the hub. Fails if none runs.
-pub(super) fn run(args: &StatusArgs, common: Common) -> Result<(), Failure> {
+pub(super) fn run(common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
     let reply = query_hub(&config, Query::Status)?;
     let HelloReply { adjutant, pid, status: Some(status), .. } = reply else {
@@ -36,13 +27,16 @@ pub(super) fn run(args: &StatusArgs, common: Common) -> Result<(), Failure> {
             Failure::new("the hub sent no status").hint("restart the hub: it may be of another version")
         );
     };
-    if args.json {
+    if output::is_json() {
         return output::json(&json!({"adjutant": adjutant, "pid": pid, "status": status}));
     }
     let up = timefmt::span(Duration::from_secs(status.uptime_seconds));
     output::data(&format!("adjutant {adjutant}, pid {pid}, up {up}"))?;
     if let Some(address) = status.http {
         output::data(&format!("http     {address}"))?;
+    }
+    if let Some(fault) = &status.http_fault {
+        output::data(&format!("http     off: {fault}"))?;
     }
     if let Some(path) = &status.socket {
         output::data(&format!("socket   {}", path.display()))?;

@@ -1,9 +1,11 @@
 //! `adjutant stop` and `adjutant restart`.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use serde_json::json;
 
 use super::output::{self, Failure};
 use super::tasks::short_id;
@@ -38,11 +40,13 @@ pub(super) struct StopArgs {
 /// Ends the hub.
 pub(super) fn stop(args: &StopArgs, common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
-    output::note(match end(args, &config, false)? {
-        Some(_) => "the hub has stopped; a new client starts one, and so does `adjutant serve --background`",
-        None => "no hub runs",
-    });
-    Ok(())
+    let stopped = end(args, &config, false)?.is_some();
+    let line = if stopped {
+        "the hub has stopped; a new client starts one, and so does `adjutant serve --background`"
+    } else {
+        "no hub runs"
+    };
+    output::changed(line, &json!({"stopped": stopped}))
 }
 
 /// Ends the hub, and starts it again as it was started.
@@ -53,8 +57,7 @@ pub(super) fn restart(args: &StopArgs, common: Common) -> Result<(), Failure> {
         // The service manager listens, and starts the hub for a connection.
         Some(Stopped { arguments: None }) => {
             let hub = status::query_hub(&config, socket::Query::Status)?;
-            output::note(format!("the service runs the hub again (pid {})", hub.pid));
-            return Ok(());
+            return restarted(format!("the service runs the hub again (pid {})", hub.pid), &config);
         }
         Some(Stopped { arguments: Some(words) }) => words.into_iter().map(OsString::from).collect(),
         None => home(),
@@ -65,14 +68,18 @@ pub(super) fn restart(args: &StopArgs, common: Common) -> Result<(), Failure> {
     if !started.status.success() {
         // A client may have started it in between.
         if let Ok(hub) = status::query_hub(&config, socket::Query::Status) {
-            output::note(format!("a client has started the hub again (pid {})", hub.pid));
-            return Ok(());
+            return restarted(format!("a client has started the hub again (pid {})", hub.pid), &config);
         }
         let reason = text.trim().strip_prefix("error: ").unwrap_or(text.trim());
         return Err(Failure::new(format!("the hub has stopped and could not be started again: {reason}")));
     }
-    output::note(text.trim());
-    Ok(())
+    restarted(text.trim(), &config)
+}
+
+/// Reports the hub that runs now.
+fn restarted(line: impl Display, config: &Config) -> Result<(), Failure> {
+    let hub = if output::is_json() { Some(status::query_hub(config, socket::Query::Status)?) } else { None };
+    output::changed(line, &json!({"pid": hub.map(|hub| hub.pid)}))
 }
 
 /// Ends the hub of `config`'s home, and waits until the next one can start; `None` if none runs.

@@ -14,8 +14,9 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use clap::Subcommand;
+use serde_json::{Value, json};
 
-use super::output::Failure;
+use super::output::{self, Failure};
 use super::{Common, hub_client};
 use adjutant_agents::{Task, TaskId};
 use adjutant_base::config::Roots;
@@ -74,6 +75,17 @@ pub(super) fn short_id(id: &TaskId) -> &str {
 /// Parses a duration on the command line.
 pub(super) fn parse_duration(text: &str) -> Result<Duration, &'static str> {
     timefmt::read_span(text).filter(|span| !span.is_zero()).ok_or("use a time such as 30s, 5m, 2h or 1d")
+}
+
+/// Returns a task as JSON, with its id and its instants as text.
+pub(super) fn as_json(task: &Task) -> Value {
+    let mut value = output::with_instants(json!(task), &["/created_at", "/started_at", "/ended_at"]);
+    for attempt in
+        value.pointer_mut("/outcome/run_report/attempts").and_then(Value::as_array_mut).into_iter().flatten()
+    {
+        *attempt = output::with_instants(attempt.take(), &["/started_at"]);
+    }
+    output::identified(value, "task_id")
 }
 
 /// Describes the state of a task in a few words.

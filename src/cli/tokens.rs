@@ -18,11 +18,7 @@ pub(super) enum Command {
         name: String,
     },
     /// List the tokens of agents by their names
-    List {
-        /// Write JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List,
     /// Revoke a token, also while the hub runs
     Revoke {
         /// The name of the token
@@ -35,33 +31,34 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
     let home = common.config(Roots::User)?.home;
     match command {
         Command::Add { name } => {
-            output::data(&http::add_agent_token(&home, &name).map_err(|error| failure(&error))?)?;
+            let token = http::add_agent_token(&home, &name).map_err(|error| failure(&error))?;
+            if output::is_json() {
+                return output::json(&json!({"id": name, "name": name, "token": token}));
+            }
+            output::data(&token)
         }
-        Command::List { json: as_json } => {
+        Command::List => {
             let tokens = http::agent_tokens(&home)?;
             let created = |token: &http::AgentToken| stamp(instant(token.created_at));
-            if as_json {
+            if output::is_json() {
                 let rows =
                     tokens.iter().map(|token| json!({"name": token.name, "created_at": created(token)}));
-                output::json(&rows.collect::<Vec<_>>())?;
-            } else {
-                for token in &tokens {
-                    output::data(&format!("{}  {}", created(token), token.name))?;
-                }
+                return output::json(&output::list(rows.collect(), "name"));
             }
+            tokens.iter().try_for_each(|token| output::data(&format!("{}  {}", created(token), token.name)))
         }
         Command::Revoke { name } => {
             http::revoke_agent_token(&home, &name).map_err(|error| failure(&error))?;
+            output::changed(format!("revoked `{name}`"), &json!({"id": name, "name": name, "revoked": true}))
         }
     }
-    Ok(())
 }
 
 /// Ends every login.
 pub(super) fn log_out(common: Common) -> Result<(), Failure> {
     http::log_out(&common.config(Roots::User)?.home)?;
-    output::note("every browser is logged out; `adjutant open` logs in again");
-    Ok(())
+    let line = "every browser is logged out; `adjutant open` logs in again";
+    output::changed(line, &json!({"logged_out": true}))
 }
 
 fn failure(error: &http::AgentTokenError) -> Failure {

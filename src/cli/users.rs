@@ -10,6 +10,7 @@ mod user_changes;
 
 use clap::Subcommand;
 use jiff::Timestamp;
+use serde_json::json;
 
 use super::Common;
 use super::local_assistant::{ACTOR, AssistantArgs, with_app};
@@ -20,7 +21,7 @@ use adjutant_assistant::UserId;
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// List the users
-    List(list::ListArgs),
+    List,
     /// Show a user with preferences, rules and calendars
     Show(show::ShowArgs),
     /// Add a user
@@ -43,14 +44,14 @@ pub(super) fn run(args: AssistantArgs<Command>, common: Common) -> Result<(), Fa
     with_app(common, args, |app, command| async move {
         let assistant = &app.assistant;
         match command {
-            Command::List(args) => list::run(&args, assistant).await,
+            Command::List => list::run(assistant).await,
             Command::Show(args) => show::run(&args, assistant).await,
             Command::Add(args) => add::run(args, assistant).await,
             Command::Edit(args) => edit::run(args, assistant).await,
             Command::Remove { id } => {
                 assistant.remove_user(&id, ACTOR, Timestamp::now()).await?;
-                output::note(format!("removed `{id}` with calendars, plans and notifications"));
-                Ok(())
+                let line = format!("removed `{id}` with calendars, plans and notifications");
+                output::changed(line, &json!({"id": id, "user_id": id, "removed": true}))
             }
             Command::Feed(args) => feed::run(&args, assistant, &app.config).await,
             Command::Rule(args) => rule::run(args, assistant).await,

@@ -26,6 +26,8 @@ pub(super) struct ChangeRecord {
     pub(super) before: Option<PathBuf>,
     /// The digest of the written text.
     after: String,
+    /// The folders that were made for the file, the innermost first.
+    pub(super) folders: Vec<PathBuf>,
 }
 
 impl Backups {
@@ -42,7 +44,9 @@ impl Backups {
             return None;
         }
         let before = record["before"].as_str().map(|name| self.folder.join(name));
-        Some(ChangeRecord { before, after: record["after"].as_str()?.to_owned() })
+        let folders = record["folders"].as_array().into_iter().flatten();
+        let folders = folders.filter_map(Value::as_str).map(PathBuf::from).collect();
+        Some(ChangeRecord { before, after: record["after"].as_str()?.to_owned(), folders })
     }
 
     /// Copies the text of `snapshot`, and records the next text. A file that is unchanged since the last installation keeps its
@@ -59,7 +63,18 @@ impl Backups {
             reason: error.to_string(),
         };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
-        let known = self.change_record(client, &snapshot.path).filter(|record| record.matches(snapshot));
+        let known = self.change_record(client, &snapshot.path);
+        let folders = match &known {
+            Some(record) => record.folders.clone(),
+            None => snapshot
+                .path
+                .ancestors()
+                .skip(1)
+                .take_while(|folder| !folder.exists())
+                .map(Path::to_owned)
+                .collect(),
+        };
+        let known = known.filter(|record| record.matches(snapshot));
         let name = format!("{}-{}.{stamp}", client.name(), file_name(&snapshot.path));
         let (before, copy) = match (&known, &snapshot.text) {
             (Some(record), _) => (record.before.clone(), None),
@@ -70,7 +85,8 @@ impl Backups {
             }
         };
         let before = before.as_ref().and_then(|copy| copy.file_name()).map(|name| name.to_string_lossy());
-        let record = json!({"file": snapshot.path, "before": before, "after": hex::sha256(after)});
+        let record =
+            json!({"file": snapshot.path, "before": before, "after": hex::sha256(after), "folders": folders});
         let file = self.record_file(client, &snapshot.path);
         let mut file = private().create(true).truncate(true).open(file).map_err(failed)?;
         file.write_all(format!("{record:#}\n").as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
@@ -95,10 +111,12 @@ impl Backups {
         Ok(path)
     }
 
-    /// Removes the record of a file. Copies stay for the user.
+    /// Removes the record of a file, and the folder of the records if it is empty. Copies stay for the user.
     pub(super) fn forget(&self, client: Client, file: &Path) -> Result<(), Error> {
         let record = self.record_file(client, file);
-        match fs::remove_file(&record) {
+        let removed = fs::remove_file(&record);
+        remove_empty([&self.folder]);
+        match removed {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(Error::Unwritable { path: record, reason: error.to_string() })
             }
@@ -118,6 +136,15 @@ impl ChangeRecord {
     /// Returns whether the file is unchanged since the record.
     pub(super) fn matches(&self, snapshot: &FileSnapshot) -> bool {
         snapshot.text.as_ref().is_some_and(|text| hex::sha256(text) == self.after)
+    }
+}
+
+/// Removes the folders as long as they are empty.
+pub(super) fn remove_empty<'a>(folders: impl IntoIterator<Item = &'a PathBuf>) {
+    for folder in folders {
+        if fs::remove_dir(folder).is_err() {
+            return;
+        }
     }
 }
 

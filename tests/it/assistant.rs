@@ -62,7 +62,7 @@ impl Fixture {
     fn event(&self, title: &str) -> String {
         let listed: Value =
             serde_json::from_str(&self.run(&["events", "list", "--user", "ann", "--json"])).unwrap();
-        let events = listed["events"].as_array().unwrap();
+        let events = listed["items"].as_array().unwrap();
         let event = events.iter().find(|event| event["title"] == title).unwrap();
         event["id"].as_str().unwrap().to_owned()
     }
@@ -542,7 +542,7 @@ fn a_changed_event_is_planned_anew_and_a_cancelled_one_sends_nothing() {
     let planned = |fixture: &Fixture| -> Vec<Value> {
         let listed =
             fixture.run(&["notifications", "list", "--user", "ann", "--status", "planned", "--json"]);
-        serde_json::from_str::<Value>(&listed).unwrap()["notifications"].as_array().unwrap().clone()
+        serde_json::from_str::<Value>(&listed).unwrap()["items"].as_array().unwrap().clone()
     };
     let before = planned(&fixture);
     let review = fixture.event("review");

@@ -45,7 +45,7 @@ fn a_simulation_shows_a_month_and_sends_nothing() {
     assert!(simulated.status.success(), "{}", simulated.stderr);
     let simulated: Value = serde_json::from_str(&simulated.stdout).unwrap();
     assert_eq!(simulated["time_zone"], "Europe/Berlin");
-    let events = simulated["events"].as_array().unwrap();
+    let events = simulated["items"].as_array().unwrap();
     assert!((4..=5).contains(&events.len()), "{simulated:#}");
     for event in events {
         // Half past six is in the quiet hours, so the notification is due at seven, or never at a weekend.
@@ -430,7 +430,7 @@ fn occurrences(home: &Home, user: &str) -> Vec<(String, String)> {
     let listed = home.run(["events", "list", "--user", user, "--days-forward", "90", "--json"], "");
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
     let text = |item: &Value, name: &str| item[name].as_str().unwrap().to_owned();
-    listed["events"]
+    listed["items"]
         .as_array()
         .unwrap()
         .iter()
@@ -540,7 +540,7 @@ fn a_removed_event_is_cancelled_while_a_broken_one_keeps_its_last_state() {
     let standing = || {
         let listed = home.run(["events", "list", "--user", "ann", "--json"], "");
         let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
-        let mut found: Vec<_> = listed["events"]
+        let mut found: Vec<_> = listed["items"]
             .as_array()
             .unwrap()
             .iter()
@@ -605,7 +605,7 @@ fn events_of_a_deleted_file_are_cancelled() {
     home.write("all/e.ics", event("e"));
     let output = home.run(["events", "import", "ann", "all/", "--json"], "");
     let output: Value = serde_json::from_str(&output.stdout).unwrap();
-    let output: Vec<_> = output["imported"].as_array().unwrap().iter().collect();
+    let output: Vec<_> = output["items"].as_array().unwrap().iter().collect();
     let closed: Vec<_> = output.iter().filter(|item| item["removed"] == 1).collect();
     assert_eq!(closed.len(), 2, "{output:#?}");
     assert!(closed.iter().all(|item| item["cancelled"] == 1), "{closed:#?}");
@@ -654,7 +654,7 @@ fn a_mistaken_import_can_be_removed() {
     let place = home.path().join("all/b.ics");
     let output = home.run(["events", "forget", "ann", "all/b.ics", "--json"], "");
     let output: Value = serde_json::from_str(&output.stdout).unwrap();
-    let output = &output["forgotten"][0];
+    let output = &output["items"][0];
     assert_eq!((&output["from"], &output["removed"]), (&place.to_str().unwrap().into(), &1.into()));
     assert_eq!(output["cancelled"], 1, "{output}");
     assert_eq!(names(), ["UID:a", "UID:c"]);
@@ -724,7 +724,7 @@ fn another_import_of_an_export_gives_the_same_calendar() {
     }
     let planned = home.run(["notifications", "list", "--user", "ann", "--days-forward", "30", "--json"], "");
     let planned: Value = serde_json::from_str(&planned.stdout).unwrap();
-    let soonest = planned["notifications"][0]["id"].as_str().unwrap();
+    let soonest = planned["items"][0]["id"].as_str().unwrap();
     assert!(first.contains(&format!("UID:{soonest}")) && first.contains("TRIGGER:-PT60M"), "{first}");
     home.run(["users", "add", "Bo", "--id", "bo", "--time-zone", "Europe/Berlin"], "");
     home.write("out.ics", &first);

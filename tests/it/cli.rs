@@ -17,14 +17,14 @@ use crate::support::{Home, wait_for};
 const MAX_HELP_COLUMNS: usize = 100;
 
 /// A visible command, and its whole help.
-struct Page {
+pub(crate) struct Page {
     /// `adjutant prompts list`
-    command: String,
-    help: String,
+    pub(crate) command: String,
+    pub(crate) help: String,
 }
 
 /// Reads the help of every visible command, from the top as a user does.
-fn pages() -> Vec<Page> {
+pub(crate) fn pages() -> Vec<Page> {
     fn walk(home: &Home, path: &[String], found: &mut Vec<Page>) {
         let words = path.iter().map(String::as_str).chain(["--help"]);
         let output = home.run(words, "");
@@ -106,7 +106,7 @@ fn examples_show_ids_in_their_real_form() {
     run(&["notifications", "plan", "ann"]);
     let first = |noun: &str| {
         let listed: Value = serde_json::from_str(&run(&[noun, "list", "--json"])).unwrap();
-        listed[noun][0]["id"].as_str().unwrap().to_owned()
+        listed["items"][0]["id"].as_str().unwrap().to_owned()
     };
     let (event, notification) = (first("events"), first("notifications"));
     for (command, given) in [
@@ -127,13 +127,13 @@ fn examples_show_ids_in_their_real_form() {
     assert!(closed.stderr.contains("hint: `adjutant users show USER`"), "{closed}");
 }
 
-/// Returns what bash proposes for the last word of `line`.
-fn completions(home: &Home, script: &Path, line: &str) -> Vec<String> {
+/// Returns what bash proposes for the last word of `line`, and what it writes into the line.
+fn completions(home: &Home, script: &Path, line: &str) -> (Vec<String>, String) {
     let words: Vec<&str> = line.split(' ').collect();
     let (last, before) = (words.len() - 1, words[words.len() - 2]);
     let program = format!(
         "source {script}; COMP_WORDS=({words}); COMP_CWORD={last}; COMP_LINE={line:?}; COMP_POINT={point}; \
-         _adjutant adjutant {word:?} {before:?}; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+         _clap_complete_adjutant adjutant {word:?} {before:?}; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
         script = script.display(),
         words = words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" "),
         point = line.len(),
@@ -142,38 +142,60 @@ fn completions(home: &Home, script: &Path, line: &str) -> Vec<String> {
     let output = Command::new("bash")
         .args(["--norc", "--noprofile", "-c", &program])
         .env_clear()
-        .env("PATH", "/usr/bin:/bin")
+        .env("PATH", format!("{}:/usr/bin:/bin", home.path().join("bin").display()))
+        .env("HOME", home.path())
         .current_dir(home.path())
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout).lines().map(str::to_owned).collect(), text(output.stderr))
 }
 
 #[test]
-fn bash_completes_commands_options_and_values() {
+fn bash_completes_commands_options_values_and_names() {
     let home = Home::new();
     let script = home.write("completions.bash", home.run(["completions", "bash"], "").stdout);
-    assert_eq!(completions(&home, &script, "adjutant prom"), ["prompts"]);
-    assert_eq!(completions(&home, &script, "adjutant tasks l"), ["list", "logs"]);
-    assert_eq!(completions(&home, &script, "adjutant tasks list --sta"), ["--state"]);
-    assert_eq!(completions(&home, &script, "adjutant tasks list --state run"), ["running"]);
-    assert_eq!(completions(&home, &script, "adjutant completions f"), ["fish"]);
+    // Without the program, nothing is written into the user's line.
+    assert_eq!(completions(&home, &script, "adjutant prom"), (vec![String::new()], String::new()));
+    std::fs::create_dir(home.path().join("bin")).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), home.path().join("bin/adjutant")).unwrap();
+    let proposed = |line: &str| {
+        let (words, errors) = completions(&home, &script, line);
+        assert_eq!(errors, "", "{line}");
+        words
+    };
+    assert_eq!(proposed("adjutant prom"), ["prompts"]);
+    assert_eq!(proposed("adjutant tasks l"), ["list", "logs"]);
+    assert_eq!(proposed("adjutant tasks list --sta"), ["--state"]);
+    assert_eq!(proposed("adjutant tasks list --state run"), ["running"]);
+    assert_eq!(proposed("adjutant completions f"), ["fish"]);
     // Hidden commands stay hidden.
-    assert_eq!(completions(&home, &script, "adjutant super"), [""]);
-    for shell in ["zsh", "fish", "elvish", "powershell"] {
+    assert_eq!(proposed("adjutant super"), [""]);
+    // A home without a database gets none.
+    assert!(proposed("adjutant tasks show ").iter().all(|word| word.starts_with("--")));
+    assert!(!home.path().join(".adjutant").exists(), "a completion made a home");
+
+    home.write(".adjutant/prompts/team/review.md", "Review.\n");
+    home.write(".adjutant/agents/porter.yaml", "description: d\npersona: p\n");
+    assert!(home.run(["users", "add", "Ann", "--id", "ann"], "").status.success());
+    assert_eq!(proposed("adjutant prompts show team"), ["team/review"]);
+    assert_eq!(proposed("adjutant prompts export out team"), ["team/review"]);
+    assert_eq!(proposed("adjutant delegate por"), ["porter"]);
+    assert_eq!(proposed("adjutant agents show por"), ["porter"]);
+    assert_eq!(proposed("adjutant users show a"), ["ann"]);
+    assert_eq!(proposed("adjutant events list --user a"), ["ann"]);
+    // The home of the line counts.
+    home.write("other/prompts/away.md", "Away.\n");
+    assert_eq!(proposed("adjutant prompts show --home other awa"), ["away"]);
+    // A new name cannot be completed, and a file that is not a database is no reason for an error.
+    assert!(!proposed("adjutant prompts new te").contains(&"team/review".to_owned()));
+    home.write("broken/adjutant.db", "not a database");
+    assert_eq!(proposed("adjutant users show --home broken a"), [""]);
+    for (shell, part) in
+        [("zsh", "2>/dev/null"), ("fish", "2>/dev/null)"), ("elvish", "adjutant"), ("powershell", "adjutant")]
+    {
         let output = home.run(["completions", shell], "");
-        assert!(output.status.success() && output.stdout.contains("adjutant"), "{shell}");
-    }
-    // The words of an argument, which the generator leaves out for this shell.
-    let fish = home.run(["completions", "fish"], "").stdout;
-    for (command, words) in [
-        ("connect", "all agents assistant codex questions prompts popup"),
-        ("notifications; and __fish_seen_subcommand_from resolve", "sent"),
-    ] {
-        let begin =
-            format!("complete -c adjutant -n \"__fish_adjutant_using_subcommand {command}\" -f -a \"{words}");
-        assert!(fish.lines().any(|line| line.starts_with(&begin)), "{begin}");
+        assert!(output.status.success() && output.stdout.contains(part), "{shell}: {output}");
     }
 }
 
@@ -218,8 +240,33 @@ fn terminal_output_has_colour_unless_the_user_turns_it_off() {
     for words in [&["prompts", "show", "nothing"][..], &["--help"], &["prompts", "list"]] {
         let (text, styled) = run_in_terminal(&home, words, &[]);
         assert!(styled, "{words:?} is plain:\n{text}");
-        let (text, styled) = run_in_terminal(&home, words, &[("NO_COLOR", "1")]);
-        assert!(!styled, "{words:?} has colours:\n{text}");
+        for variable in [("NO_COLOR", "1"), ("TERM", "dumb"), ("FORCE_COLOR", "0")] {
+            let (text, styled) = run_in_terminal(&home, words, &[variable]);
+            assert!(!styled, "{words:?} has colours with {variable:?}:\n{text}");
+        }
+        let piped = |variables: &[(&str, &str)]| {
+            let output = home.adjutant(words).envs(variables.iter().copied()).output().unwrap();
+            [output.stdout, output.stderr].concat().contains(&0x1b)
+        };
+        assert!(!piped(&[]), "{words:?}");
+        for variable in [("FORCE_COLOR", "1"), ("CLICOLOR_FORCE", "1")] {
+            assert!(piped(&[variable, ("TERM", "dumb")]), "{words:?} is plain with {variable:?}");
+            assert!(!piped(&[variable, ("NO_COLOR", "1")]), "{words:?} has colours with {variable:?}");
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let home = Home::new();
+    for words in
+        [&["--help"][..], &["--version"], &["prompts", "--help"], &["prompts", "list"], &["status", "-h"]]
+    {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = home.adjutant(words).stdout(full).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {text}");
+        assert!(text.contains("error: cannot write to stdout: No space left"), "{words:?}: {text}");
     }
 }
 
@@ -340,8 +387,8 @@ fn pending_questions_are_counted_listed_and_shown() {
     );
     let item = run(&["questions", "list", "BRANCH", "--json"]);
     let item: Value = serde_json::from_str(&item.stdout).unwrap();
-    assert_eq!((item["total"].as_u64(), item["questions"].as_array().unwrap().len()), (Some(1), 1));
-    let ticket = item["questions"][0]["question"]["ticket"].as_str().unwrap().to_owned();
+    assert_eq!((item["total"].as_u64(), item["items"].as_array().unwrap().len()), (Some(1), 1));
+    let ticket = item["items"][0]["question"]["ticket"].as_str().unwrap().to_owned();
     let shown = run(&["questions", "show", &ticket[..7]]);
     for part in
         [&format!("question  {ticket}"), "state     pending, ", "Now, or **later**?", "  Yes, now  (yes)"]
@@ -372,8 +419,8 @@ fn more_pending_questions_than_one_read_are_all_listed() {
     };
     wait_for("the last question", || (listed(&[])["total"] == 301).then_some(()));
     let found = listed(&["301"]);
-    assert_eq!((&found["total"], found["questions"].as_array().unwrap().len()), (&1.into(), 1));
-    let ticket = found["questions"][0]["question"]["ticket"].as_str().unwrap();
+    assert_eq!((&found["total"], found["items"].as_array().unwrap().len()), (&1.into(), 1));
+    let ticket = found["items"][0]["question"]["ticket"].as_str().unwrap();
     let shown = home.run(["questions", "show", &ticket[..7]], "");
     assert!(shown.stdout.contains("Question 301 of many"), "{shown}");
     let page = hub.page("/find?q=question+301");
@@ -416,29 +463,6 @@ fn assistant_users_are_shown_as_text() {
         assert!(shown.contains(line), "{line}{shown}");
     }
     assert!(!shown.contains("null") && !shown.contains('['), "{shown}");
-}
-
-#[test]
-fn json_lists_are_in_a_named_member() {
-    let home = Home::new();
-    let _hub = Serving::socket_hub(&home);
-    for (line, name) in [
-        ("prompts list", "prompts"),
-        ("agents list", "agents"),
-        ("tasks list", "tasks"),
-        ("questions list", "questions"),
-        ("users list", "users"),
-        ("events list", "events"),
-        ("notifications list", "notifications"),
-        ("codex list", "threads"),
-        ("codex approvals", "approvals"),
-        ("log list", "recordings"),
-    ] {
-        let output = home.run(line.split(' ').chain(["--json"]), "");
-        let value: Value =
-            serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}\n{output}"));
-        assert!(value[name].is_array(), "{line}: {value}");
-    }
 }
 
 #[test]

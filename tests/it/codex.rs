@@ -107,7 +107,7 @@ fn threads(home: &Home) -> Vec<Value> {
     let listed = codex(home, &["list", "--json"]);
     let listed: Value =
         serde_json::from_str(&listed.stdout).unwrap_or_else(|error| panic!("{error}\n{listed}"));
-    listed["threads"].as_array().unwrap().clone()
+    listed["items"].as_array().unwrap().clone()
 }
 
 /// The lines of output that are not a notification's.

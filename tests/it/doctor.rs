@@ -89,7 +89,7 @@ struct Report {
 
 impl Report {
     fn check(&self, id: &str) -> &Value {
-        let all = self.json["checks"].as_array().unwrap();
+        let all = self.json["items"].as_array().unwrap();
         all.iter().find(|check| check["id"] == id).unwrap_or_else(|| panic!("no check {id}: {:#}", self.json))
     }
 
@@ -108,7 +108,7 @@ impl Report {
 fn an_empty_home_passes_and_is_not_changed() {
     let fixture = Fixture { home: Home::new() };
     let report = fixture.run_doctor(&[]);
-    let checks = report.json["checks"].as_array().unwrap();
+    let checks = report.json["items"].as_array().unwrap();
     let ids: Vec<&str> = checks.iter().map(|check| check["id"].as_str().unwrap()).collect();
     for id in [
         "config",
@@ -529,7 +529,7 @@ fn an_unreadable_configuration_is_the_only_finding() {
     let fixture = Fixture::new();
     fixture.config("[http]\nadress = \"off\"\n");
     let report = fixture.run_doctor(&[]);
-    assert_eq!(report.json["checks"].as_array().unwrap().len(), 1);
+    assert_eq!(report.json["items"].as_array().unwrap().len(), 1);
     report.assert_check("config", "fail", "adress");
     assert_eq!(report.code, 1);
     fixture.config("");
@@ -681,7 +681,7 @@ fn a_complete_machine_passes_every_check() {
     let _hub = StopHubOnDrop(home);
     let keys = ["OPENAI_API_KEY", "GH_TOKEN", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"].map(|name| (name, "x"));
     let report = run_command(fixture.with_programs().envs(keys));
-    let checks = report.json["checks"].as_array().unwrap();
+    let checks = report.json["items"].as_array().unwrap();
     for check in checks {
         assert!(check["status"] == "ok" || check["status"] == "skipped", "{check:#}");
     }

@@ -16,7 +16,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde_json::{Value, json};
 
 use crate::support::process_table::FrozenListener;
-use crate::support::{DEADLINE, Home, Peer, stateless_meta, wait};
+use crate::support::{DEADLINE, Home, Peer, stateless_meta, wait, wait_for};
 
 /// A home whose hub has HTTP off, so that tests do not share a port. The hub ends with the value.
 struct Fixture {
@@ -903,6 +903,38 @@ fn a_taken_port_is_named() {
     let status = other.status().unwrap();
     let output = fixture.home.run(["serve", "--http", status["status"]["http"].as_str().unwrap()], "");
     assert!(output.stderr.contains("hint: the hub of another home listens there"), "{}", output.stderr);
+}
+
+#[test]
+fn a_taken_port_of_the_configuration_leaves_agents_their_hub() {
+    let fixture = Fixture::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    fixture.home.write(".adjutant/config.toml", format!("[http]\naddress = \"{address}\"\n"));
+    // A client starts the hub.
+    let mut peer = Peer::start(&mut fixture.home.adjutant(["connect", "prompts"]));
+    peer.initialize("2025-11-25");
+    let _stop = crate::support::StopHubOnDrop(&fixture.home);
+    let status = fixture.status().unwrap()["status"].clone();
+    let fault = format!("cannot listen on {address}");
+    assert_eq!(status["http"], Value::Null);
+    assert!(status["http_fault"].as_str().unwrap().starts_with(&fault), "{status}");
+    // What its agents start may not act for the user.
+    drop(peer);
+    wait_for("the end of the client", || (fixture.status()?["status"]["clients"] == json!([])).then_some(()));
+    let run = |words: &[&str]| fixture.home.run(words, "");
+    assert!(run(&["status"]).stdout.contains(&format!("\nhttp     off: {fault}")));
+    assert!(run(&["open"]).stderr.contains(&format!("without the console ({fault}")), "{}", run(&["open"]));
+    let log = std::fs::read_to_string(fixture.home.path().join(".adjutant/logs/hub.log")).unwrap();
+    assert!(log.contains("WARN") && log.contains("the hub serves without HTTP"), "{log}");
+    let report: Value = serde_json::from_str(&run(&["doctor", "--json"]).stdout).unwrap();
+    let port = report["items"].as_array().unwrap().iter().find(|check| check["id"] == "port").unwrap();
+    assert_eq!(port["status"], "fail");
+    assert!(port["detail"].as_str().unwrap().contains(&fault), "{port}");
+    // After the port is free, a restart suffices.
+    drop(taken);
+    assert!(run(&["restart"]).status.success());
+    assert_eq!(fixture.status().unwrap()["status"]["http"], address.to_string());
 }
 
 #[test]

@@ -323,7 +323,7 @@ fn a_default_answer_is_shown_with_the_time_after_which_it_counts() {
     lines.close();
     let listed = home.run(["questions", "list", "--json"], "");
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
-    let question = &listed["questions"][0]["question"];
+    let question = &listed["items"][0]["question"];
     assert_eq!((&question["default"]["after"]["secs"], &question["seen_ms"]), (&240.into(), &0.into()));
     assert_eq!(question["default"]["answer"][0][1]["choices"][0], "no");
     let shown = home.run(["questions", "show", question["ticket"].as_str().unwrap()], "");

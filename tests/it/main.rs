@@ -26,6 +26,7 @@ mod http;
 mod hub;
 mod inbox;
 mod install;
+mod json;
 mod packaging;
 mod process;
 mod prompts;

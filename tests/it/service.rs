@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::real_clients::is_excluded;
+use crate::support::real_clients::{is_excluded, run};
 use crate::support::{DEADLINE, Finished, Home, Peer, wait};
 
 /// Runs a command of `adjutant service` with a systemctl that records its arguments.
@@ -14,17 +14,16 @@ fn service(home: &Home, arguments: &[&str]) -> Finished {
     home.write_program(
         "bin/systemctl",
         "#!/bin/sh\necho \"$*\" >>\"$HOME/systemctl_calls\"\ncase \"$*\" in\n\
-         *is-active*) [ -e \"$HOME/active\" ] ;;\n*start*) touch \"$HOME/active\" ;;\n\
-         *disable*) rm -f \"$HOME/active\" ;;\n*daemon-reload*) [ ! -e \"$HOME/broken\" ] || { echo 'no bus' >&2; exit 1; } ;;\n\
+         *is-active*) [ -e \"$HOME/active\" ] ;;\n*is-enabled*) [ -e \"$HOME/enabled\" ] || { echo disabled; exit 1; } ;;\n\
+         *' start'*) [ ! -e \"$HOME/no-start\" ] || { echo 'it failed' >&2; exit 1; }; touch \"$HOME/active\" ;;\n\
+         *disable*) [ ! -e \"$HOME/broken\" ] || { echo 'no bus' >&2; exit 1; }; rm -f \"$HOME/active\" \"$HOME/enabled\" ;;\n\
+         *enable*) touch \"$HOME/enabled\" ;;\n\
+         *daemon-reload*) [ ! -e \"$HOME/broken\" ] || { echo 'no bus' >&2; exit 1; } ;;\n\
          esac\n",
     );
     let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
-    let output = home.adjutant(["service"].iter().chain(arguments)).env("PATH", path).output().unwrap();
-    Finished {
-        status: output.status,
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    let mut command = home.adjutant(["service"].iter().chain(arguments));
+    run(command.env("PATH", path).current_dir(home.path()), DEADLINE)
 }
 
 fn unit_path(home: &Home, name: &str) -> PathBuf {
@@ -36,7 +35,7 @@ fn systemctl_calls(home: &Home) -> Vec<String> {
     let file = home.path().join("systemctl_calls");
     let text = std::fs::read_to_string(&file).unwrap_or_default();
     let _ = std::fs::remove_file(file);
-    text.lines().filter(|line| !line.contains("is-active")).map(str::to_owned).collect()
+    text.lines().filter(|line| !line.contains(" is-")).map(str::to_owned).collect()
 }
 
 /// Replaces the parts of a text that differ from run to run.
@@ -164,6 +163,58 @@ fn a_foreign_unit_is_kept_and_a_silent_manager_is_explained() {
     let failed = service(&home, &["install", "--force"]);
     assert_eq!(failed.status.code(), Some(1));
     assert!(failed.stderr.contains("failed: no bus\nhint: "), "{}", failed.stderr);
+    let kept = std::fs::read_to_string(unit_path(&home, "adjutant.service")).unwrap();
+    assert_eq!(kept, "[Service]\nExecStart=/mine\n", "the file is as before");
+    assert!(!unit_path(&home, "adjutant.socket").exists());
+}
+
+#[test]
+fn an_install_that_fails_leaves_nothing_and_an_uninstall_always_removes() {
+    let home = Home::new();
+    for fault in ["broken", "no-start"] {
+        home.write(fault, "");
+        let failed = service(&home, &["install"]);
+        assert_eq!(failed.status.code(), Some(1), "{failed}");
+        assert!(failed.stderr.contains("hint: nothing was changed"), "{failed}");
+        assert!(!home.path().join(".config/systemd").exists(), "{fault}");
+        assert!(!home.path().join("enabled").exists(), "{fault}");
+        std::fs::remove_file(home.path().join(fault)).unwrap();
+    }
+    let installed = service(&home, &["install", "--json"]);
+    let installed: Value = serde_json::from_str(&installed.stdout).unwrap();
+    assert_eq!(installed["files"][0]["outcome"], "written", "{installed}");
+    // systemd makes this link.
+    let wants = unit_path(&home, "default.target.wants");
+    std::fs::create_dir(&wants).unwrap();
+    std::os::unix::fs::symlink(unit_path(&home, "adjutant.service"), wants.join("adjutant.service")).unwrap();
+    home.write("broken", "");
+    let removed = service(&home, &["uninstall"]);
+    assert!(removed.status.success(), "{removed}");
+    assert!(removed.stderr.contains("failed: no bus; its files are removed nevertheless"), "{removed}");
+    assert!(wants.join("adjutant.service").symlink_metadata().is_err());
+    assert!(!unit_path(&home, "adjutant.service").exists() && !unit_path(&home, "adjutant.socket").exists());
+    assert!(service(&home, &["uninstall", "--json"]).stdout.contains("\"removed\": []"));
+}
+
+#[test]
+fn a_service_that_is_not_enabled_is_not_installed() {
+    let home = Home::new();
+    assert!(service(&home, &["install"]).status.success());
+    let check = |home: &Home| {
+        let path = format!("{}:/usr/bin:/bin", home.path().join("bin").display());
+        let mut command = home.adjutant(["doctor", "--json"]);
+        let output = run(command.env("PATH", path).current_dir(home.path()), DEADLINE);
+        let report: Value = serde_json::from_str(&output.stdout).unwrap();
+        let all = report["items"].as_array().unwrap();
+        let found = all.iter().find(|check| check["id"] == "service").unwrap();
+        (found["status"].clone(), found["detail"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(check(&home), (json!("ok"), "systemd starts the hub with your session".to_owned()));
+    std::fs::remove_file(home.path().join("enabled")).unwrap();
+    let (status, detail) = check(&home);
+    assert!(status == "warn" && detail.contains("systemd does not start the hub"), "{detail}");
+    let status: Value = serde_json::from_str(&service(&home, &["status", "--json"]).stdout).unwrap();
+    assert_eq!(status["installed"], false);
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub(crate) mod ntfy;
 pub(crate) mod postgres;
 pub(crate) mod process_table;
 pub(crate) mod real_clients;
+pub(crate) mod schemas;
 pub(crate) mod serving;
 pub(crate) mod task_fixture;
 pub(crate) mod terminal;
@@ -98,8 +99,9 @@ impl Home {
         arguments: impl IntoIterator<Item = S>,
         input: impl AsRef<[u8]>,
     ) -> Finished {
+        let arguments: Vec<S> = arguments.into_iter().collect();
         let mut child = self
-            .adjutant(arguments)
+            .adjutant(&arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -114,11 +116,13 @@ impl Home {
         let stderr = collect(child.stderr.take().unwrap());
         let status = wait(&mut child, DEADLINE);
         writer.join().unwrap();
-        Finished {
+        let finished = Finished {
             status,
             stdout: stdout.recv_timeout(DEADLINE).unwrap(),
             stderr: stderr.recv_timeout(DEADLINE).unwrap(),
-        }
+        };
+        schemas::check(&arguments, &finished);
+        finished
     }
 }
 

@@ -104,7 +104,8 @@ pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) ->
     let mut problems = catalogue.problems.clone();
     problems.retain(|problem| !problem.source.file.as_ref().is_some_and(is_unreadable));
     let sources = agents.iter().map(|agent| &agent.source).chain(problems.iter().map(|found| &found.source));
-    let read: HashSet<PathBuf> = sources.filter_map(|source| source.file.clone()).collect();
+    let read = sources.filter_map(|source| fs::canonicalize(source.file.as_ref()?).ok());
+    let read: HashSet<PathBuf> = read.collect();
     let mut passed_over = BTreeMap::new();
     for folder in config.roots.iter().filter_map(|root| root.root.folder.as_ref()) {
         count_passed_over(folder, limits.depth, &read, &mut passed_over);

@@ -98,6 +98,8 @@ pub struct App {
 pub struct Listening {
     /// The bound address, so port 0 is already a real port.
     pub http: OnceLock<SocketAddr>,
+    /// Why the hub does not listen for HTTP, though its configuration says so.
+    pub http_fault: OnceLock<String>,
     /// The console's origin as a browser names it: the proxy's where there is one.
     pub console: OnceLock<String>,
     pub socket: OnceLock<PathBuf>,

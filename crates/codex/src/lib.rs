@@ -304,6 +304,13 @@ impl Codex {
         self.live_sessions().get(thread).cloned()
     }
 
+    /// Returns the ids and titles of the threads in the database, the last used first. It changes nothing there.
+    pub async fn stored_threads(&self, limit: u32) -> Result<Vec<(String, String)>, Error> {
+        let query = Query { text: String::new(), limit };
+        let rows = rows::threads(&self.0.store, &query, None).await?;
+        Ok(rows.into_iter().map(|row| (row.id, row.title)).collect())
+    }
+
     /// Returns threads, the last used first, after the row `before` if that is given.
     pub async fn threads(
         &self,

@@ -140,7 +140,7 @@ pub fn is_documentation(file: &Path) -> bool {
     DOCUMENTATION.contains(&name.split('.').next().unwrap_or_default())
 }
 
-/// Counts the files below a folder that are not among the `read` ones, by the reason, down to `depth` levels of folders.
+/// Counts the files below a folder whose real paths are not among `read`, by the reason, down to `depth` levels of folders.
 /// Links are not followed.
 pub fn count_passed_over(
     folder: &Path,
@@ -155,7 +155,7 @@ pub fn count_passed_over(
         let path = entry.path();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => folders.push(path),
-            Ok(kind) if !kind.is_file() || read.contains(&path) => {}
+            Ok(kind) if !kind.is_file() || path.canonicalize().is_ok_and(|real| read.contains(&real)) => {}
             Ok(_) | Err(_) => {
                 count(if is_documentation(&path) { "documentation file" } else { "other file" });
             }

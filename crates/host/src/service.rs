@@ -113,6 +113,23 @@ impl Manager {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
+    /// Returns the command that succeeds if the manager starts the service with the session.
+    pub fn enabled_command(self) -> Vec<String> {
+        let words: &[&str] = match self {
+            Self::Systemd => &["systemctl", "--user", "is-enabled", systemd::SERVICE],
+            Self::Launchd => &["launchctl", "list", launchd::LABEL],
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    /// Returns the links by which the manager finds the enabled files; they may be missing.
+    pub fn links(self, files: &[File]) -> Vec<PathBuf> {
+        match self {
+            Self::Systemd => systemd::links(files),
+            Self::Launchd => Vec::new(),
+        }
+    }
+
     /// Returns the log file, or the command that shows the log.
     pub fn log(self, setup: &Setup) -> String {
         match self {

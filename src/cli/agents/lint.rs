@@ -25,9 +25,6 @@ pub(in crate::cli) struct LintArgs {
     /// Check these files and folders instead of the agents that are served
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     folders: Folders,
 }
@@ -58,7 +55,7 @@ pub(super) fn run(args: &LintArgs, common: Common) -> Result<ExitCode, Failure> 
     let untrusted = |agent: &Agent| !registry.trusted(agent);
     let limit = config.agents.limits().file;
     let report = lint::lint(found, &overridden, untrusted, &selector.candidates(), &base, limit);
-    if args.json {
+    if output::is_json() {
         output::json(&as_json(&report))?;
     } else {
         as_text(&report, &base)?;
@@ -125,12 +122,12 @@ fn as_json(report: &Report) -> Value {
             "hint": finding.hint,
         })
     });
-    json!({
+    let summary = json!({
         "agents": agents.collect::<Vec<_>>(),
-        "findings": findings.collect::<Vec<_>>(),
         "files": report.files,
         "errors": report.count(Severity::Error),
         "warnings": report.count(Severity::Warning),
         "notes": report.count(Severity::Note),
-    })
+    });
+    output::with(output::list(findings.collect(), "rule_id"), summary)
 }

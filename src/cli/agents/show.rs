@@ -29,7 +29,7 @@ pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<(), Failur
     let held = held_by(agent, &config)?;
     let json = as_json(agent, trusted, &held, &overridden);
     let text = as_text(agent, trusted, &held, &overridden);
-    source_files::print_entry(args, &agent.source, bundled, &json, &text)
+    source_files::print_entry(args, &agent.source, bundled, json, &text)
 }
 
 /// Returns what would hold the agent's permission now, on the runner that it names or the first that runs it.

@@ -14,9 +14,6 @@ use adjutant_base::config::Roots;
 pub(in crate::cli) struct TrustArgs {
     /// The agent's name
     name: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     folders: Folders,
 }
@@ -31,18 +28,15 @@ pub(super) fn run(args: &TrustArgs, common: Common) -> Result<(), Failure> {
         registry.trust(agent).map_err(Failure::new)?;
     }
     let Agent { name, digest, source, needs_trust, .. } = &**agent;
-    if args.json {
-        return output::json(
-            &json!({ "name": name, "digest": digest, "file": source.file, "was_trusted": before }),
-        );
-    }
-    output::note(if !needs_trust {
+    let line = if !needs_trust {
         let label = source_files::label(source);
         format!("`{name}` comes from outside the project and needs no trust ({label})")
     } else if before {
         format!("`{name}` is trusted already in its current version")
     } else {
         format!("`{name}` is trusted in its current version; trust it again after a change")
-    });
-    Ok(())
+    };
+    let trusted =
+        json!({"id": name, "name": name, "digest": digest, "file": source.file, "was_trusted": before});
+    output::changed(line, &trusted)
 }

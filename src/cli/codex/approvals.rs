@@ -8,10 +8,11 @@ use adjutant_codex::approval::Approval;
 use adjutant_terminal::socket::control::ControlClient;
 
 /// Prints the pending approvals.
-pub(super) fn list(json: bool, client: &mut ControlClient) -> Result<(), Failure> {
+pub(super) fn list(client: &mut ControlClient) -> Result<(), Failure> {
     let approvals = client.codex_approvals()?;
-    if json {
-        return output::json(&json!({ "approvals": approvals }));
+    if output::is_json() {
+        let approvals = approvals.iter().map(|approval| json!(approval)).collect();
+        return output::json(&output::list(approvals, "approval_id"));
     }
     if approvals.is_empty() {
         output::note("Codex has no pending approvals");

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::json;
 
+use super::as_json;
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt;
@@ -21,16 +21,23 @@ pub(super) struct ListArgs {
     /// Show at most this many
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    /// Continue there: `next` of the previous page, as --json prints it
+    #[arg(long, value_name = "NEXT", default_value_t = 0, hide_default_value = true)]
+    after: u32,
+}
+
+impl ListArgs {
+    /// Returns the number of threads up to the end of the page.
+    fn end(&self) -> u32 {
+        self.after.saturating_add(self.limit)
+    }
 }
 
 /// Prints the threads, the last used first.
 pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let stamp = |millis: i64| timefmt::stamp(timefmt::instant(millis));
     if args.external {
-        let threads = client.codex_external_threads(args.limit)?;
+        let threads = client.codex_external_threads(args.end().saturating_add(1))?;
         let row = |thread: &ExternalThread| {
             let state = format!("{}  {}", escape_line(&thread.source), stamp(thread.updated_at));
             [thread.thread.clone(), escape_line(&thread.title), state]
@@ -44,7 +51,7 @@ pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<(), Fai
         );
     }
     let query = args.query.as_deref().unwrap_or_default();
-    let threads = client.codex_threads(query, args.limit)?;
+    let threads = client.codex_threads(query, args.end().saturating_add(1))?;
     let row = |ListedThread { row, state }: &ListedThread| {
         let end = row.last_end.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
         let state = format!("{}{end}  {}", state.name(), stamp(row.updated_at));
@@ -65,9 +72,17 @@ fn print<T: Serialize>(
     state: &str,
     empty: &str,
 ) -> Result<(), Failure> {
-    if args.json {
-        return output::json(&json!({ "threads": threads }));
+    let end = args.end() as usize;
+    let page: Vec<&T> = threads.iter().take(end).skip(args.after as usize).collect();
+    if output::is_json() {
+        let (total, next) = if threads.len() > end {
+            (None, Some(i64::from(args.end())))
+        } else {
+            (Some(threads.len() as u64), None)
+        };
+        let threads = page.into_iter().map(as_json).collect();
+        return output::json(&output::page(threads, "thread_id", total, next));
     }
-    let rows: Vec<_> = threads.iter().map(row).collect();
+    let rows: Vec<_> = page.into_iter().map(row).collect();
     output::table(["THREAD", "PROMPT", state], 1, &rows, empty)
 }

@@ -12,6 +12,7 @@ use crate::cli::hub_client;
 use crate::cli::output::{self, Failure};
 use adjutant_base::config::Config;
 use adjutant_base::text::escape_invisible::escape_line;
+use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_codex::event::End;
 use adjutant_codex::text_log;
 use adjutant_codex::thread_options::ThreadOptions;
@@ -36,15 +37,14 @@ enum Event {
 
 /// Prints the events of the turn. The first interrupt ends the turn, the second only this command.
 pub(super) fn run(mut args: PromptArgs, config: Config) -> Result<ExitCode, Failure> {
-    let json = args.json;
     args.prompt = Some(prompt(args.prompt.take())?);
     let (thread, start) = thread_options(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ended = runtime.block_on(watch(config, Prompt { thread, start }, json));
+    let ended = runtime.block_on(watch(config, Prompt { thread, start }));
     // The threads that talk to the hub end with the process.
     runtime.shutdown_background();
     let Some(ended) = ended? else { return Ok(ExitCode::from(INTERRUPTED)) };
-    if json {
+    if output::is_json() {
         output::data(&json!({"ended": ended}).to_string())?;
     } else {
         output::note(format!("thread {}", ended.thread));
@@ -61,13 +61,13 @@ pub(super) fn run(mut args: PromptArgs, config: Config) -> Result<ExitCode, Fail
 }
 
 /// Prints the events of a thread until it is interrupted, or the hub stops.
-pub(super) fn follow(thread: &str, json: bool, client: &mut ControlClient) -> Result<(), Failure> {
+pub(super) fn follow(thread: &str, client: &mut ControlClient) -> Result<(), Failure> {
     let thread = resolve_full_id(client, thread)?;
     let hang_up = client.hang_up()?;
     let mut shown = Ok(true);
     let followed = client.codex_events(&thread, |progress| {
         if matches!(shown, Ok(true)) {
-            shown = show(progress, json);
+            shown = show(progress);
         }
         // Without a reader nothing is left to do.
         if !matches!(shown, Ok(true)) {
@@ -110,7 +110,7 @@ fn thread_options(args: PromptArgs) -> Result<(Option<String>, ThreadOptions), F
 }
 
 /// Returns the end of the turn; `None` if the user left before.
-async fn watch(config: Config, prompt: Prompt, json: bool) -> Result<Option<Ended>, Failure> {
+async fn watch(config: Config, prompt: Prompt) -> Result<Option<Ended>, Failure> {
     let (sender, mut events) = mpsc::channel(QUEUE_SIZE);
     let mut interrupts = signal(SignalKind::interrupt())?;
     let mut interrupted = false;
@@ -137,7 +137,7 @@ async fn watch(config: Config, prompt: Prompt, json: bool) -> Result<Option<Ende
                     if let Progress::Thread { thread: id } = &progress {
                         thread = Some(id.clone());
                     }
-                    show(progress, json)?;
+                    show(progress)?;
                 }
                 Some(Event::Ended(ended)) => return ended.map(Some),
                 Some(Event::Interrupting(Ok(()))) => {
@@ -161,7 +161,8 @@ async fn watch(config: Config, prompt: Prompt, json: bool) -> Result<Option<Ende
 }
 
 /// Prints a part of the answer. Returns whether a reader is left.
-fn show(progress: Progress, json: bool) -> Result<bool, Failure> {
+fn show(progress: Progress) -> Result<bool, Failure> {
+    let json = output::is_json();
     let value = match progress {
         Progress::Thread { .. } if !json => return Ok(true),
         Progress::Missed { entries } if !json => {
@@ -174,7 +175,7 @@ fn show(progress: Progress, json: bool) -> Result<bool, Failure> {
         }
         Progress::Thread { thread } => json!({ "thread": thread }),
         Progress::Missed { entries } => json!({ "missed": entries }),
-        Progress::Entry { batch, seq, at } => json!({"seq": seq, "at": at, "batch": batch}),
+        Progress::Entry { batch, seq, at } => json!({"seq": seq, "at": stamp(instant(at)), "batch": batch}),
     };
     output::raw(format!("{value}\n").as_bytes())
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{MAX_THREADS, resolve_full_id};
+use super::{MAX_THREADS, as_json, resolve_full_id};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
@@ -26,9 +26,9 @@ pub(super) struct ShowArgs {
     /// Show all items
     #[arg(long, conflicts_with = "items")]
     all: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    /// Show older items: `next` of the previous page, as --json prints it
+    #[arg(long, value_name = "NEXT", default_value_t = i64::MAX, hide_default_value = true)]
+    after: i64,
 }
 
 /// Prints one thread.
@@ -39,7 +39,8 @@ pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Fai
         Failure::new(format!("there is no thread `{}`", args.thread))
             .hint("`adjutant codex list` shows the threads")
     })?;
-    let mut items = client.codex_items(&id, i64::MAX, if args.all { MAX_ITEMS } else { args.items })?;
+    let limit = if args.all { MAX_ITEMS } else { args.items };
+    let mut items = client.codex_items(&id, args.after, limit)?;
     while let Some(oldest) = items.last().filter(|_| args.all) {
         let older = client.codex_items(&id, oldest.seq, MAX_ITEMS)?;
         if older.is_empty() {
@@ -48,8 +49,11 @@ pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Fai
         items.extend(older);
     }
     items.reverse();
-    if args.json {
-        return output::json(&json!({"thread": thread, "items": items}));
+    if output::is_json() {
+        let is_whole = args.all || items.len() < args.items as usize;
+        let next = items.first().filter(|_| !is_whole).map(|item| item.seq);
+        let items = items.iter().map(|numbered| json!(numbered.item)).collect();
+        return output::json(&output::with(as_json(&thread), output::page(items, "item_id", None, next)));
     }
     head(&thread).iter().try_for_each(|line| output::data(line))?;
     items.iter().try_for_each(|numbered| output::data(&format!("\n{}", render(&numbered.item))))

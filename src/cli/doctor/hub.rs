@@ -90,6 +90,13 @@ pub(super) fn port(context: &DoctorContext) -> CheckResult {
     if let (0, Some(listening)) = (address.port(), listening) {
         return CheckResult::ok(format!("the hub listens on {listening}"));
     }
+    let fault = context.hub.as_ref().and_then(|hub| hub.status.as_ref()?.http_fault.as_ref());
+    if let Some(fault) = fault {
+        return CheckResult::fail(
+            format!("the hub serves without HTTP and its console: {fault}"),
+            "free the port, or choose another: `address` below [http] in config.toml; then `adjutant restart`",
+        );
+    }
     if listening == Some(address) {
         return CheckResult::ok(format!("the hub listens on {address}"));
     }

@@ -21,14 +21,11 @@ pub(in crate::cli) struct AddArgs {
     user: Option<UserId>,
     #[command(flatten)]
     texts: EventTexts,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Adds an event to the user's own calendar, and prints its id.
 pub(super) async fn run(args: AddArgs, assistant: &Assistant) -> Result<(), Failure> {
-    let AddArgs { text, user, texts, json } = args;
+    let AddArgs { text, user, texts } = args;
     let user = user_or_only(assistant, user).await?;
     let (now, zone) = (Timestamp::now(), &user.preferences.zone);
     let dated =
@@ -42,5 +39,9 @@ pub(super) async fn run(args: AddArgs, assistant: &Assistant) -> Result<(), Fail
     let edit = EventEdit { title: Some(dated.rest.clone()), time: Some(time), ..texts.into_edit() };
     let event = assistant.add_event(&user, &edit, now).await?;
     announce("added", &event, zone);
-    if json { output::json(&json!(json::event(&event, None, zone))) } else { output::data(event.id.as_str()) }
+    if output::is_json() {
+        let added = json!(json::event(&event, None, zone));
+        return output::json(&output::identified(added, "event_id"));
+    }
+    output::data(event.id.as_str())
 }

@@ -15,22 +15,14 @@ use adjutant_base::text::escape_invisible::escape_line;
 pub(in crate::cli) struct CancelArgs {
     /// The event, as `adjutant events list` shows it
     id: EventId,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Cancels an event with its planned notifications.
 pub(super) async fn run(args: &CancelArgs, assistant: &Assistant) -> Result<(), Failure> {
     let source = assistant.writable_event(&args.id).await?;
     let withdrawn = assistant.cancel_events(std::slice::from_ref(&args.id), ACTOR, Timestamp::now()).await?;
-    output::note(escape_line(&format!(
-        "cancelled: {}, and {}",
-        source.event.title,
-        counted(withdrawn, "notification")
-    )));
-    if args.json {
-        return output::json(&json!({"id": args.id, "title": source.event.title, "cancelled": withdrawn}));
-    }
-    Ok(())
+    let title = &source.event.title;
+    let line = format!("cancelled: {title}, and {}", counted(withdrawn, "notification"));
+    let cancelled = json!({"id": args.id, "event_id": args.id, "title": title, "cancelled": withdrawn});
+    output::changed(escape_line(&line), &cancelled)
 }

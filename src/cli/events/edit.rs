@@ -23,14 +23,11 @@ pub(in crate::cli) struct EditArgs {
     when: Option<String>,
     #[command(flatten)]
     texts: EventTexts,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Changes an event. Missing values stay unchanged.
 pub(super) async fn run(args: EditArgs, assistant: &Assistant) -> Result<(), Failure> {
-    let EditArgs { id, title, when, texts, json } = args;
+    let EditArgs { id, title, when, texts } = args;
     let source = assistant.writable_event(&id).await?;
     let (now, zone) = (Timestamp::now(), &source.user.preferences.zone);
     let mut edit = EventEdit { title, ..texts.into_edit() };
@@ -46,5 +43,9 @@ pub(super) async fn run(args: EditArgs, assistant: &Assistant) -> Result<(), Fai
     }
     let event = assistant.edit_event(&source, &edit, now).await?;
     announce("changed", &event, zone);
-    if json { output::json(&json!(json::event(&event, None, zone))) } else { Ok(()) }
+    if output::is_json() {
+        let changed = json!(json::event(&event, None, zone));
+        return output::json(&output::identified(changed, "event_id"));
+    }
+    Ok(())
 }

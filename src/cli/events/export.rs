@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use jiff::Timestamp;
+use serde_json::json;
 
 use super::super::output::{self, Failure};
 use adjutant_assistant::{Assistant, UserId};
@@ -22,10 +23,19 @@ pub(in crate::cli) struct ExportArgs {
 pub(super) async fn run(args: ExportArgs, assistant: &Assistant) -> Result<(), Failure> {
     let text = assistant.export(&args.user, Timestamp::now()).await?;
     match args.to {
-        Some(file) => std::fs::write(&file, text).map_err(|error| {
-            Failure::new(format!("cannot write {}: {error}", file.display()))
-                .hint("name another file with --to, or leave it out to print")
-        }),
+        Some(file) => {
+            std::fs::write(&file, text).map_err(|error| {
+                Failure::new(format!("cannot write {}: {error}", file.display()))
+                    .hint("name another file with --to, or leave it out to print")
+            })?;
+            let user = &args.user;
+            let written = json!({"id": user, "user_id": user, "file": file, "calendar": null});
+            output::changed(format!("wrote {}", file.display()), &written)
+        }
+        None if output::is_json() => {
+            let user = &args.user;
+            output::json(&json!({"id": user, "user_id": user, "file": null, "calendar": text}))
+        }
         None => output::data(text.trim_end()),
     }
 }

@@ -22,14 +22,11 @@ pub(in crate::cli) struct ForgetArgs {
     /// File, folder or URL that was imported
     #[arg(value_name = "FILE|FOLDER|URL")]
     from: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Removes all events that were imported from a file, a folder or a URL, without reading it.
 pub(super) async fn run(args: &ForgetArgs, assistant: &Assistant) -> Result<(), Failure> {
-    let ForgetArgs { user, from, json } = args;
+    let ForgetArgs { user, from } = args;
     assistant.user(user).await?;
     let (mut matching, mut others) = (Vec::new(), Vec::new());
     for calendar in assistant.calendars(user).await? {
@@ -54,7 +51,7 @@ pub(super) async fn run(args: &ForgetArgs, assistant: &Assistant) -> Result<(), 
     for calendar in matching {
         let RemovedCalendar { removed, withdrawn } =
             assistant.remove_calendar(&calendar, ACTOR, Timestamp::now()).await?;
-        if !*json {
+        if !output::is_json() {
             output::data(&escape_line(&format!(
                 "{}: {} removed, {} cancelled",
                 calendar.place,
@@ -64,12 +61,12 @@ pub(super) async fn run(args: &ForgetArgs, assistant: &Assistant) -> Result<(), 
         }
         entries.push(json!({
             "from": calendar.place,
-            "calendar": calendar.id.as_str(),
+            "calendar_id": calendar.id.as_str(),
             "removed": removed,
             "cancelled": withdrawn,
         }));
     }
-    if *json { output::json(&json!({"forgotten": entries})) } else { Ok(()) }
+    if output::is_json() { output::json(&output::list(entries, "calendar_id")) } else { Ok(()) }
 }
 
 /// Returns whether `from` names the calendar, or the folder of its file.

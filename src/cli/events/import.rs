@@ -33,26 +33,18 @@ pub(in crate::cli) struct ImportArgs {
     from: PathBuf,
     #[command(flatten)]
     remote: import_url::Remote,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Imports a calendar. The exit code is 1 when an event was left out.
 pub(super) async fn run(args: ImportArgs, assistant: &Assistant) -> Result<ExitCode, Failure> {
-    let ImportArgs { user, from, remote, json } = args;
+    let ImportArgs { user, from, remote } = args;
     match remote.calendar_address(&from)? {
-        Some(address) => import_url::import(assistant, &user, &address, &remote, json).await,
-        None => import_files(assistant, &user, &from, json).await,
+        Some(address) => import_url::import(assistant, &user, &address, &remote).await,
+        None => import_files(assistant, &user, &from).await,
     }
 }
 
-async fn import_files(
-    assistant: &Assistant,
-    user: &UserId,
-    from: &Path,
-    json: bool,
-) -> Result<ExitCode, Failure> {
+async fn import_files(assistant: &Assistant, user: &UserId, from: &Path) -> Result<ExitCode, Failure> {
     let now = Timestamp::now();
     // Checked before the first file is read, so that later errors concern the file.
     assistant.user(user).await?;
@@ -75,7 +67,7 @@ async fn import_files(
         let left_out = print_issues(imported.issues.iter().map(|issue| (shown.as_str(), issue)));
         faulty |= left_out > 0;
         let upserted = imported.upserted;
-        if !json {
+        if !output::is_json() {
             output::data(&format!(
                 "{shown}: {} new, {} changed, {} as before, {} removed, {} left out",
                 upserted.added, upserted.updated, upserted.same, imported.removed, left_out
@@ -83,7 +75,7 @@ async fn import_files(
         }
         entries.push(json!({
             "file": shown,
-            "calendar": imported.calendar.id.as_str(),
+            "calendar_id": imported.calendar.id.as_str(),
             "added": upserted.added,
             "updated": upserted.updated,
             "same": upserted.same,
@@ -97,7 +89,7 @@ async fn import_files(
         if removed == 0 {
             continue;
         }
-        if !json {
+        if !output::is_json() {
             output::data(&escape_line(&format!(
                 "{}: the file no longer exists, {removed} removed",
                 calendar.place
@@ -106,7 +98,7 @@ async fn import_files(
         let id = calendar.id.as_str();
         entries.push(json!({
             "file": calendar.place,
-            "calendar": id,
+            "calendar_id": id,
             "added": 0,
             "updated": 0,
             "same": 0,
@@ -115,8 +107,8 @@ async fn import_files(
             "faults": [],
         }));
     }
-    if json {
-        output::json(&json!({"imported": entries}))?;
+    if output::is_json() {
+        output::json(&output::list(entries, "calendar_id"))?;
     }
     Ok(if faulty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

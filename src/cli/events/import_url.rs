@@ -78,7 +78,6 @@ pub(super) async fn import(
     user: &UserId,
     address: &CalendarAddress,
     remote: &Remote,
-    json: bool,
 ) -> Result<ExitCode, Failure> {
     let user = assistant.user(user).await?;
     let now = Timestamp::now();
@@ -86,13 +85,13 @@ pub(super) async fn import(
     assistant.set_refresh(&pulled.calendar, remote.refresh(now).as_ref()).await?;
     let left_out = print_issues(pulled.issues.iter().map(|(name, issue)| (name.as_str(), issue)));
     let upserted = pulled.upserted;
-    if json {
+    if output::is_json() {
         let faults = pulled.issues.iter().map(|(name, one)| {
             let mut entry = issue_json(one);
             entry["place"] = Value::from(name.as_str());
             entry
         });
-        output::json(&json!({
+        let calendar = json!({
             "changed": !pulled.unchanged,
             "added": upserted.added,
             "updated": upserted.updated,
@@ -100,7 +99,8 @@ pub(super) async fn import(
             "removed": pulled.removed,
             "cancelled": upserted.withdrawn,
             "faults": faults.collect::<Vec<_>>(),
-        }))?;
+        });
+        output::json(&output::list(vec![calendar], "calendar_id"))?;
     } else if pulled.unchanged {
         output::data("nothing has changed since the last time")?;
     } else {

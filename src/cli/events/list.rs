@@ -27,25 +27,28 @@ pub(in crate::cli) struct ListArgs {
     /// Days to look ahead
     #[arg(long, value_name = "DAYS", default_value_t = 30)]
     days_forward: u32,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    /// Continue there: `next` of the previous page, as --json prints it
+    #[arg(long, value_name = "NEXT", default_value_t = 0, hide_default_value = true)]
+    after: u32,
 }
 
 /// Prints the events around today by their start.
 pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Failure> {
-    let ListArgs { user, span, days_back, days_forward, json } = args;
+    let ListArgs { user, span, days_back, days_forward, after } = args;
     let zone = match &user {
         Some(id) => assistant.user(id).await?.preferences.zone,
         None => Zone::utc(),
     };
     let (from, until) = span.resolve(&zone, (days_back, days_forward))?;
     let span = Span { user, from, until };
-    let (found, more) = assistant.event_occurrences(&span, MAX_EVENTS).await?;
-    if json {
-        let events = found.iter().map(|one| json::event(&one.event, Some(&one.occurrence), &zone));
-        let events: Vec<_> = events.collect();
-        return output::json(&json!({"count": events.len(), "events": events, "more": more}));
+    let end = after.saturating_add(MAX_EVENTS);
+    let (mut found, more) = assistant.event_occurrences(&span, end).await?;
+    let total = (!more).then_some(found.len() as u64);
+    found.drain(..found.len().min(after as usize));
+    if output::is_json() {
+        let events = found.iter().map(|one| json!(json::event(&one.event, Some(&one.occurrence), &zone)));
+        let next = more.then_some(i64::from(end));
+        return output::json(&output::page(events.collect(), "event_id", total, next));
     }
     let rows = found.iter().map(|one| {
         let at = zone.civil(one.occurrence.starts_at).strftime("%a %Y-%m-%d %H:%M").to_string();

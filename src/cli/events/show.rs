@@ -16,22 +16,20 @@ const MAX_NOTIFICATIONS: u32 = 10_000;
 pub(in crate::cli) struct ShowArgs {
     /// The event, as `adjutant events list` shows it
     id: EventId,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Prints an event with its notifications.
 pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Failure> {
-    let ShowArgs { id, json } = args;
+    let id = &args.id;
     let event = assistant.event(id).await?;
     let zone = assistant.user(&event.user).await?.preferences.zone;
     let mut value = json!(json::event(&event, None, &zone));
     let notifications = assistant.notifications_of(id, MAX_NOTIFICATIONS).await?;
     value["notes"] = json!(event.details.notes);
-    value["notifications"] = notifications.iter().map(|one| json::notification(one, &zone)).collect();
-    if *json {
-        return output::json(&value);
+    let notification = |one| output::identified(json::notification(one, &zone), "notification_id");
+    value["notifications"] = notifications.iter().map(notification).collect();
+    if output::is_json() {
+        return output::json(&output::identified(value, "event_id"));
     }
     let mut lines = vec![escape_line(&event.title)];
     for name in

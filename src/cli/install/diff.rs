@@ -16,9 +16,11 @@ const CONTEXT_LINES: usize = 2;
 const MAX_LINE_CHARS: usize = 240;
 const CONTEXT_CHARS: usize = 40;
 
-/// Prints one file's change to stdout.
-pub(super) fn change(client: Client, change: &Change) -> Result<(), Failure> {
-    let mut head = format!("{}: {} {}", client.title(), env::abbreviate(&change.path), change.kind().name());
+/// Prints one file's change to stdout; `planned` if it is not yet sure that it is written.
+pub(super) fn change(client: Client, change: &Change, planned: bool) -> Result<(), Failure> {
+    let would = if planned && change.kind() != Kind::Unchanged { "would be " } else { "" };
+    let mut head =
+        format!("{}: {} {would}{}", client.title(), env::abbreviate(&change.path), change.kind().name());
     if let Some(target) = change.linked_to() {
         head = format!("{head} (a link to {}, the file that changes)", target.display());
     }

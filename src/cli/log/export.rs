@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 
 use super::{Filter, FilterArgs, content, title};
 use crate::cli::one_of;
@@ -69,7 +70,7 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<(), Failure> {
     let found = filter.redactor.found();
     if !args.filter.secrets && !args.check {
         // The header was written before this was known.
-        let redacted = serde_json::json!({ "redacted": found }).to_string();
+        let redacted = json!({ "redacted": found }).to_string();
         let (seq, at, us) = sink.last;
         let entry = Entry::new(seq + 1, at, us, Direction::Note);
         sink.entry(&Entry { line: Some(redacted.into()), ..entry }, &[]);
@@ -84,10 +85,12 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<(), Failure> {
         count => format!("{count} secrets redacted: {}", rules.join(", ")),
     };
     match &args.output {
-        Some(path) if !args.check => output::note(format!("{} ({summary})", path.display())),
+        Some(path) if !args.check => {
+            let written = json!({"file": path, "redacted": found});
+            output::changed(format!("{} ({summary})", path.display()), &written)?;
+        }
         _ => output::note(summary),
     }
-    Ok(())
 }
 
 /// The text of an export, on its way to a file or to stdout.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use clap::Args;
 use serde_json::json;
 
 use super::recordings;
@@ -11,19 +10,11 @@ use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt::stamp;
 use adjutant_host::recorder::{reader, redact};
 
-/// Arguments of `adjutant log list`.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct ListArgs {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
 /// Prints the recordings. Files that are not recordings are skipped.
-pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<(), Failure> {
+pub(super) fn run(folder: &Path) -> Result<(), Failure> {
     let all = recordings(folder)?;
     let known = all.iter().filter_map(|found| Some((found, reader::header(found).ok()?)));
-    if args.json {
+    if output::is_json() {
         let rows: Vec<_> = known
             .map(|(found, header)| {
                 json!({
@@ -37,7 +28,7 @@ pub(super) fn run(args: &ListArgs, folder: &Path) -> Result<(), Failure> {
                 })
             })
             .collect();
-        return output::json(&json!({ "recordings": rows }));
+        return output::json(&output::list(rows, "session"));
     }
     let rows: Vec<[String; 4]> = known
         .map(|(found, header)| {

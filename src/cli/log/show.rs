@@ -24,16 +24,13 @@ pub(in crate::cli) struct ShowArgs {
     /// Print each message whole
     #[arg(long)]
     full: bool,
-    /// Print each entry as JSON, as `export` writes it
-    #[arg(long)]
-    json: bool,
 }
 
 /// Prints a recording.
 pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<(), Failure> {
     let found = reader::find(folder, args.recording.as_deref())?;
     let header = reader::header(&found)?;
-    if !args.json {
+    if !output::is_json() {
         let about = escape_line(&redact::text(&header.about));
         output::note(format!("{}: {about}, {}", header.session, header.started));
     }
@@ -41,7 +38,7 @@ pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<(), Failure> {
     let mut out = Vec::new();
     let mut written = Ok(true);
     let mut print = |entry: &Entry<'_>| {
-        if args.json {
+        if output::is_json() {
             // Writing an entry as JSON into a vector cannot fail.
             let _ = serde_json::to_writer(&mut out, entry);
         } else {

@@ -33,9 +33,6 @@ pub(in crate::cli) struct TailArgs {
     /// Print each message whole
     #[arg(long)]
     full: bool,
-    /// Print each entry as JSON, with its connection and session
-    #[arg(long)]
-    json: bool,
 }
 
 /// Progress in one followed recording.
@@ -150,15 +147,10 @@ fn all(args: &TailArgs, folder: &Path, chosen: Option<&Found>) -> Result<Vec<Fou
 }
 
 fn text(entry: &Entry<'_>, session: &str, connection: &str, args: &TailArgs) -> String {
-    if !args.json {
+    if !output::is_json() {
         let session = if args.recording.is_some() { String::new() } else { format!("{session}  ") };
         return format!("{session}{}\n", render(entry, args.full));
     }
-    let mut value = json!({"connection": connection, "session": session});
-    if let (Some(all), Ok(serde_json::Value::Object(entry))) =
-        (value.as_object_mut(), serde_json::to_value(entry))
-    {
-        all.extend(entry);
-    }
+    let value = output::with(json!({"connection": connection, "session": session}), json!(entry));
     format!("{value}\n")
 }

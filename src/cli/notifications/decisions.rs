@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::{Value, json};
 
 use crate::cli::list_span::instant;
 use crate::cli::local_assistant::ACTOR;
 use crate::cli::output::{self, Failure};
 use adjutant_app::App;
 use adjutant_assistant::dispatch::SendOutcome;
+use adjutant_assistant::json;
 use adjutant_assistant::notification::Channel;
 use adjutant_assistant::notifications::ResolvedAs;
 use adjutant_assistant::{Assistant, NotificationId, UserId};
@@ -18,8 +20,7 @@ use adjutant_base::text::escape_invisible::escape_line;
 /// Plans a failed or unknown notification again.
 pub(super) async fn retry(id: &NotificationId, assistant: &Assistant) -> Result<(), Failure> {
     assistant.retry(id, ACTOR, Timestamp::now()).await?;
-    output::note("planned again; a running hub sends it now");
-    Ok(())
+    output::changed("planned again; a running hub sends it now", &as_json(id, assistant).await?)
 }
 
 /// Sets the outcome of a notification whose state is unknown.
@@ -29,15 +30,13 @@ pub(super) async fn resolve(
     assistant: &Assistant,
 ) -> Result<(), Failure> {
     let resolved = assistant.resolve(id, state, ACTOR, Timestamp::now()).await?;
-    output::note(format!("resolved: {}", resolved.status.name()));
-    Ok(())
+    output::changed(format!("resolved: {}", resolved.status.name()), &as_json(id, assistant).await?)
 }
 
 /// Cancels a notification, so that it is not sent.
 pub(super) async fn cancel(id: &NotificationId, assistant: &Assistant) -> Result<(), Failure> {
     assistant.resolve(id, ResolvedAs::Cancelled, ACTOR, Timestamp::now()).await?;
-    output::note("cancelled");
-    Ok(())
+    output::changed("cancelled", &as_json(id, assistant).await?)
 }
 
 /// Plans a notification for a later time, and prints the id of the later one.
@@ -46,6 +45,9 @@ pub(super) async fn snooze(id: &NotificationId, until: &str, assistant: &Assista
     let zone = assistant.user(&user).await?.preferences.zone;
     let until = instant(until, &zone, false)?;
     let later = assistant.snooze(id, until.timestamp(), ACTOR, Timestamp::now()).await?;
+    if output::is_json() {
+        return output::json(&as_json(&later.id, assistant).await?);
+    }
     output::note(format!("snoozed until {}", until.strftime("%A, %Y-%m-%d %H:%M")));
     output::data(later.id.as_str())
 }
@@ -60,26 +62,33 @@ pub(super) async fn test(user: &UserId, channel: Channel, app: &Arc<App>) -> Res
     let name = channel.name();
     let failed = |why: String| Err(Failure::new(format!("the {name} was not sent: {}", escape_line(&why))));
     match app.test_channel(&user, channel).await? {
-        SendOutcome::Sent(answer) => output::note(escape_line(&format!("the {name} was sent: {answer}"))),
+        SendOutcome::Sent(answer) => {
+            let sent = json!({"id": user.id, "user_id": user.id, "channel": name, "answer": answer});
+            output::changed(escape_line(&format!("the {name} was sent: {answer}")), &sent)
+        }
         SendOutcome::Simulated(why) => {
             let hint =
                 "`adjutant users show USER` shows the addresses, [notifications] in config.toml the senders";
-            return Err(Failure::new(format!("the {name} was not sent: {why}")).hint(hint));
+            Err(Failure::new(format!("the {name} was not sent: {why}")).hint(hint))
         }
         SendOutcome::Unknown(why)
         | SendOutcome::Failed(why)
         | SendOutcome::Rejected(why)
-        | SendOutcome::Withdrawn(why) => {
-            return failed(why);
-        }
-        SendOutcome::Held(_) => return failed("it is quiet now".to_owned()),
+        | SendOutcome::Withdrawn(why) => failed(why),
+        SendOutcome::Held(_) => failed("it is quiet now".to_owned()),
     }
-    Ok(())
 }
 
 /// Acknowledges a notification, so that it does not escalate.
 pub(super) async fn acknowledge(id: &NotificationId, assistant: &Assistant) -> Result<(), Failure> {
     let first = assistant.acknowledge(id, ACTOR, Timestamp::now()).await?;
-    output::note(if first { "acknowledged" } else { "it was acknowledged before" });
-    Ok(())
+    let line = if first { "acknowledged" } else { "it was acknowledged before" };
+    output::changed(line, &as_json(id, assistant).await?)
+}
+
+/// Returns a notification as JSON.
+async fn as_json(id: &NotificationId, assistant: &Assistant) -> Result<Value, Failure> {
+    let one = assistant.notification(id).await?;
+    let zone = assistant.user(&one.user).await?.preferences.zone;
+    Ok(output::identified(json::notification(&one, &zone), "notification_id"))
 }

@@ -1,7 +1,6 @@
 //! `adjutant notifications list`.
 
 use clap::Args;
-use serde_json::{Value, json};
 
 use crate::cli::list_span::ListSpan;
 use crate::cli::one_of;
@@ -32,26 +31,28 @@ pub(in crate::cli) struct ListArgs {
     /// Days to look ahead
     #[arg(long, value_name = "DAYS", default_value_t = 7)]
     days_forward: u32,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    /// Continue there: `next` of the previous page, as --json prints it
+    #[arg(long, value_name = "NEXT", default_value_t = 0, hide_default_value = true)]
+    after: u32,
 }
 
 /// Prints notifications by the time they are due.
 pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Failure> {
-    let ListArgs { user, status, span, days_back, days_forward, json } = args;
+    let ListArgs { user, status, span, days_back, days_forward, after } = args;
     let zone = match &user {
         Some(id) => assistant.user(id).await?.preferences.zone,
         None => Zone::utc(),
     };
     let (from, until) = span.resolve(&zone, (days_back, days_forward))?;
     let due = Due { user, status, from, until };
-    let (found, more) = assistant.notifications(&due, MAX_NOTIFICATIONS).await?;
-    if json {
-        let notifications: Vec<Value> = found.iter().map(|one| json::notification(one, &zone)).collect();
-        return output::json(
-            &json!({"count": notifications.len(), "notifications": notifications, "more": more}),
-        );
+    let end = after.saturating_add(MAX_NOTIFICATIONS);
+    let (mut found, more) = assistant.notifications(&due, end).await?;
+    let total = (!more).then_some(found.len() as u64);
+    found.drain(..found.len().min(after as usize));
+    if output::is_json() {
+        let notifications = found.iter().map(|one| json::notification(one, &zone)).collect();
+        let next = more.then_some(i64::from(end));
+        return output::json(&output::page(notifications, "notification_id", total, next));
     }
     let rows = found.iter().map(|one| {
         let at = zone.civil(one.due_at).strftime("%a %Y-%m-%d %H:%M").to_string();

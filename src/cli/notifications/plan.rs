@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::ProgressBar;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -35,41 +34,33 @@ pub(in crate::cli) struct PlanArgs {
     /// Replan events that have a plan already
     #[arg(long)]
     force: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Plans the notifications of one user, or of all users.
 pub(super) async fn run(args: PlanArgs, app: &Arc<App>) -> Result<(), Failure> {
-    let PlanArgs { user, event, force, json, .. } = args;
+    let PlanArgs { user, event, force, .. } = args;
     match user {
-        Some(user) => with_runners(app, plan(app, &user, event, force, json)).await,
-        None => with_runners(app, plan_all::plan(app, force, json)).await,
+        Some(user) => with_runners(app, plan(app, &user, event, force)).await,
+        None => with_runners(app, plan_all::plan(app, force)).await,
     }
 }
 
-async fn plan(
-    app: &App,
-    user: &UserId,
-    event: Option<EventId>,
-    force: bool,
-    json: bool,
-) -> Result<(), Failure> {
+async fn plan(app: &App, user: &UserId, event: Option<EventId>, force: bool) -> Result<(), Failure> {
     let (now, started) = (Timestamp::now(), std::time::Instant::now());
     let assistant = &app.assistant;
     // A provider may be slow. The spinner is drawn on a terminal only.
-    let bar = ProgressBar::new_spinner().with_message("planning");
+    let bar = output::bar("{spinner} {msg}").with_message("planning");
     bar.enable_steady_tick(TICK_INTERVAL);
     let planned = planned_for(app, user, event.as_ref(), force, now).await;
     bar.finish_and_clear();
     let planned = planned?;
     let planning = &planned.planning;
     let zone = assistant.user(user).await?.preferences.zone;
-    if json {
+    if output::is_json() {
         let mut value = json::planning(planning, now, started.elapsed(), &zone, &[]);
         value["unasked"] = Value::from(planned.unasked);
-        return output::json(&value);
+        value["user_id"] = Value::from(user.as_str());
+        return output::json(&output::identified(value, "user_id"));
     }
     output::data(&format!(
         "{} planned, {} as before, {} withdrawn, for {}",

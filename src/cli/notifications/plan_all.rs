@@ -17,7 +17,7 @@ const PAGE_SIZE: u32 = 500;
 const MAX_CONCURRENT_USERS: usize = 32;
 
 /// Plans for every user, page by page, and prints the totals.
-pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failure> {
+pub(super) async fn plan(app: &App, force: bool) -> Result<(), Failure> {
     let now = Timestamp::now();
     let bar = output::bar("{spinner} {elapsed}  {pos} users planned for");
     // Providers work one request at a time; concurrent users would wait for each other until their timeouts.
@@ -42,7 +42,7 @@ pub(super) async fn plan(app: &App, force: bool, json: bool) -> Result<(), Failu
         }
     }
     bar.finish_and_clear();
-    if json {
+    if output::is_json() {
         return output::json(&json!({
             "users": users,
             "events_processed": processed,

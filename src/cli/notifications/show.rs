@@ -13,9 +13,6 @@ use adjutant_base::text::escape_invisible::escape_line;
 pub(in crate::cli) struct ShowArgs {
     /// The notification, as `adjutant notifications list` shows it
     id: NotificationId,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Prints a notification with its reasons and attempts.
@@ -40,8 +37,8 @@ pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Fa
         .collect();
     let plan = assistant.plan_of(&one.event, &one.occurrence).await?;
     value["plan"] = json!(plan.map(|plan| json!({"source": plan.source.name(), "reasons": plan.reasons})));
-    if args.json {
-        return output::json(&value);
+    if output::is_json() {
+        return output::json(&output::identified(value, "notification_id"));
     }
     let at = zone.civil(one.due_at).strftime("%A, %Y-%m-%d %H:%M");
     let mut lines = vec![

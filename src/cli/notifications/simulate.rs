@@ -25,9 +25,6 @@ pub(in crate::cli) struct SimulateArgs {
     /// Show the reasons of each notification
     #[arg(long)]
     why: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Simulates the days and prints their notifications.
@@ -53,14 +50,11 @@ pub(super) async fn run(args: &SimulateArgs, assistant: &Assistant) -> Result<()
         bar.inc(1);
     }
     bar.finish_and_clear();
-    if args.json {
-        output::json(&json!({
-            "user": user.id,
-            "time_zone": user.preferences.zone,
-            "days": args.days,
-            "events": plans.iter().map(|one| entry(&user, one)).collect::<Vec<_>>(),
-        }))?;
-        return Ok(());
+    if output::is_json() {
+        let zone = &user.preferences.zone;
+        let summary = json!({"user_id": user.id, "time_zone": zone, "days": args.days});
+        let events = output::list(plans.iter().map(|one| entry(&user, one)).collect(), "event_id");
+        return output::json(&output::with(summary, events));
     }
     as_text(args, &user, &plans)
 }
@@ -119,7 +113,7 @@ fn entry(user: &User, one: &SimulatedPlan) -> Value {
         })
     });
     json!({
-        "event": one.event_occurrence.event.id,
+        "event_id": one.event_occurrence.event.id,
         "title": one.event_occurrence.event.title,
         "starts_at": at(one.event_occurrence.occurrence.starts_at),
         "notifications": notifications.collect::<Vec<_>>(),

@@ -1,10 +1,11 @@
 //! `adjutant prompts edit`.
 
 use clap::Args;
+use serde_json::json;
 
 use super::{Folders, file};
 use crate::cli::Common;
-use crate::cli::output::Failure;
+use crate::cli::output::{self, Failure};
 use adjutant_host::process;
 
 /// Arguments of `adjutant prompts edit`.
@@ -19,9 +20,10 @@ pub(in crate::cli) struct EditArgs {
 /// Opens the file in the editor of `$VISUAL` or `$EDITOR`.
 pub(super) fn run(args: &EditArgs, common: Common) -> Result<(), Failure> {
     let catalogue = args.folders.load(common)?;
-    let (_, file) = file(&catalogue, &args.name)?;
+    let (name, file) = file(&catalogue, &args.name)?;
     process::open_editor(file).map_err(|error| {
         Failure::new(format!("the editor failed: {error}"))
             .hint(format!("set $EDITOR to your editor, or open {} by hand", file.display()))
-    })
+    })?;
+    output::changed(format!("edited {}", file.display()), &json!({"id": name, "name": name, "file": file}))
 }

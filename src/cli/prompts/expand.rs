@@ -20,9 +20,6 @@ pub(in crate::cli) struct ExpandArgs {
     /// The value of one argument; may be repeated
     #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = pair)]
     values: Vec<(String, String)>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     folders: Folders,
 }
@@ -56,10 +53,10 @@ pub(super) fn run(args: ExpandArgs, common: Common) -> Result<(), Failure> {
     let name = args.name.strip_prefix(':').unwrap_or(&args.name);
     let inputs = Inputs { text: &input, named: (!named.is_empty()).then_some(&named) };
     let expansion = prompts.expand(&catalogue, name, inputs).map_err(|error| failure(&error, name))?;
-    if args.json {
+    if output::is_json() {
         let prompt = &expansion.prompt;
         return output::json(
-            &json!({ "name": prompt.name, "digest": prompt.digest, "prompt": expansion.text }),
+            &json!({"id": prompt.name, "name": prompt.name, "digest": prompt.digest, "prompt": expansion.text}),
         );
     }
     output::text(&expansion.text)

@@ -61,7 +61,7 @@ pub(super) fn run(args: &ExportArgs, common: Common) -> Result<ExitCode, Failure
         rows.push(Row { done, name, from, format: args.format.name(), to, reason, notes: step.notes });
     }
     let code = file_report::print(&rows, &BTreeMap::new(), args.handling)?;
-    if args.format == Format::Codex && !args.handling.json {
+    if args.format == Format::Codex {
         output::note(
             "note: Codex reads prompt files up to version 0.116; later ones read skills (--to claude-skill)",
         );

@@ -20,11 +20,8 @@ pub(in crate::cli) struct LintArgs {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// How findings are printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "json")]
     format: Format,
-    /// Print JSON, the same as --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
     #[command(flatten)]
     folders: Folders,
 }
@@ -49,7 +46,7 @@ pub(super) fn run(args: &LintArgs, common: Common) -> Result<ExitCode, Failure> 
             .map_err(|error| Failure::new(error).hint("name files or folders that you may read"))?
     };
     let base = std::env::current_dir()?;
-    match if args.json { Format::Json } else { args.format } {
+    match if output::is_json() { Format::Json } else { args.format } {
         Format::Text => as_text(&report, &base)?,
         Format::Json => output::json(&as_json(&report))?,
         Format::Sarif => output::json(&sarif::log(&report, &base))?,
@@ -79,11 +76,11 @@ fn as_json(report: &Report) -> Value {
             "hint": finding.hint,
         })
     });
-    json!({
-        "findings": findings.collect::<Vec<_>>(),
+    let summary = json!({
         "files": report.files,
         "errors": report.count(Severity::Error),
         "warnings": report.count(Severity::Warning),
         "notes": report.count(Severity::Note),
-    })
+    });
+    output::with(output::list(findings.collect(), "rule_id"), summary)
 }

@@ -12,9 +12,6 @@ use crate::cli::output::{self, Failure};
 pub(in crate::cli) struct PathArgs {
     /// The name or an alias
     pub(super) name: String,
-    /// Print JSON
-    #[arg(long)]
-    pub(super) json: bool,
     #[command(flatten)]
     pub(super) folders: Folders,
 }
@@ -23,8 +20,8 @@ pub(in crate::cli) struct PathArgs {
 pub(super) fn run(args: &PathArgs, common: Common) -> Result<(), Failure> {
     let catalogue = args.folders.load(common)?;
     let (name, file) = file(&catalogue, &args.name)?;
-    if args.json {
-        return output::json(&json!({ "name": name, "file": file }));
+    if output::is_json() {
+        return output::json(&json!({"id": name, "name": name, "file": file}));
     }
     output::data(&file.display().to_string())
 }

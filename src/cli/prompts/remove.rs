@@ -16,8 +16,8 @@ pub(super) fn run(args: &PathArgs, common: Common) -> Result<(), Failure> {
         Failure::new(format!("{} cannot be removed: {error}", file.display()))
             .hint("check the permissions of its folder")
     })?;
-    if args.json {
-        return output::json(&json!({ "name": name, "file": file }));
+    if output::is_json() {
+        return output::json(&json!({"id": name, "name": name, "file": file}));
     }
     output::data(&file.display().to_string())?;
     if let Some(next) = catalogue.overridden.iter().find(|other| other.name == name) {

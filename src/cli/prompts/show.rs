@@ -20,7 +20,7 @@ pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<(), Failur
     let overridden: Vec<&Source> = overridden.map(|other| &other.source).collect();
     let bundled = bundled_text(&prompt.source.relative).unwrap_or(&prompt.body);
     let (json, text) = (as_json(prompt, &overridden), as_text(prompt, &overridden));
-    source_files::print_entry(args, &prompt.source, bundled, &json, &text)
+    source_files::print_entry(args, &prompt.source, bundled, json, &text)
 }
 
 fn as_text(prompt: &Prompt, overridden: &[&Source]) -> String {

@@ -1,9 +1,8 @@
 //! `adjutant questions list`.
 
 use clap::Args;
-use serde_json::json;
 
-use super::{SHORT_ID_LEN, state};
+use super::{SHORT_ID_LEN, as_json, state};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::ControlClient;
@@ -23,20 +22,24 @@ pub(in crate::cli) struct ListArgs {
     /// Show at most this many
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=MAX_LIMIT))]
     limit: u32,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    /// Continue there: `next` of the previous page, as --json prints it
+    #[arg(long, value_name = "NEXT", default_value_t = 0, hide_default_value = true)]
+    after: u32,
 }
 
 /// Prints the questions.
 pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<(), Failure> {
-    let ListArgs { query, decided, limit, json } = args;
+    let ListArgs { query, decided, limit, after } = args;
     let searched = query.is_some();
-    let query = Query { decided, text: query.unwrap_or_default(), limit };
-    if json {
+    let end = after.saturating_add(limit);
+    let query = Query { decided, text: query.unwrap_or_default(), limit: end };
+    let skipped = after as usize;
+    if output::is_json() {
         let mut questions = Vec::new();
-        let total = client.questions(query, |details| questions.push(details))?;
-        return output::json(&json!({"questions": questions, "total": total}));
+        let total = client.questions(query, |details| questions.push(as_json(&details)))?;
+        let next = (total > u64::from(end)).then_some(i64::from(end));
+        let questions = questions.into_iter().skip(skipped).collect();
+        return output::json(&output::page(questions, "ticket", Some(total), next));
     }
     let empty = match (searched, decided) {
         (true, _) => "no question matches",
@@ -52,6 +55,7 @@ pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<(), Fail
     };
     let mut rows = Vec::new();
     let total = client.questions(query, |details| rows.push(row(&details)))?;
+    rows.drain(..skipped.min(rows.len()));
     output::table(["ID", "QUESTION", "ASKED BY", "STATE"], 1, &rows, empty)?;
     if (rows.len() as u64) < total {
         output::note(format!("note: these are {} of {total}; --limit shows more", rows.len()));

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::state;
+use super::{as_json, state};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
@@ -15,16 +15,13 @@ use adjutant_terminal::socket::control::questions::QuestionDetails;
 pub(in crate::cli) struct ShowArgs {
     /// The question's id, or enough of its beginning
     id: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Prints one question.
 pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let details = client.one_question(&args.id)?;
-    if args.json {
-        return output::json(&details);
+    if output::is_json() {
+        return output::json(&as_json(&details));
     }
     lines(&details).iter().try_for_each(|line| output::data(line))
 }

@@ -12,6 +12,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::hub::Hub;
 use super::{Common, ServeArgs};
@@ -29,7 +30,7 @@ const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum StartReport {
-    Serving { banner: String, link: Option<String> },
+    Serving { banner: String, addresses: Value, link: Option<String> },
     Failed { message: String, hints: Vec<String> },
 }
 
@@ -47,7 +48,8 @@ impl Ready {
     pub(super) fn serving(&mut self, hub: &Hub) {
         // The process that waits for this report opens the browser.
         let opener = process::session_leader(std::os::unix::process::parent_id());
-        self.send(&StartReport::Serving { banner: hub.banner(), link: hub.link(opener) });
+        let (banner, addresses) = (hub.banner(), hub.addresses());
+        self.send(&StartReport::Serving { banner, addresses, link: hub.link(opener) });
     }
 
     /// Reports why the hub failed to start.
@@ -94,8 +96,8 @@ pub(super) fn start(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failu
         return Err(Failure::new(message).hint(log_hint()));
     };
     match serde_json::from_str(&line) {
-        Ok(StartReport::Serving { banner, link }) => {
-            output::note(banner);
+        Ok(StartReport::Serving { banner, addresses, link }) => {
+            output::changed(banner, &addresses)?;
             if let Some(link) = link.filter(|_| args.open) {
                 super::open_console(&link);
             }

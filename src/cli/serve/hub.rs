@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
 use super::{ServeArgs, demo};
@@ -62,6 +63,19 @@ impl Hub {
         (self.links)(opener)
     }
 
+    /// Returns the addresses of the hub as JSON.
+    pub(super) fn addresses(&self) -> Value {
+        let listening = &self.app.listening;
+        json!({
+            "adjutant": env!("CARGO_PKG_VERSION"),
+            "pid": std::process::id(),
+            "console": listening.console.get(),
+            "http": listening.http.get(),
+            "http_fault": listening.http_fault.get(),
+            "socket": listening.socket.get(),
+        })
+    }
+
     /// Returns the addresses of the hub, for a terminal.
     pub(super) fn banner(&self) -> String {
         let listening = &self.app.listening;
@@ -84,6 +98,9 @@ impl Hub {
                 String::new()
             };
             lines.push(format!("  mcp      http://{address}/mcp{bearer}"));
+        }
+        if let Some(fault) = listening.http_fault.get() {
+            lines.push(format!("  no console: {fault}; free the port, then run: adjutant restart"));
         }
         if let Some(path) = listening.socket.get() {
             lines.push(format!("  socket   {}   (agents run: adjutant connect)", path.display()));
@@ -150,20 +167,23 @@ async fn serve(
     if let Some(address) = app.config.http.address {
         let listener = match inherited.http {
             Some(listener) => {
-                http::BoundListener::from_listener(listener, &app.config.http, &app.config.home)
-                    .map_err(|error| listen_failure(&error))?
+                let listener =
+                    http::BoundListener::from_listener(listener, &app.config.http, &app.config.home);
+                Some(listener.map_err(|error| listen_failure(&error))?)
             }
-            None => http_listener(&app, address, args.any_port).await?,
+            None => http_listener(&app, address, args).await?,
         };
-        remember_address(&app.config.home, listener.address());
-        let _ = app.listening.http.set(listener.address());
-        let _ = app.listening.console.set(listener.console().to_owned());
-        hub.links = Arc::new(listener.links());
-        let app = app.clone();
-        tasks.spawn(async move {
-            wait_for_recovery(&app).await;
-            http::serve(app, listener).await;
-        });
+        if let Some(listener) = listener {
+            remember_address(&app.config.home, listener.address());
+            let _ = app.listening.http.set(listener.address());
+            let _ = app.listening.console.set(listener.console().to_owned());
+            hub.links = Arc::new(listener.links());
+            let app = app.clone();
+            tasks.spawn(async move {
+                wait_for_recovery(&app).await;
+                http::serve(app, listener).await;
+            });
+        }
     }
     if let Some(path) = &app.config.socket {
         let path = socket::place(path);
@@ -277,19 +297,20 @@ fn remember_address(home: &Path, address: SocketAddr) {
 
 /// Listens for HTTP. A hub that a relay starts, with `any_port` and no address in the configuration, listens where the
 /// last one did, so that clients over HTTP and open pages find it again; if the default port is in use, at another one.
+/// Returns `None` if the address of `config.toml` cannot be used: agents need the socket, and not that address.
 async fn http_listener(
     app: &App,
     address: SocketAddr,
-    any_port: bool,
-) -> Result<http::BoundListener, Failure> {
+    args: &ServeArgs,
+) -> Result<Option<http::BoundListener>, Failure> {
     let config = &app.config;
-    let any_port = any_port && config.http.default_address;
+    let any_port = args.any_port && config.http.default_address;
     let last =
         std::fs::read_to_string(config.home.join(LAST_ADDRESS)).ok().and_then(|last| last.parse().ok());
     if let Some(last) = last.filter(|last: &SocketAddr| any_port && last.ip() == address.ip())
         && let Ok(listener) = http::BoundListener::open(last, &config.http, &config.home).await
     {
-        return Ok(listener);
+        return Ok(Some(listener));
     }
     let opened = http::BoundListener::open(address, &config.http, &config.home).await;
     let in_use =
@@ -299,7 +320,15 @@ async fn http_listener(
     } else {
         opened
     };
-    opened.map_err(|error| match error {
+    let is_optional = !config.http.default_address && args.http.is_none() && config.socket.is_some();
+    if let Err(error @ http::Error::Bind { .. }) = &opened
+        && is_optional
+    {
+        tracing::warn!(%error, "the hub serves without HTTP and its console");
+        let _ = app.listening.http_fault.set(error.to_string());
+        return Ok(None);
+    }
+    opened.map(Some).map_err(|error| match error {
         http::Error::Bind { .. } if in_use && is_hub(address) => {
             Failure::new(&error).hint("the hub of another home listens there").hint(OTHER_ADDRESS)
         }

@@ -23,9 +23,6 @@ pub(in crate::cli) struct NewArgs<F: Args> {
     /// Create it for the project around the current folder, in its folder .adjutant
     #[arg(long, conflicts_with = "Folders")]
     project: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     pub(in crate::cli) folders: F,
 }
@@ -81,8 +78,8 @@ impl Template {
                 .hint("edit it, or choose another name"));
         }
         atomic_write::put(&file, &text).map_err(Failure::new)?;
-        if args.json {
-            return output::json(&json!({ "name": name, "file": file }));
+        if output::is_json() {
+            return output::json(&json!({"id": name, "name": name, "file": file}));
         }
         output::data(&file.display().to_string())?;
         if let Some(existing) = existing {

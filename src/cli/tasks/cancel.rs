@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::super::output::{self, Failure};
 use super::progress::Progress;
-use super::short_id;
+use super::{as_json, short_id};
 use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant tasks cancel`.
@@ -13,9 +13,6 @@ pub(in crate::cli) struct CancelArgs {
     /// The tasks' ids, or enough of their beginnings
     #[arg(required = true)]
     ids: Vec<String>,
-    /// Print the tasks as JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Cancels the tasks one after the other, and prints the outcome of each.
@@ -27,7 +24,7 @@ pub(super) fn run(args: &CancelArgs, client: &mut ControlClient) -> Result<(), F
         let task = client.cancel_task(id);
         progress.clear();
         let task = task?;
-        if !args.json {
+        if !output::is_json() {
             let left = task.outcome.as_ref().map_or(0, |outcome| outcome.report.processes_left);
             output::data(&match (task.state.as_str(), left) {
                 ("cancelled", 0) => {
@@ -39,7 +36,7 @@ pub(super) fn run(args: &CancelArgs, client: &mut ControlClient) -> Result<(), F
                 (status, _) => format!("{} had ended already: {status}", short_id(&task.id)),
             })?;
         }
-        cancelled.push(task);
+        cancelled.push(as_json(&task));
     }
-    if args.json { output::json(&cancelled) } else { Ok(()) }
+    if output::is_json() { output::json(&output::list(cancelled, "task_id")) } else { Ok(()) }
 }

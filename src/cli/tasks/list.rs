@@ -4,7 +4,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::super::output::{self, Failure};
-use super::{ago, short_id, status};
+use super::{ago, as_json, short_id, status};
 use adjutant_agents::task::{Page, State};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::ControlClient;
@@ -21,21 +21,21 @@ pub(in crate::cli) struct ListArgs {
     /// Show at most this many
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    /// Continue there: `next` of the previous page, as --json prints it
+    #[arg(long, value_name = "NEXT")]
+    after: Option<i64>,
 }
 
 /// Prints the tasks, the newest first.
 pub(super) fn run(args: ListArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let filtered = args.query.is_some() || !args.states.is_empty();
     let states = args.states.iter().filter_map(|name| State::from_name(name)).collect();
-    let query = Query { states, text: args.query, before: None, limit: args.limit };
-    let listed = client.tasks(query)?;
-    if args.json {
-        return output::json(&listed);
+    let query = Query { states, text: args.query, before: args.after, limit: args.limit };
+    let Page { tasks, total, next } = client.tasks(query)?;
+    if output::is_json() {
+        let tasks = tasks.iter().map(as_json).collect();
+        return output::json(&output::page(tasks, "task_id", Some(total), next));
     }
-    let Page { tasks, total, .. } = listed;
     let empty =
         if filtered { "no task matches" } else { "no tasks yet; `adjutant delegate AGENT TASK` creates one" };
     let rows = tasks.iter().map(|task| {

@@ -22,9 +22,6 @@ pub(in crate::cli) struct LogsArgs {
     /// Follow the log until the task ends
     #[arg(short, long)]
     follow: bool,
-    /// Print each event as a line of JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Prints the events of a task in their order.
@@ -35,7 +32,7 @@ pub(super) fn run(args: &LogsArgs, client: &mut ControlClient) -> Result<(), Fai
             && written.is_ok()
         {
             let at = stamp(instant(at));
-            written = output::data(&if args.json {
+            written = output::data(&if output::is_json() {
                 escape_json(&json!({"seq": seq, "at": at, "what": kind}).to_string()).into_owned()
             } else {
                 let mark = if kind.is_of_hub() { HUB } else { AGENT };
@@ -44,7 +41,7 @@ pub(super) fn run(args: &LogsArgs, client: &mut ControlClient) -> Result<(), Fai
         }
     })?;
     written?;
-    if args.follow && !args.json {
+    if args.follow {
         output::note(format!("{HUB}the task has ended: {}", task.state.as_str()));
     }
     Ok(())

@@ -8,6 +8,7 @@ use indicatif::ProgressBar;
 use super::super::output::{self, clipped};
 use super::{AGENT, HUB, short_id, status};
 use adjutant_agents::task::TaskEventKind;
+use adjutant_base::config::env;
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_terminal::socket::control::tasks::TaskUpdate;
 
@@ -27,7 +28,7 @@ pub(in crate::cli) struct Progress {
 impl Progress {
     /// Shows nothing until the first update.
     pub(in crate::cli) fn new() -> Self {
-        let visible = io::stderr().is_terminal() && !output::is_quiet();
+        let visible = io::stderr().is_terminal() && !output::is_quiet() && !env::is_dumb_terminal();
         let bar = visible.then(|| output::bar("{spinner} {elapsed} {wide_msg}"));
         Self { bar, last: String::new() }
     }

@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use super::super::output::{self, Failure};
-use super::{AGENT, HUB, short_id};
+use super::{AGENT, HUB, as_json, short_id};
 use adjutant_agents::Task;
 use adjutant_agents::runner::failure::Class;
 use adjutant_agents::task::Ending;
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 
 /// Prints the result of an ended task. The exit code is 0 if it succeeded and no check failed.
-pub(in crate::cli) fn print(task: &Task, json: bool) -> Result<ExitCode, Failure> {
+pub(in crate::cli) fn print(task: &Task) -> Result<ExitCode, Failure> {
     let Some(outcome) = task.outcome.as_deref() else {
         return Err(Failure::new(format!("task {} ended without a known result", task.id))
             .hint("`adjutant tasks logs` shows the events of the run"));
@@ -18,8 +18,8 @@ pub(in crate::cli) fn print(task: &Task, json: bool) -> Result<ExitCode, Failure
     let succeeded = outcome.status == Ending::Succeeded;
     let refuted = outcome.is_refuted() || outcome.report.checks.iter().any(|check| !check.passed);
     let code = if succeeded && !refuted { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    if json {
-        output::json(task)?;
+    if output::is_json() {
+        output::json(&as_json(task))?;
         return Ok(code);
     }
     let message = outcome.message.as_deref().map(str::trim_end).filter(|message| !message.is_empty());

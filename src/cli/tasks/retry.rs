@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::super::output::{self, Failure};
-use super::short_id;
+use super::{as_json, short_id};
 use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant tasks retry`.
@@ -15,9 +15,6 @@ pub(in crate::cli) struct RetryArgs {
     /// Try runners again that rest after a usage limit
     #[arg(long)]
     now: bool,
-    /// Print the new tasks as JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Delegates the tasks again, and prints the ids of the new ones.
@@ -25,11 +22,11 @@ pub(super) fn run(args: &RetryArgs, client: &mut ControlClient) -> Result<(), Fa
     let mut retried = Vec::new();
     for id in &args.ids {
         let task = client.retry_task(id, args.now)?;
-        if !args.json {
+        if !output::is_json() {
             output::data(task.id.as_str())?;
             output::note(format!("`adjutant tasks wait {}` waits for the result", short_id(&task.id)));
         }
-        retried.push(task);
+        retried.push(as_json(&task));
     }
-    if args.json { output::json(&retried) } else { Ok(()) }
+    if output::is_json() { output::json(&output::list(retried, "task_id")) } else { Ok(()) }
 }

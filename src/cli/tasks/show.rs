@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::super::output::{self, Failure};
-use super::{AGENT, HUB, ago, short_id, status};
+use super::{AGENT, HUB, ago, as_json, short_id, status};
 use adjutant_agents::Task;
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt::{instant, stamp};
@@ -20,16 +20,13 @@ pub(in crate::cli) struct ShowArgs {
     /// Print only the change, for `git apply`
     #[arg(long, conflicts_with = "json")]
     patch: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Prints one task.
 pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let task = client.task(&args.id)?;
-    if args.json {
-        return output::json(&task);
+    if output::is_json() {
+        return output::json(&as_json(&task));
     }
     if args.patch {
         let outcome = task.outcome.as_deref();

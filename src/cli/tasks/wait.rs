@@ -19,9 +19,6 @@ pub(in crate::cli) struct WaitArgs {
     /// Wait at most this long, like 90s, 5m or 1h
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     timeout: Option<Duration>,
-    /// Print the task with its result and run report as JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Waits, and prints the result.
@@ -37,7 +34,7 @@ pub(super) fn run(args: &WaitArgs, client: &mut ControlClient) -> Result<ExitCod
     progress.clear();
     let task = waited?;
     if task.state.is_ended() {
-        return result::print(&task, args.json);
+        return result::print(&task);
     }
     Err(Failure::new(format!("task {} has not ended in time: it is {}", short_id(&task.id), status(&task)))
         .hint("the task still runs; wait again with a longer --timeout"))

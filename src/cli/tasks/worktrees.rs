@@ -18,9 +18,6 @@ pub(in crate::cli) struct WorktreesArgs {
     /// Remove the worktrees that are older than this and not in use
     #[arg(long, value_name = "AGE", value_parser = parse_duration)]
     remove_older_than: Option<Duration>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Prints the worktrees, the oldest first. The caller has asked the hub whether the user may act.
@@ -33,12 +30,11 @@ pub(super) fn run(args: &WorktreesArgs, config: &Config) -> Result<(), Failure> 
     }
     let worktrees: Vec<(Worktree, u64)> =
         list(&spool).into_iter().map(|worktree| (worktree.clone(), worktree.bytes())).collect();
-    if args.json {
+    if output::is_json() {
         let rows = worktrees.iter().map(|(worktree, bytes)| {
             json!({"task_id": worktree.task, "path": worktree.path, "bytes": bytes, "in_use": worktree.in_use})
         });
-        output::json(&rows.collect::<Vec<_>>())?;
-        return Ok(());
+        return output::json(&output::list(rows.collect(), "task_id"));
     }
     let rows = worktrees.iter().map(|(worktree, bytes)| {
         let age = SystemTime::now().duration_since(worktree.since).unwrap_or_default();

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
 use super::user_changes::UserChanges;
+use adjutant_assistant::json;
 use adjutant_assistant::{Assistant, Preferences, User, UserId};
 
 /// Arguments of `adjutant users add`.
@@ -46,5 +47,8 @@ pub(super) async fn run(args: AddArgs, assistant: &Assistant) -> Result<(), Fail
     };
     changes.apply(&mut user)?;
     assistant.put_user(&user, ACTOR, now).await?;
+    if output::is_json() {
+        return output::json(&output::identified(json::user(&user), "user_id"));
+    }
     output::data(user.id.as_str())
 }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
 use super::user_changes::{UserChanges, set};
+use adjutant_assistant::json;
 use adjutant_assistant::plans::PlanScope;
 use adjutant_assistant::{Assistant, UserId};
 
@@ -30,6 +31,5 @@ pub(super) async fn run(args: EditArgs, assistant: &Assistant) -> Result<(), Fai
     let now = Timestamp::now();
     assistant.put_user(&user, ACTOR, now).await?;
     assistant.plan(&id, None, PlanScope::Unplanned, now).await?;
-    output::note("changed, and planned again");
-    Ok(())
+    output::changed("changed, and planned again", &output::identified(json::user(&user), "user_id"))
 }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use jiff::Timestamp;
+use serde_json::json;
 
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
@@ -28,8 +29,8 @@ pub(super) async fn run(args: &FeedArgs, assistant: &Assistant, config: &Config)
     let now = Timestamp::now();
     if *off {
         let ended = assistant.revoke_feed(user, ACTOR, now).await?;
-        output::note(if ended { "the feed has ended" } else { "there is no feed" });
-        return Ok(());
+        let line = if ended { "the feed has ended" } else { "there is no feed" };
+        return output::changed(line, &json!({"id": user, "user_id": user, "url": null, "ended": ended}));
     }
     if !config.http.behind_tls_proxy.is_empty() {
         return Err(Failure::new(
@@ -47,7 +48,11 @@ pub(super) async fn run(args: &FeedArgs, assistant: &Assistant, config: &Config)
         Some(secret) => secret,
         None => assistant.create_feed(user, ACTOR, now).await?,
     };
-    output::data(&format!("http://{address}/feeds/{secret}.ics"))?;
+    let url = format!("http://{address}/feeds/{secret}.ics");
+    if output::is_json() {
+        return output::json(&json!({"id": user, "user_id": user, "url": url, "ended": false}));
+    }
+    output::data(&url)?;
     output::note("anybody with the address can read the calendar; `--new` replaces the address");
     Ok(())
 }

@@ -35,16 +35,13 @@ pub(super) async fn run(args: RuleArgs, assistant: &Assistant) -> Result<(), Fai
     match (remove, kind) {
         (Some(rule), _) => {
             assistant.remove_rule(&id, &rule).await?;
-            output::note("removed");
+            replan(assistant, &id).await?;
+            output::changed("removed", &json!({"id": rule, "rule_id": rule, "user_id": id, "removed": true}))
         }
-        (None, Some(kind)) => add_rule(assistant, id.clone(), kind, &terms, priority).await?,
-        (None, None) => {
-            return Err(Failure::usage("the kind of the rule is missing")
-                .hint("adjutant users rule ann vip_organizer organizer=bob, or --remove RULE"));
-        }
+        (None, Some(kind)) => add_rule(assistant, id, kind, &terms, priority).await,
+        (None, None) => Err(Failure::usage("the kind of the rule is missing")
+            .hint("adjutant users rule ann vip_organizer organizer=bob, or --remove RULE")),
     }
-    assistant.plan(&id, None, PlanScope::Unplanned, Timestamp::now()).await?;
-    Ok(())
 }
 
 async fn add_rule(
@@ -64,5 +61,18 @@ async fn add_rule(
     let terms = terms.iter().map(term).collect::<Result<_, Failure>>()?;
     let rule = Rule { id: RuleId::new()?, user, kind, terms, enabled: true, priority };
     assistant.put_rule(&rule).await?;
+    replan(assistant, &rule.user).await?;
+    if output::is_json() {
+        let mut value = adjutant_assistant::json::rule(&rule);
+        value["user_id"] = json!(rule.user);
+        value["removed"] = json!(false);
+        return output::json(&output::identified(value, "rule_id"));
+    }
     output::data(rule.id.as_str())
+}
+
+/// Plans by the rules of now.
+async fn replan(assistant: &Assistant, user: &UserId) -> Result<(), Failure> {
+    assistant.plan(user, None, PlanScope::Unplanned, Timestamp::now()).await?;
+    Ok(())
 }

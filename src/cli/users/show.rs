@@ -13,9 +13,6 @@ use adjutant_base::text::escape_invisible::escape_line;
 pub(in crate::cli) struct ShowArgs {
     /// The user, as `adjutant users list` shows them
     id: UserId,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Prints a user with preferences, rules and calendars.
@@ -24,11 +21,16 @@ pub(super) async fn run(args: &ShowArgs, assistant: &Assistant) -> Result<(), Fa
     let (user, rules, calendars) =
         (assistant.user(id).await?, assistant.rules(id).await?, assistant.calendars(id).await?);
     let mut value = json::user(&user);
-    value["rules"] = rules.iter().map(json::rule).collect();
-    let calendar = |one: &adjutant_assistant::Calendar| json!({"id": one.id.as_str(), "name": one.name, "source": one.source.name(), "place": one.place});
+    value["rules"] = rules.iter().map(|rule| output::identified(json::rule(rule), "rule_id")).collect();
+    let calendar = |one: &adjutant_assistant::Calendar| {
+        output::identified(
+            json!({"id": one.id.as_str(), "name": one.name, "source": one.source.name(), "place": one.place}),
+            "calendar_id",
+        )
+    };
     value["calendars"] = calendars.iter().map(calendar).collect();
-    if args.json {
-        return output::json(&value);
+    if output::is_json() {
+        return output::json(&output::identified(value, "user_id"));
     }
     let mut lines = vec![format!("{}  {}", user.id, escape_line(&user.name))];
     let member = |name: &str, value: &serde_json::Value| match value {

@@ -200,12 +200,15 @@ esac
     assert!(ended.contains("(usage_limit): 429 Too Many Requests; retrying"), "{ended}");
     assert!(ended.contains("hint: `adjutant tasks retry "), "{ended}");
     let listed: Value = serde_json::from_str(&run(&["tasks", "list", "retry", "--json"]).0).unwrap();
-    let id = listed["tasks"][0]["id"].as_str().unwrap();
+    let id = listed["items"][0]["id"].as_str().unwrap();
     let (_, refused) = run(&["tasks", "retry", id]);
     assert!(refused.contains("codex is at its usage limit until 2"), "{refused}");
     let retried: Value = serde_json::from_str(&run(&["tasks", "retry", id, "--now", "--json"]).0).unwrap();
-    assert_eq!((&retried[0]["task"], &retried[0]["agent"]), (&json!("retry"), &json!("reviewer")));
-    assert_ne!(retried[0]["id"], id);
+    assert_eq!(
+        (&retried["items"][0]["task"], &retried["items"][0]["agent"]),
+        (&json!("retry"), &json!("reviewer"))
+    );
+    assert_ne!(retried["items"][0]["id"], id);
     fixture.assert_no_survivors();
 }
 

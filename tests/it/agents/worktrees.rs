@@ -221,6 +221,7 @@ fn kept_worktrees_are_listed_bounded_and_removed_by_age() {
     };
     assert!(list(&[]).contains(kept), "{}", list(&[]));
     let rows: Value = serde_json::from_str(&list(&["--json"])).unwrap();
+    let rows = &rows["items"];
     assert_eq!((&rows[0]["in_use"], &rows[0]["task_id"]), (&json!(false), &result["task_id"]), "{rows}");
     assert!(rows[0]["bytes"].as_u64().unwrap() > 10, "{rows}");
     assert!(list(&["--remove-older-than", "1h"]).contains(kept), "it is younger");

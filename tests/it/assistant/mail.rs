@@ -217,7 +217,7 @@ pub(crate) fn run(home: &Home, arguments: &[&str]) -> String {
 /// Returns the notifications of Ann, by the time they are due.
 pub(crate) fn notifications(home: &Home, place: &[&str]) -> Vec<Value> {
     let listed = run(home, &[&["notifications", "list", "--user", "ann", "--json"], place].concat());
-    serde_json::from_str::<Value>(&listed).unwrap()["notifications"].as_array().unwrap().clone()
+    serde_json::from_str::<Value>(&listed).unwrap()["items"].as_array().unwrap().clone()
 }
 
 /// Counts the notifications by status.

@@ -26,10 +26,10 @@ fn planned_and_foreseen(home: &Home) -> [Vec<[String; 3]>; 2] {
     let planned: Value = serde_json::from_str(&planned).unwrap();
     let foreseen = run(home, &["notifications", "simulate", "ann", "--days", "30", "--json"]);
     let foreseen: Value = serde_json::from_str(&foreseen).unwrap();
-    let foreseen = foreseen["events"].as_array().unwrap().iter();
+    let foreseen = foreseen["items"].as_array().unwrap().iter();
     let foreseen: Vec<_> =
         foreseen.flat_map(|event| event["notifications"].as_array().unwrap()).cloned().collect();
-    [of(planned["notifications"].as_array().unwrap(), "plan_time"), of(&foreseen, "due_at")]
+    [of(planned["items"].as_array().unwrap(), "plan_time"), of(&foreseen, "due_at")]
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn proposal(steps: &[(i64, &str, &str)]) -> Value {
 
 /// The plan for the event of this title: minutes before the start, and channel.
 fn planned(answer: &Value, title: &str) -> Vec<(i64, String)> {
-    let all = answer["notifications"].as_array().unwrap();
+    let all = answer.get("notifications").unwrap_or(&answer["items"]).as_array().unwrap();
     let of = all.iter().filter(|notification| notification["subject"].as_str().unwrap().contains(title));
     of.map(|notification| {
         (

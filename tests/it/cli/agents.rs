@@ -177,7 +177,7 @@ fn lint_reports_every_rule() {
     insta::assert_snapshot!("lint", transcript(&home, &["lint", "--agents-dir", "faulty"]));
     let value = json(&home, &["lint", "--json", "--agents-dir", "faulty"]);
     let severities = |name: &str| {
-        value["findings"].as_array().unwrap().iter().filter(|found| found["severity"] == name).count()
+        value["items"].as_array().unwrap().iter().filter(|found| found["severity"] == name).count()
     };
     assert_eq!(value["errors"], severities("error"));
     assert_eq!(value["warnings"], severities("warning"));
@@ -214,7 +214,7 @@ fn lint_checks_that_a_runner_supports_the_agents_permission() {
     let why = "careful cannot run at permission level `full`: its configuration says that its command line holds read-only only";
     assert_eq!(refusals(0), [why]);
     assert!(refusals(1).is_empty(), "{value:#}");
-    let found = value["findings"].as_array().unwrap().iter();
+    let found = value["items"].as_array().unwrap().iter();
     let found: Vec<_> = found.map(|finding| (finding["id"].as_str().unwrap(), &finding["message"])).collect();
     assert_eq!(found[0], ("A106", &Value::from(why)), "{found:?}");
 }
@@ -243,7 +243,7 @@ fn the_bundled_agents_have_no_findings() {
     let home = Home::new();
     let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/agents/assets");
     let value = json(&home, &["lint", "--json", "--agents-dir", bundled.to_str().unwrap()]);
-    assert_eq!((&value["files"], &value["findings"]), (&Value::from(5), &Value::from(Vec::<Value>::new())));
+    assert_eq!((&value["files"], &value["items"]), (&Value::from(5), &Value::from(Vec::<Value>::new())));
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn new_creates_an_agent_template() {
     let file = user_folder(&home).join("greeter.yaml");
     insta::assert_snapshot!("new_file", std::fs::read_to_string(&file).unwrap());
     assert_eq!(json(&home, &["show", "greeter", "--json"])["description"], "Greets: somebody");
-    assert_eq!(json(&home, &["lint", "--json"])["findings"], Value::from(Vec::<Value>::new()));
+    assert_eq!(json(&home, &["lint", "--json"])["items"], Value::from(Vec::<Value>::new()));
 
     // The optional fields of the template are valid once uncommented.
     let text = std::fs::read_to_string(&file).unwrap();
@@ -307,7 +307,7 @@ fn import_reads_every_format_and_names_what_is_lost() {
     );
     let forced = json(&home, &["import", "work", "--force", "--json"]);
     let replaced =
-        forced["files"].as_array().unwrap().iter().find(|file| file["outcome"] == "replaced").unwrap();
+        forced["items"].as_array().unwrap().iter().find(|file| file["outcome"] == "replaced").unwrap();
     assert_eq!((&replaced["name"], &replaced["format"]), (&Value::from("scout"), &Value::from("gemini")));
     assert_eq!(as_text(&user_folder(&home)), before);
 }
@@ -330,7 +330,7 @@ fn import_finds_the_agents_that_a_repository_publishes() {
     // A folder of a program with this name has no agents.
     home.write("s/agents/config.toml", "debug = true\n");
     let found = json(&home, &["import", "r", "--dry-run", "--json"]);
-    let mut names: Vec<String> = found["files"]
+    let mut names: Vec<String> = found["items"]
         .as_array()
         .unwrap()
         .iter()
@@ -342,6 +342,18 @@ fn import_finds_the_agents_that_a_repository_publishes() {
         ["claude first", "claude second", "claude third", "codex fourth", "copilot top"],
         "{found}"
     );
+    assert_eq!(found["passed_over"], serde_json::json!({"documentation file": 1}), "{found}");
+    // Permissions do not bind root: then the folder is read.
+    let closed = home.write("r/agents/closed/notes.txt", "x").parent().unwrap().to_owned();
+    let set =
+        |mode| std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    set(0o000);
+    let bound = std::fs::read_dir(&closed).is_err();
+    let report = json(&home, &["import", "r", "--dry-run", "--json"]);
+    set(0o700);
+    let reason = if bound { "unreadable folder" } else { "other file" };
+    assert_eq!(report["passed_over"], serde_json::json!({"documentation file": 1, reason: 1}), "{report}");
+    assert_eq!(report["total"], 5, "{report}");
     let none = transcript(&home, &["import", "s", "--dry-run"]);
     assert!(none.contains("cannot tell which program"), "{none}");
 }
@@ -359,11 +371,11 @@ fn import_detects_the_format_by_place_and_content_or_asks_for_it() {
         ("work/.opencode/agent", "opencode"),
     ] {
         let value = json(&home, &["import", path, "--dry-run", "--json"]);
-        assert_eq!(value["files"][0]["format"], format, "{path}: {value}");
+        assert_eq!(value["items"][0]["format"], format, "{path}: {value}");
     }
     let loose = home.write("loose/x.md", "---\nname: x\ndescription: d\ncolor: red\n---\nText\n");
     let value = json(&home, &["import", loose.to_str().unwrap(), "--dry-run", "--json"]);
-    assert_eq!(value["files"][0]["format"], "claude", "{value}");
+    assert_eq!(value["items"][0]["format"], "claude", "{value}");
     home.write("plain/y.md", "---\ndescription: d\n---\nText\n");
     insta::assert_snapshot!("import_ambiguous", transcript(&home, &["import", "plain"]));
     insta::assert_snapshot!("import_named", transcript(&home, &["import", "plain", "--from", "opencode"]));

@@ -271,7 +271,7 @@ fn lint_reports_every_rule() {
     assert_eq!(by_path, transcript(&home, &["lint", "--prompts-dir", "faulty"], ""));
     let value = json(&home, &["lint", "--json", "--prompts-dir", "faulty"]);
     let severities = |name: &str| {
-        value["findings"].as_array().unwrap().iter().filter(|found| found["severity"] == name).count()
+        value["items"].as_array().unwrap().iter().filter(|found| found["severity"] == name).count()
     };
     assert_eq!(value["errors"], severities("error"));
     assert_eq!(value["warnings"], severities("warning"));
@@ -287,6 +287,43 @@ fn lint_checks_the_files_of_other_programs() {
     home.write("skills/x/SKILL.md", "---\nname: Not--Good\ndescription: d\n---\nText\n");
     let skill = transcript(&home, &["lint", "skills/x/SKILL.md"], "");
     insta::assert_snapshot!("lint_skill", skill);
+}
+
+#[test]
+fn lint_names_what_cannot_be_seen_in_its_own_words() {
+    let home = Home::new();
+    home.write("p/nul.md", "---\ndescription: d\n---\nA\0B\n");
+    home.write("p/caf\u{e9}.md", "---\ndescription: d\n---\nText\n");
+    home.write("p/cafe\u{301}.md", "---\ndescription: d\n---\nText\n");
+    home.write("p/twice.md", "---\ndescription: a\ndescription: b\n---\nText\n");
+    home.write("p/several.md", "---\ndescription: a\n...\n--- \n---\nText\n");
+    let found = transcript(&home, &["lint", "--prompts-dir", "p"], "");
+    for part in [
+        "p/nul.md:4:2: warning[P112]: the text has a NUL character, where some programs take it to end\n",
+        "warning[P112]: its name looks like `cafe",
+        "p/twice.md:2:1: warning[P101]: the front matter is not valid YAML: duplicate mapping key: description",
+    ] {
+        assert!(found.contains(part), "{part}\n{found}");
+    }
+    for advice in ["Options", "option", "policy", "Policy", "from_multiple", "budget"] {
+        assert!(!found.contains(advice), "{found}");
+    }
+}
+
+#[test]
+fn the_choices_of_an_input_are_its_description() {
+    let home = Home::new();
+    home.write(
+        "w/.github/prompts/ship.prompt.md",
+        "---\ndescription: d\n---\nShip to ${input:place|dev, prod}.\n",
+    );
+    assert!(prompts(&home, &["import", "w"], "").status.success());
+    let shown = json(&home, &["show", "ship", "--json"]);
+    assert_eq!(
+        (&shown["arguments"][0]["name"], &shown["arguments"][0]["description"]),
+        (&"place".into(), &"one of dev, prod".into())
+    );
+    assert_eq!(prompts(&home, &["expand", "ship", "--arg", "place=dev"], "").stdout, "Ship to dev.\n");
 }
 
 #[test]
@@ -508,7 +545,7 @@ fn import_reads_every_format_and_names_what_is_lost() {
     assert_eq!(std::fs::read_to_string(into.join("standup.md")).unwrap(), "my own words\n");
     let forced = json(&home, &["import", from, "--force", "--json"]);
     let replaced =
-        forced["files"].as_array().unwrap().iter().find(|file| file["outcome"] == "replaced").unwrap();
+        forced["items"].as_array().unwrap().iter().find(|file| file["outcome"] == "replaced").unwrap();
     assert_eq!((&replaced["name"], &replaced["format"]), (&Value::from("standup"), &Value::from("claude")));
     assert_eq!(tree(&into), before);
 }
@@ -533,7 +570,7 @@ fn import_detects_the_format_by_place_and_content() {
         let file = home.write(path, text);
         for from in [file.as_path(), file.parent().unwrap()] {
             let value = json(&home, &["import", from.to_str().unwrap(), "--dry-run", "--json"]);
-            let found = &value["files"][0];
+            let found = &value["items"][0];
             assert_eq!(found["format"], format, "{}: {value}", from.display());
             assert!(name.ends_with(found["name"].as_str().unwrap()), "{}: {value}", from.display());
         }
@@ -574,7 +611,7 @@ fn import_finds_what_a_repository_publishes_and_counts_the_rest() {
         home.write(path, text);
     }
     let report = json(&home, &["import", "r", "--dry-run", "--json"]);
-    let names: Vec<String> = report["files"]
+    let names: Vec<String> = report["items"]
         .as_array()
         .unwrap()
         .iter()
@@ -596,8 +633,11 @@ fn import_finds_what_a_repository_publishes_and_counts_the_rest() {
     );
     assert_eq!(report["passed_over"], serde_json::json!({"documentation file": 1, "other file": 2}));
     let by_topic = transcript(&home, &["import", "t", "--dry-run"], "");
-    assert!(by_topic.contains("created    tools/tidy  t/tools/tidy.md -> "), "{by_topic}");
-    assert!(by_topic.ends_with("created\npassed over: 1 documentation file, 1 other file\n"), "{by_topic}");
+    assert!(by_topic.contains("would be created   tools/tidy  t/tools/tidy.md -> "), "{by_topic}");
+    assert!(
+        by_topic.ends_with("1 would be created\npassed over: 1 documentation file, 1 other file\n"),
+        "{by_topic}"
+    );
     // Permissions do not bind root: then the folder is read.
     let closed = home.write("r/commands/closed/x.md", "Text\n").parent().unwrap().to_owned();
     let set =
@@ -607,7 +647,7 @@ fn import_finds_what_a_repository_publishes_and_counts_the_rest() {
     let report = json(&home, &["import", "r", "--dry-run", "--json"]);
     set(0o700);
     assert_eq!(report["passed_over"]["unreadable folder"] == 1, bound, "{report}");
-    assert_eq!(report["files"].as_array().unwrap().len(), if bound { 9 } else { 10 });
+    assert_eq!(report["items"].as_array().unwrap().len(), if bound { 9 } else { 10 });
 }
 
 #[test]

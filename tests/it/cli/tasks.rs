@@ -244,7 +244,7 @@ fn a_background_task_is_found_by_the_beginning_of_its_id() {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     let listed = fixture.json(&["tasks", "list", "until", "--state", "succeeded", "--json"]);
-    assert_eq!((&listed["total"], &listed["tasks"][0]["id"]), (&Value::from(1), &Value::from(id.as_str())));
+    assert_eq!((&listed["total"], &listed["items"][0]["id"]), (&Value::from(1), &Value::from(id.as_str())));
     // A mistyped id gets the nearest one as a hint.
     let near = fixture.run(&["tasks", "show", &id[..18]]);
     assert!(near.status.success());
@@ -287,7 +287,7 @@ fn lines_of_an_agent_cannot_look_like_lines_of_the_hub() {
     is_marked(&done.stderr);
     assert!(done.stderr.contains("\nhub | fake starts\n"), "{}", done.stderr);
     let listed = fixture.json(&["tasks", "list", "--json"]);
-    let id = listed["tasks"][0]["id"].as_str().unwrap();
+    let id = listed["items"][0]["id"].as_str().unwrap();
     let logs = fixture.run(&["tasks", "logs", id]).stdout;
     is_marked(&logs);
     assert!(logs.contains("Z  hub | fake starts\n"), "{logs}");
@@ -317,7 +317,7 @@ fn an_interrupt_cancels_the_task_and_waits_until_no_process_is_left() {
     assert!(test_kill_process(sleeper).is_err());
     assert_eq!(wait(&mut child, DEADLINE).code(), Some(1));
     let listed = fixture.json(&["tasks", "list", "--json"]);
-    assert_eq!(listed["tasks"][0]["status"], "cancelled");
+    assert_eq!(listed["items"][0]["status"], "cancelled");
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn a_second_interrupt_ends_the_command_and_the_hub_finishes_the_cancel() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     line_with(&lines, "while it is being cancelled");
     assert_eq!(wait(&mut child, DEADLINE).code(), Some(1));
-    let id = fixture.json(&["tasks", "list", "--json"])["tasks"][0]["id"].as_str().unwrap().to_owned();
+    let id = fixture.json(&["tasks", "list", "--json"])["items"][0]["id"].as_str().unwrap().to_owned();
     let cancelled = fixture.run(&["tasks", "cancel", &id]);
     assert!(cancelled.status.success(), "{}", cancelled.stderr);
     assert!(test_kill_process(runner).is_err());
@@ -344,7 +344,7 @@ fn a_hang_up_of_the_terminal_leaves_the_task_running() {
     kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
     line_with(&lines, "it continues");
     assert_eq!(wait(&mut child, DEADLINE).code(), Some(1));
-    let id = fixture.json(&["tasks", "list", "--json"])["tasks"][0]["id"].as_str().unwrap().to_owned();
+    let id = fixture.json(&["tasks", "list", "--json"])["items"][0]["id"].as_str().unwrap().to_owned();
     fixture.home.write("go", "");
     assert!(fixture.run(&["tasks", "wait", &id]).status.success());
 }

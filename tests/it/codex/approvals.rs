@@ -168,7 +168,7 @@ fn every_interface_shows_everything_that_an_approval_allows() {
 
         assert_shows("the command", &case, &codex(&home, &["approvals"]).stdout);
         let listed: Value = serde_json::from_str(&codex(&home, &["approvals", "--json"]).stdout).unwrap();
-        let approval = &listed["approvals"][0];
+        let approval = &listed["items"][0];
         for wanted in
             case.shown.iter().filter(|wanted| !wanted.starts_with('"') && **wanted != "harbour.drop")
         {
@@ -176,11 +176,11 @@ fn every_interface_shows_everything_that_an_approval_allows() {
         }
 
         let approval = approval["id"].as_str().unwrap();
-        let approved = codex(&home, &["approve", approval]);
+        let approved = codex(&home, &["approve", approval, "--json"]);
         assert_eq!(approved.status.success(), case.can_be_approved, "{approved}");
         if !case.can_be_approved {
             assert!(approved.stderr.contains("cannot be answered with this decision"), "{approved}");
-            assert!(codex(&home, &["deny", approval]).status.success());
+            assert!(codex(&home, &["deny", approval, "--json"]).status.success());
         }
         let answer = match case.request["method"].as_str() {
             Some("item/permissions/requestApproval") => "'scope':'turn'",

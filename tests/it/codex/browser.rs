@@ -264,7 +264,7 @@ fn a_click_at_the_moment_of_a_new_approval_does_not_answer_it() {
 fn pending_decisions(home: &Home) -> usize {
     let approvals = codex(home, &["approvals", "--json"]).stdout;
     let approvals: Value = serde_json::from_str(&approvals).unwrap_or_default();
-    approvals["approvals"].as_array().map_or(0, Vec::len)
+    approvals["items"].as_array().map_or(0, Vec::len)
 }
 
 #[test]

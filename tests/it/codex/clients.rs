@@ -83,6 +83,26 @@ fn a_client_gets_progress_and_cancels_its_turn() {
 }
 
 #[test]
+fn commands_about_a_running_turn_print_json() {
+    for verb in [&["steer", "t-1", "faster"][..], &["interrupt", "t-1"]] {
+        let (home, hub) = hub_with(ENDLESS_COMMAND);
+        std::thread::scope(|scope| {
+            // The schema of each command is checked as it ends.
+            let turn = scope.spawn(|| codex(&home, &["be slow", "--json"]));
+            wait_for("the command", || thread_page(&hub).contains("sleep 1000").then_some(()));
+            let sent = codex(&home, &[verb, &["--json"]].concat());
+            let sent: Value = serde_json::from_str(&sent.stdout).unwrap_or_else(|_| panic!("{sent}"));
+            assert_eq!(sent["thread_id"], "t-1", "{sent}");
+            let ended = turn.join().unwrap();
+            assert_eq!(ended.lines().last().unwrap()["ended"]["end"], "interrupted", "{ended}");
+        });
+        let shown = codex(&home, &["show", "t-1", "--json"]);
+        let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+        assert_eq!((&shown["id"], &shown["next"]), (&json!("t-1"), &Value::Null), "{shown}");
+    }
+}
+
+#[test]
 fn a_cancelled_reply_in_the_queue_leaves_the_running_turn_alone() {
     let (home, _hub) = hub_with(WAIT_FOR_GO);
     let mut peer = client(&home, "2025-06-18");

@@ -14,7 +14,7 @@ fn external_threads(home: &Home) -> Vec<Value> {
     let listed = codex(home, &["list", "--external", "--json"]);
     assert!(listed.status.success(), "{listed}");
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
-    listed["threads"].as_array().unwrap().clone()
+    listed["items"].as_array().unwrap().clone()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn a_thread_that_codex_began_is_listed_and_resumed() {
             (&found[0]["title"], &found[0]["source"]),
             (&"the tables of tides".into(), &"exec".into())
         );
-        assert!(found[0]["updated_at"].as_i64().unwrap() > 1_600_000_000_000, "{found:?}");
+        assert!(found[0]["updated_at"].as_str().unwrap() > "2020", "{found:?}");
         assert!(threads(&home).is_empty());
 
         let thread = found[0]["thread"].as_str().unwrap();

@@ -71,7 +71,7 @@ fn a_real_sub_agent_can_ask_after_the_turn_that_started_it_ended() {
     assert_eq!(threads(&home)[0]["state"], "asking");
     let approvals: serde_json::Value =
         serde_json::from_str(&codex(&home, &["approvals", "--json"]).stdout).unwrap();
-    let approved = codex(&home, &["approve", approvals["approvals"][0]["id"].as_str().unwrap()]);
+    let approved = codex(&home, &["approve", approvals["items"][0]["id"].as_str().unwrap()]);
     assert!(approved.status.success(), "{approved}");
     wait_for("the file", || home.path().join("work/made.txt").exists().then_some(()));
     wait_for("rest", || (threads(&home)[0]["state"] == "idle").then_some(()));

@@ -77,8 +77,8 @@ fn a_client_that_fails_does_not_stop_the_others() {
     let finished = home.run(["install", "cursor", "zed", "--json"], "");
     assert_eq!(finished.status.code(), Some(1), "{finished}");
     let answer: Value = serde_json::from_str(&finished.stdout).unwrap();
-    assert!(answer["clients"][0]["error"].as_str().unwrap().contains("line 1"), "{answer:#}");
-    let zed = &answer["clients"][1]["files"][0];
+    assert!(answer["items"][0]["error"].as_str().unwrap().contains("line 1"), "{answer:#}");
+    let zed = &answer["items"][1]["files"][0];
     assert_eq!((&zed["outcome"], &zed["written"]), (&json!("changed"), &json!(true)));
     assert!(zed["diff"].as_str().unwrap().contains("+  \"context_servers\": {"), "{answer:#}");
     assert!(fs::read_to_string(zed["backup"].as_str().unwrap()).unwrap().starts_with("{}"));
@@ -165,7 +165,7 @@ fn uninstall_without_a_backup_removes_the_entry() {
     let file = home.write(".cursor/mcp.json", "{\"mine\": 1}\n");
     let output = run_ok(&home, &["install", "cursor", "--json"]);
     let output: Value = serde_json::from_str(&output.stdout).unwrap();
-    fs::remove_file(output["clients"][0]["files"][0]["backup"].as_str().unwrap()).unwrap();
+    fs::remove_file(output["items"][0]["files"][0]["backup"].as_str().unwrap()).unwrap();
     run_ok(&home, &["uninstall", "cursor"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"mine\": 1}\n");
 }

@@ -70,15 +70,40 @@ fn install_without_a_name_sets_up_every_installed_client() {
     home.write_program("bin/codex", "#!/bin/sh\n");
     let answer = output(home.adjutant(["install", "--json"]).env("PATH", home.path().join("bin")));
     let answer: Value = serde_json::from_str(&answer).unwrap();
-    let names: Vec<_> =
-        answer["clients"].as_array().unwrap().iter().map(|client| &client["client"]).collect();
+    let names: Vec<_> = answer["items"].as_array().unwrap().iter().map(|client| &client["client"]).collect();
     assert_eq!(names, ["codex", "gemini", "vscode"]);
     assert!(home.path().join(".config/Code - Insiders/User/mcp.json").exists());
     let closed = output(home.adjutant(["uninstall", "--all", "--json"]).env("PATH", home.path().join("bin")));
     let closed: Value = serde_json::from_str(&closed).unwrap();
     assert!(
-        closed["clients"].as_array().unwrap().iter().all(|client| client["files"][0]["outcome"] == "removed")
+        closed["items"].as_array().unwrap().iter().all(|client| client["files"][0]["outcome"] == "removed")
     );
+}
+
+#[test]
+fn uninstall_removes_the_folders_that_install_made() {
+    let home = Home::new();
+    home.write(".gemini/keep", "");
+    let dry = home.run(["install", "copilot", "gemini", "--dry-run"], "");
+    assert!(dry.stdout.contains("mcp-config.json would be created\n"), "{dry}");
+    assert_eq!(dry.stderr, "dry run, nothing was written: would be added to Copilot CLI, Gemini CLI\n");
+    let installed = home.run(["install", "copilot", "gemini"], "");
+    assert!(installed.stdout.contains("mcp-config.json created\n"), "{installed}");
+    assert!(installed.stderr.contains("\nadded to Copilot CLI, Gemini CLI\nnext: "), "{installed}");
+    let again = home.run(["install", "copilot", "gemini"], "");
+    assert_eq!(again.stderr, "unchanged in Copilot CLI, Gemini CLI\n");
+    let removed = home.run(["uninstall", "copilot", "gemini"], "");
+    assert_eq!(removed.stderr, "removed from Copilot CLI, Gemini CLI\n");
+    let left: Vec<_> = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| name == ".gemini" || name == ".adjutant"), "{left:?}");
+    assert!(!home.path().join(".adjutant/backups").exists());
+    // A folder with a file of the user stays.
+    run_ok(&home, &["install", "copilot"]);
+    home.write(".copilot/hooks/mine.json", "{}");
+    run_ok(&home, &["uninstall", "copilot"]);
+    let kept: Vec<_> =
+        fs::read_dir(home.path().join(".copilot")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(kept, ["hooks"]);
 }
 
 #[test]
@@ -93,7 +118,7 @@ fn install_sets_up_every_variant_of_vs_code() {
     home.write(".config/Code/User/mcp.json", "{}\n");
     let clients = || {
         let output: Value = serde_json::from_str(&home.run(["doctor", "--json"], "").stdout).unwrap();
-        output["checks"].as_array().unwrap().iter().find(|check| check["id"] == "clients").unwrap().clone()
+        output["items"].as_array().unwrap().iter().find(|check| check["id"] == "clients").unwrap().clone()
     };
     assert!(clients()["detail"].as_str().unwrap().contains("VS Code") && clients()["status"] == "warn");
     run_ok(&home, &["install", "vscode"]);

@@ -44,7 +44,7 @@ fn an_unrelated_folder_that_an_agent_names_is_shown_with_its_own() {
     let listed = run(&["questions", "list"]);
     assert!(listed.stdout.contains("test in to/workspace (runs in code/shop)"), "{listed}");
     let listed: Value = serde_json::from_str(&run(&["questions", "list", "--json"]).stdout).unwrap();
-    let question = &listed["questions"][0]["question"];
+    let question = &listed["items"][0]["question"];
     assert_eq!((&question["workspace"], &question["runs_in"]), (&json!("/path/to/workspace"), &json!(own)));
     let shown = run(&["questions", "show", question["ticket"].as_str().unwrap()]);
     let lines = format!("\nfolder    /path/to/workspace\nruns in   {own}\n");

@@ -73,7 +73,7 @@ fn log_show_lists_methods_and_directions_and_hides_secrets() {
     let list = home.run(["log", "list", "--json"], "");
     let list: Value = serde_json::from_str(&list.stdout).unwrap();
     assert_eq!(
-        (&list["recordings"][0]["session"], &list["recordings"][0]["connection"]),
+        (&list["items"][0]["session"], &list["items"][0]["connection"]),
         (&name.into(), &"tap".into())
     );
     let empty = Home::new().run(["log", "show"], "");

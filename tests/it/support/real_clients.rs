@@ -135,6 +135,10 @@ pub(crate) fn run(command: &mut Command, deadline: Duration) -> Finished {
         stderr: stderr.recv_timeout(super::DEADLINE).unwrap(),
     };
     assert!(in_time, "{command:?} did not end within {deadline:?}\n{finished}");
+    if command.get_program() == env!("CARGO_BIN_EXE_adjutant") {
+        let arguments: Vec<_> = command.get_args().collect();
+        super::schemas::check(&arguments, &finished);
+    }
     finished
 }
 

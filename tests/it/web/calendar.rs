@@ -162,7 +162,7 @@ fn a_notification_page_acknowledges_and_retries() {
         let end = Instant::now() + 2 * DEADLINE;
         loop {
             let listed = run(&["notifications", "list", "--user", "ann", "--json"]);
-            let listed = serde_json::from_str::<Value>(&listed).unwrap()["notifications"].take();
+            let listed = serde_json::from_str::<Value>(&listed).unwrap()["items"].take();
             if done(&listed) {
                 return;
             }

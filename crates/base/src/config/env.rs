@@ -76,9 +76,20 @@ pub fn editor() -> String {
     non_empty("VISUAL").or_else(|| non_empty("EDITOR")).unwrap_or_else(|| "vi".to_owned())
 }
 
-/// Returns whether the user asked for output without colours (<https://no-color.org>).
-pub fn no_color() -> bool {
-    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+/// Returns whether the user asked for output with colours, or without (<https://no-color.org>, which goes first, and
+/// <https://force-color.org>); `None` leaves it to the terminal.
+pub fn colour() -> Option<bool> {
+    let is_forced = |name| non_empty(name).map(|value| value != "0");
+    if non_empty("NO_COLOR").is_some() {
+        return Some(false);
+    }
+    let forced = is_forced("FORCE_COLOR").or_else(|| is_forced("CLICOLOR_FORCE").filter(|forced| *forced));
+    forced.or_else(|| is_dumb_terminal().then_some(false))
+}
+
+/// Returns whether the terminal can neither colour text nor move its cursor.
+pub fn is_dumb_terminal() -> bool {
+    non_empty("TERM").is_some_and(|name| name == "dumb")
 }
 
 /// A screen for windows.

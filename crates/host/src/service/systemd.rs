@@ -1,6 +1,6 @@
 //! systemd's instance for the user: a service, and a socket that starts it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{File, MARK, OPTIONS, Setup, text};
 
@@ -86,6 +86,13 @@ pub(super) fn enable_commands(files: &[File], start: bool) -> Vec<Vec<String>> {
 /// Returns the commands that stop and disable the units.
 pub(super) fn disable_commands(files: &[File]) -> Vec<Vec<String>> {
     vec![command(&["disable", "--now"], files)]
+}
+
+/// Returns the links that `enable` makes for the targets of the units.
+pub(super) fn links(files: &[File]) -> Vec<PathBuf> {
+    let wants = ["default.target.wants", "sockets.target.wants"];
+    let link = |file: &File, wants| Some(file.path.parent()?.join(wants).join(file.path.file_name()?));
+    files.iter().flat_map(|file| wants.iter().filter_map(move |wants| link(file, wants))).collect()
 }
 
 fn command(words: &[&str], files: &[File]) -> Vec<String> {

@@ -189,6 +189,9 @@ impl HelloReply {
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Status {
     pub http: Option<SocketAddr>,
+    /// Why it does not listen for HTTP, though its configuration says so.
+    #[serde(default)]
+    pub http_fault: Option<String>,
     pub socket: Option<PathBuf>,
     pub uptime_seconds: u64,
     pub clients: Vec<ClientStatus>,

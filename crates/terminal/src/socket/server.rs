@@ -212,7 +212,8 @@ impl Server {
                 self.peer(pid).require_user().map_err(|refusal| refusal.message)?;
                 let opener = pid.filter(|_| *query == Query::Browser).and_then(process::session_leader);
                 let link = (self.links)(opener);
-                answer.link = Some(link.ok_or("this hub runs without the console (--http off)")?);
+                let why = self.app.listening.http_fault.get().map_or("--http off", String::as_str);
+                answer.link = Some(link.ok_or_else(|| format!("this hub runs without the console ({why})"))?);
                 Ok(Purpose::Done)
             }
             Hello { ask: Some(Query::CalendarChanged), .. } => {
@@ -271,6 +272,7 @@ async fn status(app: &App) -> Status {
     });
     Status {
         http: app.listening.http.get().copied(),
+        http_fault: app.listening.http_fault.get().cloned(),
         socket: app.listening.socket.get().cloned(),
         uptime_seconds: app.started.elapsed().unwrap_or_default().as_secs(),
         clients: clients.collect(),

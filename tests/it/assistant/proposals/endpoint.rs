@@ -63,7 +63,7 @@ fn a_model_is_asked_once_for_an_event_and_only_its_server_gets_the_key() {
     // The model's text comes before the hub's own facts.
     let listed = run(&home, &["notifications", "list", "--user", "ann", "--json"]);
     let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
-    let id = listed["notifications"][0]["id"].as_str().unwrap();
+    let id = listed["items"][0]["id"].as_str().unwrap();
     let shown = run(&home, &["notifications", "show", id]);
     assert!(shown.contains("model: 2 hours before the start by email"), "{shown}");
     let (status, log) = peer.finish();

@@ -1,0 +1,61 @@
+//! The schemas of `docs/schemas`: whatever a test prints with `--json` is checked against the schema of its command.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::Finished;
+
+/// The folder of the schemas.
+pub(crate) fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schemas")
+}
+
+fn words<S: AsRef<OsStr>>(arguments: &[S]) -> Vec<&str> {
+    let words = arguments.iter().filter_map(|word| word.as_ref().to_str());
+    words.take_while(|word| *word != "--").collect()
+}
+
+/// Returns the name of the schema for a command line.
+pub(crate) fn name_of<S: AsRef<OsStr>>(arguments: &[S]) -> String {
+    let words = words(arguments);
+    let is_value = |at: usize| at > 0 && words[at - 1] == "--home";
+    let plain = words.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !is_value(*at));
+    let plain: Vec<&str> = plain.map(|(_, word)| *word).take(2).collect();
+    let names = [plain.join("-"), plain.first().copied().unwrap_or("adjutant").to_owned()];
+    let found = names.iter().find(|name| folder().join(format!("{name}.json")).exists());
+    found.unwrap_or_else(|| panic!("docs/schemas has no schema for {words:?}")).clone()
+}
+
+/// Checks what a command has printed, if it was asked for JSON.
+pub(crate) fn check<S: AsRef<OsStr>>(arguments: &[S], finished: &Finished) {
+    if !words(arguments).contains(&"--json") {
+        return;
+    }
+    let failed = finished.status.code().is_some_and(|code| code != 0);
+    if failed && finished.stdout.is_empty() {
+        let last = finished.stderr.lines().next_back().unwrap_or_default();
+        let error: Value = serde_json::from_str(last).unwrap_or_else(|_| panic!("{finished}"));
+        validate("error", &error);
+        assert_eq!(error["exit_code"].as_i64(), finished.status.code().map(i64::from), "{error}");
+        return;
+    }
+    let name = name_of(arguments);
+    // One value, or one on each line.
+    for value in serde_json::Deserializer::from_str(&finished.stdout).into_iter::<Value>() {
+        validate(&name, &value.unwrap_or_else(|error| panic!("{name}: {error}: {finished}")));
+    }
+}
+
+fn validate(name: &str, value: &Value) {
+    let text = std::fs::read_to_string(folder().join(format!("{name}.json"))).unwrap();
+    let schema: Value = serde_json::from_str(&text).unwrap();
+    let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "docs/schemas/{name}.json: {}\n{value:#}", errors.join("\n"));
+    for item in value["items"].as_array().into_iter().flatten() {
+        assert!(item["id"].is_string() || name.ends_with("import"), "{name}: no id in {item}");
+    }
+}
