@@ -91,6 +91,7 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<(), Failure> {
         }
         _ => output::note(summary),
     }
+    Ok(())
 }
 
 /// The text of an export, on its way to a file or to stdout.
