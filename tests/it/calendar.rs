@@ -264,7 +264,7 @@ fn a_hub_reads_an_imported_address_again_by_itself() {
     let calendars = || {
         let listed = home.run(["events", "calendars", "ann", "--json"], "");
         let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
-        listed["calendars"][0].clone()
+        listed["items"][0].clone()
     };
     assert_eq!(calendars()["every_seconds"], 1);
     let _hub = Serving::hub(&home);

@@ -137,7 +137,7 @@ fn every_command_prints_what_its_schema_says() {
     for line in ["list", "show ann", "edit ann --email ann@example.org", "feed ann", "feed ann --off"] {
         run(&format!("users {line}"));
     }
-    for line in ["import ann day.ics", "export ann", "export ann --to out.ics"] {
+    for line in ["import ann day.ics", "calendars ann", "export ann", "export ann --to out.ics"] {
         run(&format!("events {line}"));
     }
     let event = run("events list --days-back 9000")["items"][0]["event_id"].as_str().unwrap().to_owned();

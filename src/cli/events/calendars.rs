@@ -13,20 +13,17 @@ use adjutant_base::text::escape_invisible::escape_line;
 pub(in crate::cli) struct CalendarsArgs {
     /// User who owns the calendars
     user: UserId,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 /// Prints the imported calendars with the last time that each was read, and why it cannot be read again.
 pub(super) async fn run(args: &CalendarsArgs, assistant: &Assistant) -> Result<(), Failure> {
     let zone = assistant.user(&args.user).await?.preferences.zone;
     let calendars = assistant.calendars(&args.user).await?;
-    if args.json {
+    if output::is_json() {
         let entries = calendars.iter().map(|calendar| {
             let refresh = calendar.refresh.as_ref();
             json!({
-                "calendar": calendar.id.as_str(),
+                "calendar_id": calendar.id.as_str(),
                 "name": calendar.name,
                 "source": calendar.source.name(),
                 "from": calendar.place,
@@ -37,7 +34,7 @@ pub(super) async fn run(args: &CalendarsArgs, assistant: &Assistant) -> Result<(
                 "failure": refresh.and_then(|refresh| refresh.failure.as_deref()),
             })
         });
-        return output::json(&json!({"calendars": entries.collect::<Vec<_>>()}));
+        return output::json(&output::list(entries.collect(), "calendar_id"));
     }
     let shown = |at: Timestamp| zone.civil(at).strftime("%Y-%m-%d %H:%M").to_string();
     let rows = calendars.iter().map(|calendar| {
