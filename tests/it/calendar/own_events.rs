@@ -166,7 +166,9 @@ fn a_notification_is_cancelled_snoozed_and_tested() {
     let mail_server = MailServer::start();
     let home = home(&mail_config(&mail_server.address));
     assert_eq!(home.run(["notifications", "test", "ann", "email"], "").stderr, "the email was sent: taken\n");
-    assert!(run(&home, &["notifications", "test", "ann", "email", "--json"]).contains("\"answer\": \"taken\""));
+    assert!(
+        run(&home, &["notifications", "test", "ann", "email", "--json"]).contains("\"answer\": \"taken\"")
+    );
     assert!(mail_server.mails.lock().unwrap()[0].contains("Subject: A test of Adjutant"));
     let refused = home.run(["notifications", "test", "ann", "webhook"], "");
     assert!(refused.stderr.starts_with("error: the webhook was not sent: "), "{}", refused.stderr);
