@@ -76,13 +76,12 @@ impl Spill {
         if self.bytes + line.len() as u64 > MAX_FILE_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let file = match &self.file {
-            Some(file) => file,
-            None => {
-                let file =
-                    File::options().read(true).append(true).create_new(true).mode(0o600).open(&self.path)?;
-                self.file.insert(Arc::new(file))
-            }
+        let file = if let Some(file) = &self.file {
+            file
+        } else {
+            let file =
+                File::options().read(true).append(true).create_new(true).mode(0o600).open(&self.path)?;
+            self.file.insert(Arc::new(file))
         };
         (&**file).write_all(&line)?;
         if (entry.seq - 1).is_multiple_of(STRIDE) {

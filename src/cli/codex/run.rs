@@ -170,8 +170,9 @@ fn show(progress: Progress) -> Result<bool, Failure> {
             return Ok(true);
         }
         Progress::Entry { batch, .. } if !json => {
-            let lines: String = text_log::lines(&batch).iter().map(|line| format!("{line}\n")).collect();
-            return output::raw(lines.as_bytes());
+            let mut lines = text_log::lines(&batch);
+            lines.push(String::new());
+            return output::raw(lines.join("\n").as_bytes());
         }
         Progress::Thread { thread } => json!({ "thread": thread }),
         Progress::Missed { entries } => json!({ "missed": entries }),

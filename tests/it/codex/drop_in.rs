@@ -88,7 +88,7 @@ fn a_client_of_codex_mcp_server_works_unchanged() {
     let asked = &client.asked[0];
     assert_eq!(asked["codex_elicitation"], "exec-approval", "{asked}");
     let words: Vec<&str> =
-        asked["codex_command"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
+        asked["codex_command"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(matches!(words[..], [_, "-lc", "touch made.txt"]), "{asked}");
     assert_eq!(asked["codex_cwd"], home.path().join("work").to_str().unwrap(), "{asked}");
     let types = client.event_types();

@@ -148,7 +148,7 @@ const SHAPES: &[&str] = &[
 
 const CARRIERS: &[&str] = &["line", "delta", "json", "stderr", "bytes", "long"];
 
-/// A small generator (SplitMix64), so that each run has the same values.
+/// A small generator (`SplitMix64`), so that each run has the same values.
 struct Random(u64);
 
 impl Random {
@@ -222,7 +222,7 @@ impl Recording {
     }
 
     fn hex(&mut self, bytes: &[u8]) {
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex: String = bytes.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
         self.entry("s2c", json!({ "hex": hex }));
     }
 

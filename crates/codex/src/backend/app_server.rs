@@ -347,22 +347,22 @@ impl AppServer {
                 .collect(),
             _ => Vec::new(),
         };
-        let asked = PendingApproval { request: id, method, thread: asker, offer: lasting.offer, secrets };
+        let pending = PendingApproval { request: id, method, thread: asker, offer: lasting.offer, secrets };
         // A denial is possible in any case: no version lists it, and each takes it.
         if let Some(listed) = params["availableDecisions"].as_array().filter(|listed| !listed.is_empty()) {
             choices.retain(|choice| {
-                answer(&asked, choice).is_ok_and(|answer| listed.contains(&answer["decision"]))
+                answer(&pending, choice).is_ok_and(|answer| listed.contains(&answer["decision"]))
             });
             session_scope = session_scope.filter(|_| choices.contains(&Decision::ApproveForSession));
         }
         let approval = Approval {
-            id: self.pending.approval_id(&asked.request),
+            id: self.pending.approval_id(&pending.request),
             thread: thread.clone(),
             turn: json_fields::text(&params["turnId"]),
             item,
             kind,
             folder: json_fields::folder(&params["cwd"])
-                .or_else(|| self.folder.clone().filter(|_| asked.thread == thread)),
+                .or_else(|| self.folder.clone().filter(|_| pending.thread == thread)),
             reason: json_fields::text(&params["reason"]),
             session_scope,
             always_scope: lasting.always.filter(|_| choices.contains(&Decision::ApproveAlways)),
@@ -370,8 +370,8 @@ impl AppServer {
             others,
         };
         let notification =
-            Some(RawNotification { method: asked.method.clone(), summary: summary::of_params(params) });
-        let events = vec![self.pending.insert(asked, approval)];
+            Some(RawNotification { method: pending.method.clone(), summary: summary::of_params(params) });
+        let events = vec![self.pending.insert(pending, approval)];
         EventBatch { thread: Some(thread), notification, events }
     }
 }

@@ -64,7 +64,6 @@ pub(super) fn word_end(text: &[u8], at: usize) -> usize {
                     && !matches!(text.get(end + 2), Some(b'n' | b'r' | b't' | b'"' | b'\'')) =>
             {
                 end += 2;
-                continue;
             }
             b'\\'
                 if matches!(
@@ -129,8 +128,13 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
     };
     match value {
-        b"" | b"..." | b"\xe2\x80\xa6" => true,
-        [b'$', b'{' | b'(', ..] | [b'{', .., b'}'] | [b'<', .., b'>'] | [b'%', .., b'%'] => true,
+        b""
+        | b"..."
+        | b"\xe2\x80\xa6"
+        | [b'$', b'{' | b'(', ..]
+        | [b'{', .., b'}']
+        | [b'<', .., b'>']
+        | [b'%', .., b'%'] => true,
         [b'$', name @ ..] => variable(name),
         value => {
             value.starts_with(REDACTED.as_bytes())

@@ -252,7 +252,7 @@ fn opens(text: &[u8], start: usize) -> bool {
 fn separator(text: &[u8], at: usize) -> Option<(usize, bool)> {
     match text.get(at..)? {
         [b'=', b'=', ..] | [b':', b':', ..] => None,
-        [b':', b'=', ..] | [b'=', b'>', ..] | [b'?', b'=', ..] => Some((at + 2, false)),
+        [b':' | b'?', b'=', ..] | [b'=', b'>', ..] => Some((at + 2, false)),
         [b'=', ..] => Some((at + 1, false)),
         [b':', ..] => Some((at + 1, true)),
         [b'%', b'3', b'D' | b'd', ..] => Some((at + 3, false)),
@@ -294,8 +294,13 @@ fn of_flag(text: &[u8], at: usize) -> Option<Range<usize>> {
     };
     let value = &text[start..end];
     let word = value.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'-');
-    let harmless = value.starts_with(b"-") || is_placeholder(value) || is_code(value) || is_expression(value);
-    (apart && !harmless && !is_member(text, end) && !(word && value.len() < 6)).then_some(start..end)
+    let harmless = value.starts_with(b"-")
+        || is_placeholder(value)
+        || is_code(value)
+        || is_expression(value)
+        || is_member(text, end)
+        || word && value.len() < 6;
+    (apart && !harmless).then_some(start..end)
 }
 
 /// Returns a value in quotes without a separator: `PASSWORD 'x'` of SQL, `set_password("x")`, `("TOKEN", "x")`.

@@ -178,12 +178,14 @@ fn anchored(text: &[u8]) -> Vec<Secret> {
         match checks[anchor.pattern()] {
             Check::Token(token) => one(token.name, vendor(text, start, after, token)),
             Check::Name => {
-                named::values(text, start, after)
-                    .into_iter()
-                    .for_each(|range| one("named value", Some(range)));
+                for range in named::values(text, start, after) {
+                    one("named value", Some(range));
+                }
             }
             Check::Environment => {
-                named::environment(text, start).into_iter().for_each(|range| one("environment", Some(range)));
+                for range in named::environment(text, start) {
+                    one("environment", Some(range));
+                }
             }
             Check::PrivateKey => one("private key", syntax::private_key(text, start, after)),
             Check::Authority => one("password in a URL", syntax::authority(text, after)),
