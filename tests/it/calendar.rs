@@ -330,6 +330,11 @@ impl Radicale {
 
     /// Sends a request as ann and returns the status line.
     fn ask(&self, method: &str, path: &str, body: &str) -> String {
+        self.answer(method, path, body).lines().next().unwrap().to_owned()
+    }
+
+    /// Sends a request as ann and returns the whole answer.
+    fn answer(&self, method: &str, path: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         let head = format!(
@@ -341,7 +346,7 @@ impl Radicale {
         stream.write_all(head.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        answer.lines().next().unwrap().to_owned()
+        answer
     }
 }
 
@@ -350,6 +355,71 @@ impl Drop for Radicale {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+#[test]
+fn events_of_a_caldav_calendar_are_changed_on_its_server() {
+    let home = home();
+    let Some(radicale) = Radicale::start(&home) else { return };
+    assert!(radicale.ask("MKCALENDAR", "/ann/team/", "").contains(" 201 "));
+    let event = |title: &str| {
+        format!("UID:m\r\nDTSTART:20310701T120000Z\r\nDURATION:PT1H\r\nX-COLOUR:red\r\nSUMMARY:{title}")
+    };
+    assert!(radicale.ask("PUT", "/ann/team/m%20x.ics", &calendar(&[&event("Budget")])).contains(" 201 "));
+    let secret = home.write("secret", "secret\n").display().to_string();
+    let url = format!("http://{}/ann/team/", radicale.address);
+    let import = |more: &[&str]| {
+        let login = ["--caldav", "--login", "ann", "--password-file", &secret];
+        let output = home.run([&["events", "import", "ann", &url][..], &login, more].concat(), "");
+        assert!(output.status.success(), "{}", output.stderr);
+    };
+    let id = |title: &str| {
+        let listed = home.run(["events", "list", "--from", "1.1.2031", "--to", "31.12.2031"], "").stdout;
+        let line = listed.lines().find(|line| line.contains(title)).unwrap_or_else(|| panic!("{listed}"));
+        line.split_whitespace().last().unwrap().to_owned()
+    };
+    import(&[]);
+    let m = id("Budget");
+    let refused = home.run(["events", "edit", &m, "--title", "x"], "");
+    assert!(
+        refused.stderr.starts_with("error: event: it is imported from team; change it there"),
+        "{}",
+        refused.stderr
+    );
+
+    import(&["--write"]);
+    let changed = home.run(["events", "edit", &m, "--title", "Plan", "--when", "2.7.2031 9:00"], "");
+    assert_eq!(changed.stderr, "changed: Plan on Wednesday, 2031-07-02 09:00 to 10:00 (Europe/Berlin)\n");
+    let there = radicale.answer("GET", "/ann/team/m%20x.ics", "");
+    for line in ["SUMMARY:Plan", "DTSTART:20310702T070000Z", "X-COLOUR:red", "SEQUENCE:1"] {
+        assert!(there.contains(&format!("{line}\r\n")), "{line}: {there}");
+    }
+
+    // Somebody else was quicker: nothing is overwritten, and the other version is read.
+    for (title, act) in
+        [("Other", &["events", "edit", &m, "--title", "Mine"][..]), ("Third", &["events", "cancel", &m])]
+    {
+        let put = radicale.ask("PUT", "/ann/team/m%20x.ics", &calendar(&[&event(title)]));
+        assert!(put.contains(" 201 "), "{put}");
+        let conflict = home.run(act, "");
+        let message =
+            format!("error: the event was changed elsewhere meanwhile: it is now `{title}`; look at it, ");
+        assert!(conflict.stderr.starts_with(&message), "{act:?}: {}{}", conflict.stdout, conflict.stderr);
+        let there = radicale.answer("GET", "/ann/team/m%20x.ics", "");
+        assert!(there.contains(&format!("SUMMARY:{title}\r\n")), "{there}");
+    }
+
+    let added = home.run(["events", "add", "Tea 3.7.2031 15:00", "--calendar", "team"], "");
+    assert!(added.status.success(), "{}", added.stderr);
+    let tea = id("Tea");
+    let shown: Value =
+        serde_json::from_str(&home.run(["events", "show", &tea, "--json"], "").stdout).unwrap();
+    let path = format!("/ann/team/{}.ics", shown["uid"].as_str().unwrap());
+    assert!(radicale.answer("GET", &path, "").contains("SUMMARY:Tea\r\n"));
+    home.run(["events", "cancel", &tea], "");
+    assert!(radicale.ask("GET", &path, "").contains(" 404 "), "it is deleted there");
+    let unknown = home.run(["events", "add", "Tea 3.7.2031 15:00", "--calendar", "tam"], "");
+    assert!(unknown.stderr.starts_with("error: no calendar `tam` may be changed\n"), "{}", unknown.stderr);
 }
 
 #[test]

@@ -78,13 +78,9 @@ impl App {
         calendar: &Calendar,
         login: Option<&StoredLogin>,
     ) -> Result<(), (String, Option<Duration>)> {
-        let login = login.map(|StoredLogin { name, password_file }| {
-            let text = read_text(password_file, MAX_PASSWORD_BYTES);
-            let text = text.map_err(|error| (format!("{}: {error}", password_file.display()), None))?;
-            Ok(Login { name: name.clone(), password: text.lines().next().unwrap_or_default().to_owned() })
-        });
+        let login = stored_login(login).map_err(|why| (why, None))?;
         let caldav = calendar.source == CalendarSource::CalDav;
-        let place = CalendarAddress { url: calendar.place.clone(), caldav, login: login.transpose()? };
+        let place = CalendarAddress { url: calendar.place.clone(), caldav, login };
         let user = self.assistant.user(&calendar.user).await.map_err(|error| (error.to_string(), None))?;
         match pull(&self.assistant, &user, &place, ACTOR, Timestamp::now()).await {
             Ok(_) => Ok(()),
@@ -107,4 +103,12 @@ impl App {
             tracing::warn!(error = %error, "the refresh of a calendar cannot be recorded");
         }
     }
+}
+
+/// Reads the password of a login.
+pub(crate) fn stored_login(login: Option<&StoredLogin>) -> Result<Option<Login>, String> {
+    let Some(StoredLogin { name, password_file }) = login else { return Ok(None) };
+    let text = read_text(password_file, MAX_PASSWORD_BYTES);
+    let text = text.map_err(|error| format!("{}: {error}", password_file.display()))?;
+    Ok(Some(Login { name: name.clone(), password: text.lines().next().unwrap_or_default().to_owned() }))
 }

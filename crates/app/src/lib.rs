@@ -7,6 +7,7 @@ mod approvals;
 pub mod calendar_changes;
 mod calendar_refresh;
 pub mod calendar_sync;
+pub mod calendar_writes;
 pub mod client_registry;
 mod daily_planning;
 pub mod health;

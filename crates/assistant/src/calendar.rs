@@ -26,7 +26,7 @@ pub(crate) mod zone_definition;
 #[cfg(test)]
 mod tests;
 
-pub use edit::{EventEdit, EventTime};
+pub use edit::{EventEdit, EventTime, document, edited_in};
 pub(crate) use edit::{created, edited};
 pub use error::{Effect, Error};
 pub use expand::{Horizon, occurrences};

@@ -34,6 +34,9 @@ pub struct Refresh {
     pub every_seconds: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login: Option<StoredLogin>,
+    /// Events of the calendar may be changed on its server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub writable: bool,
     pub next_at: Timestamp,
     /// Failed tries since the last success.
     #[serde(default)]

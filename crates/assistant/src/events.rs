@@ -119,10 +119,11 @@ impl Assistant {
     pub async fn upsert(
         &self,
         calendar: &Calendar,
-        drafts: Vec<Draft>,
+        mut drafts: Vec<Draft>,
         now: Timestamp,
         progress: &ProgressFn<'_>,
     ) -> Result<UpsertReport, Error> {
+        drafts.iter_mut().for_each(add_single_occurrence);
         let mut report = UpsertReport::default();
         let had = self.versions(calendar).await?.into_iter();
         let had: HashMap<_, _> = had.map(|version| (version.name.clone(), version)).collect();
@@ -264,4 +265,18 @@ fn digest(title: &str, status: EventStatus, details: &EventDetails) -> String {
     let content = EventDetails { notes: Vec::new(), ..details.clone() };
     let text = json(&(title, status, content));
     hex::sha256(text)
+}
+
+/// A single event happens once, however far from now: nobody has to look at it again.
+fn add_single_occurrence(draft: &mut Draft) {
+    let single = draft.details.recurrence.is_none() && draft.status != EventStatus::Cancelled;
+    if single && draft.occurrences.is_empty() {
+        let start = draft.replaces.unwrap_or(draft.details.when.start);
+        draft.occurrences.push(Occurrence {
+            key: start.to_string(),
+            starts_at: draft.starts_at,
+            ends_at: draft.ends_at,
+            adjusted: false,
+        });
+    }
 }

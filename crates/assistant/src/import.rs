@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::calendar::{self, Effect, Horizon, ParseIssue};
-use super::event::{CalendarSource, Event, EventStatus, Occurrence};
+use super::event::{CalendarSource, Event, Occurrence};
 use super::events::{ProgressFn, UpsertReport};
 use super::ids::CalendarId;
 use super::plans::PlanScope;
@@ -75,8 +75,7 @@ impl Assistant {
             refresh: None,
         };
         let calendar = self.put_calendar(&calendar).await?;
-        let mut drafts = parsed.drafts;
-        drafts.iter_mut().for_each(add_single_occurrence);
+        let drafts = parsed.drafts;
         let present: HashSet<_> = drafts.iter().map(Draft::name).collect();
         let unreadable = UnreadableEvents::of(&parsed.issues);
         let before = self.versions(&calendar).await?.into_iter();
@@ -158,19 +157,5 @@ pub fn horizon(now: Timestamp) -> Horizon {
     Horizon {
         from: now.saturating_sub(LOOK_BACK).unwrap_or(Timestamp::MIN),
         to: now.saturating_add(LOOK_AHEAD).unwrap_or(Timestamp::MAX),
-    }
-}
-
-/// A single event happens once, however far from now: nobody has to look at it again.
-pub(super) fn add_single_occurrence(draft: &mut Draft) {
-    let single = draft.details.recurrence.is_none() && draft.status != EventStatus::Cancelled;
-    if single && draft.occurrences.is_empty() {
-        let start = draft.replaces.unwrap_or(draft.details.when.start);
-        draft.occurrences.push(Occurrence {
-            key: start.to_string(),
-            starts_at: draft.starts_at,
-            ends_at: draft.ends_at,
-            adjusted: false,
-        });
     }
 }

@@ -6,7 +6,7 @@ use super::calendar::{self, Effect, EventEdit, EventTime};
 use super::event::CalendarSource;
 use super::events::NO_PROGRESS;
 use super::ids::CalendarId;
-use super::import::{Origin, add_single_occurrence, horizon};
+use super::import::{Origin, horizon};
 use super::plain_dates::{self, Dated};
 use super::plans::PlanScope;
 use super::{Assistant, Calendar, Error, Event, EventId, User, UserId, Zone};
@@ -41,13 +41,7 @@ pub struct EventSource {
 impl Assistant {
     /// Adds an event to a user's own calendar, and plans it.
     pub async fn add_event(&self, user: &User, edit: &EventEdit, now: Timestamp) -> Result<Event, Error> {
-        check(edit)?;
-        if edit.title.as_deref().unwrap_or_default().trim().is_empty() {
-            return Err(Error::Invalid { field: "title", reason: "an event has one".to_owned() });
-        }
-        if edit.time.is_none() {
-            return Err(Error::Invalid { field: "start", reason: "an event has one".to_owned() });
-        }
+        let (uid, component) = new_component(edit, now)?;
         let calendar = Calendar {
             id: CalendarId::new()?,
             user: user.id.clone(),
@@ -60,11 +54,15 @@ impl Assistant {
             refresh: None,
         };
         let calendar = self.put_calendar(&calendar).await?;
-        let uid = format!("{}@adjutant", EventId::new()?);
-        self.write(user, &calendar, &calendar::created(&uid, edit, now), now).await?;
-        let written = self.versions(&calendar).await?.into_iter().find(|version| version.name.0 == uid);
-        let written = written.ok_or(Error::Calendar(calendar::Error::Unreadable))?;
-        self.event(&written.id).await
+        self.write(user, &calendar, &component, now).await?;
+        self.event_of_uid(&calendar, &uid).await
+    }
+
+    /// Returns the event of a uid in a calendar.
+    pub async fn event_of_uid(&self, calendar: &Calendar, uid: &str) -> Result<Event, Error> {
+        let found = self.versions(calendar).await?.into_iter().find(|version| version.name.0 == uid);
+        let found = found.ok_or_else(|| Error::Unknown { what: "event", id: uid.to_owned() })?;
+        self.event(&found.id).await
     }
 
     /// Changes an event of a user's own calendar, and plans it anew.
@@ -74,19 +72,14 @@ impl Assistant {
         edit: &EventEdit,
         now: Timestamp,
     ) -> Result<Event, Error> {
-        check(edit)?;
-        let EventSource { event, user, calendar, text, others, .. } = source;
-        if edit.time.is_some() && event.details.recurrence.is_some() {
-            let reason = "the event repeats; change its times in the program that it comes from";
-            return Err(Error::Invalid { field: "start", reason: reason.to_owned() });
-        }
-        let text = calendar::edited(text, edit, now) + others;
-        self.write(user, calendar, &text, now).await?;
-        self.event(&event.id).await
+        source.check(edit)?;
+        let text = calendar::edited(&source.text, edit, now) + &source.others;
+        self.write(&source.user, &source.calendar, &text, now).await?;
+        self.event(&source.event.id).await
     }
 
-    /// Returns an event with its calendar and its text. Fails for an event that is imported, because the next import
-    /// would undo a change.
+    /// Returns an event with its calendar and its text. Fails for an event that is imported without
+    /// write access, because the next import would undo a change.
     pub async fn writable_event(&self, id: &EventId) -> Result<EventSource, Error> {
         let event = self.event(id).await?;
         let unknown = || Error::Unknown { what: "event", id: id.to_string() };
@@ -96,7 +89,8 @@ impl Assistant {
         let calendars = self.calendars(&event.user).await?;
         let calendar = calendars.into_iter().find(|calendar| calendar.id.as_str() == row.calendar_id);
         let calendar = calendar.ok_or_else(unknown)?;
-        if calendar.source != CalendarSource::Local {
+        let writable = calendar.refresh.as_ref().is_some_and(|refresh| refresh.writable);
+        if calendar.source != CalendarSource::Local && !writable {
             let reason = format!("it is imported from {}; change it there", calendar.name);
             return Err(Error::Invalid { field: "event", reason });
         }
@@ -106,18 +100,60 @@ impl Assistant {
 
     /// Takes the text of events of one uid into a calendar, and plans them.
     async fn write(&self, user: &User, calendar: &Calendar, text: &str, now: Timestamp) -> Result<(), Error> {
-        let text = format!(
-            "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Adjutant//Assistant//EN\r\n{text}END:VCALENDAR\r\n"
-        );
+        let text = calendar::document(text);
         let parsed = calendar::parse(&text, &user.preferences.zone, horizon(now)).map_err(Error::Calendar)?;
         if let Some(issue) = parsed.issues.into_iter().find(|issue| issue.error.effect() == Effect::LeftOut) {
             return Err(Error::Calendar(issue.error));
         }
-        let mut drafts = parsed.drafts;
-        drafts.iter_mut().for_each(add_single_occurrence);
-        self.upsert(calendar, drafts, now, NO_PROGRESS).await?;
+        self.upsert(calendar, parsed.drafts, now, NO_PROGRESS).await?;
         self.plan(&user.id, None, PlanScope::Unplanned, now).await.map(drop)
     }
+}
+
+impl EventSource {
+    /// Checks whether a change can be made.
+    fn check(&self, edit: &EventEdit) -> Result<(), Error> {
+        check(edit)?;
+        if edit.time.is_some() && self.event.details.recurrence.is_some() {
+            let reason = "the event repeats; change its times in the program that it comes from";
+            return Err(Error::Invalid { field: "start", reason: reason.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Returns whether the event is one time of a series, which has a resource together with the series.
+    pub fn is_changed_occurrence(&self) -> bool {
+        self.event.details.recurrence.is_none() && !self.others.is_empty()
+    }
+
+    /// Returns the changes as a server takes them, which may not know the zone of the user.
+    pub fn for_server(&self, edit: &EventEdit) -> Result<EventEdit, Error> {
+        self.check(edit)?;
+        in_utc(edit)
+    }
+}
+
+/// Makes the text of a new event, as a server takes it; returns its uid too.
+pub fn new_for_server(edit: &EventEdit, now: Timestamp) -> Result<(String, String), Error> {
+    new_component(&in_utc(edit)?, now)
+}
+
+fn in_utc(edit: &EventEdit) -> Result<EventEdit, Error> {
+    let impossible = || Error::Invalid { field: "start", reason: "it is in no calendar".to_owned() };
+    edit.in_utc().ok_or_else(impossible)
+}
+
+fn new_component(edit: &EventEdit, now: Timestamp) -> Result<(String, String), Error> {
+    check(edit)?;
+    let missing = |field| Error::Invalid { field, reason: "an event has one".to_owned() };
+    if edit.title.as_deref().unwrap_or_default().trim().is_empty() {
+        return Err(missing("title"));
+    }
+    if edit.time.is_none() {
+        return Err(missing("start"));
+    }
+    let uid = format!("{}@adjutant", EventId::new()?);
+    Ok((uid.clone(), calendar::created(&uid, edit, now)))
 }
 
 impl Dated {

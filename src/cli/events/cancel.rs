@@ -7,7 +7,9 @@ use serde_json::json;
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
 use super::super::status::counted;
-use adjutant_assistant::{Assistant, EventId};
+use super::texts::failed;
+use adjutant_app::App;
+use adjutant_assistant::EventId;
 use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant events cancel`.
@@ -18,9 +20,9 @@ pub(in crate::cli) struct CancelArgs {
 }
 
 /// Cancels an event with its planned notifications.
-pub(super) async fn run(args: &CancelArgs, assistant: &Assistant) -> Result<(), Failure> {
-    let source = assistant.writable_event(&args.id).await?;
-    let withdrawn = assistant.cancel_events(std::slice::from_ref(&args.id), ACTOR, Timestamp::now()).await?;
+pub(super) async fn run(args: &CancelArgs, app: &App) -> Result<(), Failure> {
+    let source = app.assistant.writable_event(&args.id).await?;
+    let withdrawn = app.cancel_event(&source, ACTOR, Timestamp::now()).await.map_err(failed)?;
     let title = &source.event.title;
     let line = format!("cancelled: {title}, and {}", counted(withdrawn, "notification"));
     let cancelled = json!({"id": args.id, "event_id": args.id, "title": title, "cancelled": withdrawn});

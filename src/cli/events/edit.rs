@@ -5,10 +5,11 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::super::output::{self, Failure};
-use super::texts::{EventTexts, announce};
+use super::texts::{EventTexts, announce, failed};
+use adjutant_app::App;
 use adjutant_assistant::calendar::EventEdit;
 use adjutant_assistant::json;
-use adjutant_assistant::{Assistant, Error, EventId, plain_dates};
+use adjutant_assistant::{Error, EventId, plain_dates};
 
 /// Arguments of `adjutant events edit`.
 #[derive(Debug, Args)]
@@ -26,7 +27,8 @@ pub(in crate::cli) struct EditArgs {
 }
 
 /// Changes an event. Missing values stay unchanged.
-pub(super) async fn run(args: EditArgs, assistant: &Assistant) -> Result<(), Failure> {
+pub(super) async fn run(args: EditArgs, app: &App) -> Result<(), Failure> {
+    let assistant = &app.assistant;
     let EditArgs { id, title, when, texts } = args;
     let source = assistant.writable_event(&id).await?;
     let (now, zone) = (Timestamp::now(), &source.user.preferences.zone);
@@ -41,7 +43,7 @@ pub(super) async fn run(args: EditArgs, assistant: &Assistant) -> Result<(), Fai
             Failure::usage("nothing is to be changed").hint("adjutant events edit ID --when 'Friday 16:00'")
         );
     }
-    let event = assistant.edit_event(&source, &edit, now).await?;
+    let event = app.edit_event(&source, &edit, now).await.map_err(failed)?;
     announce("changed", &event, zone);
     if output::is_json() {
         let changed = json!(json::event(&event, None, zone));

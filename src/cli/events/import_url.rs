@@ -31,6 +31,9 @@ pub(super) struct Remote {
     /// The file whose first line is the password
     #[arg(long, value_name = "FILE", requires = "login")]
     password_file: Option<PathBuf>,
+    /// Events of the collection may be changed on its server, by `adjutant events` and by clients that you allow it
+    #[arg(long, requires = "caldav")]
+    write: bool,
     /// How often the hub reads the URL again, such as 15m or 1h; 0s for never
     #[arg(long, value_name = "TIME", default_value = "1h")]
     every: SignedDuration,
@@ -64,6 +67,7 @@ impl Remote {
         let login = self.login.clone().zip(self.password_file.as_deref());
         (self.every >= SignedDuration::from_secs(1)).then(|| Refresh {
             every_seconds: self.every.as_secs(),
+            writable: self.write,
             login: login.map(|(name, file)| StoredLogin { name, password_file: absolute(file) }),
             next_at: now.saturating_add(self.every).unwrap_or(Timestamp::MAX),
             failures: 0,

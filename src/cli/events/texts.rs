@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::cli::output::{self, Failure};
+use adjutant_app::calendar_writes::Error;
 use adjutant_assistant::calendar::EventEdit;
 use adjutant_assistant::{Assistant, Event, User, UserId, Zone};
 use adjutant_base::text::escape_invisible::escape_line;
@@ -49,4 +50,16 @@ pub(super) fn announce(done: &str, event: &Event, zone: &Zone) {
         format!("{start} to {} ({zone})", end.strftime("%H:%M"))
     };
     output::note(escape_line(&format!("{done}: {} on {when}", event.title)));
+}
+
+/// Returns the failure of a change, with a hint.
+pub(super) fn failed(error: Error) -> Failure {
+    let hint = match error {
+        Error::Assistant(error) => return Failure::from(error),
+        Error::Conflict { .. } => "`adjutant events show ID` shows it as it is now",
+        Error::Refused(401 | 403) => "import the calendar again with a login that may write",
+        Error::Refused(_) | Error::Sync(_) | Error::Outbound(_) => "try again later",
+        Error::Password(_) => "import the calendar again with `--password-file FILE`",
+    };
+    Failure::new(escape_line(&error.to_string())).hint(hint)
 }

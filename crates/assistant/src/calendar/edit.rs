@@ -1,5 +1,7 @@
 //! Writer of single properties of an event; every other line of it stays as it is.
 
+use std::ops::Range;
+
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 
@@ -23,6 +25,59 @@ pub struct EventTime {
     /// Whole days, which have no zone.
     pub all_day: bool,
     pub zone: Zone,
+}
+
+impl EventTime {
+    /// Returns the same time in UTC, for a place that has no definition of the zone.
+    fn in_utc(&self) -> Option<Self> {
+        if self.all_day {
+            return Some(self.clone());
+        }
+        let utc = |at: DateTime| {
+            let at = self.zone.rules().to_timestamp(at).ok()?;
+            Some(Zone::utc().civil(at))
+        };
+        Some(Self { start: utc(self.start)?, end: utc(self.end)?, all_day: false, zone: Zone::utc() })
+    }
+}
+
+impl EventEdit {
+    /// Returns the same changes with the time in UTC. `None` for a time that is in no calendar.
+    pub(crate) fn in_utc(&self) -> Option<Self> {
+        let time = match &self.time {
+            Some(time) => Some(time.in_utc()?),
+            None => None,
+        };
+        Some(Self { time, ..self.clone() })
+    }
+}
+
+/// Returns the resource of a CalDAV server with the changes in one event, whose text was `component` when it was read; `None`
+/// if the resource has no such event.
+pub fn edited_in(resource: &str, component: &str, edit: &EventEdit, now: Timestamp) -> Option<String> {
+    let mut events: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    for (raw, line) in lines(resource) {
+        match line.trim().to_ascii_uppercase().as_str() {
+            "BEGIN:VEVENT" => events.push(at..at),
+            "END:VEVENT" => events.last_mut()?.end = at + raw.len(),
+            _ => {}
+        }
+        at += raw.len();
+    }
+    let content = |text: &str| lines(text).map(|(_, line)| line.trim().to_owned()).collect::<Vec<_>>();
+    let wanted = content(component);
+    let only = events.len() == 1;
+    let event = events.into_iter().find(|event| only || content(&resource[event.clone()]) == wanted)?;
+    let changed = edited(&resource[event.clone()], edit, now);
+    Some(format!("{}{changed}{}", &resource[..event.start], &resource[event.end..]))
+}
+
+/// Returns a component as a whole calendar.
+pub fn document(component: &str) -> String {
+    format!(
+        "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Adjutant//Assistant//EN\r\n{component}END:VCALENDAR\r\n"
+    )
 }
 
 /// Returns the text of a new event.

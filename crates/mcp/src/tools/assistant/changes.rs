@@ -14,6 +14,7 @@ use crate::call_timeout::{MAX_WAIT, Progress};
 use crate::error;
 use crate::tools::questions;
 use adjutant_app::calendar_changes::Permission;
+use adjutant_app::calendar_writes;
 use adjutant_assistant::calendar::{EventEdit, EventTime};
 use adjutant_assistant::{Event, Zone, json, plain_dates};
 
@@ -68,7 +69,10 @@ pub(super) async fn update(
     if let Some(refused) = refusal(call, "Change an event?", message).await? {
         return Ok(refused);
     }
-    let event = assistant.edit_event(&source, &edit, now).await.map_err(failed)?;
+    let event = match call.client.app.edit_event(&source, &edit, now).await {
+        Ok(event) => event,
+        Err(error) => return unchanged(error),
+    };
     Ok(answer(call, &json::event(&event, None, zone)))
 }
 
@@ -88,9 +92,22 @@ pub(super) async fn cancel(
         return Ok(refused);
     }
     let id = &source.event.id;
-    assistant.cancel_events(std::slice::from_ref(id), ACTOR, now).await.map_err(failed)?;
+    if let Err(error) = call.client.app.cancel_event(&source, ACTOR, now).await {
+        return unchanged(error);
+    }
     let event = assistant.event(id).await.map_err(failed)?;
     Ok(answer(call, &json::event(&event, None, zone)))
+}
+
+/// Returns the result of a change that failed.
+fn unchanged(error: calendar_writes::Error) -> Result<CallToolResult, CallError> {
+    match error {
+        calendar_writes::Error::Assistant(error) => Err(CallError::Domain("event_id", error)),
+        error => {
+            let data = error::validation(&[], "execution", &Value::Null);
+            Ok(error::error_result(format!("nothing was changed: {error}"), data))
+        }
+    }
 }
 
 fn client(call: &CallContext<'_>) -> String {

@@ -1,0 +1,161 @@
+//! Changes of events where they are kept: in the user's own calendar, or on the CalDAV server that they come from. The
+//! server's version decides: a write names the version that it changes (RFC 4791 5.3.2, RFC 9110 13.1.1).
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::App;
+use super::calendar_refresh::stored_login;
+use super::calendar_sync::{self, CalendarAddress, pull};
+use adjutant_assistant::calendar::{EventEdit, document, edited_in};
+use adjutant_assistant::event::CalendarSource;
+use adjutant_assistant::own_events::{EventSource, new_for_server};
+use adjutant_assistant::{Calendar, Error as AssistantError, Event, User};
+use adjutant_net::http_client::{self, HttpRequest, HttpResponse};
+
+/// Maximum bytes of the resource of an event.
+const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
+const HTTP_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Why an event was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{0}")]
+    Assistant(#[from] AssistantError),
+    #[error("{0}")]
+    Sync(#[from] calendar_sync::Error),
+    #[error("{0}")]
+    Outbound(#[from] http_client::Error),
+    /// The server has another version than the one that was read; it is read now.
+    #[error(
+        "the event was changed elsewhere meanwhile: it is now `{title}`; look at it, and change it again"
+    )]
+    Conflict { title: String },
+    #[error("the server answers with status {0}; nothing was changed")]
+    Refused(u16),
+    #[error("{0}")]
+    Password(String),
+}
+
+impl App {
+    /// Adds an event to the user's own calendar, or to `calendar` on its server, and plans it.
+    pub async fn add_event(
+        &self,
+        user: &User,
+        calendar: Option<&Calendar>,
+        edit: &EventEdit,
+        now: Timestamp,
+    ) -> Result<Event, Error> {
+        let Some(calendar) = calendar else { return Ok(self.assistant.add_event(user, edit, now).await?) };
+        let (uid, component) = new_for_server(edit, now)?;
+        let place = address(calendar)?;
+        let url = format!("{}{uid}.ics", place.url);
+        let headers = vec![("if-none-match", "*".to_owned())];
+        let answer = send(&place, "PUT", &url, headers, document(&component)).await?;
+        if !answer.is_success() {
+            return Err(Error::Refused(answer.status));
+        }
+        pull(&self.assistant, user, &place, ACTOR, now).await?;
+        Ok(self.assistant.event_of_uid(calendar, &uid).await?)
+    }
+
+    /// Changes an event, and plans it anew.
+    pub async fn edit_event(
+        &self,
+        source: &EventSource,
+        edit: &EventEdit,
+        now: Timestamp,
+    ) -> Result<Event, Error> {
+        if source.calendar.source != CalendarSource::CalDav {
+            return Ok(self.assistant.edit_event(source, edit, now).await?);
+        }
+        self.write(source, Some(&source.for_server(edit)?), now).await?;
+        Ok(self.assistant.event(&source.event.id).await?)
+    }
+
+    /// Cancels an event, and returns how many notifications were withdrawn.
+    pub async fn cancel_event(
+        &self,
+        source: &EventSource,
+        actor: &str,
+        now: Timestamp,
+    ) -> Result<u64, Error> {
+        if source.calendar.source != CalendarSource::CalDav {
+            let id = std::slice::from_ref(&source.event.id);
+            return Ok(self.assistant.cancel_events(id, actor, now).await?);
+        }
+        if source.is_changed_occurrence() {
+            let reason = "it is one time of a series; cancel it in the program that it comes from".to_owned();
+            return Err(AssistantError::Invalid { field: "event", reason }.into());
+        }
+        self.write(source, None, now).await
+    }
+
+    /// Changes the resource of an event on its server, or deletes it without an edit, and reads the calendar again.
+    async fn write(
+        &self,
+        source: &EventSource,
+        edit: Option<&EventEdit>,
+        now: Timestamp,
+    ) -> Result<u64, Error> {
+        let place = address(&source.calendar)?;
+        let (path, known) = source.etag.split_once('\n').unwrap_or_default();
+        let url = resource_url(&place.url, path);
+        let found = send(&place, "GET", &url, Vec::new(), String::new()).await?;
+        let change = match edit {
+            // The server's version is another one, or the event is no longer there.
+            _ if !found.is_success() || found.etag.as_deref() != Some(known) => None,
+            Some(edit) => edited_in(&found.text(), &source.text, edit, now).map(|text| ("PUT", text)),
+            None => Some(("DELETE", String::new())),
+        };
+        let status = match change {
+            Some((method, body)) => {
+                let headers = vec![("if-match", known.to_owned())];
+                Some(send(&place, method, &url, headers, body).await?.status)
+            }
+            None => None,
+        };
+        let pulled = pull(&self.assistant, &source.user, &place, ACTOR, now).await?;
+        match status {
+            Some(200..=299) => Ok(pulled.upserted.withdrawn),
+            None | Some(404 | 409 | 410 | 412) => {
+                let title = self.assistant.event(&source.event.id).await.map(|event| event.title);
+                Err(Error::Conflict { title: title.unwrap_or_default() })
+            }
+            Some(status) => Err(Error::Refused(status)),
+        }
+    }
+}
+
+/// In the audit, the actor of what a read after a write removes.
+const ACTOR: &str = "user";
+
+fn address(calendar: &Calendar) -> Result<CalendarAddress, Error> {
+    let stored = calendar.refresh.as_ref().and_then(|refresh| refresh.login.as_ref());
+    let login = stored_login(stored).map_err(Error::Password)?;
+    Ok(CalendarAddress { url: calendar.place.clone(), caldav: true, login })
+}
+
+/// Returns the URL of a path on the server of a collection.
+fn resource_url(collection: &str, path: &str) -> String {
+    let host = collection.find("://").map_or(0, |at| at + 3);
+    let root = collection[host..].find('/').map_or(collection.len(), |at| host + at);
+    let path = path.replace('%', "%25").replace('?', "%3F").replace('#', "%23");
+    format!("{}{path}", &collection[..root])
+}
+
+async fn send(
+    place: &CalendarAddress,
+    method: &'static str,
+    url: &str,
+    mut headers: Vec<(&'static str, String)>,
+    body: String,
+) -> Result<HttpResponse, Error> {
+    if !body.is_empty() {
+        headers.push(("content-type", "text/calendar; charset=utf-8".to_owned()));
+    }
+    let (login, token, max_bytes, timeout) = (place.login.as_ref(), None, MAX_RESPONSE_BYTES, HTTP_TIMEOUT);
+    Ok(http_client::send(HttpRequest { method, url, headers, login, token, body, max_bytes, timeout })
+        .await?)
+}
