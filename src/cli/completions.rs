@@ -134,7 +134,10 @@ fn candidates(names: Names, home: Option<PathBuf>) -> Vec<CompletionCandidate> {
 }
 
 fn read(names: Names, home: Option<PathBuf>) -> Option<Vec<(String, String)>> {
-    let config = Config::load(Overrides { home, ..Overrides::default() }, Roots::Workspace).ok()?;
+    // The roots of a workspace belong to a server without a hub, which has no database.
+    let in_files = matches!(names, Names::Prompts | Names::Agents);
+    let roots = if in_files { Roots::Workspace } else { Roots::User };
+    let config = Config::load(Overrides { home, ..Overrides::default() }, roots).ok()?;
     match names {
         Names::Prompts => {
             let found = Prompts::new(&config.prompts).files.load();

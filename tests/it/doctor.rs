@@ -133,7 +133,7 @@ fn an_empty_home_passes_and_is_not_changed() {
     }
     for check in checks {
         let members: Vec<&String> = check.as_object().unwrap().keys().collect();
-        assert_eq!(members, ["id", "status", "detail", "remedy", "fixable", "fixed"]);
+        assert_eq!(members, ["id", "status", "detail", "remedy", "fixable", "fixed", "check_id"]);
         assert_ne!(check["status"], "fail", "{check:#}");
     }
     assert_eq!(report.code, 0);

@@ -182,7 +182,7 @@ fn every_command_prints_what_its_schema_says() {
     });
 
     let mut terminal = Terminal::start(home, &["passphrase", "--json"], 80, 24, &[]);
-    for word in ["New passphrase: ", "Repeat the passphrase: "] {
+    for word in ["New passphrase:", "Repeat the passphrase:"] {
         terminal.shows(word);
         terminal.send("twelve green herons\r");
     }

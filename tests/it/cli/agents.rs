@@ -294,7 +294,8 @@ fn import_reads_every_format_and_names_what_is_lost() {
     let before = as_text(&user_folder(&home));
     let repeated = transcript(&home, &["import", "work"]);
     assert!(
-        repeated.starts_with("exit 0\n") && repeated.ends_with("\n5 unchanged\npassed over: 1 documentation file, 1 other file\n"),
+        repeated.starts_with("exit 0\n")
+            && repeated.ends_with("\n5 unchanged\npassed over: 1 documentation file, 1 other file\n"),
         "{repeated}"
     );
 

@@ -255,7 +255,7 @@ fn a_dry_run_writes_nothing() {
     let output = run_ok(&home, &["install", "--dry-run"]);
     assert_eq!(tree(&home), before);
     assert!(output.stdout.contains("+[mcp_servers.adjutant]"), "{output}");
-    assert!(output.stdout.contains("Claude Code: ~/.claude.json changed"), "{output}");
+    assert!(output.stdout.contains("Claude Code: ~/.claude.json would be changed"), "{output}");
     assert!(output.stderr.contains("nothing was written"), "{output}");
 }
 

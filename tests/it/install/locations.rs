@@ -208,7 +208,8 @@ fn the_entry_keeps_another_adjutant_home() {
     assert!(Path::new(other_home).join("backups").exists());
     run_ok(&home, &["install", "codex"]);
     assert!(read(&home.path().join(".codex/config.toml")).contains("args = [\"connect\"]"));
-    assert_eq!(read(&home.path().join(".codex/hooks.json")).matches("hook codex").count(), 1);
+    // One for prompts and one for permissions.
+    assert_eq!(read(&home.path().join(".codex/hooks.json")).matches("hook codex").count(), 2);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Real clients: the folder that `scripts/test` fills, and a run that leaves no process after the test.
 
+use std::ffi::OsStr;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -100,12 +102,18 @@ impl Home {
 }
 
 /// Runs a client to its end in a new session, as in a terminal without input, then ends every process left in its
-/// group.
+/// group. Adjutant itself acts for the user, so it stays in the session of the test and has a group of its own.
 pub(crate) fn run(command: &mut Command, deadline: Duration) -> Finished {
-    let mut session = Command::new("setsid");
-    session.arg(command.get_program()).args(command.get_args());
-    session.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let is_adjutant = command.get_program() == env!("CARGO_BIN_EXE_adjutant");
+    let mut session = Command::new(if is_adjutant { command.get_program() } else { OsStr::new("setsid") });
+    if is_adjutant {
+        session.process_group(0);
+    } else {
+        session.arg(command.get_program());
+    }
+    session.args(command.get_args()).env_clear();
     let mut child = session
+        .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
         .current_dir(command.get_current_dir().unwrap())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -135,7 +143,7 @@ pub(crate) fn run(command: &mut Command, deadline: Duration) -> Finished {
         stderr: stderr.recv_timeout(super::DEADLINE).unwrap(),
     };
     assert!(in_time, "{command:?} did not end within {deadline:?}\n{finished}");
-    if command.get_program() == env!("CARGO_BIN_EXE_adjutant") {
+    if is_adjutant {
         let arguments: Vec<_> = command.get_args().collect();
         super::schemas::check(&arguments, &finished);
     }

@@ -21,7 +21,8 @@ impl Id {
         }
         // `1.0` is the number 1 to the hub, and comes back as that.
         let number: i128 = raw.strip_suffix(".0").unwrap_or(raw).parse().ok()?;
-        Some(Self(number.to_string()))
+        // The hub refuses a number that needs more than 64 bits, without its id.
+        (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&number).then(|| Self(number.to_string()))
     }
 
     /// Returns it as JSON.
@@ -98,7 +99,9 @@ pub(super) fn messages(line: &[u8]) -> Vec<Message> {
 }
 
 fn message(envelope: &Envelope<'_>) -> Message {
-    let id = envelope.id.and_then(|raw| Id::read(raw.get()));
+    // The hub refuses a request that is an answer too, without its id.
+    let is_both = envelope.method.is_some() && (envelope.result.is_some() || envelope.error.is_some());
+    let id = envelope.id.filter(|_| !is_both).and_then(|raw| Id::read(raw.get()));
     match (envelope.method.as_deref(), id) {
         (Some("initialize"), Some(id)) => Message::Request { id, what: Request::Initialize },
         (Some(_), Some(id)) => Message::Request { id, what: Request::Other },

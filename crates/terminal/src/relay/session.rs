@@ -31,8 +31,12 @@ impl Session {
     /// of no use to the next.
     pub(super) fn note_client(&mut self, messages: &[Message], line: &[u8]) -> bool {
         let mut wanted = messages.is_empty();
+        // Only this revision has batches; in others the hub refuses the line, without an id.
+        let is_refused = line.trim_ascii_start().starts_with(b"[")
+            && self.handshake.revision.as_deref() != Some("2025-03-26");
         for message in messages {
             wanted |= match message {
+                Message::Request { .. } if is_refused => true,
                 Message::Request { id, what } => {
                     if *what == Request::Initialize {
                         self.opening = Some((id.clone(), line.to_vec()));
