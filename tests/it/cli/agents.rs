@@ -303,7 +303,7 @@ fn import_reads_every_format_and_names_what_is_lost() {
     let differs = transcript(&home, &["import", "work"]);
     assert!(differs.starts_with("exit 1\n"), "{differs}");
     assert!(
-        differs.ends_with("4 unchanged, 1 differs\nhint: --force replaces files that differ\n"),
+        differs.ends_with("4 unchanged, 1 differs\npassed over: 1 documentation file, 1 other file\nhint: --force replaces files that differ\n"),
         "{differs}"
     );
     let forced = json(&home, &["import", "work", "--force", "--json"]);

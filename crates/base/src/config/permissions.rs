@@ -12,7 +12,7 @@ super::table::settings! {
         /// Whether hooks of clients ask the rules and the Inbox. With `false` each client asks by itself.
         enabled: bool = true, enabled as Plain;
         /// Maximum seconds that a permission request waits in the Inbox; then the client asks by itself.
-        wait: Duration = Duration::from_mins(1), wait_seconds as PositiveSeconds;
+        wait: Duration = Duration::from_secs(20), wait_seconds as PositiveSeconds;
     }
     others {
         /// The rules of the file.
