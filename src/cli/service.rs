@@ -105,7 +105,7 @@ fn install(config: &Config, setup: &Setup, force: bool) -> Result<(), Failure> {
     let before: Vec<(State, Option<Vec<u8>>)> =
         files.iter().map(|file| (file.state(), fs::read(&file.path).ok())).collect();
     let enabled = enable(config, manager, &files).map_err(|failure| {
-        // What was enabled before the failing step. Without the manager, this fails as well.
+        // The parts enabled before the failing step. Without the manager, this fails as well.
         if before.iter().all(|(state, _)| *state == State::Missing) {
             for command in manager.disable_commands(&files) {
                 let _ = output_of(&command);

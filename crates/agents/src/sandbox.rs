@@ -1,4 +1,4 @@
-//! Sandbox of a run: below the level `full` the kernel holds the permission, whatever the runner's program does.
+//! Sandbox of a run: below the level `full` the kernel holds the permission, not the runner's program.
 
 mod bubblewrap;
 mod mounts;

@@ -22,7 +22,7 @@ impl App {
         }
         let above = process::session(line).map_or(0, |(_, above)| above.len());
         let below_session = &line[..line.len() - above];
-        // What started the client is an agent for all that runs below it. What is around it may have started the user's
+        // The program that started the client is an agent for all that runs below it. A program around it may have started the user's
         // terminal too, as an editor does.
         let agent =
             clients.iter().flat_map(|client| client.processes.iter().enumerate()).find(|(at, agent)| {

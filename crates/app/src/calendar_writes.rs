@@ -104,7 +104,7 @@ impl App {
         let url = resource_url(&place.url, path);
         let found = send(&place, "GET", &url, Vec::new(), String::new()).await?;
         let change = match edit {
-            // The server's version is another one, or the event is no longer there.
+            // The server has a different version, or the event is no longer there.
             _ if !found.is_success() || found.etag.as_deref() != Some(known) => None,
             Some(edit) => edited_in(&found.text(), &source.text, edit, now).map(|text| ("PUT", text)),
             None => Some(("DELETE", String::new())),

@@ -1,7 +1,7 @@
 //! Parser of dates and times in the words that people type, such as `tomorrow 15:00`, `next Friday` or `24.12.`.
 //!
-//! It reads English words and the date forms of several countries. What has two meanings is an error that names both, and
-//! what is not about time is returned.
+//! It reads English words and the date forms of several countries. A form with two meanings is an error that names both, and
+//! words that are not about time are returned.
 
 mod phrases;
 mod words;

@@ -176,7 +176,7 @@ pub(super) fn notification(row: NotificationRow) -> Result<Notification, Error> 
     })
 }
 
-/// The row of a notification that follows another one of the same plan.
+/// The row of a notification that follows an earlier one of the same plan.
 pub(super) fn successor(
     of: &Notification,
     next: &Planned,

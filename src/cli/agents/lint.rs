@@ -64,7 +64,7 @@ pub(super) fn run(args: &LintArgs, common: Common) -> Result<ExitCode, Failure> 
 }
 
 fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
-    // A line of a record stays one line, whatever a file's name or text has.
+    // A line of a record stays one line, also with line breaks in a file's name or text.
     let print = |text: &str| output::data(&escape(text).replace('\n', " "));
     for AgentReport { agent, runners } in &report.agents {
         let file = agent.source.file.as_deref().unwrap_or_else(|| Path::new(""));

@@ -28,7 +28,7 @@ pub(super) struct Remote {
     /// Login name at the server
     #[arg(long, value_name = "NAME", requires = "password_file")]
     login: Option<String>,
-    /// The file whose first line is the password
+    /// The file with the password in its first line
     #[arg(long, value_name = "FILE", requires = "login")]
     password_file: Option<PathBuf>,
     /// Events of the collection may be changed on its server, by `adjutant events` and by clients that you allow it

@@ -19,7 +19,7 @@ pub(super) fn network(context: &ExecutorContext, run: &TaskRun<'_>, runner: &Run
     context.sandbox.network(&run.options.network, runner, configured.map_or(&[], |one| &one.hosts))
 }
 
-/// Starts the proxy of a run whose network is a list; its socket is in `scratch`.
+/// Starts the proxy of a run with a list of hosts; its socket is in `scratch`.
 pub(super) fn proxy(network: RunNetwork, scratch: &Path) -> Result<Option<NetworkProxy>, String> {
     if !network.is_list() {
         return Ok(None);

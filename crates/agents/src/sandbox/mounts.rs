@@ -43,7 +43,7 @@ pub(crate) struct SandboxedRun<'a> {
     pub(crate) env: &'a [(OsString, OsString)],
 }
 
-/// What is at a place of the sandbox. A path is one of the machine.
+/// The content of a place of the sandbox. A path is one of the machine.
 #[derive(Debug)]
 pub(super) enum Mount {
     ReadOnly(PathBuf),

@@ -26,7 +26,7 @@ pub fn text(text: &str) -> Cow<'_, str> {
 /// Replaces the secrets of a command line. A value after a flag is found, because the words are searched together.
 pub fn command(words: &mut Vec<String>) {
     let clean = serde_json::to_string(words).map(|json| text(&json).into_owned());
-    // What is replaced lies between quotes, so the text stays JSON.
+    // The replaced text is between quotes, so the text stays JSON.
     *words = clean.and_then(|clean| serde_json::from_str(&clean)).unwrap_or_default();
 }
 

@@ -37,7 +37,7 @@ pub(super) fn relay(shared: &Shared, input: File) {
             }
         };
         if relayed.is_err() {
-            // The client does not listen any more.
+            // The client no longer listens.
             return shared.change(|state| state.link = Link::Over);
         }
     }

@@ -65,7 +65,7 @@ pub(super) fn relay(shared: &Arc<Shared>, options: &Options, mut hub: BufReader<
     shared.change(|state| state.link = Link::Over);
 }
 
-/// Relays until the hub's end. Fails when the client does not listen any more.
+/// Relays until the hub's end. Fails when the client no longer listens.
 fn pump(shared: &Arc<Shared>, hub: &mut BufReader<UnixStream>) -> io::Result<()> {
     let mut line = Vec::new();
     loop {

@@ -91,7 +91,7 @@ impl Shared {
         lock(&self.state)
     }
 
-    /// Changes the state and wakes whoever waits for a change.
+    /// Changes the state and wakes the threads that wait for a change.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let changed = change(&mut self.state());
         self.changed.notify_all();
@@ -104,7 +104,7 @@ impl Shared {
     }
 
     /// Waits for the relay's end: the hub has answered everything after the client closed its end, or did not within
-    /// `grace` and the moment that it takes to say so, or the client does not listen any more. Returns whether the hub
+    /// `grace` and the moment that it takes to say so, or the client no longer listens. Returns whether the hub
     /// answered every call.
     pub(super) fn wait(&self, grace: impl FnOnce() -> Duration) -> bool {
         let over = |state: &mut State| matches!(state.link, Link::Over);

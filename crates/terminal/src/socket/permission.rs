@@ -65,7 +65,7 @@ pub(super) async fn serve(
         // The permission level of a task decides, and its runner holds it.
         PermissionAnswer { digest: call.digest(), ..PermissionAnswer::default() }
     } else {
-        // What asks is an agent, so it must not answer.
+        // The process that asks is an agent, so it must not answer.
         let _entry = peer.pid.map(|pid| peer.app.agent_processes.register_relay(pid));
         peer.app.agent_processes.note_question(peer.pid.filter(|_| !call.rules_only));
         let gone = CancellationToken::new();

@@ -138,7 +138,7 @@ impl Rule {
                 "BYMINUTE" => rule.minutes = numbers(name, value, 0..=59)?,
                 "BYSECOND" => rule.seconds = numbers(name, value, 0..=60)?,
                 "BYSETPOS" => rule.positions = numbers(name, value, -366..=366)?,
-                // RFC 7529: what is said of every rule without these parts.
+                // RFC 7529: the default of every rule without these parts.
                 "RSCALE" if value == "GREGORIAN" => {}
                 "SKIP" if value == "OMIT" => {}
                 name if name.starts_with("X-") => {}

@@ -42,7 +42,7 @@ fn a_definition_is_followed_where_its_name_is_unknown() {
             ]
         );
         let draft = super::read(&text).unwrap().drafts.remove(0);
-        // What is stored is read again, and printed so that others read it.
+        // The stored text is read again, and printed so that others read it.
         let stored = serde_json::to_string(&draft.details.when).unwrap();
         assert_eq!(serde_json::from_str::<crate::event::When>(&stored).unwrap(), draft.details.when);
         let again = printed(&draft, Vec::new());

@@ -53,7 +53,7 @@ const ENDINGS: &[&str] = &[
 ];
 /// Names of MCP that have such an end and are not secret.
 const HARMLESS: &[&str] = &["progresstoken", "canceltoken", "tasktoken", "pagetoken", "nextpagetoken"];
-/// What may follow a secret's name: `SECRET_KEY_BASE`, `DB_PASSWORD_PROD`, `TOKEN_2`.
+/// Words that may follow a secret's name: `SECRET_KEY_BASE`, `DB_PASSWORD_PROD`, `TOKEN_2`.
 const SUFFIXES: &[&str] = &[
     "base",
     "base64",
