@@ -34,8 +34,8 @@ pub(super) async fn call(
         }
         "failing_job" => start(Box::new(|_| {
             Box::pin(async {
-                let content = json!([{"type": "text", "text": "This job always fails."}]);
-                Ok(complete(json!({"content": content, "isError": true}))?)
+                let failure = json!([{"type": "text", "text": "This job always fails."}]);
+                Ok(complete(json!({"content": failure, "isError": true}))?)
             })
         })),
         "protocol_error_job" => start(Box::new(|_| {
@@ -53,16 +53,15 @@ pub(super) async fn call(
                 Ok(text("Both inputs have arrived.")?)
             })
         })),
-        "test_tool_with_task" => match entered(request.input_responses.as_ref(), "user_name", "name") {
-            Some(name) => {
+        "test_tool_with_task" => {
+            if let Some(name) = entered(request.input_responses.as_ref(), "user_name", "name") {
                 let greeting = text(&format!("Hello, {name}!"));
                 start(Box::new(|_| Box::pin(async { Ok(greeting?) })))
-            }
-            None => {
+            } else {
                 let inputs = json!({"user_name": question("What is your name?", "name", "string")});
                 needs(inputs, None).map(CallToolResponse::InputRequired)
             }
-        },
+        }
         _ => input_required::call(fixture, request, context),
     }
 }

@@ -335,6 +335,7 @@ fn contract_message(answer: &Value) -> &'static str {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn check_faults(peer: &mut Peer) {
     let data = |path: Value, validator: &str, value: Value| json!({"path": path, "validator": validator, "validator_value": value});
     let call = |name: &str, arguments: Value| ("tools/call", json!({"name": name, "arguments": arguments}));

@@ -78,16 +78,13 @@ pub fn parse(text: &str, now: &Zoned) -> Result<Dated, Error> {
     let (mut found, mut rest, mut at) = (Found::default(), Vec::new(), 0);
     while at < words.len() {
         let preposition = usize::from(PREPOSITIONS.contains(&words[at].lower.as_str()));
-        match phrase(&words[at + preposition..], now, preposition > 0)? {
-            Some((count, phrase)) => {
-                let end = at + preposition + count;
-                found.add(phrase, &words[at..end])?;
-                at = end;
-            }
-            None => {
-                rest.push(words[at].text);
-                at += 1;
-            }
+        if let Some((count, phrase)) = phrase(&words[at + preposition..], now, preposition > 0)? {
+            let end = at + preposition + count;
+            found.add(phrase, &words[at..end])?;
+            at = end;
+        } else {
+            rest.push(words[at].text);
+            at += 1;
         }
     }
     found.resolve(text, now, rest.join(" "))

@@ -54,7 +54,7 @@ pub fn run(corpus: &[&str], target: impl Fn(&str)) {
     let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(1, |now| now.as_secs());
     let seed = number("ADJUTANT_FUZZ_SEED").unwrap_or(if seconds.is_some() { clock } else { 1 });
     set_hook(Box::new(|panic| {
-        *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic.to_string())
+        *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic.to_string());
     }));
     let mut random = Random(seed.wrapping_mul(2).wrapping_add(1));
     let begin = Instant::now();

@@ -142,6 +142,7 @@ pub fn is_documentation(file: &Path) -> bool {
 
 /// Counts the files below a folder whose real paths are not among `read`, by the reason, down to `depth` levels of folders.
 /// Links are not followed.
+#[expect(clippy::implicit_hasher, reason = "both callers have the usual set")]
 pub fn count_passed_over(
     folder: &Path,
     depth: usize,

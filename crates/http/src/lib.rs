@@ -192,7 +192,7 @@ async fn serve_these(app: Arc<App>, listener: BoundListener, servers: &[(&str, m
         let factory = move |context: HandlerContext| {
             let client = mcp::ClientContext::new(handlers.clone(), server, context.connected);
             let handler = mcp::Handler::new(client.over_http(
-                context.link,
+                context.link.as_ref(),
                 context.client,
                 context.token,
                 context.deliveries,

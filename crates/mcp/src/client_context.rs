@@ -68,14 +68,14 @@ impl ClientContext {
     /// others with its name, the name of its token, and the outcomes on their way to it.
     pub fn over_http(
         mut self,
-        link: Option<Arc<TcpConnection>>,
+        link: Option<&Arc<TcpConnection>>,
         label: Option<String>,
         token: String,
         deliveries: Arc<Deliveries>,
     ) -> Self {
         self.token = token;
         self.deliveries = Some(deliveries);
-        self.link = link.as_ref().map(Arc::downgrade).unwrap_or_default();
+        self.link = link.map(Arc::downgrade).unwrap_or_default();
         self.label = label.map(|label| label.chars().take(MAX_CLIENT_LABEL).collect());
         self
     }

@@ -338,10 +338,10 @@ fn server() -> u16 {
     std::thread::spawn(move || {
         for mut connection in listener.incoming().map_while(Result::ok) {
             let mut head = Vec::new();
-            let mut part = [0; 1024];
+            let mut read = [0; 1024];
             while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-                match connection.read(&mut part) {
-                    Ok(count @ 1..) => head.extend_from_slice(&part[..count]),
+                match connection.read(&mut read) {
+                    Ok(count @ 1..) => head.extend_from_slice(&read[..count]),
                     _ => break,
                 }
             }

@@ -1,4 +1,4 @@
-//! What a model reads, in tokens of o200k_base as npm's `gpt-tokenizer` counts them.
+//! What a model reads, in tokens of `o200k_base` as npm's `gpt-tokenizer` counts them.
 
 use serde_json::json;
 

@@ -448,7 +448,7 @@ fn an_approval_that_was_answered_shortly_before_its_hub_ended_is_shown_as_not_ap
         }
         let reason = "the hub ended before Codex got the answer";
         let listed: Value = serde_json::from_str(&list("--json")).unwrap();
-        assert_eq!(listed["questions"][0]["outcome"]["not_applied"], json!(reason), "{listed}");
+        assert_eq!(listed["items"][0]["outcome"]["not_applied"], json!(reason), "{listed}");
         let shown = home.run(["questions", "show", question["ticket"].as_str().unwrap()], "").stdout;
         assert!(shown.contains(&format!("effect    none: {reason}")), "{shown}");
         assert!(hub.page("/history").contains(&format!("not applied: {reason}")));

@@ -261,13 +261,12 @@ fn times(words: &[Word<'_>], after_preposition: bool) -> Result<Option<(usize, P
     let Some((start, clock)) = time(&one) else { return Ok(None) };
     let count = 1 + usize::from(glued);
     match clock {
-        Clock::Sure => {}
         // A number alone is a time only after `at`, and at the end or before another phrase.
         Clock::Hour | Clock::EitherHalf if !after_preposition => return Ok(None),
         Clock::Hour | Clock::EitherHalf if !matches!(at(1), "" | "for" | "on" | "today" | "tomorrow") => {
             return Ok(None);
         }
-        Clock::Hour => {}
+        Clock::Sure | Clock::Hour => {}
         Clock::EitherHalf => {
             let hour = start.hour() % 12;
             return Err(ambiguous(words[0].text, &format!("{hour:02}:00"), &format!("{}:00", hour + 12)));

@@ -65,7 +65,7 @@ pub(crate) async fn call(
         }
     };
     let is_newer = call.revision != Revision::V2024_11_05;
-    if !CONTRACT.contains(&name) && !(is_newer && NEWER.contains(&name)) {
+    if !(CONTRACT.contains(&name) || is_newer && NEWER.contains(&name)) {
         return None;
     }
     let error = match tokio::time::timeout(timeout, work).await {

@@ -334,8 +334,11 @@ async fn no_question_reads_a_whole_table() {
         let steps = sqlx::query(AssertSqlSafe(explained)).fetch_all(&mut *connection).await.unwrap();
         for step in steps {
             let step: String = step.get(3);
-            // The first row of an index and the rows of a subquery are called scans, but read no table.
-            let allowed = sql.contains("MIN(") || step == "SCAN found";
+            // The first row of an index, the rows of a subquery and an index of the wanted rows alone are called scans,
+            // but read no table.
+            let allowed = sql.contains("MIN(")
+                || step == "SCAN found"
+                || step.ends_with("USING INDEX calendars_refreshed");
             assert!(allowed || !step.starts_with("SCAN"), "{step}\n{sql}");
         }
     }

@@ -189,7 +189,7 @@ impl Rule {
             Frequency::Weekly if no_day => self.weekdays = vec![(0, start.weekday())],
             // RFC 5545 3.3.10: the day of the week is that of the first start.
             Frequency::Yearly if no_day && !self.weeks.is_empty() => {
-                self.weekdays = vec![(0, start.weekday())]
+                self.weekdays = vec![(0, start.weekday())];
             }
             Frequency::Monthly | Frequency::Yearly if no_day => {
                 self.month_days = vec![start.day().into()];
