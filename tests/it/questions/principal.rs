@@ -214,7 +214,7 @@ fn with_a_relay_in_a_session_of_its_own(fixture: &Fixture) -> String {
     let _hub = Serving::socket_hub(&fixture.home);
     let agent = r#"
 mkfifo pipe; exec 3<>pipe; cat question >&3
-setsid sh -c '"$BIN" connect popup --no-start <pipe >replies 3<&-; :' &
+setsid sh -c '"$BIN" connect popup --no-start <pipe >replies; :' 3<&- &
 read line <go; sh try
 "#;
     fixture.home.write("agent", agent);

@@ -84,7 +84,7 @@ pub(super) const TOKENS: &[Token] = &[
     ),
     // support.atlassian.com/atlassian-account/docs/manage-api-tokens, support.atlassian.com/bitbucket-cloud
     token("Atlassian token", &["ATATT3x", "ATCTT3x", "ATBB", "ATTA"], Base64, 20),
-    // docs.npmjs.com/about-access-tokens, pypi.org/help/#apitoken, doc.rust-lang.org/cargo (crates.io: `cio`)
+    // the pages of npm, PyPI and crates.io about access tokens (crates.io: `cio`)
     token("npm token", &["npm_"], Alnum, 30),
     token("PyPI token", &["pypi-"], Word, 30),
     token("crates.io token", &["cio"], Alnum, 32),
