@@ -1,20 +1,18 @@
 """The subject `mails`: notifications by mail through a server that fails, while the hub is killed."""
 
-import os
 import signal
-import sqlite3
 import subprocess
-import threading
 import time
 
 import history
 import mails_checker
 import mails_plan
 import processes
+from hub_home import START_TIMEOUT, HubHome
 from mails_server import MailServer
 
-# Seconds in which a command of the user, a hub's start and the end of all mails must be over.
-COMMAND_TIMEOUT, START_TIMEOUT, END_TIMEOUT = 60.0, 30.0, 120.0
+# Seconds in which a command of the user and the end of all mails must be over.
+COMMAND_TIMEOUT, END_TIMEOUT = 60.0, 120.0
 
 # Seconds between two imports.
 IMPORT_PAUSE = 0.3
@@ -42,15 +40,12 @@ def run(seed, seconds, limit, adjutant, folder):
     return figures, broken
 
 
-class Place:
+class Place(HubHome):
     """A home with its hub, its mail server, and a process after the other that imports events."""
 
     def __init__(self, seed, seconds, adjutant, folder):
-        self.adjutant, self.plan = adjutant, mails_plan.make(seed, seconds)
-        self.history, self.home = history.History(folder / "history.jsonl"), folder / "home"
-        self.log = os.open(folder / "log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        self.server = MailServer(seed, self.history)
-        self.draining, self.threads, self.hub = threading.Event(), [], None
+        super().__init__(adjutant, folder)
+        self.plan, self.server = mails_plan.make(seed, seconds), MailServer(seed, self.history)
 
     def start(self, began):
         """Makes the home, and starts the hub, the imports and the faults."""
@@ -61,17 +56,7 @@ class Place:
         user = ["users", "add", "Ann", "--id", "ann", "--email", "ann@example.org", "--quiet-hours", "none", "--weekend", "both", "--ladder", "email"]
         self.command(user)
         self.serve()
-        for target in (self.import_events, self.hurt_hub, self.hurt_server):
-            self.threads.append(threading.Thread(target=self.noticed, args=(target,), daemon=True))
-            self.threads[-1].start()
-
-    def noticed(self, target):
-        """Runs a part of the run; its own mistake must not look like a run without faults."""
-        try:
-            target()
-        except BaseException as error:
-            self.history.note("hang", who=f"{target.__name__}, which failed: {error!r}")
-            raise
+        self.carry_out(self.import_events, self.hurt_hub, self.hurt_server)
 
     def command(self, arguments):
         """Runs a command of the user to its end, and returns its exit code; what does not end in time is a hang."""
@@ -82,17 +67,6 @@ class Place:
             self.history.note("hang", who=f"adjutant {' '.join(arguments)}")
             process.kill()
             return process.wait()
-
-    def serve(self):
-        """Starts a hub unless one runs; what does not serve in time is a hang."""
-        def serves():
-            if entry := processes.hub(self.home):
-                return entry
-            if not self.hub or self.hub.poll() is not None:
-                self.hub = processes.start([self.adjutant, "serve"], self.home, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
-            return None
-        if not processes.until(serves, START_TIMEOUT, 0.1):
-            self.history.note("hang", who="a hub that should start")
 
     def import_events(self):
         """Imports one file of events after the other."""
@@ -109,13 +83,6 @@ class Place:
                 self.history.note("imported", titles=[event["title"] for event in batch])
             number += 1
 
-    def planned(self, faults):
-        """The planned faults, each when its time has come, until the run ends."""
-        for fault in faults:
-            if self.draining.wait(max(0.0, self.began + fault["at"] - time.monotonic())):
-                return
-            yield fault
-
     def hurt_hub(self):
         """Kills, ends or stops the hub, and starts the next one."""
         for fault in self.planned(self.plan["faults"]):
@@ -123,12 +90,8 @@ class Place:
             if not entry:
                 continue
             self.history.note("fault", kind=fault["kind"], at=time.time())
-            if fault["kind"] == "stop":
-                processes.send(entry["pid"], signal.SIGSTOP)
-                time.sleep(fault["seconds"])
-                processes.send(entry["pid"], signal.SIGCONT)
-            else:
-                processes.send(entry["pid"], signal.SIGKILL if fault["kind"] == "kill" else signal.SIGTERM)
+            self.signal(entry["pid"], fault)
+            if fault["kind"] != "stop":
                 self.hub.wait(START_TIMEOUT)
                 time.sleep(fault["seconds"])
                 self.serve()
@@ -139,18 +102,6 @@ class Place:
             self.server.turn(fault["mode"])
             self.draining.wait(fault["seconds"])
             self.server.turn("ok")
-
-    def store(self, mode="ro"):
-        """A connection to the hub's database."""
-        return sqlite3.connect(f"file:{self.home}/.adjutant/adjutant.db?mode={mode}", uri=True, timeout=20.0)
-
-    def query(self, text, *arguments):
-        """The rows of a query of the hub's database."""
-        store = self.store()
-        try:
-            return store.execute(text, arguments).fetchall()
-        finally:
-            store.close()
 
     def count(self, *states):
         """The number of notifications in these states."""

@@ -6,7 +6,6 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -19,11 +18,12 @@ import processes
 import tasks_checker
 import tasks_clients
 import tasks_plan
+from hub_home import HubHome
 
 RUNNER = Path(__file__).with_name("tasks_runner.sh")
 
-# Seconds in which a command of the user, a hub's start and everything at the end must be over.
-COMMAND_TIMEOUT, START_TIMEOUT, END_TIMEOUT = 300.0, 30.0, 400.0
+# Seconds in which a command of the user and everything at the end must be over.
+COMMAND_TIMEOUT, END_TIMEOUT = 300.0, 400.0
 
 # Megabytes of the file system of the home.
 DISK = 256
@@ -53,19 +53,15 @@ def run(seed, seconds, limit, adjutant, folder):
     return figures, broken
 
 
-class Place:
+class Place(HubHome):
     """A home with its hub, its repository, the process of the MCP clients and the user's commands."""
 
     def __init__(self, seed, seconds, adjutant, folder):
-        self.seed, self.pid, self.adjutant, self.folder = seed, os.getpid(), adjutant, folder
-        self.plan = tasks_plan.make(seed, seconds)
-        self.history = history.History(folder / "history.jsonl")
-        self.home, self.starts = folder / "home", folder / "started/starts"
+        super().__init__(adjutant, folder)
+        self.seed, self.pid, self.folder = seed, os.getpid(), folder
+        self.plan, self.starts = tasks_plan.make(seed, seconds), folder / "started/starts"
         self.work, self.spool = self.home / "w", self.home / ".adjutant/spool"
-        self.log = os.open(folder / "log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        self.draining, self.threads = threading.Event(), []
-        self.hub = self.clients = None
-        self.mounted = False
+        self.clients, self.mounted = None, False
 
     def start(self, began):
         """Makes the home, and starts the hub, the clients and the faults."""
@@ -99,50 +95,18 @@ class Place:
         program = [sys.executable, "-B", str(Path(__file__).with_name("tasks_clients.py")), str(self.folder / "given.json")]
         self.clients = processes.start(program, self.home, stdin=subprocess.PIPE, stderr=self.log, start_new_session=True)
         lines = [Line(self, plan) for plan in self.plan["clients"] if plan["kind"] == "line"]
-        self.threads = [threading.Thread(target=line.run, daemon=True) for line in lines]
-        for target in (self.hurt_hub, self.hurt_runs, self.fill_disk):
-            self.threads.append(threading.Thread(target=self.noticed, args=(target,), daemon=True))
-        for thread in self.threads:
-            thread.start()
-
-    def serve(self):
-        """Starts a hub unless one runs; what does not serve in time is a hang."""
-        def serves():
-            if entry := processes.hub(self.home):
-                return entry
-            if not self.hub or self.hub.poll() is not None:
-                self.hub = processes.start([self.adjutant, "serve"], self.home, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
-            return None
-        if not processes.until(serves, START_TIMEOUT, 0.1):
-            self.history.note("hang", who="a hub that should start")
-
-    def store(self):
-        """A connection to the hub's database."""
-        return sqlite3.connect(f"file:{self.home}/.adjutant/adjutant.db?mode=ro", uri=True, timeout=20.0)
+        self.carry_out(self.hurt_hub, self.hurt_runs, self.fill_disk)
+        for line in lines:
+            self.threads.append(threading.Thread(target=line.run, daemon=True))
+            self.threads[-1].start()
 
     def ended(self):
         """The number of ended tasks."""
-        store = self.store()
-        try:
-            return store.execute("SELECT COUNT(*) FROM tasks WHERE ended_at IS NOT NULL").fetchone()[0]
-        finally:
-            store.close()
+        return self.query("SELECT COUNT(*) FROM tasks WHERE ended_at IS NOT NULL")[0][0]
 
     def faults(self, targets):
         """The planned faults of these targets, each when its time has come, until the run ends."""
-        for fault in self.plan["faults"]:
-            if fault["target"] in targets:
-                if self.draining.wait(max(0.0, self.began + fault["at"] - time.monotonic())):
-                    return
-                yield fault
-
-    def noticed(self, target):
-        """Runs the part of the plan; its own mistake must not look like a run without faults."""
-        try:
-            target()
-        except BaseException as error:
-            self.history.note("hang", who=f"the faults, which failed: {error!r}")
-            raise
+        return self.planned(fault for fault in self.plan["faults"] if fault["target"] in targets)
 
     def hurt_hub(self):
         """Carries out the planned faults of the hub."""
@@ -174,14 +138,6 @@ class Place:
             time.sleep(fault["seconds"])
             filler.unlink()
             self.history.note("over", target="disk", kind="full")
-
-    def signal(self, pid, fault):
-        """Sends the signals of a fault to a process."""
-        number = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "stop": signal.SIGSTOP}[fault["kind"]]
-        processes.send(pid, number)
-        if number == signal.SIGSTOP:
-            time.sleep(fault["seconds"])
-            processes.send(pid, signal.SIGCONT)
 
     def hurt_runs(self):
         """Carries out the planned faults of supervisors, guards and runners: of a run that was not hurt yet, because the
@@ -242,11 +198,7 @@ class Place:
             thread.join(END_TIMEOUT)
         self.serve()
         def none_open():
-            store = self.store()
-            try:
-                return not store.execute("SELECT COUNT(*) FROM tasks WHERE ended_at IS NULL").fetchone()[0]
-            finally:
-                store.close()
+            return not self.query("SELECT COUNT(*) FROM tasks WHERE ended_at IS NULL")[0][0]
         if not processes.until(none_open, END_TIMEOUT, 0.2):
             self.history.note("hang", who="tasks that do not end")
 
