@@ -16,10 +16,8 @@ fn tapped_on_a_full_disk(home: &Home, before: &str) -> Peer {
     Peer::start(&mut command)
 }
 
-#[test]
-fn a_full_disk_breaks_no_session_and_leaves_a_readable_recording() {
-    let home = Home::new();
-    let mut peer = tapped_on_a_full_disk(&home, "trap '' XFSZ;");
+/// Every line comes back, and the session ends with success.
+fn pass_half_a_megabyte(peer: &mut Peer) {
     let line = "x".repeat(1000);
     for _ in 0..500 {
         peer.write(format!("{line}\n"));
@@ -27,6 +25,13 @@ fn a_full_disk_breaks_no_session_and_leaves_a_readable_recording() {
     }
     peer.close();
     assert!(wait(&mut peer.child, DEADLINE).success());
+}
+
+#[test]
+fn a_full_disk_breaks_no_session_and_leaves_a_readable_recording() {
+    let home = Home::new();
+    let mut peer = tapped_on_a_full_disk(&home, "trap '' XFSZ;");
+    pass_half_a_megabyte(&mut peer);
     let (_, stderr) = peer.finish();
     assert_eq!(stderr.matches("a recording cannot be written").count(), 1, "{stderr}");
     let (_, entries) = read_recording(&recording(&home, "tap"));
@@ -40,13 +45,7 @@ fn a_limit_on_the_size_of_files_ends_no_session_even_if_nobody_reads_the_log() {
     let home = Home::new();
     // The signal has its default, and stderr takes nothing.
     let mut peer = tapped_on_a_full_disk(&home, "exec 2>/dev/full;");
-    let line = "x".repeat(1000);
-    for _ in 0..500 {
-        peer.write(format!("{line}\n"));
-        assert_eq!(peer.line(), line);
-    }
-    peer.close();
-    assert!(wait(&mut peer.child, DEADLINE).success());
+    pass_half_a_megabyte(&mut peer);
     assert!(home.run(["log", "show"], "").status.success());
 }
 

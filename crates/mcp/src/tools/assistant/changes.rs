@@ -16,7 +16,8 @@ use crate::tools::questions;
 use adjutant_app::calendar_changes::Permission;
 use adjutant_app::calendar_writes;
 use adjutant_assistant::calendar::{EventEdit, EventTime};
-use adjutant_assistant::{Event, Zone, json, plain_dates};
+use adjutant_assistant::own_events::EventSource;
+use adjutant_assistant::{Error, Event, Zone, json, plain_dates};
 
 /// The actor in the audit.
 const ACTOR: &str = "client that the user allowed it";
@@ -54,9 +55,7 @@ pub(super) async fn update(
     arguments: &Map<String, Value>,
     now: Timestamp,
 ) -> Result<CallToolResult, CallError> {
-    let assistant = &call.client.app.assistant;
-    let failed = |error| CallError::Domain("event_id", error);
-    let source = assistant.writable_event(&arguments::required_event(arguments)?).await.map_err(failed)?;
+    let source = named_event(call, arguments).await?;
     let zone = &source.user.preferences.zone;
     let time = match string(arguments, "when", false)? {
         Some(when) => Some(time(when, zone, Some(&source.event), now)?),
@@ -82,9 +81,7 @@ pub(super) async fn cancel(
     arguments: &Map<String, Value>,
     now: Timestamp,
 ) -> Result<CallToolResult, CallError> {
-    let assistant = &call.client.app.assistant;
-    let failed = |error| CallError::Domain("event_id", error);
-    let source = assistant.writable_event(&arguments::required_event(arguments)?).await.map_err(failed)?;
+    let source = named_event(call, arguments).await?;
     let zone = &source.user.preferences.zone;
     let what = described(&EventEdit::default(), Some((&source.event, zone)));
     let message = format!("{} wants to cancel\n\n{what}", client(call));
@@ -95,14 +92,27 @@ pub(super) async fn cancel(
     if let Err(error) = call.client.app.cancel_event(&source, ACTOR, now).await {
         return unchanged(error);
     }
-    let event = assistant.event(id).await.map_err(failed)?;
+    let event = call.client.app.assistant.event(id).await.map_err(in_event)?;
     Ok(answer(call, &json::event(&event, None, zone)))
+}
+
+/// Returns the event that the arguments name, which must be writable.
+async fn named_event(
+    call: &CallContext<'_>,
+    arguments: &Map<String, Value>,
+) -> Result<EventSource, CallError> {
+    let id = arguments::required_event(arguments)?;
+    call.client.app.assistant.writable_event(&id).await.map_err(in_event)
+}
+
+fn in_event(error: Error) -> CallError {
+    CallError::Domain("event_id", error)
 }
 
 /// Returns the result of a change that failed.
 fn unchanged(error: calendar_writes::Error) -> Result<CallToolResult, CallError> {
     match error {
-        calendar_writes::Error::Assistant(error) => Err(CallError::Domain("event_id", error)),
+        calendar_writes::Error::Assistant(error) => Err(in_event(error)),
         error => {
             let data = error::validation(&[], "execution", &Value::Null);
             Ok(error::error_result(format!("nothing was changed: {error}"), data))
