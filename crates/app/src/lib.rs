@@ -135,7 +135,7 @@ impl App {
             toolsets: Arc::new(ToolsetSwitches::new(config.toolsets.clone())),
             waiters: Arc::default(),
             approval_questions: Arc::default(),
-            permissions: Arc::new(Permissions::new(config.permissions.clone())),
+            permissions: Arc::new(Permissions::new(config.permissions.clone(), &config.home)),
             stores,
             workspaces: Mutex::default(),
             repo_status: Arc::new(RepoStatusCache::new(config.home.clone(), events.clone())),

@@ -114,13 +114,20 @@ struct RuleSet {
     settings: PermissionsConfig,
     /// The rules that the user made in the Inbox.
     stored: Vec<Rule>,
+    /// The hub's folder, without links.
+    home: Option<PathBuf>,
     rules: Arc<Rules>,
 }
 
 impl RuleSet {
     fn rebuild(&mut self) {
-        let rules = of_file(&self.settings.rules).into_iter().filter_map(Result::ok);
-        self.rules = Arc::new(Rules::new(rules.chain(self.stored.iter().cloned())));
+        let (rules, faults): (Vec<_>, Vec<_>) =
+            of_file(&self.settings.rules).into_iter().partition(Result::is_ok);
+        for fault in faults.into_iter().filter_map(Result::err) {
+            tracing::warn!(fault, "an approval rule of config.toml does not count");
+        }
+        let rules = Rules::new(rules.into_iter().flatten().chain(self.stored.iter().cloned()));
+        self.rules = Arc::new(rules.with_home(self.home.clone()));
     }
 }
 
@@ -140,11 +147,10 @@ impl OpenQuestion {
 }
 
 impl Permissions {
-    pub(super) fn new(settings: PermissionsConfig) -> Self {
-        for fault in of_file(&settings.rules).into_iter().filter_map(Result::err) {
-            tracing::warn!(fault, "an approval rule of config.toml does not count");
-        }
-        let mut state = RuleSet { settings, ..RuleSet::default() };
+    /// `home` is the hub's folder.
+    pub(super) fn new(settings: PermissionsConfig, home: &Path) -> Self {
+        let home = Some(home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+        let mut state = RuleSet { settings, home, ..RuleSet::default() };
         state.rebuild();
         Self {
             state: Mutex::new(state),
@@ -181,6 +187,10 @@ impl App {
             return answer;
         }
         let rules = self.approval_rules().await;
+        if self.stores.first().is_some() && !*self.permissions.loaded.lock().await {
+            // A stored rule that denies is not known.
+            return answer;
+        }
         let request = request(call);
         let decision = rules.decide(&request, timefmt::millis(SystemTime::now()));
         let mut record = PermissionRecord {
@@ -309,10 +319,12 @@ impl App {
     pub async fn approval_rules(&self) -> Arc<Rules> {
         let mut loaded = self.permissions.loaded.lock().await;
         if !*loaded && let Some(store) = self.stores.first() {
-            match setting(store, STORED_RULES).await {
-                Ok(text) => {
+            let read = setting(store, STORED_RULES).await.map_err(|error| error.to_string());
+            let parse = |text: String| serde_json::from_str(&text).map_err(|error| error.to_string());
+            match read.and_then(|text| text.map_or_else(|| Ok(Vec::new()), parse)) {
+                Ok(stored) => {
                     let mut state = lock(&self.permissions.state);
-                    state.stored = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+                    state.stored = stored;
                     state.rebuild();
                     *loaded = true;
                 }
@@ -398,7 +410,11 @@ fn resolve(folder: &Path, path: &str) -> PathBuf {
         } else {
             resolved.push(part);
         }
-        resolved.canonicalize().unwrap_or(resolved)
+        resolved.canonicalize().unwrap_or_else(|_| match resolved.is_symlink() {
+            // A write makes the file that the link names, wherever that is: no folder holds it.
+            true => Path::new("/").join("a link that leads nowhere"),
+            false => resolved,
+        })
     })
 }
 

@@ -129,9 +129,15 @@ impl Request {
         });
         let text = |name: &&str| arguments.get(*name).and_then(Value::as_str).map(str::to_owned);
         let found: Vec<String> = subjects.iter().filter_map(text).collect();
-        // A folder is optional for lists, and a pattern must not leave it.
-        let pattern = text(&"pattern").filter(|_| access == Access::List);
-        let leaves = pattern.is_some_and(|pattern| pattern.starts_with(['/', '~']) || pattern.contains(".."));
+        // A folder is optional for lists. A pattern must not leave it, and one with alternatives may name anything.
+        let pattern = text(&"pattern").filter(|_| access == Access::List).unwrap_or_default();
+        let leaves = pattern.starts_with('~')
+            || pattern.contains(['{', '['])
+            || pattern.split('/').enumerate().any(|(number, part)| {
+                part.starts_with('.') || (part.is_empty() && number == 0 && !pattern.is_empty())
+            });
+        // An unknown tool with a command may be a shell, or say that of a connection.
+        let line = text(&"command").filter(|_| access == Access::Unknown);
         let is_known = |name: &str| subjects.contains(&name) || others.contains(&name);
         let expected = access == Access::List || found.len() == 1;
         let mut request = Self {
@@ -143,8 +149,10 @@ impl Request {
             host: None,
             line: None,
             commands: None,
-            is_understood: access == Access::Unknown
-                || expected && !leaves && arguments.keys().all(|name| is_known(name)),
+            is_understood: match access {
+                Access::Unknown => line.is_none(),
+                _ => expected && !leaves && arguments.keys().all(|name| is_known(name)),
+            },
             folder,
             arguments,
         };
@@ -159,10 +167,17 @@ impl Request {
             Access::List => {
                 let path =
                     ["path", "dir_path"].iter().find_map(|name| request.arguments.get(*name)?.as_str());
-                request.paths = vec![resolve(&request.folder, path.unwrap_or("."))];
+                let folder = resolve(&request.folder, path.unwrap_or("."));
+                let named: Vec<&str> =
+                    pattern.split('/').take_while(|part| !part.contains(['*', '?'])).collect();
+                request.paths = vec![resolve(&folder, &named.join("/"))];
             }
-            Access::Fetch => request.host = found.first().and_then(|url| host(url)),
-            Access::Unknown => {}
+            Access::Fetch => {
+                request.host = found.first().and_then(|url| host(url));
+                // A rule for the host could not see it.
+                request.is_understood &= request.host.is_some();
+            }
+            Access::Unknown => request.line = line,
         }
         request
     }
@@ -186,5 +201,6 @@ fn host(url: &str) -> Option<String> {
     let rest = url.strip_prefix("https://")?;
     let host = rest.split(['/', '?', '#']).next()?;
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-');
+    let host = host.strip_suffix('.').unwrap_or(host);
     (!host.is_empty() && host.chars().all(is_plain)).then(|| host.to_ascii_lowercase())
 }

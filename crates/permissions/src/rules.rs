@@ -3,7 +3,7 @@
 //! The precedence is: deny, then ask, then allow, then a question. The order of rules means nothing.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,8 @@ pub struct Rules {
     by_program: HashMap<String, Vec<usize>>,
     by_tool: HashMap<String, Vec<usize>>,
     others: Vec<usize>,
+    /// The hub's folder, which holds the rules themselves.
+    home: Option<PathBuf>,
 }
 
 impl Rules {
@@ -76,6 +78,11 @@ impl Rules {
             index.all.push(rule);
         }
         index
+    }
+
+    /// Adds the hub's folder: a request that names a file in it is asked.
+    pub fn with_home(self, home: Option<PathBuf>) -> Self {
+        Self { home, ..self }
     }
 
     /// Returns the rules, without the default ones.
@@ -112,8 +119,7 @@ impl Rules {
             return Decision { verdict: Verdict::Deny, rules: denied };
         }
         let mut asked = caught(Verdict::Ask);
-        let named = request.paths.iter().map(|path| path.to_string_lossy());
-        if named.chain(rough.iter().flatten().map(Into::into)).any(|name| is_secret(&name)) {
+        if self.names_secret(request, &rough) {
             asked.push(DEFAULTS[0].0.to_owned());
         }
         if !asked.is_empty() {
@@ -123,6 +129,24 @@ impl Rules {
             Some(rules) => Decision { verdict: Verdict::Allow, rules },
             None => Decision { verdict: Verdict::Ask, rules: Vec::new() },
         }
+    }
+}
+
+impl Rules {
+    /// Returns whether a path, the folder, a word of the command or an argument of an unknown tool names a secret.
+    fn names_secret(&self, request: &Request, rough: &[Vec<String>]) -> bool {
+        let in_home = |path: &Path| self.home.as_ref().is_some_and(|home| path.starts_with(home));
+        let mut paths = request.paths.iter().chain([&request.folder]);
+        let arguments = if request.access == Access::Unknown {
+            serde_json::to_string(&request.arguments).unwrap_or_default()
+        } else {
+            String::new()
+        };
+        paths.any(|path| in_home(path) || is_secret(&path.to_string_lossy()))
+            || rough.iter().flatten().any(|word| is_secret(word) || in_home(Path::new(word)))
+            || arguments
+                .split(|letter: char| letter.is_whitespace() || "\"'\\".contains(letter))
+                .any(is_secret)
     }
 }
 

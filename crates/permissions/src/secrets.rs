@@ -13,24 +13,28 @@ const BEGINNINGS: &[&str] = &[
     ".npmrc",
     ".pgpass",
     ".pypirc",
+    ".vault-token",
     "_netrc",
-    "credential",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    "id_rsa",
+    "auth.json",
+    "hosts.yml",
     "secret",
 ];
+
+/// Parts of names.
+const PARTS: &[&str] = &["client_secret", "credential", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa"];
 
 /// Ends of names.
 const ENDS: &[&str] = &[".env", ".jks", ".kdbx", ".key", ".keystore", ".p12", ".pem", ".pfx"];
 
-/// Returns whether a path leads to keys, logins or other secrets, as far as names show that.
+/// Returns whether a path, or an option with one, leads to keys, logins or other secrets, as far as names show that.
 pub(crate) fn is_secret(path: &str) -> bool {
-    path.split(['/', '=', ':', '@', ',']).any(|name| {
+    // `-f.env` is the option `-f` with the file `.env`.
+    let glued = path.strip_prefix('-').and_then(|option| option.get(1..)).unwrap_or_default();
+    path.split(['/', '=', ':', '@', ',']).chain([glued]).any(|name| {
         let name = name.to_lowercase();
         FOLDERS.contains(&name.as_str())
             || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+            || PARTS.iter().any(|part| name.contains(part))
             || ENDS.iter().any(|end| name.ends_with(end))
     })
 }

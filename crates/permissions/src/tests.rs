@@ -154,7 +154,12 @@ fn the_default_rules_read_in_the_folder_and_never_secrets() {
         ("claude", "Glob", json!({"pattern": "*", "path": "/etc"}), ""),
         ("claude", "Read", json!({"file_path": "../notes/a.rs"}), ""),
         ("claude", "Read", json!({"file_path": "src/../../notes/a.rs"}), ""),
-        ("claude", "Read", json!({"file_path": ".config/gh/hosts.yml"}), ""),
+        ("claude", "Read", json!({"file_path": ".config/gh/settings.yml"}), ""),
+        ("claude", "Read", json!({"file_path": ".config/gh/hosts.yml"}), "default: secrets"),
+        ("claude", "Read", json!({"file_path": "/home/ann/.claude/.credentials.json"}), "default: secrets"),
+        ("claude", "Glob", json!({"pattern": ".ssh/*", "path": "/home/ann/tides"}), "default: secrets"),
+        ("claude", "Glob", json!({"pattern": "**/.env*"}), ""),
+        ("claude", "Glob", json!({"pattern": "{a,.b}/*"}), ""),
         ("claude", "Read", json!({"file_path": ".env"}), "default: secrets"),
         ("claude", "Read", json!({"file_path": "deploy/.env.production"}), "default: secrets"),
         ("claude", "Read", json!({"file_path": "certs/server.pem"}), "default: secrets"),
@@ -174,6 +179,51 @@ fn the_default_rules_read_in_the_folder_and_never_secrets() {
     assert_eq!(decided(&[all], &request("claude", "Read", json!({"file_path": ".env"}))).0, Verdict::Ask);
     let cat = command(Verdict::Allow, "cat *");
     assert_eq!(decided(&[cat], &shell("cat a .env")), (Verdict::Ask, "default: secrets".to_owned()));
+}
+
+#[test]
+fn a_rule_for_a_tool_allows_nothing_that_the_hub_cannot_judge() {
+    let allow = |tool: &str| rule(Verdict::Allow, |rule| rule.tool = Some(tool.to_owned()));
+    for (client, tool, arguments, expected) in [
+        ("claude", "Grep", json!({"pattern": "tide", "path": "src"}), "allow"),
+        ("claude", "Grep", json!({"pattern": ".", "path": "/home/ann/.ssh"}), "default: secrets"),
+        ("claude", "mcp__files__read", json!({"files": ["a.rs", "deploy/.env"]}), "default: secrets"),
+        // It may be a shell, or a connection of Codex that a command wants to have.
+        ("claude", "PowerShell", json!({"command": "Get-Date"}), ""),
+        ("codex", "network-access", json!({"command": "curl x", "description": "network-access x.org"}), ""),
+        ("claude", "WebFetch", json!({"url": "https://x.org", "prompt": "p"}), "allow"),
+        ("claude", "WebFetch", json!({"url": "http://x.org", "prompt": "p"}), ""),
+        ("claude", "WebFetch", json!({"url": "https://x.org:444/", "prompt": "p"}), ""),
+        ("claude", "WebFetch", json!({"url": "https://u@x.org/", "prompt": "p"}), ""),
+    ] {
+        let request = request(client, tool, arguments);
+        assert_eq!(decided(&[allow(tool)], &request).1, expected, "{request:?}");
+    }
+    let named = request("codex", "network-access", json!({"command": "git push --force"}));
+    assert_eq!(Rule::narrowest(&named, Verdict::Allow), None);
+    assert_eq!(decided(&[command(Verdict::Deny, "git push")], &named).0, Verdict::Deny);
+    let evil = rule(Verdict::Deny, |rule| rule.host = Some("evil.example".into()));
+    let fetch = request("claude", "WebFetch", json!({"url": "https://evil.example./", "prompt": "p"}));
+    assert_eq!(decided(&[evil, allow("WebFetch")], &fetch).0, Verdict::Deny);
+}
+
+#[test]
+fn secrets_are_asked_by_the_folder_by_glued_options_and_in_the_home_of_the_hub() {
+    let any = [
+        command(Verdict::Allow, "cat *"),
+        command(Verdict::Allow, "grep *"),
+        command(Verdict::Allow, "tee *"),
+    ];
+    let asked = |request: &Request| {
+        let rules = Rules::new(any.iter().cloned()).with_home(Some("/srv/hub".into()));
+        assert_eq!(rules.decide(request, NOW).rules, ["default: secrets"], "{request:?}");
+    };
+    asked(&shell("grep x -f.env.local"));
+    asked(&shell("tee -a /srv/hub/config.toml"));
+    for folder in ["/home/ann/.ssh", "/srv/hub"] {
+        let arguments = json!({"command": "cat known_hosts"}).as_object().unwrap().clone();
+        asked(&Request::new(("claude", "s"), Path::new(folder), "Bash", arguments, lexical));
+    }
 }
 
 #[test]

@@ -38,7 +38,7 @@ super::table::table! {
         pub decision: String,
         /// `claude`, `codex`, `copilot` or `gemini`.
         pub client: Option<String>,
-        /// The client works in this folder or below it. A rule that allows then allows no files outside of it.
+        /// The client works in this folder or below it. A rule that allows then allows file tools no files outside of it.
         pub folder: Option<PathBuf>,
         /// The tool, as the client names it.
         pub tool: Option<String>,
