@@ -28,6 +28,8 @@ const MAX_REFUSED: usize = 16;
 const MAX_NAME: usize = 260;
 /// How long the head of a request may take, and how long a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// Pause after a connection that could not be accepted.
+pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// The proxy of one run; it ends when this is dropped.
 #[derive(Debug)]
@@ -51,7 +53,11 @@ impl NetworkProxy {
         let task = tokio::spawn(async move {
             let mut running = tokio::task::JoinSet::new();
             while let Ok(permit) = connections.clone().acquire_owned().await {
-                let Ok((client, _)) = listener.accept().await else { break };
+                let Ok((client, _)) = listener.accept().await else {
+                    // Too many files are open for a moment.
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                };
                 while running.try_join_next().is_some() {}
                 let (allows, names) = (allows.clone(), names.clone());
                 running.spawn(async move {
@@ -129,7 +135,12 @@ async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     if found.is_empty() {
         return Err(io::Error::other("the name leads to this machine"));
     }
-    TcpStream::connect(&found[..]).await
+    let server = TcpStream::connect(&found[..]).await?;
+    // An address of a network interface leads to this machine too.
+    if !is_local && server.local_addr()?.ip() == server.peer_addr()?.ip() {
+        return Err(io::Error::other("the name leads to this machine"));
+    }
+    Ok(server)
 }
 
 fn is_this_machine(address: IpAddr) -> bool {

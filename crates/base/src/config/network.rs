@@ -33,7 +33,7 @@ impl Network {
 /// Returns whether an entry of a list names `port` of `host`. Names differ in case and in a final dot only on paper.
 pub fn matches(entry: &str, host: &str, port: u16) -> bool {
     let (name, wanted) = split_port(entry);
-    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let (host, name) = (host.trim_end_matches('.').to_ascii_lowercase(), name.trim_end_matches('.'));
     let is_host = match name.strip_prefix('*') {
         Some(end) => host.len() > end.len() && host.ends_with(end),
         None => host == name,

@@ -14,6 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::child;
 use super::reexec::program_path;
+use crate::network_proxy::ACCEPT_PAUSE;
 use crate::short_path::ShortPath;
 
 /// The word in the place of a socket where the sandbox has a network.
@@ -69,7 +70,12 @@ pub async fn run_inside(words: &[OsString]) -> io::Result<u8> {
 /// Passes each connection on to the hub. The hub has the limit of their number.
 async fn pass_on(listener: TcpListener, socket: PathBuf) {
     let socket = Arc::new(socket);
-    while let Ok((mut near, _)) = listener.accept().await {
+    loop {
+        let Ok((mut near, _)) = listener.accept().await else {
+            // Too many files are open for a moment.
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
         let socket = socket.clone();
         tokio::spawn(async move {
             // A connection that the hub does not take is closed.
