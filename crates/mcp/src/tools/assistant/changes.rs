@@ -115,7 +115,13 @@ fn unchanged(error: calendar_writes::Error) -> Result<CallToolResult, CallError>
         calendar_writes::Error::Assistant(error) => Err(in_event(error)),
         error => {
             let data = error::validation(&[], "execution", &Value::Null);
-            Ok(error::error_result(format!("nothing was changed: {error}"), data))
+            let effect = match error {
+                calendar_writes::Error::Sync(_) | calendar_writes::Error::Outbound(_) => {
+                    "the server may have changed the event; look at it before you call again"
+                }
+                _ => "nothing was changed",
+            };
+            Ok(error::error_result(format!("{effect}: {error}"), data))
         }
     }
 }
