@@ -51,6 +51,12 @@ impl App {
         let first_agent = started.chain(self.agents.first_run_started()).min();
         let may = |pid: u32| {
             let line = process::ancestry(pid).unwrap_or_default();
+            // A task is below the hub, as the browser of its start is.
+            if matches!(self.agents.origin_of(&line), Origin::Task(_))
+                || line.iter().any(|process| process::is_marked(process.pid))
+            {
+                return false;
+            }
             // The hub itself opened the browser when it started.
             let is_own = opener.pid == std::process::id();
             let Some(process) = line.first() else { return false };

@@ -187,7 +187,7 @@ impl App {
             return answer;
         }
         let rules = self.approval_rules().await;
-        if self.stores.first().is_some() && !*self.permissions.loaded.lock().await {
+        if !self.stores.is_empty() && !*self.permissions.loaded.lock().await {
             // A stored rule that denies is not known.
             return answer;
         }
@@ -410,10 +410,9 @@ fn resolve(folder: &Path, path: &str) -> PathBuf {
         } else {
             resolved.push(part);
         }
-        resolved.canonicalize().unwrap_or_else(|_| match resolved.is_symlink() {
-            // A write makes the file that the link names, wherever that is: no folder holds it.
-            true => Path::new("/").join("a link that leads nowhere"),
-            false => resolved,
+        resolved.canonicalize().unwrap_or_else(|_| {
+            // A write makes the file that such a link names, wherever that is: no folder holds it.
+            if resolved.is_symlink() { Path::new("/").join("a link that leads nowhere") } else { resolved }
         })
     })
 }
