@@ -49,7 +49,7 @@ def check(events):
         if not row or row["title"] not in event["subject"]:
             broken.append(("renamed", f"{event['mail']} is not the name of the mail {event['subject']!r}", [event]))
     for fault in of["fault"]:
-        hit = [row for row in of["stored"] if any(is_cut(attempt) and covers(attempt, fault) for attempt in row["attempts"])]
+        hit = [row for row in of["stored"] if any(is_cut_by(attempt, fault, about[row["mail"]]) for attempt in row["attempts"])]
         if len(hit) > MAX_IN_FLIGHT:
             broken.append(("repeated", f"a {fault['kind']} of the hub left {len(hit)} mails with an unknown outcome", [fault, *hit]))
     broken += [("integrity", f"the database is broken: {event['result']}", [event]) for event in of["integrity"] if event["result"] != "ok"]
@@ -82,6 +82,11 @@ def of_mail(row, about, of):
 def is_cut(attempt):
     """Whether nobody knows what became of an attempt."""
     return attempt["outcome"] in (None, "unknown")
+
+
+def is_cut_by(attempt, fault, about):
+    """Whether a fault of the hub, and not the mail server, left an attempt without an outcome."""
+    return is_cut(attempt) and covers(attempt, fault) and not any(event["what"] == "cut" and covers(attempt, event) for event in about)
 
 
 def covers(attempt, event):

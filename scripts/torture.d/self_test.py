@@ -253,11 +253,13 @@ class MailsChecker(unittest.TestCase):
 
     def test_a_kill_leaves_no_more_open_than_was_in_flight(self):
         kill = event(3, "fault", kind="kill", at=3.0)
-        def many(number):
+        cut = event(3, "cut", mail="m1", subject="mail-0-0", at=3.0)
+        def many(number, *also):
             for n in range(number):
-                yield from (found | {"mail": f"m{n}"} if "mail" in found else found for found in sent(self.AGAIN)[1:])
+                yield from (found | {"mail": f"m{n}"} if "mail" in found else found for found in [*sent(self.AGAIN)[1:], *also])
         self.assertEqual(self.kinds(*many(16), kill), [])
         self.assertEqual(self.kinds(*many(17), kill), ["repeated"])
+        self.assertEqual(self.kinds(*many(17, cut), kill), [])
 
     def test_a_mail_keeps_its_name(self):
         self.assertEqual(self.kinds(*sent(name="m2")), ["lost", "renamed"])
