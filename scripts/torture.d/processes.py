@@ -87,6 +87,14 @@ def until(wanted, seconds, pause=0.02):
         time.sleep(pause)
 
 
+def kill_after(process, seconds):
+    """A timer that kills a process which has not answered in time; cancel it."""
+    timer = threading.Timer(seconds, process.kill)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
 def hurt(program, kind, seconds):
     """Kills or terminates a program, or stops it for so many seconds; it has a method `signal`."""
     if kind == "stop":

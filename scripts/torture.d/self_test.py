@@ -1,10 +1,13 @@
 """Tests of the checkers and of the plans: made-up histories in which each invariant is broken, and that it is noticed."""
 
+import itertools
 import unittest
 
 import checker
 import mails_checker
 import mails_plan
+import prompts_checker
+import prompts_plan
 import questions_plan
 import tasks_checker
 import tasks_clients
@@ -269,16 +272,33 @@ class MailsChecker(unittest.TestCase):
         self.assertEqual(self.kinds(event(9, "hang", who="a hub")), ["hangs"])
 
 
+class PromptsChecker(unittest.TestCase):
+    SHOWN = event(2, "shown", step=1, kind="write", seconds=0.25)
+
+    def test_what_is_shown_breaks_nothing_and_what_is_never_shown_is_lost(self):
+        self.assertEqual(prompts_checker.check([self.SHOWN]), [])
+        lost = event(9, "lost", step=2, kind="checkout", missing="a/00/000 has an old text")
+        hang = event(9, "hang", who="a request to the server")
+        self.assertEqual([kind for kind, _, _ in prompts_checker.check([self.SHOWN, lost, hang])], ["lost", "hangs"])
+
+    def test_a_late_change_is_a_figure(self):
+        figures = prompts_checker.summary([self.SHOWN, self.SHOWN | {"seconds": 1.5}], [])
+        self.assertEqual((figures["over a second"], figures["milliseconds"]["p100"]), (1, 1500))
+
+
 class Plan(unittest.TestCase):
     def test_a_seed_makes_the_same_plan_again_and_another_seed_another(self):
         for plan in (questions_plan, tasks_plan, mails_plan):
             self.assertEqual(plan.make(7, 60.0), plan.make(7, 60.0))
             self.assertNotEqual(plan.make(7, 60.0), plan.make(8, 60.0))
+        first = [[step["kind"] for step in itertools.islice(prompts_plan.steps(seed), 50)] for seed in (7, 7, 8)]
+        self.assertEqual(first[0], first[1])
+        self.assertNotEqual(first[0], first[2])
         client = {"name": "c0", "kind": "contract", "number": 0}
         self.assertEqual(tasks_plan.task(7, client, 3), tasks_plan.task(7, client, 3))
 
 
 def run():
     """Whether all tests pass."""
-    suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in (Checker, TasksChecker, MailsChecker, Plan))
+    suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in (Checker, TasksChecker, MailsChecker, PromptsChecker, Plan))
     return unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful()
