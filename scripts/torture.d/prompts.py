@@ -136,8 +136,9 @@ class Folders:
                 for gone in dice.sample(there, min(30, len(there) - 1)):
                     shutil.rmtree(many / gone)
                     time.sleep(1 / 30)
-            case "write folder":
-                return self.fill(name, number)
+            case "write folders":
+                gone = [f"{folder:02}" for folder in range(prompts_plan.FOLDERS) if f"{folder:02}" not in there]
+                return set().union(*(self.fill(folder, number) for folder in [name, *gone]))
             case "replace root":
                 return self.replace_root()
             case "checkout":

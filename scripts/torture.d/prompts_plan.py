@@ -12,12 +12,12 @@ FOLDERS, FILES = 50, 200
 # Files of one branch of the second root, which is a Git repository.
 BRANCH_FILES = 60
 
-# What happens in one step: a file is written, removed or renamed; a folder is removed, renamed or written; many folders are
-# removed one after the other; a root is replaced; another branch is checked out; the server stands still while so many
-# files change that the kernel drops events.
+# What happens in one step: a file is written, removed or renamed; a folder is removed or renamed; many folders are removed one
+# after the other, or all that are gone are written again; a root is replaced; another branch is checked out; the server
+# stands still while so many files change that the kernel drops events.
 STEPS = (
-    "write", "write", "write", "remove", "rename", "rename folder", "rename folder", "remove folder", "write folder",
-    "write folder", "remove folders", "replace root", "checkout", "checkout", "checkout", "overflow",
+    "write", "write", "write", "remove", "rename", "rename folder", "rename folder", "remove folder", "remove folders", "write folders",
+    "write folders", "replace root", "checkout", "checkout", "checkout", "overflow",
 )
 
 
