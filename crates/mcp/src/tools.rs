@@ -69,6 +69,7 @@ pub async fn call(
     Ok(undelivered::append_undelivered(call, &name, &workspace, answer).await)
 }
 
+/// The futures of the larger toolsets are boxed: inline they would add 18 kB to every call, which each layer above moves.
 async fn dispatch(
     call: &CallContext<'_>,
     mut request: CallToolRequestParams,
@@ -86,22 +87,22 @@ async fn dispatch(
         }
     }
     if call.client.has(Toolset::Agents)
-        && let Some(answer) = agents::call(call, name, &arguments).await
+        && let Some(answer) = Box::pin(agents::call(call, name, &arguments)).await
     {
         return answer;
     }
     if call.client.has(Toolset::Assistant)
-        && let Some(answer) = assistant::call(call, name, &arguments, response.as_ref()).await
+        && let Some(answer) = Box::pin(assistant::call(call, name, &arguments, response.as_ref())).await
     {
         return answer;
     }
     if call.client.has(Toolset::Questions)
-        && let Some(answer) = questions::call(call, name, &arguments, response).await
+        && let Some(answer) = Box::pin(questions::call(call, name, &arguments, response)).await
     {
         return answer;
     }
     if call.client.has(Toolset::Codex)
-        && let Some(answer) = codex::call(call, name, &arguments).await
+        && let Some(answer) = Box::pin(codex::call(call, name, &arguments)).await
     {
         return answer;
     }
