@@ -4,10 +4,12 @@
 
 mod approvals;
 mod list;
+mod operations;
 mod run;
 mod show;
 
 use std::io::{IsTerminal as _, Read as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -16,11 +18,13 @@ use serde_json::{Value, json};
 
 use super::output::{self, Failure};
 use super::{Common, hub_client};
-use adjutant_base::config::{Roots, env};
+use adjutant_base::config::{Config, Roots, env};
 use adjutant_base::text::suggest::near_names;
 use adjutant_codex::approval::Decision;
+use adjutant_codex::thread_options::{Act, ReviewTarget, ThreadOptions, TurnInput};
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::ControlClient;
+use adjutant_terminal::socket::control::codex::Prompt;
 
 /// Maximum bytes of a prompt from stdin.
 const MAX_PROMPT_BYTES: u64 = 4 << 20;
@@ -57,10 +61,9 @@ struct PromptArgs {
     thread: Option<String>,
     /// The folder that Codex works in [default: the current one]
     #[arg(long, value_name = "DIR")]
-    cwd: Option<std::path::PathBuf>,
-    /// The model
-    #[arg(long, value_name = "NAME")]
-    model: Option<String>,
+    cwd: Option<PathBuf>,
+    #[command(flatten)]
+    turn: TurnArgs,
     /// What commands may do: read-only, workspace-write, danger-full-access
     #[arg(long, value_name = "MODE")]
     sandbox: Option<String>,
@@ -75,6 +78,45 @@ struct PromptArgs {
     plain: bool,
 }
 
+/// Arguments of a turn.
+#[derive(Debug, Args)]
+struct TurnArgs {
+    /// The model, for this turn and those after it
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// The reasoning effort, for this turn and those after it: low, medium, high; models differ
+    #[arg(long, value_name = "EFFORT")]
+    effort: Option<String>,
+    /// Image that the model sees with the prompt; may be repeated
+    #[arg(long, value_name = "FILE")]
+    image: Vec<PathBuf>,
+    /// File that the prompt names as `@FILE`; may be repeated
+    #[arg(long, value_name = "FILE")]
+    file: Vec<PathBuf>,
+}
+
+impl TurnArgs {
+    /// Returns the input of a turn with this prompt.
+    fn input(self, text: String) -> Result<TurnInput, Failure> {
+        let path = |path: &PathBuf| {
+            let whole = std::path::absolute(path)?;
+            if !whole.is_file() {
+                return Err(Failure::usage(format!("{} is not a file", whole.display())));
+            }
+            let text = whole.into_os_string().into_string();
+            text.map_err(|path| Failure::usage(format!("{} is not UTF-8", path.to_string_lossy())))
+        };
+        Ok(TurnInput {
+            act: Act::Prompt,
+            text,
+            images: self.image.iter().map(path).collect::<Result<_, Failure>>()?,
+            files: self.file.iter().map(path).collect::<Result<_, Failure>>()?,
+            model: self.model,
+            effort: self.effort,
+        })
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List the threads, the last used first
@@ -86,6 +128,36 @@ enum Command {
         /// The thread's id, or enough of its beginning
         thread: String,
     },
+    /// Send the next prompt of a thread
+    Reply {
+        /// The thread's id, or enough of its beginning
+        thread: String,
+        /// Prompt for Codex; read from stdin if missing
+        prompt: Option<String>,
+        #[command(flatten)]
+        turn: TurnArgs,
+    },
+    /// Replace the history of a thread by a summary, so that the model's context has space
+    Compact {
+        /// The thread's id, or enough of its beginning
+        thread: String,
+    },
+    /// Review changes in the folder of a thread
+    Review {
+        /// The thread's id, or enough of its beginning
+        thread: String,
+        /// What to review, in words [default: the uncommitted changes]
+        #[arg(conflicts_with_all = ["base", "commit"])]
+        instructions: Option<String>,
+        /// Review the changes since this branch was left
+        #[arg(long, value_name = "BRANCH", conflicts_with = "commit")]
+        base: Option<String>,
+        /// Review this commit
+        #[arg(long, value_name = "COMMIT")]
+        commit: Option<String>,
+    },
+    #[command(flatten)]
+    Operation(operations::OperationCommand),
     /// List pending approvals of Codex
     Approvals,
     /// Approve a request of Codex
@@ -131,13 +203,39 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
         std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !env::is_dumb_terminal();
     let view = terminal && command.is_none() && !prompt.plain && !output::is_json();
     let config = common.config(Roots::User)?;
-    let Some(command) = command else {
-        return if view { run::view(prompt, &config) } else { run::run(prompt, config) };
+    let (thread, turn) = match command {
+        None if view => return run::view(prompt, &config),
+        None => return run::run(prompt, config),
+        Some(Command::Reply { thread, prompt: text, turn }) => (thread, turn.input(self::prompt(text)?)?),
+        Some(Command::Compact { thread }) => {
+            (thread, TurnInput { act: Act::Compact, ..TurnInput::default() })
+        }
+        Some(Command::Review { thread, instructions, base, commit }) => {
+            let target = match (instructions, base, commit) {
+                (Some(instructions), ..) => ReviewTarget::Custom { instructions },
+                (_, Some(branch), _) => ReviewTarget::BaseBranch { branch },
+                (.., Some(sha)) => ReviewTarget::Commit { sha, title: None },
+                _ => ReviewTarget::UncommittedChanges,
+            };
+            (thread, TurnInput { act: Act::Review(target), ..TurnInput::default() })
+        }
+        Some(command) => return existing(command, &config),
     };
-    let mut client = hub_client::connect(&config, Start::IfNeeded)?;
+    run::turn(
+        Prompt { thread: Some(thread), start: ThreadOptions { turn, ..ThreadOptions::default() } },
+        config,
+    )
+}
+
+/// Runs a command that starts no turn.
+fn existing(command: Command, config: &Config) -> Result<ExitCode, Failure> {
+    let mut client = hub_client::connect(config, Start::IfNeeded)?;
     match command {
         Command::List(args) => list::run(&args, &mut client)?,
         Command::Show(args) => show::run(&args, &mut client)?,
+        Command::Operation(command) => operations::run(command, &mut client)?,
+        // These start a turn.
+        Command::Reply { .. } | Command::Compact { .. } | Command::Review { .. } => {}
         Command::Follow { thread } => run::follow(&thread, &mut client)?,
         Command::Approvals => approvals::list(&mut client)?,
         Command::Approve { approval, for_session, always } => {
@@ -198,6 +296,9 @@ fn reject_probable_typo(word: &str) -> Result<(), Failure> {
 /// Returns a thread as JSON, with its id and its instants as text.
 fn as_json(thread: &impl Serialize) -> Value {
     let mut value = output::with_instants(json!(thread), &["/created_at", "/updated_at"]);
+    if let Some(archived) = value.get_mut("archived") {
+        *archived = (*archived == 1).into();
+    }
     value["id"] = value["thread"].clone();
     output::identified(value, "thread_id")
 }
@@ -207,7 +308,8 @@ fn resolve_full_id(client: &mut ControlClient, prefix: &str) -> Result<String, F
     if prefix.len() >= ID_LEN {
         return Ok(prefix.to_owned());
     }
-    let threads = client.codex_threads("", MAX_THREADS)?;
+    let mut threads = client.codex_threads("", MAX_THREADS)?;
+    threads.extend(client.list_codex("", MAX_THREADS, true, "")?);
     let mut matching = threads.iter().filter(|thread| thread.row.id.starts_with(prefix)).peekable();
     let exact = threads.iter().find(|thread| thread.row.id == prefix);
     match (exact, matching.next(), matching.peek()) {

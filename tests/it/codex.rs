@@ -7,6 +7,7 @@ mod drop_in;
 mod external_threads;
 mod faults;
 mod follow;
+mod operations;
 mod pages;
 mod recorded;
 mod sub_agents;

@@ -23,14 +23,28 @@ const WITHOUT_RESULT: [&str; 9] = [
 ];
 
 /// Schemas that the tests of a command check, which need Codex, an editor of the clock, or a service manager.
-const CHECKED_ELSEWHERE: [&str; 11] = [
+const CHECKED_ELSEWHERE: [&str; 25] = [
     "codex",
     "codex-approve",
+    "codex-archive",
+    "codex-capabilities",
+    "codex-compact",
+    "codex-delete",
     "codex-deny",
+    "codex-diff",
+    "codex-end-commands",
     "codex-follow",
+    "codex-fork",
     "codex-interrupt",
+    "codex-limits",
+    "codex-plan",
+    "codex-rename",
+    "codex-reply",
+    "codex-revert",
+    "codex-review",
     "codex-show",
     "codex-steer",
+    "codex-unarchive",
     "notifications-test",
     "permissions-remove",
     "service-install",

@@ -14,12 +14,12 @@ use super::approval::{Decider, Decision};
 use super::error::Error;
 use super::event::{CodexEvent, EventBatch};
 use super::jsonrpc;
-use super::thread_options::{Backend, ThreadOptions};
+use super::thread_options::{Backend, ThreadOptions, TurnInput};
 use adjutant_base::trace_context::Trace;
-use app_server::AppServer;
+pub(super) use app_server::{AppServer, history};
 use mcp_server::McpServer;
 pub use thread_list::ExternalThread;
-pub(super) use thread_list::ThreadListing;
+pub(super) use thread_list::{external_thread, page, page_params};
 
 /// The code of the error for a request that the user did not answer, outside of what JSON-RPC reserves.
 const REFUSED: i32 = 1;
@@ -66,17 +66,24 @@ impl Protocol {
     }
 
     /// Resumes a thread of another child, if the protocol can.
-    pub(super) fn resume(&mut self, thread: &str, prompt: &str, start: &ThreadOptions, out: &mut Vec<u8>) {
+    pub(super) fn resume(&mut self, thread: &str, start: &ThreadOptions, out: &mut Vec<u8>) {
         match self {
-            Self::App(app) => app.resume(thread, prompt, start, out),
+            Self::App(app) => app.resume(thread, start, out),
             // It knows only the threads of its process; its answer will say so.
-            Self::Mcp(mcp) => mcp.turn(thread, prompt, out),
+            Self::Mcp(mcp) => mcp.turn(thread, &start.turn, out),
         }
     }
 
     /// Starts the next turn; only when none runs.
-    pub(super) fn turn(&mut self, thread: &str, prompt: &str, out: &mut Vec<u8>) {
-        either!(self, state => state.turn(thread, prompt, out));
+    pub(super) fn turn(&mut self, thread: &str, input: &TurnInput, out: &mut Vec<u8>) {
+        either!(self, state => state.turn(thread, input, out));
+    }
+
+    /// Ends the commands that continue after their turns. Only app-server can.
+    pub(super) fn end_commands(&mut self, thread: &str, out: &mut Vec<u8>) {
+        if let Self::App(app) = self {
+            app.end_commands(thread, out);
+        }
     }
 
     /// Requests the end of the running turn.

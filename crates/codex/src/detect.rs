@@ -93,7 +93,8 @@ fn choose(choice: Choice, version: &str) -> Result<Backend, Error> {
     }
 }
 
-fn number(version: &str) -> Option<(u32, u32)> {
+/// Returns the first two numbers of a version.
+pub(super) fn number(version: &str) -> Option<(u32, u32)> {
     let mut parts = version.split('.');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }

@@ -17,11 +17,21 @@ pub enum Error {
     /// In Codex's words.
     #[error("codex did not begin the thread: {0}")]
     Refused(String),
-    #[error("codex mcp-server does not list threads")]
-    NoList,
-    /// In Codex's words.
-    #[error("codex did not list its threads: {0}")]
-    NotListed(String),
+    #[error("{program} cannot {about}; {since} and later can")]
+    Lacks { program: String, about: &'static str, since: String },
+    /// `why` is in Codex's words.
+    #[error("codex did not {what}: {why}")]
+    NotDone { what: &'static str, why: String },
+    #[error("the thread has {0} turns")]
+    FewTurns(usize),
+    #[error("the thread has no turn `{0}`")]
+    UnknownTurn(String),
+    #[error("a turn runs in this thread")]
+    TurnRuns,
+    #[error("the thread `{0}` is archived")]
+    Archived(String),
+    #[error("an agent of the thread `{0}` works in this thread")]
+    OfAgent(String),
     #[error("there is no thread `{0}`")]
     UnknownThread(String),
     #[error("{0} prompts are waiting in this thread already")]
@@ -55,13 +65,18 @@ impl Error {
             Self::Missing { .. } => Some(
                 "install it (npm install -g @openai/codex), or name its program: [codex] program in config.toml",
             ),
-            Self::NoBack { .. } | Self::NoList => {
-                Some("set [codex] backend to \"auto\" in config.toml, or leave it out")
-            }
+            Self::NoBack { .. } => Some("set [codex] backend to \"auto\" in config.toml, or leave it out"),
             Self::UnknownThread(_) => {
-                Some("`adjutant codex list` shows the threads, with --elsewhere what else Codex has")
+                Some("`adjutant codex list` shows the threads, with --external what else Codex has")
             }
-            Self::Refused(_) | Self::NotListed(_) | Self::Start(_) | Self::Version(_) => {
+            Self::Lacks { .. } => Some("`adjutant codex capabilities` shows what the installed Codex can do"),
+            Self::FewTurns(_) | Self::UnknownTurn(_) => {
+                Some("`adjutant codex show --json` names the turn of each item")
+            }
+            Self::TurnRuns => Some("wait for its end, or `adjutant codex interrupt` it"),
+            Self::Archived(_) => Some("`adjutant codex unarchive` takes it back"),
+            Self::OfAgent(_) => Some("reply in that thread, or fork this one"),
+            Self::Refused(_) | Self::NotDone { .. } | Self::Start(_) | Self::Version(_) => {
                 Some("see whether `codex` itself works there; `codex login` if it is not logged in")
             }
             Self::NoSteering | Self::NotSteered(_) => {

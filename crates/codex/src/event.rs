@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::approval::{Approval, Decider, Decision};
 use super::patch::FileChange;
+use super::rate_limits::RateLimits;
 
 /// The events of one line of Codex, or of one command of Adjutant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -90,6 +91,13 @@ pub enum CodexEvent {
         diff: String,
     },
     Usage(Usage),
+    /// The rate limits of the account.
+    Limits(RateLimits),
+    /// An event of an agent that Codex started by itself, which works in another thread of the same process.
+    SubAgent {
+        thread: String,
+        event: Box<CodexEvent>,
+    },
     Notice {
         level: Level,
         message: String,
@@ -130,7 +138,9 @@ impl CodexEvent {
             | Self::ApprovalRequested { .. }
             | Self::ApprovalResolved { .. }
             | Self::Diff { .. }
-            | Self::Usage(_) => None,
+            | Self::Usage(_)
+            | Self::Limits(_)
+            | Self::SubAgent { .. } => None,
         }
     }
 }
@@ -174,6 +184,11 @@ pub struct Usage {
     pub output: u64,
     pub reasoning: u64,
     pub total: u64,
+    /// Tokens in the context of the model, and how many fit; 0 if that is unknown.
+    #[serde(default)]
+    pub context: u64,
+    #[serde(default)]
+    pub window: u64,
 }
 
 /// A part of a turn.
@@ -211,6 +226,14 @@ impl ItemState {
     }
 }
 
+/// A step of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanStep {
+    pub step: String,
+    /// `pending`, `inProgress` or `completed`.
+    pub status: String,
+}
+
 /// The kind of an item, with its content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
@@ -243,6 +266,12 @@ pub enum ItemKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
     },
+    /// The agent's plan of the turn.
+    Plan {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        explanation: Option<String>,
+        steps: Vec<PlanStep>,
+    },
     Error {
         message: String,
     },
@@ -263,6 +292,7 @@ impl ItemKind {
             Self::Command { .. } => "command",
             Self::Patch { .. } => "patch",
             Self::Tool { .. } => "tool",
+            Self::Plan { .. } => "plan",
             Self::Error { .. } => "error",
             Self::Other { .. } => "other",
         }
@@ -281,6 +311,15 @@ impl ItemKind {
             Self::Tool { server, tool, arguments, result } => {
                 format!("{server}.{tool} {arguments}\n{}", result.as_deref().unwrap_or_default())
             }
+            Self::Plan { explanation, steps } => {
+                let mark = |step: &PlanStep| match step.status.as_str() {
+                    "completed" => 'x',
+                    "inProgress" => '>',
+                    _ => ' ',
+                };
+                let steps = steps.iter().map(|step| format!("[{}] {}", mark(step), step.step));
+                explanation.clone().into_iter().chain(steps).collect::<Vec<_>>().join("\n")
+            }
             Self::Error { message } => message.clone(),
             Self::Other { name, .. } => name.clone(),
         }
@@ -291,7 +330,11 @@ impl ItemKind {
         match self {
             Self::User { text } | Self::Agent { text } | Self::Reasoning { text } => text.push_str(more),
             Self::Command { output, .. } => output.push_str(more),
-            Self::Patch { .. } | Self::Tool { .. } | Self::Error { .. } | Self::Other { .. } => {}
+            Self::Patch { .. }
+            | Self::Tool { .. }
+            | Self::Plan { .. }
+            | Self::Error { .. }
+            | Self::Other { .. } => {}
         }
     }
 }

@@ -5,15 +5,19 @@
 
 pub mod approval;
 mod backend;
+pub mod capabilities;
+mod conversation;
 mod detect;
 pub mod error;
 pub mod event;
 pub mod event_log;
 mod external_threads;
 mod jsonrpc;
+pub mod operations;
 mod orphaned_turns;
 pub mod patch;
 mod persistence;
+pub mod rate_limits;
 mod session;
 pub mod text_log;
 pub mod thread;
@@ -50,7 +54,7 @@ use event::{End, Item, ItemKind, ItemState};
 pub use session::SessionHandle;
 use session::{QueuedPrompt, SessionContext, SessionSetup};
 use thread::{ThreadState, TurnOutcome};
-use thread_options::ThreadOptions;
+use thread_options::{ThreadOptions, TurnInput};
 use turn_handles::{HEARTBEAT, HEARTBEAT_TIMEOUT, PREFIX, TurnHandle, TurnHandles, TurnStatus};
 
 /// Approvals that a slow subscriber may lag behind.
@@ -166,12 +170,14 @@ impl Codex {
 
     /// Queues the next prompt of a thread. A thread that no process has is resumed. A prompt that comes while a turn
     /// runs waits for its end.
-    pub async fn reply(&self, thread: &str, prompt: String) -> Result<StartedTurn, Error> {
+    pub async fn reply(&self, thread: &str, turn: impl Into<TurnInput>) -> Result<StartedTurn, Error> {
+        let turn = turn.into();
         let lock = self.thread_lock(thread);
         let _held = lock.lock().await;
         if let Some(session) = self.session(thread) {
+            capabilities::check_turn(&self.installed().await?, &turn)?;
             let after = session.log.last_seq();
-            match session.prompt(prompt.clone()).await {
+            match session.prompt(turn.clone()).await {
                 Ok(QueuedPrompt { answer, begins, ticket, ahead }) => {
                     let thread = thread.to_owned();
                     return Ok(StartedTurn { thread, session, after, begins, ahead, ticket, answer });
@@ -183,8 +189,15 @@ impl Codex {
         }
         let row = rows::thread(&self.0.store, thread).await?;
         let row = row.ok_or_else(|| Error::UnknownThread(thread.to_owned()))?;
+        // Its process belongs to the thread that started the agent.
+        if self.session(&row.parent).is_some() {
+            return Err(Error::OfAgent(row.parent));
+        }
+        if row.archived != 0 {
+            return Err(Error::Archived(row.id));
+        }
         let mut start: ThreadOptions = serde_json::from_str(&row.settings).unwrap_or_default();
-        start.prompt = prompt;
+        start.turn = turn;
         start.cwd = start.cwd.or(Some(row.cwd)).filter(|folder| !folder.is_empty());
         self.open(start, Some(thread.to_owned())).await
     }
@@ -306,7 +319,7 @@ impl Codex {
 
     /// Returns the ids and titles of the threads in the database, the last used first. It changes nothing there.
     pub async fn stored_threads(&self, limit: u32) -> Result<Vec<(String, String)>, Error> {
-        let query = Query { text: String::new(), limit };
+        let query = Query { limit, ..Query::default() };
         let rows = rows::threads(&self.0.store, &query, None).await?;
         Ok(rows.into_iter().map(|row| (row.id, row.title)).collect())
     }
@@ -395,6 +408,7 @@ impl Codex {
             start.cwd = start.cwd.or_else(usual);
         }
         let installed = self.installed().await?;
+        capabilities::check_turn(&installed, &start.turn)?;
         let open = self.live_sessions().len();
         if open >= self.0.config.max_sessions {
             return Err(Error::TooMany(open));

@@ -80,29 +80,28 @@ impl SessionWriter {
         id: &str,
         installed: &Installed,
         start: &ThreadOptions,
+        parent: &str,
         thread: &Thread,
         at: i64,
     ) {
         let ready = thread.ready.clone().unwrap_or_default();
-        let title: String = start
-            .prompt
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-            .chars()
-            .take(MAX_TITLE_CHARS)
-            .collect();
         let change = Change::Thread(rows::NewThread {
             id: id.to_owned(),
             backend: installed.backend.name().to_owned(),
             version: ready.version.unwrap_or_else(|| installed.version.clone()),
             cwd: ready.cwd.or_else(|| start.cwd.clone()).unwrap_or_default(),
             model: ready.model.or_else(|| start.model.clone()).unwrap_or_default(),
-            title,
+            title: title(&start.turn.text),
             settings: serde_json::to_string(start).unwrap_or_default(),
+            parent: parent.to_owned(),
             at,
         });
         self.send(change).await;
+    }
+
+    /// Records another title of a thread, from the text of a prompt.
+    pub(super) async fn record_title(&self, thread: &str, text: &str) {
+        self.send(Change::Title { thread: thread.to_owned(), title: title(text) }).await;
     }
 
     /// Records an event, if it is one that is stored. `thread` is the state before a resolved approval, and at the end
@@ -123,6 +122,11 @@ impl SessionWriter {
                     end: end.name().to_owned(),
                     failure: message.clone(),
                     tokens: i64::try_from(thread.usage.total).unwrap_or(i64::MAX),
+                    context: (
+                        i64::try_from(thread.usage.context).unwrap_or(i64::MAX),
+                        i64::try_from(thread.usage.window).unwrap_or(i64::MAX),
+                    ),
+                    diff: middle_out(&thread.diff, MAX_BODY_BYTES).replace('\0', "\u{fffd}"),
                     at,
                 })
                 .await;
@@ -149,6 +153,8 @@ impl SessionWriter {
             | CodexEvent::ApprovalRequested { .. }
             | CodexEvent::Diff { .. }
             | CodexEvent::Usage(_)
+            | CodexEvent::Limits(_)
+            | CodexEvent::SubAgent { .. }
             | CodexEvent::Notice { .. }
             | CodexEvent::Closed { .. } => {}
         }
@@ -162,29 +168,9 @@ impl SessionWriter {
     }
 
     async fn record_item(&mut self, thread: &str, item: &Item, at: i64) {
-        let mut item = item.clone();
-        if let ItemKind::Command { output, .. } = &mut item.kind {
-            *output = middle_out(output, MAX_BODY_BYTES / 2);
-        }
-        let text = middle_out(&item.kind.text(), MAX_TEXT_BYTES);
-        self.last.clone_from(&text);
-        let mut body = serde_json::to_string(&item).unwrap_or_default();
-        if body.len() > MAX_BODY_BYTES {
-            let note = format!("{} of {} bytes, too large to keep", item.kind.name(), body.len());
-            item.kind = ItemKind::Other { name: note, content: serde_json::Value::Null };
-            body = serde_json::to_string(&item).unwrap_or_default();
-        }
-        self.send(Change::Item(rows::NewItem {
-            thread: thread.to_owned(),
-            id: item.id.clone(),
-            turn: item.turn.clone().unwrap_or_default(),
-            kind: item.kind.name().to_owned(),
-            // PostgreSQL rejects NUL in a text.
-            text: text.replace('\0', "\u{fffd}"),
-            body,
-            at,
-        }))
-        .await;
+        let row = item_row(thread, item, at);
+        self.last.clone_from(&row.text);
+        self.send(Change::Item(row)).await;
     }
 
     async fn send(&self, change: Change) {
@@ -197,6 +183,36 @@ impl SessionWriter {
         let Self { writes, task, .. } = self;
         drop(writes);
         let _ = task.await;
+    }
+}
+
+/// Returns the beginning of a prompt, in one line.
+pub(super) fn title(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_TITLE_CHARS).collect()
+}
+
+/// Returns the row of an item, without what is too large to keep.
+pub(super) fn item_row(thread: &str, item: &Item, at: i64) -> rows::NewItem {
+    let mut item = item.clone();
+    if let ItemKind::Command { output, .. } = &mut item.kind {
+        *output = middle_out(output, MAX_BODY_BYTES / 2);
+    }
+    let text = middle_out(&item.kind.text(), MAX_TEXT_BYTES);
+    let mut body = serde_json::to_string(&item).unwrap_or_default();
+    if body.len() > MAX_BODY_BYTES {
+        let note = format!("{} of {} bytes, too large to keep", item.kind.name(), body.len());
+        item.kind = ItemKind::Other { name: note, content: serde_json::Value::Null };
+        body = serde_json::to_string(&item).unwrap_or_default();
+    }
+    rows::NewItem {
+        thread: thread.to_owned(),
+        id: item.id,
+        turn: item.turn.unwrap_or_default(),
+        kind: item.kind.name().to_owned(),
+        // PostgreSQL rejects NUL in a text.
+        text: text.replace('\0', "\u{fffd}"),
+        body,
+        at,
     }
 }
 

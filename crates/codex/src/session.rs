@@ -17,12 +17,13 @@ use tokio::time::Instant;
 
 use super::approval::{ApprovalKind, Decider, Decision};
 use super::backend::Protocol;
+use super::capabilities::END_COMMANDS;
 use super::error::Error;
-use super::event::{CodexEvent, End, EventBatch, Level};
+use super::event::{CodexEvent, End, EventBatch, Item, ItemKind, Level};
 use super::event_log::EventLog;
 use super::persistence::SessionWriter;
 use super::thread::{Thread, TurnOutcome};
-use super::thread_options::Backend;
+use super::thread_options::{Backend, ThreadOptions};
 use adjutant_base::events::Event;
 use adjutant_base::mutex::lock;
 use adjutant_base::text::timefmt::millis;
@@ -63,7 +64,7 @@ impl SessionHandle {
         protocol.initialize(&mut out);
         protocol.set_trace(current());
         match &plan.resume {
-            Some(thread) => protocol.resume(thread, &plan.start.prompt, &plan.start, &mut out),
+            Some(thread) => protocol.resume(thread, &plan.start, &mut out),
             None => protocol.start(&plan.start, &mut out),
         }
         let task = Task {
@@ -77,12 +78,14 @@ impl SessionHandle {
             turns: TurnQueue::with_running(answer),
             steering: HashMap::new(),
             writer: SessionWriter::start(outside.store.clone()),
+            agents: HashMap::new(),
             deadlines: Vec::new(),
             kill_at: None,
             quiet_since: Instant::now(),
             notified_at: Instant::now(),
             is_dirty: false,
             closed: false,
+            ends: false,
             refused: None,
             plan,
             outside,
@@ -105,6 +108,8 @@ struct Task {
     /// The senders that wait for the result of a steering, by its number.
     steering: HashMap<u64, oneshot::Sender<Result<(), Error>>>,
     writer: SessionWriter,
+    /// The working agents that Codex started, by thread.
+    agents: HashMap<String, Thread>,
     /// When the pending approvals are denied.
     deadlines: Vec<(Instant, String)>,
     /// When the child is killed, because it did not end its turn.
@@ -113,6 +118,8 @@ struct Task {
     notified_at: Instant,
     is_dirty: bool,
     closed: bool,
+    /// The user ended the session.
+    ends: bool,
     /// Why Codex started no thread, in its words.
     refused: Option<String>,
     plan: SessionSetup,
@@ -122,7 +129,7 @@ struct Task {
 impl Task {
     async fn run(mut self, mut commands: mpsc::Receiver<Command>) {
         let began = Instant::now();
-        while !self.closed {
+        while !self.closed && !self.ends {
             let due = self.next_deadline(began);
             tokio::select! {
                 () = self.outside.stop.cancelled() => break,
@@ -168,7 +175,7 @@ impl Task {
     }
 
     /// Applies a batch to the state, the writer and the log, and does what follows from it.
-    async fn take(&mut self, batch: EventBatch, bytes: usize) {
+    async fn take(&mut self, mut batch: EventBatch, bytes: usize) {
         if batch.notification.is_none() && batch.events.is_empty() {
             return;
         }
@@ -176,16 +183,24 @@ impl Task {
         // Also when no turn of this thread runs, because an agent that it started may still work.
         self.quiet_since = Instant::now();
         let ours = self.id.is_none() || batch.thread.is_none() || batch.thread == self.id;
+        if ours {
+            let left = self.commands_left(&batch);
+            batch.events.extend(left);
+        }
         let mut next = false;
         for event in batch.events.iter().filter(|_| ours) {
             if let (CodexEvent::Ready(_), Some(id)) = (event, &batch.thread) {
                 self.id = Some(id.clone());
             }
+            if let CodexEvent::SubAgent { thread, event } = event {
+                self.take_of_agent(thread, event, at).await;
+                continue;
+            }
             let thread = {
                 let mut thread = lock(&self.thread);
                 let before = matches!(event, CodexEvent::ApprovalResolved { .. }).then(|| thread.clone());
                 let ends = matches!(event, CodexEvent::TurnEnded { .. });
-                let running = if ends { std::mem::take(&mut thread.running) } else { BTreeMap::new() };
+                let running = if ends { thread.running.clone() } else { BTreeMap::new() };
                 thread.apply(event);
                 // The writer needs the resolved approval, and at the end of a turn the whole state with the unfinished
                 // items; nothing in between.
@@ -202,7 +217,7 @@ impl Task {
             if let Some(id) = self.id.clone() {
                 if matches!(event, CodexEvent::Ready(_)) {
                     let SessionSetup { installed, start, .. } = &self.plan;
-                    self.writer.record_thread(&id, installed, start, &thread, at).await;
+                    self.writer.record_thread(&id, installed, start, "", &thread, at).await;
                     // Callers that learn the name find the thread in the store.
                     self.writer.flush().await;
                     self.id_sender.send_replace(Some(id.clone()));
@@ -246,10 +261,52 @@ impl Task {
             self.decide(&approval, &Decision::Deny { note: None }, Decider::NotAsked).await;
         }
         if next
-            && let (Some(id), Some((text, trace))) = (self.id.clone(), self.turns.next(self.log.last_seq()))
+            && let (Some(id), Some((input, trace))) = (self.id.clone(), self.turns.next(self.log.last_seq()))
         {
             self.protocol.set_trace(trace);
-            self.protocol.turn(&id, &text, &mut self.out);
+            self.protocol.turn(&id, &input, &mut self.out);
+        }
+    }
+
+    /// Names the commands that an interrupt of Codex did not end.
+    fn commands_left(&self, batch: &EventBatch) -> Vec<CodexEvent> {
+        let interrupts =
+            |event: &CodexEvent| matches!(event, CodexEvent::TurnEnded { end: End::Interrupted, .. });
+        let Some(id) = self.id.as_ref().filter(|_| batch.notification.is_some()) else { return Vec::new() };
+        if !batch.events.iter().any(interrupts) {
+            return Vec::new();
+        }
+        let thread = lock(&self.thread);
+        let commands = thread.running.values().filter_map(|item| match &item.kind {
+            ItemKind::Command { command, .. } => Some(command),
+            _ => None,
+        });
+        let notice = |command: &String| CodexEvent::Notice {
+            level: Level::Warning,
+            message: format!("`{command}` may continue; `adjutant codex end-commands {id}` ends it"),
+        };
+        commands.map(notice).collect()
+    }
+
+    /// Stores an event of an agent that Codex started, in a thread of its own.
+    async fn take_of_agent(&mut self, agent: &str, event: &CodexEvent, at: i64) {
+        let Some(parent) = self.id.clone() else { return };
+        if !self.agents.contains_key(agent) {
+            let ready = lock(&self.thread).ready.clone().unwrap_or_default();
+            let turn = format!("agent of {parent}").into();
+            let start =
+                ThreadOptions { turn, cwd: ready.cwd, model: ready.model, ..ThreadOptions::default() };
+            let installed = &self.plan.installed;
+            self.writer.record_thread(agent, installed, &start, &parent, &Thread::default(), at).await;
+        }
+        let state = self.agents.entry(agent.to_owned()).or_default();
+        self.writer.record_event(agent, event, state, at).await;
+        if let CodexEvent::ItemEnded { item: Item { kind: ItemKind::User { text }, .. } } = event {
+            self.writer.record_title(agent, text).await;
+        }
+        state.apply(event);
+        if matches!(event, CodexEvent::TurnEnded { .. }) {
+            self.agents.remove(agent);
         }
     }
 
@@ -270,9 +327,9 @@ impl Task {
                     None => Err(Error::Over),
                     Some(id) => self.turns.enqueue(prompt, self.log.last_seq()).map(
                         |Enqueued { ticket, ahead, now }| {
-                            if let Some((text, trace)) = now {
+                            if let Some((input, trace)) = now {
                                 self.protocol.set_trace(trace);
-                                self.protocol.turn(id, &text, &mut self.out);
+                                self.protocol.turn(id, &input, &mut self.out);
                             }
                             (ticket, ahead)
                         },
@@ -292,6 +349,18 @@ impl Task {
                 }
                 let _ = done.send(if running { Ok(()) } else { Err(Error::NoTurn) });
             }
+            Command::EndCommands { done } => {
+                let ended = match &self.id {
+                    Some(id) if END_COMMANDS.require(&self.plan.installed).is_ok() => {
+                        self.protocol.end_commands(id, &mut self.out);
+                        Ok(())
+                    }
+                    // Its commands end with the process.
+                    _ => self.end_idle(),
+                };
+                let _ = done.send(ended);
+            }
+            Command::End { done } => drop(done.send(self.end_idle())),
             Command::Withdraw { ticket, done } => {
                 let withdrawn = self.turns.withdraw(ticket);
                 if withdrawn == WithdrawResult::Running {
@@ -307,6 +376,15 @@ impl Task {
                 let _ = done.send(if resolved { Ok(()) } else { Err(Error::NotAsked(approval)) });
             }
         }
+    }
+
+    /// Ends the session after this command, unless a turn runs.
+    fn end_idle(&mut self) -> Result<(), Error> {
+        if self.turns.is_running() {
+            return Err(Error::TurnRuns);
+        }
+        self.ends = true;
+        Ok(())
     }
 
     /// Requests the end of the running turn, and schedules the kill of a child that does not end it.
@@ -383,7 +461,7 @@ impl Task {
         let ended = self.child.end().await;
         // Lines before its end still count.
         self.read_lines().await;
-        let killed = self.kill_at.is_some() || self.outside.stop.is_cancelled();
+        let killed = self.ends || self.kill_at.is_some() || self.outside.stop.is_cancelled();
         // The exit of a killed process adds nothing to the earlier message.
         let message = self.refused.take().or_else(|| ended.filter(|_| !killed));
         if self.turns.is_running() {
@@ -395,6 +473,12 @@ impl Task {
         if !self.closed {
             let events = vec![CodexEvent::Closed { message }];
             self.take(EventBatch { thread: self.id.clone(), notification: None, events }, 256).await;
+        }
+        let at = millis(SystemTime::now());
+        for (agent, state) in std::mem::take(&mut self.agents) {
+            let ended =
+                CodexEvent::TurnEnded { turn: state.turn.clone(), end: End::Interrupted, message: None };
+            self.writer.record_event(&agent, &ended, &state, at).await;
         }
         self.turns.drop_all();
         self.writer.close().await;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::approval::Approval;
 use super::event::{CodexEvent, End, Item, ItemKind, ItemState, Ready, Usage};
+use super::rate_limits::RateLimits;
 
 adjutant_base::named_enum! {
     /// The state of a thread.
@@ -31,6 +32,12 @@ pub struct Thread {
     pub running: BTreeMap<String, Item>,
     pub asked: Vec<Approval>,
     pub usage: Usage,
+    /// The rate limits that Codex reported last.
+    pub limits: RateLimits,
+    /// The changes of the last turn, as one diff.
+    pub diff: String,
+    /// The commands that continue after their turns, by item.
+    pub left: BTreeMap<String, Item>,
     /// The end of the last turn.
     pub last: Option<TurnOutcome>,
     said: String,
@@ -69,6 +76,7 @@ impl Thread {
                 if self.turn.as_ref() != Some(turn) {
                     self.end_turn();
                     self.said.clear();
+                    self.diff.clear();
                 }
                 self.turn = Some(turn.clone());
                 self.closed = false;
@@ -81,6 +89,8 @@ impl Thread {
             CodexEvent::ItemStarted { item } => {
                 if self.turn.is_some() {
                     self.running.insert(item.id.clone(), item.clone());
+                } else {
+                    self.leave(item.clone());
                 }
             }
             CodexEvent::ItemGrew { id, text } => {
@@ -90,6 +100,7 @@ impl Thread {
             }
             CodexEvent::ItemEnded { item } => {
                 self.running.remove(&item.id);
+                self.left.remove(&item.id);
                 if let (ItemKind::Agent { text }, ItemState::Done) = (&item.kind, item.state) {
                     self.said.clone_from(text);
                 }
@@ -101,12 +112,15 @@ impl Thread {
             }
             CodexEvent::ApprovalResolved { approval, .. } => self.asked.retain(|asked| asked.id != *approval),
             CodexEvent::Usage(usage) => self.usage = *usage,
+            CodexEvent::Limits(limits) => self.limits = limits.clone(),
+            CodexEvent::Diff { diff } => self.diff.clone_from(diff),
             CodexEvent::Closed { .. } => {
                 self.end_turn();
+                self.left.clear();
                 self.asked.clear();
                 self.closed = true;
             }
-            CodexEvent::Steered { .. } | CodexEvent::Diff { .. } | CodexEvent::Notice { .. } => {}
+            CodexEvent::Steered { .. } | CodexEvent::SubAgent { .. } | CodexEvent::Notice { .. } => {}
         }
     }
 
@@ -114,10 +128,13 @@ impl Thread {
     pub fn snapshot_events(&self) -> Vec<CodexEvent> {
         let mut events = Vec::new();
         events.extend(self.ready.clone().map(CodexEvent::Ready));
+        events.extend(self.left.values().cloned().map(|item| CodexEvent::ItemStarted { item }));
         events.extend(self.turn.clone().map(|turn| CodexEvent::TurnStarted { turn }));
         events.extend(self.running.values().cloned().map(|item| CodexEvent::ItemStarted { item }));
         events.extend(self.asked.iter().cloned().map(|approval| CodexEvent::ApprovalRequested { approval }));
         events.push(CodexEvent::Usage(self.usage));
+        events.push(CodexEvent::Limits(self.limits.clone()));
+        events.push(CodexEvent::Diff { diff: self.diff.clone() });
         if self.closed {
             events.push(CodexEvent::Closed { message: None });
         }
@@ -127,7 +144,16 @@ impl Thread {
     /// The protocol withdraws the approvals of the turn, because it knows which belong to other threads.
     fn end_turn(&mut self) {
         self.turn = None;
-        self.running.clear();
+        for item in std::mem::take(&mut self.running).into_values() {
+            self.leave(item);
+        }
+    }
+
+    /// Keeps an item without a turn, if it is a command: its process may continue.
+    fn leave(&mut self, item: Item) {
+        if matches!(item.kind, ItemKind::Command { .. }) {
+            self.left.insert(item.id.clone(), item);
+        }
     }
 }
 

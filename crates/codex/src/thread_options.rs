@@ -1,4 +1,4 @@
-//! The options of a new thread.
+//! The options of a new thread, and the input of a turn.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,10 +8,71 @@ adjutant_base::named_enum! {
     Backend { AppServer = "app-server", McpServer = "mcp-server" }
 }
 
-/// The first prompt of a thread, and its options. Everything but the prompt may be left to Codex.
+/// What a turn is to do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// Answers the prompt.
+    #[default]
+    Prompt,
+    /// Replaces the history in the model's context by a summary.
+    Compact,
+    Review(ReviewTarget),
+}
+
+/// The changes that a review is about, in the form of Codex.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "type")]
+pub enum ReviewTarget {
+    UncommittedChanges,
+    /// The changes since the branch was left.
+    BaseBranch {
+        branch: String,
+    },
+    Commit {
+        sha: String,
+        title: Option<String>,
+    },
+    /// Anything else, in words.
+    Custom {
+        instructions: String,
+    },
+}
+
+/// The input of a turn. Codex keeps a model and an effort for the turns after it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnInput {
+    pub act: Act,
+    pub text: String,
+    /// Paths of images on this machine.
+    pub images: Vec<String>,
+    /// Paths of files on this machine, which the prompt names as `@PATH`.
+    pub files: Vec<String>,
+    pub model: Option<String>,
+    /// `low`, `medium`, `high` and others; each model takes its own.
+    pub effort: Option<String>,
+}
+
+impl From<String> for TurnInput {
+    fn from(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
+impl TurnInput {
+    /// Returns the text with the files that it names.
+    pub(super) fn prompt(&self) -> String {
+        let files = self.files.iter().map(|file| format!("\n@{file}"));
+        std::iter::once(self.text.clone()).chain(files).collect()
+    }
+}
+
+/// The first turn of a thread, and its options. Everything but the prompt may be left to Codex.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ThreadOptions {
-    pub prompt: String,
+    pub turn: TurnInput,
     pub cwd: Option<String>,
     pub model: Option<String>,
     /// `read-only`, `workspace-write`, `danger-full-access`.

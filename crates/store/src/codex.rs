@@ -8,7 +8,7 @@ pub mod turn_handles;
 use super::{Millis, row};
 pub use append::record;
 pub use orphaned_turns::{OrphanedTurn, end_orphaned, heartbeat, without_heartbeat};
-pub use read::{Query, items, thread, threads};
+pub use read::{Query, diffs, items, last_of_kind, thread, threads};
 
 /// A thread that begins, or that a new process resumed.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct NewThread {
     pub title: String,
     /// JSON of the domain: the settings that the thread was started with.
     pub settings: String,
+    /// The thread whose agent works in it; empty for a thread of the user.
+    pub parent: String,
     pub at: Millis,
 }
 
@@ -39,6 +41,13 @@ row! {
         #[serde(skip)]
         settings: String,
         tokens: i64,
+        /// Tokens in the context of the model, and how many fit; 0 if that is unknown.
+        context: i64,
+        context_window: i64,
+        /// 1 while Codex has it among its archived threads.
+        archived: i64,
+        /// The thread whose agent works in it; empty for a thread of the user.
+        parent: String,
         created_at: Millis,
         updated_at: Millis,
         /// `completed`, `interrupted` or `failed`; `None` while the turn runs, or when its end was not seen.
@@ -88,9 +97,24 @@ pub enum Change {
         failure: Option<String>,
         /// The tokens of the whole thread so far.
         tokens: i64,
+        /// The tokens in the context of the model, and how many fit; 0 if that is unknown.
+        context: (i64, i64),
+        diff: String,
         at: Millis,
     },
     Item(NewItem),
+    Title {
+        thread: String,
+        title: String,
+    },
+    Archived {
+        thread: String,
+        archived: bool,
+    },
+    /// Deletes a thread with its turns and items.
+    Deleted {
+        thread: String,
+    },
 }
 
 /// Every statement of this folder, for the test that prepares them on both engines.

@@ -18,6 +18,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (1, FIRST, include_str!("../migrations/0001_schema.sql")),
     (2, "question load", include_str!("../migrations/0002_question_load.sql")),
     (3, "calendar refresh", include_str!("../migrations/0003_calendar_refresh.sql")),
+    (4, "codex operations", include_str!("../migrations/0004_codex_operations.sql")),
 ];
 
 /// The name of a database's first migration; no row if the database is new.

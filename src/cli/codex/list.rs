@@ -18,6 +18,9 @@ pub(super) struct ListArgs {
     /// Threads that Codex started without Adjutant, such as by `codex exec` or in an editor; `--thread` adopts one
     #[arg(long, conflicts_with = "query")]
     external: bool,
+    /// Only the archived threads, instead of the others
+    #[arg(long, conflicts_with = "external")]
+    archived: bool,
     /// Show at most this many
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
@@ -51,7 +54,7 @@ pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<(), Fai
         );
     }
     let query = args.query.as_deref().unwrap_or_default();
-    let threads = client.codex_threads(query, args.end().saturating_add(1))?;
+    let threads = client.list_codex(query, args.end().saturating_add(1), args.archived, "")?;
     let row = |ListedThread { row, state }: &ListedThread| {
         let end = row.last_end.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
         let state = format!("{}{end}  {}", state.name(), stamp(row.updated_at));

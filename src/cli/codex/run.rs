@@ -35,12 +35,17 @@ enum Event {
     Interrupting(Result<(), Failure>),
 }
 
-/// Prints the events of the turn. The first interrupt ends the turn, the second only this command.
+/// Runs the first turn of a thread, or the next one of `--thread`.
 pub(super) fn run(mut args: PromptArgs, config: Config) -> Result<ExitCode, Failure> {
     args.prompt = Some(prompt(args.prompt.take())?);
     let (thread, start) = thread_options(args)?;
+    turn(Prompt { thread, start }, config)
+}
+
+/// Prints the events of a turn. The first interrupt ends the turn, the second only this command.
+pub(super) fn turn(prompt: Prompt, config: Config) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ended = runtime.block_on(watch(config, Prompt { thread, start }));
+    let ended = runtime.block_on(watch(config, prompt));
     // The threads that talk to the hub end with the process.
     runtime.shutdown_background();
     let Some(ended) = ended? else { return Ok(ExitCode::from(INTERRUPTED)) };
@@ -96,9 +101,11 @@ pub(super) fn view(mut args: PromptArgs, config: &Config) -> Result<ExitCode, Fa
 
 /// Returns the thread to continue, if one is named, and the options of a new one.
 fn thread_options(args: PromptArgs) -> Result<(Option<String>, ThreadOptions), Failure> {
-    let PromptArgs { prompt, thread, cwd, model, sandbox, approval_policy, config, .. } = args;
+    let PromptArgs { prompt, thread, cwd, turn, sandbox, approval_policy, config, .. } = args;
+    let mut turn = turn.input(prompt.unwrap_or_default())?;
+    let model = turn.model.take();
     let start = ThreadOptions {
-        prompt: prompt.unwrap_or_default(),
+        turn,
         cwd: Some(folder(cwd.as_deref())?),
         model,
         sandbox,

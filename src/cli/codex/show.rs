@@ -34,11 +34,8 @@ pub(super) struct ShowArgs {
 /// Prints one thread.
 pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let id = resolve_full_id(client, &args.thread)?;
-    let thread = client.codex_threads("", MAX_THREADS)?.into_iter().find(|thread| thread.row.id == id);
-    let thread = thread.ok_or_else(|| {
-        Failure::new(format!("there is no thread `{}`", args.thread))
-            .hint("`adjutant codex list` shows the threads")
-    })?;
+    let thread = client.codex_thread(&id)?;
+    let agents = client.list_codex("", MAX_THREADS, false, &id)?;
     let limit = if args.all { MAX_ITEMS } else { args.items };
     let mut items = client.codex_items(&id, args.after, limit)?;
     while let Some(oldest) = items.last().filter(|_| args.all) {
@@ -53,9 +50,15 @@ pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Fai
         let is_whole = args.all || items.len() < args.items as usize;
         let next = items.first().filter(|_| !is_whole).map(|item| item.seq);
         let items = items.iter().map(|numbered| json!(numbered.item)).collect();
-        return output::json(&output::with(as_json(&thread), output::page(items, "item_id", None, next)));
+        let agents: Vec<_> = agents.iter().map(|agent| &agent.row.id).collect();
+        let head = output::with(as_json(&thread), json!({"agents": agents}));
+        return output::json(&output::with(head, output::page(items, "item_id", None, next)));
     }
-    head(&thread).iter().try_for_each(|line| output::data(line))?;
+    let mut head = head(&thread);
+    head.extend(
+        agents.iter().map(|agent| format!("agent     {}  {}", agent.row.id, escape_line(&agent.row.title))),
+    );
+    head.iter().try_for_each(|line| output::data(line))?;
     items.iter().try_for_each(|numbered| output::data(&format!("\n{}", render(&numbered.item))))
 }
 
@@ -68,11 +71,23 @@ fn head(ListedThread { row: thread, state }: &ListedThread) -> Vec<String> {
         format!("model     {}", escape_line(&thread.model)),
         format!("codex     {}, driven by its {}", escape_line(&thread.version), escape_line(&thread.backend)),
         format!("tokens    {}", thread.tokens),
+        format!("context   {}", context(thread.context, thread.context_window)),
         format!("created   {}", stamp(instant(thread.created_at))),
         format!("updated   {}", stamp(instant(thread.updated_at))),
     ];
+    if !thread.parent.is_empty() {
+        lines.push(format!("agent of  {}", thread.parent));
+    }
     lines.extend(thread.last_failure.as_ref().map(|failure| format!("failure   {}", escape_line(failure))));
     lines
+}
+
+/// Returns how full the model's context is.
+fn context(used: i64, window: i64) -> String {
+    match window {
+        0 => format!("{used} tokens"),
+        window => format!("{used} of {window} tokens, {}% left", (window - used).max(0) * 100 / window),
+    }
 }
 
 /// Renders an item as text, after its kind.

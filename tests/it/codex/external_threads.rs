@@ -53,6 +53,15 @@ fn a_thread_that_codex_began_is_listed_and_resumed() {
         let known = &threads(&home)[0];
         let work = home.path().join("work");
         assert_eq!((&known["thread"], &known["cwd"]), (&found[0]["thread"], &work.to_str().unwrap().into()));
+        assert_eq!(known["title"], "the tables of tides");
+        let shown = codex(&home, &["show", thread, "--json"]);
+        let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
+        let items = shown["items"].as_array().unwrap().iter();
+        let texts: Vec<&Value> = items
+            .filter(|item| item["kind"] == "user" || item["kind"] == "agent")
+            .map(|item| &item["text"])
+            .collect();
+        assert_eq!(texts, ["the tables of tides", FINAL_TEXT, "and the moon", FINAL_TEXT], "{package}");
 
         // A thread that Codex does not have is rejected with its message, and nothing is stored.
         let none = "01a1fb15-c637-7223-9d66-12abb257a85a";
@@ -71,7 +80,7 @@ fn a_thread_list_that_codex_cannot_give_has_a_reason() {
     let hub = Serving::socket_hub(&home);
     let output = codex(&home, &["list", "--external"]);
     drop(hub);
-    assert!(output.stderr.starts_with("error: codex mcp-server does not list threads\nhint: "), "{output}");
+    assert!(output.stderr.starts_with("error: codex mcp-server cannot list the threads "), "{output}");
     // Other programs: an app-server without thread lists, then one that dies.
     for (answer, reason) in [
         (

@@ -43,6 +43,16 @@ fn the_approvals_of_a_sub_agent_appear_in_the_thread_that_started_it() {
     let output = output_lines(&text);
     assert!(!output.iter().any(|line| line.contains("of another") || line.contains("no luck")), "{text}");
     let shown = codex(&home, &["show", "t-1"]).stdout;
+    assert!(shown.contains("\nagent     t-2  "), "{shown}");
+    let agent = codex(&home, &["show", "t-2"]).stdout;
+    assert!(agent.contains("agent of  t-1") && agent.contains("agent  of another"), "{agent}");
+    let failed = codex(&home, &["show", "t-3"]).stdout;
+    assert!(failed.contains("no luck"), "{failed}");
+    assert_eq!(threads(&home).len(), 1, "the threads of agents are not among those of the user");
+    let page = hub.page("/codex/t-1");
+    assert!(page.contains("href=\"/codex/t-2\""), "{page}");
+    let reply = codex(&home, &["reply", "t-2", "hello"]);
+    assert!(reply.stderr.contains("an agent of the thread `t-1` works in this thread"), "{reply}");
     assert!(
         !shown.contains("of another") && shown.contains("change a.txt\n[approved (by a user)]"),
         "{shown}"

@@ -1,6 +1,7 @@
 //! `codex app-server`: the protocol of Codex's own clients, JSON-RPC without the `jsonrpc` member.
 
 mod approvals;
+mod events;
 mod items;
 
 use serde_json::{Map, Value, json};
@@ -8,24 +9,33 @@ use serde_json::{Map, Value, json};
 use super::super::approval::{Approval, ApprovalKind, Decision};
 use super::super::error::Error;
 use super::super::event::{
-    CodexEvent, End, EventBatch, Item, ItemKind, Level, RawNotification, Ready, Usage,
+    CodexEvent, End, EventBatch, Item, ItemKind, ItemState, Level, RawNotification, Ready,
 };
 use super::super::jsonrpc::{self, Message, PendingRequests, RpcError};
 use super::super::patch::FileChange;
-use super::super::thread_options::ThreadOptions;
+use super::super::thread_options::{Act, ThreadOptions, TurnInput};
 use super::pending_approvals::{PendingApproval, PendingApprovals};
 use super::{json_fields, summary};
 use adjutant_base::trace_context::Trace;
+pub(crate) use items::history;
 
 /// The purpose of a request of Adjutant.
 #[derive(Debug)]
 enum Purpose {
     Initialize,
-    Thread { prompt: String },
-    Turn { thread: String },
-    Steer { number: u64 },
+    Thread {
+        turn: Box<TurnInput>,
+    },
+    Turn {
+        thread: String,
+    },
+    Steer {
+        number: u64,
+    },
     Interrupt,
-    List,
+    EndCommands,
+    /// A request outside of a session.
+    Call,
 }
 
 /// The protocol state.
@@ -45,41 +55,40 @@ pub(crate) struct AppServer {
     steered: u64,
     /// The files of the running patches, by thread and item, because approvals do not name them.
     patches: Vec<(String, String, Vec<FileChange>)>,
+    /// The plan of the running turn.
+    plan: Option<Item>,
     version: Option<String>,
-    /// The answer to the last `thread/list`, until it is taken.
-    pub(super) listed: Option<Result<Value, RpcError>>,
+    /// The answer to the last call, until it is taken.
+    pub(crate) answered: Option<Result<Value, RpcError>>,
     /// The trace of the turns that start.
     pub(super) trace: Option<Trace>,
 }
 
 impl AppServer {
-    pub(super) fn new(run: &str) -> Self {
+    pub(crate) fn new(run: &str) -> Self {
         Self { pending: PendingApprovals::new(run), ..Self::default() }
     }
 
-    pub(super) fn initialize(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn initialize(&mut self, out: &mut Vec<u8>) {
         let client = json!({"name": "adjutant", "title": "Adjutant", "version": env!("CARGO_PKG_VERSION")});
         let id = self.requests.register(Purpose::Initialize);
-        let request = json!({"id": id, "method": "initialize", "params": {"clientInfo": client}});
+        // Without it, the commands that continue after a turn cannot be ended.
+        let capabilities = json!({"experimentalApi": true});
+        let params = json!({"clientInfo": client, "capabilities": capabilities});
+        let request = json!({"id": id, "method": "initialize", "params": params});
         jsonrpc::write_line(out, &request);
     }
 
     pub(super) fn start(&mut self, start: &ThreadOptions, out: &mut Vec<u8>) {
-        self.open("thread/start", json!({}), &start.prompt, start, out);
+        self.open("thread/start", json!({}), start, out);
     }
 
-    pub(super) fn resume(&mut self, thread: &str, prompt: &str, start: &ThreadOptions, out: &mut Vec<u8>) {
-        self.open("thread/resume", json!({"threadId": thread}), prompt, start, out);
+    pub(super) fn resume(&mut self, thread: &str, start: &ThreadOptions, out: &mut Vec<u8>) {
+        // The history would be one line, which may be longer than a line may be.
+        self.open("thread/resume", json!({"threadId": thread, "excludeTurns": true}), start, out);
     }
 
-    fn open(
-        &mut self,
-        method: &str,
-        mut params: Value,
-        prompt: &str,
-        start: &ThreadOptions,
-        out: &mut Vec<u8>,
-    ) {
+    fn open(&mut self, method: &str, mut params: Value, start: &ThreadOptions, out: &mut Vec<u8>) {
         let texts = [
             ("cwd", &start.cwd),
             ("model", &start.model),
@@ -97,12 +106,32 @@ impl AppServer {
         if !config.is_empty() {
             params["config"] = Value::Object(config);
         }
-        self.request(Purpose::Thread { prompt: prompt.to_owned() }, method, &params, out);
+        self.request(Purpose::Thread { turn: Box::new(start.turn.clone()) }, method, &params, out);
     }
 
-    pub(super) fn turn(&mut self, thread: &str, prompt: &str, out: &mut Vec<u8>) {
-        let params = json!({"threadId": thread, "input": [{"type": "text", "text": prompt}]});
-        self.request(Purpose::Turn { thread: thread.to_owned() }, "turn/start", &params, out);
+    pub(super) fn turn(&mut self, thread: &str, input: &TurnInput, out: &mut Vec<u8>) {
+        let (method, params) = match &input.act {
+            Act::Prompt => {
+                let images = input.images.iter().map(|path| json!({"type": "localImage", "path": path}));
+                let text = json!({"type": "text", "text": input.prompt()});
+                let parts: Vec<Value> = std::iter::once(text).chain(images).collect();
+                let mut params = json!({"threadId": thread, "input": parts});
+                for (name, value) in
+                    json_fields::present([("model", &input.model), ("effort", &input.effort)])
+                {
+                    params[name] = value;
+                }
+                ("turn/start", params)
+            }
+            Act::Compact => ("thread/compact/start", json!({"threadId": thread})),
+            Act::Review(target) => ("review/start", json!({"threadId": thread, "target": target})),
+        };
+        self.request(Purpose::Turn { thread: thread.to_owned() }, method, &params, out);
+    }
+
+    pub(super) fn end_commands(&mut self, thread: &str, out: &mut Vec<u8>) {
+        let params = json!({"threadId": thread});
+        self.request(Purpose::EndCommands, "thread/backgroundTerminals/clean", &params, out);
     }
 
     pub(super) fn interrupt(&mut self, thread: &str, out: &mut Vec<u8>) {
@@ -124,15 +153,19 @@ impl AppServer {
         Ok(number)
     }
 
-    /// Requests a page of the threads that Codex has.
-    pub(super) fn list(&mut self, params: &Value, out: &mut Vec<u8>) {
-        self.request(Purpose::List, "thread/list", params, out);
+    /// Sends any other request. Its answer is in `answered`.
+    pub(crate) fn call(&mut self, method: &str, params: &Value, out: &mut Vec<u8>) {
+        self.request(Purpose::Call, method, params, out);
     }
 
     fn request(&mut self, purpose: Purpose, method: &str, params: &Value, out: &mut Vec<u8>) {
         let id = self.requests.register(purpose);
         let out = if self.initialized { out } else { &mut self.held };
-        let mut request = json!({"id": id, "method": method, "params": params});
+        let mut request = json!({"id": id, "method": method});
+        // A method without parameters takes none at all.
+        if !params.is_null() {
+            request["params"] = params.clone();
+        }
         if let Some(trace) = &self.trace {
             // A member of Codex itself; versions without it ignore it.
             request["trace"] = trace.headers().collect();
@@ -140,7 +173,7 @@ impl AppServer {
         jsonrpc::write_line(out, &request);
     }
 
-    pub(super) fn on_line(&mut self, line: &[u8], out: &mut Vec<u8>) -> EventBatch {
+    pub(crate) fn on_line(&mut self, line: &[u8], out: &mut Vec<u8>) -> EventBatch {
         match jsonrpc::parse(line) {
             Message::Notification { method, params } => self.on_notification(method, &params),
             Message::Request { id, method, params } => self.on_request(id, method, &params),
@@ -169,10 +202,10 @@ impl AppServer {
                 out.append(&mut self.held);
                 Vec::new()
             }
-            (Purpose::Thread { prompt }, Ok(result)) => {
+            (Purpose::Thread { turn }, Ok(result)) => {
                 let thread = json_fields::words(&result["thread"]["id"]);
                 self.thread = Some(thread.clone());
-                self.turn(&thread, &prompt, out);
+                self.turn(&thread, &turn, out);
                 self.folder =
                     json_fields::text(&result["cwd"]).or_else(|| json_fields::text(&result["thread"]["cwd"]));
                 vec![CodexEvent::Ready(Ready {
@@ -192,11 +225,11 @@ impl AppServer {
                 let why = fault.message.split(", expected one of").next().unwrap_or_default();
                 vec![CodexEvent::Steered { number, refused: Some(why.to_owned()) }]
             }
-            (Purpose::List, answer) => {
-                self.listed = Some(answer);
+            (Purpose::Call, answer) => {
+                self.answered = Some(answer);
                 Vec::new()
             }
-            (Purpose::Interrupt, Ok(_)) => Vec::new(),
+            (Purpose::Interrupt | Purpose::EndCommands, Ok(_)) => Vec::new(),
             (Purpose::Initialize | Purpose::Thread { .. }, Err(fault)) => {
                 vec![CodexEvent::Closed { message: Some(fault.message) }]
             }
@@ -204,10 +237,14 @@ impl AppServer {
                 self.thread = Some(thread);
                 vec![CodexEvent::TurnEnded { turn: None, end: End::Failed, message: Some(fault.message) }]
             }
-            (Purpose::Interrupt, Err(fault)) => vec![CodexEvent::Notice {
-                level: Level::Warning,
-                message: format!("the turn cannot be interrupted: {}", fault.message),
-            }],
+            (purpose @ (Purpose::Interrupt | Purpose::EndCommands), Err(fault)) => {
+                let what = if matches!(purpose, Purpose::Interrupt) {
+                    "the turn cannot be interrupted"
+                } else {
+                    "the commands cannot be ended"
+                };
+                events::notice(Level::Warning, &format!("{what}: {}", fault.message).into())
+            }
         };
         EventBatch { thread: self.thread.clone(), notification: None, events }
     }
@@ -233,60 +270,60 @@ impl AppServer {
     }
 
     fn on_own_notification(&mut self, method: &str, params: &Value) -> Vec<CodexEvent> {
-        let turn = json_fields::text(&params["turnId"]).or_else(|| json_fields::text(&params["turn"]["id"]));
-        let item = || json_fields::words(&params["itemId"]);
         match method {
-            "turn/started" => {
-                self.turn.clone_from(&turn);
-                vec![CodexEvent::TurnStarted { turn: turn.unwrap_or_default() }]
+            "turn/started" => self.turn = json_fields::text(&params["turn"]["id"]),
+            "turn/completed" => {
+                self.turn = None;
+                let ours = self.thread.clone().unwrap_or_default();
+                let mut events = self.forget(&ours);
+                events.extend(
+                    self.plan
+                        .take()
+                        .map(|item| CodexEvent::ItemEnded { item: Item { state: ItemState::Done, ..item } }),
+                );
+                events.extend(events::of(method, params));
+                return events;
             }
-            "turn/completed" => self.turn_ended(&params["turn"]),
-            "item/started" => {
-                let item = items::item(&params["item"], turn, false);
-                self.note_patch(params, &item);
-                vec![CodexEvent::ItemStarted { item }]
-            }
-            "item/completed" => {
-                let item = items::item(&params["item"], turn, true);
-                self.patches.retain(|(_, id, _)| *id != item.id);
-                vec![CodexEvent::ItemEnded { item }]
-            }
-            "item/agentMessage/delta"
-            | "item/reasoning/summaryTextDelta"
-            | "item/commandExecution/outputDelta" => {
-                vec![CodexEvent::ItemGrew { id: item(), text: json_fields::words(&params["delta"]) }]
-            }
-            "turn/diff/updated" => vec![CodexEvent::Diff { diff: json_fields::words(&params["diff"]) }],
-            "thread/tokenUsage/updated" => vec![CodexEvent::Usage(usage(&params["tokenUsage"]["total"]))],
-            "serverRequest/resolved" => self.pending.withdraw(&params["requestId"]),
-            "warning" => notice(Level::Warning, &params["message"]),
-            "deprecationNotice" => notice(Level::Info, &params["summary"]),
-            "error" => notice(Level::Error, &params["error"]["message"]),
-            _ => Vec::new(),
+            "serverRequest/resolved" => return self.pending.withdraw(&params["requestId"]),
+            _ => {}
         }
+        let events = events::of(method, params);
+        self.note_patches(params, &events);
+        if let [CodexEvent::ItemStarted { item }] = events.as_slice()
+            && matches!(item.kind, ItemKind::Plan { .. })
+        {
+            self.plan = Some(item.clone());
+        }
+        events
     }
 
     /// Reads an event of an agent that this thread started, which has another thread in the same process. Its
-    /// items are its own; its approvals are asked here, because nothing else can answer them.
+    /// approvals are asked here, because nothing else can answer them.
     fn on_other_notification(&mut self, thread: &str, method: &str, params: &Value) -> Vec<CodexEvent> {
-        match method {
-            "item/started" => self.note_patch(params, &items::item(&params["item"], None, false)),
-            "item/completed" => {
-                let ended = json_fields::words(&params["item"]["id"]);
-                self.patches.retain(|(_, id, _)| *id != ended);
-            }
-            "turn/completed" => return self.forget(thread),
-            "serverRequest/resolved" => {
-                return self.pending.withdraw(&params["requestId"]);
-            }
-            _ => {}
+        if method == "serverRequest/resolved" {
+            return self.pending.withdraw(&params["requestId"]);
         }
-        Vec::new()
+        let mut events = if method == "turn/completed" { self.forget(thread) } else { Vec::new() };
+        let others = events::of(method, params);
+        self.note_patches(params, &others);
+        let of_agent = |event| CodexEvent::SubAgent { thread: thread.to_owned(), event: Box::new(event) };
+        events.extend(others.into_iter().map(of_agent));
+        events
     }
 
-    fn note_patch(&mut self, params: &Value, item: &Item) {
-        if let ItemKind::Patch { changes } = &item.kind {
-            self.patches.push((json_fields::words(&params["threadId"]), item.id.clone(), changes.clone()));
+    /// Remembers the files of a patch until it ends.
+    fn note_patches(&mut self, params: &Value, events: &[CodexEvent]) {
+        for event in events {
+            match event {
+                CodexEvent::ItemStarted { item } => {
+                    if let ItemKind::Patch { changes } = &item.kind {
+                        let thread = json_fields::words(&params["threadId"]);
+                        self.patches.push((thread, item.id.clone(), changes.clone()));
+                    }
+                }
+                CodexEvent::ItemEnded { item } => self.patches.retain(|(_, id, _)| *id != item.id),
+                _ => {}
+            }
         }
     }
 
@@ -294,20 +331,6 @@ impl AppServer {
     fn forget(&mut self, thread: &str) -> Vec<CodexEvent> {
         self.patches.retain(|(of, ..)| of != thread);
         self.pending.withdraw_thread(thread)
-    }
-
-    fn turn_ended(&mut self, turn: &Value) -> Vec<CodexEvent> {
-        let end = match turn["status"].as_str() {
-            Some("interrupted") => End::Interrupted,
-            Some("failed") => End::Failed,
-            _ => End::Completed,
-        };
-        self.turn = None;
-        let ours = self.thread.clone().unwrap_or_default();
-        let mut events = self.forget(&ours);
-        let message = json_fields::text(&turn["error"]["message"]);
-        events.push(CodexEvent::TurnEnded { turn: json_fields::text(&turn["id"]), end, message });
-        events
     }
 
     fn on_request(&mut self, id: Value, method: String, params: &Value) -> EventBatch {
@@ -417,19 +440,4 @@ pub(super) fn answer(asked: &PendingApproval, decision: &Decision) -> Result<Val
         (_, Decision::Deny { .. } | Decision::Content(_)) => json!({"decision": "decline"}),
         (_, Decision::Abort) => json!({"decision": "cancel"}),
     })
-}
-
-fn notice(level: Level, message: &Value) -> Vec<CodexEvent> {
-    vec![CodexEvent::Notice { level, message: json_fields::words(message) }]
-}
-
-fn usage(total: &Value) -> Usage {
-    let count = |member: &str| total[member].as_u64().unwrap_or(0);
-    Usage {
-        input: count("inputTokens"),
-        cached: count("cachedInputTokens"),
-        output: count("outputTokens"),
-        reasoning: count("reasoningOutputTokens"),
-        total: count("totalTokens"),
-    }
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::super::approval::{Approval, ApprovalKind, Decision};
 use super::super::event::{CodexEvent, End, EventBatch, Level, RawNotification};
 use super::super::jsonrpc::{self, Message, PendingRequests, RpcError};
-use super::super::thread_options::ThreadOptions;
+use super::super::thread_options::{ThreadOptions, TurnInput};
 use super::pending_approvals::{PendingApproval, PendingApprovals};
 use super::{json_fields, summary};
 use adjutant_base::trace_context::Trace;
@@ -99,7 +99,7 @@ impl McpServer {
 
     pub(super) fn start(&mut self, start: &ThreadOptions, out: &mut Vec<u8>) {
         let mut arguments = Map::new();
-        arguments.insert("prompt".to_owned(), Value::from(start.prompt.as_str()));
+        arguments.insert("prompt".to_owned(), Value::from(start.turn.prompt()));
         let texts = [
             ("cwd", &start.cwd),
             ("model", &start.model),
@@ -117,8 +117,8 @@ impl McpServer {
         self.call(json!({"name": "codex", "arguments": arguments}), out);
     }
 
-    pub(super) fn turn(&mut self, thread: &str, prompt: &str, out: &mut Vec<u8>) {
-        let arguments = json!({"threadId": thread, "prompt": prompt});
+    pub(super) fn turn(&mut self, thread: &str, input: &TurnInput, out: &mut Vec<u8>) {
+        let arguments = json!({"threadId": thread, "prompt": input.prompt()});
         self.call(json!({"name": "codex-reply", "arguments": arguments}), out);
     }
 

@@ -76,7 +76,7 @@ impl Replay {
                 ("thread/start", _) => self.protocol.start(&start(params, "prompt"), &mut out),
                 ("tools/call", Some("codex")) => self.protocol.start(&start(arguments, prompt), &mut out),
                 ("turn/start", _) | ("tools/call", Some("codex-reply")) => {
-                    self.protocol.turn(thread.unwrap_or_default(), prompt, &mut out);
+                    self.protocol.turn(thread.unwrap_or_default(), &prompt.to_owned().into(), &mut out);
                 }
                 ("turn/interrupt" | "notifications/cancelled", _) => {
                     self.protocol.interrupt(thread.unwrap_or_default(), &mut out);
@@ -114,7 +114,7 @@ impl Replay {
 fn start(params: &Value, prompt: &str) -> ThreadOptions {
     let text = |names: [&str; 2]| names.iter().find_map(|name| params[name].as_str()).map(ToOwned::to_owned);
     ThreadOptions {
-        prompt: prompt.to_owned(),
+        turn: prompt.to_owned().into(),
         cwd: text(["cwd", "cwd"]),
         sandbox: text(["sandbox", "sandbox"]),
         approval_policy: text(["approvalPolicy", "approval-policy"]),

@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::app_server::AppServer;
 use super::json_fields;
-use crate::event::CodexEvent;
 
 /// Threads of one page, the maximum of app-server.
 const PAGE_SIZE: usize = 100;
@@ -23,10 +21,6 @@ pub struct ExternalThread {
     pub updated_at: i64,
 }
 
-/// A conversation that only lists threads.
-#[derive(Debug)]
-pub(crate) struct ThreadListing(AppServer);
-
 /// A page of the list.
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -35,47 +29,31 @@ pub(crate) struct Page {
     pub next: Option<String>,
 }
 
-impl ThreadListing {
-    /// Sends `initialize`, and requests the first page.
-    pub(crate) fn begin(out: &mut Vec<u8>) -> Self {
-        let mut listing = Self(AppServer::new("list"));
-        listing.0.initialize(out);
-        listing.ask(None, out);
-        listing
+/// Returns the parameters of a page. The kinds are those of a user's threads, without the agents that Codex starts by
+/// itself, of all providers.
+pub(crate) fn page_params(cursor: Option<&str>) -> Value {
+    let mut params = json!({
+        "limit": PAGE_SIZE, "modelProviders": [], "sourceKinds": ["cli", "vscode", "exec", "appServer"],
+    });
+    if let Some(cursor) = cursor {
+        params["cursor"] = cursor.into();
     }
-
-    /// Requests a page. The kinds are those of a user's threads, without the agents that Codex starts by itself, of all
-    /// providers.
-    pub(crate) fn ask(&mut self, cursor: Option<&str>, out: &mut Vec<u8>) {
-        let mut params = json!({
-            "limit": PAGE_SIZE, "modelProviders": [], "sourceKinds": ["cli", "vscode", "exec", "appServer"],
-        });
-        if let Some(cursor) = cursor {
-            params["cursor"] = cursor.into();
-        }
-        self.0.list(&params, out);
-    }
-
-    /// Parses a line. Returns the requested page once it is complete, or why there is none.
-    pub(crate) fn on_line(&mut self, line: &[u8], out: &mut Vec<u8>) -> Option<Result<Page, String>> {
-        let batch = self.0.on_line(line, out);
-        let refused = batch.events.into_iter().find_map(|event| match event {
-            CodexEvent::Closed { message } => Some(message.unwrap_or_default()),
-            _ => None,
-        });
-        let listed = self.0.listed.take().map(|answer| answer.map_err(|fault| fault.message));
-        Some(refused.map_or(listed, |why| Some(Err(why)))?.map(|result| page(&result)))
-    }
+    params
 }
 
-fn page(result: &Value) -> Page {
+/// Parses a page.
+pub(crate) fn page(result: &Value) -> Page {
     let threads = result["data"].as_array().into_iter().flatten();
-    let thread = |thread: &Value| ExternalThread {
+    Page { threads: threads.map(external_thread).collect(), next: json_fields::text(&result["nextCursor"]) }
+}
+
+/// Parses a thread.
+pub(crate) fn external_thread(thread: &Value) -> ExternalThread {
+    ExternalThread {
         thread: json_fields::words(&thread["id"]),
         title: json_fields::text(&thread["name"]).unwrap_or_else(|| json_fields::words(&thread["preview"])),
         cwd: json_fields::words(&thread["cwd"]),
         source: json_fields::words(&thread["source"]),
         updated_at: thread["updatedAt"].as_i64().unwrap_or(0).saturating_mul(1000),
-    };
-    Page { threads: threads.map(thread).collect(), next: json_fields::text(&result["nextCursor"]) }
+    }
 }

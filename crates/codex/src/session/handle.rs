@@ -7,8 +7,9 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::turn_queue::Prompt;
 use crate::approval::{Decider, Decision};
 use crate::error::Error;
-use crate::event_log::EventLog;
+use crate::event_log::{EventLog, LogRead};
 use crate::thread::{Thread, TurnOutcome};
+use crate::thread_options::TurnInput;
 use adjutant_base::mutex::lock;
 use adjutant_base::trace_context::current;
 
@@ -48,6 +49,14 @@ pub(super) enum Command {
         done: oneshot::Sender<Result<(), Error>>,
     },
     Interrupt {
+        done: oneshot::Sender<Result<(), Error>>,
+    },
+    /// Ends the commands that continue after their turns.
+    EndCommands {
+        done: oneshot::Sender<Result<(), Error>>,
+    },
+    /// Ends the session, unless a turn runs.
+    End {
         done: oneshot::Sender<Result<(), Error>>,
     },
     /// Removes a prompt from the queue, or interrupts its turn.
@@ -96,10 +105,10 @@ impl SessionHandle {
     }
 
     /// Queues a prompt.
-    pub async fn prompt(&self, text: String) -> Result<QueuedPrompt, Error> {
+    pub async fn prompt(&self, input: TurnInput) -> Result<QueuedPrompt, Error> {
         let (answer, answered) = oneshot::channel();
         let (begins, begun) = oneshot::channel();
-        let prompt = Prompt { text, trace: current(), answer, begins };
+        let prompt = Prompt { input, trace: current(), answer, begins };
         let (ticket, ahead) = self.request(|taken| Command::Prompt { prompt, taken }).await??;
         Ok(QueuedPrompt { answer: answered, begins: begun, ticket, ahead })
     }
@@ -118,6 +127,18 @@ impl SessionHandle {
     /// Requests the end of the running turn.
     pub async fn interrupt(&self) -> Result<(), Error> {
         self.request(|done| Command::Interrupt { done }).await?
+    }
+
+    /// Ends the commands that continue after their turns, if need be with the process of the session.
+    pub(crate) async fn end_commands(&self) -> Result<(), Error> {
+        self.request(|done| Command::EndCommands { done }).await?
+    }
+
+    /// Ends the session, unless a turn runs, and waits until its process has ended.
+    pub(crate) async fn end(&self) -> Result<(), Error> {
+        self.request(|done| Command::End { done }).await??;
+        while let LogRead::Entries(_) | LogRead::Missed(_) = self.log.next(self.log.last_seq(), 1).await {}
+        Ok(())
     }
 
     /// Removes a prompt from the queue, or interrupts its turn.

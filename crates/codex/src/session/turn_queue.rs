@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 
 use crate::error::Error;
 use crate::thread::TurnOutcome;
+use crate::thread_options::TurnInput;
 use adjutant_base::trace_context::Trace;
 
 /// Prompts of one thread that may wait.
@@ -14,7 +15,7 @@ const MAX_WAITING: usize = 32;
 /// A prompt, and the channels for its result.
 #[derive(Debug)]
 pub(super) struct Prompt {
-    pub(super) text: String,
+    pub(super) input: TurnInput,
     /// The trace that the turn belongs to.
     pub(super) trace: Option<Trace>,
     pub(super) answer: oneshot::Sender<TurnOutcome>,
@@ -29,8 +30,8 @@ pub(super) struct Enqueued {
     pub(super) ticket: u64,
     /// How many turns end before it.
     pub(super) ahead: usize,
-    /// Its text and its trace, if its turn starts now.
-    pub(super) now: Option<(String, Option<Trace>)>,
+    /// Its input and its trace, if its turn starts now.
+    pub(super) now: Option<(TurnInput, Option<Trace>)>,
 }
 
 /// The result of withdrawing a prompt.
@@ -72,7 +73,7 @@ impl TurnQueue {
         if self.running.is_none() {
             let _ = prompt.begins.send(last);
             self.running = Some((ticket, prompt.answer));
-            return Ok(Enqueued { ticket, ahead: 0, now: Some((prompt.text, prompt.trace)) });
+            return Ok(Enqueued { ticket, ahead: 0, now: Some((prompt.input, prompt.trace)) });
         }
         self.waiting.push_back((ticket, prompt));
         Ok(Enqueued { ticket, ahead: self.waiting.len(), now: None })
@@ -96,14 +97,14 @@ impl TurnQueue {
     }
 
     /// Returns the next prompt; `last` is the number of the log's last entry.
-    pub(super) fn next(&mut self, last: u64) -> Option<(String, Option<Trace>)> {
+    pub(super) fn next(&mut self, last: u64) -> Option<(TurnInput, Option<Trace>)> {
         if self.running.is_some() {
             return None;
         }
-        let (ticket, Prompt { text, trace, answer, begins }) = self.waiting.pop_front()?;
+        let (ticket, Prompt { input, trace, answer, begins }) = self.waiting.pop_front()?;
         let _ = begins.send(last);
         self.running = Some((ticket, answer));
-        Some((text, trace))
+        Some((input, trace))
     }
 
     /// Drops all prompts and their senders, so that no caller waits for an answer.

@@ -7,8 +7,8 @@ use crate::{Error, Store, change};
 
 /// A resumed thread keeps its title, its age and the settings that it was started with.
 const THREAD: &str = "\
-    INSERT INTO codex_threads (id, backend, version, cwd, model, title, settings, tokens, created_at, updated_at) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8) \
+    INSERT INTO codex_threads (id, backend, version, cwd, model, title, settings, parent, tokens, created_at, updated_at) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $9, 0, $8, $8) \
     ON CONFLICT (id) DO UPDATE SET backend = excluded.backend, version = excluded.version, updated_at = excluded.updated_at";
 
 /// Names of turns may start over when a new process resumes the thread.
@@ -20,9 +20,16 @@ const TURN: &str = "\
     SET ended = NULL, failure = NULL, started_at = excluded.started_at, ended_at = NULL, heartbeat_at = NULL";
 
 const END: &str = "\
-    UPDATE codex_turns SET ended = $3, failure = $4, ended_at = $5 WHERE thread = $1 AND turn = $2";
+    UPDATE codex_turns SET ended = $3, failure = $4, ended_at = $5, diff = $6 WHERE thread = $1 AND turn = $2";
 
-const TOUCH: &str = "UPDATE codex_threads SET updated_at = $2, tokens = $3 WHERE id = $1";
+const TOUCH: &str = "\
+    UPDATE codex_threads SET updated_at = $2, tokens = $3, context = $4, context_window = $5 WHERE id = $1";
+
+const TITLE: &str = "UPDATE codex_threads SET title = $2 WHERE id = $1";
+
+const ARCHIVED: &str = "UPDATE codex_threads SET archived = $2 WHERE id = $1";
+
+const DELETED: &str = "DELETE FROM codex_threads WHERE id = $1";
 
 const ITEM: &str = "\
     INSERT INTO codex_items (thread, seq, id, turn, kind, text, body, at) \
@@ -40,12 +47,24 @@ pub async fn record(store: &Store, changes: Vec<Change>) -> Result<(), Error> {
                 Change::TurnStarted { thread, turn, at } => {
                     sqlx::query(TURN).bind(thread).bind(turn).bind(at).execute(&mut *connection).await?;
                 }
-                Change::TurnEnded { thread, turn, end, failure, tokens, at } => {
-                    let ended = sqlx::query(END).bind(thread).bind(turn).bind(end).bind(failure).bind(at);
+                Change::TurnEnded { thread, turn, end, failure, tokens, context, diff, at } => {
+                    let ended =
+                        sqlx::query(END).bind(thread).bind(turn).bind(end).bind(failure).bind(at).bind(diff);
                     ended.execute(&mut *connection).await?;
-                    sqlx::query(TOUCH).bind(thread).bind(at).bind(tokens).execute(&mut *connection).await?;
+                    let touched = sqlx::query(TOUCH).bind(thread).bind(at).bind(tokens);
+                    touched.bind(context.0).bind(context.1).execute(&mut *connection).await?;
                 }
                 Change::Item(new) => add(connection, new).await?,
+                Change::Title { thread, title } => {
+                    sqlx::query(TITLE).bind(thread).bind(title).execute(&mut *connection).await?;
+                }
+                Change::Archived { thread, archived } => {
+                    let query = sqlx::query(ARCHIVED).bind(thread).bind(i64::from(*archived));
+                    query.execute(&mut *connection).await?;
+                }
+                Change::Deleted { thread } => {
+                    sqlx::query(DELETED).bind(thread).execute(&mut *connection).await?;
+                }
             }
         }
         Ok(())
@@ -61,7 +80,8 @@ async fn begin(connection: &mut AnyConnection, new: &NewThread) -> Result<(), sq
         .bind(&new.model)
         .bind(&new.title)
         .bind(&new.settings)
-        .bind(new.at);
+        .bind(new.at)
+        .bind(&new.parent);
     query.execute(connection).await.map(drop)
 }
 
@@ -79,4 +99,4 @@ pub(super) async fn add(connection: &mut AnyConnection, new: &NewItem) -> Result
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[THREAD, TURN, END, TOUCH, ITEM];
+pub(super) const STATEMENTS: &[&str] = &[THREAD, TURN, END, TOUCH, ITEM, TITLE, ARCHIVED, DELETED];

@@ -7,8 +7,8 @@ use crate::{Error, Store, pattern, read};
 macro_rules! select_threads {
     ($rest:literal) => {
         concat!(
-            "SELECT t.id, t.backend, t.version, t.cwd, t.model, t.title, t.settings, t.tokens, t.created_at, \
-                    t.updated_at, u.ended AS last_end, u.failure AS last_failure \
+            "SELECT t.id, t.backend, t.version, t.cwd, t.model, t.title, t.settings, t.tokens, t.context, \
+                    t.context_window, t.archived, t.parent, t.created_at, t.updated_at, u.ended AS last_end, u.failure AS last_failure \
              FROM codex_threads t LEFT JOIN codex_turns u ON u.thread = t.id AND u.turn = \
                   (SELECT MAX(v.turn) FROM codex_turns v WHERE v.thread = t.id AND v.started_at = \
                        (SELECT MAX(w.started_at) FROM codex_turns w WHERE w.thread = t.id)) ",
@@ -21,6 +21,7 @@ const ONE: &str = select_threads!("WHERE t.id = $1");
 
 const LIST: &str = select_threads!(
     "WHERE (t.updated_at < $1 OR (t.updated_at = $1 AND t.id < $2)) \
+       AND t.archived = $5 AND (t.parent = $6 OR ($3 <> '' AND $6 = '')) \
        AND ($3 = '' OR LOWER(t.title) LIKE $3 ESCAPE '!' OR LOWER(t.cwd) LIKE $3 ESCAPE '!' OR EXISTS \
             (SELECT 1 FROM codex_items i WHERE i.thread = t.id AND LOWER(i.text) LIKE $3 ESCAPE '!')) \
      ORDER BY t.updated_at DESC, t.id DESC LIMIT $4"
@@ -30,12 +31,23 @@ const ITEMS: &str = "\
     SELECT seq, id, turn, kind, body, at FROM codex_items \
     WHERE thread = $1 AND seq < $2 AND ($3 = '' OR LOWER(text) LIKE $3 ESCAPE '!') ORDER BY seq DESC LIMIT $4";
 
+const LAST: &str = "\
+    SELECT seq, id, turn, kind, body, at FROM codex_items WHERE thread = $1 AND kind = $2 ORDER BY seq DESC LIMIT 1";
+
+const DIFFS: &str = "\
+    SELECT turn, diff FROM codex_turns WHERE thread = $1 AND diff <> '' ORDER BY started_at, turn";
+
 /// The filter of a list of threads or items.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     /// Found in its text, in any case (beyond ASCII, as written); empty means all.
     pub text: String,
     pub limit: u32,
+    /// Of threads: only the archived ones, instead of the others.
+    pub archived: bool,
+    /// Of threads: only those of the agents of this one; empty means the threads of the user, and while a text is
+    /// searched those of agents too.
+    pub parent: String,
 }
 
 /// Returns one thread.
@@ -50,9 +62,10 @@ pub async fn threads(
     before: Option<(i64, &str)>,
 ) -> Result<Vec<Thread>, Error> {
     let (at, id) = before.unwrap_or((i64::MAX, ""));
-    let query =
-        sqlx::query_as(LIST).bind(at).bind(id).bind(pattern(&query.text)).bind(i64::from(query.limit));
-    Ok(read!(store, query, fetch_all))
+    let select = sqlx::query_as(LIST).bind(at).bind(id).bind(pattern(&query.text));
+    let select =
+        select.bind(i64::from(query.limit)).bind(i64::from(query.archived)).bind(query.parent.as_str());
+    Ok(read!(store, select, fetch_all))
 }
 
 /// Returns items of a thread, newest first, older than the item numbered `before` if it is given.
@@ -70,5 +83,15 @@ pub async fn items(
     Ok(read!(store, query, fetch_all))
 }
 
+/// Returns the last item of a kind.
+pub async fn last_of_kind(store: &Store, thread: &str, kind: &str) -> Result<Option<Item>, Error> {
+    Ok(read!(store, sqlx::query_as(LAST).bind(thread).bind(kind), fetch_optional))
+}
+
+/// Returns the turns that changed files, in order, each with its diff.
+pub async fn diffs(store: &Store, thread: &str) -> Result<Vec<(String, String)>, Error> {
+    Ok(read!(store, sqlx::query_as(DIFFS).bind(thread), fetch_all))
+}
+
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[ONE, LIST, ITEMS];
+pub(super) const STATEMENTS: &[&str] = &[ONE, LIST, ITEMS, LAST, DIFFS];

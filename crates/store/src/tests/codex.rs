@@ -17,6 +17,7 @@ fn thread(id: &str, title: &str, at: i64) -> Change {
         model: "m".to_owned(),
         title: title.to_owned(),
         settings: "{}".to_owned(),
+        parent: String::new(),
         at,
     })
 }
@@ -28,7 +29,16 @@ fn began(thread: &str, turn: &str, at: i64) -> Change {
 fn ended(thread: &str, turn: &str, end: &str, tokens: i64, at: i64) -> Change {
     let failure = (end == "failed").then(|| "401 Unauthorized".to_owned());
     let (thread, turn, end) = (thread.to_owned(), turn.to_owned(), end.to_owned());
-    Change::TurnEnded { thread, turn, end, failure, tokens, at }
+    Change::TurnEnded {
+        thread,
+        turn,
+        end,
+        failure,
+        tokens,
+        context: (7, 100),
+        diff: "-old\n+new".to_owned(),
+        at,
+    }
 }
 
 fn item(thread: &str, id: &str, text: &str, at: i64) -> Change {
@@ -44,7 +54,7 @@ fn item(thread: &str, id: &str, text: &str, at: i64) -> Change {
 }
 
 fn query(text: &str, limit: u32) -> Query {
-    Query { text: text.to_owned(), limit }
+    Query { text: text.to_owned(), limit, ..Query::default() }
 }
 
 async fn names(store: &Store, text: &str, before: Option<(i64, &str)>, limit: u32) -> Vec<String> {
@@ -83,6 +93,7 @@ async fn tell(store: &Store) {
     let a = codex::thread(store, "a").await.unwrap().unwrap();
     assert_eq!((a.title.as_str(), a.created_at, a.tokens), ("Put the tides in order", 1_000, 30));
     assert_eq!(a.last_failure.as_deref(), Some("401 Unauthorized"));
+    assert_eq!((a.context, a.context_window), (7, 100));
     let items = codex::items(store, "a", &query("", 10), None).await.unwrap();
     let items: Vec<_> = items.iter().map(|item| (item.seq, item.id.as_str(), item.body.as_str())).collect();
     assert_eq!(items, [(2, "i2", "{\"text\":\"100% done\"}"), (1, "i1", "{\"text\":\"The Low tide\"}")]);
@@ -97,6 +108,29 @@ async fn tell(store: &Store) {
     let older = codex::items(store, "a", &query("", 1), Some(2)).await.unwrap();
     assert_eq!(older.iter().map(|item| item.seq).collect::<Vec<_>>(), [1]);
     assert_eq!(codex::items(store, "a", &query("50%", 10), None).await.unwrap(), []);
+
+    // Archived threads and those of agents have lists of their own; a deleted thread takes its items with it.
+    let Change::Thread(of_agent) = thread("s", "Sub", 4_000) else { unreachable!() };
+    let changes = vec![
+        Change::Thread(NewThread { parent: "a".to_owned(), ..of_agent }),
+        item("s", "i1", "ebb", 4_010),
+        Change::Archived { thread: "b".to_owned(), archived: true },
+        Change::Title { thread: "a".to_owned(), title: "Tides".to_owned() },
+    ];
+    codex::record(store, changes).await.unwrap();
+    let listed = async |query: Query| {
+        let threads = codex::threads(store, &query, None).await.unwrap();
+        threads.into_iter().map(|thread| thread.title).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(query("", 10)).await, ["Tides"]);
+    assert_eq!(listed(query("ebb", 10)).await, ["Sub"]);
+    assert_eq!(listed(Query { archived: true, ..query("", 10) }).await, ["Another"]);
+    assert_eq!(listed(Query { parent: "a".to_owned(), ..query("", 10) }).await, ["Sub"]);
+    let last = codex::last_of_kind(store, "a", "agent").await.unwrap();
+    assert_eq!(last.map(|item| item.id).as_deref(), Some("i2"));
+    assert_eq!(codex::diffs(store, "a").await.unwrap(), [("0".to_owned(), "-old\n+new".to_owned())]);
+    codex::record(store, vec![Change::Deleted { thread: "s".to_owned() }]).await.unwrap();
+    assert_eq!(codex::items(store, "s", &query("", 10), None).await.unwrap(), []);
 }
 
 /// Orphaned turns are ended once, with an item at the place where they break off.

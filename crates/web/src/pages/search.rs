@@ -111,7 +111,7 @@ async fn of_tasks(app: &App, query: &str) -> Result<Vec<Value>, Failure> {
 }
 
 async fn of_threads(app: &App, query: &str) -> Result<Vec<Value>, Failure> {
-    let query = codex::Query { text: query.to_owned(), limit: MAX_ROWS };
+    let query = codex::Query { text: query.to_owned(), limit: MAX_ROWS, ..codex::Query::default() };
     let found = app.codex.threads(&query, None).await.map_err(Failure::internal)?;
     let hits =
         found.iter().map(|thread| hit(&thread.row.title, thread.state.name(), "/codex/", &thread.row.id));

@@ -1,4 +1,7 @@
-//! `/codex/{thread}`: one thread of Codex with its updates, a reply, an interrupt, and its pending approvals.
+//! `/codex/{thread}`: one thread of Codex with its updates, a reply, an interrupt, its pending approvals and the
+//! operations on it.
+
+mod operations;
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -19,6 +22,7 @@ use adjutant_codex as codex;
 use adjutant_codex::Error;
 use adjutant_codex::approval::{Approval, Decision, ResolvedApproval};
 use adjutant_codex::event::{Item, ItemKind};
+use adjutant_codex::rate_limits::LimitWindow;
 use adjutant_codex::thread_options::Backend;
 use adjutant_questions::Channel;
 
@@ -62,7 +66,7 @@ pub(crate) async fn act(
     }
     let done = match field("act") {
         "reply" | "steer" if prompt.is_empty() => Ok(()),
-        "reply" => app.codex.reply(&id, prompt.to_owned()).await.map(drop),
+        "reply" => app.codex.reply(&id, operations::turn(&fields)).await.map(drop),
         "steer" => app.codex.steer(&id, prompt.to_owned()).await,
         "interrupt" => app.codex.interrupt(&id).await,
         "approve" => decide(Decision::Approve).await,
@@ -70,7 +74,11 @@ pub(crate) async fn act(
         "always" => decide(Decision::ApproveAlways).await,
         "deny" => decide(Decision::Deny { note: fields.filled("note") }).await,
         "abort" => decide(Decision::Abort).await,
-        _ => return Err(Failure::BadRequest("The form names an unknown action.")),
+        _ => match operations::run(&app, &id, &fields).await {
+            None => return Err(Failure::BadRequest("The form names an unknown action.")),
+            Some(Ok(next)) => return Ok(page::redirect(&next)),
+            Some(Err(error)) => Err(error),
+        },
     };
     match done {
         Ok(()) => Ok(page::redirect(&format!("/codex/{}", page::path(&id)))),
@@ -100,12 +108,20 @@ async fn render(
         None => None,
     };
     let listed = app.codex.thread(id).await.map_err(missing)?;
-    let wanted = codex::Query { text: String::new(), limit: PAGE_SIZE };
+    let wanted = codex::Query { limit: PAGE_SIZE, ..codex::Query::default() };
     let ended = app.codex.items(id, &wanted, before).await.map_err(missing)?;
     let running = session.iter().filter(|_| before.is_none()).flat_map(|thread| thread.running.values());
     let running = running.filter(|running| !ended.iter().any(|ended| ended.item.id == running.id));
+    let agents = codex::Query { parent: id.to_owned(), ..wanted };
+    let agents = app.codex.threads(&agents, None).await.map_err(missing)?;
+    let limits = session.iter().flat_map(|thread| &thread.limits.windows).map(LimitWindow::words);
+    let left = session.iter().flat_map(|thread| thread.left.values());
     let values = context! {
         csrf => csrf::token()?,
+        changes => app.codex.diff(id).await.map_err(missing)?,
+        agents => Value::from(Serde(&agents)),
+        limits => limits.collect::<Vec<_>>(),
+        left => left.map(|running| item(running, None)).collect::<Vec<_>>(),
         made => early_submit::render_time(SystemTime::now()),
         thread => Value::from(Serde(&listed)),
         fault => error.as_ref().map(|error| &error.message),
@@ -133,6 +149,7 @@ fn item(item: &Item, at: Option<i64>) -> Value {
         ItemKind::Tool { server, tool, arguments, .. } => {
             ("Tool", Some(format!("{server}.{tool} {arguments}")), None)
         }
+        ItemKind::Plan { .. } => ("Plan", Some(item.kind.text()), None),
         ItemKind::Error { .. } => ("Error", None, None),
         ItemKind::Other { name, content } => {
             resolved = ResolvedApproval::read(content);

@@ -28,13 +28,21 @@ pub(crate) struct Search {
     /// The page begins after the thread with this time of use and this name.
     at: Option<i64>,
     id: Option<String>,
+    /// Lists the archived threads instead of the others, if it is there.
+    archived: Option<String>,
 }
 
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    Address(Search { q, at, id }): Address<Search>,
+    Address(Search { q, at, id, archived }): Address<Search>,
 ) -> Result<Response, Failure> {
-    render(&app, q.trim(), at.zip(id.as_deref()), None).await
+    let query = codex::Query {
+        text: q.trim().to_owned(),
+        limit: PAGE_SIZE,
+        archived: archived.is_some(),
+        ..codex::Query::default()
+    };
+    render(&app, &query, at.zip(id.as_deref()), None).await
 }
 
 /// Starts a thread, and shows it.
@@ -43,40 +51,43 @@ pub(crate) async fn start(
     SignedForm(fields): SignedForm,
 ) -> Result<Response, Failure> {
     let options = ThreadOptions {
-        prompt: fields.filled("prompt").unwrap_or_default(),
+        turn: fields.filled("prompt").unwrap_or_default().into(),
         cwd: fields.filled("cwd"),
         sandbox: fields.filled("sandbox"),
         approval_policy: fields.filled("approval-policy"),
         ..ThreadOptions::default()
     };
-    let started = if options.prompt.is_empty() {
+    let started = if options.turn.text.is_empty() {
         Err("Say what Codex is to do.".to_owned())
     } else {
         app.codex.start(options.clone()).await.map_err(|error| error_text(&error))
     };
     match started {
         Ok(started) => Ok(page::redirect(&format!("/codex/{}", page::path(&started.thread)))),
-        Err(error) => render(&app, "", None, Some((error, options))).await,
+        Err(error) => {
+            let query = codex::Query { limit: PAGE_SIZE, ..codex::Query::default() };
+            render(&app, &query, None, Some((error, options))).await
+        }
     }
 }
 
 /// Shows the list. `refused` has the error of a thread that was not started, and its options, which stay in the form.
 async fn render(
     app: &Arc<App>,
-    query: &str,
+    query: &codex::Query,
     before: Option<(i64, &str)>,
     refused: Option<(String, ThreadOptions)>,
 ) -> Result<Response, Failure> {
-    let wanted = codex::Query { text: query.to_owned(), limit: PAGE_SIZE };
-    let found = app.codex.threads(&wanted, before).await.map_err(Failure::internal)?;
+    let found = app.codex.threads(query, before).await.map_err(Failure::internal)?;
     let (error, typed) = refused.map_or_else(Default::default, |(error, options)| (Some(error), options));
     let last = page::last_of_full(&found, PAGE_SIZE);
     let values = context! {
         csrf => csrf::token()?,
-        query,
+        query => &query.text,
+        archived => query.archived,
         fault => error,
         typed => context! {
-            prompt => typed.prompt,
+            prompt => typed.turn.text,
             cwd => typed.cwd.unwrap_or_default(),
             sandbox => typed.sandbox,
             approval_policy => typed.approval_policy,
@@ -90,7 +101,7 @@ async fn render(
 
 /// Returns the threads with a running session, for the overview.
 pub(super) async fn running(app: &App) -> Result<Vec<ListedThread>, Failure> {
-    let latest = codex::Query { text: String::new(), limit: PAGE_SIZE };
+    let latest = codex::Query { limit: PAGE_SIZE, ..codex::Query::default() };
     let mut found = app.codex.threads(&latest, None).await.map_err(Failure::internal)?;
     found.retain(|thread| thread.state != ThreadState::Closed);
     Ok(found)

@@ -3,12 +3,52 @@
 use serde_json::Value;
 
 use super::super::json_fields;
-use crate::event::{Item, ItemKind, ItemState};
+use crate::event::{Item, ItemKind, ItemState, PlanStep};
+
+/// Parses the plan of a turn, which replaces its earlier one.
+pub(super) fn plan(params: &Value, turn: Option<String>) -> Item {
+    let steps = params["plan"].as_array().into_iter().flatten();
+    let step = |step: &Value| PlanStep {
+        step: json_fields::words(&step["step"]),
+        status: json_fields::words(&step["status"]),
+    };
+    let kind = ItemKind::Plan {
+        explanation: json_fields::text(&params["explanation"]),
+        steps: steps.map(step).collect(),
+    };
+    let id = format!("plan-{}", turn.as_deref().unwrap_or_default());
+    Item { id, turn, state: ItemState::Running, kind }
+}
+
+/// Parses the turns of a thread that Codex describes. Each item comes with the time of its end or of its turn, in
+/// milliseconds since 1970, if Codex has it.
+pub(crate) fn history(thread: &Value) -> Vec<(Option<i64>, Item)> {
+    let turns = thread["turns"].as_array().into_iter().flatten();
+    let past = |turn: &Value, value: &Value| {
+        let of_turn = turn["startedAt"].as_i64().map(|seconds| seconds.saturating_mul(1000));
+        let at = value["completedAtMs"].as_i64().or(of_turn);
+        (at, item(value, json_fields::text(&turn["id"]), true))
+    };
+    let items = |turn: &'_ Value| turn["items"].as_array().cloned().unwrap_or_default();
+    turns
+        .flat_map(|turn| items(turn).into_iter().map(|value| past(turn, &value)).collect::<Vec<_>>())
+        .collect()
+}
 
 /// Parses an item; an unknown kind keeps its content.
 pub(super) fn item(value: &Value, turn: Option<String>, ended: bool) -> Item {
     let kind = match value["type"].as_str().unwrap_or_default() {
-        "userMessage" => ItemKind::User { text: json_fields::joined(&value["content"], "\n") },
+        "userMessage" => {
+            let mut text = json_fields::joined(&value["content"], "\n");
+            for part in value["content"].as_array().into_iter().flatten() {
+                if let ("localImage", Some(path)) =
+                    (part["type"].as_str().unwrap_or_default(), part["path"].as_str())
+                {
+                    text.push_str(&format!("\n[image {path}]"));
+                }
+            }
+            ItemKind::User { text }
+        }
         "agentMessage" => ItemKind::Agent { text: json_fields::words(&value["text"]) },
         "reasoning" => ItemKind::Reasoning { text: json_fields::joined(&value["summary"], "\n") },
         "commandExecution" => ItemKind::Command {

@@ -58,7 +58,7 @@ impl Events {
                 let failed = !message["result"]["Err"].is_null();
                 self.ended(tool(message, turn, if failed { ItemState::Failed } else { ItemState::Done }))
             }
-            "token_count" => usage(&message["info"]["total_token_usage"]).map(CodexEvent::Usage),
+            "token_count" => usage(&message["info"]).map(CodexEvent::Usage),
             "turn_diff" => Some(CodexEvent::Diff { diff: json_fields::words(&message["unified_diff"]) }),
             "warning" | "background_event" | "stream_error" => Some(CodexEvent::Notice {
                 level: Level::Warning,
@@ -140,7 +140,8 @@ fn tool(message: &Value, turn: Option<String>, state: ItemState) -> Item {
     Item { id: json_fields::words(&message["call_id"]), turn, state, kind }
 }
 
-fn usage(total: &Value) -> Option<Usage> {
+fn usage(info: &Value) -> Option<Usage> {
+    let total = &info["total_token_usage"];
     let count = |member: &str| total[member].as_u64().unwrap_or(0);
     total.is_object().then(|| Usage {
         input: count("input_tokens"),
@@ -148,6 +149,8 @@ fn usage(total: &Value) -> Option<Usage> {
         output: count("output_tokens"),
         reasoning: count("reasoning_output_tokens"),
         total: count("total_tokens"),
+        context: info["last_token_usage"]["total_tokens"].as_u64().unwrap_or(0),
+        window: info["model_context_window"].as_u64().unwrap_or(0),
     })
 }
 

@@ -99,9 +99,11 @@ impl Events {
             CodexEvent::Notice { level: Level::Warning | Level::Info, message } => {
                 vec![json!({"type": "warning", "message": message})]
             }
-            CodexEvent::Steered { .. } | CodexEvent::ApprovalResolved { .. } | CodexEvent::Closed { .. } => {
-                Vec::new()
-            }
+            CodexEvent::Steered { .. }
+            | CodexEvent::ApprovalResolved { .. }
+            | CodexEvent::Limits(_)
+            | CodexEvent::SubAgent { .. }
+            | CodexEvent::Closed { .. } => Vec::new(),
         }
     }
 
@@ -120,6 +122,7 @@ impl Events {
             ItemKind::Command { .. }
             | ItemKind::Patch { .. }
             | ItemKind::Tool { .. }
+            | ItemKind::Plan { .. }
             | ItemKind::Error { .. }
             | ItemKind::Other { .. } => {
                 return Vec::new();
@@ -144,6 +147,7 @@ impl Events {
             ItemKind::User { .. }
             | ItemKind::Agent { .. }
             | ItemKind::Reasoning { .. }
+            | ItemKind::Plan { .. }
             | ItemKind::Error { .. }
             | ItemKind::Other { .. } => {
                 return None;
@@ -183,7 +187,7 @@ impl Events {
                 })
             }
             ItemKind::Error { message } => return Some(json!({"type": "warning", "message": message})),
-            ItemKind::Other { .. } => return None,
+            ItemKind::Plan { .. } | ItemKind::Other { .. } => return None,
         };
         Some(self.with_call_id(item, message))
     }

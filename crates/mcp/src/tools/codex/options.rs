@@ -52,7 +52,7 @@ pub(super) fn start(
         }
     };
     Ok(ThreadOptions {
-        prompt: required_string(arguments, "prompt")?.to_owned(),
+        turn: required_string(arguments, "prompt")?.to_owned().into(),
         cwd: text("cwd")?,
         model: text("model")?,
         sandbox: one_of("sandbox", &SANDBOXES)?,

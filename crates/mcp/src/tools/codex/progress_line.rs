@@ -15,6 +15,7 @@ pub(super) fn line(event: &CodexEvent) -> Option<String> {
             ItemKind::Reasoning { .. } => "thinks".to_owned(),
             ItemKind::User { .. }
             | ItemKind::Agent { .. }
+            | ItemKind::Plan { .. }
             | ItemKind::Error { .. }
             | ItemKind::Other { .. } => return None,
         },

@@ -10,10 +10,13 @@ use super::protocol::{Error, Rejection, ResponseWriter, to_json};
 use adjutant_app::App;
 use adjutant_codex as codex;
 use adjutant_codex::approval::{Approval, Decision};
-use adjutant_codex::event::{End, EventBatch};
+use adjutant_codex::capabilities::Capabilities;
+use adjutant_codex::event::{End, EventBatch, Item};
 use adjutant_codex::event_log::LogRead;
+use adjutant_codex::operations::Operation;
+use adjutant_codex::rate_limits::RateLimits;
 use adjutant_codex::thread_options::ThreadOptions;
-use adjutant_codex::{Codex, ExternalThread, ListedThread, StartedTurn};
+use adjutant_codex::{Codex, ExternalThread, ListedThread, Query, StartedTurn};
 use adjutant_questions::{Answer, Channel, Field};
 pub use follow::{SentPrompt, ThreadSnapshot, ThreadUpdate};
 
@@ -53,6 +56,33 @@ pub enum Request {
     List {
         text: String,
         limit: u32,
+        /// Only the archived threads, instead of the others.
+        #[serde(default)]
+        archived: bool,
+        /// Only the threads of the agents of this one.
+        #[serde(default)]
+        parent: String,
+    },
+    /// Returns one thread.
+    Thread {
+        thread: String,
+    },
+    /// Does an operation on a thread, and returns the id of the resulting thread.
+    Operate {
+        thread: String,
+        operation: Operation,
+    },
+    /// Returns what the installed Codex can do.
+    Capabilities,
+    /// Returns the rate limits of the account.
+    Limits,
+    /// Returns the last plan of a thread.
+    Plan {
+        thread: String,
+    },
+    /// Returns the changes of all turns of a thread.
+    Diff {
+        thread: String,
     },
     /// Lists the threads that Codex started without Adjutant.
     ExternalThreads {
@@ -167,7 +197,49 @@ impl ControlClient {
 
     /// Returns threads that contain `text`, the latest first.
     pub fn codex_threads(&mut self, text: &str, limit: u32) -> Result<Vec<ListedThread>, Error> {
-        self.ask(&super::Request::Codex(Request::List { text: text.to_owned(), limit }))
+        self.list_codex(text, limit, false, "")
+    }
+
+    /// Returns the archived threads, or the threads of the agents of `parent` if that is not empty.
+    pub fn list_codex(
+        &mut self,
+        text: &str,
+        limit: u32,
+        archived: bool,
+        parent: &str,
+    ) -> Result<Vec<ListedThread>, Error> {
+        let (text, parent) = (text.to_owned(), parent.to_owned());
+        self.ask(&super::Request::Codex(Request::List { text, limit, archived, parent }))
+    }
+
+    /// Returns one thread.
+    pub fn codex_thread(&mut self, thread: &str) -> Result<ListedThread, Error> {
+        self.ask(&super::Request::Codex(Request::Thread { thread: thread.to_owned() }))
+    }
+
+    /// Does an operation on a thread. Returns the id of the resulting thread, which a fork makes.
+    pub fn operate_codex(&mut self, thread: &str, operation: Operation) -> Result<String, Error> {
+        self.ask(&super::Request::Codex(Request::Operate { thread: thread.to_owned(), operation }))
+    }
+
+    /// Returns what the installed Codex can do.
+    pub fn codex_capabilities(&mut self) -> Result<Capabilities, Error> {
+        self.ask(&super::Request::Codex(Request::Capabilities))
+    }
+
+    /// Returns the rate limits of the account.
+    pub fn codex_limits(&mut self) -> Result<RateLimits, Error> {
+        self.ask(&super::Request::Codex(Request::Limits))
+    }
+
+    /// Returns the last plan of a thread.
+    pub fn codex_plan(&mut self, thread: &str) -> Result<Option<Item>, Error> {
+        self.ask(&super::Request::Codex(Request::Plan { thread: thread.to_owned() }))
+    }
+
+    /// Returns the changes of all turns of a thread, as one diff.
+    pub fn codex_diff(&mut self, thread: &str) -> Result<String, Error> {
+        self.ask(&super::Request::Codex(Request::Diff { thread: thread.to_owned() }))
     }
 
     /// Returns threads that Codex started without Adjutant, the latest first, at most `limit`.
@@ -204,7 +276,16 @@ pub(super) async fn answer(
             app.fill_approval(&form, answer, Channel::Terminal).await?;
             to_json(&())
         }
-        Request::List { text, limit } => to_json(&follow::threads(codex, &text, limit).await?),
+        Request::List { text, limit, archived, parent } => {
+            let query = Query { text, archived, parent, limit: limit.clamp(1, follow::MAX_ROWS) };
+            to_json(&codex.threads(&query, None).await?)
+        }
+        Request::Thread { thread } => to_json(&codex.thread(&thread).await?),
+        Request::Operate { thread, operation } => to_json(&codex.operate(&thread, operation).await?),
+        Request::Capabilities => to_json(&codex.capabilities().await?),
+        Request::Limits => to_json(&codex.rate_limits().await?),
+        Request::Plan { thread } => to_json(&codex.plan(&thread).await?),
+        Request::Diff { thread } => to_json(&codex.diff(&thread).await?),
         Request::ExternalThreads { limit } => {
             to_json(&codex.external_threads(usize::try_from(limit).unwrap_or(usize::MAX)).await?)
         }

@@ -82,7 +82,7 @@ fn queue(hub: Hub, inputs: SyncSender<Message>) -> (SyncSender<Action>, JoinHand
 fn perform(action: Action, client: Result<ControlClient, String>) -> Message {
     match action {
         Action::Send(prompt) => {
-            let text = prompt.start.prompt.clone();
+            let text = prompt.start.turn.text.clone();
             Message::Sent { prompt: text, sent: with(client, |client| client.send_codex(*prompt)) }
         }
         Action::Steer { thread, text } => {

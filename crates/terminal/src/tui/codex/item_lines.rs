@@ -47,6 +47,7 @@ pub(super) fn of(item: &Item, part: Part, columns: usize, theme: Theme) -> (Vec<
             page.text("⚙ ", &format!("{server}.{tool} {arguments}"), theme.hunk(), Excerpt::First(4));
             page.text("  ", result.as_deref().unwrap_or_default(), theme.quiet(), Excerpt::First(4));
         }
+        ItemKind::Plan { .. } => page.text("☰ ", &item.kind.text(), theme.quiet(), Excerpt::First(12)),
         ItemKind::Error { message } => page.text("✗ ", message, theme.alarm(), Excerpt::First(8)),
         ItemKind::Other { name, content } => match ResolvedApproval::read(content) {
             Some(resolved) => {

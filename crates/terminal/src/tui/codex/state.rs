@@ -125,7 +125,7 @@ impl ViewState {
 
     /// Opens the thread of the command line, and sends its prompt.
     pub(super) fn open_with(&mut self, thread: Option<String>) -> Vec<Effect> {
-        let prompt = std::mem::take(&mut self.start.prompt);
+        let prompt = std::mem::take(&mut self.start.turn.text);
         let mut effects: Vec<Effect> = thread.map(|thread| self.open(thread)).into_iter().collect();
         if !prompt.is_empty() {
             effects.push(self.send(prompt));
@@ -279,7 +279,7 @@ impl ViewState {
         }
         Effect::Run(Action::Send(Box::new(Prompt {
             thread,
-            start: ThreadOptions { prompt, ..self.start.clone() },
+            start: ThreadOptions { turn: prompt.into(), ..self.start.clone() },
         })))
     }
 

@@ -232,7 +232,7 @@ fn a_prompt_begins_a_thread_goes_into_a_turn_or_waits_for_its_end() {
     view.draw();
     let effects = view.press("hello Enter");
     let [Effect::Run(Action::Send(order))] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!((order.thread.as_deref(), order.start.prompt.as_str()), (None, "hello"));
+    assert_eq!((order.thread.as_deref(), order.start.turn.text.as_str()), (None, "hello"));
     assert!(view.press("more Enter").is_empty(), "the thread is on its way");
     let sent = Ok(SentPrompt { thread: "t-1".to_owned(), ahead: 0 });
     let effects = view.on(Message::Sent { prompt: "hello".to_owned(), sent });

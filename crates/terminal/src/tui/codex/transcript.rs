@@ -114,7 +114,9 @@ impl Transcript {
             | CodexEvent::Steered { .. }
             | CodexEvent::ApprovalRequested { .. }
             | CodexEvent::Diff { .. }
-            | CodexEvent::Usage(_) => {}
+            | CodexEvent::Usage(_)
+            | CodexEvent::Limits(_)
+            | CodexEvent::SubAgent { .. } => {}
         }
         if let Some(fault) = event.fault() {
             self.add_error(fault);

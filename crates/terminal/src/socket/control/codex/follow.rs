@@ -18,7 +18,7 @@ use adjutant_codex::{Codex, ListedThread, NumberedItem, Query, SessionHandle, St
 /// Entries of one read.
 const BATCH_SIZE: usize = 500;
 /// Threads and items of one answer.
-const MAX_ROWS: u32 = 1000;
+pub(super) const MAX_ROWS: u32 = 1000;
 
 /// The result of [`Request::Send`].
 #[derive(Debug, Deserialize, Serialize)]
@@ -85,10 +85,14 @@ impl ControlClient {
 pub(super) async fn begin(codex: &Codex, prompt: Prompt) -> Result<StartedTurn, codex::Error> {
     let Prompt { thread, start } = prompt;
     match thread {
-        Some(thread) => match codex.reply(&thread, start.prompt.clone()).await {
-            Err(codex::Error::UnknownThread(_)) => codex.adopt(&thread, start.prompt).await,
-            started => started,
-        },
+        Some(thread) => {
+            let mut turn = start.turn;
+            turn.model = turn.model.or(start.model);
+            match codex.reply(&thread, turn.clone()).await {
+                Err(codex::Error::UnknownThread(_)) => codex.adopt(&thread, turn).await,
+                started => started,
+            }
+        }
         None => codex.start(start).await,
     }
 }
@@ -104,7 +108,7 @@ pub(super) async fn threads(
     text: &str,
     limit: u32,
 ) -> Result<Vec<ListedThread>, codex::Error> {
-    let query = Query { text: text.to_owned(), limit: limit.clamp(1, MAX_ROWS) };
+    let query = Query { text: text.to_owned(), limit: limit.clamp(1, MAX_ROWS), ..Query::default() };
     codex.threads(&query, None).await
 }
 
@@ -115,7 +119,7 @@ pub(super) async fn items(
     limit: u32,
     before: Option<i64>,
 ) -> Result<Vec<NumberedItem>, codex::Error> {
-    let query = Query { text: String::new(), limit: limit.clamp(1, MAX_ROWS) };
+    let query = Query { limit: limit.clamp(1, MAX_ROWS), ..Query::default() };
     codex.items(thread, &query, before).await
 }
 

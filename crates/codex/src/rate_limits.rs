@@ -1,0 +1,59 @@
+//! The rate limits of an account.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The limits of the account that Codex is logged in with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RateLimits {
+    /// The plan of the account, in Codex's word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    pub windows: Vec<LimitWindow>,
+}
+
+/// A limit on what is used in a span of time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitWindow {
+    /// `primary` or `secondary`.
+    pub name: String,
+    pub used_percent: f64,
+    /// The length of the span.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<i64>,
+    /// When the span ends, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<i64>,
+}
+
+impl RateLimits {
+    /// Parses a snapshot of app-server.
+    pub(super) fn parse(snapshot: &Value) -> Self {
+        let window = |name: &str| {
+            let window = &snapshot[name];
+            Some(LimitWindow {
+                name: name.to_owned(),
+                used_percent: window["usedPercent"].as_f64()?,
+                minutes: window["windowDurationMins"].as_i64(),
+                resets_at: window["resetsAt"].as_i64().map(|seconds| seconds.saturating_mul(1000)),
+            })
+        };
+        Self {
+            plan: snapshot["planType"].as_str().map(ToOwned::to_owned),
+            windows: ["primary", "secondary"].into_iter().filter_map(window).collect(),
+        }
+    }
+}
+
+impl LimitWindow {
+    /// Returns the limit as words: `34% of 5 hours used`.
+    pub fn words(&self) -> String {
+        let span = match self.minutes {
+            Some(minutes) if minutes % 1440 == 0 => format!(" of {} days", minutes / 1440),
+            Some(minutes) if minutes % 60 == 0 => format!(" of {} hours", minutes / 60),
+            Some(minutes) => format!(" of {minutes} minutes"),
+            None => String::new(),
+        };
+        format!("{}%{span} used", self.used_percent)
+    }
+}

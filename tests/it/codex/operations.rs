@@ -1,0 +1,258 @@
+//! What a power user does with threads: fork, revert, compact, review, rename, archive, delete; the input of a turn; the
+//! plan, the diff, the limits; the commands that an interrupt leaves.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::versions::{configure, install_package};
+use super::{RunningCommand, codex, faults, install, output_lines, threads};
+use crate::support::model::{FINAL_TEXT, Model, Script};
+use crate::support::real_clients::{is_excluded, package};
+use crate::support::serving::Serving;
+use crate::support::{Home, schemas, wait_for};
+
+/// Runs a command that has to succeed, and returns its JSON, which follows its schema.
+fn json(home: &Home, arguments: &[&str]) -> Value {
+    let arguments = [arguments, &["--json"]].concat();
+    let output = codex(home, &arguments);
+    assert!(output.status.success(), "{arguments:?}: {output}");
+    schemas::check(&[&["codex"], arguments.as_slice()].concat(), &output);
+    let first = serde_json::Deserializer::from_str(&output.stdout).into_iter().next();
+    first.unwrap_or_else(|| panic!("{arguments:?}: {output}")).unwrap()
+}
+
+/// Replies to a thread, and returns what the model was given.
+fn reply(home: &Home, model: &Model, arguments: &[&str]) -> Value {
+    let output = codex(home, &[&["reply"], arguments].concat());
+    assert_eq!(output_lines(&output.stdout), [FINAL_TEXT], "{output}");
+    model.requests().pop().unwrap()
+}
+
+/// An image of one pixel.
+const IMAGE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\xdacd\xf8\xcfP\x0f\0\x03\x86\x01\x80Z4}k\0\0\0\0IEND\xaeB`\x82";
+
+fn run_operations(package: &str, version: &str) {
+    if is_excluded("npm") {
+        return;
+    }
+    let is_old = version == "0.92.0";
+    let home = Home::new();
+    install_package(&home, package, "app-server");
+    let model = Model::start(Script::Answer);
+    configure(&home, &model);
+    let hub = Serving::open_hub(&home);
+    let first = codex(&home, &["the first prompt", "--approval-policy", "never", "--sandbox", "read-only"]);
+    let thread = first.stderr.trim().strip_prefix("thread ").unwrap_or_else(|| panic!("{first}")).to_owned();
+
+    // The input of a turn.
+    home.write("work/red.png", IMAGE);
+    home.write("work/note.txt", "ebb\n");
+    let options = ["--image", "red.png", "--file", "note.txt", "--model", "other-model", "--effort", "high"];
+    let asked = reply(&home, &model, &[&[thread.as_str(), "the second prompt"], options.as_slice()].concat());
+    assert_eq!(asked["model"], "other-model", "{asked}");
+    assert!(is_old || asked["reasoning"]["effort"] == "high", "{asked}");
+    let input = asked["input"].to_string();
+    assert!(input.contains("data:image/png;base64,") && input.contains("work/note.txt"), "{input}");
+    assert_eq!(reply(&home, &model, &[&thread, "the third prompt"])["model"], "other-model");
+
+    // A fork has the history, and its own turns.
+    let fork = json(&home, &["fork", &thread])["id"].as_str().unwrap().to_owned();
+    assert_ne!(fork, thread);
+    let shown = codex(&home, &["show", &fork]).stdout;
+    assert!(shown.contains("user  the first prompt") && shown.contains("user  the third prompt"), "{shown}");
+    let input = reply(&home, &model, &[&fork, "only in the fork"])["input"].to_string();
+    assert!(input.contains("the third prompt") && input.contains("only in the fork"), "{input}");
+    let earlier = codex(&home, &["fork", &thread, "--turns", "1"]);
+    assert_eq!(earlier.status.success(), !is_old, "{earlier}");
+    if is_old {
+        let why = "error: codex 0.92.0 cannot fork a thread at an earlier turn; 0.153 and later can\nhint: ";
+        assert!(earlier.stderr.starts_with(why), "{earlier}");
+    }
+
+    // The last turn is taken back: the model does not know it any more, the transcript does.
+    json(&home, &["revert", &thread]);
+    let input = reply(&home, &model, &[&thread, "after the revert"])["input"].to_string();
+    assert!(input.contains("the second prompt") && !input.contains("the third prompt"), "{input}");
+    assert!(!input.contains("only in the fork"), "{input}");
+    let shown = codex(&home, &["show", &thread]).stdout;
+    assert!(shown.contains("the third prompt") && shown.contains("the last turn was taken back"), "{shown}");
+    let none = codex(&home, &["revert", &thread, "--turns", "99"]);
+    assert!(none.stderr.starts_with("error: the thread has 3 turns\nhint: "), "{none}");
+
+    let reviewed = json(&home, &["review", &thread, "the error messages"]);
+    assert_eq!(reviewed["thread"], thread);
+    let asked = model.requests().pop().unwrap()["input"].to_string();
+    assert!(asked.contains("the error messages"), "{asked}");
+
+    for arguments in
+        [&["compact", &thread][..], &["rename", &thread, "Tables of tides"], &["delete", &fork, "--yes"]]
+    {
+        if is_old {
+            let refused = codex(&home, arguments);
+            let verb = arguments[0];
+            let why = format!("error: codex 0.92.0 cannot {verb} a thread; 0.153 and later can\nhint: ");
+            assert!(refused.stderr.starts_with(&why), "{refused}");
+        } else {
+            json(&home, arguments);
+        }
+    }
+    if !is_old {
+        assert!(codex(&home, &["show", &fork]).stderr.contains("there is no thread"), "it was deleted");
+        let titles: Vec<Value> = threads(&home).iter().map(|thread| thread["title"].clone()).collect();
+        assert!(titles.contains(&"Tables of tides".into()), "{titles:?}");
+        let shown = json(&home, &["show", &thread]);
+        assert!(shown["context_window"].as_i64() > Some(0), "{shown}");
+    }
+
+    json(&home, &["archive", &thread]);
+    let listed = |arguments: &[&str]| json(&home, arguments)["items"].to_string().contains(&thread);
+    assert!(!listed(&["list"]) && listed(&["list", "--archived"]));
+    let refused = codex(&home, &["reply", &thread, "hello"]);
+    assert!(refused.stderr.contains("is archived\nhint: `adjutant codex unarchive`"), "{refused}");
+    json(&home, &["unarchive", &thread]);
+    assert!(listed(&["list"]));
+    reply(&home, &model, &[&thread, "after the archive"]);
+
+    // The account of the test has no limits.
+    let limits = codex(&home, &["limits"]);
+    assert!(limits.stderr.starts_with("error: codex did not give the rate limits: "), "{limits}");
+    drop(hub);
+    capabilities_agree_with_the_schema(&home, package, version);
+}
+
+/// Asks the real program for its schema, and compares its methods with what the hub says about the version.
+fn capabilities_agree_with_the_schema(home: &Home, name: &str, version: &str) {
+    let _hub = Serving::socket_hub(home);
+    let known = json(home, &["capabilities"]);
+    assert_eq!((&known["version"], &known["backend"]), (&version.into(), &"app-server".into()));
+    let schema = home.path().join("schema");
+    let program = package(&format!("{name}/bin/codex.js"));
+    let mut command = home.client(&crate::support::real_clients::node());
+    command.arg(program).args(["app-server", "generate-json-schema", "--out"]).arg(&schema);
+    if version != "0.92.0" {
+        command.arg("--experimental");
+    }
+    assert!(command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success());
+    let methods = std::fs::read_to_string(Path::new(&schema).join("ClientRequest.json")).unwrap();
+    for (capability, method) in [
+        ("list", "thread/list"),
+        ("import", "thread/read"),
+        ("steer", "turn/steer"),
+        ("fork", "thread/fork"),
+        ("compact", "thread/compact/start"),
+        ("review", "review/start"),
+        ("rename", "thread/name/set"),
+        ("archive", "thread/archive"),
+        ("delete", "thread/delete"),
+        ("limits", "account/rateLimits/read"),
+        ("end-commands", "thread/backgroundTerminals/clean"),
+        ("fork-earlier", "beforeTurnId"),
+    ] {
+        let items = known["items"].as_array().unwrap();
+        let item = items.iter().find(|item| item["id"] == capability).unwrap();
+        assert_eq!(item["offered"], methods.contains(&format!("\"{method}\"")), "{version}: {capability}");
+    }
+}
+
+#[test]
+fn codex_0_169_does_every_operation() {
+    run_operations("@openai/codex", "0.169.0");
+}
+
+#[test]
+fn codex_0_153_does_every_operation() {
+    run_operations("codex-0-153", "0.153.4");
+}
+
+#[test]
+fn codex_0_92_does_what_it_has_and_the_rest_is_refused() {
+    run_operations("codex-0-92", "0.92.0");
+}
+
+/// A command runs when the turn is interrupted, and ends when it is asked to.
+const LEFT: &str = r#"
+line '{"method":"item/started","params":{"threadId":"t-1","turnId":"u-1","item":{"type":"commandExecution","id":"c-1","command":"sleep 600","cwd":"/","status":"inProgress"}}}'
+read -r interrupt; line '{"id":4,"result":{}}'
+line '{"method":"turn/completed","params":{"threadId":"t-1","turn":{"id":"u-1","status":"interrupted"}}}'
+read -r end; line '{"id":5,"result":{}}'
+line '{"method":"item/completed","params":{"threadId":"t-1","turnId":"u-1","item":{"type":"commandExecution","id":"c-1","command":"sleep 600","cwd":"/","status":"failed","aggregatedOutput":"'"$(printf '%s' "$end" | cut -d'"' -f6)"'"}}}'"#;
+
+#[test]
+fn the_command_that_continues_after_an_interrupt_is_named_and_can_be_ended() {
+    let home = Home::new();
+    install(&home, &faults::app_server(LEFT), "auto");
+    let hub = Serving::open_hub(&home);
+    let mut running = RunningCommand::start(&home, &["please"]);
+    running.wait_for("[mcp item/started]");
+    running.interrupt();
+    let (text, code) = running.end();
+    assert_eq!(code, Some(130), "{text}");
+    let named = "[warning] `sleep 600` may continue; `adjutant codex end-commands t-1` ends it";
+    assert!(output_lines(&text).contains(&named), "{text}");
+    let page = hub.page("/codex/t-1");
+    assert!(page.contains("sleep 600") && page.contains("value=\"end-commands\""), "{page}");
+    json(&home, &["end-commands", "t-1"]);
+    let ended =
+        || codex(&home, &["show", "t-1"]).stdout.contains("thread/backgroundTerminals/clean").then_some(());
+    wait_for("the end of the command", ended);
+    assert!(!hub.page("/codex/t-1").contains("value=\"end-commands\""));
+}
+
+#[test]
+fn the_commands_of_an_old_codex_end_with_its_process() {
+    let home = Home::new();
+    let script =
+        faults::app_server(&LEFT.replace("read -r end", "cat > /dev/null")).replace("0.169.0", "0.92.0");
+    install(&home, &script, "auto");
+    let _hub = Serving::socket_hub(&home);
+    let mut running = RunningCommand::start(&home, &["please"]);
+    running.wait_for("[mcp item/started]");
+    let refused = codex(&home, &["end-commands", "t-1"]);
+    assert!(refused.stderr.starts_with("error: a turn runs in this thread\n"), "{refused}");
+    running.interrupt();
+    assert_eq!(running.end().1, Some(130));
+    assert!(codex(&home, &["end-commands", "t-1"]).status.success());
+    wait_for("the end of the process", || (threads(&home)[0]["state"] == "closed").then_some(()));
+}
+
+/// A turn with a plan in two states, a diff, and the tokens of its context.
+const PLANNED: &str = r#"
+line '{"method":"turn/plan/updated","params":{"threadId":"t-1","turnId":"u-1","explanation":"why","plan":[{"step":"measure","status":"inProgress"},{"step":"write","status":"pending"}]}}'
+line '{"method":"turn/plan/updated","params":{"threadId":"t-1","turnId":"u-1","plan":[{"step":"measure","status":"completed"},{"step":"write","status":"inProgress"}]}}'
+line '{"method":"turn/diff/updated","params":{"threadId":"t-1","turnId":"u-1","diff":"--- a/tides\n+++ b/tides\n@@ -1 +1 @@\n-ebb\n+flow\n"}}'
+line '{"method":"thread/tokenUsage/updated","params":{"threadId":"t-1","turnId":"u-1","tokenUsage":{"total":{"totalTokens":900},"last":{"totalTokens":250},"modelContextWindow":1000}}}'
+say done; done_"#;
+
+#[test]
+fn the_plan_the_diff_and_the_context_of_a_thread_are_shown() {
+    let home = Home::new();
+    install(&home, &faults::app_server(PLANNED), "auto");
+    let hub = Serving::open_hub(&home);
+    assert!(codex(&home, &["please"]).status.success());
+    assert_eq!(codex(&home, &["plan", "t-1"]).stdout, "[x] measure\n[>] write\n");
+    assert_eq!(json(&home, &["plan", "t-1"])["plan"]["steps"][1]["status"], "inProgress");
+    assert_eq!(codex(&home, &["diff", "t-1"]).stdout, "--- a/tides\n+++ b/tides\n@@ -1 +1 @@\n-ebb\n+flow\n");
+    assert!(json(&home, &["diff", "t-1"])["diff"].as_str().unwrap().ends_with("+flow\n"));
+    let shown = codex(&home, &["show", "t-1"]).stdout;
+    assert!(shown.contains("context   250 of 1000 tokens, 75% left\n"), "{shown}");
+    assert_eq!(shown.matches("plan  [x] measure").count(), 1, "{shown}");
+    let page = hub.page("/codex/t-1");
+    assert!(page.contains("75% of the context left") && page.contains("[&gt;] write"), "{page}");
+    assert!(page.contains("<span class=\"added\">+flow</span>"), "{page}");
+}
+
+#[test]
+fn the_rate_limits_are_shown() {
+    let home = Home::new();
+    let hello = faults::app_server("").split("read -r thread").next().unwrap().to_owned();
+    let limits = r#"read -r asked; line '{"id":2,"result":{"rateLimits":{"planType":"plus","primary":{"usedPercent":34,"windowDurationMins":300,"resetsAt":1795440000},"secondary":{"usedPercent":5.5,"windowDurationMins":10080}}}}'"#;
+    install(&home, &format!("{hello}{limits}\ncat > /dev/null\n"), "auto");
+    let _hub = Serving::socket_hub(&home);
+    let shown = codex(&home, &["limits"]).stdout;
+    assert!(shown.starts_with("primary 34% of 5 hours used, until 2026-"), "{shown}");
+    assert!(shown.ends_with("secondary 5.5% of 7 days used\n"), "{shown}");
+    let limits = json(&home, &["limits"]);
+    assert_eq!((&limits["plan"], &limits["items"][1]["minutes"]), (&"plus".into(), &10_080.into()));
+}
