@@ -50,6 +50,16 @@ fn a_limit_on_the_size_of_files_ends_no_session_even_if_nobody_reads_the_log() {
 }
 
 #[test]
+fn a_closed_pipe_in_the_place_of_the_log_ends_no_session() {
+    let home = Home::new();
+    // The reader of the pipe ends as soon as it has opened it.
+    let mut peer = tapped_on_a_full_disk(&home, "mkfifo log; : <log & exec 2>log; wait;");
+    pass_half_a_megabyte(&mut peer);
+    let (_, entries) = read_recording(&recording(&home, "tap"));
+    assert!(direction_bytes(&entries, "c2s").len() > 1000);
+}
+
+#[test]
 fn a_full_disk_keeps_the_messages_that_still_fit() {
     let home = Home::new();
     let mut peer = tapped_on_a_full_disk(&home, "trap '' XFSZ;");
