@@ -184,6 +184,14 @@ def judge():
                   f"{figures['page ms']:.1f} ms, at most {figures['page max ms']:.1f}; in its middle {figures['middle page ms']:.1f}; "
                   f"while items pour in {figures['page under load ms']:.1f}, at most {figures['page under load max ms']:.1f}",
                   figures["page max ms"] < 200 and figures["page under load max ms"] < 200)
+        yield row(f"the same line with {figures['followers']} followers of the thread", "p99 < 1 ms",
+                  f"{figures['followed line ms']:.2f} ms, p99 {figures['followed line p99 ms']:.2f}, at most "
+                  f"{figures['followed line max ms']:.1f} of {figures['followed lines']:,}", figures["followed line p99 ms"] < 1)
+        yield row(f"export of a recording of {figures['export bytes'] / 1e9:.1f} GB without its secrets", "< 15 s",
+                  f"{figures['export s']:.1f} s", figures["export s"] < 15)
+        yield row("memory of an export", "the same for ten times as much",
+                  f"{figures['export small MB']:.0f} MB for 0.1 GB, {figures['export MB']:.0f} for 1 GB",
+                  figures["export MB"] < 1.2 * figures["export small MB"] + 4)
     if figures := probe("events"):
         yield row(f"{figures['events']:,} events through reader, correlator and console, in order", "< 2 s",
                   f"{figures['computing']:.2f} s of computing, {figures['seconds']:.2f} s with what else the machine did",
