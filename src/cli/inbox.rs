@@ -34,11 +34,13 @@ Without a terminal on both ends, and with --plain, it prints lines:
   CLOSED ID HOW          it was decided in another channel, or withdrawn; the time to undo that
   WAITS ID WHO           the client that waits for the answer changed
   INBOX STATE            your availability changed, or an answer from here needs a proof
+  SECRET ID FIELD        the next line is the value of this field, which the terminal does not show
   REFUSED [ID] REASON    a line was rejected
 and reads one answer for each line; the beginning of an ID is enough:
   ID VALUE               the value, number or label of an option; several with commas; yes or no; a text, number or date
   ID =TEXT               the exact text; free text where a question allows it
   ID {\"FIELD\": VALUE}    the answer to a question with several fields
+  ID                     the secret fields are asked for, without echo if they are typed
   ID /decline [WHY]      /dismiss      /snooze [MINUTES]      /differently HOW
   ID /note TEXT          a note for your next decision about the question
   ID /undo               undoes a decision, while that is possible

@@ -10,6 +10,7 @@ mod follow;
 mod operations;
 mod pages;
 mod recorded;
+mod secrets;
 mod sub_agents;
 mod terminal;
 mod versions;

@@ -45,16 +45,11 @@ impl App {
         let key = format!("{ASKER_PREFIX}{}", asker.key);
         let option = |label: &str, value: &str| Choice { label: label.to_owned(), value: value.to_owned() };
         let options = vec![option("Allow", ALLOW), option("Deny", DENY)];
+        let input = Input::Choice { options, min: 1, max: 1, other: false, list: false };
         let draft = Draft {
             title,
             message,
-            fields: vec![Field {
-                name: "answer".to_owned(),
-                label: String::new(),
-                description: String::new(),
-                required: true,
-                input: Input::Choice { options, min: 1, max: 1, other: false, list: false },
-            }],
+            fields: vec![Field::new("answer", input)],
             timeout: Some(QUESTION_TIMEOUT),
             denials: vec![DENY.to_owned()],
             ..Draft::default()

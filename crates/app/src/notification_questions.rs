@@ -111,16 +111,11 @@ async fn ask(app: Arc<App>, waiting: TaskTracker, notification: Notification) ->
     let asker = Asker { key: ASKER.to_owned(), client: CLIENT.to_owned(), ..Asker::default() };
     // The option's value says which notification it is about, also to a later hub.
     let seen = Choice { label: "Seen".to_owned(), value: notification.id.as_str().to_owned() };
+    let input = Input::Choice { options: vec![seen], min: 1, max: 1, other: false, list: false };
     let draft = Draft {
         title: notification.wording.subject.clone(),
         message: notification.wording.text.clone(),
-        fields: vec![Field {
-            name: "answer".to_owned(),
-            label: String::new(),
-            description: String::new(),
-            required: true,
-            input: Input::Choice { options: vec![seen], min: 1, max: 1, other: false, list: false },
-        }],
+        fields: vec![Field::new("answer", input)],
         timeout: Some(QUESTION_TIMEOUT),
         ..Draft::default()
     };

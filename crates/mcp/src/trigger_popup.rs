@@ -78,6 +78,7 @@ pub fn result(question: &Question) -> Result<Value, ErrorData> {
         FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text) => text.clone(),
         FieldValue::Number(number) => number.to_string(),
         FieldValue::YesNo(yes) => yes.to_string(),
+        FieldValue::Secret => given.text(),
     });
     let mut result = json!({"selectedValue": selected.unwrap_or_default()});
     if let Some(note) = &outcome.note {

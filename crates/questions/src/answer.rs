@@ -18,6 +18,8 @@ pub enum FieldValue {
     Number(f64),
     Date(String),
     YesNo(bool),
+    /// A value that is kept nowhere, in the place of it.
+    Secret,
 }
 
 impl FieldValue {
@@ -28,6 +30,7 @@ impl FieldValue {
             Self::Other(text) | Self::Text(text) | Self::Date(text) => text.clone(),
             Self::Number(number) => number.to_string(),
             Self::YesNo(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+            Self::Secret => "[secret]".to_owned(),
         }
     }
 }
@@ -36,6 +39,11 @@ impl Answer {
     /// Returns an answer to a question of one field.
     pub fn one(field: &str, given: FieldValue) -> Self {
         Self(vec![(field.to_owned(), given)])
+    }
+
+    /// Returns whether a value of it is missing because it was not kept.
+    pub fn is_withheld(&self) -> bool {
+        self.0.iter().any(|(_, given)| *given == FieldValue::Secret)
     }
 
     /// Returns the value of a field.

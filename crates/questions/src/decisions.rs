@@ -52,15 +52,24 @@ impl Questions {
         }
         let denied = denies(&question, &answer);
         let undo = if denied { 0 } else { undo };
+        let mut kept = answer.clone();
+        let has_secret = kept.withhold(&question.fields);
         let outcome = Outcome {
-            answer: Some(answer),
+            answer: Some(kept),
             denied,
             note,
             by: DecidedBy::User,
             through: channel,
             ..nobody(OutcomeKind::Answered, self.clock.now(), question.seen_ms)
         };
-        self.decide(ticket, outcome, undo).await
+        if !has_secret {
+            return self.decide(ticket, outcome, undo).await;
+        }
+        // Locked until the values are there, because a call that waits reads the outcome at once.
+        let mut secrets = self.secrets.lock().await;
+        let outcome = self.decide(ticket, outcome, undo).await?;
+        secrets.insert(ticket.clone(), answer);
+        Ok(outcome)
     }
 
     /// Declines the question as a whole.
@@ -195,6 +204,7 @@ impl Questions {
     /// Withdraws `asker` like [`Self::cancel`], when it can no longer act on an outcome. An answer that has not reached it
     /// is final, and recorded as not applied for this reason.
     pub async fn withdraw_unapplied(&self, asker: &str, ticket: &Ticket, reason: &str) -> Result<(), Error> {
+        self.secrets.lock().await.remove(ticket);
         let state = self.cancel(asker, ticket).await?;
         // A denial needs nothing to be done.
         let is_lost = |outcome: &Outcome| outcome.kind == OutcomeKind::Answered && !outcome.denied;

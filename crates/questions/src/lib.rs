@@ -27,7 +27,7 @@ mod validate;
 mod waiting;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 
@@ -86,6 +86,8 @@ pub struct Questions {
     claims: Claims,
     /// Held while undelivered outcomes are claimed, so that two calls do not claim the same.
     claiming: tokio::sync::Mutex<()>,
+    /// Answers with secret values, by question, until their asker takes them.
+    secrets: tokio::sync::Mutex<HashMap<Ticket, Answer>>,
     /// Trace contexts of the calls that asked, by question.
     traces: DeferredTraces,
 }
@@ -110,6 +112,7 @@ impl Questions {
             recovery: watch::Sender::new(recovery),
             claims: Claims::default(),
             claiming: tokio::sync::Mutex::default(),
+            secrets: tokio::sync::Mutex::default(),
             traces: DeferredTraces::default(),
         }
     }

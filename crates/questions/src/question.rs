@@ -123,7 +123,18 @@ pub struct Field {
     /// A description; may be empty.
     pub description: String,
     pub required: bool,
+    /// Whether the value is shown nowhere, and kept for its asker in memory only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
     pub input: Input,
+}
+
+impl Field {
+    /// Returns a required field without a text for the user.
+    pub fn new(name: &str, input: Input) -> Self {
+        let (label, description) = (String::new(), String::new());
+        Self { name: name.to_owned(), label, description, required: true, secret: false, input }
+    }
 }
 
 /// The type of a field.

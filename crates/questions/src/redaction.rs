@@ -1,19 +1,29 @@
-//! Redaction of lists: the page of a question shows it whole, and a list what the settings allow.
+//! Redaction: of secret answers in what is stored, and of lists. The page of a question shows it whole, and a list what the
+//! settings allow.
 
 use std::borrow::Cow;
 
 use adjutant_base::config::questions::Redact;
 
 use super::Questions;
-use super::answer::FieldValue;
+use super::answer::{Answer, FieldValue};
 use super::outcome::State;
-use super::question::Question;
+use super::question::{Field, Question};
 
 /// The text in place of a redacted one.
 const REDACTED: &str = "[redacted]";
 
 /// A function that replaces the secrets of a text.
 pub(super) type RedactText = fn(&str) -> Cow<'_, str>;
+
+impl Answer {
+    /// Replaces the values of secret fields by [`FieldValue::Secret`]. Returns whether there is any.
+    pub(super) fn withhold(&mut self, fields: &[Field]) -> bool {
+        let is_secret = |name: &String| fields.iter().any(|field| field.secret && field.name == *name);
+        let secrets = self.0.iter_mut().filter(|(name, _)| is_secret(name));
+        secrets.map(|(_, given)| *given = FieldValue::Secret).count() > 0
+    }
+}
 
 impl Questions {
     /// Sets the function that replaces the secrets of a text.

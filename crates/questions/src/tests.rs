@@ -40,23 +40,13 @@ fn asker(name: &str) -> Asker {
 
 fn yes_or_no(title: &str) -> Draft {
     let option = |label: &str| Choice { label: label.to_owned(), value: label.to_lowercase() };
+    let options = vec![option("Yes"), option("No")];
+    let input = Input::Choice { options, min: 1, max: 1, other: false, list: false };
     Draft {
         title: title.to_owned(),
         message: "Deploy now?".to_owned(),
         workspace: "/work".to_owned(),
-        fields: vec![Field {
-            name: "answer".to_owned(),
-            label: String::new(),
-            description: String::new(),
-            required: true,
-            input: Input::Choice {
-                options: vec![option("Yes"), option("No")],
-                min: 1,
-                max: 1,
-                other: false,
-                list: false,
-            },
-        }],
+        fields: vec![Field::new("answer", input)],
         ..Draft::default()
     }
 }

@@ -8,18 +8,24 @@ use tokio::time::Instant;
 use super::Questions;
 use super::changes::Changes;
 use super::error::Error;
-use super::outcome::State;
+use super::outcome::{Outcome, State};
 use super::question::Ticket;
 use adjutant_base::events::Event;
 
 impl Questions {
     /// Waits until a question is decided, `timeout` is over or the caller drops this, which loses nothing; returns
-    /// the state at that time.
+    /// the state at that time. The secret values of an answer are in it once, if it was given to this process.
     pub async fn wait(&self, ticket: &Ticket, timeout: Duration) -> Result<State, Error> {
         let end = Instant::now() + timeout;
         let mut changes = self.changes(ticket);
         loop {
-            let state = self.get(ticket).await?.state;
+            let mut state = self.get(ticket).await?.state;
+            if let State::Decided(Outcome { answer: Some(answer), .. }) = &mut state
+                && answer.is_withheld()
+                && let Some(whole) = self.secrets.lock().await.remove(ticket)
+            {
+                *answer = whole;
+            }
             let left = end.saturating_duration_since(Instant::now());
             if state.outcome().is_some() || left.is_zero() {
                 return Ok(state);

@@ -17,7 +17,12 @@ use crate::web::browser::pictures;
 const CLIPBOARD_SEQUENCE: &[u8] = b"\x1b]52;c;";
 
 /// Waits with the timeout of a real Codex.
-fn wait_for_screen(terminal: &mut Terminal, what: &str, keys: &str, wanted: impl Fn(&str) -> bool) -> String {
+pub(super) fn wait_for_screen(
+    terminal: &mut Terminal,
+    what: &str,
+    keys: &str,
+    wanted: impl Fn(&str) -> bool,
+) -> String {
     let end = Instant::now() + RUN_DEADLINE;
     loop {
         let screen = text(&terminal.screen());
@@ -32,7 +37,7 @@ fn wait_for_screen(terminal: &mut Terminal, what: &str, keys: &str, wanted: impl
     }
 }
 
-fn shows(terminal: &mut Terminal, wanted: &str) -> String {
+pub(super) fn shows(terminal: &mut Terminal, wanted: &str) -> String {
     wait_for_screen(terminal, wanted, "", |screen| screen.contains(wanted))
 }
 

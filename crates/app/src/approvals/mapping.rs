@@ -67,7 +67,7 @@ pub(super) fn fields(approval: &Approval) -> Vec<Field> {
                 } else {
                     Input::Choice { options, min: 1, max: 1, other: question.other, list: false }
                 };
-                field(&question.id, &question.text, input)
+                Field { secret: question.secret, ..field(&question.id, &question.text, input) }
             })
             .collect(),
         _ => vec![field(ANSWER, "", yes_or_no(approval))],
@@ -111,6 +111,9 @@ pub(super) fn answer(approval: &Approval, decision: &Decision) -> Option<Answer>
 pub(super) fn decision(approval: &Approval, outcome: &Outcome) -> Decision {
     let note = outcome.note.clone();
     match (outcome.kind, &outcome.answer) {
+        (OutcomeKind::Answered, Some(answer)) if answer.is_withheld() => Decision::Deny {
+            note: Some("the secret answer was given to another hub, which keeps none".to_owned()),
+        },
         (OutcomeKind::Answered, Some(answer)) => {
             decision_of_answer(approval, &fields(approval), answer, note)
         }
@@ -161,6 +164,7 @@ fn value(given: &FieldValue, list: bool) -> Value {
         }
         FieldValue::Number(number) => Value::from(*number),
         FieldValue::YesNo(yes) => Value::from(*yes),
+        FieldValue::Secret => Value::Null,
     }
 }
 
@@ -211,13 +215,7 @@ fn choices(property: &Value) -> Vec<Choice> {
 }
 
 fn field(name: &str, label: &str, input: Input) -> Field {
-    Field {
-        name: name.to_owned(),
-        label: label.to_owned(),
-        description: String::new(),
-        required: true,
-        input,
-    }
+    Field { label: label.to_owned(), ..Field::new(name, input) }
 }
 
 /// Puts untrusted text into a fence that it cannot end.

@@ -76,13 +76,10 @@ pub(super) fn draft(call: &ToolCall, request: &Request, decision: &Decision, wai
         title: format!("{} wants to {what}", call.client_title),
         message,
         workspace: request.folder.display().to_string(),
-        fields: vec![Field {
-            name: ANSWER.to_owned(),
-            label: String::new(),
-            description: String::new(),
-            required: true,
-            input: Input::Choice { options, min: 1, max: 1, other: false, list: false },
-        }],
+        fields: vec![Field::new(
+            ANSWER,
+            Input::Choice { options, min: 1, max: 1, other: false, list: false },
+        )],
         timeout: Some(wait),
         denials: [DENY, NEVER].map(str::to_owned).to_vec(),
         ..Draft::default()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{answer, asker, choose, kind, open, without_undo, yes_or_no};
-use crate::{Channel, DecidedBy, Draft, Error, Level, OutcomeKind, Proof, State};
+use crate::{Answer, Channel, DecidedBy, Draft, Error, FieldValue, Level, OutcomeKind, Proof, State};
 use adjutant_base::config::questions::QuestionsConfig;
 
 #[tokio::test]
@@ -37,6 +37,23 @@ async fn the_first_answer_wins_and_reaches_its_asker_once() {
     assert!(questions.undelivered(&key, 9).await.unwrap().is_empty());
     let anew = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
     assert!(!anew.merged && anew.ticket != asked.ticket);
+}
+
+#[tokio::test]
+async fn a_secret_reaches_its_asker_and_is_stored_nowhere() {
+    let questions = open(without_undo());
+    let mut draft = yes_or_no("Which key?");
+    draft.fields[0].secret = true;
+    let ticket = questions.ask(asker("codex"), draft).await.unwrap().ticket;
+    let waiting = questions.wait(&ticket, Duration::from_secs(20));
+    let (state, kept) = tokio::join!(waiting, answer(&questions, &ticket, "yes"));
+    assert_eq!(state.unwrap().outcome().unwrap().answer, Some(choose("yes")));
+    let withheld = Some(Answer::one("answer", FieldValue::Secret));
+    assert_eq!(kept.unwrap().answer, withheld);
+    assert_eq!(questions.get(&ticket).await.unwrap().state.outcome().unwrap().answer, withheld);
+    assert!(questions.mark_delivered(&asker("codex").key, &ticket).await);
+    let late = questions.wait(&ticket, Duration::ZERO).await.unwrap();
+    assert_eq!(late.outcome().unwrap().answer, withheld, "its asker has it");
 }
 
 #[tokio::test]

@@ -51,6 +51,12 @@ pub enum Reader {
     Program,
 }
 
+/// A value that is typed without echo.
+enum HiddenValue {
+    Passphrase,
+    Secret(Field),
+}
+
 /// The state of a session over lines.
 struct Session<'a> {
     out: &'a mut dyn Write,
@@ -61,8 +67,10 @@ struct Session<'a> {
     decided: Vec<Question>,
     /// Notes that go with what is decided of a question, by its ticket; kept, because it may be taken back or rejected.
     notes: HashMap<Ticket, String>,
-    /// An answer that lacks the passphrase, which the next line is.
-    needs_passphrase: Option<(Request, Hidden)>,
+    /// An answer that lacks a value, which the next line is.
+    needs_hidden: Option<(Request, HiddenValue, Hidden)>,
+    /// Lines are typed in a terminal, which shows them.
+    is_typed: bool,
     availability: Availability,
     /// Everything that was pending at the start has been printed, so that lines can name it.
     current: bool,
@@ -108,7 +116,8 @@ pub fn run(
         questions: Vec::new(),
         decided: Vec::new(),
         notes: HashMap::new(),
-        needs_passphrase: None,
+        needs_hidden: None,
+        is_typed: io::stdin().is_terminal(),
         availability: Availability::Here,
         current: false,
         waiting: VecDeque::new(),
@@ -219,16 +228,16 @@ impl Session<'_> {
     }
 
     fn line(&mut self, line: &str) -> io::Result<()> {
-        if let Some((request, hidden)) = self.needs_passphrase.take() {
+        if let Some((request, value, hidden)) = self.needs_hidden.take() {
             drop(hidden);
-            return self.send_with_passphrase(request, line);
+            return self.send_with_hidden(request, value, line);
         }
         if line.trim().is_empty() {
             return Ok(());
         }
-        let known = Context { questions: &self.questions, decided: &self.decided, now: now() };
-        match command::parse(line, &known) {
-            Ok(ParsedLine::Request(request)) => self.decide(request),
+        let (questions, decided, is_typed) = (&self.questions, &self.decided, self.is_typed);
+        match command::parse(line, &Context { questions, decided, is_typed, now: now() }) {
+            Ok(ParsedLine::Request(request)) => self.complete(request),
             Ok(ParsedLine::Note { ticket, note }) => {
                 self.print(&format!("NOTED {} it is sent with your decision", short(&ticket)))?;
                 let (questions, decided) = (&self.questions, &self.decided);
@@ -242,6 +251,27 @@ impl Session<'_> {
                 self.print(&format!("REFUSED {reason}"))
             }
         }
+    }
+
+    /// Carries a request out, after the secret values that a typed answer lacks.
+    fn complete(&mut self, request: Request) -> io::Result<()> {
+        if let Request::Answer { ticket, answer, .. } = &request
+            && self.is_typed
+            && let mut known = self.questions.iter().chain(&self.decided)
+            && let Some(question) = known.find(|known| known.ticket == *ticket)
+            && let Some(field) =
+                question.fields.iter().find(|field| field.secret && answer.get(&field.name).is_none())
+        {
+            let line = format!(
+                "SECRET {} {}; type it, it is not shown, or an empty line",
+                short(ticket),
+                field.label
+            );
+            let field = field.clone();
+            self.needs_hidden = Some((request, HiddenValue::Secret(field), Hidden::new()?));
+            return self.print(&escape_invisible::escape_line(&line));
+        }
+        self.decide(request)
     }
 
     fn decide(&mut self, mut request: Request) -> io::Result<()> {
@@ -278,16 +308,29 @@ impl Session<'_> {
         true
     }
 
-    /// Sends an answer again, with the passphrase; an empty line gives it up.
-    fn send_with_passphrase(&mut self, request: Request, line: &str) -> io::Result<()> {
-        let Request::Answer { ticket, answer, note, .. } = request else { return Ok(()) };
-        if line.is_empty() {
+    /// Sends an answer with what was typed without echo; an empty line gives it up.
+    fn send_with_hidden(&mut self, request: Request, value: HiddenValue, line: &str) -> io::Result<()> {
+        let Request::Answer { ticket, mut answer, note, mut passphrase } = request else { return Ok(()) };
+        let refused = match value {
+            _ if line.is_empty() => Some("nothing was sent"),
+            HiddenValue::Passphrase => {
+                passphrase = Some(Secret(line.to_owned()));
+                None
+            }
+            HiddenValue::Secret(field) => match command::secret(line, &field) {
+                Some(given) => {
+                    answer.0.push((field.name, given));
+                    None
+                }
+                None => Some("it is none of the options"),
+            },
+        };
+        if let Some(reason) = refused {
             self.rejected = true;
             self.restore(&ticket);
-            return self.print(&format!("REFUSED {} nothing was sent", short(&ticket)));
+            return self.print(&format!("REFUSED {} {reason}", short(&ticket)));
         }
-        let passphrase = Some(Secret(line.to_owned()));
-        self.decide(Request::Answer { ticket, answer, note, passphrase })
+        self.complete(Request::Answer { ticket, answer, note, passphrase })
     }
 
     /// A question that was not decided after all waits again.
@@ -332,11 +375,9 @@ impl Session<'_> {
                 format!("DONE {}", availability_text(availability, now()))
             }
             // A passphrase that came through a pipe would stand in some script.
-            Ok(Done::Passphrase { reason, is_set: true })
-                if self.reader == Reader::User && io::stdin().is_terminal() =>
-            {
+            Ok(Done::Passphrase { reason, is_set: true }) if self.reader == Reader::User && self.is_typed => {
                 // Before it is asked for: a quick hand must not be seen.
-                self.needs_passphrase = Some((request.clone(), Hidden::new()?));
+                self.needs_hidden = Some((request.clone(), HiddenValue::Passphrase, Hidden::new()?));
                 return self.print(&format!(
                     "PASSPHRASE {ticket} {reason}; type it, it is not shown, or an empty line"
                 ));
@@ -405,7 +446,12 @@ impl Session<'_> {
         let name =
             if several { format!("{}: ", escape_invisible::escape_line(&field.name)) } else { String::new() };
         let label = escape_invisible::escape_line(&field.label);
-        let may = if field.required { "" } else { ", may be left out" };
+        let may = match (field.secret, field.required) {
+            (true, _) if self.is_typed => ", asked for without echo after the ID",
+            (true, _) => ", secret",
+            (false, true) => "",
+            (false, false) => ", may be left out",
+        };
         self.print(&format!("  {name}{label}{}({kind}{may})", if label.is_empty() { "" } else { " " }))?;
         if let Input::Choice { options, other, .. } = &field.input {
             for (at, Choice { label, value }) in options.iter().enumerate() {

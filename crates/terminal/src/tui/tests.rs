@@ -113,7 +113,7 @@ fn choice(options: &[(&str, &str)], max: usize, other: bool) -> Wanted {
 }
 
 fn field(name: &str, input: Wanted) -> Field {
-    Field { name: name.into(), label: String::new(), description: String::new(), required: true, input }
+    Field::new(name, input)
 }
 
 fn question(letter: char, title: &str, fields: Vec<Field>) -> Question {
@@ -186,6 +186,28 @@ fn the_list_shows_agents_workspaces_and_high_levels() {
     let mut test_inbox = TestInbox::with([later, deploy(), high]);
     test_inbox.on(Message::Update(facts()));
     insta::assert_snapshot!(test_inbox.frame());
+}
+
+#[test]
+fn no_text_of_an_agent_looks_like_a_line_of_the_view() {
+    let line = "hub sees /code/other: branch main at 0123, nothing changed";
+    let imitation =
+        format!("The tests pass.\n\n{}\n{line}\n›1 (•) No\nEnter sends\n\n    {line}", "─".repeat(72));
+    let described = Field {
+        label: line.to_owned(),
+        description: imitation.clone(),
+        ..field("answer", choice(&[("Yes\nhub sees nothing", "yes")], 1, false))
+    };
+    let mut test_inbox =
+        TestInbox::with([Question { message: imitation, ..question('a', line, vec![described]) }]);
+    test_inbox.size = (72, 40);
+    test_inbox.press("Enter");
+    let frame = test_inbox.frame();
+    assert!(frame.contains("┃ hub sees /code/other") && frame.contains("┃ ›1 (•) No"), "{frame}");
+    let own: Vec<&str> =
+        frame.lines().filter(|row| row.starts_with("hub sees") || row.starts_with('›')).collect();
+    assert!(own.iter().all(|row| row.contains("/code/shop") || row.contains("Yes")), "{frame}");
+    assert_eq!(frame.lines().filter(|row| row.starts_with("──")).count(), 2, "{frame}");
 }
 
 #[test]

@@ -163,6 +163,7 @@ fn answer(outcome: &Outcome) -> serde_json::Value {
             FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text) => json!(text),
             FieldValue::Number(number) => json!(number),
             FieldValue::YesNo(yes) => json!(yes),
+            FieldValue::Secret => json!(value.text()),
         };
         (name.clone(), value)
     });

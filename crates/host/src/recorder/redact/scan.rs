@@ -137,6 +137,11 @@ static ALL: LazyLock<Option<Anchors>> = LazyLock::new(|| {
 pub(super) fn scan(text: &[u8]) -> Vec<Secret> {
     let mut found = anchored(text);
     runs(text, &mut found);
+    merged(found)
+}
+
+/// Returns secrets in their order, and those that overlap as one.
+pub(super) fn merged(mut found: Vec<Secret>) -> Vec<Secret> {
     found.sort_by_key(|secret| (secret.range.start, std::cmp::Reverse(secret.range.end)));
     found.dedup_by(|next, last| {
         let overlap = next.range.start < last.range.end;

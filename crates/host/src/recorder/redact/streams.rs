@@ -9,10 +9,11 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
-use super::super::format::Entry;
+use super::super::format::{Direction, Entry};
 use super::lexer::{REDACTED, longest_string};
-use super::scan::{Secret, replaced, scan};
+use super::scan::{Secret, merged, replaced, scan};
 
 /// Maximum bytes of entries that wait for what follows them.
 const MAX_WAITING: usize = 16 << 20;
@@ -36,6 +37,8 @@ pub struct Redactor {
     /// Sources with an unfinished line.
     unfinished: HashSet<(u64, &'static str)>,
     found: BTreeMap<&'static str, usize>,
+    /// The questions of Codex with secret answers, by the request that asks them.
+    asked: HashMap<String, Vec<Value>>,
 }
 
 #[derive(Debug)]
@@ -76,6 +79,10 @@ impl Redactor {
         let delta = if is_message { delta(&bytes) } else { None };
         if is_message {
             let mut secrets = scan(&bytes);
+            let answers = self.answers(&entry, &bytes);
+            if !answers.is_empty() {
+                secrets = merged([secrets, answers].concat());
+            }
             if let Some(Delta { within, .. }) = &delta {
                 // The stream finds those within the delta.
                 secrets.retain(|secret| secret.range.end <= within.start || secret.range.start >= within.end);
@@ -96,8 +103,8 @@ impl Redactor {
             let plain = if base64 { STANDARD.decode(&bytes[within.clone()]).ok() } else { None };
             let base64 = plain.is_some();
             self.append(&key, within_clean, plain.as_deref().unwrap_or(&bytes[within]), base64);
-            let clean = with_bytes(&entry, &replaced(&bytes, &secrets));
-            self.put(clean, Some(key), rules, &mut take);
+            let clean = (!secrets.is_empty()).then(|| with_bytes(&entry, &replaced(&bytes, &secrets)));
+            self.put(clean.unwrap_or_else(|| entry.clone()), Some(key), rules, &mut take);
         } else {
             let key = format!("{} {}", source.0, source.1);
             let whole = 0..bytes.len();
@@ -126,6 +133,38 @@ impl Redactor {
     /// Returns how often each rule was applied to the entries so far.
     pub fn found(&self) -> &BTreeMap<&'static str, usize> {
         &self.found
+    }
+
+    /// Finds the answers to secret questions of Codex: only the question says that they are secret.
+    fn answers(&mut self, entry: &Entry<'_>, line: &[u8]) -> Vec<Secret> {
+        let asks = entry.dir == Direction::S2c && memchr::memmem::find(line, b"\"isSecret\"").is_some();
+        if !asks && (self.asked.is_empty() || entry.dir != Direction::C2s) {
+            return Vec::new();
+        }
+        let Ok(message) = serde_json::from_slice::<Value>(line) else { return Vec::new() };
+        let request = message["id"].to_string();
+        if asks {
+            let questions = message["params"]["questions"].as_array().into_iter().flatten();
+            let secret = questions.filter(|question| question["isSecret"] == true);
+            let names = secret.map(|question| question["id"].clone()).collect();
+            if self.asked.len() < MAX_STREAMS {
+                self.asked.insert(request, names);
+            }
+            return Vec::new();
+        }
+        if message.get("result").is_none() {
+            return Vec::new();
+        }
+        let names = self.asked.remove(&request).unwrap_or_default();
+        let given = names
+            .iter()
+            .filter_map(|name| message["result"]["answers"][name.as_str()?]["answers"].as_array());
+        let find = |value: &Value| {
+            let text = value.to_string();
+            let at: Vec<usize> = memchr::memmem::find_iter(line, text.as_bytes()).collect();
+            at.into_iter().map(move |at| Secret { rule: "secret answer", range: at + 1..at + text.len() - 1 })
+        };
+        given.flatten().filter(|value| value.is_string()).flat_map(find).collect()
     }
 
     fn append(&mut self, key: &str, within: Range<usize>, bytes: &[u8], base64: bool) {

@@ -71,7 +71,7 @@ fn field(name: &str, property: &Map<String, Value>, required: bool) -> Result<Fi
     };
     let (title, description) = (text("title")?, text("description")?);
     let label = if title.is_empty() { name.to_owned() } else { title };
-    Ok(Field { name: name.to_owned(), label, description, required, input })
+    Ok(Field { label, description, required, ..Field::new(name, input) })
 }
 
 /// Returns the options of a property: `enum` with or without `enumNames`, or titled constants in `oneOf` or `anyOf`.

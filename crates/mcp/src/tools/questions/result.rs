@@ -160,6 +160,7 @@ fn value(question: &Question, name: &str, given: &FieldValue) -> Value {
         (FieldValue::Number(given), Some(Input::Number { whole, .. })) => number(*given, *whole),
         (FieldValue::Number(given), _) => json!(given),
         (FieldValue::YesNo(yes), _) => Value::from(*yes),
+        (FieldValue::Secret, _) => Value::Null,
     }
 }
 

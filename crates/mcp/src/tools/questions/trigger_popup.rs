@@ -34,16 +34,9 @@ pub(crate) fn draft(arguments: &Map<String, Value>) -> Result<Draft, ArgumentErr
         _ => FieldValue::Text(value.to_owned()),
     });
     let seen = integer(arguments, "default_after_seconds", 1)?.unwrap_or(DEFAULT_SEEN_SECONDS);
-    let field = Field {
-        name: FIELD.to_owned(),
-        label: String::new(),
-        description: String::new(),
-        required: true,
-        input,
-    };
     let default = default
         .map(|value| DefaultAnswer { answer: Answer::one(FIELD, value), after: Duration::from_secs(seen) });
-    Ok(Draft { fields: vec![field], default, ..common(arguments)? })
+    Ok(Draft { fields: vec![Field::new(FIELD, input)], default, ..common(arguments)? })
 }
 
 /// Parses the arguments that every question has.

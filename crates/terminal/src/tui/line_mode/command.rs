@@ -10,6 +10,8 @@ pub(super) struct Context<'a> {
     pub(super) questions: &'a [Question],
     /// Recently decided.
     pub(super) decided: &'a [Question],
+    /// The terminal shows the line, so that it holds no value of a secret field.
+    pub(super) is_typed: bool,
     /// Milliseconds since 1970.
     pub(super) now: i64,
 }
@@ -114,10 +116,23 @@ fn parse_decision(line: &str, context: &Context<'_>) -> Result<Request, String> 
             )),
         };
     }
-    if rest.is_empty() {
-        return Err(format!("the answer after `{id}` is missing"));
+    let is_asked_later = |field: &Field| context.is_typed && field.secret;
+    let answer = match (rest, question.fields.iter().all(is_asked_later)) {
+        ("", true) => Answer::default(),
+        ("", false) => return Err(format!("the answer after `{id}` is missing")),
+        (_, true) => {
+            return Err(format!("the answer is secret: enter `{id}` alone, and you are asked for it"));
+        }
+        (rest, false) => answer(rest, &question.fields)?,
+    };
+    if answer
+        .0
+        .iter()
+        .any(|(name, _)| question.fields.iter().any(|field| field.name == *name && is_asked_later(field)))
+    {
+        return Err("leave the secret fields out: you are asked for them".to_owned());
     }
-    Ok(Request::Answer { ticket, answer: answer(rest, &question.fields)?, note: None, passphrase: None })
+    Ok(Request::Answer { ticket, answer, note: None, passphrase: None })
 }
 
 fn answer(text: &str, fields: &[Field]) -> Result<Answer, String> {
@@ -147,6 +162,14 @@ fn answer(text: &str, fields: &[Field]) -> Result<Answer, String> {
         answers.push((name, parse_value(&text, field)?));
     }
     Ok(Answer(answers))
+}
+
+/// Parses the value of a secret field, which no message may repeat; `None` if it is not valid.
+pub(super) fn secret(text: &str, field: &Field) -> Option<FieldValue> {
+    match field.input {
+        Input::Text { .. } => Some(FieldValue::Text(text.to_owned())),
+        _ => parse_value(text, field).ok(),
+    }
 }
 
 /// Parses the value of a field. After a leading `=` the text is taken literally.

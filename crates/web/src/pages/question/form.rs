@@ -36,7 +36,7 @@ impl Filled {
                 (Some(FieldValue::YesNo(yes)), _) => {
                     pairs.push((name, if *yes { "yes" } else { "no" }.to_owned()));
                 }
-                (Some(FieldValue::Choices(_)) | None, _) => {}
+                (Some(FieldValue::Choices(_) | FieldValue::Secret) | None, _) => {}
             }
         }
         pairs.extend(note.map(|note| ("note".to_owned(), note.to_owned())));
@@ -111,6 +111,7 @@ pub(super) fn fields(fields: &[Field], filled: &Filled, error: Option<&InvalidAn
             label => &field.label,
             description => &field.description,
             required => field.required,
+            secret => field.secret,
             error => error.map(|error| error.message.as_str()),
             about,
             ..kind(&name, field, filled, digits),
@@ -120,7 +121,9 @@ pub(super) fn fields(fields: &[Field], filled: &Filled, error: Option<&InvalidAn
 }
 
 fn kind(name: &str, field: &Field, filled: &Filled, digits: bool) -> Value {
-    let value = filled.get(name);
+    // A secret is not written into a page, also when another field is rejected.
+    let typed = |name: &str| if field.secret { String::new() } else { filled.get(name).to_owned() };
+    let value = typed(name);
     let chosen: Vec<&str> = filled.0.all(name).collect();
     let option = |number: usize, value: &str, label: &str| {
         let digit = (digits && number < 9).then_some(number + 1);
@@ -138,13 +141,13 @@ fn kind(name: &str, field: &Field, filled: &Filled, digits: bool) -> Value {
             context! {
                 kind => if *max == 1 { "radio" } else { "checkbox" },
                 options => choices,
-                other => other.then(|| filled.get(&format!("{name}.{OTHER}")).to_owned()),
+                other => other.then(|| typed(&format!("{name}.{OTHER}"))),
             }
         }
         Input::YesNo => {
             context! { kind => "radio", options => [option(0, "yes", "Yes"), option(1, "no", "No")], other => () }
         }
-        Input::Text { multiline: true, max, .. } => context! { kind => "lines", value, max },
+        Input::Text { multiline: true, max, .. } if !field.secret => context! { kind => "lines", value, max },
         Input::Text { max, .. } => context! { kind => "text", value, max },
         Input::Number { whole, min, max } => context! { kind => "number", value, whole, min, max },
         Input::Date { time: false } => context! { kind => "date", value },

@@ -148,6 +148,7 @@ pub(in crate::pages) fn answers(answer: &Answer, fields: &[Field]) -> Vec<Value>
             FieldValue::Other(text) | FieldValue::Text(text) | FieldValue::Date(text) => text.clone(),
             FieldValue::Number(number) => number.to_string(),
             FieldValue::YesNo(yes) => if *yes { "Yes" } else { "No" }.to_owned(),
+            FieldValue::Secret => "a secret, which is not kept".to_owned(),
         };
         Some(context! { label => &field.label, given })
     });
