@@ -1,5 +1,6 @@
-//! Text that crates share: escapes of untrusted text, digests and ids, times, suggestions, YAML and front matter.
+//! Text that crates share: escapes of untrusted text, diffs in messages, digests and ids, times, suggestions, YAML and front matter.
 
+pub mod bare_diff;
 pub mod clip;
 pub mod escape_invisible;
 pub mod front_matter;

@@ -1,6 +1,7 @@
 //! A session as lines of text, for pipes and logs.
 //!
-//! Every notification of Codex is a line `[mcp METHOD] SUMMARY`; messages of the agent come between them unchanged. The
+//! Every notification of Codex is a line `[mcp METHOD] SUMMARY`; messages of the agent come between them. Only this module
+//! begins a line with `[`: such a line of the agent comes after `| `, so that it does not look like a notification. The
 //! lines have the order of the wire, and each is available as soon as its notification is, whether or not a call waits.
 
 use super::event::{CodexEvent, End, EventBatch, ItemKind};
@@ -16,7 +17,9 @@ pub fn lines(batch: &EventBatch) -> Vec<String> {
         match event {
             CodexEvent::ItemEnded { item } => {
                 if let ItemKind::Agent { text } = &item.kind {
-                    lines.extend(text.lines().map(|line| escape(line).into_owned()));
+                    lines.extend(text.lines().map(|line| {
+                        format!("{}{}", if line.starts_with('[') { "| " } else { "" }, escape(line))
+                    }));
                 }
             }
             CodexEvent::ApprovalRequested { approval } => {

@@ -103,5 +103,6 @@ fn render(item: &Item) -> String {
         },
         kind => kind.text(),
     };
-    format!("{}  {}", item.kind.name(), escape(text.trim_end()))
+    // No text of a model looks like the next item.
+    format!("{}  {}", item.kind.name(), escape(text.trim_end()).replace('\n', "\n  "))
 }

@@ -1,26 +1,28 @@
 //! A pending approval as lines of the screen.
 
-use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::item_lines;
 use crate::tui::theme::Theme;
+use crate::tui::widgets::markdown;
+use crate::tui::widgets::styled_text::{QUOTE_WIDTH, quoted};
 use adjutant_codex::approval::{Approval, Decision, Detail};
 
 /// Returns the lines of an approval; `others` is the number of approvals after it.
 pub(super) fn lines(approval: &Approval, others: usize, columns: usize, theme: Theme) -> Vec<Line<'static>> {
     let more = if others == 0 { String::new() } else { format!(" ({others} more after it)") };
-    let mut all = item_lines::text(&format!("{}{more}", approval.title()), columns, Theme::strong());
+    let mut all = item_lines::text("", &format!("{}{more}", approval.title()), columns, Theme::strong());
     for Detail { label, text } in approval.details() {
-        let (text, style) = match label {
-            "command" => (format!("$ {text}"), theme.hunk()),
-            label => (format!("{label}: {text}"), theme.quiet()),
+        let (sign, style) = match label {
+            "command" => ("$ ".to_owned(), theme.hunk()),
+            label => (format!("{label}: "), theme.quiet()),
         };
-        all.extend(item_lines::text(&text, columns, style));
+        all.extend(item_lines::text(&sign, &text, columns, style));
     }
     all.extend(item_lines::changes(approval.changes(), columns, theme));
     for words in approval.words() {
-        all.extend(item_lines::text(words, columns, Style::new()));
+        let lines = markdown::lines(words, columns.saturating_sub(QUOTE_WIDTH), theme);
+        all.extend(quoted(lines, theme));
     }
     all
 }

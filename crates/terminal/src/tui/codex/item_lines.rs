@@ -4,12 +4,15 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::theme::Theme;
+use crate::tui::widgets::markdown;
 use crate::tui::widgets::wrap::wrap;
 use adjutant_base::text::escape_invisible;
 use adjutant_codex::approval::ResolvedApproval;
 use adjutant_codex::event::{Item, ItemKind, ItemState};
 use adjutant_codex::patch::FileChange;
 
+/// Columns for the signs of the view.
+const MARGIN: usize = 2;
 /// Maximum lines of an expanded item; the console shows more.
 const MAX_LINES: usize = 2000;
 
@@ -28,18 +31,27 @@ enum Excerpt {
     Last(usize),
 }
 
-/// Returns the lines of an item, at most `columns` wide, and whether it was cut.
-pub(super) fn of(item: &Item, part: Part, columns: usize, theme: Theme) -> (Vec<Line<'static>>, bool) {
+/// Returns the lines of an item, at most `columns` wide, and whether it was cut. `count` is how often a warning came.
+///
+/// Only this view writes into the first [`MARGIN`] columns, so that no text of a model looks like a line of the view.
+pub(super) fn of(
+    item: &Item,
+    count: usize,
+    part: Part,
+    columns: usize,
+    theme: Theme,
+) -> (Vec<Line<'static>>, bool) {
+    let times = if count > 1 { format!(" ×{count}") } else { String::new() };
     let mut page = Page { lines: Vec::new(), cut: false, part, columns, theme };
     match &item.kind {
         ItemKind::User { text } => page.text("› ", text, Theme::strong(), Excerpt::First(20)),
-        ItemKind::Agent { text } => page.text("", text, Style::new(), Excerpt::First(MAX_LINES)),
-        ItemKind::Reasoning { text } => page.text("∴ ", text, theme.quiet(), Excerpt::First(2)),
+        ItemKind::Agent { text } => page.markdown("• ", text, Style::new(), Excerpt::First(MAX_LINES)),
+        ItemKind::Reasoning { text } => page.markdown("∴ ", text, theme.quiet(), Excerpt::First(2)),
         ItemKind::Command { command, output, exit_code, .. } => {
             page.text("$ ", command, theme.hunk(), Excerpt::First(6));
             page.text("  ", output.trim_end_matches('\n'), theme.quiet(), Excerpt::Last(6));
             if let Some(code) = exit_code.filter(|code| *code != 0) {
-                page.text("  ", &format!("exit {code}"), theme.alarm(), Excerpt::First(1));
+                page.state(&format!("✗ exit {code}"), theme.alarm());
             }
         }
         ItemKind::Patch { changes } => page.changes(changes, 12),
@@ -48,26 +60,28 @@ pub(super) fn of(item: &Item, part: Part, columns: usize, theme: Theme) -> (Vec<
             page.text("  ", result.as_deref().unwrap_or_default(), theme.quiet(), Excerpt::First(4));
         }
         ItemKind::Plan { .. } => page.text("☰ ", &item.kind.text(), theme.quiet(), Excerpt::First(12)),
-        ItemKind::Error { message } => page.text("✗ ", message, theme.alarm(), Excerpt::First(8)),
+        ItemKind::Error { message } => {
+            page.text("✗ ", &format!("{message}{times}"), theme.alarm(), Excerpt::First(8));
+        }
         ItemKind::Other { name, content } => match ResolvedApproval::read(content) {
             Some(resolved) => {
                 let text = format!("{}: {}", resolved.outcome(), resolved.line());
                 page.text("✓ ", &text, theme.good(), Excerpt::First(3));
             }
-            None => page.text("· ", name, theme.quiet(), Excerpt::First(2)),
+            None => page.text("· ", &format!("{name}{times}"), theme.quiet(), Excerpt::First(2)),
         },
     }
     let word = match item.state {
-        ItemState::Running => Some(("… running", theme.quiet())),
-        ItemState::Failed => Some(("failed", theme.alarm())),
-        ItemState::Declined => Some(("declined", theme.alarm())),
+        ItemState::Running => Some(("▸ running", theme.quiet())),
+        ItemState::Failed => Some(("✗ failed", theme.alarm())),
+        ItemState::Declined => Some(("✗ declined", theme.alarm())),
         ItemState::Done => None,
     };
     // A growing message needs no mark.
     if let Some((word, style)) =
         word.filter(|_| !matches!(item.kind, ItemKind::Agent { .. } | ItemKind::User { .. }))
     {
-        page.text("  ", word, style, Excerpt::First(1));
+        page.state(word, style);
     }
     (page.lines, page.cut)
 }
@@ -79,10 +93,17 @@ pub(super) fn changes(changes: &[FileChange], columns: usize, theme: Theme) -> V
     page.lines
 }
 
-/// Returns the lines of a text.
-pub(super) fn text(text: &str, columns: usize, style: Style) -> Vec<Line<'static>> {
-    let lines = text.split('\n').flat_map(|line| wrap(&escape(line), columns, 0));
-    lines.map(|line| Line::from(Span::styled(line, style))).collect()
+/// Returns the lines of a text after a sign. Further lines are indented by [`MARGIN`].
+pub(super) fn text(sign: &str, text: &str, columns: usize, style: Style) -> Vec<Line<'static>> {
+    let text = format!("{sign}{text}");
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        let (lead, indent) = if lines.is_empty() { ("", MARGIN) } else { ("  ", 0) };
+        let wrapped = wrap(&escape(line), columns.saturating_sub(lead.len()), indent);
+        lines
+            .extend(wrapped.into_iter().map(|line| Line::from(Span::styled(format!("{lead}{line}"), style))));
+    }
+    lines
 }
 
 struct Page {
@@ -99,9 +120,28 @@ impl Page {
         if text.is_empty() {
             return;
         }
-        let indent = sign.chars().count();
-        let columns = self.columns.saturating_sub(indent);
-        let lines: Vec<String> = text.split('\n').flat_map(|line| wrap(&escape(line), columns, 0)).collect();
+        let columns = self.columns.saturating_sub(sign.chars().count());
+        let lines = text.split('\n').flat_map(|line| wrap(&escape(line), columns, 0));
+        let lines = lines.map(|line| Line::from(Span::styled(line, style))).collect();
+        self.put(sign, lines, style, kept);
+    }
+
+    /// Adds Markdown after a sign.
+    fn markdown(&mut self, sign: &str, text: &str, style: Style, kept: Excerpt) {
+        let columns = self.columns.saturating_sub(sign.chars().count());
+        let mut lines = markdown::lines(text, columns, self.theme);
+        for line in &mut lines {
+            line.style = style;
+        }
+        self.put(sign, lines, style, kept);
+    }
+
+    /// Adds a line of the view.
+    fn state(&mut self, words: &str, style: Style) {
+        self.lines.push(Line::from(Span::styled(words.to_owned(), style)));
+    }
+
+    fn put(&mut self, sign: &str, lines: Vec<Line<'static>>, style: Style, kept: Excerpt) {
         let (from, to) = match (self.part, kept) {
             (Part::All, _) => (0, MAX_LINES),
             (Part::Some, Excerpt::First(limit)) => (0, limit),
@@ -111,12 +151,15 @@ impl Page {
         if from > 0 {
             self.add_cut_mark(from);
         }
-        for (number, line) in lines[from..to].iter().enumerate() {
-            let lead = if number == 0 && from == 0 { sign.to_owned() } else { " ".repeat(indent) };
-            self.lines.push(Line::from(vec![Span::styled(lead, style), Span::styled(line.clone(), style)]));
+        let rest = lines.len() - to;
+        let indent = " ".repeat(sign.chars().count());
+        for (number, mut line) in lines.into_iter().take(to).skip(from).enumerate() {
+            let lead = if number == 0 && from == 0 { sign.to_owned() } else { indent.clone() };
+            line.spans.insert(0, Span::styled(lead, style));
+            self.lines.push(line);
         }
-        if to < lines.len() {
-            self.add_cut_mark(lines.len() - to);
+        if rest > 0 {
+            self.add_cut_mark(rest);
         }
     }
 
@@ -146,8 +189,8 @@ impl Page {
 
     fn add_cut_mark(&mut self, lines: usize) {
         self.cut = true;
-        let text = format!("  … {lines} more {}", if lines == 1 { "line" } else { "lines" });
-        self.lines.push(Line::from(Span::styled(text, self.theme.quiet())));
+        let text = format!("… {lines} more {}", if lines == 1 { "line" } else { "lines" });
+        self.state(&text, self.theme.quiet());
     }
 }
 

@@ -368,7 +368,9 @@ impl ViewState {
     /// Fits everything to the size of the screen.
     pub(super) fn lay_out(&mut self, width: u16, height: u16, theme: Theme) {
         self.theme = theme;
-        let is_wide = width >= WIDE_LAYOUT_WIDTH;
+        // A list of one thread says nothing.
+        let has_list = self.threads.len() > 1 || !self.query.is_empty() || self.focus == Focus::Threads;
+        let is_wide = width >= WIDE_LAYOUT_WIDTH && has_list;
         self.list = match (is_wide, self.focus) {
             (true, _) => LIST_WIDTH,
             (false, Focus::Threads) => width,
@@ -402,7 +404,7 @@ impl ViewState {
         let mut taken =
             3 + input + usize::from(self.notice.is_some()) + usize::from(self.disconnected.is_some());
         if let (Some(panel), Some((lines, keys))) = (&mut self.panel, pending) {
-            panel.keys = super::item_lines::text(&keys, columns, theme.good());
+            panel.keys = super::item_lines::text("", &keys, columns, theme.good());
             let free = rows.saturating_sub(taken + panel.keys.len() + 1);
             let limit = if panel.expanded { free } else { free * 3 / 5 };
             panel.height = lines.len().min(limit);

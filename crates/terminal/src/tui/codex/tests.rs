@@ -13,7 +13,7 @@ use super::view;
 use crate::socket::control::codex::{SentPrompt, ThreadSnapshot, ThreadUpdate};
 use crate::tui::theme::Theme;
 use adjutant_codex::approval::{Approval, ApprovalKind, Decision};
-use adjutant_codex::event::{CodexEvent, End, Item, ItemKind, ItemState, Ready};
+use adjutant_codex::event::{CodexEvent, End, Item, ItemKind, ItemState, Level, Ready};
 use adjutant_codex::patch::FileChange;
 use adjutant_codex::thread_options::ThreadOptions;
 use adjutant_codex::{ListedThread, NumberedItem};
@@ -295,6 +295,102 @@ fn a_long_thread_is_paged_and_bounded() {
     view.press("^c");
     view.state.update(Message::Key(KeyEvent::new(KeyCode::End, KeyModifiers::NONE)), view.now);
     assert!(view.draw().contains("flood 999"), "{}", view.draw());
+}
+
+/// Lines that a model may write to look like the view.
+const IMITATION: &str =
+    "Look:\n✓ approved (by a user): run rm\n✗ failed\n› Yes.\n… 2 more lines\n\n$ ls\nCtrl-Y approve";
+
+#[test]
+fn no_text_of_a_model_looks_like_a_line_of_the_view() {
+    let text = || IMITATION.to_owned();
+    let patch = vec![FileChange { path: "a".to_owned(), how: "update".to_owned(), diff: text() }];
+    let kinds = [
+        ItemKind::Agent { text: text() },
+        ItemKind::Reasoning { text: text() },
+        command(IMITATION, Some(0)),
+        ItemKind::Patch { changes: patch },
+        ItemKind::Tool {
+            server: "s".to_owned(),
+            tool: text(),
+            arguments: json!(IMITATION),
+            result: Some(text()),
+        },
+        ItemKind::Other { name: text(), content: json!(null) },
+    ];
+    for kind in kinds {
+        let shown = format!("{kind:?}");
+        let mut view = View::of(vec![item("1", ItemState::Done, kind)], vec![ready()], (80, 40));
+        view.press("Tab Enter");
+        let frame = view.draw();
+        assert!(frame.contains("approved (by a user)"), "{frame}");
+        // The first columns are the margin of the chosen item and the signs of the view.
+        let signs: String = frame.lines().skip(1).filter_map(|line| line.chars().nth(2)).collect();
+        assert!(!signs.contains(['✓', '✗', '›', 'C']), "{shown}\n{frame}");
+        assert!(!signs.contains('$') || shown.starts_with("Command"), "{shown}\n{frame}");
+    }
+    let approval = Approval {
+        reason: Some("folder: /safe\nCtrl-Y approve".to_owned()),
+        ..asked("a-1", vec!["touch made.txt\nfolder: /safe\nCtrl-Y approve".to_owned()])
+    };
+    let view = &mut View::of(Vec::new(), running(), (60, 24));
+    view.happens(vec![CodexEvent::ApprovalRequested { approval }]);
+    let frame = view.draw();
+    assert_eq!(frame.lines().filter(|line| line.starts_with("folder:")).count(), 1, "{frame}");
+    assert_eq!(frame.lines().filter(|line| line.starts_with("Ctrl-Y")).count(), 1, "{frame}");
+    assert!(frame.contains("\n┃ folder: /safe\n┃ Ctrl-Y approve\n"), "{frame}");
+}
+
+#[test]
+fn a_repeated_warning_is_shown_once_with_its_count() {
+    let warning =
+        || CodexEvent::Notice { level: Level::Warning, message: "the stream was cut; again".to_owned() };
+    let said = |id: &str| CodexEvent::ItemEnded {
+        item: item(id, ItemState::Done, ItemKind::Agent { text: "Working.".to_owned() }),
+    };
+    let mut view = View::of(conversation(), running(), (60, 30));
+    view.happens(vec![warning(), said("a"), warning(), warning(), said("b"), warning()]);
+    let frame = view.draw();
+    assert_eq!(frame.matches("the stream was cut").count(), 1, "{frame}");
+    assert!(frame.contains("· the stream was cut; again ×4"), "{frame}");
+    // Of the next turn it is another warning.
+    let asked = item("u", ItemState::Done, ItemKind::User { text: "And now?".to_owned() });
+    view.happens(vec![CodexEvent::ItemEnded { item: asked }, warning()]);
+    let frame = view.draw();
+    assert_eq!(frame.matches("the stream was cut").count(), 2, "{frame}");
+    // Stored warnings are folded as well.
+    let stored = |id: &str| {
+        item(id, ItemState::Done, ItemKind::Other { name: "slow".to_owned(), content: json!(null) })
+    };
+    let mut view = View::of(vec![stored("f1"), stored("f2"), stored("f3")], vec![ready()], (60, 20));
+    assert!(view.draw().contains("· slow ×3"), "{}", view.draw());
+}
+
+#[test]
+fn the_list_is_hidden_with_one_thread() {
+    let mut view = View::of(conversation(), vec![ready()], (100, 36));
+    view.on(Message::Threads { number: 0, threads: vec![row("t-1", "The only one", "idle")] });
+    assert!(!view.draw().contains("Threads"), "{}", view.draw());
+    view.press("Tab Tab");
+    assert!(view.draw().contains("The only one"), "{}", view.draw());
+}
+
+#[test]
+fn markdown_of_the_agent_is_rendered() {
+    let text = "## Tides\n\n| port | low |\n|---|---|\n| Bergen | 06:12 |\n| Oslo | 07:40 |\n\nIn *order* now, with `sort`:\n\n\
+                ```sh\nsort -k2 tides.txt\n```\n\n1. read [the table](https://tides.test/table)\n2. sort it\n   - by time\n\n> Mind the spring tide.\n";
+    let agent = || {
+        vec![
+            item("1", ItemState::Done, ItemKind::User { text: "Put the table in order.".to_owned() }),
+            item("2", ItemState::Done, command("low 06:12\n", Some(1))),
+            item("3", ItemState::Done, ItemKind::Agent { text: text.to_owned() }),
+        ]
+    };
+    insta::assert_snapshot!("codex_markdown_80x24", View::of(agent(), vec![ready()], (80, 24)).draw());
+    let mut view = View::of(agent(), vec![ready()], (200, 50));
+    let threads = vec![row("t-1", "Put the table in order.", "idle"), row("t-2", "Another thread", "asking")];
+    view.on(Message::Threads { number: 0, threads });
+    insta::assert_snapshot!("codex_markdown_200x50", view.draw());
 }
 
 #[test]

@@ -12,6 +12,10 @@ use adjutant_codex::event::{CodexEvent, Item, ItemKind, ItemState, repeats};
 
 /// Maximum loaded items. The oldest are dropped first; the database has all.
 const MAX_ENTRIES: usize = 4000;
+/// How the ids of decisions begin.
+const APPROVAL_PREFIX: &str = "approval-";
+/// Maximum items through which a repeated warning is looked for.
+const MAX_LOOK_BACK: usize = 100;
 /// Items that are dropped at once.
 const EVICTION_BATCH_SIZE: usize = 500;
 /// Maximum bytes of an item before its end, which repeats all of them.
@@ -39,6 +43,8 @@ pub(super) struct Transcript {
 #[derive(Debug)]
 struct Entry {
     item: Item,
+    /// How often a warning came, one after the other but for the agent's own items.
+    count: usize,
     part: Part,
     lines: Vec<Line<'static>>,
     cut: bool,
@@ -47,7 +53,7 @@ struct Entry {
 
 impl Entry {
     fn new(item: Item) -> Self {
-        Self { item, part: Part::Some, lines: Vec::new(), cut: false, stale: true }
+        Self { item, count: 1, part: Part::Some, lines: Vec::new(), cut: false, stale: true }
     }
 
     /// Returns the number of its lines, with the blank one after them.
@@ -71,7 +77,12 @@ impl Transcript {
         self.loading = false;
         self.older = oldest(&items, limit);
         let new = items.into_iter().rev().filter(|numbered| !self.at.contains_key(&numbered.item.id));
-        let mut entries: Vec<Entry> = new.map(|numbered| Entry::new(numbered.item)).collect();
+        let mut entries = Vec::new();
+        for numbered in new {
+            if !repeat(&mut entries, &numbered.item) {
+                entries.push(Entry::new(numbered.item));
+            }
+        }
         for entry in &mut entries {
             draw(entry, self.width, theme);
         }
@@ -125,8 +136,9 @@ impl Transcript {
 
     /// Adds an error.
     fn add_error(&mut self, kind: ItemKind) {
-        let last = self.entries.last().map(|entry| entry.item.kind.text());
-        if last.is_some_and(|last| repeats(&kind.text(), &last)) {
+        // Codex often reports one error twice, in other words.
+        let (text, last) = (kind.text(), self.entries.last().map(|entry| entry.item.kind.text()));
+        if last.is_some_and(|last| last != text && repeats(&text, &last)) {
             return;
         }
         self.notes += 1;
@@ -136,13 +148,21 @@ impl Transcript {
 
     fn note(&mut self, text: &str, approval: &str) {
         let kind = ItemKind::Other { name: text.to_owned(), content: serde_json::Value::Null };
-        self.put(Item { id: format!("approval-{approval}"), turn: None, state: ItemState::Done, kind });
+        self.put(Item {
+            id: format!("{APPROVAL_PREFIX}{approval}"),
+            turn: None,
+            state: ItemState::Done,
+            kind,
+        });
     }
 
     fn put(&mut self, item: Item) {
         if let Some(entry) = self.at.get(&item.id).and_then(|at| self.entries.get_mut(*at)) {
             entry.item = item;
             entry.stale = true;
+            return;
+        }
+        if repeat(&mut self.entries, &item) {
             return;
         }
         self.at.insert(item.id.clone(), self.entries.len());
@@ -324,8 +344,27 @@ pub(super) enum Newer {
     No,
 }
 
+/// Counts a warning or an error that came before in the same turn. Returns false if it is new.
+fn repeat(entries: &mut [Entry], item: &Item) -> bool {
+    let is_warning = match &item.kind {
+        ItemKind::Error { .. } => true,
+        ItemKind::Other { content, .. } => content.is_null() && !item.id.starts_with(APPROVAL_PREFIX),
+        _ => false,
+    };
+    if !is_warning {
+        return false;
+    }
+    let turn = entries.iter_mut().rev().take_while(|entry| !matches!(entry.item.kind, ItemKind::User { .. }));
+    let Some(first) = turn.take(MAX_LOOK_BACK).find(|entry| entry.item.kind == item.kind) else {
+        return false;
+    };
+    first.count += 1;
+    first.stale = true;
+    true
+}
+
 fn draw(entry: &mut Entry, width: usize, theme: Theme) {
-    (entry.lines, entry.cut) = item_lines::of(&entry.item, entry.part, width, theme);
+    (entry.lines, entry.cut) = item_lines::of(&entry.item, entry.count, entry.part, width, theme);
     entry.stale = false;
 }
 

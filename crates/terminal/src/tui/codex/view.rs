@@ -107,10 +107,9 @@ fn thread(frame: &mut Frame<'_>, area: Rect, state: &ViewState, theme: Theme) {
 }
 
 /// A line with its margin.
-fn marked(line: Line<'static>, chosen: bool) -> Line<'static> {
-    let mut spans = vec![Span::raw(if chosen { "▌ " } else { "  " })];
-    spans.extend(line.spans);
-    Line::from(spans)
+fn marked(mut line: Line<'static>, chosen: bool) -> Line<'static> {
+    line.spans.insert(0, Span::raw(if chosen { "▌ " } else { "  " }));
+    line
 }
 
 fn title(state: &ViewState, columns: usize) -> Line<'static> {

@@ -13,7 +13,8 @@ use crate::tui::theme::Theme;
 use crate::tui::widgets::field_input::{Chosen, Entry};
 use crate::tui::widgets::field_inputs::FieldInputs;
 use crate::tui::widgets::markdown;
-use crate::tui::widgets::styled_text::{styled, typed};
+use crate::tui::widgets::styled_text::{QUOTE_WIDTH, quoted, styled, typed};
+use crate::tui::widgets::text_input::Editor;
 use crate::tui::widgets::wrap::wrap;
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt::span_millis;
@@ -38,7 +39,8 @@ pub(super) fn draw(
     // A low screen shows the form first. The message keeps at least three lines and can be scrolled.
     let least = height.saturating_sub(form_lines.len()).max(3).min(height);
     head.truncate(least.saturating_sub(2).max(1));
-    let mut message = markdown::lines(&form.question.message, columns, theme);
+    let mut message =
+        quoted(markdown::lines(&form.question.message, columns.saturating_sub(QUOTE_WIDTH), theme), theme);
     if message.is_empty() {
         message.push(Line::default());
     }
@@ -108,7 +110,8 @@ fn head(
     if question.level == Level::High {
         lines.extend(styled("HIGH: an answer needs the approval passphrase", columns, theme.alarm()));
     }
-    lines.extend(styled(&escape_invisible::escape_line(&question.title), columns, Theme::strong()));
+    let title = escape_invisible::escape_line(&question.title);
+    lines.extend(quoted(styled(&title, columns.saturating_sub(QUOTE_WIDTH), Theme::strong()), theme));
     if !question.workspace.is_empty() {
         let seen = match inbox.facts.get(&question.workspace) {
             None => escape_invisible::escape_line(&question.workspace),
@@ -206,7 +209,8 @@ fn form_lines(
 
 /// Returns the typed text of a closed question.
 fn typed_texts(form: &QuestionForm) -> Vec<String> {
-    let typed = form.inputs.entries.iter().filter_map(|entry| match entry {
+    let entries = form.inputs.entries.iter().zip(&form.inputs.fields);
+    let typed = entries.filter(|(_, field)| !field.secret).filter_map(|(entry, _)| match entry {
         Entry::Typed(editor) | Entry::Choice(Chosen { other: Some(editor), .. }) => Some(editor.text()),
         Entry::Choice(_) | Entry::YesNo(_) => None,
     });
@@ -241,6 +245,7 @@ fn label(field: &Field, several: bool, focused: bool, theme: Theme, columns: usi
     let mut text = escape_invisible::escape_line(name);
     let wanted = match &field.input {
         Input::Text { format: Some(format), .. } => format.wanted().to_owned(),
+        Input::Text { .. } if field.secret => "not shown and not kept".to_owned(),
         Input::Choice { max: 1, .. } | Input::YesNo | Input::Text { .. } => String::new(),
         Input::Choice { min, max, options, .. } if *max >= options.len() && *min <= 1 => {
             "any number of them".to_owned()
@@ -269,10 +274,13 @@ fn label(field: &Field, several: bool, focused: bool, theme: Theme, columns: usi
     let mut lines = Vec::new();
     if !text.is_empty() {
         let mark = if focused && several { "› " } else { "" };
-        lines.extend(styled(&format!("{mark}{text}"), columns, Theme::strong()));
+        let free = columns.saturating_sub(QUOTE_WIDTH + mark.len());
+        lines = quoted(styled(&text, free, Theme::strong()), theme);
+        lines[0].spans.insert(0, Span::styled(mark, Theme::strong()));
     }
     if !field.description.is_empty() {
-        lines.extend(styled(&escape_invisible::escape_line(&field.description), columns, theme.quiet()));
+        let description = escape_invisible::escape_line(&field.description);
+        lines.extend(quoted(styled(&description, columns.saturating_sub(QUOTE_WIDTH), theme.quiet()), theme));
     }
     lines
 }
@@ -310,9 +318,9 @@ fn filled(
                 let marked = chosen.cursor == Some(options.len()) || !editor.text().is_empty();
                 lines.extend(option(options.len(), "Another answer:", marked, *max == 1, focused, columns));
                 if focused {
-                    lines.extend(typed(editor, columns, Style::new(), false));
+                    lines.extend(typed(editor, columns, Style::new(), field.secret));
                 } else if !editor.text().is_empty() {
-                    lines.extend(styled(editor.text(), columns, Style::new()));
+                    lines.extend(styled(&readable(editor, field), columns, Style::new()));
                 }
             }
             (lines, cursor)
@@ -326,16 +334,22 @@ fn filled(
             (lines, usize::from(*given == Some(false)))
         }
         (Entry::Typed(editor), _) if focused => {
-            let lines = typed(editor, columns, Style::new(), false);
+            let lines = typed(editor, columns, Style::new(), field.secret);
             let cursor = lines.len().saturating_sub(1);
             (lines, cursor)
         }
         (Entry::Typed(editor), _) => {
-            let text = if editor.text().is_empty() { "…" } else { editor.text() };
+            let text = if editor.text().is_empty() { "…".to_owned() } else { readable(editor, field) };
             (text.split('\n').flat_map(|line| styled(line, columns, theme.quiet())).collect(), 0)
         }
         (Entry::Choice(_), _) => (Vec::new(), 0),
     }
+}
+
+/// Returns the text of an editor without the focus; of a secret, only its length.
+fn readable(editor: &Editor, field: &Field) -> String {
+    let text = editor.text();
+    if field.secret { "•".repeat(text.chars().count()) } else { text.to_owned() }
 }
 
 fn option(

@@ -5,7 +5,11 @@ use ratatui::text::{Line, Span};
 
 use super::text_input::Editor;
 use super::wrap::{width, wrap};
+use crate::tui::theme::Theme;
 use adjutant_base::text::escape_invisible;
+
+/// Columns of the mark before an agent's words.
+pub(crate) const QUOTE_WIDTH: usize = 2;
 
 /// A text in lines of one style.
 pub(crate) fn styled(text: &str, columns: usize, style: Style) -> Vec<Line<'static>> {
@@ -13,6 +17,14 @@ pub(crate) fn styled(text: &str, columns: usize, style: Style) -> Vec<Line<'stat
         .into_iter()
         .map(|line| Line::from(Span::styled(line, style)))
         .collect()
+}
+
+/// Puts a mark of [`QUOTE_WIDTH`] columns before lines of an agent, so that none looks like a line of the view.
+pub(crate) fn quoted(mut lines: Vec<Line<'static>>, theme: Theme) -> Vec<Line<'static>> {
+    for line in &mut lines {
+        line.spans.insert(0, Span::styled("┃ ", theme.quiet()));
+    }
+    lines
 }
 
 /// Fills a line to the right edge, for a bar of one colour.
