@@ -61,10 +61,20 @@ const REJECTED: &[&str] = &[
 /// First words that change the folder of the commands after them.
 const FOLDER_CHANGES: &[&str] = &["cd", "chdir", "popd", "pushd"];
 
-/// Parses a line into its simple commands, each with at least one word. `None` for a line that holds anything else:
-/// substitutions, redirections, here-documents, globs, assignments, background jobs, compound commands, escapes.
-pub(crate) fn parse(line: &str) -> Option<Vec<Vec<String>>> {
+/// A line that is understood.
+pub(crate) struct Line {
+    /// The word after a `cd` at the beginning, which all commands depend on.
+    pub(crate) folder: Option<String>,
+    /// The simple commands without that `cd`, each with at least one word.
+    pub(crate) commands: Vec<Vec<String>>,
+}
+
+/// Parses a line into its simple commands. `None` for a line that holds anything else: substitutions, redirections,
+/// here-documents, globs, assignments, background jobs, compound commands, escapes, and other changes of the folder.
+pub(crate) fn parse(line: &str) -> Option<Line> {
     let mut commands: Vec<Vec<String>> = Vec::new();
+    // Whether the command after each one runs only if it succeeds, or takes its output.
+    let mut is_chained = Vec::new();
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
     // Whether the last separator needs a command after it.
@@ -81,6 +91,7 @@ pub(crate) fn parse(line: &str) -> Option<Vec<Vec<String>>> {
                 }
                 if !words.is_empty() {
                     commands.push(std::mem::take(&mut words));
+                    is_chained.push((letter == '&', letter == '&' || letter == '|' && !is_double));
                     is_open = matches!(letter, '|' | '&');
                 }
             }
@@ -116,13 +127,29 @@ pub(crate) fn parse(line: &str) -> Option<Vec<Vec<String>>> {
     words.extend(word);
     is_open &= words.is_empty();
     commands.extend((!words.is_empty()).then_some(words));
+    let mut folder = None;
+    if let [cd, _, ..] = &commands[..]
+        && cd[0] == "cd"
+    {
+        is_chained.truncate(commands.len() - 1);
+        // After a failed `cd`, what follows `;` or `||` would run elsewhere.
+        let depends = is_chained[0].0 && is_chained.iter().all(|(_, is_chained)| *is_chained);
+        folder = Some(cd.get(1).filter(|word| depends && cd.len() == 2 && is_path(word))?.clone());
+        commands.remove(0);
+    }
     let first = |list: &[&str]| commands.iter().any(|words| list.contains(&words[0].as_str()));
     let is_rejected = is_open
         || commands.is_empty()
         || commands.iter().any(|words| words[0].is_empty())
         || first(REJECTED)
-        || commands.len() > 1 && first(FOLDER_CHANGES);
-    (!is_rejected).then_some(commands)
+        || (commands.len() > 1 || folder.is_some()) && first(FOLDER_CHANGES);
+    (!is_rejected).then_some(Line { folder, commands })
+}
+
+/// Returns whether `cd` takes a word as a path in each shell. Of other words, `CDPATH` and a shell's options may make
+/// another folder.
+fn is_path(word: &str) -> bool {
+    matches!(word, "." | "..") || ["/", "./", "../"].iter().any(|start| word.starts_with(start))
 }
 
 /// Splits any line roughly into commands of words, without a grammar: what it returns may hold more than the shell would run.
@@ -137,6 +164,6 @@ pub(crate) fn rough(line: &str) -> Vec<Vec<String>> {
         .filter(|words: &Vec<String>| !words.is_empty())
         .collect();
     // Quotes inside of a word join its parts.
-    split.extend(parse(line).into_iter().flatten());
+    split.extend(parse(line).into_iter().flat_map(|line| line.commands));
     split
 }

@@ -1,6 +1,6 @@
 //! A permission request: one call of a tool, for which a client asks its user.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ adjutant_base::named_enum! {
 /// A tool: its clients and names, the members with the command, path or address, and members that widen nothing.
 struct Tool {
     access: Access,
-    /// Claude Code 2.1.329, Codex 0.169.0, Copilot CLI 1.0.102 and Gemini CLI 0.61.0.
+    /// Claude Code 2.1.329, Codex 0.169.0, Copilot CLI 1.0.102, Gemini CLI 0.61.0 and opencode 1.18.33.
     names: &'static [(&'static str, &'static str)],
     subjects: &'static [&'static str],
     others: &'static [&'static str],
@@ -35,19 +35,31 @@ struct Tool {
 const TOOLS: &[Tool] = &[
     Tool {
         access: Access::Run,
-        names: &[("claude", "Bash"), ("codex", "Bash"), ("copilot", "bash"), ("gemini", "run_shell_command")],
+        names: &[
+            ("claude", "Bash"),
+            ("codex", "Bash"),
+            ("copilot", "bash"),
+            ("gemini", "run_shell_command"),
+            ("opencode", "bash"),
+        ],
         subjects: &["command"],
-        others: &["description", "timeout", "initial_wait", "mode", "run_in_background"],
+        others: &["description", "timeout", "initial_wait", "mode", "run_in_background", "workdir"],
     },
     Tool {
         access: Access::Read,
-        names: &[("claude", "Read"), ("copilot", "view"), ("gemini", "read_file")],
-        subjects: &["file_path", "path", "absolute_path"],
+        names: &[("claude", "Read"), ("copilot", "view"), ("gemini", "read_file"), ("opencode", "read")],
+        subjects: &["file_path", "path", "absolute_path", "filePath"],
         others: &["offset", "limit", "pages", "view_range", "start_line", "end_line"],
     },
     Tool {
         access: Access::List,
-        names: &[("claude", "Glob"), ("claude", "LS"), ("copilot", "glob"), ("gemini", "list_directory")],
+        names: &[
+            ("claude", "Glob"),
+            ("claude", "LS"),
+            ("copilot", "glob"),
+            ("gemini", "list_directory"),
+            ("opencode", "glob"),
+        ],
         subjects: &["path", "dir_path", "pattern"],
         others: &[],
     },
@@ -60,8 +72,10 @@ const TOOLS: &[Tool] = &[
             ("copilot", "edit"),
             ("gemini", "write_file"),
             ("gemini", "replace"),
+            ("opencode", "edit"),
+            ("opencode", "write"),
         ],
-        subjects: &["file_path", "path"],
+        subjects: &["file_path", "path", "filePath"],
         others: &[
             "content",
             "old_string",
@@ -73,11 +87,14 @@ const TOOLS: &[Tool] = &[
             "instruction",
             "expected_replacements",
             "diff",
+            "oldString",
+            "newString",
+            "replaceAll",
         ],
     },
     Tool {
         access: Access::Fetch,
-        names: &[("claude", "WebFetch"), ("copilot", "web_fetch")],
+        names: &[("claude", "WebFetch"), ("copilot", "web_fetch"), ("opencode", "webfetch")],
         subjects: &["url"],
         others: &["prompt", "format", "max_length", "raw", "timeout"],
     },
@@ -97,6 +114,8 @@ pub struct Request {
     pub session: String,
     /// The folder that the client works in, absolute and without links.
     pub folder: PathBuf,
+    /// The folder that the command runs in, without links: after `cd`, another one than `folder`.
+    pub works_in: PathBuf,
     /// The tool, as the client names it.
     pub tool: String,
     pub arguments: Map<String, Value>,
@@ -122,7 +141,8 @@ impl Request {
         arguments: Map<String, Value>,
         resolve: impl Fn(&Path, &str) -> PathBuf,
     ) -> Self {
-        let folder = resolve(Path::new("/"), &folder.to_string_lossy());
+        let named = folder;
+        let folder = resolve(Path::new("/"), &named.to_string_lossy());
         let known = TOOLS.iter().find(|known| known.names.contains(&(client, tool)));
         let (access, subjects, others) = known.map_or((Access::Unknown, &[][..], &[][..]), |known| {
             (known.access, known.subjects, known.others)
@@ -153,13 +173,31 @@ impl Request {
                 Access::Unknown => line.is_none(),
                 _ => expected && !leaves && arguments.keys().all(|name| is_known(name)),
             },
+            works_in: folder.clone(),
             folder,
             arguments,
         };
         match access {
             Access::Run => {
+                if let Some(folder) = request.arguments.get("workdir").and_then(Value::as_str) {
+                    request.works_in = resolve(&request.folder, folder);
+                }
                 request.line = found.into_iter().next();
-                request.commands = request.line.as_deref().and_then(command::parse);
+                let line = request.line.as_deref().and_then(command::parse);
+                request.commands = line.and_then(|line| {
+                    if let Some(word) = line.folder {
+                        // A link could lead elsewhere by the time that the command runs.
+                        let full = lexical(named, &word);
+                        let full = full.strip_prefix(named).map_or_else(
+                            |_| full.clone(),
+                            |inside| lexical(&request.folder, &inside.to_string_lossy()),
+                        );
+                        let from = request.works_in.clone();
+                        request.works_in = resolve(&from, &word);
+                        (request.works_in == full && from == request.folder).then_some(())?;
+                    }
+                    Some(line.commands)
+                });
             }
             Access::Read | Access::Write => {
                 request.paths = found.iter().map(|path| resolve(&request.folder, path)).collect();
@@ -184,6 +222,11 @@ impl Request {
 }
 
 impl Request {
+    /// Returns whether its command runs in the folder that the client works in, or below it.
+    pub(crate) fn stays_inside(&self) -> bool {
+        self.works_in.starts_with(&self.folder)
+    }
+
     /// Returns what it acts on, in one line: the command, the paths, the host or the tool.
     pub fn subject(&self) -> String {
         let paths = || self.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
@@ -194,6 +237,19 @@ impl Request {
             (None, None) => paths(),
         }
     }
+}
+
+/// Joins a path to its folder, and removes `..` by its text.
+pub(crate) fn lexical(folder: &Path, path: &str) -> PathBuf {
+    let mut joined = PathBuf::new();
+    for part in folder.join(path).components() {
+        match part {
+            Component::ParentDir => drop(joined.pop()),
+            Component::CurDir => {}
+            part => joined.push(part),
+        }
+    }
+    joined
 }
 
 /// Returns the host of a plain `https` address; `None` for any other text.

@@ -30,7 +30,7 @@ pub struct Rule {
     pub client: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The client works in this folder or below it.
+    /// The client or its command works in this folder or below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
     /// The tool, as the client names it.
@@ -76,6 +76,7 @@ impl Rule {
                 rule.command =
                     Some(words.clone()).filter(|_| words.last().is_some_and(|last| last != ANY_WORDS));
                 rule.command.as_ref()?;
+                rule.folder = (!request.stays_inside()).then(|| request.works_in.clone());
             }
             Access::Fetch => rule.host = Some(request.host.clone()?),
             Access::Read | Access::List | Access::Write => {
@@ -93,7 +94,8 @@ impl Rule {
     /// Parses the words of a rule's command, such as `git diff *`; `None` for a text that is not one simple command.
     pub fn words(text: &str) -> Option<Vec<String>> {
         let (text, any) = text.trim().strip_suffix(" *").map_or((text, false), |text| (text, true));
-        let [words] = <[Vec<String>; 1]>::try_from(command::parse(text)?).ok()?;
+        let line = command::parse(text).filter(|line| line.folder.is_none())?;
+        let [words] = <[Vec<String>; 1]>::try_from(line.commands).ok()?;
         Some(words.into_iter().chain(any.then(|| ANY_WORDS.to_owned())).collect())
     }
 
@@ -146,8 +148,12 @@ impl Rule {
         let is_narrow = self.verdict == Verdict::Allow;
         let in_folder = self.folder.as_ref().is_none_or(|folder| {
             let (any, all) = paths(folder);
-            let works_there = request.folder.starts_with(folder);
-            if is_narrow { works_there && all } else { works_there || any }
+            let works_there = request.works_in.starts_with(folder);
+            if is_narrow {
+                works_there && all
+            } else {
+                works_there || request.folder.starts_with(folder) || any
+            }
         });
         let at_path = self.path.as_ref().is_none_or(|path| {
             let (any, all) = paths(path);

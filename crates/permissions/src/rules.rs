@@ -136,7 +136,7 @@ impl Rules {
     /// Returns whether a path, the folder, a word of the command or an argument of an unknown tool names a secret.
     fn names_secret(&self, request: &Request, rough: &[Vec<String>]) -> bool {
         let in_home = |path: &Path| self.home.as_ref().is_some_and(|home| path.starts_with(home));
-        let mut paths = request.paths.iter().chain([&request.folder]);
+        let mut paths = request.paths.iter().chain([&request.folder, &request.works_in]);
         let arguments = if request.access == Access::Unknown {
             serde_json::to_string(&request.arguments).unwrap_or_default()
         } else {
@@ -155,17 +155,22 @@ fn allowing(request: &Request, matching: &[&Rule]) -> Option<Vec<String>> {
     if !request.is_understood {
         return None;
     }
-    let allows: Vec<&&Rule> = matching.iter().filter(|rule| rule.verdict == Verdict::Allow).collect();
+    let allowing: Vec<&&Rule> = matching.iter().filter(|rule| rule.verdict == Verdict::Allow).collect();
     if request.access == Access::Run {
         let mut names = BTreeSet::new();
+        // Without a folder, a rule is for the folder that the client works in.
+        let is_inside = request.stays_inside();
+        let allows = |rule: &Rule, words: &[String]| {
+            (is_inside || rule.folder.is_some()) && rule.allows_command(words)
+        };
         for words in request.commands.as_ref()? {
-            let rule = allows.iter().find(|rule| rule.allows_command(words)).map(|rule| rule.name.as_str());
-            let looks = LOOKS.iter().any(|look| look.iter().eq(words));
+            let rule = allowing.iter().find(|rule| allows(rule, words)).map(|rule| rule.name.as_str());
+            let looks = is_inside && LOOKS.iter().any(|look| look.iter().eq(words));
             names.insert(rule.or(looks.then_some(DEFAULTS[2].0))?);
         }
         return Some(names.into_iter().map(str::to_owned).collect());
     }
-    if let Some(rule) = allows.iter().find(|rule| rule.command.is_none()) {
+    if let Some(rule) = allowing.iter().find(|rule| rule.command.is_none()) {
         return Some(vec![rule.name.clone()]);
     }
     // A hidden file may be a setting with a login, most of all where the folder is the user's home.

@@ -8,21 +8,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::request::lexical;
 
 const NOW: i64 = 1_000;
-
-/// Joins a path to its folder, and removes `..` by its text.
-fn lexical(folder: &Path, path: &str) -> PathBuf {
-    let mut resolved = PathBuf::new();
-    for part in folder.join(path).components() {
-        match part {
-            std::path::Component::ParentDir => drop(resolved.pop()),
-            std::path::Component::CurDir => {}
-            part => resolved.push(part),
-        }
-    }
-    resolved
-}
 
 fn request(client: &str, tool: &str, arguments: Value) -> Request {
     let Value::Object(arguments) = arguments else { panic!("{arguments} is not an object") };
@@ -112,6 +100,49 @@ fn a_rule_for_a_folder_does_not_allow_files_outside() {
 }
 
 #[test]
+fn a_command_after_cd_counts_where_it_runs() {
+    let rule_in = |folder: Option<&str>| {
+        rule(Verdict::Allow, |rule| {
+            rule.command = Rule::words("cargo test *");
+            rule.folder = folder.map(PathBuf::from);
+        })
+    };
+    let (tides, notes) = (Some("/home/ann/tides"), Some("/home/ann/notes"));
+    for (folder, line, expected) in [
+        (None, "cd ./src && cargo test", Verdict::Allow),
+        (None, "cd /home/ann/tides/src && cargo test", Verdict::Allow),
+        (None, "cd ../notes && cargo test", Verdict::Ask),
+        (None, "cd /home/ann/tides/link && cargo test", Verdict::Ask),
+        (tides, "cd ./src && cargo test", Verdict::Allow),
+        (tides, "cd ./link && cargo test", Verdict::Ask),
+        (tides, "cd ./link/../src && cargo test", Verdict::Ask),
+        (tides, "cd ../notes && cargo test", Verdict::Ask),
+        (tides, "cd / && cargo test", Verdict::Ask),
+        (notes, "cargo test", Verdict::Ask),
+        (notes, "cd /home/ann/notes && cargo test", Verdict::Allow),
+        (notes, "cd /home/ann/notes/.. && cargo test", Verdict::Ask),
+        (notes, "cd /home/ann/notes && cargo test; cargo test", Verdict::Ask),
+    ] {
+        // `link` leads out of the folder.
+        let follow = |folder: &Path, path: &str| {
+            folder.join(path).components().fold(PathBuf::new(), |parent, part| {
+                let full = lexical(&parent, &part.as_os_str().to_string_lossy());
+                if full.ends_with("tides/link") { "/home/ann/notes".into() } else { full }
+            })
+        };
+        let arguments = json!({"command": line}).as_object().unwrap().clone();
+        let request = Request::new(("claude", "s1"), Path::new("/home/ann/tides"), "Bash", arguments, follow);
+        assert_eq!(decided(&[rule_in(folder)], &request).0, expected, "{folder:?} {line}");
+    }
+    let outside = shell("cd /home/ann/notes && make all");
+    let learned = Rule::narrowest(&outside, Verdict::Allow).unwrap();
+    assert_eq!(learned.folder, Some("/home/ann/notes".into()), "a rule of an answer matches its request");
+    assert_eq!(Rule::words("cd ./src && cargo test"), None, "a rule has one command");
+    let denied = rule(Verdict::Deny, |rule| rule.folder = Some("/home/ann/notes".into()));
+    assert_eq!(decided(&[denied], &outside).0, Verdict::Deny);
+}
+
+#[test]
 fn an_argument_that_the_hub_does_not_know_is_asked() {
     let rules = [command(Verdict::Allow, "git status")];
     let line = |more: Value| {
@@ -170,6 +201,12 @@ fn the_default_rules_read_in_the_folder_and_never_secrets() {
         ("claude", "Bash", json!({"command": "ls -la && pwd"}), "default: look"),
         ("claude", "Bash", json!({"command": "ls ~/.ssh"}), "default: secrets"),
         ("claude", "Bash", json!({"command": "ls /"}), ""),
+        ("claude", "Bash", json!({"command": "cd ./src && ls"}), "default: look"),
+        ("claude", "Bash", json!({"command": "cd /etc && ls"}), ""),
+        ("opencode", "bash", json!({"command": "ls", "workdir": "src"}), "default: look"),
+        ("opencode", "bash", json!({"command": "ls", "workdir": "/etc"}), ""),
+        ("opencode", "read", json!({"filePath": "src/a.rs", "limit": 5}), "default: read"),
+        ("opencode", "external_directory", json!({"patterns": ["/etc/*"]}), ""),
         ("claude", "Bash", json!({"command": "cat src/a.rs"}), ""),
     ] {
         let request = request(client, tool, arguments);

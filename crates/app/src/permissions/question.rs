@@ -48,9 +48,14 @@ pub(super) fn draft(call: &ToolCall, request: &Request, decision: &Decision, wai
         add("host", "", host);
     }
     add("folder", "", &request.folder.display().to_string());
+    if request.works_in != request.folder {
+        add("runs in", "", &request.works_in.display().to_string());
+    }
     let text =
         |names: &[&str]| names.iter().find_map(|name| call.arguments.get(*name).and_then(Value::as_str));
-    if let (Some(old), Some(new)) = (text(&["old_string", "old_str"]), text(&["new_string", "new_str"])) {
+    if let (Some(old), Some(new)) =
+        (text(&["old_string", "old_str", "oldString"]), text(&["new_string", "new_str", "newString"]))
+    {
         let mut change = String::new();
         for (mark, text) in [("-", old), ("+", new)] {
             for line in text.lines() {
@@ -108,7 +113,7 @@ fn rule(request: &Request, value: &str) -> Option<Rule> {
     let mut rule = Rule::narrowest(request, verdict)?;
     match value {
         ALWAYS | NEVER => {}
-        FOLDER => rule.folder = Some(request.folder.clone()),
+        FOLDER => rule.folder = Some(request.works_in.clone()),
         SESSION => {
             rule.client = Some(request.client.clone());
             rule.session = Some(request.session.clone());

@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use super::*;
+use crate::command::{Line, parse};
 
 /// The allowing rules of the corpus.
 const RULES: &[&str] = &[
@@ -84,6 +85,12 @@ const ALLOWED: &[&str] = &[
     "echo a | wc -l | wc -l",
     "cargo test; echo done",
     "cargo test && echo ok || echo failed",
+    "cd ./src && cargo test",
+    " cd ./src/a/../b && cargo test | wc -l",
+    "cd . && git status && echo done",
+    "cd './a b' && git status",
+    "cd \"./a; rm\" &&\ngit status\n",
+    "cd /home/ann/tides/src && git status;",
 ];
 
 /// Lines that are, hold, or may hold something else.
@@ -276,7 +283,51 @@ const ASKED: &[&str] = &[
     "cd /tmp; git status",
     "pushd /tmp; git status",
     "git status; cd /",
+    // `CDPATH` and options of a shell choose the folder.
     "cd src && cargo test",
+    "cd .git && git status",
+    "cd ... && git status",
+    "cd - && git status",
+    "cd +1 && git status",
+    "cd && git status",
+    "cd '' && git status",
+    "cd ~ && git status",
+    "cd ~root && git status",
+    "cd '~' && git status",
+    "cd $HOME && git status",
+    "cd \"$x\" && git status",
+    "cd $(pwd) && git status",
+    "cd ./$x && git status",
+    "cd ./s* && git status",
+    "cd ./{a,b} && git status",
+    "cd -P ./src && git status",
+    "cd -- ./src && git status",
+    "cd ./a ./b && git status",
+    "CDPATH=/ cd ./src && git status",
+    "builtin cd ./src && git status",
+    "command cd ./src && git status",
+    "chdir ./src && git status",
+    "pushd ./src && git status",
+    "cd .. && git status",
+    "cd ./src/../.. && git status",
+    "cd /home/ann && git status",
+    "cd /home/ann/tides2 && git status",
+    "cd ./src; git status",
+    "cd ./src || git status",
+    "cd ./src | git status",
+    "cd ./src & git status",
+    "cd ./src\ngit status",
+    "cd ./src &&",
+    "cd ./src && rm -rf /",
+    "cd ./src && git status; git status",
+    "cd ./src && git status || git status",
+    "cd ./src && git status\ngit status",
+    "cd ./src && cd ./a && git status",
+    "cd ./src && pushd ./a && git status",
+    "cd ./src && cd src",
+    "git status && cd ./src && git status",
+    "cd ./src && git push",
+    "cd ./.ssh && git status",
     "git status\u{a0}",
     "git\u{a0}status",
     "git status\u{2028}rm",
@@ -342,7 +393,8 @@ fn lines_of_allowed_commands_are_allowed_and_all_others_asked() {
 #[expect(clippy::disallowed_methods, reason = "bash is the judge, and starts nothing")]
 fn bash_reads_the_same_words_in_every_line_that_is_understood() {
     for line in ALLOWED.iter().chain(ASKED) {
-        let Some(mut expected) = shell(line).commands else { continue };
+        let Some(Line { folder, commands: mut expected }) = parse(line) else { continue };
+        expected.extend(folder.map(|folder| vec!["cd".to_owned(), folder]));
         // bash would start a program with a path.
         if expected.iter().any(|words| words[0].contains('/')) {
             continue;
