@@ -203,12 +203,11 @@ pub(crate) fn plan(
 ) -> Result<Vec<Change>, Error> {
     let mut files: Vec<_> =
         files(client, folders, desired)?.into_iter().map(|path| (path, vec![Part::Entry])).collect();
-    let hooks = match desired {
-        DesiredState::Installed { launch, .. } => client.hooks(folders, launch),
-        // The path of a hook does not depend on its command.
-        DesiredState::Removed => client.hooks(folders, &Launch { program: String::new(), home: None }),
-    };
-    for hook in hooks {
+    // The path of a hook does not depend on its command.
+    let none = Launch { program: String::new(), home: None };
+    let launch = if let DesiredState::Installed { launch, .. } = desired { launch } else { &none };
+    files.extend(client.plugin(folders, launch).map(|(path, text)| (path, vec![Part::Plugin(text)])));
+    for hook in client.hooks(folders, launch) {
         match files.iter_mut().find(|(file, _)| *file == hook.file) {
             Some((_, parts)) => parts.push(Part::Hook(Box::new(hook))),
             None => files.push((hook.file.clone(), vec![Part::Hook(Box::new(hook))])),
@@ -269,7 +268,8 @@ fn changed(
         }
     }
     let text = edit(snapshot.text.as_deref().unwrap_or_default())?;
-    let after = (snapshot.text.is_some() || !text.is_empty()).then_some(text);
+    let is_plugin = matches!(parts, [Part::Plugin(_)]);
+    let after = (snapshot.text.is_some() && !is_plugin || !text.is_empty()).then_some(text);
     Ok(Change { client, snapshot, path, after, restored: false })
 }
 

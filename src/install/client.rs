@@ -37,6 +37,9 @@ pub(super) struct Hook {
     pub(super) head: Option<(&'static str, Value)>,
 }
 
+/// The text of opencode's plugin, without the command that it runs.
+const OPENCODE_PLUGIN: &str = include_str!("opencode_plugin.js");
+
 /// Time of a hook that only reads files or asks the rules; it answers within milliseconds. After this time a client
 /// continues without it.
 const PROMPT_SECONDS: u32 = 5;
@@ -128,7 +131,7 @@ impl Client {
     }
 
     /// Returns its hooks: first the one for prompts, if a configuration file can define one that adds to the prompt, then those
-    /// for permissions (`src/cli/hook/permission.rs`). (Cursor's can only stop a prompt; opencode's are plugins.)
+    /// for permissions (`src/cli/hook/permission.rs`). (Cursor's can only stop a prompt; opencode's is [`Self::plugin`].)
     pub(super) fn hooks(self, folders: &ClientFolders, launch: &Launch) -> Vec<Hook> {
         let line = launch.hook_line(self.name());
         let (file, head, events): (_, _, &[(&'static str, u32)]) = match self {
@@ -175,6 +178,13 @@ impl Client {
             head: head.clone(),
         };
         events.iter().map(hook).collect()
+    }
+
+    /// Returns the file of a program that asks for permissions in place of hooks, with its text.
+    pub(super) fn plugin(self, folders: &ClientFolders, launch: &Launch) -> Option<(PathBuf, String)> {
+        let command = format!("const COMMAND = {}\n", json!(launch.hook_words(self.name())));
+        let text = OPENCODE_PLUGIN.replace("const COMMAND = []\n", &command);
+        (self == Self::Opencode).then(|| (folders.opencode.join("plugins").join("adjutant.js"), text))
     }
 
     /// Returns what the user should know after the entry was written.

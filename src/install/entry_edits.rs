@@ -14,6 +14,8 @@ use super::{DesiredState, Error, jsonc, toml};
 pub(super) enum Part {
     Entry,
     Hook(Box<Hook>),
+    /// A whole file of the hub with this text.
+    Plugin(String),
 }
 
 impl Part {
@@ -32,6 +34,12 @@ impl Part {
                 set_hook(client, hook, text, wanted)
                     .map_err(|error| Error::Text { path: path.to_owned(), error })
             }
+            Self::Plugin(plugin) => Ok(match desired {
+                DesiredState::Installed { hook: true, .. } => plugin.clone(),
+                // Its first line, whatever program it runs.
+                _ if text.lines().next() == plugin.lines().next() => String::new(),
+                _ => text.to_owned(),
+            }),
         }
     }
 }

@@ -11,11 +11,15 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    /// Returns the shell line of the hook of the client named `client`.
-    pub(super) fn hook_line(&self, client: &str) -> String {
+    /// Returns the words of the hook of the client named `client`.
+    pub(super) fn hook_words<'a>(&'a self, client: &'a str) -> Vec<&'a str> {
         let home = self.home.iter().flat_map(|home| ["--home", home]);
-        let words = [self.program.as_str(), "hook", client].into_iter().chain(home);
-        words.map(quoted).collect::<Vec<_>>().join(" ")
+        [self.program.as_str(), "hook", client].into_iter().chain(home).collect()
+    }
+
+    /// Returns the same words as a shell line.
+    pub(super) fn hook_line(&self, client: &str) -> String {
+        self.hook_words(client).into_iter().map(quoted).collect::<Vec<_>>().join(" ")
     }
 }
 

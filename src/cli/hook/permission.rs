@@ -11,6 +11,10 @@
 //!   own rules and its prompt; exit code 2 would deny. Timeout 30 s, or as the entry says.
 //! - Gemini CLI 0.61.0, `docs/hooks/reference.md` of its package: `BeforeTool` runs before every tool and can only deny: an
 //!   allowed tool is still confirmed in the terminal. Timeout 60 s, or as the entry says.
+//! - opencode 1.18.33, <https://opencode.ai/docs/plugins/>: its plugins are JavaScript, so `src/install/opencode_plugin.js` passes
+//!   the event `permission.asked` here with the arguments of `tool.execute.before`, and the reply to
+//!   `POST /session/{id}/permissions/{permissionID}`. Its prompt is open meanwhile. The hook `permission.ask` of its types is never
+//!   called (<https://github.com/anomalyco/opencode/issues/7006>). `opencode run` rejects at once what nothing allows.
 
 use std::path::PathBuf;
 
@@ -22,6 +26,9 @@ use adjutant_permissions::Verdict;
 
 /// Tools that ask the user themselves: their answer is more than a yes.
 const DIALOGS: &[&str] = &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "ask_user", "question"];
+
+/// Tools of opencode with the permission `edit`.
+const EDITS: &[&str] = &["apply_patch", "edit", "multiedit", "write"];
 
 /// How the text of Codex's connections begins, which also names the tool here.
 const NETWORK: &str = "network-access";
@@ -37,6 +44,8 @@ pub(super) enum Form {
     Behavior,
     /// Of Gemini.
     BeforeTool,
+    /// Of the plugin for opencode.
+    Reply,
 }
 
 /// Returns the call of a client's permission event; `None` for any other event.
@@ -46,12 +55,20 @@ pub(super) fn parse(client: &str, input: &Value) -> Option<(Form, ToolCall)> {
         ("claude" | "codex", Some("PermissionRequest")) => Form::PermissionRequest,
         ("claude", Some("PreToolUse")) => Form::PreToolUse,
         ("gemini", Some("BeforeTool")) => Form::BeforeTool,
+        ("opencode", Some("permission.asked")) => Form::Reply,
         // Its events in camel case have no name.
         ("copilot", None) if input.get("toolName").is_some() => Form::Behavior,
         _ => return None,
     };
-    let tool = text(&["tool_name", "toolName"])?;
-    let arguments = ["tool_input", "toolInput", "toolArgs"].iter().find_map(|name| input.get(*name))?;
+    let mut tool = text(&["tool_name", "toolName"])?;
+    let mut arguments = ["tool_input", "toolInput", "toolArgs"].iter().find_map(|name| input.get(*name))?;
+    // A tool may need further permissions, such as for a folder elsewhere: its arguments do not say what they allow.
+    if form == Form::Reply
+        && let (Some(name), given @ Value::Object(_)) = (arguments["tool"].as_str(), &arguments["arguments"])
+        && (tool == name || tool == "edit" && EDITS.contains(&name))
+    {
+        (tool, arguments) = (name, given);
+    }
     let arguments: Map<String, Value> = match arguments {
         Value::Object(arguments) => arguments.clone(),
         Value::String(text) => serde_json::from_str(text).ok()?,
@@ -105,6 +122,7 @@ pub(super) fn render(form: Form, answer: &PermissionAnswer) -> Option<Value> {
         Form::Behavior => behavior(),
         Form::BeforeTool if allows => return None,
         Form::BeforeTool => json!({"decision": "deny", "reason": denied(reason)}),
+        Form::Reply => json!({"reply": if allows { "once" } else { "reject" }}),
     })
 }
 
@@ -126,6 +144,10 @@ mod tests {
         let camel =
             json!({"sessionId": "s", "timestamp": 1, "cwd": "/w", "toolName": "t", "toolInput": {"a": 1}});
         let as_text = json!({"sessionId": "s", "cwd": "/w", "toolName": "t", "toolArgs": "{\"a\":1}"});
+        let asked = json!({
+            "session_id": "s", "hook_event_name": "permission.asked", "cwd": "/w", "tool_name": "t",
+            "tool_input": {"patterns": ["x"], "tool": "t", "arguments": {"a": 1}},
+        });
         let decision = |behavior: Value| json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": behavior}});
         let pre = |decision: &str| {
             json!({"hookSpecificOutput": {
@@ -146,6 +168,7 @@ mod tests {
             ("copilot", camel, Some(yes.clone()), no.clone()),
             ("copilot", as_text, Some(yes), no),
             ("gemini", snake("BeforeTool"), None, json!({"decision": "deny", "reason": "denied by rule r"})),
+            ("opencode", asked, Some(json!({"reply": "once"})), json!({"reply": "reject"})),
         ] {
             let (form, call) = call(client, &input).unwrap();
             assert_eq!((call.session.as_str(), call.arguments["a"].as_i64()), ("s", Some(1)), "{client}");
@@ -170,6 +193,25 @@ mod tests {
             NETWORK
         );
         assert_eq!(tool(json!({"command": "network-access example.org"})), NETWORK);
+    }
+
+    #[test]
+    fn a_permission_of_opencode_is_its_tool_only_if_it_is_for_that_tool() {
+        let tool = |permission: &str, tool: &str, arguments: Value| {
+            let tool_input = json!({"patterns": ["p"], "tool": tool, "arguments": arguments});
+            let input = json!({
+                "hook_event_name": "permission.asked", "cwd": "/w", "tool_name": permission, "tool_input": tool_input,
+            });
+            let call = call("opencode", &input).unwrap().1;
+            (call.tool, call.arguments.contains_key("patterns"))
+        };
+        let named = |name: &str, has_patterns| (name.to_owned(), has_patterns);
+        let command = json!({"command": "ls"});
+        assert_eq!(tool("bash", "bash", command.clone()), named("bash", false));
+        assert_eq!(tool("edit", "write", json!({"filePath": "a"})), named("write", false));
+        assert_eq!(tool("external_directory", "bash", command.clone()), named("external_directory", true));
+        assert_eq!(tool("edit", "bash", command), named("edit", true));
+        assert_eq!(tool("bash", "bash", Value::Null), named("bash", true));
     }
 
     #[test]

@@ -215,12 +215,11 @@ fn the_recipes_show_the_written_entries() {
         let fresh = cases.iter().find(|case| case.name == "no file").unwrap();
         assert!(page.contains(&format!("```sh\nadjutant install {client}\n```\n")), "{client}");
         for (path, text) in &fresh.after {
-            let is_toml = Path::new(path).extension().is_some_and(|end| end == "toml");
-            let language = if is_toml { "toml" } else { "json" };
+            let language = path.rsplit('.').next().unwrap();
             let block = format!("`~/{path}`\n\n```{language}\n{}```\n", escape(text));
             assert!(page.contains(&block), "docs/recipes.md does not show this for {client}:\n{block}");
             found += 1;
         }
     }
-    assert_eq!(found, 12, "nine clients, four of them with a hook, one of which shares the file");
+    assert_eq!(found, 13, "nine clients, five of them with a hook, one of which shares the file");
 }

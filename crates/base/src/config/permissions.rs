@@ -36,7 +36,7 @@ super::table::table! {
         pub name: String,
         /// `allow`, `ask` or `deny`; required. Deny wins over ask, and ask over allow.
         pub decision: String,
-        /// `claude`, `codex`, `copilot` or `gemini`.
+        /// `claude`, `codex`, `copilot`, `gemini` or `opencode`.
         pub client: Option<String>,
         /// The client works in this folder or below it. A rule that allows then allows file tools no files outside of it.
         pub folder: Option<PathBuf>,
