@@ -173,6 +173,15 @@ def judge():
         yield row(f"hub, {figures['streams']:,} event streams open", "< 100 MB",
                   f"{figures['without MB']:.1f} MB without, {figures['streams MB']:.1f} with, peak {figures['streams peak MB']:.1f}; "
                   f"all notified of a question in {figures['all notified ms']:.0f} ms", figures["streams peak MB"] < 100)
+    if figures := probe("permissions"):
+        yield row("a permission request, from the start of its hook to an open terminal view", "< 60 ms",
+                  f"{figures['shown ms']:.1f} ms, at most {figures['shown max ms']:.1f} of {figures['shown']}",
+                  figures["shown ms"] < 60)
+        yield row("a rule's decision, from the start of its hook to the end", "p99 < 15 ms",
+                  f"{figures['decided ms']:.1f} ms, p99 {figures['decided p99 ms']:.1f} of {figures['decided']}",
+                  figures["decided p99 ms"] < 15)
+        yield row(f"{figures['rules']:,} rules, added to a decision", "< 2 ms", f"{figures['rules add ms']:.2f} ms",
+                  figures["rules add ms"] < 2)
     if figures := probe("codex"):
         yield row("`[mcp …]` line of Codex, from the notification to the terminal", "< 5 ms",
                   f"{figures['line ms']:.2f} ms, 90 % under {figures['line p90 ms']:.2f}, at most {figures['line max ms']:.1f} of {figures['lines']}",
@@ -265,7 +274,7 @@ def main():
     for name in order:
         if (folder / f"{name}.md").exists():
             print(f"\n## {name}\n{(folder / f'{name}.md').read_text().strip()}")
-    for name in ("changed", "refused", "pipelined", "connect", "overhead", "delegation", "queue", "questions", "codex", "events", "combined", "console", "assistant", "build"):
+    for name in ("changed", "refused", "pipelined", "connect", "overhead", "delegation", "queue", "questions", "permissions", "codex", "events", "combined", "console", "assistant", "build"):
         if name not in failed and (figures := probe(name)):
             print(f"\n## {name}")
             print("\n".join(f"- {k}: {v:.2f}" if isinstance(v, float) else f"- {k}: {v}" for k, v in figures.items()))
