@@ -25,7 +25,7 @@ pub(super) struct InboxArgs {
 
 const LINES: &str = "\
 In a terminal the Inbox lists pending questions. Enter opens a question, digits choose, Enter sends, Escape goes one \
-step back, u undoes an answer, a sets your availability. F1 shows all keys.
+step back, u undoes an answer, b shows all approvals together, a sets your availability. F1 shows all keys.
 
 Without a terminal on both ends, and with --plain, it prints lines:
   QUESTION ID from AGENT in WORKSPACE, TIME left

@@ -9,16 +9,24 @@ use serde_json::{Map, Value, json};
 
 use super::hook::CLIENTS;
 use super::output::{self, Failure};
-use super::{Common, hub_client};
+use super::{Common, hub_client, questions};
 use adjutant_app::permissions::{PermissionRecord, ToolCall};
 use adjutant_base::config::Roots;
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_permissions::{Rule, Rules, Verdict};
+use adjutant_questions::Question;
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::ControlClient;
+use adjutant_terminal::socket::control::questions::{Done, Query, QuestionDetails, Request};
 
 /// Decisions of one kind from which on a rule is suggested.
 const MIN_ALIKE: usize = 3;
+
+/// The word for an answer that approves.
+const APPROVE: &str = "approve";
+
+/// Maximum pending questions that are looked through for approvals.
+const MAX_PENDING: u32 = 1_000;
 
 /// Commands of `adjutant permissions`.
 #[derive(Debug, Subcommand)]
@@ -42,6 +50,17 @@ pub(super) enum Command {
         /// The number of the decision
         id: Option<u64>,
     },
+    /// Show the pending approvals, each with all that it lets happen
+    Pending,
+    /// Answer pending approvals together; all others stay pending
+    Answer {
+        /// `approve` or `deny`, each for its request alone
+        #[arg(value_name = "DECISION", value_parser = PossibleValuesParser::new([APPROVE, "deny"]))]
+        decision: String,
+        /// The ids of the approvals, or enough of their beginnings
+        #[arg(value_name = "ID", required = true)]
+        ids: Vec<String>,
+    },
     /// Show what was asked most, and the rules that would answer it
     Stats,
     /// Remove a rule that was made in the Inbox
@@ -60,6 +79,8 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
         Command::Test { line, client: name, folder } => test(&mut client, &line, name, folder),
         Command::Explain { id: Some(id) } => explain(&mut client, id),
         Command::Explain { id: None } => recent(&mut client),
+        Command::Pending => pending(&mut client),
+        Command::Answer { decision, ids } => answer(&mut client, decision == APPROVE, &ids),
         Command::Stats => stats(&mut client),
         Command::Remove { name } => {
             client.remove_approval_rule(name.clone())?;
@@ -112,6 +133,74 @@ fn test(
         decision.rules.join(", ")
     };
     output::data(&format!("{} ({by})", decision.verdict.name()))
+}
+
+fn pending(client: &mut ControlClient) -> Result<(), Failure> {
+    let mut ids = Vec::new();
+    let query = Query { decided: false, text: String::new(), limit: MAX_PENDING };
+    client.questions(query, |details| {
+        let is_pending = details.outcome.is_none() && details.question.approval_answer(true).is_some();
+        ids.extend(is_pending.then(|| details.question.ticket.to_string()));
+    })?;
+    // A list may leave something out.
+    let approvals: Vec<QuestionDetails> =
+        ids.iter().map(|id| client.one_question(id)).collect::<Result<_, _>>()?;
+    if output::is_json() {
+        return output::json(&output::list(approvals.iter().map(questions::as_json).collect(), "ticket"));
+    }
+    for approval in &approvals {
+        questions::show::lines(approval).iter().try_for_each(|line| output::data(line))?;
+        output::data(&format!("\nrequests  {}\n", approval.question.deliveries))?;
+    }
+    output::note(match approvals.len() {
+        0 => "there are no pending approvals",
+        _ => "`adjutant permissions answer approve ID ...` or `... deny ID ...` answers them",
+    });
+    Ok(())
+}
+
+fn answer(client: &mut ControlClient, approves: bool, ids: &[String]) -> Result<(), Failure> {
+    let (mut answered, mut missed) = (Vec::new(), Vec::new());
+    for id in ids {
+        let Question { ticket, title, .. } = match answer_one(client, approves, id) {
+            Ok(question) => question,
+            Err(reason) => {
+                missed.push(format!("{id}: {reason}"));
+                continue;
+            }
+        };
+        let short = ticket.as_str().get(..questions::SHORT_ID_LEN).unwrap_or_default();
+        let done = if approves { "approved" } else { "denied" };
+        answered.push(json!({"id": ticket, "ticket": ticket, "decision": done}));
+        if !output::is_json() {
+            output::data(&format!("{short} {done}: {}", escape_line(&title)))?;
+        }
+    }
+    if output::is_json() {
+        output::json(&output::list(answered, "ticket"))?;
+    }
+    if missed.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::new(missed.join("; ")).hint("`adjutant permissions pending` lists them"))
+    }
+}
+
+/// Answers one approval; an error is a sentence fragment.
+fn answer_one(client: &mut ControlClient, approves: bool, id: &str) -> Result<Question, String> {
+    let question = client.one_question(id).map_err(|error| error.to_string())?.question;
+    let answer = question.approval_answer(approves).ok_or("it is not an approval that this can answer")?;
+    let ticket = question.ticket.clone();
+    let done = client.question(Request::Answer { ticket, answer, note: None, passphrase: None });
+    match done.map_err(|error| error.to_string())? {
+        Done::Decided { .. } => Ok(question),
+        Done::Before(_) => Err("it was decided before".to_owned()),
+        Done::Unfit { reason, .. } => Err(reason),
+        Done::Passphrase { reason, .. } => Err(format!("{reason}; `adjutant inbox` takes the passphrase")),
+        Done::Noted | Done::Snoozed { .. } | Done::Available(_) => {
+            Err("the hub did not decide it".to_owned())
+        }
+    }
 }
 
 fn recent(client: &mut ControlClient) -> Result<(), Failure> {
@@ -171,43 +260,115 @@ fn outcome(record: &PermissionRecord) -> String {
     }
 }
 
+/// Requests that one rule would decide.
+struct Kind<'a> {
+    request: String,
+    records: Vec<&'a PermissionRecord>,
+}
+
+impl Kind<'_> {
+    /// Returns how often the user allowed, and denied.
+    fn answers(&self) -> (usize, usize) {
+        let count = |verdict| {
+            self.records.iter().filter(|record| record.by_user && record.verdict == verdict).count()
+        };
+        (count(Verdict::Allow), count(Verdict::Deny))
+    }
+
+    /// Returns the rule for what the user always answers alike.
+    fn suggestion(&self) -> Option<Rule> {
+        let verdict = match self.answers() {
+            (MIN_ALIKE.., 0) => Verdict::Allow,
+            (0, MIN_ALIKE..) => Verdict::Deny,
+            _ => return None,
+        };
+        let is_learnable = self.records.iter().all(|record| record.rules.is_empty());
+        let rule = wider(self.records.first().filter(|_| is_learnable)?)?;
+        Some(Rule { name: self.request.clone(), verdict, ..rule })
+    }
+}
+
+/// Returns the rule for requests like this one. Of a file in the folder that the agent works in, it is for the folder.
+fn wider(record: &PermissionRecord) -> Option<Rule> {
+    let mut rule = record.rule.clone()?;
+    let is_inside = rule.path.as_ref().is_some_and(|path| path.starts_with(&record.folder));
+    rule.path = if is_inside { Some(record.folder.clone()) } else { rule.path };
+    Some(rule)
+}
+
+/// Returns a rule as lines of config.toml; `None` if its command has no plain text.
+fn as_toml(rule: &Rule) -> Option<String> {
+    let quoted = |word: &String| {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./:,@%+".contains(letter);
+        match word {
+            word if !word.is_empty() && word.chars().all(is_plain) => Some(word.clone()),
+            word if word.contains(['\'', '\\']) => None,
+            word => Some(format!("'{word}'")),
+        }
+    };
+    let words: Option<Vec<String>> = rule.command.iter().flatten().map(quoted).collect();
+    let command = words?.join(" ");
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let values = [
+        ("name", Some(rule.name.clone())),
+        ("decision", Some(rule.verdict.name().to_owned())),
+        ("command", rule.command.as_ref().map(|_| command)),
+        ("tool", rule.tool.clone()),
+        ("host", rule.host.clone()),
+        ("path", path(&rule.path)),
+        ("client", rule.client.clone()),
+        ("folder", path(&rule.folder)),
+    ];
+    // A string of JSON is one of TOML.
+    let lines = values.into_iter().filter_map(|(key, value)| Some(format!("\n{key} = {}", json!(value?))));
+    Some(format!("[[approval_rules]]{}", lines.collect::<String>()))
+}
+
 fn stats(client: &mut ControlClient) -> Result<(), Failure> {
     let records = client.permission_records()?;
     let asked = records.iter().filter(|record| record.by_user || record.verdict == Verdict::Ask);
     let mut kinds: BTreeMap<String, Vec<&PermissionRecord>> = BTreeMap::new();
     for record in asked {
-        let kind = record.rule.as_ref().map_or_else(|| record.subject.clone(), Rule::summary);
+        let kind = wider(record).map_or_else(|| record.subject.clone(), |rule| rule.summary());
         kinds.entry(kind).or_default().push(record);
     }
-    let mut kinds: Vec<_> = kinds.into_iter().collect();
-    kinds.sort_by_key(|(_, records)| std::cmp::Reverse(records.len()));
-    let row = |(kind, records): &(String, Vec<&PermissionRecord>)| {
-        let count =
-            |verdict| records.iter().filter(|record| record.by_user && record.verdict == verdict).count();
-        let (allowed, denied) = (count(Verdict::Allow), count(Verdict::Deny));
-        let is_learnable = records.iter().all(|record| record.rule.is_some() && record.rules.is_empty());
-        let suggested = match (allowed, denied) {
-            (MIN_ALIKE.., 0) if is_learnable => "always allow",
-            (0, MIN_ALIKE..) if is_learnable => "never allow",
-            _ => "",
+    let mut kinds: Vec<Kind<'_>> =
+        kinds.into_iter().map(|(request, records)| Kind { request, records }).collect();
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.records.len()));
+    let row = |kind: &Kind<'_>| {
+        let (allowed, denied) = kind.answers();
+        let suggested = match kind.suggestion().map(|rule| rule.verdict) {
+            Some(Verdict::Allow) => "always allow",
+            Some(Verdict::Deny) => "never allow",
+            Some(Verdict::Ask) | None => "",
         };
         [
-            escape_line(kind),
-            records.len().to_string(),
+            escape_line(&kind.request),
+            kind.records.len().to_string(),
             allowed.to_string(),
             denied.to_string(),
             suggested.to_owned(),
         ]
     };
+    let rule = |kind: &Kind<'_>| as_toml(&kind.suggestion()?);
     if output::is_json() {
-        let kinds = kinds.iter().map(row).map(|[request, asked, allowed, denied, suggested]| {
-            json!({"id": request, "request": request, "asked": asked, "allowed": allowed, "denied": denied, "suggested": suggested})
+        let kinds = kinds.iter().map(|kind| {
+            let [request, asked, allowed, denied, suggested] = row(kind);
+            json!({
+                "id": request, "request": request, "asked": asked, "allowed": allowed, "denied": denied,
+                "suggested": suggested, "rule": rule(kind),
+            })
         });
         return output::json(&output::list(kinds.collect(), "request"));
     }
     let rows: Vec<_> = kinds.iter().take(30).map(row).collect();
     let headings = ["REQUEST", "ASKED", "ALLOWED", "DENIED", "SUGGESTED RULE"];
     output::table(headings, 0, &rows, "this hub has asked nothing yet")?;
+    let rules: Vec<String> = kinds.iter().take(30).filter_map(rule).collect();
+    if !rules.is_empty() {
+        output::note("the suggested rules for config.toml:");
+        output::data(&rules.join("\n\n"))?;
+    }
     let by_rules = records.iter().filter(|record| !record.by_user && record.verdict != Verdict::Ask).count();
     output::note(format!("rules decided {by_rules} of {} requests", records.len()));
     Ok(())

@@ -1,7 +1,7 @@
 //! `adjutant questions …`: questions of agents, pending and decided.
 
 mod list;
-mod show;
+pub(super) mod show;
 
 use std::time::SystemTime;
 
@@ -16,7 +16,7 @@ use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::questions::QuestionDetails;
 
 /// Characters of a shortened id, as in the Inbox.
-const SHORT_ID_LEN: usize = 7;
+pub(super) const SHORT_ID_LEN: usize = 7;
 
 /// Commands of `adjutant questions`.
 #[derive(Debug, Subcommand)]
@@ -38,7 +38,7 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
 }
 
 /// Returns a question as JSON, with its id and its instants as text.
-fn as_json(details: &QuestionDetails) -> Value {
+pub(super) fn as_json(details: &QuestionDetails) -> Value {
     let paths =
         ["/held_until", "/question/asked_at", "/question/deadline", "/question/snoozed_until", "/outcome/at"];
     let mut value = output::with_instants(json!(details), &paths);

@@ -506,21 +506,53 @@ fn a_phone_approves_or_denies_a_permission_once() {
         "session_id": "s", "hook_event_name": "PermissionRequest", "cwd": home.path(), "tool_name": "Bash",
         "tool_input": {"command": "make all"},
     });
+    let mut used = None;
     for (button, behavior) in [(0, "allow"), (1, "deny")] {
         let decided = std::thread::scope(|scope| {
             let hook = scope.spawn(|| home.run(["hook", "claude"], event.to_string()));
             let notice = ntfy.next_notification();
             let title = notice["title"].as_str().unwrap();
             assert!(title.ends_with("Claude Code wants to run a command"), "{notice}");
-            assert!(notice["message"].as_str().unwrap().contains("make all"), "{notice}");
+            let message = notice["message"].as_str().unwrap();
+            let folder = home.path().canonicalize().unwrap().display().to_string();
+            assert!(message.contains("make all") && message.contains(&folder), "{notice}");
             let actions = notice["actions"].as_array().unwrap();
             let labels: Vec<_> = actions.iter().map(|action| action["label"].as_str().unwrap()).collect();
             assert_eq!(labels, ["Approve", "Deny"]);
+            // A button is good once.
+            if let Some(used) = &used {
+                ntfy.press(used);
+            }
             ntfy.press(&actions[button]);
+            used = Some(actions[button].clone());
             hook.join().unwrap()
         });
         assert_eq!(decided.lines()[0]["hookSpecificOutput"]["decision"]["behavior"], behavior, "{decided}");
     }
+}
+
+#[test]
+fn a_phone_without_bodies_learns_of_a_permission_and_cannot_answer_it() {
+    let ntfy = Ntfy::start();
+    let home = home_with_phone(&ntfy, "[permissions]\nwait_seconds = 3\n");
+    let _hub = Serving::socket_hub(&home);
+    ntfy.next_subscriber();
+    let event = serde_json::json!({
+        "session_id": "s", "hook_event_name": "PermissionRequest", "cwd": home.path(), "tool_name": "Bash",
+        "tool_input": {"command": "make all"},
+    });
+    let decided = std::thread::scope(|scope| {
+        let hook = scope.spawn(|| home.run(["hook", "claude"], event.to_string()));
+        let notice = ntfy.next_notification();
+        assert!(
+            notice["title"].as_str().unwrap().ends_with("Claude Code wants to run a command"),
+            "{notice}"
+        );
+        assert_eq!(notice["actions"], serde_json::json!([]));
+        assert!(!notice.to_string().contains("make all"), "{notice}");
+        hook.join().unwrap()
+    });
+    assert_eq!(decided.stdout, "", "the client asks by itself");
 }
 
 #[test]

@@ -23,7 +23,7 @@ const WITHOUT_RESULT: [&str; 9] = [
 ];
 
 /// Schemas that the tests of a command check, which need Codex, an editor of the clock, or a service manager.
-const CHECKED_ELSEWHERE: [&str; 25] = [
+const CHECKED_ELSEWHERE: [&str; 26] = [
     "codex",
     "codex-approve",
     "codex-archive",
@@ -46,6 +46,7 @@ const CHECKED_ELSEWHERE: [&str; 25] = [
     "codex-steer",
     "codex-unarchive",
     "notifications-test",
+    "permissions-answer",
     "permissions-remove",
     "service-install",
     "service-uninstall",
@@ -222,7 +223,7 @@ fn every_command_prints_what_its_schema_says() {
     run(&["install", "--link"]);
     run(&["install", "codex"]);
     run(&["uninstall", "codex"]);
-    for line in [&["list"][..], &["test", "ls"], &["explain"], &["stats"]] {
+    for line in [&["list"][..], &["test", "ls"], &["explain"], &["pending"], &["stats"]] {
         run(&[&["permissions"], line].concat());
     }
     run(&["service", "status"]);

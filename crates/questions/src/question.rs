@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::Answer;
+use super::answer::{Answer, FieldValue};
 use super::outcome::State;
 use adjutant_base::named_enum;
 use adjutant_base::text::random_id::{is_random_id, random_id};
@@ -238,8 +238,8 @@ pub struct Question {
     pub fields: Vec<Field>,
     pub level: Level,
     pub default: Option<DefaultAnswer>,
-    /// Values of the options that deny.
-    #[serde(skip)]
+    /// Values of the options that deny; empty for a question that is not an approval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<String>,
     pub asked_at: Millis,
     pub deadline: Millis,
@@ -262,6 +262,20 @@ impl Question {
     /// Returns the name of the client that asks, or a phrase for an unknown one.
     pub fn asker(&self) -> &str {
         if self.client.is_empty() { "an agent without a name" } else { &self.client }
+    }
+
+    /// Returns the answer that approves no more than this approval, or that denies it; `None` for any other question, and
+    /// for one that needs the passphrase.
+    pub fn approval_answer(&self, approves: bool) -> Option<Answer> {
+        let [Field { name, input: Input::Choice { options, max: 1, .. }, .. }] = &self.fields[..] else {
+            return None;
+        };
+        let deny = options.iter().find(|option| self.denials.contains(&option.value))?;
+        // The first option of an approval allows the least.
+        let approve = options.first().filter(|first| !self.denials.contains(&first.value))?;
+        let chosen = if approves { approve } else { deny };
+        let answer = Answer::one(name, FieldValue::Choices(vec![chosen.value.clone()]));
+        (self.level == Level::Normal).then_some(answer)
     }
 
     /// Returns the folder of the question for a place after the asker's name, with the folder in which the client runs if

@@ -50,6 +50,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/codex", get(pages::threads::list).post(pages::threads::start))
         .route("/codex/{thread}", get(pages::thread::show).post(pages::thread::act))
         .route("/questions", get(pages::questions::list))
+        .route("/questions/approvals", get(pages::approvals::list).post(pages::approvals::answer))
         .route("/questions/availability", post(pages::questions::set_availability))
         .route("/questions/{ticket}", get(pages::question::show).post(pages::question::act))
         .route("/questions/{ticket}/undo", post(pages::question::undo))

@@ -70,6 +70,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         ("prompts.html", include_str!("../templates/prompts.html")),
         ("prompt.html", include_str!("../templates/prompt.html")),
         ("questions.html", include_str!("../templates/questions.html")),
+        ("approvals.html", include_str!("../templates/approvals.html")),
         ("question.html", include_str!("../templates/question.html")),
         ("search.html", include_str!("../templates/search.html")),
         ("settings.html", include_str!("../templates/settings.html")),

@@ -2,6 +2,7 @@
 
 pub(super) mod agent;
 pub(super) mod agents;
+pub(super) mod approvals;
 pub(super) mod calendar;
 pub(super) mod history;
 pub(super) mod overview;

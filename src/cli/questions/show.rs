@@ -26,7 +26,8 @@ pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Fai
     lines(&details).iter().try_for_each(|line| output::data(line))
 }
 
-fn lines(details: &QuestionDetails) -> Vec<String> {
+/// Returns the question with its message and options, for a reader.
+pub(in crate::cli) fn lines(details: &QuestionDetails) -> Vec<String> {
     let question = &details.question;
     let at = |millis: i64| stamp(instant(millis));
     let mut lines = vec![

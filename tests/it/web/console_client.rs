@@ -69,10 +69,17 @@ impl Console {
         );
         home.write(&format!("{prompts}/broken.md"), [0xff, 0xfe, 0x00]);
         agent_fixtures::write_agents(&home);
+        let (hub, address) = Self::serve(&home, auth);
+        let link = if auth == "token" { home.run(["open", "--print"], "").stdout } else { String::new() };
+        Self { home, hub, link: link.trim().to_owned(), address }
+    }
+
+    /// Starts a hub; returns it with its address.
+    fn serve(home: &Home, auth: &str) -> (Child, String) {
         let arguments = ["serve", "--http", "127.0.0.1:0", "--auth", auth];
         let mut hub = home
             .adjutant(arguments)
-            .env("PATH", agent_fixtures::path(&home))
+            .env("PATH", agent_fixtures::path(home))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -84,8 +91,13 @@ impl Console {
         let address = address.and_then(|url| url.strip_prefix("http://")).unwrap().to_owned();
         // The rest is read so that the hub never blocks.
         std::thread::spawn(move || while output.lines.recv().is_ok() {});
-        let link = if auth == "token" { home.run(["open", "--print"], "").stdout } else { String::new() };
-        Self { home, hub, link: link.trim().to_owned(), address }
+        (hub, address)
+    }
+
+    /// Stops the hub, and starts another one in its home, without authentication.
+    pub(crate) fn restart(&mut self) {
+        self.stop();
+        (self.hub, self.address) = Self::serve(&self.home, "none");
     }
 
     /// The address of a path.

@@ -1,8 +1,10 @@
 //! Permission requests of hooks: the rules and the Inbox decide, and without a decision the client asks by itself.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::process::{Child, Stdio};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -34,6 +36,18 @@ impl Hook {
         let mut command = home.adjutant(["hook", client]);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        Self(child)
+    }
+
+    /// The hook of an agent that is another process than this one, so that this one may act for the user.
+    fn of_agent(home: &Home, input: &str) -> Self {
+        let hook = home.adjutant(["hook", "claude"]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "\"$0\" \"$@\"; exit $?"]).arg(hook.get_program()).args(hook.get_args());
+        shell.env_clear().envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let mut child =
+            shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         Self(child)
     }
@@ -240,4 +254,187 @@ fn rules_of_the_file_decide_and_the_command_line_explains_them() {
     );
     assert!(home.run(["permissions", "stats"], "").stderr.contains("rules decided 3 of 3"));
     wait_for_text(&console, "/timeline", "no force");
+}
+
+/// Waits until the page of all approvals has as many as this.
+fn approvals(console: &Console, count: usize) -> String {
+    wait_for("all approvals", || {
+        let page = console.get("/questions/approvals").body.replace("&#x2f;", "/");
+        (page.matches("name=\"shown\"").count() == count).then_some(page)
+    })
+}
+
+/// The form of that page with the pressed button; `chosen` has an option for the approval with a text.
+fn form(page: &str, act: &str, chosen: &[(&str, &str)]) -> String {
+    let mut form = format!("csrf={}&made=0&act={act}", token(page));
+    for section in page.split("<section").filter(|section| section.contains("name=\"shown\"")) {
+        let value = |name: &str| {
+            let (_, rest) = section.split_once(&format!("{name}\" value=\"")).unwrap();
+            rest.split('"').next().unwrap()
+        };
+        let (ticket, calls) = (value("shown"), value(".calls"));
+        form += &format!("&shown={ticket}&{ticket}.calls={calls}");
+        let chosen = chosen.iter().find(|(text, _)| section.contains(text));
+        form += &chosen.map(|(_, option)| format!("&{ticket}={option}")).unwrap_or_default();
+    }
+    form
+}
+
+#[test]
+fn pending_approvals_are_answered_together_as_far_as_they_were_shown() {
+    let console = Console::new();
+    let home = &console.home;
+    let ask = |line: &str| Hook::of_agent(home, &event(home, "PermissionRequest", "s1", line));
+    let hooks = ["make all", "make docs", "make install"].map(ask);
+    let page = approvals(&console, 3);
+    for line in ["make all", "make docs", "make install", "in the words of the agent, which may be wrong"] {
+        assert!(page.contains(line), "{line} is not in\n{page}");
+    }
+    assert!(console.get("/questions").body.contains("Answer 3 approvals together"));
+    // One more, and another request for one that is shown already.
+    let (later, again) = (ask("make clean"), ask("make docs"));
+    question(&console, "make clean");
+    question(&console, ", 2 times");
+    let result = console.post("/questions/approvals", &form(&page, "approve", &[])).body;
+    assert!(result.contains("another identical request came after the page was shown"), "{result}");
+    let [all, docs, install] = hooks;
+    assert_eq!((behavior(&all.decision()), behavior(&install.decision())), ("allow", "allow"));
+    let page = approvals(&console, 2);
+    assert!(page.contains("make clean") && page.contains(", 2 times"), "{page}");
+    console.post("/questions/approvals", &form(&page, "answer", &[("make docs", "4")]));
+    assert_eq!((behavior(&docs.decision()), behavior(&again.decision())), ("deny", "deny"));
+    approvals(&console, 1);
+    // An answer on the page of one question decides what that page showed, too.
+    let path = question(&console, "make clean");
+    let old = format!("csrf={}&made=0&act=answer&f0=0&calls=2", token(&console.get(&path).body));
+    assert!(console.post(&path, &old).body.contains("another identical request"));
+    answer(&console, &path, DENY);
+    assert_eq!(behavior(&later.decision()), "deny");
+}
+
+#[test]
+fn the_command_line_answers_the_approvals_that_it_names() {
+    let console = Console::new();
+    let home = &console.home;
+    let ask = |line: &str| Hook::of_agent(home, &event(home, "PermissionRequest", "s1", line));
+    let hooks = ["make all", "make docs", "make install"].map(ask);
+    approvals(&console, 3);
+    let shown = home.run(["permissions", "pending"], "");
+    for line in ["make all", "make docs", "make install", "Approve"] {
+        assert!(shown.stdout.contains(line), "{line}: {shown}");
+    }
+    let id = |line: &str| question(&console, line).rsplit('/').next().unwrap().to_owned();
+    let (all, docs, install) = (id("make all"), id("make docs"), id("make install"));
+    let done = home.run(["permissions", "answer", "approve", &all[..9], &docs, "--json"], "");
+    assert!(done.status.success(), "{done}");
+    let answered: Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!([0, 1].map(|at| answered["items"][at]["decision"].clone()), ["approved", "approved"]);
+    let denied = home.run(["permissions", "answer", "deny", "qnone", &install], "");
+    assert!(!denied.status.success() && denied.stderr.contains("qnone"), "{denied}");
+    let decided = hooks.map(|hook| behavior(&hook.decision()).to_owned());
+    assert_eq!(decided, ["allow", "allow", "deny"]);
+    let late = home.run(["permissions", "answer", "approve", &install], "");
+    assert!(late.stderr.contains("it was decided before"), "{late}");
+}
+
+#[test]
+fn an_answer_for_the_session_outlives_the_hub_and_an_answer_for_one_call_does_not() {
+    let mut console = Console::new();
+    let ask = |console: &Console, session: &str, line: &str| Hook::ask(&console.home, session, line);
+    for (line, option) in [("make docs", SESSION), ("make all", APPROVE)] {
+        let hook = ask(&console, "s1", line);
+        answer(&console, &question(&console, line), option);
+        assert_eq!(behavior(&hook.decision()), "allow", "{line}");
+    }
+    let asking = ask(&console, "s1", "make clean");
+    question(&console, "make clean");
+    console.restart();
+    assert_eq!(asking.decision(), Value::Null, "the hub that asked has ended");
+    wait_for("no question", || (!console.get("/questions").body.contains("/questions/q")).then_some(()));
+    assert_eq!(behavior(&ask(&console, "s1", "make docs").decision()), "allow");
+    for (session, line) in [("s2", "make docs"), ("s1", "make all"), ("s1", "make clean")] {
+        let hook = ask(&console, session, line);
+        answer(&console, &question(&console, line), DENY);
+        assert_eq!(behavior(&hook.decision()), "deny", "{session} {line}");
+    }
+}
+
+/// The tool calls of one session of the day, with their numbers: 200 together.
+fn calls_of_a_session(folder: &Path) -> Vec<(usize, &'static str, Value)> {
+    let run =
+        |count: usize, line: String| (count, "Bash", json!({"command": line, "description": "As planned."}));
+    let file = |name: &str| folder.join(name);
+    vec![
+        (70, "Read", json!({"file_path": file("src/tide.rs"), "limit": 200})),
+        (16, "Glob", json!({"pattern": "**/*.rs"})),
+        run(10, "ls -la".to_owned()),
+        run(14, "cargo test".to_owned()),
+        run(8, format!("cd {} && cargo test", folder.display())),
+        run(16, "git status".to_owned()),
+        (30, "Edit", json!({"file_path": file("src/moon.rs"), "old_string": "a", "new_string": "b"})),
+        (8, "Grep", json!({"pattern": "tide", "path": folder})),
+        run(6, "cargo build 2>&1 | tail -n 20".to_owned()),
+        run(6, "git diff HEAD~1".to_owned()),
+        run(4, "git commit -m 'Rise earlier'".to_owned()),
+        run(3, "cargo test | tail -n 20".to_owned()),
+        run(2, "python3 -c 'print(1)'".to_owned()),
+        run(2, "rm -rf target".to_owned()),
+        (2, "WebFetch", json!({"url": "https://docs.rs/tokio", "prompt": "What is new?"})),
+        run(2, "curl -s https://example.org".to_owned()),
+        (1, "Read", json!({"file_path": file(".env")})),
+    ]
+}
+
+/// A day of five sessions with 200 tool calls each, after the user has answered nine requests. The decisions are those of
+/// the hub; the calls come without the processes of hooks.
+#[test]
+fn default_rules_and_three_learned_ones_answer_four_fifths_of_a_day() {
+    let console = Console::new();
+    let home = &console.home;
+    let folder = home.write("tides/Cargo.toml", "").parent().unwrap().canonicalize().unwrap();
+    let mut hooks = Vec::new();
+    for session in ["s1", "s2", "s3"] {
+        for (tool, input) in [
+            ("Bash", json!({"command": "cargo test"})),
+            ("Bash", json!({"command": "git status"})),
+            ("Edit", json!({"file_path": folder.join(session), "old_string": "a", "new_string": "b"})),
+        ] {
+            let asked = json!({
+                "session_id": session, "hook_event_name": "PermissionRequest", "cwd": folder, "tool_name": tool,
+                "tool_input": input,
+            });
+            hooks.push(Hook::of_agent(home, &asked.to_string()));
+        }
+    }
+    let page = approvals(&console, 9);
+    console.post("/questions/approvals", &form(&page, "approve", &[]));
+    for hook in hooks {
+        assert_eq!(behavior(&hook.decision()), "allow");
+    }
+    let stats = home.run(["permissions", "stats"], "").stdout;
+    let rules = &stats[stats.find("[[approval_rules]]").unwrap()..];
+    assert_eq!(rules.matches("[[approval_rules]]").count(), 3, "{stats}");
+    home.write(".adjutant/config.toml", rules);
+    assert!(home.run(["reload"], "").status.success());
+
+    let (mut all, mut answered) = (0, 0);
+    for session in 1..=5 {
+        for (count, tool, arguments) in calls_of_a_session(&folder) {
+            for _ in 0..count {
+                let call = json!({
+                    "client": "claude", "client_title": "Claude Code", "session": format!("day {session}"),
+                    "folder": folder, "tool": tool, "arguments": arguments, "rules_only": true,
+                });
+                let mut stream = UnixStream::connect(home.path().join(".adjutant/hub.sock")).unwrap();
+                let hello = json!({"adjutant": env!("CARGO_PKG_VERSION"), "hello": 1, "permission": true});
+                write!(stream, "{hello}\n{call}\n").unwrap();
+                let decision = BufReader::new(stream).lines().nth(1).unwrap().unwrap();
+                let decision: Value = serde_json::from_str(&decision).unwrap();
+                assert_ne!(decision["verdict"], "deny");
+                all += 1;
+                answered += usize::from(decision["verdict"] == "allow");
+            }
+        }
+    }
+    assert_eq!((all, answered), (1000, 820), "docs/permissions.md has these numbers");
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::batch::{Batch, BatchKey};
 use super::question_form::{KeyResult, QuestionForm};
 use crate::socket::control::questions::{ClosedElsewhere, Done, Request, Update};
 use adjutant_base::text::escape_invisible;
@@ -80,6 +81,8 @@ pub(super) struct Inbox {
     pub(super) current: bool,
     pub(super) selected: usize,
     pub(super) form: Option<QuestionForm>,
+    /// The approvals that are looked over together.
+    pub(super) batch: Option<Batch>,
     pub(super) facts: HashMap<String, Result<Facts, String>>,
     pub(super) undo: Option<Undo>,
     /// Decisions of other channels that can still be undone. Their questions stay in the list meanwhile.
@@ -113,6 +116,9 @@ impl Inbox {
         }
         match message {
             Message::Key(key) if key.kind == KeyEventKind::Release => {}
+            Message::Key(key) if self.form.is_none() && self.batch.is_some() => {
+                effects.extend(self.on_batch_key(key, now));
+            }
             Message::Key(key) => effects.extend(self.on_key(key, now)),
             Message::Paste(text) => {
                 if let Some(form) = &mut self.form {
@@ -181,6 +187,7 @@ impl Inbox {
         let last = self.questions.len().saturating_sub(1);
         match key.code {
             KeyCode::Char('a') => self.choosing = true,
+            KeyCode::Char('b') => self.batch = Batch::open(self.approvals(), now.at),
             KeyCode::Char('q') => return Some(Effect::Quit),
             KeyCode::Up | KeyCode::Char('k') => self.selected = self.selected.saturating_sub(1),
             KeyCode::Down | KeyCode::Char('j') => self.selected = (self.selected + 1).min(last),
@@ -197,6 +204,27 @@ impl Inbox {
             _ => {}
         }
         None
+    }
+
+    fn on_batch_key(&mut self, key: KeyEvent, now: Timestamps) -> Vec<Effect> {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return if key.code == KeyCode::Char('c') { vec![Effect::Quit] } else { Vec::new() };
+        }
+        let requests = match self.batch.as_mut().map(|batch| batch.on(key, now.at)) {
+            Some(BatchKey::Send(requests)) => requests,
+            Some(BatchKey::Close) => Vec::new(),
+            Some(BatchKey::Stay) | None => return Vec::new(),
+        };
+        self.batch = None;
+        requests.into_iter().map(Effect::Send).collect()
+    }
+
+    /// Returns the approvals that can be answered together.
+    pub(super) fn approvals(&self) -> impl Iterator<Item = &Question> {
+        let open = |question: &&Question| {
+            question.snoozed_until.is_none() && !self.held.contains_key(&question.ticket)
+        };
+        self.questions.iter().filter(open).filter(|question| question.approval_answer(true).is_some())
     }
 
     fn open(&mut self, at: usize, now: Timestamps) {
@@ -220,6 +248,9 @@ impl Inbox {
                 if let Some(form) = self.form.as_mut().filter(|form| form.question.ticket == question.ticket)
                 {
                     form.refresh(&question);
+                }
+                if let Some(batch) = &mut self.batch {
+                    batch.refresh(&question, now.at);
                 }
                 let chosen = self.selected_ticket();
                 self.held.remove(&question.ticket);
@@ -276,9 +307,10 @@ impl Inbox {
         match (done, open) {
             (Ok(Done::Decided { kind, denied, until }), form) => {
                 self.unproven = None;
-                let title = form
-                    .as_ref()
-                    .map_or_else(String::new, |form| escape_invisible::escape_line(&form.question.title));
+                let listed = self.questions.iter().find(|known| Some(&known.ticket) == ticket);
+                let title = form.as_ref().map(|form| &form.question).or(listed);
+                let title =
+                    title.map_or_else(String::new, |known| escape_invisible::escape_line(&known.title));
                 let notice = format!("{}: “{title}”", kind.word(denied));
                 let form = self.form.take_if(|form| Some(&form.question.ticket) == ticket);
                 if let Some(ticket) = ticket {

@@ -191,10 +191,19 @@ impl Session<'_> {
                     let question = Question { message: String::new(), ..*question };
                     let before = std::mem::replace(&mut self.questions[at], question);
                     let now = &self.questions[at];
-                    return if before.presence == now.presence {
-                        Ok(())
+                    if before.presence != now.presence {
+                        let line = presence_line(now);
+                        self.print(&line)?;
+                    }
+                    let now = &self.questions[at];
+                    return if before.deliveries < now.deliveries && !now.denials.is_empty() {
+                        self.print(&format!(
+                            "WAITS {} {} requests wait for it",
+                            short(&now.ticket),
+                            now.deliveries
+                        ))
                     } else {
-                        self.print(&presence_line(now))
+                        Ok(())
                     };
                 }
                 self.print_question(&question)?;

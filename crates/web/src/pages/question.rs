@@ -25,6 +25,10 @@ use adjutant_base::text::timefmt::{instant, millis, stamp};
 use adjutant_questions::{Channel, Error, Level, Outcome, Proof, Question, State as QuestionState, Ticket};
 use form::{Filled, InvalidAnswer};
 
+/// The message for an answer to fewer requests than there are, as a sentence fragment.
+pub(super) const MORE_CALLS: &str =
+    "another identical request came after the page was shown; look at all of them and answer again";
+
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Path(ticket): Path<String>,
@@ -48,6 +52,12 @@ pub(crate) async fn act(
     let ticket = &question.ticket;
     if early_submit::is_too_early(filled.get("made")) {
         let error = InvalidAnswer { field: None, message: early_submit::TOO_EARLY.to_owned() };
+        return page(&app, &question, &filled, Some(error)).await;
+    }
+    // An approval decides the requests that its page showed.
+    let shown = filled.get("calls").parse().ok().filter(|_| !question.denials.is_empty());
+    if filled.get("act") == "answer" && shown.is_some_and(|calls: u32| calls != question.deliveries) {
+        let error = InvalidAnswer { field: None, message: MORE_CALLS.to_owned() };
         return page(&app, &question, &filled, Some(error)).await;
     }
     let note = filled.get("note").to_owned();

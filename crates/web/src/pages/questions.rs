@@ -10,6 +10,7 @@ use axum::response::Response;
 use minijinja::{Value, context};
 use serde::Deserialize;
 
+use super::approvals;
 use super::question::view;
 use crate::error::Failure;
 use crate::page::{self, Place};
@@ -45,6 +46,7 @@ pub(crate) async fn list(
         csrf => csrf::token()?,
         total => found.total,
         questions => rows(&app, &found.questions),
+        approvals => found.questions.iter().filter(|question| approvals::is_shown(question)).count(),
         next => found.next,
         first => after.is_none(),
         lacks_passphrase => found.total > 0 && !app.questions.has_passphrase(),

@@ -59,7 +59,7 @@ pub(super) fn draw(
 }
 
 /// Cuts the message to its rows, with a last row about the hidden lines.
-fn window(
+pub(super) fn window(
     message: Vec<Line<'static>>,
     scroll: usize,
     rows: usize,

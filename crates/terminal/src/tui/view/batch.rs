@@ -1,0 +1,52 @@
+//! The pending approvals, each with all that it lets happen.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::question::window;
+use crate::tui::batch::Batch;
+use crate::tui::theme::Theme;
+use crate::tui::widgets::markdown;
+use crate::tui::widgets::styled_text::styled;
+use adjutant_base::text::escape_invisible::escape_line;
+
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, batch: &Batch, theme: Theme) {
+    let columns = usize::from(area.width);
+    let mut lines = Vec::new();
+    for (number, question) in batch.questions.iter().enumerate() {
+        let of = format!("{} of {}", number + 1, batch.questions.len());
+        let asked =
+            if question.deliveries > 1 { format!(", {} times", question.deliveries) } else { String::new() };
+        let head = format!("{of} · {}{} asks{asked}", question.asker(), question.place());
+        lines.extend(styled(
+            &escape_line(&head),
+            columns,
+            theme.agent(&question.client, &question.workspace),
+        ));
+        lines.extend(styled(&escape_line(&question.title), columns, Theme::strong()));
+        lines.extend(markdown::lines(&question.message, columns, theme));
+        lines.push(Line::from(Span::styled("─".repeat(columns), theme.quiet())));
+    }
+    let height = usize::from(area.height);
+    let shown = if lines.len() > height { height.saturating_sub(1) } else { height };
+    if batch.scroll + shown >= lines.len() {
+        batch.is_read.set(true);
+    }
+    let (lines, _) = window(lines, batch.scroll, height, theme);
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+pub(super) fn hints(batch: &Batch) -> Vec<String> {
+    let all = match batch.questions.len() {
+        1 => "it".to_owned(),
+        count => format!("all {count}"),
+    };
+    let approves = if batch.is_read.get() {
+        format!("y approves {all}")
+    } else {
+        "read to the end to approve".to_owned()
+    };
+    vec![approves, format!("n denies {all}"), "↑↓ PgUp PgDn".to_owned(), "Esc back".to_owned()]
+}

@@ -1,0 +1,103 @@
+//! `/questions/approvals`: the pending approvals, each with all that it lets happen, to answer together.
+//!
+//! The form holds what its page showed. An approval that came later, or got another request since, stays pending.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::extract::State;
+use axum::response::Response;
+use minijinja::{Value, context};
+
+use super::question::view;
+use crate::error::Failure;
+use crate::page::{self, Place};
+use crate::request::SignedForm;
+use crate::{csrf, early_submit, markdown};
+use adjutant_app::App;
+use adjutant_base::text::escape_invisible;
+use adjutant_questions::{Answer, Channel, Field, FieldValue, Input, Proof, Question, Ticket};
+
+/// Pending questions that are looked through for approvals.
+const MAX_QUESTIONS: u32 = 200;
+
+/// Approvals of one page, because each is shown whole.
+const PAGE_SIZE: usize = 20;
+
+pub(crate) async fn list(State(app): State<Arc<App>>) -> Result<Response, Failure> {
+    page(&app, Vec::new()).await
+}
+
+/// Answers the approvals of a form.
+pub(crate) async fn answer(
+    State(app): State<Arc<App>>,
+    SignedForm(fields): SignedForm,
+) -> Result<Response, Failure> {
+    if early_submit::is_too_early(fields.get("made")) {
+        return page(&app, vec![early_submit::TOO_EARLY.to_owned()]).await;
+    }
+    let mut results = Vec::new();
+    for ticket in fields.all("shown").filter_map(|ticket| Ticket::parse(ticket)).take(PAGE_SIZE) {
+        let Ok(question) = app.questions.get(&ticket).await else { continue };
+        let answer = match fields.get("act") {
+            "approve" => question.approval_answer(true),
+            "deny" => question.approval_answer(false),
+            "answer" => chosen(&question, fields.get(ticket.as_str())),
+            _ => return Err(Failure::BadRequest("The form names no action.")),
+        };
+        let Some(answer) = answer else { continue };
+        let done = if fields.get(&format!("{ticket}.calls")) == question.deliveries.to_string() {
+            let _ = app.questions.mark_seen(&ticket, Channel::Browser).await;
+            let done = app.questions.answer(&ticket, Proof::Interface, answer, None, Channel::Browser).await;
+            done.map_or_else(|error| error.to_string(), |done| done.kind.word(done.denied).to_owned())
+        } else {
+            super::question::MORE_CALLS.to_owned()
+        };
+        results.push(format!("{}: {done}", question.title));
+    }
+    page(&app, results).await
+}
+
+/// Returns whether the page can show a question.
+pub(super) fn is_shown(question: &Question) -> bool {
+    question.approval_answer(true).is_some()
+}
+
+/// Returns the answer of an option's number; `None` if nothing was chosen.
+fn chosen(question: &Question, number: &str) -> Option<Answer> {
+    let [Field { name, input: Input::Choice { options, .. }, .. }] = &question.fields[..] else {
+        return None;
+    };
+    let option = options.get(number.parse::<usize>().ok()?)?;
+    Some(Answer::one(name, FieldValue::Choices(vec![option.value.clone()])))
+}
+
+async fn page(app: &Arc<App>, results: Vec<String>) -> Result<Response, Failure> {
+    let found = app.questions.pending(None, MAX_QUESTIONS).await.map_err(Failure::internal)?;
+    let mut approvals = Vec::new();
+    for listed in found.questions.iter().filter(|question| is_shown(question)).take(PAGE_SIZE) {
+        // A list may leave something out.
+        let question = app.questions.get(&listed.ticket).await.map_err(Failure::internal)?;
+        let Some(Field { input: Input::Choice { options, .. }, .. }) = question.fields.first() else {
+            continue;
+        };
+        approvals.push(context! {
+            ticket => question.ticket.as_str(),
+            title => &question.title,
+            asker => view::asker(&question, None),
+            asked => question.asked_at,
+            calls => question.deliveries,
+            message => Value::from_safe_string(markdown::html(&question.message)),
+            hidden_characters => escape_invisible::count_invisible(&question.message)
+                + escape_invisible::count_invisible(&question.title),
+            options => options.iter().map(|option| option.label.clone()).collect::<Vec<_>>(),
+        });
+    }
+    let values = context! {
+        csrf => csrf::token()?,
+        made => early_submit::render_time(SystemTime::now()),
+        approvals,
+        results,
+    };
+    page::page(app, Place::Section("/questions"), "approvals.html", values).await
+}
