@@ -18,8 +18,8 @@ import processes
 from http_link import Gone
 from ntfy import Ntfy
 
-# Megabytes of the file system of a world whose disk is filled.
-DISK = 48
+# Megabytes of the file system of a world whose disk is filled: some 140,000 questions, more than an hour of them.
+DISK = 256
 
 # Answers between two faults of a hub, and the seconds after which the next one comes without them.
 MIN_ANSWERS, PROGRESS_TIMEOUT = 5, 30.0
