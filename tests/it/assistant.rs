@@ -572,22 +572,24 @@ fn a_changed_event_is_planned_anew_and_a_cancelled_one_sends_nothing() {
 #[test]
 fn an_import_names_the_line_of_a_broken_event_and_keeps_the_others() {
     let fixture = Fixture::sqlite();
-    let broken = event_in("broken", 3600)
+    let broken = event_in("broken", 3600).replace("DTSTART:", "DTSTART:x");
+    let misplaced = event_in("misplaced", 3600)
         .replace("DTSTART:", "DTSTART;TZID=Mars/Base:")
         .replace("Z\r\nDTEND", "\r\nDTEND");
     fixture.home.write(
         "more.ics",
-        calendar(&[("fine", 60)]).replace("END:VCALENDAR", &format!("{broken}END:VCALENDAR")),
+        calendar(&[("fine", 60)]).replace("END:VCALENDAR", &format!("{broken}{misplaced}END:VCALENDAR")),
     );
     let output =
         fixture.home.run(["events", "import", "ann", "more.ics", "--database", &fixture.database], "");
     assert_eq!(output.status.code(), Some(1));
-    assert!(output.stdout.contains("1 new") && output.stdout.contains("1 left out"), "{}", output.stdout);
-    assert!(
-        output.stderr.contains("more.ics:11: left out: unknown time zone `Mars/Base`"),
-        "{}",
-        output.stderr
-    );
+    assert!(output.stdout.contains("2 new") && output.stdout.contains("1 left out"), "{}", output.stdout);
+    for line in [
+        "more.ics:11: left out: `DTSTART` is not a date or a time: X",
+        "imported, but: unknown time zone `Mars/Base`; its times are taken for those of the user, and may be wrong\n",
+    ] {
+        assert!(output.stderr.contains(line), "{}", output.stderr);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::App;
+use adjutant_agents::Origin;
 use adjutant_questions::{Asker, Choice, DecidedBy, Draft, Error, Field, FieldValue, Input, OutcomeKind};
 
 /// How the keys of these askers begin, so that an answer is not appended to another result of the client.
@@ -17,6 +18,8 @@ const DENY: &str = "deny";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permission {
     Granted,
+    /// The user allowed it once, and another call in the same words makes the change.
+    Used,
     /// The user does not want it; they may say why.
     Denied(Option<String>),
     /// There is no decision yet; asking again waits for the same question.
@@ -26,11 +29,10 @@ pub enum Permission {
 }
 
 impl App {
-    /// Returns whether a client changes calendars without a question. A client chooses its name itself.
-    pub fn trusts_with_calendars(&self, client: &str) -> bool {
-        let client = client.to_ascii_lowercase();
-        let trusted = &self.config.assistant.trusted_clients;
-        trusted.iter().any(|name| !name.is_empty() && client.starts_with(&name.to_ascii_lowercase()))
+    /// Returns whether a client changes calendars without a question. A client chooses its name itself, so the name of a
+    /// client that works on a task counts for nothing.
+    pub fn trusts_with_calendars(&self, client: &str, origin: &Origin) -> bool {
+        trusts(&self.config.assistant.trusted_clients, client, origin)
     }
 
     /// Asks the user about a change that `asker` wants, and waits for the decision for at most `limit`. The same question
@@ -58,10 +60,14 @@ impl App {
         let ticket = self.questions.ask(owner, draft).await?.ticket;
         let state = self.questions.wait(&ticket, limit).await?;
         let Some(outcome) = state.outcome() else { return Ok(Permission::Pending) };
-        self.questions.mark_delivered(&key, &ticket).await;
+        // Calls in the same words wait for one question, and the user allows one change.
+        let first = self.questions.mark_delivered(&key, &ticket).await;
         let chosen = outcome.answer.as_ref().and_then(|answer| answer.get("answer")).map(FieldValue::text);
         Ok(match (outcome.kind, chosen.as_deref()) {
-            (OutcomeKind::Answered, Some(ALLOW)) if outcome.by == DecidedBy::User => Permission::Granted,
+            (OutcomeKind::Answered, Some(ALLOW)) if outcome.by == DecidedBy::User && first => {
+                Permission::Granted
+            }
+            (OutcomeKind::Answered, Some(ALLOW)) if outcome.by == DecidedBy::User => Permission::Used,
             (OutcomeKind::TimedOut | OutcomeKind::Cancelled | OutcomeKind::ClientGone, _) => {
                 Permission::Expired
             }
@@ -69,5 +75,28 @@ impl App {
                 Permission::Denied(outcome.note.clone())
             }
         })
+    }
+}
+
+fn trusts(trusted: &[String], client: &str, origin: &Origin) -> bool {
+    *origin == Origin::Outside && trusted.iter().any(|name| name == client)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::trusts;
+    use adjutant_agents::{Origin, TaskId};
+
+    #[test]
+    fn a_client_is_trusted_by_its_whole_name_and_never_within_a_task() {
+        let trusted = ["editor".to_owned()];
+        let outside = |client: &str| trusts(&trusted, client, &Origin::Outside);
+        assert!(outside("editor"));
+        for other in ["editor2", "edit", "", "Editor"] {
+            assert!(!outside(other), "{other}");
+        }
+        for origin in [Origin::Exited, Origin::Task(TaskId::new().unwrap())] {
+            assert!(!trusts(&trusted, "editor", &origin), "{origin:?}");
+        }
     }
 }

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 
 use adjutant_assistant::calendar::caldav::{self, Answer, Resource};
 use adjutant_assistant::calendar::{self, Effect, ParseIssue, ParsedCalendar};
@@ -204,10 +206,8 @@ async fn collection(
             // One resource that is not a calendar does not cost the others.
             let parsed =
                 calendar::parse(text, &user.preferences.zone, horizon(now)).unwrap_or_else(|error| {
-                    ParsedCalendar {
-                        drafts: Vec::new(),
-                        issues: vec![ParseIssue { line: 1, uid: None, error }],
-                    }
+                    let issues = vec![ParseIssue { line: 1, uid: None, error }];
+                    ParsedCalendar { issues, ..ParsedCalendar::default() }
                 });
             pulled.issues.extend(parsed.issues.into_iter().map(|issue| (resource.href.clone(), issue)));
             for mut draft in parsed.drafts {
@@ -333,7 +333,19 @@ fn success(answer: HttpResponse, place: &CalendarAddress) -> Result<HttpResponse
         return Ok(answer);
     }
     let login = place.login.is_some();
-    Err(Error::Refused { status: answer.status, login, retry_after: answer.retry_after() })
+    let retry_after = answer.retry_after.and_then(|when| retry_after(when.trim(), Timestamp::now()));
+    Err(Error::Refused { status: answer.status, login, retry_after })
+}
+
+/// Returns how long a server wants to be left alone: a number of seconds, or a date in one of the forms of HTTP (RFC 9110 5.6.7).
+fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let forms = ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
+    let date = forms.iter().find_map(|form| DateTime::strptime(form, value).ok())?;
+    let at = TimeZone::UTC.to_timestamp(date).ok()?;
+    Some(Duration::try_from(at.duration_since(now)).unwrap_or_default())
 }
 
 fn call<'a>(
@@ -359,4 +371,26 @@ fn call<'a>(
 fn last_part(url: &str) -> &str {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     path.rsplit('/').find(|part| !part.is_empty()).unwrap_or("calendar")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::retry_after;
+
+    #[test]
+    fn a_server_says_when_to_come_back_in_seconds_or_with_a_date() {
+        let now = "1994-11-06T08:49:07Z".parse().unwrap();
+        for (value, seconds) in [
+            ("120", Some(120)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(30)),
+            ("Sunday, 06-Nov-94 08:49:37 GMT", Some(30)),
+            ("Sun Nov  6 08:49:37 1994", Some(30)),
+            ("Sun, 06 Nov 1994 08:48:37 GMT", Some(0)),
+            ("tomorrow", None),
+        ] {
+            assert_eq!(retry_after(value, now), seconds.map(Duration::from_secs), "{value}");
+        }
+    }
 }

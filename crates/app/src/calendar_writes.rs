@@ -56,7 +56,10 @@ impl App {
         if !answer.is_success() {
             return Err(Error::Refused(answer.status));
         }
-        pull(&self.assistant, user, &place, ACTOR, now).await?;
+        if let Err(error) = pull(&self.assistant, user, &place, ACTOR, now).await {
+            unread(&error);
+            self.assistant.write(user, calendar, &component, now).await?;
+        }
         Ok(self.assistant.event_of_uid(calendar, &uid).await?)
     }
 
@@ -68,6 +71,7 @@ impl App {
         now: Timestamp,
     ) -> Result<Event, Error> {
         if source.calendar.source != CalendarSource::CalDav {
+            self.check_unchanged(source).await?;
             return Ok(self.assistant.edit_event(source, edit, now).await?);
         }
         self.write(source, Some(&source.for_server(edit)?), now).await?;
@@ -82,6 +86,7 @@ impl App {
         now: Timestamp,
     ) -> Result<u64, Error> {
         if source.calendar.source != CalendarSource::CalDav {
+            self.check_unchanged(source).await?;
             let id = std::slice::from_ref(&source.event.id);
             return Ok(self.assistant.cancel_events(id, actor, now).await?);
         }
@@ -90,6 +95,15 @@ impl App {
             return Err(AssistantError::Invalid { field: "event", reason }.into());
         }
         self.write(source, None, now).await
+    }
+
+    /// Fails if an event is no longer as it was read: the user may have thought about the change for an hour.
+    async fn check_unchanged(&self, source: &EventSource) -> Result<(), Error> {
+        let EventSource { event, text, others, .. } = self.assistant.writable_event(&source.event.id).await?;
+        if (&event, &text, &others) == (&source.event, &source.text, &source.others) {
+            return Ok(());
+        }
+        Err(Error::Conflict { title: event.title })
     }
 
     /// Changes the resource of an event on its server, or deletes it without an edit, and reads the calendar again.
@@ -116,7 +130,21 @@ impl App {
             }
             None => None,
         };
-        let pulled = pull(&self.assistant, &source.user, &place, ACTOR, now).await?;
+        let pulled = pull(&self.assistant, &source.user, &place, ACTOR, now).await;
+        if let (Some(200..=299), Err(error)) = (status, &pulled) {
+            unread(error);
+            return Ok(match edit {
+                Some(edit) => {
+                    self.assistant.edit_event(source, edit, now).await?;
+                    0
+                }
+                None => {
+                    let id = std::slice::from_ref(&source.event.id);
+                    self.assistant.cancel_events(id, ACTOR, now).await?
+                }
+            });
+        }
+        let pulled = pulled?;
         match status {
             Some(200..=299) => Ok(pulled.upserted.withdrawn),
             None | Some(404 | 409 | 410 | 412) => {
@@ -130,6 +158,11 @@ impl App {
 
 /// In the audit, the actor of what a read after a write removes.
 const ACTOR: &str = "user";
+
+/// Logs that the server has a change and was not read again. The change is made here too; the next read brings its version.
+fn unread(error: &calendar_sync::Error) {
+    tracing::warn!(%error, "a calendar that was written cannot be read again");
+}
 
 fn address(calendar: &Calendar) -> Result<CalendarAddress, Error> {
     let stored = calendar.refresh.as_ref().and_then(|refresh| refresh.login.as_ref());

@@ -27,7 +27,7 @@ pub(crate) mod zone_definition;
 mod tests;
 
 pub use edit::{EventEdit, EventTime, document, edited_in};
-pub(crate) use edit::{created, edited};
+pub(crate) use edit::{cancelled, created, edited};
 pub use error::{Effect, Error};
 pub use expand::{Horizon, occurrences};
 pub(crate) use export::to_ics;

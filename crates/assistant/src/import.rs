@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::calendar::{self, Effect, Horizon, ParseIssue};
-use super::event::{CalendarSource, Event, Occurrence};
-use super::events::{ProgressFn, UpsertReport};
+use super::event::{CalendarSource, Event, EventStatus, Occurrence};
+use super::events::{NO_PROGRESS, ProgressFn, UpsertReport};
 use super::ids::CalendarId;
 use super::plans::PlanScope;
-use super::{Assistant, Calendar, Draft, Error, EventId, UserId};
+use super::{Assistant, Calendar, Draft, Error, EventId, User, UserId};
+use adjutant_store::assistant::events;
 
 /// How far back and ahead the occurrences of a series are kept; `listEvents` looks 30 days back and 90 ahead.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(31 * 24);
@@ -57,7 +58,8 @@ impl Assistant {
         now: Timestamp,
         progress: &ProgressFn<'_>,
     ) -> Result<Imported, Error> {
-        let zone = self.user(&origin.user).await?.preferences.zone;
+        let user = self.user(&origin.user).await?;
+        let zone = user.preferences.zone.clone();
         let horizon = horizon(now);
         let parsed = tokio::task::spawn_blocking(move || calendar::parse(&text, &zone, horizon)).await;
         // A reader that panicked read nothing.
@@ -83,14 +85,66 @@ impl Assistant {
             before.filter(|one| !present.contains(&one.name) && !unreadable.may_contain(&one.name.0));
         // The user's own calendar has no file that would be the whole of it.
         let missing: Vec<EventId> = missing.filter(|_| !origin.place.is_empty()).map(|one| one.id).collect();
-        let upserted = self.upsert(&calendar, drafts, now, progress).await?;
+        let mut upserted = self.upsert(&calendar, drafts, now, progress).await?;
         if !missing.is_empty() {
             self.cancel_events(&missing, actor, now).await?;
+        }
+        // A calendar on a server has no say in the others of the user.
+        if matches!(origin.source, CalendarSource::File | CalendarSource::Local) {
+            for cancel in &parsed.cancels {
+                let UpsertReport { updated, withdrawn, .. } =
+                    self.cancel_by_message(&user, cancel, now).await?;
+                upserted.updated += updated;
+                upserted.withdrawn += withdrawn;
+            }
         }
         if upserted.added + upserted.updated > 0 {
             self.plan(&origin.user, None, PlanScope::Unplanned, now).await?;
         }
         Ok(Imported { calendar, upserted, removed: missing.len() as u64, issues: parsed.issues })
+    }
+
+    /// Cancels what a message cancels (RFC 5546 3.2.5) in each calendar of a user that has it, unless the event was changed
+    /// since the message.
+    async fn cancel_by_message(
+        &self,
+        user: &User,
+        cancel: &Draft,
+        now: Timestamp,
+    ) -> Result<UpsertReport, Error> {
+        let mut report = UpsertReport::default();
+        let message = calendar::document(&cancel.source);
+        let message = message.replacen("VERSION", "METHOD:CANCEL\r\nVERSION", 1);
+        for calendar in self.calendars(&user.id).await? {
+            let mut known = self.versions(&calendar).await?;
+            known.retain(|one| one.name.0 == cancel.uid);
+            let Some(first) = known.first() else { continue };
+            let rows = events::source(&self.store, first.id.as_str()).await?;
+            let sources: Vec<_> = rows.into_iter().map(|row| row.source).collect();
+            let text = calendar::document(&sources.concat()) + &message;
+            let parsed =
+                calendar::parse(&text, &user.preferences.zone, horizon(now)).map_err(Error::Calendar)?;
+            let (mut drafts, mut cancels) = (parsed.drafts, parsed.cancels);
+            if cancels.iter().any(|one| one.replaces.is_none()) {
+                cancels.append(&mut drafts);
+            }
+            for draft in &mut cancels {
+                draft.status = EventStatus::Cancelled;
+                draft.occurrences.clear();
+                draft.source = calendar::cancelled(&draft.source);
+            }
+            drafts.append(&mut cancels);
+            for draft in &mut drafts {
+                // The server still has the version that was read, which is not to be read again.
+                let version = known.iter().find(|one| one.name == draft.name()).unwrap_or(first);
+                draft.etag = Some(version.etag.clone()).filter(|etag| !etag.is_empty());
+            }
+            let UpsertReport { added, updated, withdrawn, .. } =
+                self.upsert(&calendar, drafts, now, NO_PROGRESS).await?;
+            report.updated += added + updated;
+            report.withdrawn += withdrawn;
+        }
+        Ok(report)
     }
 
     /// Cancels all events of a calendar that was removed or is not wanted. It may be imported again.
@@ -102,7 +156,8 @@ impl Assistant {
     ) -> Result<RemovedCalendar, Error> {
         self.set_refresh(calendar, None).await?;
         // The last version is forgotten, so that a server is not asked for changes since then.
-        self.put_calendar(&Calendar { etag: None, sync_token: None, ..calendar.clone() }).await?;
+        let forgotten = Calendar { etag: None, sync_token: None, read_at: None, ..calendar.clone() };
+        self.put_calendar(&forgotten).await?;
         let missing: Vec<EventId> = self.versions(calendar).await?.into_iter().map(|one| one.id).collect();
         let withdrawn = if missing.is_empty() { 0 } else { self.cancel_events(&missing, actor, now).await? };
         Ok(RemovedCalendar { removed: missing.len() as u64, withdrawn })

@@ -99,7 +99,13 @@ impl Assistant {
     }
 
     /// Takes the text of events of one uid into a calendar, and plans them.
-    async fn write(&self, user: &User, calendar: &Calendar, text: &str, now: Timestamp) -> Result<(), Error> {
+    pub async fn write(
+        &self,
+        user: &User,
+        calendar: &Calendar,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
         let text = calendar::document(text);
         let parsed = calendar::parse(&text, &user.preferences.zone, horizon(now)).map_err(Error::Calendar)?;
         if let Some(issue) = parsed.issues.into_iter().find(|issue| issue.error.effect() == Effect::LeftOut) {

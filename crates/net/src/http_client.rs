@@ -69,7 +69,7 @@ pub struct HttpResponse {
     /// When the resource was changed, as the server writes it.
     pub last_modified: Option<String>,
     /// When the server wants to be asked again, as it writes it.
-    retry_after: Option<String>,
+    pub retry_after: Option<String>,
     pub body: Vec<u8>,
 }
 
@@ -77,11 +77,6 @@ impl HttpResponse {
     /// Returns whether the status is 2xx.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
-    }
-
-    /// Returns how long the server wants to be left alone; `None` where it does not say.
-    pub fn retry_after(&self) -> Option<Duration> {
-        self.retry_after.as_ref()?.trim().parse().ok().map(Duration::from_secs)
     }
 
     /// Returns the body as text; invalid UTF-8 is replaced.

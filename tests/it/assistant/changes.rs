@@ -26,6 +26,19 @@ fn connected(home: &Home) -> Peer {
     Peer::start(shell.current_dir(home.path()))
 }
 
+fn send_call(peer: &mut Peer, id: &str, name: &str, arguments: &Value) {
+    peer.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}}));
+}
+
+fn result_of(peer: &mut Peer, id: &str) -> Value {
+    loop {
+        let message = peer.receive();
+        if message["id"] == id {
+            return message["result"].clone();
+        }
+    }
+}
+
 /// Sends a call, answers the question about it, and returns the result.
 fn call_and_answer(
     home: &Home,
@@ -34,15 +47,10 @@ fn call_and_answer(
     arguments: &Value,
     choice: &str,
 ) -> (Value, Value) {
-    peer.send(&json!({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": {"name": name, "arguments": arguments}}));
+    send_call(peer, name, name, arguments);
     let question = wait_for("the question", || User::pending(home).pop());
     User::connect(home).choose(&question, choice);
-    loop {
-        let message = peer.receive();
-        if message["id"] == name {
-            return (question, message["result"].clone());
-        }
-    }
+    (question, result_of(peer, name))
 }
 
 #[test]
@@ -102,6 +110,64 @@ fn a_client_changes_events_after_the_user_allows_it() {
 }
 
 #[test]
+fn an_event_that_changed_while_its_user_was_asked_is_left_as_it_is() {
+    let home = home("");
+    let _hub = Serving::open_hub(&home);
+    let mut peer = connected(&home);
+    peer.initialize("2025-11-25");
+    let id = run(&home, &["events", "add", "Dentist 1.7.2031 15:00"]).trim().to_owned();
+    for (call, title) in [("updateEvent", "Doctor"), ("cancelEvent", "Dr Wells")] {
+        let mut arguments = json!({"event_id": id});
+        if call == "updateEvent" {
+            arguments["location"] = "Room 4".into();
+        }
+        send_call(&mut peer, call, call, &arguments);
+        let question = wait_for("the question", || User::pending(&home).pop());
+        run(&home, &["events", "edit", &id, "--title", title]);
+        User::connect(&home).choose(&question, "allow");
+        let refused = result_of(&mut peer, call);
+        let text = refused["content"][0]["text"].as_str().unwrap();
+        let why =
+            format!("nothing was changed: the event was changed elsewhere meanwhile: it is now `{title}`;");
+        assert!(text.starts_with(&why), "{refused}");
+        let shown: Value = serde_json::from_str(&run(&home, &["events", "show", &id, "--json"])).unwrap();
+        let expected = [title, "", "confirmed"];
+        assert_eq!(
+            ["title", "location", "status"].map(|name| shown[name].as_str().unwrap_or_default()),
+            expected
+        );
+    }
+}
+
+#[test]
+fn calls_in_the_same_words_share_one_permission_for_one_event() {
+    let home = home("");
+    let hub = Serving::open_hub(&home);
+    let mut peer = connected(&home);
+    peer.initialize("2025-11-25");
+    let arguments = json!({"user_id": "ann", "title": "Tea", "when": "1.7.2031 15:00"});
+    for id in ["one", "two"] {
+        send_call(&mut peer, id, "createEvent", &arguments);
+    }
+    let question = wait_for("the question of both calls", || {
+        let question = User::pending(&home).pop()?;
+        let page = hub.page(&format!("/questions/{}", question["ticket"].as_str().unwrap()));
+        page.contains("Asked again").then_some(question)
+    });
+    User::connect(&home).choose(&question, "allow");
+    let results = ["one", "two"].map(|id| result_of(&mut peer, id));
+    let refused: Vec<_> = results.iter().filter(|result| result["isError"] == true).collect();
+    let [refused] = refused[..] else { panic!("one of them makes the change: {results:?}") };
+    let text = refused["content"][0]["text"].as_str().unwrap();
+    assert_eq!(
+        text,
+        "nothing was changed: the user allowed it once, and another call in the same words makes the change"
+    );
+    let listed = run(&home, &["events", "list", "--from", "1.1.2031", "--to", "31.12.2031"]);
+    assert_eq!(listed.matches("Tea").count(), 1, "{listed}");
+}
+
+#[test]
 fn a_trusted_client_changes_events_without_a_question() {
     let home = home("[assistant]\ntrusted_clients = [\"test\"]\n");
     let mut peer = Peer::start(&mut home.adjutant(["mcp", "assistant"]));
@@ -110,6 +176,12 @@ fn a_trusted_client_changes_events_without_a_question() {
     let created = tool(&mut peer, "createEvent", arguments);
     assert_eq!(created["result"]["structuredContent"]["title"], "Tea", "{created}");
     assert_eq!(notifications(&home, &[]).len(), 1, "it is planned");
+    home.write(".adjutant/config.toml", "[assistant]\ntrusted_clients = [\"tes\"]\n");
+    let mut peer = Peer::start(&mut home.adjutant(["mcp", "assistant"]));
+    peer.initialize("2025-06-18");
+    let refused =
+        tool(&mut peer, "createEvent", json!({"user_id": "ann", "title": "Tea", "when": "in 6 hours"}));
+    assert_eq!(refused["result"]["isError"], true, "the name begins like one that is trusted: {refused}");
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub(super) struct Piece<'a> {
     pub(super) text: &'a str,
     /// Whether its `END` was found.
     pub(super) ended: bool,
+    /// Whether its calendar cancels what it has (`METHOD:CANCEL`, RFC 5546 3.2.5).
+    pub(super) cancels: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +39,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut found: Vec<Piece<'_>> = Vec::new();
     // Where the open piece starts, its line and its name.
     let mut open: Option<(usize, usize, &str)> = None;
-    let mut at = 0;
+    let (mut at, mut cancels) = (0, false);
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let (start, end) = (at, at + line.len());
         at = end;
@@ -45,6 +47,10 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
         let boundary = match line.split_once(':') {
             Some((boundary, name)) if boundary.eq_ignore_ascii_case("BEGIN") => Some((true, name.trim())),
             Some((boundary, name)) if boundary.eq_ignore_ascii_case("END") => Some((false, name.trim())),
+            Some((property, method)) if open.is_none() && property.eq_ignore_ascii_case("METHOD") => {
+                cancels = method.trim().eq_ignore_ascii_case("CANCEL");
+                None
+            }
             _ => None,
         };
         let Some((begins, name)) = boundary else { continue };
@@ -54,16 +60,17 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
             // A component that is neither an event nor a zone may be a part of the piece, as an alarm is.
             if closes || outer || (begins && Kind::of(name) != Kind::Other) {
                 let text = &text[from..if closes { end } else { start }];
-                found.push(Piece { line, kind: Kind::of(was), name: was, text, ended: closes });
+                found.push(Piece { line, kind: Kind::of(was), name: was, text, ended: closes, cancels });
                 open = None;
             }
         }
+        cancels &= !outer;
         if begins && !outer && open.is_none() {
             open = Some((start, number + 1, name));
         }
     }
     if let Some((from, line, name)) = open {
-        found.push(Piece { line, kind: Kind::of(name), name, text: &text[from..], ended: false });
+        found.push(Piece { line, kind: Kind::of(name), name, text: &text[from..], ended: false, cancels });
     }
     found
 }

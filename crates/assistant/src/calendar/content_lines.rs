@@ -35,6 +35,17 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
     })
 }
 
+/// Returns the lines of an event without those of its alarms.
+pub(super) fn own_lines(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let mut depth = 0;
+    lines(text).filter_map(move |(_, line)| {
+        depth += i32::from(name(&line).eq_ignore_ascii_case("BEGIN"));
+        let own = depth == 1;
+        depth -= i32::from(name(&line).eq_ignore_ascii_case("END"));
+        own.then_some(line)
+    })
+}
+
 /// Returns the range of the name of the zone in a content line, without quotes; `None` where it has none.
 pub(super) fn zone(line: &str) -> Option<Range<usize>> {
     parameter(line, "TZID")
@@ -43,6 +54,16 @@ pub(super) fn zone(line: &str) -> Option<Range<usize>> {
 /// Returns the name of a content line's property, as it is written.
 pub(super) fn name(line: &str) -> &str {
     line.split([';', ':']).next().unwrap_or_default()
+}
+
+/// Returns the value of a content line. A colon between quotes is a part of a parameter.
+pub(super) fn value(line: &str) -> &str {
+    let mut quoted = false;
+    let colon = line.find(|c| {
+        quoted ^= c == '"';
+        c == ':' && !quoted
+    });
+    colon.map_or("", |at| line[at + 1..].trim())
 }
 
 /// Returns the range of the value of a parameter in a content line, without quotes; `None` where it has none.
@@ -86,6 +107,11 @@ pub(super) fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+/// Reads the id of a time zone, which is a text in its definition and a parameter elsewhere.
+pub(super) fn unescape_id(text: &str) -> String {
+    text.replace("\\,", ",").replace("\\;", ";")
 }
 
 /// Writes a content line in lines of at most 75 octets, cut between characters.

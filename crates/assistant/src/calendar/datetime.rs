@@ -1,12 +1,10 @@
 //! Values of type DATE and DATE-TIME.
 
-use calcard::common::PartialDateTime;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{SignedDuration, Span, Timestamp, Zoned};
 
 use super::error::Error;
-use super::tzid::Zones;
 use crate::event::{Length, When};
 use crate::time_zone::Zone;
 
@@ -34,36 +32,34 @@ pub(super) enum Adjusted {
 }
 
 impl Stamp {
-    /// Reads what calcard found under `zone` (a `TZID`), if any.
-    pub(super) fn read(
-        found: &PartialDateTime,
-        zone: Option<&str>,
-        zones: &Zones,
-        property: &'static str,
-    ) -> Result<Self, Error> {
-        let fault = || Error::NotATime { property, value: words(found) };
-        let small = |part: Option<u8>| part.and_then(|part| i8::try_from(part).ok());
-        let (Some(year), Some(month), Some(day)) =
-            (found.year.and_then(|year| i16::try_from(year).ok()), small(found.month), small(found.day))
-        else {
-            return Err(fault());
+    /// Reads a DATE or a DATE-TIME, whatever type is named. The time of an unknown zone is that of its reader. `None` where
+    /// the value is neither.
+    pub(super) fn parse(value: &str, zone: Option<Zone>) -> Option<Self> {
+        let digits = |text: &str, length: usize| {
+            (text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit())).then_some(())
         };
-        let date = Date::new(year, month, day).map_err(|_| fault())?;
-        let Some(hour) = small(found.hour) else { return Ok(Self::Day(date)) };
+        let two = |text: &str, at: usize| text[at..at + 2].parse::<i8>().ok();
+        let (day, time) = value.split_once('T').map_or((value, None), |(day, time)| (day, Some(time)));
+        digits(day, 8)?;
+        let date = Date::new(day[..4].parse().ok()?, two(day, 4)?, two(day, 6)?).ok()?;
+        let Some(time) = time else { return Some(Self::Day(date)) };
+        let (time, utc) = time.strip_suffix('Z').map_or((time, false), |time| (time, true));
+        digits(time, 6)?;
         // A leap second is written as 60, and counts as the last one that clocks know.
-        let second = small(found.second).unwrap_or(0).min(59);
-        let time = Time::new(hour, small(found.minute).unwrap_or(0), second, 0).map_err(|_| fault())?;
-        let civil = date.to_datetime(time);
-        match (found.tz_hour, zone) {
-            (Some(0), _) if found.tz_minute.unwrap_or(0) == 0 => {
-                TimeZone::UTC.to_timestamp(civil).map(Self::Instant).map_err(|_| Error::OutOfTime)
-            }
-            (Some(_), _) => Err(fault()),
-            (None, Some(id)) => {
-                let zone = zones.get(id).ok_or_else(|| Error::UnknownZone(id.to_owned()))?;
-                Ok(Self::Placed(civil, zone))
-            }
-            (None, None) => Ok(Self::Floating(civil)),
+        let second = two(time, 4).filter(|second| *second <= 60)?.min(59);
+        let civil = date.to_datetime(Time::new(two(time, 0)?, two(time, 2)?, second, 0).ok()?);
+        Some(match zone {
+            _ if utc => Self::Instant(TimeZone::UTC.to_timestamp(civil).ok()?),
+            Some(zone) => Self::Placed(civil, zone),
+            None => Self::Floating(civil),
+        })
+    }
+
+    /// Returns the midnight with which a day begins, and any other stamp as it is.
+    pub(super) fn as_time(self) -> Self {
+        match self {
+            Self::Day(date) => Self::Floating(date.to_datetime(Time::midnight())),
+            other => other,
         }
     }
 
@@ -170,15 +166,4 @@ pub(super) fn length_in(when: &When, zone: &Zone) -> Result<Length, Error> {
     let (first, last) = (resolve(when.start, zone)?.0, resolve(end, zone)?.0);
     let seconds = last.timestamp().as_second() - first.timestamp().as_second();
     Ok(Length { days: 0, seconds: seconds.max(0) })
-}
-
-/// Returns the text of a value, so that the user can find it.
-fn words(found: &PartialDateTime) -> String {
-    let two = |part: Option<u8>| part.map_or_else(|| "--".to_owned(), |part| format!("{part:02}"));
-    let year = found.year.map_or_else(|| "----".to_owned(), |year| format!("{year:04}"));
-    let date = format!("{year}-{}-{}", two(found.month), two(found.day));
-    match found.hour {
-        Some(_) => format!("{date}T{}:{}:{}", two(found.hour), two(found.minute), two(found.second)),
-        None => date,
-    }
 }

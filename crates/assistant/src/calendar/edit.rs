@@ -5,7 +5,7 @@ use std::ops::Range;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 
-use super::content_lines::{escape, fold, lines, name};
+use super::content_lines::{escape, fold, lines, name, own_lines};
 use crate::time_zone::Zone;
 
 /// Changes of an event. `None` leaves a property as it is, and an empty text removes it.
@@ -107,6 +107,16 @@ pub(crate) fn edited(text: &str, edit: &EventEdit, now: Timestamp) -> String {
         replaced.extend(["DTSTART", "DTEND", "DURATION"]);
         new.extend([stamp_line("DTSTART", time.start, time), stamp_line("DTEND", time.end, time)]);
     }
+    with_lines(text, &replaced, &new)
+}
+
+/// Returns an event's text as that of a cancelled event.
+pub(crate) fn cancelled(text: &str) -> String {
+    with_lines(text, &["STATUS"], &["STATUS:CANCELLED".to_owned()])
+}
+
+/// Returns an event's text with `new` lines, and without those of the `replaced` properties.
+fn with_lines(text: &str, replaced: &[&str], new: &[String]) -> String {
     let mut out = String::with_capacity(text.len() + 200);
     let mut depth = 0;
     for (raw, line) in lines(text) {
@@ -118,7 +128,7 @@ pub(crate) fn edited(text: &str, edit: &EventEdit, now: Timestamp) -> String {
             out.push_str("\r\n");
         }
         if is(&line, "BEGIN") && depth == 1 {
-            for line in &new {
+            for line in new {
                 fold(&mut out, line);
             }
         }
@@ -127,17 +137,6 @@ pub(crate) fn edited(text: &str, edit: &EventEdit, now: Timestamp) -> String {
         }
     }
     out
-}
-
-/// The lines of an event without those of its alarms.
-fn own_lines(text: &str) -> impl Iterator<Item = String> {
-    let mut depth = 0;
-    lines(text).filter_map(move |(_, line)| {
-        depth += i32::from(is(&line, "BEGIN"));
-        let own = depth == 1;
-        depth -= i32::from(is(&line, "END"));
-        own.then(|| line.into_owned())
-    })
 }
 
 fn is(line: &str, property: &str) -> bool {

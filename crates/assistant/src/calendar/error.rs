@@ -22,12 +22,20 @@ pub enum Error {
     NoUid,
     #[error("the event has no `{0}`")]
     Missing(&'static str),
+    #[error("the event has several `{0}`")]
+    Repeated(&'static str),
     #[error("`{property}` is not a date or a time: {value}")]
     NotATime { property: &'static str, value: String },
-    #[error("unknown time zone `{0}`; the event is not read as if it were in another one")]
+    #[error("unknown time zone `{0}`; its times are taken for those of the user, and may be wrong")]
     UnknownZone(String),
-    #[error("the event ends before it starts")]
+    #[error("the event ends before it starts; its start is taken for its end")]
     EndsBeforeStart,
+    #[error("a period of `RDATE` ends before it starts")]
+    PeriodEndsBeforeStart,
+    #[error("`{0}` is a day among times; it is taken for the midnight with which the day begins")]
+    DayForATime(&'static str),
+    #[error("the change is older than its series, which no longer has the occurrence that is changed")]
+    Obsolete,
     #[error("the rule `{0}` cannot be followed: {1}")]
     BadRule(String, String),
     #[error("the rule `{0}` names no date that comes")]
@@ -43,7 +51,7 @@ pub enum Error {
     TooManyDates { count: usize },
     #[error("{}", no_event(name, *more))]
     NoEvent { name: String, more: usize },
-    #[error("the calendar has the same event twice; the one changed last is imported")]
+    #[error("the calendar has the same event twice; the one that was changed last is imported, or the first")]
     Twice,
     #[error("the rules of the event have {bytes} bytes; at most {} are followed", limits::MAX_RULE_BYTES)]
     LongRules { bytes: usize },
@@ -88,8 +96,11 @@ impl Error {
     /// Returns the effect of the error on the import.
     pub fn effect(&self) -> Effect {
         match self {
-            Self::NoEvent { .. } => Effect::PassedOver,
+            Self::NoEvent { .. } | Self::Obsolete => Effect::PassedOver,
             Self::NoUid
+            | Self::UnknownZone(_)
+            | Self::EndsBeforeStart
+            | Self::DayForATime(_)
             | Self::UnknownRange(_)
             | Self::RestOfNothing
             | Self::TooManyChanges
@@ -102,9 +113,9 @@ impl Error {
             | Self::EventTooLarge { .. }
             | Self::Unreadable
             | Self::Missing(_)
+            | Self::Repeated(_)
             | Self::NotATime { .. }
-            | Self::UnknownZone(_)
-            | Self::EndsBeforeStart
+            | Self::PeriodEndsBeforeStart
             | Self::BadRule(..)
             | Self::EmptyRule(_)
             | Self::TooOften

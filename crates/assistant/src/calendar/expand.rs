@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 use super::datetime::{Adjusted, end_of, length_in, resolve};
 use super::error::Error;
 use super::limits::MAX_OCCURRENCES;
-use super::rrule::{Anchor, Budget, dates, widen};
+use super::rrule::{Anchor, Budget, dates, ends_before_start, widen};
 use crate::event::{Length, Occurrence, Period, Recurrence, When};
 use crate::time_zone::Zone;
 
@@ -78,6 +78,20 @@ pub fn occurrences(
     Ok(found)
 }
 
+/// Returns whether a series has an occurrence that starts at `start`, on its clock.
+pub(super) fn has_start(
+    when: &When,
+    recurrence: &Recurrence,
+    own: &Zone,
+    start: DateTime,
+    budget: &mut Budget,
+) -> Result<bool, Error> {
+    let series = Series::of(when, recurrence, own);
+    let end = start.checked_add(SignedDuration::from_secs(1)).map_err(|_| Error::OutOfTime)?;
+    let named = series.named(recurrence, (start, end), budget)?.contains(&start);
+    Ok(named && !series.leaves_out(recurrence, start)?)
+}
+
 /// Returns one time that an event happens. `key` is its civil start in the series.
 fn occurrence(
     when: &When,
@@ -138,21 +152,7 @@ impl<'a> Series<'a> {
         let lengths = recurrence.periods.iter().map(|period| period.length).chain([length]);
         let reach = lengths.map(|length| length.days + length.seconds / 86_400 + 1).max().unwrap_or(1);
         let wide = widen(back(horizon.from)?, back(horizon.to)?, reach);
-        let anchor = Anchor { start: self.start, zone: self.zone.rules(), all_day: self.all_day };
-        let mut dates = |rules: &[String]| {
-            let mut found = Vec::new();
-            for rule in rules {
-                found.extend(dates(rule, anchor, wide, budget)?);
-            }
-            Ok::<_, Error>(found)
-        };
-        let mut starts = dates(&recurrence.rules)?;
-        // RFC 5545 3.8.5.3: the start is the first of the series, also where no rule names it.
-        starts.push(self.start);
-        starts.extend(&recurrence.more);
-        let mut without = dates(&recurrence.without_rules)?;
-        without.sort_unstable();
-        starts.retain(|at| without.binary_search(at).is_err());
+        let mut starts = self.named(recurrence, wide, budget)?;
         // A changed occurrence happens also where the series no longer has its start.
         starts.extend(recurrence.rest_of.as_ref().map(|rest| rest.from));
         starts.retain(|at| {
@@ -162,6 +162,36 @@ impl<'a> Series<'a> {
         starts.sort_unstable();
         starts.dedup();
         if starts.len() > MAX_OCCURRENCES { Err(Error::TooOften) } else { Ok(starts) }
+    }
+
+    /// The civil starts of the rules in a window, and all that are listed, in no order.
+    fn named(
+        &self,
+        recurrence: &Recurrence,
+        window: (DateTime, DateTime),
+        budget: &mut Budget,
+    ) -> Result<Vec<DateTime>, Error> {
+        let anchor = Anchor { start: self.start, zone: self.zone.rules(), all_day: self.all_day };
+        let mut dates = |rules: &[String]| {
+            let mut found = Vec::new();
+            for rule in rules {
+                found.extend(dates(rule, anchor, window, budget)?);
+            }
+            Ok::<_, Error>(found)
+        };
+        let mut starts = dates(&recurrence.rules)?;
+        // RFC 5545 3.8.5.3: the start is the first of the series, also where no rule names it. A rule that ends before it
+        // is that of a series without occurrences.
+        let rules = &recurrence.rules;
+        if rules.is_empty() || !starts.is_empty() || !rules.iter().all(|rule| ends_before_start(rule, anchor))
+        {
+            starts.push(self.start);
+        }
+        starts.extend(&recurrence.more);
+        let mut without = dates(&recurrence.without_rules)?;
+        without.sort_unstable();
+        starts.retain(|at| without.binary_search(at).is_err());
+        Ok(starts)
     }
 
     /// Returns whether a start lies between the first that counts and the change of the rest.

@@ -17,7 +17,7 @@ use super::recurrence_overrides::Overrides;
 use super::rrule::Budget;
 use super::tzid::Zones;
 use super::vevent::{Component, component};
-use super::x_wr_timezone::{self, of_calendar};
+use super::x_wr_timezone;
 use crate::event::{Draft, EventStatus};
 use crate::time_zone::Zone;
 
@@ -31,6 +31,8 @@ const MAX_STARTS: usize = 1000;
 pub struct ParsedCalendar {
     /// In the order of the file: a series and its changed occurrences are one draft each.
     pub drafts: Vec<Draft>,
+    /// Events that a message cancels (`METHOD:CANCEL`, RFC 5546 3.2.5), in whichever calendar they are.
+    pub cancels: Vec<Draft>,
     /// Components that were left out, or imported in another way than they are written.
     pub issues: Vec<ParseIssue>,
 }
@@ -51,6 +53,7 @@ struct ParsedEvent<'a> {
     event: Component<'a>,
     /// The civil start that it replaces, on the clock of its series.
     replaces: Option<DateTime>,
+    cancels: bool,
 }
 
 /// Reads a calendar's text. `own` is the zone of its reader, for whole days and times that have none.
@@ -62,8 +65,15 @@ pub fn parse(text: &str, own: &Zone, horizon: Horizon) -> Result<ParsedCalendar,
         return Err(Error::TooLarge);
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let head = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    if !["BEGIN:VCALENDAR", "BEGIN:VEVENT"].iter().any(|begin| head.trim().eq_ignore_ascii_case(begin)) {
+    let head = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let begins = |line: &str, name: &str| {
+        line.split_once(':').is_some_and(|(begin, named)| {
+            begin.eq_ignore_ascii_case("BEGIN")
+                && (name.is_empty() || named.trim().eq_ignore_ascii_case(name))
+        })
+    };
+    // An event is read also within a component that is unknown.
+    if !begins(head, "VCALENDAR") && !(begins(head, "") && text.lines().any(|line| begins(line, "VEVENT"))) {
         return Err(Error::NotACalendar);
     }
     let text = &x_wr_timezone::place(text);
@@ -71,7 +81,11 @@ pub fn parse(text: &str, own: &Zone, horizon: Horizon) -> Result<ParsedCalendar,
     let (found, zones) = events(text, &mut parsed.issues);
     let changes = Overrides::of(found.iter().map(|one| (&one.event, one.replaces)));
     let mut budget = Budget::default();
-    for ParsedEvent { line, mut event, replaces } in found {
+    for ParsedEvent { line, mut event, replaces, cancels } in found {
+        if changes.is_obsolete(&event, replaces, own, &mut budget) {
+            parsed.issues.push(ParseIssue { line, uid: Some(event.uid), error: Error::Obsolete });
+            continue;
+        }
         changes.apply(&mut event, replaces);
         let source = zones.with_iana_names(event.text);
         let uid = event.uid.clone();
@@ -80,7 +94,8 @@ pub fn parse(text: &str, own: &Zone, horizon: Horizon) -> Result<ParsedCalendar,
         let of = |error| ParseIssue { line, uid: Some(uid.clone()), error };
         match contain_panic(|| draft(event, replaces, own, horizon, &mut budget)) {
             Ok(draft) => {
-                parsed.drafts.push(Draft { source, ..draft });
+                let drafts = if cancels { &mut parsed.cancels } else { &mut parsed.drafts };
+                drafts.push(Draft { source, ..draft });
                 parsed.issues.extend(remarks.into_iter().map(of));
             }
             Err(error) => parsed.issues.push(of(error)),
@@ -90,8 +105,8 @@ pub fn parse(text: &str, own: &Zone, horizon: Horizon) -> Result<ParsedCalendar,
     Ok(parsed)
 }
 
-/// Reads every event once, and the zones that the file defines. Of copies the one that was changed most often stays, and
-/// of equals the later one.
+/// Reads every event once, and the zones that the file defines. Of copies the one that was changed last stays (RFC 5546
+/// 2.1.5), and of equals the first.
 fn events<'a>(text: &'a str, issues: &mut Vec<ParseIssue>) -> (Vec<ParsedEvent<'a>>, Zones) {
     let pieces = pieces(text);
     let mut zones = Zones::default();
@@ -99,8 +114,6 @@ fn events<'a>(text: &'a str, issues: &mut Vec<ParseIssue>) -> (Vec<ParsedEvent<'
     for piece in pieces.iter().filter(|piece| piece.kind == Kind::Zone) {
         zones.define(piece.text, &starts);
     }
-    // RFC 5546 3.2.5: what such a file has does not take place.
-    let cancel = of_calendar(text, "METHOD").is_some_and(|method| method.eq_ignore_ascii_case("CANCEL"));
     issues.extend(others(&pieces));
     let mut found = Vec::new();
     for piece in pieces.iter().filter(|piece| piece.kind == Kind::Event) {
@@ -111,10 +124,10 @@ fn events<'a>(text: &'a str, issues: &mut Vec<ParseIssue>) -> (Vec<ParsedEvent<'
         };
         match event {
             Ok(mut event) => {
-                if cancel {
+                if piece.cancels {
                     event.status = EventStatus::Cancelled;
                 }
-                found.push(ParsedEvent { line: piece.line, event, replaces: None });
+                found.push(ParsedEvent { line: piece.line, event, replaces: None, cancels: piece.cancels });
             }
             Err(error) => issues.push(ParseIssue { line: piece.line, uid: uid(piece.text), error }),
         }
@@ -149,7 +162,12 @@ fn events<'a>(text: &'a str, issues: &mut Vec<ParseIssue>) -> (Vec<ParsedEvent<'
                 let earlier = &mut kept[*place.get()];
                 let uid = Some(one.event.uid.clone());
                 issues.push(ParseIssue { line: one.line, uid, error: Error::Twice });
-                if one.event.sequence >= earlier.event.sequence {
+                // A message that cancels need not be a later version.
+                let version = |one: &ParsedEvent<'_>| {
+                    let (sequence, stamp) = one.event.version;
+                    (sequence.unwrap_or(0), one.cancels, stamp)
+                };
+                if version(&one) > version(earlier) {
                     *earlier = one;
                 }
             }

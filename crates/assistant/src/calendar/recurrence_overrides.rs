@@ -6,8 +6,11 @@ use std::collections::HashMap;
 use jiff::civil::DateTime;
 
 use super::error::Error;
+use super::expand::has_start;
+use super::rrule::Budget;
 use super::vevent::Component;
 use crate::event::{Recurrence, RestOf, When};
+use crate::time_zone::Zone;
 
 /// Bytes of rules that the changes of one series may repeat together, for each that changes the rest has them again.
 const MAX_REPEATED: usize = 64 * 1024;
@@ -22,8 +25,8 @@ struct SeriesOverrides {
     replaced: Vec<DateTime>,
     /// Those of them where a change of the rest begins, in order.
     rests: Vec<DateTime>,
-    /// The series, where it is in the calendar.
-    series: Option<(When, Recurrence)>,
+    /// The series, where it is in the calendar, with how often its author changed it.
+    series: Option<(Option<i64>, When, Recurrence)>,
     too_many: bool,
 }
 
@@ -45,7 +48,8 @@ impl Overrides {
             if let (None, Some(recurrence)) = (replaces, &event.details.recurrence)
                 && let Some(changes) = found.get_mut(&event.uid)
             {
-                changes.series = Some((event.details.when.clone(), recurrence.clone()));
+                let (when, recurrence) = (event.details.when.clone(), recurrence.clone());
+                changes.series = Some((event.version.0, when, recurrence));
             }
         }
         for changes in found.values_mut() {
@@ -54,7 +58,7 @@ impl Overrides {
             let rules = changes
                 .series
                 .iter()
-                .flat_map(|(_, series)| series.rules.iter().chain(&series.without_rules));
+                .flat_map(|(_, _, series)| series.rules.iter().chain(&series.without_rules));
             let bytes: usize = rules.map(String::len).sum();
             changes.too_many = changes.rests.len().saturating_mul(bytes) > MAX_REPEATED;
             if changes.too_many || changes.series.is_none() {
@@ -62,6 +66,20 @@ impl Overrides {
             }
         }
         Self(found)
+    }
+
+    /// Returns whether a change of an occurrence is older than its series, which no longer has that occurrence.
+    pub(super) fn is_obsolete(
+        &self,
+        event: &Component<'_>,
+        replaces: Option<DateTime>,
+        own: &Zone,
+        budget: &mut Budget,
+    ) -> bool {
+        let series = self.0.get(&event.uid).and_then(|changes| changes.series.as_ref());
+        let (Some(start), Some((sequence, when, recurrence))) = (replaces, series) else { return false };
+        let older = event.version.0.is_some_and(|own| Some(own) < *sequence);
+        older && !has_start(when, recurrence, own, start, budget).unwrap_or(true)
     }
 
     /// Sets how an event repeats, given the changes of its series. `replaces` is the start that it changes, if it does.
@@ -97,7 +115,7 @@ impl SeriesOverrides {
     /// Returns the recurrence of a change of the rest that begins at `from`: as the series, until the next change begins.
     fn rest(&self, from: DateTime) -> Option<Recurrence> {
         let place = self.rests.iter().position(|start| *start == from)?;
-        let (when, series) = self.series.as_ref()?;
+        let (_, when, series) = self.series.as_ref()?;
         let ends_before = self.rests.get(place + 1).copied();
         let end = ends_before.unwrap_or(DateTime::MAX);
         let days = series.without_days.iter().copied();

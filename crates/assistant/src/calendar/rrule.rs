@@ -102,6 +102,11 @@ pub(crate) fn dates(
     Ok(found)
 }
 
+/// Returns whether a rule ends before the first start.
+pub(crate) fn ends_before_start(text: &str, anchor: Anchor<'_>) -> bool {
+    Rule::parse(text, anchor).is_ok_and(|rule| rule.until.is_some_and(|until| until < anchor.start))
+}
+
 impl Rule {
     /// Returns where the first period begins.
     fn first_period(&self, start: DateTime) -> DateTime {

@@ -11,7 +11,7 @@ use proptest::prelude::{Just, prop_oneof, proptest};
 use proptest::{prop_assert, prop_assert_eq};
 
 use super::super::time_zone::Zone;
-use super::{CalendarDocument, Entry, Error, Horizon, ParsedCalendar, Reminder, to_ics};
+use super::{CalendarDocument, Effect, Entry, Error, Horizon, ParsedCalendar, Reminder, to_ics};
 use crate::Draft;
 use crate::notification::Offset;
 
@@ -260,8 +260,8 @@ fn an_old_series_costs_what_a_new_one_does() {
 fn broken_events_are_named_by_their_line_and_the_rest_is_kept() {
     let text = calendar(&[
         "UID:good\nDTSTART:20261224T180000Z",
-        "UID:mars\nDTSTART;TZID=Mars/Olympus_Mons:20261224T180000",
-        "UID:backwards\nDTSTART:20261224T180000Z\nDTEND:20261224T170000Z",
+        "UID:end\nDTSTART:20261224T180000Z\nDTEND:2026-12-24 19:00",
+        "UID:length\nDTSTART:20261224T180000Z\nDURATION:-PT1H",
         "UID:rule\nDTSTART:20261224T180000Z\nRRULE:FREQ=DAILY;UNTL=20261231",
         "UID:when\nDTSTART:tomorrow",
         "UID:never\nSUMMARY:No start",
@@ -272,20 +272,112 @@ fn broken_events_are_named_by_their_line_and_the_rest_is_kept() {
     assert_eq!(uids, ["good", "last"]);
     let issues: Vec<_> = found.issues.iter().map(|issue| (issue.line, issue.error.to_string())).collect();
     assert_eq!(issues.len(), 5, "{issues:?}");
-    assert_eq!(
-        issues[0],
-        (
-            9,
-            "unknown time zone `Mars/Olympus_Mons`; the event is not read as if it were in another one"
-                .to_owned()
-        )
-    );
-    assert_eq!(issues[1], (14, "the event ends before it starts".to_owned()));
+    assert_eq!(issues[0], (9, "`DTEND` is not a date or a time: 2026-12-24 19:00".to_owned()));
+    assert_eq!(issues[1], (15, "`DURATION` is not a date or a time: -PT1H".to_owned()));
     let rule =
         "the rule `FREQ=DAILY;UNTL=20261231` cannot be followed: `UNTL=20261231` is not a part that is known";
-    assert_eq!(issues[2], (20, rule.to_owned()));
-    assert_eq!(issues[3].0, 26);
-    assert_eq!(issues[4], (31, "the event has no `DTSTART`".to_owned()));
+    assert_eq!(issues[2], (21, rule.to_owned()));
+    assert_eq!(issues[3].0, 27);
+    assert_eq!(issues[4], (32, "the event has no `DTSTART`".to_owned()));
+}
+
+/// The first span of an event, and the remarks about it.
+fn remarked(event: &str) -> (String, Vec<String>) {
+    let whole = horizon("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
+    let parsed = super::parse(&calendar(&[event]), &own(), whole).unwrap();
+    let spans = parsed.drafts.iter().flat_map(|draft| &draft.occurrences);
+    let spans: Vec<_> = spans.map(|at| format!("{} {}", at.starts_at, at.ends_at)).collect();
+    let remarks = parsed.issues.iter().map(|issue| {
+        assert_eq!(issue.error.effect(), Effect::Changed, "{issue:?}");
+        issue.error.to_string()
+    });
+    (spans.join(", "), remarks.collect())
+}
+
+#[test]
+fn an_event_that_breaks_the_standard_is_read_as_far_as_it_says_when_it_happens() {
+    let unknown =
+        "unknown time zone `Mars/Base`; its times are taken for those of the user, and may be wrong";
+    let swapped = "the event ends before it starts; its start is taken for its end";
+    let day = |name: &str| {
+        format!("`{name}` is a day among times; it is taken for the midnight with which the day begins")
+    };
+    for (event, span, remark) in [
+        // Kathmandu is the zone of the user.
+        ("DTSTART;TZID=Mars/Base:20260701T100000", "2026-07-01T04:15:00Z 2026-07-01T04:15:00Z", unknown),
+        (
+            "DTSTART;TZID=Mars/Base:20260701T100000\nDTEND;TZID=Europe/Berlin:20260701T110000",
+            "2026-07-01T08:00:00Z 2026-07-01T09:00:00Z",
+            unknown,
+        ),
+        (
+            "DTSTART:20260701T100000Z\nDTEND:20260701T093000Z",
+            "2026-07-01T09:30:00Z 2026-07-01T10:00:00Z",
+            swapped,
+        ),
+        (
+            "DTSTART;VALUE=DATE:20260703\nDTEND;VALUE=DATE:20260701",
+            "2026-06-30T18:15:00Z 2026-07-02T18:15:00Z",
+            swapped,
+        ),
+        (
+            "DTSTART:20260701T100000Z\nDTEND;VALUE=DATE:20260702",
+            "2026-07-01T10:00:00Z 2026-07-02T00:00:00Z",
+            &day("DTEND"),
+        ),
+        (
+            "DTSTART;VALUE=DATE:20260701\nDTEND;TZID=Europe/Berlin:20260702T120000",
+            "2026-06-30T22:00:00Z 2026-07-02T10:00:00Z",
+            &day("DTSTART"),
+        ),
+        (
+            "DTSTART;VALUE=DATE:20260701\nDURATION:PT10H",
+            "2026-06-30T18:15:00Z 2026-07-01T04:15:00Z",
+            &day("DTSTART"),
+        ),
+        (
+            "DTSTART:20260701T100000Z\nRDATE;VALUE=PERIOD:20260703/20260704",
+            "2026-07-01T10:00:00Z 2026-07-01T10:00:00Z, 2026-07-03T00:00:00Z 2026-07-04T00:00:00Z",
+            &day("RDATE"),
+        ),
+    ] {
+        let found = remarked(&format!("UID:a\n{event}"));
+        assert_eq!(found, (span.to_owned(), vec![remark.to_owned()]), "{event}");
+    }
+    // The type of a value is seen in it.
+    for event in [
+        "DTSTART;VALUE=DATE:20260701T100000Z",
+        "DTSTART;VALUE=DATE;VALUE=OTHER:20260701t100000z",
+        "DTSTART;X=\"a:b\":20260701T100000Z",
+        "DTSTART:20260701T100000Z\nDURATION:P",
+    ] {
+        let found = remarked(&format!("UID:a\n{event}"));
+        assert_eq!(found, ("2026-07-01T10:00:00Z 2026-07-01T10:00:00Z".to_owned(), Vec::new()), "{event}");
+    }
+}
+
+#[test]
+fn a_value_of_the_wrong_form_is_not_guessed() {
+    for event in [
+        "DTSTART:20260701T1000Z",
+        "DTSTART:20260701T10000Z",
+        "DTSTART:20260230",
+        "DTSTART:20260701T240000",
+        "DTSTART:+2260701",
+        "DTSTART:2026-07-01T10:00:00Z",
+        "DTSTART:20260701T100000+0200",
+        "DTSTART:20260701\nDURATION:PT1W",
+        "DTSTART:20260701\nDURATION:P1D1W",
+        "DTSTART:20260701\nDURATION:1D",
+        "DTSTART:20260701\nRDATE:20260702/P1M",
+        "DTSTART:20260701\nEXDATE:soon",
+    ] {
+        let found = read(&calendar(&[&format!("UID:a\n{event}")])).unwrap();
+        assert!(
+            found.drafts.is_empty() && matches!(found.issues[0].error, Error::NotATime { .. }),
+            "{event}"
+        );
+    }
 }
 
 #[test]

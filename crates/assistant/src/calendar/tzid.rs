@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use calcard::common::timezone::Tz;
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
-use super::content_lines::{fold, lines, zone};
+use super::content_lines::{fold, lines, unescape_id, zone};
 use crate::time_zone::Zone;
 
 /// The zones that a calendar file names: the world's, and those that the file defines.
@@ -27,7 +27,8 @@ impl Zones {
                 head.split(';').next()?.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
             })
         };
-        let Some(id) = value("TZID") else { return };
+        // The id is a text here, and a parameter in events.
+        let Some(id) = value("TZID").map(|id| unescape_id(&id)) else { return };
         let meant = named(&id)
             .or_else(|| named(&value("X-LIC-LOCATION")?))
             .or_else(|| of_world(Tz::from_ms_cdo_zone_id(&value("X-MICROSOFT-CDO-TZID")?)?));
@@ -37,7 +38,9 @@ impl Zones {
             let mut starts = starts.iter().filter(|(zone, _)| *zone == id).map(|(_, start)| *start);
             starts.any(|start| {
                 at(defined, start).is_some_and(|instant| {
-                    is_defined_at(defined.rules(), instant) && at(world, start) != Some(instant)
+                    is_defined_at(defined.rules(), instant)
+                        && at(world, start) != Some(instant)
+                        && !leaves_out_summer(defined.rules(), world.rules(), instant)
                 })
             })
         };
@@ -87,6 +90,17 @@ fn is_defined_at(zone: &TimeZone, at: Timestamp) -> bool {
         || zone.preceding(at).count() == 1
 }
 
+/// Returns whether a definition has nothing but the standard time of a place that has summer time at an instant: some
+/// programs write no more of a zone than its first time.
+fn leaves_out_summer(defined: &TimeZone, world: &TimeZone, at: Timestamp) -> bool {
+    // jiff repeats the last change of a zone for later years.
+    let fixed = defined.preceding(at).count() <= 1
+        && defined.following(at).next().is_none_or(|change| change.timestamp() <= at);
+    let summer = world.preceding(at).next().filter(|change| change.dst().is_dst());
+    let before = summer.and_then(|change| change.timestamp().checked_sub(SignedDuration::from_secs(1)).ok());
+    fixed && before.is_some_and(|before| world.to_offset(before) == defined.to_offset(at))
+}
+
 /// Returns the zone of that name: the names of the tz database, those of Windows, an offset (`UTC+01`), and a name after
 /// the prefix of a registry (`/mozilla.org/20050126_1/Europe/Berlin`).
 pub(super) fn named(name: &str) -> Option<Zone> {
@@ -106,7 +120,9 @@ pub(super) fn named(name: &str) -> Option<Zone> {
             .filter(|count| *count <= parts.len())
             .find_map(|count| known(&parts[parts.len() - count..].join("/")));
     }
-    of_world(name.parse::<Tz>().ok()?)
+    // The offset in `(UTC+01:00) Somewhere` is that of the winter, and names no place.
+    let offset_alone = |zone: &Zone| name.starts_with('(') && zone.name().starts_with("Etc/GMT");
+    of_world(name.parse::<Tz>().ok()?).filter(|zone| !offset_alone(zone))
 }
 
 /// The zone of `UTC+1`, `GMT+01` or `UTC-05:30`.
@@ -154,9 +170,18 @@ mod tests {
         );
         assert_eq!(name("/Europe/Stockholm").as_deref(), Some("Europe/Stockholm"));
         assert_eq!(name("europe/BERLIN").as_deref(), Some("Europe/Berlin"));
-        for unknown in
-            ["Mars/Olympus_Mons", "", "Etc/Unknown", "/nowhere", "GMT+25", "+05:00", "UTC+", "UTC+1:60"]
-        {
+        for unknown in [
+            "Mars/Olympus_Mons",
+            "",
+            "Etc/Unknown",
+            "(GMT +01:00)",
+            "(UTC+02:00) Atlantis",
+            "/nowhere",
+            "GMT+25",
+            "+05:00",
+            "UTC+",
+            "UTC+1:60",
+        ] {
             assert_eq!(name(unknown), None, "{unknown}");
         }
     }

@@ -1,14 +1,16 @@
 //! Reader of one `VEVENT`: calcard's properties to an event's details.
 
-use calcard::common::{IanaString as _, PartialDateTime};
+use std::borrow::Cow;
+
+use calcard::common::IanaString as _;
 use calcard::icalendar::{
-    ICalendarComponent, ICalendarComponentType, ICalendarDuration, ICalendarEntry, ICalendarParameterName,
-    ICalendarParameterValue, ICalendarPeriod, ICalendarProperty, ICalendarStatus, ICalendarValue,
+    ICalendarComponent, ICalendarComponentType, ICalendarEntry, ICalendarParameterName,
+    ICalendarParameterValue, ICalendarProperty, ICalendarStatus,
 };
 use calcard::{Entry as Parsed, Parser};
 use jiff::Timestamp;
 
-use super::content_lines::{lines, name, parameter};
+use super::content_lines::{lines, name, own_lines, parameter, value, zone};
 use super::datetime::{Clock, Stamp, end_of, resolve};
 use super::error::Error;
 use super::limits::{MAX_DATES, MAX_RULE_BYTES};
@@ -19,6 +21,9 @@ use adjutant_base::text::hex;
 
 /// So many people an event may invite; those beyond are counted in a note.
 const MAX_ATTENDEES: usize = 1000;
+
+/// Maximum days and seconds of a duration: more seconds than all years have.
+const MAX_LENGTH: i64 = 400_000_000_000;
 
 /// Seconds of a day of 24 hours.
 const DAY_SECONDS: i64 = 86_400;
@@ -34,8 +39,8 @@ pub(super) struct Component<'a> {
     pub(super) title: String,
     pub(super) status: EventStatus,
     pub(super) details: EventDetails,
-    /// How often its author changed it; of two copies the higher one counts.
-    pub(super) sequence: i64,
+    /// How often its author changed it, where that is said, and when (RFC 5546 2.1.5); of two copies the higher one counts.
+    pub(super) version: (Option<i64>, Option<Timestamp>),
     /// Properties that are imported in another way than they are written.
     pub(super) remarks: Vec<Error>,
     pub(super) text: &'a str,
@@ -49,9 +54,8 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
         .first()
         .filter(|component| component.component_type == ICalendarComponentType::VEvent)
         .ok_or(Error::Unreadable)?;
-    let start =
-        time(event, &ICalendarProperty::Dtstart, "DTSTART", zones)?.ok_or(Error::Missing("DTSTART"))?;
-    let when = when(event, &start, zones)?;
+    let mut dates = Dates::of(text, zones);
+    let when = dates.when()?;
     let words = |name: &ICalendarProperty| {
         let value = event.property(name).and_then(|entry| entry.values.first()?.as_text());
         value.unwrap_or_default().trim().to_owned()
@@ -62,16 +66,17 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
         notes.push(format!("{} people are invited; the first {MAX_ATTENDEES} are kept", attendees.len()));
         attendees.truncate(MAX_ATTENDEES);
     }
-    let mut remarks = Vec::new();
+    let recurrence = dates.recurrence(&when)?;
+    let replaces = dates.one("RECURRENCE-ID")?;
+    let mut remarks = std::mem::take(&mut dates.remarks);
     let uid = event.uid().map(str::trim).filter(|uid| !uid.is_empty());
     remarks.extend(uid.is_none().then_some(Error::NoUid));
     let uid = uid.map_or_else(|| content_uid(text), str::to_owned);
-    let replaces = time(event, &ICalendarProperty::RecurrenceId, "RECURRENCE-ID", zones)?;
-    let range = replaces.as_ref().and_then(|_| range(text));
+    let range = replaces.as_ref().and_then(|_| dates.range());
     let rest = range.as_deref().is_some_and(|range| range.eq_ignore_ascii_case("THISANDFUTURE"));
     remarks.extend(range.filter(|_| !rest).map(Error::UnknownRange));
     let details = EventDetails {
-        recurrence: recurrence(event, text, &when, zones, &mut remarks)?,
+        recurrence,
         when,
         description: words(&ICalendarProperty::Description),
         location: words(&ICalendarProperty::Location),
@@ -100,10 +105,7 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
             _ => EventStatus::Confirmed,
         },
         details,
-        sequence: event
-            .property(&ICalendarProperty::Sequence)
-            .and_then(|entry| entry.values.first()?.as_integer())
-            .unwrap_or(0),
+        version: (dates.number("SEQUENCE"), dates.stamp("DTSTAMP")),
         remarks,
         text,
     })
@@ -117,12 +119,6 @@ fn content_uid(text: &str) -> String {
     let lines = lines.filter(|line| !copied.iter().any(|copied| name(line).eq_ignore_ascii_case(copied)));
     let content = lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>().join("\n");
     format!("content-{}", &hex::sha256(content)[..32])
-}
-
-/// Returns the range of a changed occurrence; calcard keeps only a range that it knows.
-fn range(text: &str) -> Option<String> {
-    let (_, line) = lines(text).find(|(_, line)| name(line).eq_ignore_ascii_case("RECURRENCE-ID"))?;
-    parameter(&line, "RANGE").map(|at| line[at].chars().take(40).collect())
 }
 
 /// The first value of a property that RFC 5545 does not know.
@@ -156,191 +152,262 @@ fn attendee(entry: &ICalendarEntry) -> Option<Attendee> {
     })
 }
 
-fn zone_of(entry: &ICalendarEntry) -> Option<&str> {
-    entry.parameters(&ICalendarParameterName::Tzid).find_map(|value| value.as_text())
-}
-
-fn not_a_time(property: &'static str, value: Option<&ICalendarValue>) -> Error {
-    let value = value.and_then(ICalendarValue::as_text).unwrap_or_default().chars().take(40).collect();
-    Error::NotATime { property, value }
-}
-
-/// A property with one date or time.
-fn time(
-    event: &ICalendarComponent,
-    name: &ICalendarProperty,
-    property: &'static str,
-    zones: &Zones,
-) -> Result<Option<Stamp>, Error> {
-    let Some(entry) = event.property(name) else { return Ok(None) };
-    match entry.values.first() {
-        Some(ICalendarValue::PartialDateTime(found)) => {
-            Stamp::read(found, zone_of(entry), zones, property).map(Some)
-        }
-        other => Err(not_a_time(property, other)),
-    }
-}
-
-/// Returns the start of the event, on the clock of its zone, and its length.
-fn when(event: &ICalendarComponent, start: &Stamp, zones: &Zones) -> Result<When, Error> {
-    let (zone, all_day) = (start.zone(), start.is_day());
-    let begin = start.civil(zone.as_ref())?;
-    // Times without a zone are compared as if they were in UTC, where no clock changes.
-    let place = zone.clone().unwrap_or_else(Zone::utc);
-    let first = resolve(begin, &place)?.0;
-    let mut length = if let Some(end) = time(event, &ICalendarProperty::Dtend, "DTEND", zones)? {
-        if end.is_day() != all_day {
-            let value = "a day and a time are mixed".to_owned();
-            return Err(Error::NotATime { property: "DTEND", value });
-        }
-        between(first.timestamp(), end.instant(&place)?)?
-    } else {
-        let value = event.property(&ICalendarProperty::Duration).map(|entry| entry.values.first());
-        match value {
-            // RFC 5545 3.6.1: a day without an end is that day, a time without an end is that moment.
-            None => Length { days: i64::from(all_day), seconds: 0 },
-            Some(Some(ICalendarValue::Duration(duration))) => nominal(duration)?,
-            Some(other) => return Err(not_a_time("DURATION", other)),
-        }
-    };
-    if all_day {
-        length = Length { days: length.days + length.seconds / DAY_SECONDS, seconds: 0 };
-    }
-    end_of(&first, length)?;
-    Ok(When { start: begin, length, zone, all_day })
-}
-
-/// Returns the exact time between two instants.
-fn between(from: Timestamp, to: Timestamp) -> Result<Length, Error> {
-    let seconds = to.as_second() - from.as_second();
-    if seconds < 0 { Err(Error::EndsBeforeStart) } else { Ok(Length { days: 0, seconds }) }
-}
-
-/// Returns the civil days and exact seconds of a `DURATION`.
-fn nominal(duration: &ICalendarDuration) -> Result<Length, Error> {
-    if duration.neg {
-        return Err(Error::EndsBeforeStart);
-    }
-    let ICalendarDuration { weeks, days, hours, minutes, seconds, .. } = duration;
-    let [weeks, days, hours, minutes, seconds] =
-        [weeks, days, hours, minutes, seconds].map(|n| i64::from(*n));
-    Ok(Length { days: weeks * 7 + days, seconds: hours * 3600 + minutes * 60 + seconds })
-}
-
-/// Returns how the event repeats, on the clock of its zone.
-fn recurrence(
-    event: &ICalendarComponent,
-    text: &str,
-    when: &When,
-    zones: &Zones,
-    remarks: &mut Vec<Error>,
-) -> Result<Option<Recurrence>, Error> {
-    let mut found = Recurrence {
-        rules: rules(text, "RRULE"),
-        without_rules: rules(text, "EXRULE"),
-        ..Recurrence::default()
-    };
-    let clock = Clock::of(when);
-    let mut guessed = |stamp: &Stamp, property| {
-        if clock.guesses(stamp) && !remarks.contains(&Error::TimeForADay(property)) {
-            remarks.push(Error::TimeForADay(property));
-        }
-    };
-    let mut days_with_a_length = false;
-    for entry in &event.entries {
-        match entry.name {
-            ICalendarProperty::Rdate => {
-                for Listed { at, end } in dates(entry, "RDATE", zones)? {
-                    guessed(&at, "RDATE");
-                    let start = clock.start(&at)?;
-                    let is_second = match &when.zone {
-                        Some(zone) if !at.is_day() => at.instant(zone)? > resolve(start, zone)?.0.timestamp(),
-                        Some(_) | None => false,
-                    };
-                    if is_second {
-                        found.second_more.push(start);
-                    } else {
-                        found.more.push(start);
-                    }
-                    let place = when.zone.clone().unwrap_or_else(Zone::utc);
-                    let length = match end {
-                        None => continue,
-                        Some(_) if when.all_day => {
-                            days_with_a_length = true;
-                            continue;
-                        }
-                        Some(End::At(end)) => between(at.instant(&place)?, end.instant(&place)?)?,
-                        Some(End::After(duration)) => nominal(duration)?,
-                    };
-                    found.periods.push(Period { start, length });
-                }
-            }
-            ICalendarProperty::Exdate => {
-                for Listed { at, .. } in dates(entry, "EXDATE", zones)? {
-                    guessed(&at, "EXDATE");
-                    // A day among times leaves out all that starts on it.
-                    if when.all_day || at.is_day() {
-                        found.without_days.push(clock.start(&at)?.date());
-                    } else {
-                        found.without.push(clock.start(&at)?);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    if days_with_a_length {
-        remarks.push(Error::PeriodOfADay);
-    }
-    let bytes = found.rules.iter().chain(&found.without_rules).map(String::len).sum::<usize>();
-    let added = found.more.len() + found.second_more.len();
-    let count = added + found.without.len() + found.without_days.len();
-    match (count, &found) {
-        (count, _) if count > MAX_DATES => Err(Error::TooManyDates { count }),
-        _ if bytes > MAX_RULE_BYTES => Err(Error::LongRules { bytes }),
-        (_, Recurrence { rules, .. }) if rules.is_empty() && added == 0 => Ok(None),
-        _ => Ok(Some(found)),
-    }
-}
-
-/// The values of an `RRULE` or an `EXRULE` as they are written: calcard keeps only the parts that it knows. An empty one
-/// says nothing.
-fn rules(text: &str, property: &str) -> Vec<String> {
-    let rules = lines(text).filter(|(_, line)| name(line).eq_ignore_ascii_case(property));
-    let values = rules.filter_map(|(_, line)| Some(line.split_once(':')?.1.trim().to_owned()));
-    values.filter(|rule| !rule.is_empty()).collect()
+/// The properties of an event that say when it happens, as they are written: calcard keeps only what it knows of them.
+struct Dates<'a> {
+    lines: Vec<Cow<'a, str>>,
+    zones: &'a Zones,
+    /// What is imported in another way than it is written.
+    remarks: Vec<Error>,
 }
 
 /// A date that an event lists.
-struct Listed<'a> {
+struct Listed {
     at: Stamp,
     /// Where it is a period, how it ends.
-    end: Option<End<'a>>,
+    end: Option<End>,
 }
 
-enum End<'a> {
+enum End {
     At(Stamp),
-    After(&'a ICalendarDuration),
+    After(Length),
 }
 
-fn dates<'a>(
-    entry: &'a ICalendarEntry,
-    property: &'static str,
-    zones: &Zones,
-) -> Result<Vec<Listed<'a>>, Error> {
-    let stamp = |found: &PartialDateTime| Stamp::read(found, zone_of(entry), zones, property);
-    let read = |value: &'a ICalendarValue| {
-        Ok(match value {
-            ICalendarValue::PartialDateTime(found) => Listed { at: stamp(found)?, end: None },
-            ICalendarValue::Period(ICalendarPeriod::Range { start, end }) => {
-                Listed { at: stamp(start)?, end: Some(End::At(stamp(end)?)) }
+impl<'a> Dates<'a> {
+    fn of(text: &'a str, zones: &'a Zones) -> Self {
+        const NAMES: [&str; 10] = [
+            "DTSTART",
+            "DTEND",
+            "DURATION",
+            "RRULE",
+            "RDATE",
+            "EXDATE",
+            "EXRULE",
+            "RECURRENCE-ID",
+            "SEQUENCE",
+            "DTSTAMP",
+        ];
+        let known = |line: &Cow<'_, str>| NAMES.iter().any(|known| name(line).eq_ignore_ascii_case(known));
+        Self { lines: own_lines(text).filter(known).collect(), zones, remarks: Vec::new() }
+    }
+
+    /// Returns the lines of a property.
+    fn lines(&self, property: &str) -> impl Iterator<Item = &str> {
+        let lines = self.lines.iter().map(|line| &**line);
+        lines.filter(move |line| name(line).eq_ignore_ascii_case(property))
+    }
+
+    fn number(&self, property: &str) -> Option<i64> {
+        value(self.lines(property).next()?).parse().ok()
+    }
+
+    fn stamp(&self, property: &str) -> Option<Timestamp> {
+        Stamp::parse(value(self.lines(property).next()?), None)?.instant(&Zone::utc()).ok()
+    }
+
+    /// Returns the range of a changed occurrence.
+    fn range(&self) -> Option<String> {
+        let line = self.lines("RECURRENCE-ID").next()?;
+        parameter(line, "RANGE").map(|at| line[at].chars().take(40).collect())
+    }
+
+    /// Returns the values of a rule. An empty one says nothing.
+    fn rules(&self, property: &str) -> Vec<String> {
+        // Some programs escape it as if it were a text.
+        let values = self.lines(property).map(|line| value(line).replace('\\', ""));
+        values.filter(|rule| !rule.is_empty()).collect()
+    }
+
+    /// Returns the values of a property, each with its zone.
+    fn values(&mut self, property: &str) -> Vec<(String, Option<Zone>)> {
+        let (mut found, mut unknown) = (Vec::new(), Vec::new());
+        for line in self.lines(property) {
+            let place = zone(line).map(|at| line[at].trim()).filter(|id| !id.is_empty());
+            let place = place.and_then(|id| {
+                let zone = self.zones.get(id);
+                unknown.extend(zone.is_none().then(|| Error::UnknownZone(id.to_owned())));
+                zone
+            });
+            let values = value(line).split(',').map(str::trim).filter(|value| !value.is_empty());
+            found.extend(values.map(|value| (value.to_ascii_uppercase(), place.clone())));
+        }
+        unknown.into_iter().for_each(|error| self.remark(error));
+        found
+    }
+
+    /// Notes what is imported in another way than it is written, once.
+    fn remark(&mut self, error: Error) {
+        if !self.remarks.contains(&error) {
+            self.remarks.push(error);
+        }
+    }
+
+    /// Returns the one date or time of a property.
+    fn one(&mut self, property: &'static str) -> Result<Option<Stamp>, Error> {
+        let mut lines = self.lines(property);
+        let Some(first) = lines.next() else { return Ok(None) };
+        if lines.any(|line| line != first) {
+            return Err(Error::Repeated(property));
+        }
+        drop(lines);
+        let (value, zone) = self.values(property).into_iter().next().unwrap_or_default();
+        Stamp::parse(&value, zone).map(Some).ok_or_else(|| not_a_time(property, &value))
+    }
+
+    /// Returns the dates of a list.
+    fn listed(&mut self, property: &'static str) -> Result<Vec<Listed>, Error> {
+        let read = |(value, zone): (String, Option<Zone>)| {
+            let (at, end) = value.split_once('/').map_or((&*value, None), |(at, end)| (at, Some(end)));
+            let end = match end {
+                Some(end) if end.contains('P') => Some(End::After(length(end)?)),
+                Some(end) => Some(End::At(Stamp::parse(end, zone.clone())?)),
+                None => None,
+            };
+            Some(Listed { at: Stamp::parse(at, zone)?, end })
+        };
+        let values = self.values(property).into_iter();
+        values.map(|value| read(value.clone()).ok_or_else(|| not_a_time(property, &value.0))).collect()
+    }
+
+    /// Returns the start of the event, on the clock of its zone, and its length.
+    fn when(&mut self) -> Result<When, Error> {
+        let mut start = self.one("DTSTART")?.ok_or(Error::Missing("DTSTART"))?;
+        let mut end = self.one("DTEND")?;
+        let duration = self.values("DURATION").into_iter().next().filter(|_| end.is_none());
+        let duration =
+            duration.map(|(value, _)| length(&value).ok_or_else(|| not_a_time("DURATION", &value)));
+        let duration = duration.transpose()?;
+        let ends_at_a_time = end.as_ref().is_some_and(|end| !end.is_day());
+        if start.is_day()
+            && (ends_at_a_time || duration.is_some_and(|duration| duration.seconds % DAY_SECONDS != 0))
+        {
+            self.remark(Error::DayForATime("DTSTART"));
+            start = start.as_time();
+        } else if !start.is_day() && end.as_ref().is_some_and(Stamp::is_day) {
+            self.remark(Error::DayForATime("DTEND"));
+            end = end.map(Stamp::as_time);
+        }
+        // RFC 5545 3.8.2.2: both have a place, or none.
+        if let (Stamp::Floating(civil), Some(zone)) = (&start, end.as_ref().and_then(Stamp::zone)) {
+            start = Stamp::Placed(*civil, zone);
+        }
+        // Times without a zone are compared as if they were in UTC, where no clock changes.
+        let place = start.zone().unwrap_or_else(Zone::utc);
+        if let Some(end) = &mut end
+            && end.instant(&place)? < start.instant(&place)?
+        {
+            self.remark(Error::EndsBeforeStart);
+            std::mem::swap(&mut start, end);
+        }
+        let (zone, all_day) = (start.zone(), start.is_day());
+        let begin = start.civil(zone.as_ref())?;
+        let first = resolve(begin, &place)?.0;
+        let mut length = match (end, duration) {
+            (Some(end), _) => {
+                Length { days: 0, seconds: seconds_between(start.instant(&place)?, end.instant(&place)?) }
             }
-            ICalendarValue::Period(ICalendarPeriod::Duration { start, duration }) => {
-                Listed { at: stamp(start)?, end: Some(End::After(duration)) }
+            // RFC 5545 3.6.1: a day without an end is that day, a time without an end is that moment.
+            (None, None) => Length { days: i64::from(all_day), seconds: 0 },
+            (None, Some(duration)) => duration,
+        };
+        if all_day {
+            length = Length { days: length.days + length.seconds / DAY_SECONDS, seconds: 0 };
+        }
+        end_of(&first, length)?;
+        Ok(When { start: begin, length, zone, all_day })
+    }
+
+    /// Returns how the event repeats, on the clock of its zone.
+    fn recurrence(&mut self, when: &When) -> Result<Option<Recurrence>, Error> {
+        let mut found = Recurrence {
+            rules: self.rules("RRULE"),
+            without_rules: self.rules("EXRULE"),
+            ..Recurrence::default()
+        };
+        let clock = Clock::of(when);
+        let place = when.zone.clone().unwrap_or_else(Zone::utc);
+        for Listed { mut at, mut end } in self.listed("RDATE")? {
+            if !when.all_day && at.is_day() && end.is_some() {
+                self.remark(Error::DayForATime("RDATE"));
+                at = at.as_time();
+                if let Some(End::At(until)) = end {
+                    end = Some(End::At(until.as_time()));
+                }
             }
-            other => return Err(not_a_time(property, Some(other))),
-        })
+            if clock.guesses(&at) {
+                self.remark(Error::TimeForADay("RDATE"));
+            }
+            let start = clock.start(&at)?;
+            let is_second = match &when.zone {
+                Some(zone) if !at.is_day() => at.instant(zone)? > resolve(start, zone)?.0.timestamp(),
+                Some(_) | None => false,
+            };
+            if is_second {
+                found.second_more.push(start);
+            } else {
+                found.more.push(start);
+            }
+            let length = match end {
+                None => continue,
+                Some(_) if when.all_day => {
+                    self.remark(Error::PeriodOfADay);
+                    continue;
+                }
+                Some(End::At(end)) => {
+                    Length { days: 0, seconds: seconds_between(at.instant(&place)?, end.instant(&place)?) }
+                }
+                Some(End::After(length)) => length,
+            };
+            if length.seconds < 0 {
+                return Err(Error::PeriodEndsBeforeStart);
+            }
+            found.periods.push(Period { start, length });
+        }
+        for Listed { at, .. } in self.listed("EXDATE")? {
+            if clock.guesses(&at) {
+                self.remark(Error::TimeForADay("EXDATE"));
+            }
+            // A day among times leaves out all that starts on it.
+            if when.all_day || at.is_day() {
+                found.without_days.push(clock.start(&at)?.date());
+            } else {
+                found.without.push(clock.start(&at)?);
+            }
+        }
+        let bytes = found.rules.iter().chain(&found.without_rules).map(String::len).sum::<usize>();
+        let added = found.more.len() + found.second_more.len();
+        let count = added + found.without.len() + found.without_days.len();
+        match (count, &found) {
+            (count, _) if count > MAX_DATES => Err(Error::TooManyDates { count }),
+            _ if bytes > MAX_RULE_BYTES => Err(Error::LongRules { bytes }),
+            (_, Recurrence { rules, .. }) if rules.is_empty() && added == 0 => Ok(None),
+            _ => Ok(Some(found)),
+        }
+    }
+}
+
+fn not_a_time(property: &'static str, value: &str) -> Error {
+    Error::NotATime { property, value: value.chars().take(40).collect() }
+}
+
+fn seconds_between(from: Timestamp, to: Timestamp) -> i64 {
+    to.as_second() - from.as_second()
+}
+
+/// Reads a duration (RFC 5545 3.3.6) that is not negative: civil days, and exact seconds.
+fn length(value: &str) -> Option<Length> {
+    let value = value.strip_prefix('+').unwrap_or(value).strip_prefix('P')?;
+    let (days, time) = value.split_once('T').unwrap_or((value, ""));
+    let sum = |mut rest: &str, units: &[(&str, i64)]| {
+        let (mut units, mut all) = (units.iter(), 0_i64);
+        while !rest.is_empty() {
+            let (number, after) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
+            // The units come in their order.
+            let (unit, size) = units.find(|(unit, _)| after.starts_with(unit))?;
+            all = all.checked_add(number.parse::<i64>().ok()?.checked_mul(*size)?)?;
+            rest = &after[unit.len()..];
+        }
+        Some(all).filter(|all| *all <= MAX_LENGTH)
     };
-    let is_empty = |value: &&ICalendarValue| value.as_text().is_some_and(str::is_empty);
-    entry.values.iter().filter(|value| !is_empty(value)).map(read).collect()
+    let days = sum(days, &[("W", 7), ("D", 1)])?;
+    Some(Length { days, seconds: sum(time, &[("H", 3600), ("M", 60), ("S", 1)])? })
 }

@@ -13,7 +13,7 @@ use crate::time_zone::Zone;
 const TIMES: [&str; 5] = ["DTSTART", "DTEND", "RDATE", "EXDATE", "RECURRENCE-ID"];
 
 /// Returns the value of a property of the calendar itself.
-pub(super) fn of_calendar<'a>(text: &'a str, property: &str) -> Option<&'a str> {
+fn of_calendar<'a>(text: &'a str, property: &str) -> Option<&'a str> {
     let lines = text
         .trim_start()
         .lines()

@@ -3,7 +3,7 @@
 use jiff::civil::{DateTime, date};
 use jiff::tz::{Offset, TimeZone};
 
-use super::content_lines::{lines, name};
+use super::content_lines::{lines, name, unescape_id};
 use super::rrule::{Anchor, Budget, dates};
 
 /// Maximum bytes of a definition without the properties that are not followed. It is kept with every event.
@@ -39,7 +39,7 @@ pub(crate) fn read(text: &str) -> Option<TimeZone> {
         let property = name(line).to_ascii_uppercase();
         match (property.as_str(), &mut open) {
             ("TZID", None) => {
-                id = Some(value.trim().trim_matches('"').to_owned());
+                id = Some(unescape_id(value.trim().trim_matches('"')));
                 continue;
             }
             ("BEGIN", None)

@@ -22,8 +22,8 @@ super::table::settings! {
         planning_timeout: Duration = Duration::from_secs(45), planning_timeout_seconds as PositiveSeconds;
         /// Maximum number of events about which one planning asks a model.
         max_events_asked: usize = 10, max_events_asked as Plain;
-        /// Clients that change events without a question to the user, by the beginning of their names. A client chooses
-        /// its name itself.
+        /// Clients that change events without a question to the user, by their names. A client chooses its name itself; a
+        /// client that works on a task is never trusted.
         trusted_clients: Vec<String> = Vec::new(), trusted_clients as Plain;
         /// The model server that is asked; its key is not shown.
         endpoint: Option<Endpoint> = None, endpoint as EndpointTable;

@@ -19,6 +19,7 @@ use crate::page::{self, Place};
 use crate::request::{Address, SignedForm};
 use adjutant_app::App;
 use adjutant_app::proposals::Client;
+use adjutant_assistant::event::CalendarSource;
 use adjutant_assistant::events::{EventOccurrence, Span};
 use adjutant_assistant::notification::{Status, Urgency};
 use adjutant_assistant::notifications::{Due, ResolvedAs};
@@ -189,6 +190,19 @@ async fn render(
     }
     let shown: Vec<_> =
         notifications.iter().filter(|one| one.due_at >= start && is_shown(one.status)).collect();
+    let sources = app.assistant.calendars(&user.id).await.map_err(Failure::internal)?;
+    let moment = |at: Timestamp| zone.civil(at).strftime("%a %-d %b %Y, %H:%M").to_string();
+    let sources = sources
+        .iter()
+        .filter(|one| one.source != CalendarSource::Local && one.read_at.is_some())
+        .map(|one| {
+            context! {
+                name => &one.name,
+                read => one.read_at.map(moment),
+                next => one.refresh.as_ref().map(|refresh| moment(refresh.next_at)),
+                failure => one.refresh.as_ref().and_then(|refresh| refresh.failure.as_ref()),
+            }
+        });
     let values = context! {
         csrf => csrf::token()?,
         user => context! { id => user.id.as_str(), name => &user.name, zone => zone.name() },
@@ -202,6 +216,7 @@ async fn render(
         counts => context! { events => event_occurrences.len(), notifications => shown.len() },
         more,
         days => list,
+        sources => sources.collect::<Vec<_>>(),
         preferences => preferences::values(user),
         fault => error,
     };

@@ -88,6 +88,9 @@ impl Rule {
         let mut parts: Vec<(&str, &str)> = Vec::new();
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
             let part = part.split_once('=').ok_or_else(|| format!("`{part}` has no value"))?;
+            if parts.contains(&part) {
+                continue;
+            }
             if parts.iter().any(|(name, _)| *name == part.0) {
                 return Err(format!("`{}` comes twice", part.0));
             }

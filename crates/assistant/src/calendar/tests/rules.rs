@@ -67,6 +67,8 @@ fn a_rule_is_read_as_programs_write_it() {
         "FREQ=DAILY;COUNT=2;",
         "COUNT=2; FREQ=DAILY;X-SIZE=3",
         "FREQ=DAILY;COUNT=2;SKIP=OMIT;RSCALE=GREGORIAN",
+        "FREQ=DAILY;COUNT=2;freq=daily",
+        "FREQ=DAILY\\;COUNT=2",
     ] {
         assert_eq!(starts("20261005T100000", rule), ["2026-10-05T10:00", "2026-10-06T10:00"], "{rule}");
     }
@@ -134,8 +136,52 @@ fn an_event_without_a_uid_has_the_same_one_again() {
 fn a_cancellation_and_a_bare_event_are_read() {
     let event = "UID:a\nDTSTART:20261224T180000Z\nRRULE:FREQ=DAILY";
     let cancelled = calendar(&[event]).replace("VERSION:2.0", "method:Cancel");
-    let found = read(&cancelled).unwrap().drafts.remove(0);
-    assert_eq!((found.status, found.occurrences.len()), (crate::event::EventStatus::Cancelled, 0));
-    let bare = format!("\r\nBEGIN:VEVENT\r\n{}\r\nEND:VEVENT\r\n", event.replace('\n', "\r\n"));
-    assert_eq!(read(&bare).unwrap().drafts[0].uid, "a");
+    let found = read(&cancelled).unwrap();
+    assert!(found.drafts.is_empty());
+    let cancel = &found.cancels[0];
+    assert_eq!((cancel.status, cancel.occurrences.len()), (crate::event::EventStatus::Cancelled, 0));
+    // Each calendar of a file has its own method, and a later version counts.
+    let others = calendar(&[&event.replace("UID:a", "UID:b")]);
+    for (sequence, drafts, cancels) in [("1", &["a", "b"][..], &[][..]), ("0", &["b"], &["a"])] {
+        let known = calendar(&[&format!("{event}\nSEQUENCE:{sequence}")]);
+        let found = read(&format!("{known}{cancelled}{others}")).unwrap();
+        let uids = |found: &[crate::Draft]| found.iter().map(|draft| draft.uid.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            (uids(&found.drafts), uids(&found.cancels)),
+            (
+                drafts.iter().map(|one| (*one).to_owned()).collect(),
+                cancels.iter().map(|one| (*one).to_owned()).collect()
+            )
+        );
+    }
+    for outer in ["", "BEGIN:X-OUTER\r\n"] {
+        let bare = format!("\r\n{outer}BEGIN:VEVENT\r\n{}\r\nEND:VEVENT\r\n", event.replace('\n', "\r\n"));
+        assert_eq!(read(&bare).unwrap().drafts[0].uid, "a");
+    }
+    assert!(matches!(read("BEGIN:VCARD\r\nFN:Ann\r\nEND:VCARD\r\n"), Err(Error::NotACalendar)));
+}
+
+#[test]
+fn of_two_events_of_the_same_name_the_one_that_was_changed_last_counts() {
+    let event = |title: &str, more: &str| format!("UID:a\nDTSTART:20261224T180000Z\nSUMMARY:{title}{more}");
+    for (first, second, title) in [
+        ("", "", "one"),
+        ("", "\nSEQUENCE:1", "two"),
+        ("\nSEQUENCE:2", "\nSEQUENCE:1", "one"),
+        ("\nDTSTAMP:20260101T000000Z", "\nDTSTAMP:20260102T000000Z", "two"),
+        ("\nDTSTAMP:20260103T000000Z", "\nDTSTAMP:20260102T000000Z", "one"),
+    ] {
+        let text = calendar(&[&event("one", first), &event("two", second)])
+            .replace("DTSTAMP:20260101T000000Z\r\nUID", "UID");
+        let found = read(&text).unwrap();
+        assert_eq!((found.drafts.len(), found.drafts[0].title.as_str()), (1, title), "{first} {second}");
+        assert_eq!(found.issues[0].error, Error::Twice);
+    }
+}
+
+#[test]
+fn a_series_whose_rule_ends_before_it_starts_has_no_occurrence() {
+    let event = |until: &str| format!("UID:a\nDTSTART:20261005T100000Z\nRRULE:FREQ=WEEKLY;UNTIL={until}");
+    let starts = |until: &str| of(&event(until), "2026-10-01T00:00:00Z", "2027-01-01T00:00:00Z").len();
+    assert_eq!((starts("20261004T235959Z"), starts("20261005"), starts("20261012T100000Z")), (0, 1, 2));
 }

@@ -27,10 +27,11 @@ fn fixed(id: &str, offset: &str) -> String {
 
 #[test]
 fn a_definition_is_followed_where_its_name_is_unknown() {
-    for id in ["US-Eastern", "Customized Time Zone", "/example.org/2026/Here"] {
+    for id in ["US-Eastern", "Customized Time Zone", "/example.org/2026/Here", "Here, there; anywhere"] {
         let event =
-            format!("UID:a\nDTSTART;TZID={id}:20261030T090000\nDURATION:PT1H\nRRULE:FREQ=DAILY;COUNT=4");
-        let text = with(&eastern(id), &[&event]);
+            format!("UID:a\nDTSTART;TZID=\"{id}\":20261030T090000\nDURATION:PT1H\nRRULE:FREQ=DAILY;COUNT=4");
+        let escaped = id.replace(',', "\\,").replace(';', "\\;");
+        let text = with(&eastern(&escaped), &[&event]);
         let found = starts(&text, horizon("2026-10-01T00:00:00Z", "2027-01-01T00:00:00Z"));
         assert_eq!(
             found,
@@ -46,7 +47,7 @@ fn a_definition_is_followed_where_its_name_is_unknown() {
         let stored = serde_json::to_string(&draft.details.when).unwrap();
         assert_eq!(serde_json::from_str::<crate::event::When>(&stored).unwrap(), draft.details.when);
         let again = printed(&draft, Vec::new());
-        assert!(again.contains(&format!("TZID:{id}\r\nBEGIN:")), "{again}");
+        assert!(again.contains(&format!("TZID:{escaped}\r\nBEGIN:")), "{again}");
         assert_eq!(starts(&again, horizon("2026-10-01T00:00:00Z", "2027-01-01T00:00:00Z")), found);
     }
 }
@@ -60,6 +61,9 @@ fn a_definition_counts_more_than_the_known_name_that_it_contradicts() {
     let winter = event.replace("20260701", "20260115").replace("COUNT=1", "COUNT=200");
     let found = starts(&with(&fixed("Europe/Berlin", "+0100"), &[&winter]), july);
     assert_eq!(found[0], "2026-06-01T09:00+02:00");
+    // One that has nothing but the winter of the place is cut off.
+    let standard = fixed("Europe/Berlin", "+0100").replace("19700101", "18930401");
+    assert_eq!(starts(&with(&standard, &[event]), july), ["2026-07-01T09:00+02:00"]);
     // After the last of the changes that it lists it says nothing.
     let old = "BEGIN:VTIMEZONE\nTZID:Europe/Berlin\nBEGIN:DAYLIGHT\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\n\
                DTSTART:20070325T020000\nEND:DAYLIGHT\nBEGIN:STANDARD\nTZOFFSETFROM:+0200\nTZOFFSETTO:+0100\n\

@@ -196,7 +196,7 @@ async fn refusal(
 ) -> Result<Option<CallToolResult>, CallError> {
     let client = call.client;
     let app = &client.app;
-    if app.trusts_with_calendars(client.connected.name()) {
+    if app.trusts_with_calendars(client.connected.name(), &client.origin()) {
         return Ok(None);
     }
     let refused = |why: &str| {
@@ -220,6 +220,9 @@ async fn refusal(
     };
     match permission {
         Ok(Permission::Granted) => Ok(None),
+        Ok(Permission::Used) => {
+            refused("the user allowed it once, and another call in the same words makes the change")
+        }
         Ok(Permission::Denied(None)) => refused("the user does not want it"),
         Ok(Permission::Denied(Some(note))) => {
             refused(&format!("the user does not want it, and says: {note}"))
