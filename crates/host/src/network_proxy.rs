@@ -10,10 +10,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixListener, UnixStream, lookup_host};
-use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
+use tokio::time::Instant;
 
 use crate::short_path::ShortPath;
 use adjutant_base::mutex::lock;
@@ -28,6 +28,12 @@ const MAX_REFUSED: usize = 16;
 const MAX_NAME: usize = 260;
 /// How long the head of a request may take, and how long a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a connection may carry nothing. A model may think for minutes before its answer begins.
+const IDLE_TIMEOUT: Duration = Duration::from_mins(15);
+/// How long a connection carried nothing that is closed where there is no place for a new one.
+const DISPLACED_AFTER: Duration = Duration::from_secs(1);
+/// Bytes that are read at once.
+const BUFFER_SIZE: usize = 16 * 1024;
 /// Pause after a connection that could not be accepted.
 pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -44,26 +50,35 @@ impl NetworkProxy {
         socket: &Path,
         allows: impl Fn(&str, u16) -> bool + Send + Sync + 'static,
     ) -> io::Result<Self> {
+        Self::serve_with(socket, allows, IDLE_TIMEOUT)
+    }
+
+    fn serve_with(
+        socket: &Path,
+        allows: impl Fn(&str, u16) -> bool + Send + Sync + 'static,
+        idle_timeout: Duration,
+    ) -> io::Result<Self> {
         let short = ShortPath::new(socket)?;
         let _ = std::fs::remove_file(short.path());
         let listener = UnixListener::bind(short.path())?;
         let refused = Arc::<Mutex<BTreeSet<String>>>::default();
         let (allows, names) = (Arc::new(allows), refused.clone());
-        let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let task = tokio::spawn(async move {
-            let mut running = tokio::task::JoinSet::new();
-            while let Ok(permit) = connections.clone().acquire_owned().await {
+            let mut running = Connections::default();
+            loop {
                 let Ok((client, _)) = listener.accept().await else {
                     // Too many files are open for a moment.
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 };
-                while running.try_join_next().is_some() {}
-                let (allows, names) = (allows.clone(), names.clone());
-                running.spawn(async move {
-                    let _permit = permit;
-                    let _ = forward(client, &*allows, &names).await;
-                });
+                running.wait_for_place().await;
+                let (allows, names, used) = (allows.clone(), names.clone(), LastUse::now());
+                running.open.push((
+                    used.clone(),
+                    running.tasks.spawn(async move {
+                        let _ = forward(client, &*allows, &names, (&used, idle_timeout)).await;
+                    }),
+                ));
             }
         });
         Ok(Self { refused, task })
@@ -81,11 +96,63 @@ impl Drop for NetworkProxy {
     }
 }
 
+/// The time at which a connection carried something last.
+#[derive(Clone)]
+struct LastUse(Arc<Mutex<Instant>>);
+
+impl LastUse {
+    fn now() -> Self {
+        Self(Arc::new(Mutex::new(Instant::now())))
+    }
+
+    fn get(&self) -> Instant {
+        *lock(&self.0)
+    }
+
+    fn touch(&self) {
+        *lock(&self.0) = Instant::now();
+    }
+
+    /// Waits until the connection has carried nothing for this long.
+    async fn idle(&self, limit: Duration) {
+        while self.get().elapsed() < limit {
+            tokio::time::sleep_until(self.get() + limit).await;
+        }
+    }
+}
+
+/// The connections of a run.
+#[derive(Default)]
+struct Connections {
+    tasks: JoinSet<()>,
+    open: Vec<(LastUse, AbortHandle)>,
+}
+
+impl Connections {
+    /// Waits until a new connection has a place, and closes the one that carried nothing for the longest time if it must.
+    async fn wait_for_place(&mut self) {
+        loop {
+            while self.tasks.try_join_next().is_some() {}
+            self.open.retain(|(_, task)| !task.is_finished());
+            let oldest = self.open.iter().min_by_key(|(used, _)| used.get());
+            let Some((used, task)) = oldest.filter(|_| self.open.len() >= MAX_CONNECTIONS) else { return };
+            tokio::select! {
+                _ = self.tasks.join_next() => {}
+                () = used.idle(DISPLACED_AFTER) => {
+                    task.abort();
+                    self.tasks.join_next().await;
+                }
+            }
+        }
+    }
+}
+
 /// Serves one connection.
 async fn forward(
     mut client: UnixStream,
     allows: &(impl Fn(&str, u16) -> bool + ?Sized),
     refused: &Mutex<BTreeSet<String>>,
+    (used, idle_timeout): (&LastUse, Duration),
 ) -> io::Result<()> {
     let (head, rest) = tokio::time::timeout(CONNECT_TIMEOUT, read_head(&mut client)).await??;
     let Some(request) = Request::parse(&head) else {
@@ -113,7 +180,31 @@ async fn forward(
         None => client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
     }
     server.write_all(&rest).await?;
-    copy_bidirectional(&mut client, &mut server).await.map(|_| ())
+    used.touch();
+    let ((from_client, to_client), (from_server, to_server)) = (client.split(), server.split());
+    tokio::select! {
+        ended = async {
+            tokio::try_join!(copy(from_client, to_server, used), copy(from_server, to_client, used))
+        } => ended.map(drop),
+        () = used.idle(idle_timeout) => Ok(()),
+    }
+}
+
+/// Copies to the end of `from`.
+async fn copy(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    used: &LastUse,
+) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER_SIZE];
+    loop {
+        let read = from.read(&mut buffer).await?;
+        if read == 0 {
+            return to.shutdown().await;
+        }
+        to.write_all(&buffer[..read]).await?;
+        used.touch();
+    }
 }
 
 /// Keeps the name of a refused host for the run report.
@@ -226,7 +317,76 @@ async fn answer(client: &mut UnixStream, status: &str, reason: &str) -> io::Resu
 
 #[cfg(test)]
 mod tests {
-    use super::Request;
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, UnixStream};
+
+    use super::{IDLE_TIMEOUT, MAX_CONNECTIONS, NetworkProxy, Request};
+
+    /// Opens tunnels to a server that sends back what it gets.
+    struct Tunnels {
+        folder: tempfile::TempDir,
+        port: u16,
+        _proxy: NetworkProxy,
+    }
+
+    impl Tunnels {
+        async fn new(idle_timeout: Duration) -> Self {
+            let server = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+            let port = server.local_addr().unwrap().port();
+            tokio::spawn(async move {
+                while let Ok((mut stream, _)) = server.accept().await {
+                    tokio::spawn(async move {
+                        let (mut read, mut write) = stream.split();
+                        tokio::io::copy(&mut read, &mut write).await
+                    });
+                }
+            });
+            let folder = tempfile::tempdir().unwrap();
+            let socket = folder.path().join("proxy");
+            let proxy = NetworkProxy::serve_with(&socket, |_, _| true, idle_timeout).unwrap();
+            Self { folder, port, _proxy: proxy }
+        }
+
+        async fn open(&self) -> UnixStream {
+            let mut tunnel = UnixStream::connect(self.folder.path().join("proxy")).await.unwrap();
+            let request = format!("CONNECT 127.0.0.1:{} HTTP/1.1\r\n\r\n", self.port);
+            tunnel.write_all(request.as_bytes()).await.unwrap();
+            let mut answer = [0; 39];
+            tunnel.read_exact(&mut answer).await.unwrap();
+            assert!(answer.starts_with(b"HTTP/1.1 200 "), "{answer:?}");
+            tunnel
+        }
+    }
+
+    /// Whether what is sent comes back.
+    async fn works(tunnel: &mut UnixStream) -> bool {
+        let mut back = [0; 4];
+        tunnel.write_all(b"ping").await.is_ok() && tunnel.read_exact(&mut back).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_tunnel_that_carries_nothing_is_closed() {
+        let tunnels = Tunnels::new(Duration::from_millis(50)).await;
+        let mut tunnel = tunnels.open().await;
+        let end = tokio::time::timeout(Duration::from_secs(20), tunnel.read(&mut [0; 1])).await;
+        assert_eq!(end.expect("it is still open").unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn idle_tunnels_do_not_block_a_later_connection() {
+        let tunnels = Tunnels::new(IDLE_TIMEOUT).await;
+        let mut open = Vec::new();
+        for _ in 0..MAX_CONNECTIONS {
+            open.push(tunnels.open().await);
+        }
+        // The first one is not the one without use for the longest time.
+        assert!(works(&mut open[0]).await);
+        let later = tokio::time::timeout(Duration::from_secs(20), tunnels.open()).await;
+        assert!(works(&mut later.expect("it waits for a place")).await);
+        assert!(works(&mut open[0]).await && !works(&mut open[1]).await);
+    }
 
     #[test]
     fn a_request_names_its_host_and_goes_on_without_the_fields_of_a_proxy() {
