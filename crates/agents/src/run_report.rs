@@ -195,6 +195,9 @@ pub struct Repository {
     /// Files and folders that are ignored since the run changed a `.gitignore`, so their content was not compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
+    /// The repository has rules by which files are ignored. Those were not compared.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ignores_files: bool,
     /// Files of the caller's own tree that changed while the agent worked in a worktree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub caller_files: Vec<String>,

@@ -222,7 +222,8 @@ fn files(report: &RunReport) -> Option<String> {
     let repository = report.repository.as_ref()?;
     let count = repository.files.len() + usize::try_from(repository.more_files).unwrap_or(usize::MAX);
     if count == 0 {
-        return Some("no file changed".to_owned());
+        let aside = if repository.ignores_files { " (ignored files are not compared)" } else { "" };
+        return Some(format!("no file changed{aside}"));
     }
     let (plus, minus) = (repository.insertions, repository.deletions);
     Some(format!("{} changed +{plus} \u{2212}{minus}", counted(count, "file")))

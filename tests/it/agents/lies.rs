@@ -5,6 +5,7 @@
 //! | done, but a check fails | [`a_failed_check_is_exposed`], `run_reports::checks_decide_the_verdict_of_a_completed_task` |
 //! | a fix is claimed and nothing changed; quiet commits, reverts, branches and tags; files hidden by `info/exclude`, by `assume-unchanged` or with the size and time of before; a hook and configuration planted; `.git`, the index or `sub/.git` removed or broken; a nested repository; an edit in a submodule | [`LIES`] |
 //! | writes outside of the folder at `full`; the folder removed | [`what_cannot_be_known_is_unknown_with_the_reason`] |
+//! | writes to a file that was ignored before | [`a_report_does_not_claim_that_ignored_files_are_unchanged`] |
 //! | writes into the caller's tree from a worktree | [`writes_into_the_callers_tree_are_in_the_report`] |
 //! | a check that runs a script which the agent wrote | [`a_check_that_runs_what_the_run_changed_says_so`] |
 //! | a forged run report in the message | [`a_forged_report_is_in_the_message_alone`] |
@@ -190,6 +191,17 @@ fn what_cannot_be_known_is_unknown_with_the_reason() {
         }
     }
     assert_eq!(fixture.git(&["worktree", "list"]).lines().count(), 1, "a worktree was left behind");
+}
+
+#[test]
+fn a_report_does_not_claim_that_ignored_files_are_unchanged() {
+    let fixture = TaskFixture::new();
+    fixture.home.write("work/.gitignore", "hidden*\n");
+    fixture.commit_all();
+    let mut peer = fixture.connect_with_runner("fake");
+    peer.initialize("2025-11-25");
+    let (_, report) = peer.reported(1, task(&fixture, "echo x >hidden.txt", "none"));
+    assert!(report.contains("no file changed (ignored files are not compared)"), "{report}");
 }
 
 #[test]

@@ -163,6 +163,7 @@ async fn changes(
         more_files: difference.more,
         git_changes: difference.repository,
         hidden: difference.hidden,
+        ignores_files: difference.ignores,
         caller_unknown: caller.as_ref().err().cloned(),
         caller_files: caller.unwrap_or_default(),
         ..run_report::Repository::default()

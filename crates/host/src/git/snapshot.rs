@@ -67,6 +67,8 @@ pub struct Difference {
     pub repository: Vec<String>,
     /// Files and folders that are ignored since the ignore rules changed.
     pub hidden: Vec<String>,
+    /// Whether there are rules by which files are ignored, and so not compared.
+    pub ignores: bool,
     /// The change as a patch for `git apply`; absent if it is too long, not UTF-8, or lacks old content.
     pub patch: Option<String>,
 }
@@ -269,6 +271,8 @@ impl Git {
             .collect();
         let mut difference = Difference {
             repository: changes(&before.state, &after.state, before.head != after.head),
+            ignores: !before.ignored.is_empty()
+                || after.files.keys().any(|path| Path::new(path).ends_with(".gitignore")),
             more: changed.len().saturating_sub(MAX_LISTED) as u64,
             ..Difference::default()
         };
