@@ -32,7 +32,11 @@ pub(super) fn configure(home: &Home, model: &Model) {
 /// Installs the Codex of a package into the home.
 pub(super) fn install_package(home: &Home, name: &str, backend: &str) {
     let program = package(&format!("{name}/bin/codex.js"));
-    let script = format!("#!/bin/sh\nexec '{}' '{}' \"$@\"\n", node().display(), program.display());
+    // With bubblewrap on the PATH, its sandbox needs a link that it makes in no folder for temporary files, such as the test's home.
+    home.write("tmp/keep", "");
+    let tmp = home.path().join("tmp");
+    let (tmp, node, program) = (tmp.display(), node().display().to_string(), program.display());
+    let script = format!("#!/bin/sh\nTMPDIR='{tmp}' exec '{node}' '{program}' \"$@\"\n");
     install(home, &script, backend);
 }
 
