@@ -19,6 +19,7 @@ use super::request::{Request, ValidatedRequest};
 use super::task::{Filter, Task, TaskId};
 use super::workdir::Workdir;
 use super::worktrees::WORKTREE;
+use adjutant_base::config::network::Network;
 use adjutant_base::events::Event;
 use adjutant_store::tasks;
 
@@ -98,6 +99,8 @@ struct Parent {
     row: tasks::Task,
     permission: Permission,
     isolation: Isolation,
+    /// What bounds its network.
+    networks: Vec<Network>,
     /// The folder above its worktree.
     folder: PathBuf,
 }
@@ -115,6 +118,7 @@ impl Parent {
         Ok(Some(Self {
             permission: options.permission(),
             isolation: options.isolation(),
+            networks: options.networks().into_iter().filter(|network| *network != Network::All).collect(),
             folder: context.folder(&row.id).canonicalize().unwrap_or_default(),
             row,
         }))
@@ -235,6 +239,10 @@ fn validate(
         checks,
         isolation,
         permission,
+        // Nothing holds a network at `full`.
+        outer_networks: parent
+            .filter(|parent| parent.permission != Permission::Full)
+            .map_or_else(Vec::new, |parent| parent.networks.clone()),
         trace: request.trace,
         runner,
         parent: parent.map(|parent| parent.row.id.clone()),

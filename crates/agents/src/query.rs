@@ -64,6 +64,7 @@ impl Agents {
             checks: Vec::new(),
             isolation: Isolation::None,
             permission: Permission::ReadOnly,
+            outer_networks: Vec::new(),
             trace: BTreeMap::new(),
             runner: first,
             parent: None,

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::caller::Caller;
 use super::definition::{Agent, Isolation, Permission};
 use super::workdir::Workdir;
+use adjutant_base::config::network::Network;
 
 /// A delegation as a caller asks for it.
 #[derive(Clone, Debug)]
@@ -47,6 +48,8 @@ pub(crate) struct ValidatedRequest {
     pub(crate) checks: Vec<Vec<String>>,
     pub(crate) isolation: Isolation,
     pub(crate) permission: Permission,
+    /// The networks of the tasks above the task.
+    pub(crate) outer_networks: Vec<Network>,
     pub(crate) trace: BTreeMap<String, String>,
     /// The name of the runner whose slots the task waits for.
     pub(crate) runner: String,

@@ -18,15 +18,17 @@ use crate::runner::environment::RunnerEnv;
 use adjutant_base::config::delegation::{Delegation, SandboxMode};
 use adjutant_base::config::env;
 use adjutant_base::config::network::Network;
-use adjutant_host::{process, temporary_folder};
+use adjutant_host::process::{self, Cause, Command, Exit, OnHubExit, Timeouts};
+use adjutant_host::temporary_folder;
 pub(crate) use mounts::SandboxedRun;
 pub(crate) use network::RunNetwork;
 pub(crate) use podman::RunRoot;
 
 /// Timeout of a probe: two empty sandboxes.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum bytes of a probe's output.
-const MAX_OUTPUT: u64 = 4096;
+/// Maximum bytes of a probe's output, and of its reason.
+const MAX_OUTPUT: u64 = 64 * 1024;
+const MAX_REASON: usize = 4096;
 
 adjutant_base::named_enum! {
     /// The holder of the permission level of a run.
@@ -77,18 +79,18 @@ impl Sandbox {
         }
     }
 
-    /// Returns the holder of `permission` on `runner`, for an agent with this `network` in its file; `None` at `full`,
-    /// which nothing holds. The error is the reason of a refusal, a sentence fragment.
+    /// Returns the holder of `permission` on `runner`, with these `networks` of the agent's file and of the tasks above;
+    /// `None` at `full`, which nothing holds. The error is the reason of a refusal, a sentence fragment.
     pub async fn holder(
         &self,
         runner: &Runner,
         permission: Permission,
-        network: &Network,
+        networks: &[Network],
     ) -> Result<Option<Holder>, String> {
         if permission == Permission::Full {
             return Ok(None);
         }
-        let is_all = [&self.network, network].into_iter().all(|rule| *rule == Network::All);
+        let is_all = [&self.network].into_iter().chain(networks).all(|rule| *rule == Network::All);
         match self.program(runner).await {
             Ok(_) if self.mode == SandboxMode::Podman => Ok(Some(Holder::Podman)),
             Ok(_) => Ok(Some(Holder::Bubblewrap)),
@@ -99,9 +101,10 @@ impl Sandbox {
         }
     }
 
-    /// Returns the network of a run; `network` is that of the agent's file, `hosts` those of the runner's configuration.
-    pub(crate) fn network(&self, network: &Network, runner: &Runner, hosts: &[String]) -> RunNetwork {
-        RunNetwork::new([self.network.clone(), network.clone()], runner, hosts)
+    /// Returns the network of a run; `networks` are those of the agent's file and of the tasks above, `hosts` those of the
+    /// runner's configuration.
+    pub(crate) fn network(&self, networks: Vec<Network>, runner: &Runner, hosts: &[String]) -> RunNetwork {
+        RunNetwork::new(self.network.clone(), networks, runner, hosts)
     }
 
     /// Returns whether a run is refused where the sandbox does not work.
@@ -148,33 +151,50 @@ impl Sandbox {
     async fn probe(&self, is_nested: bool) -> Result<PathBuf, String> {
         let missing = |name: &str| format!("{name} is not installed");
         let bubblewrap = env::find_in_path("bwrap").ok_or_else(|| missing("bubblewrap"));
-        let (name, program, argv, state) = match self.mode {
+        let folder = temporary_folder::path();
+        let run_root = RunRoot::new();
+        let (name, program, argv) = match self.mode {
             SandboxMode::None => return Err("`sandbox` is `none`".to_owned()),
             SandboxMode::Auto | SandboxMode::Bubblewrap => {
                 let program = bubblewrap?;
                 let argv = bubblewrap::probe(&program, is_nested);
-                ("bubblewrap", program, argv, None)
+                ("bubblewrap", program, argv)
             }
             SandboxMode::Podman => {
                 let program = env::find_in_path("podman").ok_or_else(|| missing("podman"))?;
                 let nested = if is_nested { Some(bubblewrap?) } else { None };
-                let (state, run_root) = (temporary_folder::path(), RunRoot::new());
-                let argv = podman::probe(&program, nested.as_deref(), (&state, &run_root))?;
-                ("podman", program, argv, Some((state, run_root)))
+                let argv = podman::probe(&program, nested.as_deref(), (&folder, &run_root))?;
+                ("podman", program, argv)
             }
         };
-        let env = self.environment.for_check();
-        let found = process::output(&argv, Path::new("/"), &env, MAX_OUTPUT, PROBE_TIMEOUT).await;
-        if let Some((state, _run_root)) = state {
-            let _ = std::fs::remove_dir_all(state);
-        }
-        let found = found?;
-        if found.code == Some(0) {
+        // Podman leaves a process that keeps its namespaces. The supervisor of the probe ends it.
+        let command = Command {
+            argv,
+            workdir: "/".into(),
+            env: self.environment.for_check(),
+            stdin: None,
+            timeouts: Timeouts { wall: Some(PROBE_TIMEOUT), ..Timeouts::default() },
+            grace: Duration::ZERO,
+            spool: folder.join("probe"),
+            cap: MAX_OUTPUT,
+            on_hub_exit: OnHubExit::Kill,
+            is_wrapped: false,
+        };
+        let outcome = match process::start(command).await {
+            Ok(running) => Ok(running.ended().await),
+            Err(error) => Err(error.to_string()),
+        };
+        let stderr = outcome.as_ref().map(|outcome| outcome.stderr.head(MAX_REASON)).unwrap_or_default();
+        let _ = std::fs::remove_dir_all(folder);
+        let outcome = outcome?;
+        if outcome.exit == Exit::Code(0) {
             return Ok(program);
         }
-        let stderr = String::from_utf8_lossy(&found.stderr);
-        let reason =
-            crate::runner::sanitize::display_text(stderr.lines().next().unwrap_or("it says nothing"));
+        let reason = if matches!(outcome.cause, Cause::TimedOut(_)) {
+            format!("it took longer than {} s", PROBE_TIMEOUT.as_secs())
+        } else {
+            crate::runner::sanitize::display_text(stderr.lines().next().unwrap_or("it says nothing"))
+        };
         Err(if is_nested {
             format!("no sandbox within {name} works on this machine: {reason}")
         } else {

@@ -11,6 +11,9 @@ use crate::task::TaskId;
 /// The name of a task's worktree in the task's folder.
 pub(crate) const WORKTREE: &str = "tree";
 
+/// The name of the empty folder next to the folders of tasks; no task has it.
+pub(crate) const EMPTY: &str = "empty";
+
 /// A worktree of a task.
 #[derive(Clone, Debug)]
 pub struct Worktree {

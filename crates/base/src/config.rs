@@ -194,10 +194,10 @@ impl Config {
             config.socket = Some(default_socket(&home));
             if matches!(roots, Roots::User) {
                 config.database = Database::File(home.join("adjutant.db"));
-                config.delegation.spool = Some(home.join("spool"));
-                config.delivery.spool = Some(home.join("spool").join("speech"));
+                config.delegation.spool = Some(spool(&home));
+                config.delivery.spool = Some(spool(&home).join("speech"));
                 config.delivery.speech = ["espeak-ng", "-v", "{voice}", "-w"].map(str::to_owned).to_vec();
-                config.codex.spool = Some(home.join("spool"));
+                config.codex.spool = Some(spool(&home));
             }
             config.delegation.home = Some(home.clone());
             config.recorder.folder = Some(home.join("logs").join("recordings"));
@@ -276,6 +276,16 @@ fn read(home: &Path) -> Result<Parsed, Error> {
 /// Returns the socket of a home's hub if `config.toml` does not set it.
 pub fn default_socket(home: &Path) -> PathBuf {
     home.join("hub.sock")
+}
+
+/// Returns the folder with the files of the runs of a home's hub.
+pub fn spool(home: &Path) -> PathBuf {
+    home.join("spool")
+}
+
+/// Returns the path of a second name of the socket. Its folder has nothing else, so that a sandbox can have it.
+pub fn linked_socket(home: &Path) -> PathBuf {
+    default_socket(&spool(home).join("hub"))
 }
 
 /// Settings of a relay.

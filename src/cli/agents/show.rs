@@ -46,11 +46,17 @@ fn held_by(agent: &Agent, config: &Config) -> Result<String, Failure> {
     let Some(runner) = runner else { return Ok("unknown, because no runner can be tried".to_owned()) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let sandbox = Sandbox::new(&config.delegation);
-    Ok(match runtime.block_on(sandbox.holder(&runner, agent.permission, &agent.network)) {
-        Ok(Some(holder)) => holder.name().to_owned(),
-        Ok(None) => "nothing".to_owned(),
-        Err(reason) => format!("nothing, so it is refused: {reason}"),
-    })
+    Ok(
+        match runtime.block_on(sandbox.holder(
+            &runner,
+            agent.permission,
+            std::slice::from_ref(&agent.network),
+        )) {
+            Ok(Some(holder)) => holder.name().to_owned(),
+            Ok(None) => "nothing".to_owned(),
+            Err(reason) => format!("nothing, so it is refused: {reason}"),
+        },
+    )
 }
 
 fn as_text(agent: &Agent, trusted: bool, held: &str, overridden: &[&Source]) -> String {

@@ -2,12 +2,13 @@
 
 use super::DoctorContext;
 use super::check_result::{CheckResult, Fix};
+use adjutant_base::config;
 use adjutant_host::process::{self, Orphan};
 
 /// Looks for orphaned runs and processes.
 pub(super) fn orphans(context: &DoctorContext) -> CheckResult {
     let spool = context.config.delegation.spool.clone();
-    let spool = spool.unwrap_or_else(|| context.config.home.join("spool"));
+    let spool = spool.unwrap_or_else(|| config::spool(&context.config.home));
     let orphans = process::orphans(&spool);
     let lost: Vec<&Orphan> = orphans.iter().filter(|orphan| !orphan.is_supervised).collect();
     let processes: u32 = lost.iter().map(|orphan| orphan.processes).sum();

@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::cli::output::Failure;
 use adjutant_app::App;
 use adjutant_base::config::notification_delivery::Mail;
-use adjutant_base::config::{Config, env};
+use adjutant_base::config::{self, Config, env};
 
 const NAME: &str = "standup.md";
 const EXAMPLE: &str = include_str!("../../../assets/demo/standup.md");
@@ -28,7 +28,7 @@ pub(super) fn fill(home: &Path) -> io::Result<()> {
 
 /// Writes mails into a folder if no mail server is configured, so that the example sends none.
 pub(super) fn store_mails(config: &mut Config) {
-    let folder = config.home.join("spool").join("mail");
+    let folder = config::spool(&config.home).join("mail");
     config.delivery.mail.get_or_insert(Mail::Folder(folder));
 }
 

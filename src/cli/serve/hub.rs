@@ -18,7 +18,7 @@ use crate::cli::native_runners;
 use crate::cli::output::Failure;
 use crate::cli::shutdown_signal::{HANG_UP, ShutdownSignal};
 use adjutant_app::App;
-use adjutant_base::config::{Auth, Config};
+use adjutant_base::config::{self, Auth, Config};
 use adjutant_host::process::Ancestor;
 use adjutant_http as http;
 use adjutant_terminal::socket::{self, Claim, Holder, InheritedListeners};
@@ -193,6 +193,7 @@ async fn serve(
             own_socket = Some(path.clone());
             socket::listen(&path)?
         };
+        link_for_runs(&app.config.home, &path);
         let _ = app.listening.socket.set(path);
         let (app, links) = (app.clone(), hub.links.clone());
         tasks.spawn(async move {
@@ -283,6 +284,19 @@ async fn wait_for_recovery(app: &App) {
     let recovered = async { tokio::join!(app.agents.runs_adopted(), app.questions.recovered()) };
     if tokio::time::timeout(RESUME_TIMEOUT, recovered).await.is_err() {
         tracing::warn!("agents and answers of the last hub are not known until the database answers");
+    }
+}
+
+/// Gives `socket` its second name, for runs in the sandbox. Each hub has another socket.
+fn link_for_runs(home: &Path, socket: &Path) {
+    let link = config::linked_socket(home);
+    let linked = link.parent().map_or(Ok(()), |folder| {
+        socket::private_folder(folder).map_err(io::Error::other)?;
+        let _ = std::fs::remove_file(&link);
+        std::fs::hard_link(socket, &link)
+    });
+    if let Err(error) = linked {
+        tracing::warn!(%error, "agents in the sandbox cannot reach the hub");
     }
 }
 

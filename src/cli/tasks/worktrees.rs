@@ -8,7 +8,7 @@ use serde_json::json;
 use super::super::output::{self, Failure};
 use super::{parse_duration, short_id};
 use adjutant_agents::worktrees::{Worktree, list, remove_older};
-use adjutant_base::config::Config;
+use adjutant_base::config::{self, Config};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt;
 
@@ -22,7 +22,7 @@ pub(in crate::cli) struct WorktreesArgs {
 
 /// Prints the worktrees, the oldest first. The caller has asked the hub whether the user may act.
 pub(super) fn run(args: &WorktreesArgs, config: &Config) -> Result<(), Failure> {
-    let spool = config.delegation.spool.clone().unwrap_or_else(|| config.home.join("spool"));
+    let spool = config.delegation.spool.clone().unwrap_or_else(|| config::spool(&config.home));
     if let Some(age) = args.remove_older_than {
         for removed in remove_older(&spool, age) {
             output::note(format!("removed {}", escape_line(&removed.path.display().to_string())));

@@ -203,7 +203,7 @@ fn a_hub_completes_two_hundred_queued_tasks() {
 }
 
 /// Returns a task whose agent calls a tool of the hub.
-fn ask_hub_task(fixture: &TaskFixture, tool: &str, arguments: &Value) -> String {
+pub(super) fn ask_hub_task(fixture: &TaskFixture, tool: &str, arguments: &Value) -> String {
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "child", "version": "1"}});
     let call = json!({"name": tool, "arguments": arguments});
     let lines = [

@@ -3,12 +3,15 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::durability::ask_hub_task;
 use crate::support::Peer;
+use crate::support::process_table::wait_until_none;
 use crate::support::task_fixture::{RUNNER, TaskFixture};
 
 /// Keeps its arguments in a file of its own, and runs the command after them.
@@ -25,6 +28,15 @@ const FAKE_PODMAN: &str = r#"#!/bin/sh
 printf '%s\n' "$@" >"${0%/*}/../calls/$$"
 while [ "$1" != --rootfs ]; do shift; done
 shift 2
+exec "$@"
+"#;
+
+/// The same, and leaves a process with a file that names it, as podman does for a user without rights of an administrator.
+const FAKE_PODMAN_WITH_PAUSE: &str = r#"#!/bin/sh
+while [ "$1" != --rootfs ]; do shift; done
+shift 2
+sleep 600 </dev/null >/dev/null 2>&1 &
+echo $! >>"${0%/*}/../pauses"
 exec "$@"
 "#;
 
@@ -135,6 +147,57 @@ fn a_hub_uses_podman_only_if_it_is_asked_to() {
 }
 
 #[test]
+fn podman_leaves_no_process() {
+    let fixture = fixture("sandbox = \"podman\"", FAILING);
+    fixture.program("podman", FAKE_PODMAN_WITH_PAUSE);
+    let _hub = fixture.hub();
+    let (result, _) = peer(fixture.connect()).reported(1, fixture.task("ok"));
+    assert_eq!(result["status"], "succeeded", "{result:#}");
+    let pauses = std::fs::read_to_string(fixture.folder("pauses")).unwrap();
+    assert_eq!(pauses.lines().count(), 2, "of the probe and of the run");
+    wait_until_none("processes of podman", || {
+        let left = pauses.lines().filter(|pid| Path::new("/proc").join(pid).join("exe").exists());
+        left.map(ToOwned::to_owned).collect()
+    });
+}
+
+#[test]
+fn a_run_has_no_folder_of_the_hub_but_the_one_with_its_socket() {
+    let fixture = fixture("sandbox = \"auto\"", FAKE);
+    let _hub = fixture.hub();
+    let mut peer = peer(fixture.connect());
+    let (result, _) = peer.reported(1, fixture.task("ok"));
+    let spool = fixture.folder(".adjutant/spool");
+    let scratch = spool.join(result["task_id"].as_str().unwrap()).join("scratch-1");
+    let (home, hub) = (fixture.folder(".adjutant"), scratch.with_extension("hub"));
+    let call = calls(&fixture).pop().unwrap();
+    let words: Vec<&str> = call.lines().collect();
+    let mut of_hub: Vec<_> = words
+        .windows(3)
+        .filter(|mount| mount[0].starts_with("--") && Path::new(mount[2]).starts_with(&home))
+        .map(|mount| (mount[0], Path::new(mount[1]), Path::new(mount[2])))
+        .collect();
+    of_hub.sort_unstable();
+    let (prompts, socket) = (home.join("prompts"), spool.join("hub"));
+    assert_eq!(
+        of_hub,
+        [
+            ("--bind", scratch.as_path(), scratch.as_path()),
+            ("--ro-bind", &hub, &home),
+            ("--ro-bind-try", &prompts, &prompts),
+            ("--ro-bind-try", &socket, &socket),
+        ]
+    );
+    assert!(UnixStream::connect(socket.join("hub.sock")).is_ok());
+
+    let mut within = fixture.task("ok");
+    within["working_directory"] = json!(spool);
+    let (result, _) = peer.reported(2, within);
+    let reason = format!("`{}` has files of the hub, which no run may see", spool.display());
+    assert_eq!(result["failure"], json!({"class": "refused", "detail": reason}), "{result:#}");
+}
+
+#[test]
 fn a_limited_network_is_refused_where_nothing_holds_it() {
     for (tasks, file) in [
         ("sandbox = \"auto\"", "network: none\n"),
@@ -148,6 +211,27 @@ fn a_limited_network_is_refused_where_nothing_holds_it() {
         let reason = "fake cannot run at permission level `read-only`: its `network` is limited, and bubblewrap does \
                       not work on this machine: bwrap: setting up uid map: Permission denied";
         assert_eq!(result["failure"]["detail"], reason, "{tasks} {file}: {result:#}");
+    }
+}
+
+#[test]
+fn what_a_task_delegates_is_bound_by_its_network() {
+    let fixture = fixture("sandbox = \"auto\"", FAKE);
+    fixture.agent("listed", "network: [a.test, b.test]\n");
+    fixture.agent("other", "network: [b.test, c.test]\n");
+    let _hub = fixture.hub();
+    let mut peer = peer(fixture.connect());
+    for (agent, network) in [
+        ("reviewer", "a.test, b.test"),
+        ("other", "b.test, c.test, of which the task above allows a.test, b.test"),
+    ] {
+        let mut below = fixture.task("ok");
+        below["agent"] = json!(agent);
+        let mut task = fixture.task(&ask_hub_task(&fixture, "delegate_task", &below));
+        task["agent"] = json!("listed");
+        let result = peer.delegate_and_wait(1, task);
+        let message = result["message"].as_str().unwrap_or_else(|| panic!("{result:#}"));
+        assert!(message.contains(&format!("\"network\":\"{network}\"")), "{agent}: {message}");
     }
 }
 
@@ -301,6 +385,36 @@ fn the_callers_tree_is_not_writable_from_a_worktree() {
     let (result, wrote) = run_script(&fixture, &task, &script);
     assert_eq!(wrote, ["own.txt"], "{result:#}");
     assert!(result["run_report"]["repository"]["patch"].as_str().unwrap().contains("own.txt"), "{result:#}");
+}
+
+#[test]
+fn a_run_reaches_the_hub_but_no_file_of_the_hub_or_of_another_run() {
+    for fixture in real().into_iter().chain(real_podman()) {
+        fixture.agent("listed", "network: [example.org]\non_hub_exit: keep\n");
+        let _hub = fixture.hub();
+        let mut peer = peer(fixture.connect());
+        let mut other = fixture.task("hang");
+        other["agent"] = json!("listed");
+        let other = peer.delegate_in_background(1, other);
+        peer.wait_for_activity(2, &other, "working");
+        let files = |name: &str| fixture.folder(&format!(".adjutant/spool/{other}")).join(name);
+        assert!(files("scratch-1/proxy").exists() && files("run-1/control").exists());
+        let script = format!(
+            "ls -A {0}; find {0} -type s; cat {0}/*.db {0}/*-key {0}/config.toml {0}/logs/* 2>/dev/null\n\
+             head -n 1 {1} | {2} connect agents --no-start | grep -o '\"protocolVersion\"'\n",
+            fixture.folder(".adjutant").display(),
+            fixture
+                .home
+                .write("to-the-hub.ndjson", r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#)
+                .display(),
+            env!("CARGO_BIN_EXE_adjutant"),
+        );
+        let (result, _) = run_script(&fixture, &fixture.task(""), &script);
+        let socket = fixture.folder(".adjutant/spool/hub/hub.sock");
+        let expected = format!("hub.sock\nspool\n{}\n\"protocolVersion\"", socket.display());
+        assert_eq!(said(&result), expected, "{result:#}");
+        peer.tool(3, "task_cancel", json!({"task_id": other}));
+    }
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub(super) async fn attempt(
     };
     let (permission, runner) = (run.options.permission(), &choice.runner);
     let network = sandboxed::network(context, run, runner);
-    let holder = match context.sandbox.holder(runner, permission, &run.options.network).await {
+    let holder = match context.sandbox.holder(runner, permission, &run.options.networks()).await {
         Ok(holder) => holder,
         Err(reason) => {
             let name = runner.name();

@@ -17,7 +17,7 @@ use crate::runner::probe::Versions;
 use crate::sandbox::Sandbox;
 use crate::selector::Selector;
 use crate::task::TaskId;
-use crate::worktrees::WORKTREE;
+use crate::worktrees::{EMPTY, WORKTREE};
 use adjutant_base::config::delegation::Delegation;
 use adjutant_base::events::Events;
 use adjutant_base::mutex::lock;
@@ -117,9 +117,9 @@ impl ExecutorContext {
         self.spool.join(task)
     }
 
-    /// Returns the empty folder for runs that need no folder of the user; no task has its name.
+    /// Returns the empty folder for runs that need no folder of the user.
     pub(crate) fn empty_folder(&self) -> PathBuf {
-        self.spool.join("empty")
+        self.spool.join(EMPTY)
     }
 
     /// Locks the tasks that this process runs.

@@ -26,6 +26,9 @@ pub(crate) struct Options {
     pub(super) permission: String,
     #[serde(default)]
     pub(super) network: Network,
+    /// The networks of the tasks above it.
+    #[serde(default)]
+    pub(super) outer_networks: Vec<Network>,
     pub(super) timeout_ms: u64,
     pub(super) keep: bool,
     pub(super) env: BTreeMap<String, String>,
@@ -46,6 +49,11 @@ impl Options {
     /// Returns the permission level. An unknown word counts as the least level.
     pub(crate) fn permission(&self) -> Permission {
         Permission::from_name(&self.permission).unwrap_or_default()
+    }
+
+    /// Returns the networks that all bound the run.
+    pub(crate) fn networks(&self) -> Vec<Network> {
+        [&self.network].into_iter().chain(&self.outer_networks).cloned().collect()
     }
 
     /// Returns where the agent works.
@@ -70,6 +78,7 @@ pub(crate) fn new_task(id: &TaskId, request: ValidatedRequest, created_at: Milli
         runner: agent.runner.clone(),
         permission: request.permission.name().to_owned(),
         network: agent.network.clone(),
+        outer_networks: request.outer_networks,
         timeout_ms: u64::try_from(request.timeout.as_millis()).unwrap_or(u64::MAX),
         keep: agent.on_hub_exit == OnHubExit::Keep,
         env: request.trace.into_iter().chain(agent.env.clone()).collect(),

@@ -16,7 +16,7 @@ const PROXY: &str = "proxy";
 pub(super) fn network(context: &ExecutorContext, run: &TaskRun<'_>, runner: &Runner) -> RunNetwork {
     let candidates = context.selector.candidates();
     let configured = candidates.iter().find(|candidate| candidate.runner.name() == runner.name());
-    context.sandbox.network(&run.options.network, runner, configured.map_or(&[], |one| &one.hosts))
+    context.sandbox.network(run.options.networks(), runner, configured.map_or(&[], |one| &one.hosts))
 }
 
 /// Starts the proxy of a run with a list of hosts; its socket is in `scratch`.

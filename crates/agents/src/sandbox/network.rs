@@ -1,4 +1,5 @@
-//! Network of a run: what the configuration and the agent's file both allow, and the hosts of the runner's model.
+//! Network of a run: what the configuration, the agent's file and the tasks above all allow, and the hosts of the runner's
+//! model.
 
 use crate::runner::Runner;
 use adjutant_base::config::network::{Network, matches};
@@ -6,54 +7,64 @@ use adjutant_base::config::network::{Network, matches};
 /// The network of one run.
 #[derive(Debug)]
 pub(crate) struct RunNetwork {
-    /// Of the configuration, and of the agent's file.
-    rules: [Network; 2],
+    /// Of the configuration.
+    config: Network,
+    /// Of the agent's file, and of the tasks above.
+    rules: Vec<Network>,
     /// Hosts that a list leaves reachable.
     model: Vec<String>,
 }
 
 impl RunNetwork {
     /// Returns the network of a run on `runner`, which has these `hosts` in the configuration too.
-    pub(crate) fn new(rules: [Network; 2], runner: &Runner, hosts: &[String]) -> Self {
+    pub(crate) fn new(config: Network, rules: Vec<Network>, runner: &Runner, hosts: &[String]) -> Self {
         let known = model_hosts(runner).iter().map(|host| (*host).to_owned());
-        Self { rules, model: known.chain(hosts.iter().map(|host| host.to_ascii_lowercase())).collect() }
+        Self {
+            config,
+            rules,
+            model: known.chain(hosts.iter().map(|host| host.to_ascii_lowercase())).collect(),
+        }
     }
 
     /// Returns whether the run has the network of the machine.
     pub(crate) fn is_all(&self) -> bool {
-        self.rules.iter().all(|rule| *rule == Network::All)
+        self.all().all(|rule| *rule == Network::All)
     }
 
     /// Returns whether the run may reach some hosts and not others.
     pub(crate) fn is_list(&self) -> bool {
-        !self.is_all() && !self.rules.contains(&Network::None)
+        !self.is_all() && self.all().all(|rule| *rule != Network::None)
     }
 
     /// Returns whether the run may connect to `port` of `host`. Call it for a list.
     pub(crate) fn allows(&self, host: &str, port: u16) -> bool {
         self.model.iter().any(|entry| matches(entry, host, port))
-            || self.rules.iter().all(|rule| rule.allows(host, port))
+            || self.all().all(|rule| rule.allows(host, port))
     }
-}
 
-/// Returns a rule as text for users.
-fn text(rule: &Network) -> String {
-    match rule {
-        Network::All => "all".to_owned(),
-        Network::None => "none".to_owned(),
-        Network::Hosts(hosts) => hosts.join(", "),
+    fn all(&self) -> impl Iterator<Item = &Network> {
+        self.rules.iter().chain([&self.config])
     }
 }
 
 impl std::fmt::Display for RunNetwork {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.rules {
-            rules if rules.contains(&Network::None) => f.write_str("none"),
-            [one, Network::All] | [Network::All, one] => f.write_str(&text(one)),
-            [config, agent] => {
-                write!(f, "{}, of which the configuration allows {}", text(agent), text(config))
-            }
+        let text = |rule: &Network| match rule {
+            Network::All => "all".to_owned(),
+            Network::None => "none".to_owned(),
+            Network::Hosts(hosts) => hosts.join(", "),
+        };
+        if !self.is_all() && !self.is_list() {
+            return f.write_str("none");
         }
+        let mut limited = self.all().filter(|rule| **rule != Network::All);
+        let first = limited.next().unwrap_or(&Network::All);
+        f.write_str(&text(first))?;
+        for rule in limited.filter(|rule| *rule != first) {
+            let holder = if *rule == self.config { "the configuration" } else { "the task above" };
+            write!(f, ", of which {holder} allows {}", text(rule))?;
+        }
+        Ok(())
     }
 }
 

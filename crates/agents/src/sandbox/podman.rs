@@ -10,19 +10,15 @@ use std::path::{Path, PathBuf};
 use super::mounts::{Mount, Mounts, PRIVATE, SandboxedRun, least, mounts};
 use adjutant_host::temporary_folder;
 
-/// Maximum bytes of the path of podman's temporary folder, by podman.
-const MAX_RUN_ROOT: usize = 50;
-
-/// A temporary folder of podman, which is removed when this is dropped.
+/// A temporary folder of podman, which is removed when this is dropped. It is below `/tmp`, which every sandbox has empty: podman
+/// takes a path of 50 bytes at most, and no run may find the sockets of the container of another run.
 #[derive(Debug)]
 pub(crate) struct RunRoot(PathBuf);
 
 impl RunRoot {
     pub(super) fn new() -> Self {
         let path = temporary_folder::path();
-        let name = path.file_name().filter(|_| path.as_os_str().len() > MAX_RUN_ROOT);
-        let short = name.map(|name| Path::new("/tmp").join(name));
-        Self(short.unwrap_or(path))
+        Self(path.file_name().map_or_else(|| path.clone(), |name| Path::new("/tmp").join(name)))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::sandbox::SandboxedRun;
 fn home() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::Builder::new().prefix("adj").tempdir_in("/tmp").unwrap();
     let home = folder.path().canonicalize().unwrap();
-    for path in ["work/.git", ".codex", ".config/opencode/agents", "hub/scratch-1"] {
+    for path in ["work/.git", ".codex", ".config/opencode/agents", "hub/spool/task/scratch-1"] {
         std::fs::create_dir_all(home.join(path)).unwrap();
     }
     for file in [".codex/config.toml", "hub/login-key"] {
@@ -26,14 +26,14 @@ fn line(home: &Path, runner: &Runner, workspace: &str, has_network: bool) -> Res
         runner,
         permission: Permission::WorkspaceWrite,
         workspace: &home.join(workspace),
-        scratch: &home.join("hub/scratch-1"),
+        scratch: &home.join("hub/spool/task/scratch-1"),
         visible: vec!["/tmp/elsewhere".into()],
         has_network,
         socket: None,
         writable: &[],
         env: &env.map(|(name, value)| (name.into(), value.into())),
     };
-    let state = home.join(format!("hub/{}.podman", runner.name()));
+    let state = home.join(format!("hub/spool/task/{}.podman", runner.name()));
     let folders = (state.as_path(), &RunRoot::new());
     let line = command_line(Path::new("/bin/podman"), &run, Some(&home.join("hub")), folders)?;
     Ok(line.into_iter().map(|word| word.into_string().unwrap()).collect())
@@ -58,7 +58,7 @@ fn a_container_has_the_mounts_of_the_sandbox_and_no_image() {
         format!("{}\n{}", runner.name(), shown.join("\n"))
     });
     insta::assert_snapshot!(lines.join("\n\n"));
-    let root = home.join("hub/codex.podman/root");
+    let root = home.join("hub/spool/task/codex.podman/root");
     assert_eq!(root.join("tmp").metadata().unwrap().permissions().mode() & 0o7777, 0o1777);
     assert!(std::fs::read_dir(root.join("etc")).unwrap().next().is_none());
 }
