@@ -6,12 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::messages::{Action, MAX_ITEMS, Message};
+use super::messages::{Action, MAX_ITEMS, Message, Report};
 use crate::socket::Start;
 use crate::socket::control::{ControlClient, Error, HangUp};
 use crate::tui::hub::Hub;
 use adjutant_base::mutex::lock;
 use adjutant_codex::approval::Decision;
+use adjutant_codex::event::ItemKind;
+use adjutant_codex::operations::Operation;
+use adjutant_codex::patch::FileChange;
+use adjutant_codex::rate_limits::LimitWindow;
 
 /// Interval between two attempts to find a hub.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -49,7 +53,7 @@ impl HubThread {
     /// Queues an action. If the queue is full, returns its failure.
     pub(super) fn run(&self, action: Action) -> Result<(), Message> {
         let queue = match action {
-            Action::Send(_) => &self.prompts,
+            Action::Send(_) | Action::Operate { .. } | Action::Report { .. } => &self.prompts,
             Action::Steer { .. }
             | Action::Interrupt { .. }
             | Action::Decide { .. }
@@ -106,11 +110,44 @@ fn perform(action: Action, client: Result<ControlClient, String>) -> Message {
             let done = with(client, |client| client.fill_codex(&approval, answer));
             Message::Done { typed: None, done: done.map(|()| "answered") }
         }
+        Action::Operate { thread, operation } => {
+            let ends = matches!(operation, Operation::Archive | Operation::Delete);
+            let done = with(client, |client| client.operate_codex(&thread, operation));
+            Message::Operated(done.map(|thread| Some(thread).filter(|_| !ends)))
+        }
+        Action::Report { thread, report } => {
+            let kind = with(client, |client| describe_thread(client, &thread, report));
+            Message::Reported { thread, kind }
+        }
         Action::Older { thread, before, limit } => {
             let items = with(client, |client| client.codex_items(&thread, before, limit));
             Message::Older { thread, items }
         }
     }
+}
+
+/// Returns the answer to a question about a thread, as an item of its transcript.
+fn describe_thread(client: &mut ControlClient, thread: &str, report: Report) -> Result<ItemKind, Error> {
+    let note = |name: String| ItemKind::Other { name, content: serde_json::Value::Null };
+    Ok(match report {
+        Report::Diff => match client.codex_diff(thread)? {
+            diff if diff.is_empty() => note("the thread has changed no file with a patch".to_owned()),
+            diff => {
+                let (path, how) = ("all turns".to_owned(), "diff".to_owned());
+                ItemKind::Patch { changes: vec![FileChange { path, how, diff }] }
+            }
+        },
+        Report::Plan => {
+            let plan = client.codex_plan(thread)?;
+            plan.map_or_else(|| note("the thread has no plan".to_owned()), |item| item.kind)
+        }
+        Report::Limits => {
+            let limits = client.codex_limits()?;
+            let windows: Vec<String> = limits.windows.iter().map(LimitWindow::words).collect();
+            let words = if windows.is_empty() { "unknown".to_owned() } else { windows.join(", ") };
+            note(format!("the rate limits: {words}"))
+        }
+    })
 }
 
 fn with<T>(

@@ -4,6 +4,8 @@ use crossterm::event::{Event, KeyEvent};
 
 use crate::socket::control::codex::{Prompt, SentPrompt, ThreadUpdate};
 use adjutant_codex::approval::Decision;
+use adjutant_codex::event::ItemKind;
+use adjutant_codex::operations::Operation;
 use adjutant_codex::{ListedThread, NumberedItem};
 use adjutant_questions::{Answer, Field};
 
@@ -44,6 +46,13 @@ pub(super) enum Message {
         typed: Option<String>,
         done: Result<&'static str, String>,
     },
+    /// The result of an operation: the thread that is shown then, if there is one.
+    Operated(Result<Option<String>, String>),
+    /// What was asked about a thread.
+    Reported {
+        thread: String,
+        kind: Result<ItemKind, String>,
+    },
     /// The fields of an approval.
     Form {
         approval: String,
@@ -79,6 +88,14 @@ pub(super) enum Effect {
     Quit,
 }
 
+/// A question about a thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Report {
+    Diff,
+    Plan,
+    Limits,
+}
+
 /// An action on the hub.
 #[derive(Debug)]
 pub(super) enum Action {
@@ -98,6 +115,14 @@ pub(super) enum Action {
         thread: String,
         before: i64,
         limit: u32,
+    },
+    Operate {
+        thread: String,
+        operation: Operation,
+    },
+    Report {
+        thread: String,
+        report: Report,
     },
     /// Requests the fields of an approval.
     Form {

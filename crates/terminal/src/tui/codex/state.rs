@@ -1,5 +1,6 @@
 //! The state of the Codex view. [`ViewState::update`] alone changes it; [`ViewState::lay_out`] fits it to the screen.
 
+mod commands;
 mod keys;
 
 use std::time::{Duration, Instant};
@@ -17,10 +18,11 @@ use crate::tui::view::field_lines;
 use crate::tui::widgets::field_inputs::FieldInputs;
 use crate::tui::widgets::styled_text::styled;
 use crate::tui::widgets::text_input::Editor;
+use adjutant_base::text::escape_invisible;
 use adjutant_codex::approval::Approval;
-use adjutant_codex::event::CodexEvent;
+use adjutant_codex::event::{CodexEvent, ItemKind};
 use adjutant_codex::thread::Thread;
-use adjutant_codex::thread_options::ThreadOptions;
+use adjutant_codex::thread_options::{ThreadOptions, TurnInput};
 use adjutant_codex::{ListedThread, NumberedItem};
 
 /// Duration of a notice.
@@ -85,6 +87,8 @@ pub(super) struct ViewState {
     /// A new thread is starting.
     pub(super) starting: bool,
     pub(super) editor: Editor,
+    /// What the next prompt has in addition to its text.
+    attached: TurnInput,
     pub(super) focus: Focus,
     /// A text to search for, while it is typed.
     pub(super) search: Option<Editor>,
@@ -111,6 +115,7 @@ impl ViewState {
             opened: 0,
             starting: false,
             editor: Editor::default(),
+            attached: TurnInput::default(),
             focus: Focus::Input,
             search: None,
             last_search: String::new(),
@@ -176,6 +181,22 @@ impl ViewState {
                 }
                 self.notify(done.map_or_else(|error| error, str::to_owned), now);
             }
+            Message::Operated(Ok(Some(thread))) => {
+                self.notify("done".to_owned(), now);
+                effects.push(self.open(thread));
+            }
+            Message::Operated(Ok(None)) => {
+                self.notify("done".to_owned(), now);
+                self.close_thread();
+            }
+            Message::Reported { thread, kind: Ok(kind) } => {
+                if let Some(open) = self.open.as_mut().filter(|open| open.id == thread) {
+                    open.transcript.add_report(kind);
+                }
+            }
+            Message::Operated(Err(reason)) | Message::Reported { kind: Err(reason), .. } => {
+                self.notify(reason, now);
+            }
             Message::Form { approval, fields } => match (fields, self.panel.as_mut()) {
                 (Ok(fields), Some(panel)) if panel.id == approval => {
                     panel.form = Some(FieldInputs::new(fields));
@@ -224,6 +245,9 @@ impl ViewState {
 
     fn on_sent(&mut self, prompt: String, sent: Result<SentPrompt, String>, now: Instant) -> Option<Effect> {
         self.starting = false;
+        if sent.is_ok() {
+            self.attached = TurnInput::default();
+        }
         match sent {
             Ok(SentPrompt { thread, .. }) if self.thread() != Some(&thread) => Some(self.open(thread)),
             Ok(SentPrompt { ahead: 0, .. }) => None,
@@ -270,6 +294,36 @@ impl ViewState {
         Effect::Open { thread, number: self.opened }
     }
 
+    /// Shows no thread, so that the next prompt begins one.
+    fn close_thread(&mut self) {
+        self.opened += 1;
+        self.open = None;
+        self.panel = None;
+    }
+
+    /// Returns the sentence about commands that continue without a turn.
+    pub(super) fn left_commands(&self) -> Option<String> {
+        let left = &self.open.as_ref().filter(|open| open.thread.turn.is_none())?.thread.left;
+        let commands: Vec<&str> = left
+            .values()
+            .filter_map(|item| match &item.kind {
+                ItemKind::Command { command, .. } => Some(command.as_str()),
+                _ => None,
+            })
+            .collect();
+        let names = escape_invisible::escape_line(&commands.join(", "));
+        (!commands.is_empty()).then(|| format!("▸ /end-commands ends what continues without a turn: {names}"))
+    }
+
+    /// Returns the lines of the notice.
+    pub(super) fn notice_lines(&self, columns: usize, theme: Theme) -> Vec<Line<'static>> {
+        let notice = self
+            .notice
+            .iter()
+            .flat_map(|(notice, _)| styled(&escape_invisible::escape_line(notice), columns, theme.good()));
+        notice.collect()
+    }
+
     /// Sends a prompt: the next of the thread on the screen, or the first of a new one.
     fn send(&mut self, prompt: String) -> Effect {
         let thread = self.thread().map(ToOwned::to_owned);
@@ -279,7 +333,10 @@ impl ViewState {
         }
         Effect::Run(Action::Send(Box::new(Prompt {
             thread,
-            start: ThreadOptions { turn: prompt.into(), ..self.start.clone() },
+            start: ThreadOptions {
+                turn: TurnInput { text: prompt, ..self.attached.clone() },
+                ..self.start.clone()
+            },
         })))
     }
 
@@ -401,8 +458,9 @@ impl ViewState {
         }
         let rows = usize::from(height);
         let input = input_box::lines(&self.editor, self.search(), self.focus == Focus::Input, columns).len();
-        let mut taken =
-            3 + input + usize::from(self.notice.is_some()) + usize::from(self.disconnected.is_some());
+        let notice = self.notice_lines(columns, theme).len();
+        let lines = usize::from(self.disconnected.is_some()) + usize::from(self.left_commands().is_some());
+        let mut taken = 3 + input + notice + lines;
         if let (Some(panel), Some((lines, keys))) = (&mut self.panel, pending) {
             panel.keys = super::item_lines::text("", &keys, columns, theme.good());
             let free = rows.saturating_sub(taken + panel.keys.len() + 1);

@@ -146,6 +146,14 @@ impl Transcript {
         self.put(Item { id, turn: None, state: ItemState::Done, kind });
     }
 
+    /// Adds the answer to a question about the thread, and shows it.
+    pub(super) fn add_report(&mut self, kind: ItemKind) {
+        self.notes += 1;
+        let id = format!("report {}", self.notes);
+        self.put(Item { id, turn: None, state: ItemState::Done, kind });
+        self.follow_end();
+    }
+
     fn note(&mut self, text: &str, approval: &str) {
         let kind = ItemKind::Other { name: text.to_owned(), content: serde_json::Value::Null };
         self.put(Item {

@@ -118,12 +118,18 @@ fn title(state: &ViewState, columns: usize) -> Line<'static> {
         Some(open) => match &open.row {
             None => format!(" Codex · {}", escape_invisible::escape_line(&open.id)),
             Some(ListedThread { row, .. }) => {
+                let (used, window) = (open.thread.usage.context, open.thread.usage.window);
+                let free = (window > 0).then(|| 100 - (used.saturating_mul(100) / window).min(100));
+                let context = free.map(|free| format!(" · {free}% context left"));
+                let limits = open.thread.limits.windows.iter().map(|limit| format!(" · {}", limit.words()));
+                let left: String = context.into_iter().chain(limits).collect();
                 let tokens = open.thread.usage.total.max(u64::try_from(row.tokens).unwrap_or(0));
                 format!(
-                    " Codex · {} · {} · {} · {} over {} · {tokens} tokens",
+                    " Codex · {} · {} · {}{} · {} over {} · {tokens} tokens",
                     open.thread.state().name(),
                     escape_invisible::escape_line(&row.title),
                     escape_invisible::escape_line(&row.model),
+                    escape_invisible::escape_line(&left),
                     escape_invisible::escape_line(&row.version),
                     row.backend,
                 )
@@ -145,13 +151,16 @@ fn foot(state: &ViewState, columns: usize, theme: Theme) -> Vec<Line<'static>> {
             theme.alarm(),
         )));
     }
-    if let Some((notice, _)) = &state.notice {
-        lines.push(Line::from(Span::styled(
-            cut(&escape_invisible::escape_line(notice), columns),
-            theme.good(),
-        )));
+    if let Some(left) = state.left_commands() {
+        lines.push(Line::from(Span::styled(cut(&left, columns), theme.alarm())));
     }
-    lines.push(Line::from(Span::styled("─".repeat(columns), theme.quiet())));
+    lines.extend(state.notice_lines(columns, theme));
+    let attached = match escape_invisible::escape_line(&state.attachments()) {
+        attached if attached.is_empty() => attached,
+        attached => format!("── {attached} "),
+    };
+    let rule = format!("{attached}{}", "─".repeat(columns));
+    lines.push(Line::from(Span::styled(rule.chars().take(columns).collect::<String>(), theme.quiet())));
     lines.extend(input_box::lines(&state.editor, state.search(), state.focus == Focus::Input, columns));
     lines.push(Line::from(Span::styled(cut(&hints(state), columns), theme.quiet())));
     lines

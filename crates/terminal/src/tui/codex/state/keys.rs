@@ -30,7 +30,7 @@ impl ViewState {
             KeyCode::PageDown => self.page(1),
             _ => {
                 return match self.focus {
-                    Focus::Input | Focus::Form => self.on_input(key).into_iter().collect(),
+                    Focus::Input | Focus::Form => self.on_input(key, now).into_iter().collect(),
                     Focus::Transcript => self.on_transcript(key, now).into_iter().collect(),
                     Focus::Threads => self.on_threads(key).into_iter().collect(),
                 };
@@ -159,7 +159,7 @@ impl ViewState {
         None
     }
 
-    fn on_input(&mut self, key: KeyEvent) -> Option<Effect> {
+    fn on_input(&mut self, key: KeyEvent, now: Instant) -> Option<Effect> {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
         match key.code {
@@ -170,6 +170,11 @@ impl ViewState {
                 if text.is_empty() || self.starting {
                     return None;
                 }
+                let text = match text.strip_prefix('/') {
+                    Some(command) if !command.starts_with('/') => return self.command(command, now),
+                    Some(prompt) => prompt.to_owned(),
+                    None => text,
+                };
                 self.editor = Editor::default();
                 let thread = self.thread().map(ToOwned::to_owned);
                 return Some(match thread.filter(|_| self.is_busy() && !alt) {
@@ -222,9 +227,7 @@ impl ViewState {
             KeyCode::Esc => self.focus_on(Focus::Input),
             KeyCode::Char('/') => self.search = Some(Editor::with(&self.query)),
             KeyCode::Char('n') => {
-                self.opened += 1;
-                self.open = None;
-                self.panel = None;
+                self.close_thread();
                 self.focus_on(Focus::Input);
             }
             KeyCode::Enter => {
