@@ -5,9 +5,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -318,26 +320,26 @@ struct Delta {
     base64: bool,
 }
 
+/// The members with a part of a text. Searches are prepared once, because each message of a recording takes all of them.
+static TEXTS: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| finders(&["delta", "chunk", "deltaBase64"]));
+/// The members that the parts of one text have in common.
+static IDENTITY: LazyLock<Vec<Finder<'static>>> = LazyLock::new(|| {
+    finders(&["method", "itemId", "item_id", "call_id", "callId", "processId", "index", "summaryIndex"])
+});
+
+fn finders(members: &[&str]) -> Vec<Finder<'static>> {
+    members.iter().map(|member| Finder::new(&format!("\"{member}\":")).into_owned()).collect()
+}
+
 /// Finds the part of a text in a message.
 fn delta(line: &[u8]) -> Option<Delta> {
-    const MEMBERS: &[(&[u8], bool)] =
-        &[(b"\"delta\":", false), (b"\"chunk\":", true), (b"\"deltaBase64\":", true)];
-    const IDENTITY: &[&[u8]] = &[
-        b"\"method\":",
-        b"\"itemId\":",
-        b"\"item_id\":",
-        b"\"call_id\":",
-        b"\"callId\":",
-        b"\"processId\":",
-        b"\"index\":",
-        b"\"summaryIndex\":",
-    ];
-    let find = |member: &[u8]| memchr::memmem::find(line, member).map(|at| at + member.len());
-    let (from, base64) = MEMBERS.iter().find_map(|(member, base64)| Some((find(member)?, *base64)))?;
+    let find = |member: &Finder<'_>| member.find(line).map(|at| at + member.needle().len());
+    let (from, number) = TEXTS.iter().zip(0..).find_map(|(member, number)| Some((find(member)?, number)))?;
+    let base64 = number > 0;
     let from = from + line[from..].iter().take_while(|byte| **byte == b' ').count();
     let within = longest_string(line, from)?;
     let mut key = String::new();
-    for member in IDENTITY {
+    for member in IDENTITY.iter() {
         if let Some(at) = find(member) {
             let end = line[at..]
                 .iter()
