@@ -64,6 +64,9 @@ struct PromptArgs {
     cwd: Option<PathBuf>,
     #[command(flatten)]
     turn: TurnArgs,
+    /// Work in a git worktree of the folder, made for this thread; `adjutant codex commit` commits it
+    #[arg(long, conflicts_with = "thread")]
+    worktree: bool,
     /// What commands may do: read-only, workspace-write, danger-full-access
     #[arg(long, value_name = "MODE")]
     sandbox: Option<String>,

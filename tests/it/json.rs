@@ -28,6 +28,7 @@ const CHECKED_ELSEWHERE: [&str; 26] = [
     "codex-approve",
     "codex-archive",
     "codex-capabilities",
+    "codex-commit",
     "codex-compact",
     "codex-delete",
     "codex-deny",

@@ -26,6 +26,11 @@ pub enum Error {
     FewTurns(usize),
     #[error("the thread has no turn `{0}`")]
     UnknownTurn(String),
+    /// A sentence fragment.
+    #[error("git cannot do it: {0}")]
+    Worktree(String),
+    #[error("the thread has no worktree")]
+    NoWorktree,
     #[error("a turn runs in this thread")]
     TurnRuns,
     #[error("the thread `{0}` is archived")]
@@ -73,6 +78,9 @@ impl Error {
             Self::FewTurns(_) | Self::UnknownTurn(_) => {
                 Some("`adjutant codex show --json` names the turn of each item")
             }
+            Self::NoWorktree => {
+                Some("`adjutant codex --worktree PROMPT` starts a thread in a worktree of the folder")
+            }
             Self::TurnRuns => Some("wait for its end, or `adjutant codex interrupt` it"),
             Self::Archived(_) => Some("`adjutant codex unarchive` takes it back"),
             Self::OfAgent(_) => Some("reply in that thread, or fork this one"),
@@ -86,7 +94,12 @@ impl Error {
             Self::NotAsked(_) | Self::NotPermitted(_) => Some(
                 "`adjutant codex approvals` shows each pending approval; forms are filled in in the Inbox",
             ),
-            Self::Busy(_) | Self::Rejected(_) | Self::TooMany(_) | Self::Over | Self::Store(_) => None,
+            Self::Busy(_)
+            | Self::Worktree(_)
+            | Self::Rejected(_)
+            | Self::TooMany(_)
+            | Self::Over
+            | Self::Store(_) => None,
         }
     }
 }

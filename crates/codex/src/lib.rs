@@ -23,9 +23,10 @@ pub mod text_log;
 pub mod thread;
 pub mod thread_options;
 pub mod turn_handles;
+mod worktrees;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::SystemTime;
@@ -406,6 +407,10 @@ impl Codex {
         if resume.is_none() {
             let usual = || self.0.config.folder.as_ref().map(|folder| folder.display().to_string());
             start.cwd = start.cwd.or_else(usual);
+            if start.worktree {
+                let folder = start.cwd.unwrap_or_default();
+                start.cwd = Some(self.add_worktree(Path::new(&folder)).await?);
+            }
         }
         let installed = self.installed().await?;
         capabilities::check_turn(&installed, &start.turn)?;

@@ -74,6 +74,8 @@ impl TurnInput {
 pub struct ThreadOptions {
     pub turn: TurnInput,
     pub cwd: Option<String>,
+    /// Makes a git worktree of `cwd`, in which the thread works.
+    pub worktree: bool,
     pub model: Option<String>,
     /// `read-only`, `workspace-write`, `danger-full-access`.
     pub sandbox: Option<String>,

@@ -2,8 +2,9 @@
 //!
 //! Git reads a private git directory instead, which has an empty configuration and names the repository's objects as
 //! alternates. So no filter, hook or other program that a workspace configures can be started. The repository's
-//! references are read without git, and nothing is written into it except a requested worktree.
+//! references are read without git, and nothing is written into it except a requested worktree or commit.
 
+mod commit;
 mod private_dir;
 mod repository;
 mod snapshot;
@@ -15,6 +16,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use commit::Author;
 pub use repository::Repository;
 pub use snapshot::{ChangedFile, Difference, Snapshot};
 pub use status::Facts;

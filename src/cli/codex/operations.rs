@@ -63,6 +63,14 @@ pub(super) enum OperationCommand {
     },
     /// End the commands that continue after their turns
     EndCommands(ThreadArgs),
+    /// Commit the files in the worktree of a thread, on a branch of its own
+    Commit {
+        /// The thread's id, or enough of its beginning
+        thread: String,
+        /// The message [default: the title of the thread]
+        #[arg(long, short, value_name = "TEXT")]
+        message: Option<String>,
+    },
     /// Show the last plan of a thread
     Plan(ThreadArgs),
     /// Show the changes of all turns of a thread, in order, as one diff
@@ -99,6 +107,7 @@ pub(super) fn run(command: OperationCommand, client: &mut ControlClient) -> Resu
         OperationCommand::EndCommands(ThreadArgs { thread }) => {
             (thread, Operation::EndCommands, "ended the commands of")
         }
+        OperationCommand::Commit { thread, message } => return commit(&thread, message, client),
         OperationCommand::Plan(ThreadArgs { thread }) => return plan(&thread, client),
         OperationCommand::Diff(ThreadArgs { thread }) => return diff(&thread, client),
         OperationCommand::Limits => return limits(client),
@@ -107,6 +116,19 @@ pub(super) fn run(command: OperationCommand, client: &mut ControlClient) -> Resu
     let thread = resolve_full_id(client, &thread)?;
     let id = client.operate_codex(&thread, operation)?;
     output::changed(format!("{done} {id}"), &json!({"id": id, "thread_id": id}))
+}
+
+fn commit(thread: &str, message: Option<String>, client: &mut ControlClient) -> Result<(), Failure> {
+    let thread = resolve_full_id(client, thread)?;
+    let message = match message {
+        Some(message) => message,
+        None => client.codex_thread(&thread)?.row.title,
+    };
+    let (commit, branch) = client.commit_codex(&thread, message)?;
+    output::changed(
+        format!("committed {commit} on {}", escape_line(&branch)),
+        &json!({"id": thread, "thread_id": thread, "commit": commit, "branch": branch}),
+    )
 }
 
 fn plan(thread: &str, client: &mut ControlClient) -> Result<(), Failure> {

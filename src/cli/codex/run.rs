@@ -101,12 +101,13 @@ pub(super) fn view(mut args: PromptArgs, config: &Config) -> Result<ExitCode, Fa
 
 /// Returns the thread to continue, if one is named, and the options of a new one.
 fn thread_options(args: PromptArgs) -> Result<(Option<String>, ThreadOptions), Failure> {
-    let PromptArgs { prompt, thread, cwd, turn, sandbox, approval_policy, config, .. } = args;
+    let PromptArgs { prompt, thread, cwd, worktree, turn, sandbox, approval_policy, config, .. } = args;
     let mut turn = turn.input(prompt.unwrap_or_default())?;
     let model = turn.model.take();
     let start = ThreadOptions {
         turn,
         cwd: Some(folder(cwd.as_deref())?),
+        worktree,
         model,
         sandbox,
         approval_policy,

@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
+use super::pages::{between, send_request};
 use super::versions::{configure, install_package};
 use super::{RunningCommand, codex, faults, install, output_lines, threads};
 use crate::support::model::{FINAL_TEXT, Model, Script};
@@ -255,4 +256,87 @@ fn the_rate_limits_are_shown() {
     assert!(shown.ends_with("secondary 5.5% of 7 days used\n"), "{shown}");
     let limits = json(&home, &["limits"]);
     assert_eq!((&limits["plan"], &limits["items"][1]["minutes"]), (&"plus".into(), &10_080.into()));
+}
+
+#[test]
+fn the_page_does_the_operations_without_script() {
+    let home = Home::new();
+    install(&home, &faults::app_server("say done; done_"), "auto");
+    let hub = Serving::open_hub(&home);
+    assert!(codex(&home, &["please"]).status.success());
+    let page = hub.page("/codex/t-1");
+    let token = between(&page, "name=\"csrf\" value=\"", "\"").to_owned();
+    let post = |form: &str| send_request(&hub, "POST", "/codex/t-1", &format!("csrf={token}&{form}"));
+    assert_eq!(send_request(&hub, "POST", "/codex/t-1", "csrf=0&act=rename&name=Moon").status, 403);
+    assert_eq!(post("act=rename&name=Tables+of+tides").status, 303);
+    assert!(hub.page("/codex").contains(">Tables of tides</a>"));
+    let refused = post("act=revert").text;
+    assert!(refused.contains("the thread has 0 turns"), "{refused}");
+    let refused = post("act=commit").text;
+    assert!(refused.contains("the thread has no worktree"), "{refused}");
+    assert_eq!(post("act=archive").status, 303);
+    assert!(!hub.page("/codex").contains("Tables of tides"));
+    assert!(hub.page("/codex?archived=1").contains("Tables of tides"));
+    assert!(post("act=reply&prompt=hello").text.contains("is archived"));
+    assert_eq!(post("act=unarchive").status, 303);
+    let unknown = post("act=nothing").status;
+    assert_eq!((unknown, post("act=delete").status), (400, 303));
+    assert_eq!(send_request(&hub, "GET", "/codex/t-1", "").status, 404);
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = std::process::Command::new("git");
+    command.args(["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]).args(arguments);
+    let output = command.current_dir(folder).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+    let output = output.output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_thread_works_in_a_worktree_of_its_own_which_is_committed() {
+    let home = Home::new();
+    let script = faults::app_server("echo ebb > tides.txt; echo x > skipped.log; say done; done_");
+    install(&home, &script.replace("\"cwd\":\"/\"", "\"cwd\":\"'\"$PWD\"'\""), "auto");
+    let work = home.path().join("work");
+    home.write("work/.gitignore", "*.log\n");
+    home.write(".gitconfig", "[user]\n\tname = Bea\n\temail = bea@example.org\n");
+    git(&work, &["init", "-q", "-b", "main"]);
+    git(&work, &["add", "-A"]);
+    git(&work, &["commit", "-q", "-m", "first"]);
+    let _hub = Serving::socket_hub(&home);
+    let run = codex(&home, &["--worktree", "Sort the tides"]);
+    assert!(run.status.success(), "{run}");
+    assert!(!work.join("tides.txt").exists(), "the folder of the user is not touched");
+    let worktree = threads(&home)[0]["cwd"].as_str().unwrap().to_owned();
+    assert_eq!(std::fs::read_to_string(Path::new(&worktree).join("tides.txt")).unwrap(), "ebb\n");
+
+    let committed = json(&home, &["commit", "t-1"]);
+    let branch = committed["branch"].as_str().unwrap();
+    assert!(branch.starts_with("adjutant/codex-"), "{branch}");
+    let shown = git(&work, &["show", "--format=%an %ae %s", "--name-status", branch]);
+    assert_eq!(shown, "Bea bea@example.org Sort the tides\n\nA\ttides.txt");
+    assert_eq!(git(&work, &["rev-parse", &format!("{branch}^")]), git(&work, &["rev-parse", "main"]));
+    assert_eq!(git(Path::new(&worktree), &["status", "--porcelain"]), "");
+    let none = codex(&home, &["commit", "t-1"]);
+    assert!(none.stderr.starts_with("error: git cannot do it: no file has changed\n"), "{none}");
+
+    // The next commit follows on the same branch.
+    std::fs::write(Path::new(&worktree).join("tides.txt"), "flow\n").unwrap();
+    let next = json(&home, &["commit", "t-1", "--message", "Turn the tide"]);
+    assert_eq!(next["branch"], branch);
+    assert_eq!(git(&work, &["log", "--format=%s", branch]), "Turn the tide\nSort the tides\nfirst");
+    git(&work, &["worktree", "remove", "--force", &worktree]);
+}
+
+#[test]
+fn a_thread_without_a_worktree_is_not_committed() {
+    let home = Home::new();
+    install(&home, &faults::app_server("say done; done_"), "auto");
+    let _hub = Serving::socket_hub(&home);
+    assert!(codex(&home, &["please"]).status.success());
+    let refused = codex(&home, &["commit", "t-1"]);
+    assert!(refused.stderr.starts_with("error: the thread has no worktree\nhint: "), "{refused}");
+    let outside = codex(&home, &["--worktree", "please"]);
+    assert!(outside.stderr.starts_with("error: git cannot do it: no folder above it"), "{outside}");
 }

@@ -38,5 +38,7 @@ super::table::settings! {
         folder: Option<PathBuf> = None;
         /// Folder of the runs. `None`: below the system's folder for temporary files.
         spool: Option<PathBuf> = None;
+        /// Folder of the worktrees of threads. `None`: there are none.
+        worktrees: Option<PathBuf> = None;
     }
 }

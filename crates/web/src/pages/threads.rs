@@ -53,6 +53,7 @@ pub(crate) async fn start(
     let options = ThreadOptions {
         turn: fields.filled("prompt").unwrap_or_default().into(),
         cwd: fields.filled("cwd"),
+        worktree: !fields.get("worktree").is_empty(),
         sandbox: fields.filled("sandbox"),
         approval_policy: fields.filled("approval-policy"),
         ..ThreadOptions::default()
@@ -89,6 +90,7 @@ async fn render(
         typed => context! {
             prompt => typed.turn.text,
             cwd => typed.cwd.unwrap_or_default(),
+            worktree => typed.worktree,
             sandbox => typed.sandbox,
             approval_policy => typed.approval_policy,
         },

@@ -57,6 +57,7 @@ pub(super) fn start(
         model: text("model")?,
         sandbox: one_of("sandbox", &SANDBOXES)?,
         approval_policy: one_of("approval-policy", &POLICIES)?,
+        worktree: false,
         profile: text("profile")?,
         config: object(arguments, "config")?.cloned().unwrap_or_default(),
         base_instructions: text("base-instructions")?,

@@ -76,6 +76,11 @@ pub enum Request {
     Capabilities,
     /// Returns the rate limits of the account.
     Limits,
+    /// Commits the files in the worktree of a thread. Returns the commit and its branch.
+    Commit {
+        thread: String,
+        message: String,
+    },
     /// Returns the last plan of a thread.
     Plan {
         thread: String,
@@ -232,6 +237,11 @@ impl ControlClient {
         self.ask(&super::Request::Codex(Request::Limits))
     }
 
+    /// Commits the files in the worktree of a thread. Returns the commit and its branch.
+    pub fn commit_codex(&mut self, thread: &str, message: String) -> Result<(String, String), Error> {
+        self.ask(&super::Request::Codex(Request::Commit { thread: thread.to_owned(), message }))
+    }
+
     /// Returns the last plan of a thread.
     pub fn codex_plan(&mut self, thread: &str) -> Result<Option<Item>, Error> {
         self.ask(&super::Request::Codex(Request::Plan { thread: thread.to_owned() }))
@@ -284,6 +294,7 @@ pub(super) async fn answer(
         Request::Operate { thread, operation } => to_json(&codex.operate(&thread, operation).await?),
         Request::Capabilities => to_json(&codex.capabilities().await?),
         Request::Limits => to_json(&codex.rate_limits().await?),
+        Request::Commit { thread, message } => to_json(&codex.commit(&thread, &message).await?),
         Request::Plan { thread } => to_json(&codex.plan(&thread).await?),
         Request::Diff { thread } => to_json(&codex.diff(&thread).await?),
         Request::ExternalThreads { limit } => {

@@ -32,6 +32,10 @@ pub(super) async fn run(app: &App, thread: &str, fields: &Fields) -> Option<Resu
             };
             return Some(start(app, thread, turn(Act::Review(target))).await);
         }
+        "commit" => {
+            let message = fields.filled("message").unwrap_or_else(|| format!("Codex thread {thread}"));
+            return Some(app.codex.commit(thread, &message).await.map(|_| address(thread)));
+        }
         "fork" => Operation::Fork { before: None },
         "revert" => Operation::Revert { before: TurnRef::FromEnd(1) },
         "rename" => Operation::Rename { name: fields.filled("name").unwrap_or_default() },

@@ -1,0 +1,70 @@
+//! Threads that work in a git worktree made for them, and the commits of those worktrees.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::detect::environment;
+use super::{Codex, Error, now};
+use adjutant_host::git::{Author, Git};
+use adjutant_host::process;
+use adjutant_store::codex as rows;
+
+/// Bytes of an author's name, and the time for the question.
+const MAX_NAME_BYTES: u64 = 4096;
+const NAME_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl Codex {
+    /// Makes a worktree of the repository around `folder` at its HEAD. Returns the folder in it that corresponds.
+    pub(super) async fn add_worktree(&self, folder: &Path) -> Result<String, Error> {
+        let all = self.0.config.worktrees.as_ref().ok_or(Error::NoWorktree)?;
+        let id = format!("codex-{:x}-{}", now(), self.0.runs.fetch_add(1, Ordering::Relaxed));
+        let place = all.join(&id);
+        let git = git(all);
+        let made = async {
+            let repository = git.find(folder).await?;
+            git.add_worktree(&repository, &place, &id).await?;
+            // `git worktree remove` is for the user.
+            git.release_worktree(&repository, &id);
+            Ok(place.join(&repository.below).display().to_string())
+        };
+        made.await.map_err(Error::Worktree)
+    }
+
+    /// Commits all files in the worktree of a thread, on a branch of its own. Returns the commit and its branch.
+    pub async fn commit(&self, thread: &str, message: &str) -> Result<(String, String), Error> {
+        let row = rows::thread(&self.0.store, thread).await?;
+        let row = row.ok_or_else(|| Error::UnknownThread(thread.to_owned()))?;
+        let all = self.0.config.worktrees.as_ref().filter(|all| Path::new(&row.cwd).starts_with(all));
+        let all = all.ok_or(Error::NoWorktree)?;
+        let git = git(all);
+        let author = author().await;
+        let committed = async {
+            let repository = git.find(Path::new(&row.cwd)).await?;
+            let name = repository.top.file_name().map(|name| name.to_string_lossy().into_owned());
+            let branch = format!("adjutant/{}", name.unwrap_or_default());
+            git.commit(&repository, &branch, &author, message).await
+        };
+        committed.await.map_err(Error::Worktree)
+    }
+}
+
+fn git(all: &Path) -> Git {
+    let path = environment().into_iter().find(|(name, _)| name == "PATH").map(|(_, path)| path);
+    Git::new(&all.join(".git-scratch"), path)
+}
+
+/// Returns the author of the user's own configuration of git, without that of any repository.
+async fn author() -> Author {
+    let ask = async |key: &str| {
+        let argv = ["git", "config", "--global", "--get", key].map(OsString::from);
+        let said = process::output(&argv, Path::new("/"), &environment(), MAX_NAME_BYTES, NAME_TIMEOUT).await;
+        let said = said.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
+        said.ok().filter(|said| !said.is_empty())
+    };
+    Author {
+        name: ask("user.name").await.unwrap_or_else(|| "Adjutant".to_owned()),
+        email: ask("user.email").await.unwrap_or_else(|| "adjutant@localhost".to_owned()),
+    }
+}
