@@ -23,7 +23,7 @@ const WITHOUT_RESULT: [&str; 9] = [
 ];
 
 /// Schemas that the tests of a command check, which need Codex, an editor of the clock, or a service manager.
-const CHECKED_ELSEWHERE: [&str; 26] = [
+const CHECKED_ELSEWHERE: [&str; 27] = [
     "codex",
     "codex-approve",
     "codex-archive",

@@ -29,18 +29,20 @@ use adjutant_questions::Channel;
 /// Items of one page.
 const PAGE_SIZE: u32 = 100;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(crate) struct Part {
     /// The page ends before this item's number; without it the page has the last items.
     before: Option<i64>,
+    /// The changes of all turns are shown, if it is there.
+    diff: Option<String>,
 }
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    Address(Part { before }): Address<Part>,
+    Address(part): Address<Part>,
 ) -> Result<Response, Failure> {
-    render(&app, &id, before, None).await
+    render(&app, &id, part, None).await
 }
 
 /// The error of a form, and its prompt, which stays in the form.
@@ -62,7 +64,7 @@ pub(crate) async fn act(
         && early_submit::is_too_early(field("made"))
     {
         let error = FormError { message: early_submit::TOO_EARLY.to_owned(), prompt: String::new() };
-        return render(&app, &id, None, Some(error)).await;
+        return render(&app, &id, Part::default(), Some(error)).await;
     }
     let done = match field("act") {
         "reply" | "steer" if prompt.is_empty() => Ok(()),
@@ -85,7 +87,7 @@ pub(crate) async fn act(
         Err(Error::UnknownThread(id)) => Err(Failure::not_found("thread", id)),
         Err(error) => {
             let error = FormError { message: threads::error_text(&error), prompt: prompt.to_owned() };
-            render(&app, &id, None, Some(error)).await
+            render(&app, &id, Part::default(), Some(error)).await
         }
     }
 }
@@ -93,7 +95,7 @@ pub(crate) async fn act(
 async fn render(
     app: &Arc<App>,
     id: &str,
-    before: Option<i64>,
+    Part { before, diff }: Part,
     error: Option<FormError>,
 ) -> Result<Response, Failure> {
     let missing = |error| match error {
@@ -114,11 +116,15 @@ async fn render(
     let running = running.filter(|running| !ended.iter().any(|ended| ended.item.id == running.id));
     let agents = codex::Query { parent: id.to_owned(), ..wanted };
     let agents = app.codex.threads(&agents, None).await.map_err(missing)?;
+    let changes = match diff {
+        Some(_) => Some(app.codex.diff(id).await.map_err(missing)?),
+        None => None,
+    };
     let limits = session.iter().flat_map(|thread| &thread.limits.windows).map(LimitWindow::words);
     let left = session.iter().flat_map(|thread| thread.left.values());
     let values = context! {
         csrf => csrf::token()?,
-        changes => app.codex.diff(id).await.map_err(missing)?,
+        changes,
         agents => Value::from(Serde(&agents)),
         limits => limits.collect::<Vec<_>>(),
         left => left.map(|running| item(running, None)).collect::<Vec<_>>(),
