@@ -191,20 +191,12 @@ impl Session<'_> {
                     let question = Question { message: String::new(), ..*question };
                     let before = std::mem::replace(&mut self.questions[at], question);
                     let now = &self.questions[at];
-                    if before.presence != now.presence {
-                        let line = presence_line(now);
-                        self.print(&line)?;
+                    let mut line = (before.presence != now.presence).then(|| presence_line(now));
+                    if before.deliveries < now.deliveries && !now.denials.is_empty() {
+                        let id = short(&now.ticket);
+                        line = Some(format!("WAITS {id} {} requests wait for it", now.deliveries));
                     }
-                    let now = &self.questions[at];
-                    return if before.deliveries < now.deliveries && !now.denials.is_empty() {
-                        self.print(&format!(
-                            "WAITS {} {} requests wait for it",
-                            short(&now.ticket),
-                            now.deliveries
-                        ))
-                    } else {
-                        Ok(())
-                    };
+                    return line.map_or(Ok(()), |line| self.print(&line));
                 }
                 self.print_question(&question)?;
                 if self.reader == Reader::User {
