@@ -4,6 +4,7 @@ mod agents;
 mod delegation;
 mod documentation;
 mod inspector;
+mod permissions;
 mod planner;
 mod questions;
 mod sdks;

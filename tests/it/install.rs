@@ -4,12 +4,12 @@ mod faults;
 mod golden;
 mod hook;
 mod locations;
-mod real_clients;
+pub(crate) mod real_clients;
 
 use crate::support::{Finished, Home};
 
 /// Runs a command that must succeed.
-fn run_ok(home: &Home, arguments: &[&str]) -> Finished {
+pub(crate) fn run_ok(home: &Home, arguments: &[&str]) -> Finished {
     let finished = home.run(arguments, "");
     assert!(finished.status.success(), "{arguments:?}\n{finished}");
     finished

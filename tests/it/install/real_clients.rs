@@ -11,7 +11,7 @@ use super::run_ok;
 use crate::support::model::{FINAL_TEXT, Model, Script};
 use crate::support::real_clients::{RUN_DEADLINE, codex_config, is_excluded, node, package, run};
 use crate::support::serving::Serving;
-use crate::support::{Finished, Home, wait_for};
+use crate::support::{Finished, Home};
 
 /// A tool of each toolset, and a text of its answer.
 fn tool_calls() -> Vec<(&'static str, Value, &'static str)> {
@@ -28,7 +28,7 @@ fn tool_calls() -> Vec<(&'static str, Value, &'static str)> {
 }
 
 /// A home with content for every toolset, and the files that make a client ask the scripted model.
-fn home_of(client: &str, model: &Model) -> Home {
+pub(crate) fn home_of(client: &str, model: &Model) -> Home {
     let home = Home::new();
     home.write(".adjutant/prompts/research.md", "You are a focused researcher.\n\nTopic:\n{{input}}\n");
     home.write(".adjutant/agents/reviewer.yaml", "persona: You review.\ndescription: Reviews code\n");
@@ -51,7 +51,7 @@ fn platform(package: &str) -> String {
 }
 
 /// The command line for one run, without any server: they come from the configuration.
-fn command(client: &str, home: &Home, model: &Model, prompt: &str) -> Command {
+pub(crate) fn command(client: &str, home: &Home, model: &Model, prompt: &str) -> Command {
     let base = model.base_url();
     let root = base.strip_suffix("/v1").unwrap().to_owned();
     let script = |path: &str| {
@@ -176,76 +176,6 @@ fn check_hook(client: &str) {
     let expanded = "You are a focused researcher.nnTopic:ntides";
     assert!(text.contains(expanded), "{client}: the prompt is not in\n{text}\n{finished}");
     assert_eq!(text.matches(expanded).count(), 1, "{client}: once");
-}
-
-/// The command of the model, which makes a file.
-const MAKE: &str = "touch made.txt";
-
-/// A run in which the model calls the shell once, with this text in the hub's configuration; returns whether the command
-/// ran. `answer` decides what is asked in the Inbox.
-#[track_caller]
-fn runs_shell(client: &str, config: &str, answer: impl FnOnce(&Serving) + Send) -> bool {
-    let model = Model::start(Script::Shell(MAKE.to_owned()));
-    let home = home_of(client, &model);
-    home.write(".adjutant/config.toml", config);
-    let hub = Serving::open_hub(&home);
-    run_ok(&home, &["install", client]);
-    let given = command(client, &home, &model, "make it");
-    let mut asking = Command::new(given.get_program());
-    asking.args(given.get_args().filter(|argument| *argument != "--allow-all-tools"));
-    asking.env_clear().envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    asking.current_dir(given.get_current_dir().unwrap());
-    let finished = std::thread::scope(|scope| {
-        scope.spawn(|| answer(&hub));
-        run(&mut asking, RUN_DEADLINE)
-    });
-    assert!(finished.stdout.contains(FINAL_TEXT), "{finished}");
-    home.path().join("work/made.txt").exists()
-}
-
-#[test]
-fn rules_decide_the_commands_of_real_clients() {
-    if is_excluded("npm") {
-        return;
-    }
-    // Codex asks nothing in `exec`.
-    for (client, expected) in [
-        ("claude", [true, false, false]),
-        ("copilot", [true, false, false]),
-        // Its hook can only deny, and this run confirms everything else.
-        ("gemini", [true, true, false]),
-    ] {
-        for (decision, expected) in ["allow", "ask", "deny"].into_iter().zip(expected) {
-            let config = format!(
-                "[[approval_rules]]\nname = \"made\"\ndecision = \"{decision}\"\ncommand = \"{MAKE}\"\n\
-                 [permissions]\nwait_seconds = 1\n"
-            );
-            assert_eq!(runs_shell(client, &config, |_| {}), expected, "{client}, {decision}");
-        }
-    }
-}
-
-#[test]
-fn the_inbox_decides_a_command_of_copilot() {
-    if is_excluded("npm") {
-        return;
-    }
-    // Approve, and deny after three ways to make a rule.
-    for (option, expected) in [(0, true), (4, false)] {
-        let answer = |hub: &Serving| {
-            let path = wait_for("the question", || {
-                let list = hub.page("/questions");
-                list.split('"').find(|part| part.starts_with("/questions/q")).map(str::to_owned)
-            });
-            let page = hub.page(&path);
-            assert!(page.contains("Copilot CLI wants to run a command") && page.contains(MAKE), "{page}");
-            let (_, token) = page.split_once("name=\"csrf\" value=\"").unwrap();
-            let token = token.split('"').next().unwrap();
-            let form = format!("csrf={token}&made=0&act=answer&f0={option}");
-            hub.send_request("POST", &path, "Content-Type: application/x-www-form-urlencoded\r\n", &form);
-        };
-        assert_eq!(runs_shell("copilot", "", answer), expected, "{option}");
-    }
 }
 
 #[test]

@@ -16,6 +16,14 @@ pub(crate) fn processes_with_variable(variable: &str) -> Vec<String> {
     })
 }
 
+/// Every live process with this home and this argument.
+pub(crate) fn processes_of_home(home: &Path, argument: &str) -> Vec<String> {
+    let home = format!("HOME={}", home.display());
+    let has =
+        |text: Vec<u8>, wanted: &str| text.split(|byte| *byte == 0).any(|part| part == wanted.as_bytes());
+    processes(|process| has(read(process, "environ"), &home) && has(read(process, "cmdline"), argument))
+}
+
 /// Every live process of any run with this home.
 pub(crate) fn runs_of_home(home: &Path) -> Vec<String> {
     let home = format!("HOME={}", home.display());

@@ -1,0 +1,379 @@
+//! Permissions of the five real clients: each case of one table for each client, with a scripted model that runs a command.
+//!
+//! A session is started so that its own prompt can be seen: Claude Code and Codex pass theirs to the program that drives
+//! them, opencode has it in its server. Copilot refuses in `-p` what it cannot ask. The hook of Gemini can only deny, and this
+//! run confirms everything else.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::{Value, json};
+
+use crate::install::real_clients::{command, home_of};
+use crate::install::run_ok;
+use crate::support::model::{Model, Script};
+use crate::support::process_table::{processes_of_home, wait_until_none};
+use crate::support::real_clients::{RUN_DEADLINE, is_excluded};
+use crate::support::serving::Serving;
+use crate::support::{Home, StopHubOnDrop, wait_for};
+
+/// The command of the model, which makes a file.
+const MAKE: &str = "touch made.txt";
+
+/// Positions of the options in the Inbox.
+const APPROVE: &str = "0";
+const DENY: &str = "4";
+
+/// What decides, or prevents that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Case {
+    Rule(&'static str),
+    Inbox(&'static str),
+    HubKilled,
+    Timeout,
+}
+
+/// The result of a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    Ran,
+    Refused,
+    /// The client's own prompt was open, and nothing ran before it was answered.
+    OwnPrompt,
+}
+
+const CASES: [(Case, End); 6] = [
+    (Case::Rule("allow"), End::Ran),
+    (Case::Rule("deny"), End::Refused),
+    (Case::Inbox(APPROVE), End::Ran),
+    (Case::Inbox(DENY), End::Refused),
+    (Case::HubKilled, End::OwnPrompt),
+    (Case::Timeout, End::OwnPrompt),
+];
+
+/// An event of a session.
+#[derive(Debug)]
+enum Event {
+    /// Its own prompt is open; with what refuses it.
+    Prompt(Value),
+    /// The model has its result.
+    Ended,
+}
+
+/// A client that works, until the value is dropped.
+struct Session {
+    client: &'static str,
+    child: Child,
+    events: Receiver<Event>,
+    /// The server of opencode.
+    server: String,
+}
+
+/// The model's command as this client runs it.
+fn script(client: &str, line: &str) -> Script {
+    // Codex asks only for what its sandbox forbids.
+    if client == "codex" { Script::Escalated(line.to_owned()) } else { Script::Shell(line.to_owned()) }
+}
+
+/// A home with the hub's entry and hook in the client's configuration, and a running hub.
+fn prepare(client: &str, config: &str, script: Script) -> (Home, Model, Serving) {
+    let model = Model::start(script);
+    let home = home_of(client, &model);
+    if client == "opencode" {
+        home.write(".config/opencode/opencode.json", "{\"permission\": {\"bash\": \"ask\"}}");
+    }
+    home.write(".adjutant/config.toml", config);
+    let hub = Serving::open_hub(&home);
+    run_ok(&home, &["install", client]);
+    (home, model, hub)
+}
+
+impl Session {
+    fn start(client: &'static str, home: &Home, model: &Model, folder: &Path) -> Self {
+        let given = command(client, home, model, "make it");
+        let all: Vec<_> = given.get_args().filter_map(|argument| argument.to_str()).collect();
+        let arguments: Vec<&str> = match client {
+            "claude" => "-p --input-format stream-json --output-format stream-json --verbose --permission-prompt-tool stdio"
+                .split(' ')
+                .collect(),
+            "codex" => vec![all[0], "app-server"],
+            "opencode" => vec!["serve", "--port", "0"],
+            _ => all.into_iter().filter(|argument| *argument != "--allow-all-tools").collect(),
+        };
+        let mut asking = Command::new(given.get_program());
+        asking.args(arguments).env_clear();
+        asking.envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        asking.current_dir(folder).process_group(0);
+        let mut child =
+            asking.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (send, events) = channel();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut server = String::new();
+        match client {
+            "claude" => {
+                let said = json!({"type": "user", "message": {"role": "user", "content": "make it"}});
+                write(&mut child, &said);
+                std::thread::spawn(move || read_claude(lines, &send));
+            }
+            "codex" => {
+                write(
+                    &mut child,
+                    &json!({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "t", "version": "1"}}}),
+                );
+                write(&mut child, &json!({"method": "initialized"}));
+                let thread = json!({
+                    "cwd": folder, "approvalPolicy": "on-request", "sandbox": "read-only",
+                    // The review that a user does once in Codex.
+                    "config": {"bypass_hook_trust": true},
+                });
+                write(&mut child, &json!({"id": 2, "method": "thread/start", "params": thread}));
+                let started = lines.by_ref().find(|line| line.starts_with("{\"id\":2,")).unwrap();
+                let started: Value = serde_json::from_str(&started).unwrap();
+                let turn = json!({
+                    "threadId": started["result"]["thread"]["id"], "input": [{"type": "text", "text": "make it"}],
+                });
+                write(&mut child, &json!({"id": 3, "method": "turn/start", "params": turn}));
+                std::thread::spawn(move || read_codex(lines, &send));
+            }
+            "opencode" => {
+                let line = lines.by_ref().find(|line| line.contains("listening on http://")).unwrap();
+                server = line.rsplit("http://").next().unwrap().trim().to_owned();
+                let id = post(&server, "/session", &json!({}))["id"].as_str().unwrap().to_owned();
+                let address = server.clone();
+                std::thread::spawn(move || for _ in lines {});
+                std::thread::spawn(move || {
+                    let said = json!({"parts": [{"type": "text", "text": "make it"}]});
+                    post(&address, &format!("/session/{id}/message"), &said);
+                    let _ = send.send(Event::Ended);
+                });
+            }
+            _ => {
+                drop(child.stdin.take());
+                std::thread::spawn(move || {
+                    for _ in lines {}
+                    let _ = send.send(Event::Ended);
+                });
+            }
+        }
+        Self { client, child, events, server }
+    }
+
+    /// Waits until its own prompt is open, and refuses there.
+    fn refuse_own_prompt(&mut self) {
+        if self.client == "opencode" {
+            let asked = wait_for("the prompt of opencode", || {
+                request(&self.server, "GET", "/permission", "")[0]["id"].as_str().map(str::to_owned)
+            });
+            post(&self.server, &format!("/permission/{asked}/reply"), &json!({"reply": "reject"}));
+            return;
+        }
+        let end = Instant::now() + RUN_DEADLINE;
+        match self.events.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(Event::Prompt(refusal)) => write(&mut self.child, &refusal),
+            other => panic!("{}: no prompt of its own: {other:?}", self.client),
+        }
+    }
+
+    /// Waits until the model has its result.
+    fn finish(self) {
+        loop {
+            match self.events.recv_timeout(RUN_DEADLINE) {
+                Ok(Event::Ended) => return,
+                // It is open while the Inbox asks, and closes with the answer there.
+                Ok(Event::Prompt(_)) => {}
+                Err(error) => panic!("{} did not end: {error}", self.client),
+            }
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+fn write(child: &mut Child, message: &Value) {
+    writeln!(child.stdin.as_mut().unwrap(), "{message}").unwrap();
+}
+
+fn read_claude(lines: impl Iterator<Item = String>, send: &Sender<Event>) {
+    for line in lines {
+        let line: Value = serde_json::from_str(&line).unwrap_or_default();
+        let event = match line["type"].as_str() {
+            Some("control_request") => Event::Prompt(json!({"type": "control_response", "response": {
+                "subtype": "success", "request_id": line["request_id"],
+                "response": {"behavior": "deny", "message": "no"},
+            }})),
+            Some("result") => Event::Ended,
+            _ => continue,
+        };
+        let _ = send.send(event);
+    }
+}
+
+fn read_codex(lines: impl Iterator<Item = String>, send: &Sender<Event>) {
+    for line in lines {
+        let line: Value = serde_json::from_str(&line).unwrap_or_default();
+        let event = match line["method"].as_str() {
+            Some("item/commandExecution/requestApproval") => {
+                Event::Prompt(json!({"id": line["id"], "result": {"decision": "decline"}}))
+            }
+            Some("turn/completed") => Event::Ended,
+            _ => continue,
+        };
+        let _ = send.send(event);
+    }
+}
+
+fn post(server: &str, path: &str, body: &Value) -> Value {
+    request(server, "POST", path, &body.to_string())
+}
+
+/// Sends a request to the server of opencode, and returns its answer.
+fn request(server: &str, method: &str, path: &str, body: &str) -> Value {
+    let mut stream = TcpStream::connect(server).unwrap();
+    let head = format!(
+        "Host: {server}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}",
+        body.len()
+    );
+    write!(stream, "{method} {path} HTTP/1.0\r\n{head}\r\n\r\n{body}").unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let body = answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
+    // The body may come in chunks, each after a line with its length.
+    let start = body.find(['{', '[']).unwrap_or(body.len());
+    serde_json::Deserializer::from_str(&body[start..])
+        .into_iter()
+        .next()
+        .and_then(Result::ok)
+        .unwrap_or_default()
+}
+
+/// Waits for a question whose page has this text, and returns its path.
+fn question(hub: &Serving, text: &str) -> String {
+    wait_for("the question", || {
+        let list = hub.page("/questions");
+        let mut paths = list.split('"').filter(|part| part.starts_with("/questions/q"));
+        paths.find(|path| hub.page(path).replace("&#x2f;", "/").contains(text)).map(str::to_owned)
+    })
+}
+
+fn answer(hub: &Serving, path: &str, option: &str) {
+    let page = hub.page(path);
+    let (_, token) = page.split_once("name=\"csrf\" value=\"").unwrap();
+    let form = format!("csrf={}&made=0&act=answer&f0={option}", token.split('"').next().unwrap());
+    hub.send_request("POST", path, "Content-Type: application/x-www-form-urlencoded\r\n", &form);
+}
+
+#[track_caller]
+fn check(client: &'static str, case: Case, expected: End) {
+    let config = match case {
+        Case::Rule(decision) => {
+            format!("[[approval_rules]]\nname = \"made\"\ndecision = \"{decision}\"\ncommand = \"{MAKE}\"\n")
+        }
+        Case::Timeout => "[permissions]\nwait_seconds = 1\n".to_owned(),
+        Case::Inbox(_) | Case::HubKilled => "[permissions]\nwait_seconds = 100\n".to_owned(),
+    };
+    let (home, model, mut hub) = prepare(client, &config, script(client, MAKE));
+    // The entry of a client may start another hub.
+    let _stop = StopHubOnDrop(&home);
+    let folder = home.path().join("work");
+    let made = folder.join("made.txt");
+    let mut session = Session::start(client, &home, &model, &folder);
+    let hooks = || processes_of_home(home.path(), "hook");
+    match case {
+        // Nothing is asked.
+        _ if client == "gemini" => {}
+        Case::Inbox(option) => {
+            let path = question(&hub, MAKE);
+            assert!(!made.exists(), "{client} {case:?}: it ran while it was asked");
+            answer(&hub, &path, option);
+        }
+        Case::HubKilled => {
+            question(&hub, MAKE);
+            hub.kill();
+            wait_until_none("hooks", hooks);
+        }
+        Case::Timeout => {
+            question(&hub, MAKE);
+            wait_until_none("hooks", hooks);
+        }
+        Case::Rule(_) => {}
+    }
+    if expected == End::OwnPrompt {
+        session.refuse_own_prompt();
+    }
+    session.finish();
+    assert_eq!(made.exists(), expected == End::Ran, "{client} {case:?}");
+}
+
+#[track_caller]
+fn check_cases(client: &'static str) {
+    for (case, expected) in CASES {
+        let expected = match (client, expected) {
+            ("copilot", End::OwnPrompt) => End::Refused,
+            ("gemini", _) if case != Case::Rule("deny") => End::Ran,
+            _ => expected,
+        };
+        check(client, case, expected);
+    }
+}
+
+/// The same command in two folders at once: each answer decides one of them.
+fn check_two_sessions(client: &'static str) {
+    let config = "[permissions]\nwait_seconds = 100\n";
+    let (home, model, hub) = prepare(client, config, script(client, MAKE));
+    let _stop = StopHubOnDrop(&home);
+    let sessions = ["one", "two"].map(|name| {
+        let head = home.write(&format!("work/{name}/.git/HEAD"), "ref: refs/heads/main\n");
+        let folder = head.ancestors().nth(2).unwrap().to_owned();
+        (Session::start(client, &home, &model, &folder), folder)
+    });
+    let paths = ["work/one", "work/two"].map(|folder| question(&hub, folder));
+    answer(&hub, &paths[1], APPROVE);
+    wait_for("the approved command", || sessions[1].1.join("made.txt").exists().then_some(()));
+    answer(&hub, &paths[0], DENY);
+    let [(one, first), (two, _)] = sessions;
+    one.finish();
+    two.finish();
+    assert!(!first.join("made.txt").exists(), "{client}: the answer to the other session counted");
+}
+
+/// Returns whether the client can run here: opencode has no package for another processor.
+fn can_run(client: &str) -> bool {
+    !is_excluded("npm") && (client != "opencode" || cfg!(target_arch = "x86_64"))
+}
+
+macro_rules! cases {
+    ($($test:ident: $check:ident($client:literal),)*) => {
+        $(
+            #[test]
+            fn $test() {
+                if can_run($client) {
+                    $check($client);
+                }
+            }
+        )*
+    };
+}
+
+cases! {
+    claude_code_gets_the_decisions_of_rules_and_of_the_inbox: check_cases("claude"),
+    codex_gets_the_decisions_of_rules_and_of_the_inbox: check_cases("codex"),
+    copilot_gets_the_decisions_of_rules_and_of_the_inbox: check_cases("copilot"),
+    gemini_gets_the_denials_of_rules: check_cases("gemini"),
+    opencode_gets_the_decisions_of_rules_and_of_the_inbox: check_cases("opencode"),
+    two_sessions_of_claude_code_get_their_own_answers: check_two_sessions("claude"),
+    two_sessions_of_codex_get_their_own_answers: check_two_sessions("codex"),
+    two_sessions_of_copilot_get_their_own_answers: check_two_sessions("copilot"),
+    two_sessions_of_opencode_get_their_own_answers: check_two_sessions("opencode"),
+}
