@@ -256,23 +256,16 @@ impl Session<'_> {
 
     /// Carries a request out, after the secret values that a typed answer lacks.
     fn complete(&mut self, request: Request) -> io::Result<()> {
-        if let Request::Answer { ticket, answer, .. } = &request
-            && self.is_typed
-            && let mut known = self.questions.iter().chain(&self.decided)
-            && let Some(question) = known.find(|known| known.ticket == *ticket)
-            && let Some(field) =
-                question.fields.iter().find(|field| field.secret && answer.get(&field.name).is_none())
-        {
-            let line = format!(
-                "SECRET {} {}; type it, it is not shown, or an empty line",
-                short(ticket),
-                field.label
-            );
-            let field = field.clone();
-            self.needs_hidden = Some((request, HiddenValue::Secret(field), Hidden::new()?));
-            return self.print(&escape_invisible::escape_line(&line));
-        }
-        self.decide(request)
+        let Request::Answer { ticket, answer, .. } = &request else { return self.decide(request) };
+        let mut known = self.questions.iter().chain(&self.decided);
+        let fields = known.find(|known| known.ticket == *ticket).map(|question| question.fields.iter());
+        let is_missing = |field: &&Field| field.secret && answer.get(&field.name).is_none();
+        let missing = fields.into_iter().flatten().find(is_missing).filter(|_| self.is_typed).cloned();
+        let Some(field) = missing else { return self.decide(request) };
+        let label = escape_invisible::escape_line(&field.label);
+        let line = format!("SECRET {} {label}; type it, it is not shown, or an empty line", short(ticket));
+        self.needs_hidden = Some((request, HiddenValue::Secret(field), Hidden::new()?));
+        self.print(&line)
     }
 
     fn decide(&mut self, mut request: Request) -> io::Result<()> {

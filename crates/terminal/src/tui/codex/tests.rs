@@ -29,7 +29,8 @@ struct View {
 fn row(id: &str, title: &str, state: &str) -> ListedThread {
     let row = json!({
         "thread": id, "title": title, "state": state, "cwd": "/work", "model": "m", "backend": "app-server",
-        "version": "0.169.0", "tokens": 24, "created_at": 0, "updated_at": 0, "last_end": null,
+        "version": "0.169.0", "tokens": 24, "context": 0, "context_window": 0, "archived": 0, "parent": "",
+        "created_at": 0, "updated_at": 0, "last_end": null,
     });
     serde_json::from_value(row).unwrap()
 }
