@@ -60,6 +60,31 @@ fn rules_name_the_dates_of_the_standard() {
     );
 }
 
+/// The rules of libical's table whose dates are other ones here. The table of RFC 5545 3.3.10 expands a day of the month
+/// under `YEARLY`; a start that the rule does not name counts, and leaves the rest undefined (3.8.5.3).
+#[test]
+fn rules_that_libical_reads_otherwise_follow_the_standard() {
+    let days = |start: &str, rule: &str| {
+        starts(start, rule).into_iter().map(|start| start[..10].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        days("20240229", "FREQ=YEARLY;BYMONTHDAY=29;COUNT=3"),
+        ["2024-02-29", "2024-03-29", "2024-04-29"]
+    );
+    assert_eq!(
+        days("20240201", "FREQ=YEARLY;BYMONTHDAY=-29,-1;COUNT=4"),
+        ["2024-02-01", "2024-02-29", "2024-03-03", "2024-03-31"]
+    );
+    assert_eq!(
+        days("20241230", "FREQ=YEARLY;BYMONTH=12;BYMONTHDAY=30;BYWEEKNO=1;UNTIL=20320101"),
+        ["2024-12-30", "2025-12-30", "2030-12-30", "2031-12-30"]
+    );
+    for interval in [5, 6] {
+        let rule = format!("FREQ=YEARLY;BYWEEKNO=53;INTERVAL={interval};BYDAY=TH;COUNT=1");
+        assert_eq!(days("20270103T000000", &rule)[0], "2027-01-03");
+    }
+}
+
 #[test]
 fn a_rule_is_read_as_programs_write_it() {
     for rule in [
