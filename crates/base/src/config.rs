@@ -198,7 +198,6 @@ impl Config {
                 config.delivery.spool = Some(spool(&home).join("speech"));
                 config.delivery.speech = ["espeak-ng", "-v", "{voice}", "-w"].map(str::to_owned).to_vec();
                 config.codex.spool = Some(spool(&home));
-
                 config.codex.worktrees = Some(home.join("worktrees"));
             }
             config.delegation.home = Some(home.clone());

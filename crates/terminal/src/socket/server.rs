@@ -148,7 +148,7 @@ impl Server {
             }
             Purpose::Control(_slot) => {
                 let peer = ControlPeer { app, ..self.peer(pid) };
-                shutdown.run_until_cancelled(control::serve(&peer, input, output)).await;
+                Box::pin(shutdown.run_until_cancelled(control::serve(&peer, input, output))).await;
             }
             Purpose::Permission(_slot) => {
                 shutdown.run_until_cancelled(permission::serve(&self.peer(pid), input, output)).await;

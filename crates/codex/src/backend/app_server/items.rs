@@ -44,7 +44,7 @@ pub(super) fn item(value: &Value, turn: Option<String>, ended: bool) -> Item {
                 if let ("localImage", Some(path)) =
                     (part["type"].as_str().unwrap_or_default(), part["path"].as_str())
                 {
-                    text.push_str(&format!("\n[image {path}]"));
+                    text.extend(["\n[image ", path, "]"]);
                 }
             }
             ItemKind::User { text }
