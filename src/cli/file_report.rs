@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::output::{self, Failure};
 use super::source_files::relative;
 use adjutant_base::named_enum;
-use adjutant_base::text::escape_invisible::escape;
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::file_catalogue::atomic_write::{self, Change};
 use adjutant_host::file_catalogue::import_plan::{Outcome, PlannedImport};
 
@@ -103,7 +103,10 @@ pub(super) fn import(
                 (name, Done::Failed, None, Some(reason))
             }
             Outcome::Rejected(reason) => {
-                let stem = step.from.file_stem().unwrap_or_default();
+                // A skill or a pattern has the name of its folder.
+                let is_item = step.from.ends_with("SKILL.md") || step.from.ends_with("system.md");
+                let named = step.from.parent().filter(|_| is_item).unwrap_or(&step.from);
+                let stem = named.file_stem().unwrap_or_default();
                 (stem.to_string_lossy().into_owned(), Done::Failed, None, Some(reason))
             }
         };
@@ -140,9 +143,12 @@ fn as_text(
     for row in rows {
         let to = row.to.as_deref().map_or_else(|| row.from.clone(), |to| format!("{} -> {to}", row.from));
         let words = row.done.words(handling.dry_run);
-        output::data(&escape(&format!("{words:column$}  {:width$}  {to}", row.name)))?;
+        // A line feed of a name would begin a line that is not of this report.
+        let name = escape_line(&row.name);
+        let files = escape_line(&to);
+        output::data(&format!("{words:column$}  {name:width$}  {files}"))?;
         for line in row.reason.iter().chain(&row.notes) {
-            output::data(&escape(&format!("{:column$}  {line}", "")))?;
+            output::data(&format!("{:column$}  {}", "", escape_line(line)))?;
         }
     }
     let counts = Done::ALL.iter().filter_map(|done| {
