@@ -12,11 +12,14 @@ mod skill;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::import::{Error, find, format_of};
+use super::import::{Error, Found, find, format_of};
 use super::{Limits, Prompt, Prompts, Root, Source};
 use adjutant_base::config::prompts::PromptsConfig;
-use adjutant_host::file_catalogue::{Severity, read_text};
+use adjutant_host::file_catalogue::{Severity, leaves, read_text};
 pub use rules::Rule;
+
+/// Why a named file or folder is not read.
+const LEAVES: &str = "a symbolic link leads out of the project, the prompts or the folder that it is in";
 
 /// One thing that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +95,11 @@ impl File<'_> {
         });
     }
 
+    /// Returns where a line of the text, counted from 1, begins.
+    fn line(&self, number: usize) -> usize {
+        self.text.split_inclusive('\n').take(number.saturating_sub(1)).map(str::len).sum()
+    }
+
     /// Returns where in the text a part of it begins.
     fn offset(&self, part: &str) -> usize {
         (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
@@ -130,13 +138,22 @@ pub fn paths(paths: &[PathBuf], config: &PromptsConfig) -> Result<Report, Error>
     for path in paths {
         let kind = std::fs::metadata(path)
             .map_err(|error| Error::Unreadable { path: path.clone(), reason: error.to_string() })?;
+        if is_outside(path, kind.is_dir(), config) {
+            report.files += 1;
+            report.findings.push(whole_file(&rules::NOT_SERVED, path, LEAVES.to_owned()));
+            continue;
+        }
         if !kind.is_dir() {
             report.files += 1;
             report.findings.extend(text_of_file(path, limits, None));
             continue;
         }
-        let found = find(path, None, limits).unwrap_or_default().files;
+        let Found { files: found, unreadable, .. } = find(path, None, limits).unwrap_or_default();
+        let unreadable = unreadable
+            .iter()
+            .map(|folder| whole_file(&rules::NOT_SERVED, folder, "the folder cannot be read".to_owned()));
         if found.iter().any(|found| format_of(&found.file).is_some()) {
+            report.findings.extend(unreadable);
             report.files += found.len();
             for found in found {
                 report.findings.extend(match found.fault {
@@ -152,6 +169,26 @@ pub fn paths(paths: &[PathBuf], config: &PromptsConfig) -> Result<Report, Error>
     }
     finish(&mut report);
     Ok(report)
+}
+
+/// Returns whether a link leads out of the project or the folder of prompts around a named path; a file also out of its
+/// folder.
+fn is_outside(path: &Path, is_folder: bool, config: &PromptsConfig) -> bool {
+    let steps_back = path.components().any(|part| part == std::path::Component::ParentDir);
+    let (Ok(real), Ok(absolute)) = (path.canonicalize(), std::path::absolute(path)) else { return true };
+    let folder = match (absolute.parent(), absolute.file_name()) {
+        (Some(folder), Some(_)) if steps_back => folder.canonicalize().unwrap_or_default(),
+        (Some(folder), Some(_)) => folder.to_owned(),
+        _ => real.clone(),
+    };
+    let is_configured =
+        |folder: &Path| config.roots.iter().any(|root| root.folder.as_deref() == Some(folder));
+    let is_root = |folder: &&Path| folder.join(".git").exists() || is_configured(folder);
+    if is_configured(&absolute) {
+        return false;
+    }
+    let around = folder.ancestors().find(is_root).or(Some(&*folder).filter(|_| !is_folder));
+    around.is_some_and(|root| leaves(root, &real))
 }
 
 /// Returns the findings of one file by itself. `prompt` is the parsed file if it is served.

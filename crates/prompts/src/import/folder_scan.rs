@@ -13,6 +13,9 @@ use adjutant_host::file_catalogue::is_documentation;
 /// Endings, before `.md`, of files that Copilot reads: other programs have no such commands.
 const OTHER_KINDS: [&str; 4] = [".prompt", ".agent", ".instructions", ".chatmode"];
 
+/// The reason of a folder that is passed over.
+const UNREADABLE: &str = "unreadable folder";
+
 /// A file that is to be read as a foreign prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignFile {
@@ -31,6 +34,8 @@ pub struct Found {
     pub files: Vec<ForeignFile>,
     /// How many other files and folders were passed over, by the reason.
     pub passed_over: BTreeMap<&'static str, usize>,
+    /// Folders that cannot be read.
+    pub(crate) unreadable: Vec<PathBuf>,
 }
 
 /// The files that were found so far below one folder.
@@ -68,10 +73,12 @@ impl FolderScan {
     pub(super) fn found(mut self) -> Found {
         self.found.sort_by(|one, other| one.file.cmp(&other.file));
         let mut passed_over = BTreeMap::new();
+        let is_unreadable = |(path, reason): (&PathBuf, &&str)| (*reason == UNREADABLE).then(|| path.clone());
+        let unreadable = self.passed_over.iter().filter_map(is_unreadable).collect();
         for (_, reason) in self.passed_over.into_iter().filter(|(path, _)| !self.seen.contains(path)) {
             *passed_over.entry(reason).or_default() += 1;
         }
-        Found { files: self.found, passed_over }
+        Found { files: self.found, passed_over, unreadable }
     }
 
     /// Adds the files below `folder` with a path that ends in `suffix`. Their names begin with `space`.
@@ -87,7 +94,7 @@ impl FolderScan {
     fn folder(&mut self, place: Place<'_>, format: Format, suffix: &str, space: &str) -> Result<(), Error> {
         let Place { folder, prefix, depth } = place;
         let Ok(entries) = fs::read_dir(folder) else {
-            self.passed_over.insert(folder.to_owned(), "unreadable folder");
+            self.passed_over.insert(folder.to_owned(), UNREADABLE);
             return Ok(());
         };
         let is_folder_format = suffix.starts_with('/');
@@ -134,7 +141,8 @@ impl FolderScan {
         }
         let real = fs::canonicalize(&file).ok();
         let inside = real.as_ref().is_some_and(|real| real.starts_with(&self.top));
-        let fault = (!inside).then_some("it is a symbolic link that leads nowhere, or out of the folder");
+        let fault =
+            (!inside).then_some("its path has a symbolic link that leads nowhere, or out of the folder");
         if real.is_none_or(|real| self.seen.insert(real)) {
             self.found.push(ForeignFile { file, format, name, fault });
         }
