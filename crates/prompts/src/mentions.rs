@@ -6,9 +6,9 @@ use std::ops::Range;
 const MAX_COMMANDS: usize = 8;
 
 /// Punctuation before the first name of a message.
-const OPENING: [char; 5] = ['"', '\'', '(', '*', '_'];
+const OPENING: [char; 11] = ['"', '\'', '(', '*', '_', '“', '”', '„', '‘', '’', '«'];
 /// Punctuation after a name, as in `:research, please`.
-const CLOSING: [char; 10] = ['.', ',', ';', '!', '?', '"', '\'', ')', '*', '_'];
+const CLOSING: [char; 15] = ['.', ',', ';', '!', '?', '"', '\'', ')', '*', '_', '”', '“', '’', '‘', '»'];
 
 /// One command and the text that goes with it.
 #[derive(Debug, PartialEq, Eq)]
@@ -120,6 +120,10 @@ mod tests {
         check(":a", &[("a", "")]);
         check(":research, please: bees", &[("research", "please: bees")]);
         check("(:research) bees", &[("research", "bees")]);
+        for quoted in ["“:research” bees", "„:research“ bees", "‘:research’, bees", "«:research» bees"]
+        {
+            check(quoted, &[("research", "bees")]);
+        }
         check("run :research... then :team/review!", &[("research", "then"), ("team/review", "")]);
     }
 
@@ -129,6 +133,7 @@ mod tests {
             (":resarch bees", Some("resarch")),
             ("  \":resarch\" bees", Some("resarch")),
             ("(:resarch) bees", Some("resarch")),
+            ("“:resarch” bees", Some("resarch")),
             ("**:resarch** bees", Some("resarch")),
             (":resarch:", Some("resarch")),
             ("**:resarch**: bees", Some("resarch")),

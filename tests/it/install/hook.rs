@@ -94,6 +94,7 @@ fn a_misspelt_or_broken_command_at_the_beginning_is_answered_with_the_reason() {
         (":Research bees", "no prompt has this name; did you mean `:research`?"),
         (":research: bees", "punctuation follows the name; did you mean `:research`?"),
         ("\":resarch\", bees", "no prompt has this name; did you mean `:research`?"),
+        ("“:resarch” bees", "no prompt has this name; did you mean `:research`?"),
         ("(:resarch) bees", "no prompt has this name; did you mean `:research`?"),
         (":broken x", "unknown engine `perl`"),
         ("**:broken**: x", "unknown engine `perl`"),
@@ -105,6 +106,7 @@ fn a_misspelt_or_broken_command_at_the_beginning_is_answered_with_the_reason() {
     let text = added_context(&home, "claude", ":resarch bees, :tone!");
     assert!(text.contains("did you mean `:research`?") && text.contains("Write plainly."), "{text}");
     assert!(added_context(&home, "claude", "(:research) how bees sleep").ends_with(EXPANDED));
+    assert!(added_context(&home, "claude", "“:research” how bees sleep").ends_with(EXPANDED));
 }
 
 #[test]
