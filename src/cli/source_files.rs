@@ -131,6 +131,14 @@ pub(super) fn unreadable_hint(path: &Path) -> String {
     if text.contains("://") || text.starts_with("git@") {
         return format!("clone the repository first, with `git clone {text}`, and name its folder");
     }
+    // A host has a dot in its name.
+    let mut parts = text.trim_end_matches('/').split('/');
+    if parts.clone().count() == 3
+        && parts.clone().all(is_word)
+        && parts.next().is_some_and(|host| host.contains('.'))
+    {
+        return format!("clone the repository first, with `git clone https://{text}`, and name its folder");
+    }
     match text.split_once('/') {
         Some((owner, name)) if is_word(owner) && is_word(name) => format!(
             "clone a repository of GitHub first, with `git clone https://github.com/{text}`, and name its folder"

@@ -121,23 +121,21 @@ pub fn subfolders(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Names, up to the first dot, of the files of a repository that describe it.
-const DOCUMENTATION: [&str; 9] = [
-    "README",
-    "LICENSE",
-    "CONTRIBUTING",
-    "CODE_OF_CONDUCT",
-    "CHANGELOG",
-    "SECURITY",
-    "AGENTS",
-    "CLAUDE",
-    "GEMINI",
-];
+/// Names, up to the first dot, of the files of a repository that describe it. In lower case, the last ones are usual names
+/// of commands.
+const DOCUMENTATION: [&str; 4] = ["README", "LICENSE", "CONTRIBUTING", "CODE_OF_CONDUCT"];
+const DOCUMENTATION_IN_CAPITALS: [&str; 5] = ["CHANGELOG", "SECURITY", "AGENTS", "CLAUDE", "GEMINI"];
 
 /// Returns whether a file describes a repository, by its name.
 pub fn is_documentation(file: &Path) -> bool {
     let name = file.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
-    DOCUMENTATION.contains(&name.split('.').next().unwrap_or_default())
+    let stem = name.split('.').next().unwrap_or_default();
+    let capitals = stem.to_ascii_uppercase();
+    // `README_CN` and `readme-zh-tw` are translations, and `readme-generator` is not.
+    let language = capitals.strip_prefix("README").and_then(|rest| rest.strip_prefix(['_', '-']));
+    DOCUMENTATION_IN_CAPITALS.contains(&stem)
+        || DOCUMENTATION.contains(&capitals.as_str())
+        || language.is_some_and(|language| language.split(['_', '-']).next().unwrap_or_default().len() == 2)
 }
 
 /// Counts the files below a folder whose real paths are not among `read`, by the reason, down to `depth` levels of folders.
