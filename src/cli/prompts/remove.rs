@@ -8,20 +8,25 @@ use crate::cli::Common;
 use crate::cli::output::{self, Failure};
 use crate::cli::source_files::label;
 
-/// Removes the file, and prints its path.
+/// Removes the file and the folders that it leaves empty, and says what has the name afterwards.
 pub(super) fn run(args: &PathArgs, common: Common) -> Result<(), Failure> {
-    let catalogue = args.folders.load(common)?;
+    let catalogue = args.folders.load(common.clone())?;
     let (name, file) = file(&catalogue, &args.name)?;
     std::fs::remove_file(file).map_err(|error| {
         Failure::new(format!("{} cannot be removed: {error}", file.display()))
             .hint("check the permissions of its folder")
     })?;
+    // The folder of prompts itself stays.
+    let mut emptied = file.ancestors().skip(1).take(name.matches('/').count());
+    let _ = emptied.try_for_each(std::fs::remove_dir);
     if output::is_json() {
         return output::json(&json!({"id": name, "name": name, "file": file}));
     }
     output::data(&file.display().to_string())?;
-    if let Some(next) = catalogue.overridden.iter().find(|other| other.name == name) {
-        output::note(format!("note: `{name}` is now the prompt that it overrode ({})", label(&next.source)));
-    }
+    let served = args.folders.load(common)?;
+    output::note(match served.find(name) {
+        Some(next) => format!("note: `{name}` is now the prompt of another file ({})", label(&next.source)),
+        None => format!("note: no prompt has the name `{name}` now"),
+    });
     Ok(())
 }
