@@ -37,11 +37,13 @@ fn draft(file: &Path, format: Format, name: String, limits: Limits) -> Result<fo
     let text = read_text(file, limits.file)?;
     let folder = file.parent().unwrap_or_else(|| Path::new("."));
     let user = folder.join("user.md");
-    let second = match format {
-        Format::Fabric if user.is_file() && !leaves(folder, &user) => Some(read_text(&user, limits.file)?),
-        _ => None,
-    };
+    let has_user = format == Format::Fabric && user.symlink_metadata().is_ok();
+    let is_read = has_user && user.is_file() && !leaves(folder, &user);
+    let second = if is_read { Some(read_text(&user, limits.file)?) } else { None };
     let mut draft = formats::read(format, &Foreign { name, text, second })?;
+    if has_user && !is_read {
+        draft.notes.push("`user.md` is left out: it is not a file of this folder".to_owned());
+    }
     if format == Format::ClaudeSkill {
         let others = discover::others(folder);
         if others > 0 {

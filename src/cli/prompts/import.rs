@@ -34,7 +34,15 @@ pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure>
     let config = common.config(Roots::User)?;
     let limits = config.prompts.limits();
     let into = args.into.unwrap_or_else(|| config.home.join("prompts"));
-    let found = import::find(&args.path, args.from, limits).map_err(|error| failure(&error))?;
+    let holds_agents = || {
+        let found = adjutant_agents::import::find(&args.path, None, false, config.agents.limits());
+        found.is_ok_and(|found| !found.agents.is_empty())
+    };
+    let found = import::find(&args.path, args.from, limits).map_err(|error| match error {
+        Error::Unclear { .. } if holds_agents() => Failure::new(error)
+            .hint(format!("`adjutant agents import {}` imports the agents there", args.path.display())),
+        error => failure(&error),
+    })?;
     let planned = import::plan(found.files, &into, limits);
     file_report::import(planned, ("prompt", None), &found.passed_over, args.handling)
 }

@@ -25,7 +25,14 @@ pub fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Found
         return Ok(lone(path(), format));
     }
     fs::read_dir(from).map_err(unreadable)?;
-    let mut folder_scan = FolderScan::new(from, limits)?;
+    let absolute = std::path::absolute(from).unwrap_or_else(|_| from.to_owned());
+    // In `~/.claude`, a link may lead as far as in `~`.
+    let is_outer = |format: &Format| {
+        let mut outers = format.folders().iter().filter_map(|folder| folder.split_once('/'));
+        outers.any(|(outer, _)| absolute.ends_with(outer))
+    };
+    let top = absolute.parent().filter(|_| Format::ALL.iter().any(is_outer)).unwrap_or(from);
+    let mut folder_scan = FolderScan::new(top, limits)?;
     // `*.prompt.md` is more than `*.md`, so that Copilot comes before Claude.
     let copilot_first = std::iter::once(Format::Copilot).chain(Format::ALL.iter().copied());
     for format in copilot_first.filter(|known| format.is_none_or(|format| format == *known)) {
