@@ -155,7 +155,8 @@ pub fn read(format: Format, foreign: &Foreign) -> Result<Draft, String> {
         return Err(format!("its name `{}` has no letter or digit to make a prompt name of", foreign.name));
     }
     let mut draft = match format {
-        Format::Claude | Format::Opencode => claude::read_command(foreign)?,
+        Format::Claude => claude::read_command(foreign)?,
+        Format::Opencode => claude::read_opencode(foreign)?,
         Format::ClaudeSkill => claude::read_skill(foreign)?,
         Format::Codex => codex::read(foreign)?,
         Format::Copilot => copilot::read(foreign)?,

@@ -30,7 +30,7 @@ pub fn prompt(name: &str, source: Source, text: &str, digest: String) -> Result<
     warnings.extend(unknown);
     let engine = engine(&values)?;
     let description = one_text(&values, "description", &mut warnings).unwrap_or_default();
-    let template = Template::compile(engine, body, &mut arguments)?;
+    let template = Template::compile(engine, (text, body), &mut arguments)?;
     Ok(Prompt {
         name: name.to_owned(),
         title: one_text(&values, "title", &mut warnings),

@@ -18,9 +18,13 @@ pub(super) enum Template {
 }
 
 impl Template {
-    /// Prepares a body by the rules of its engine. Adds the arguments that the body itself declares. The error
-    /// says what is wrong with it.
-    pub(super) fn compile(engine: Engine, body: &str, declared: &mut Vec<Argument>) -> Result<Self, String> {
+    /// Prepares the body of a file, which is a part of `text`, by the rules of its engine. Adds the arguments that the body
+    /// itself declares. The error says what is wrong with it.
+    pub(super) fn compile(
+        engine: Engine,
+        (text, body): (&str, &str),
+        declared: &mut Vec<Argument>,
+    ) -> Result<Self, String> {
         match engine {
             Engine::Literal => Ok(Self::Pieces(literal::compile(body, declared))),
             Engine::Args => {
@@ -28,7 +32,7 @@ impl Template {
                 declared.extend(implied);
                 Ok(Self::Pieces(pieces))
             }
-            Engine::Jinja => Jinja::compile(body).map(Self::Jinja),
+            Engine::Jinja => Jinja::compile(text, body).map(Self::Jinja),
         }
     }
 
@@ -38,6 +42,11 @@ impl Template {
             Self::Pieces(pieces) => pieces.slots(),
             Self::Jinja(jinja) => jinja.names(),
         }
+    }
+
+    /// Whether the words of the input go to the declared arguments in order, because the body has a `$name` of one.
+    pub(super) fn names_words(&self) -> bool {
+        matches!(self, Self::Pieces(pieces) if pieces.named_by_word)
     }
 
     /// Whether the body has a place for free text, apart from the places of arguments.
@@ -53,7 +62,8 @@ mod tests {
     use proptest::prelude::{prop_assert_eq, proptest};
 
     fn literal(body: &str, input: &str, limit: usize) -> Result<String, usize> {
-        let Ok(Template::Pieces(pieces)) = Template::compile(Engine::Literal, body, &mut Vec::new()) else {
+        let Ok(Template::Pieces(pieces)) = Template::compile(Engine::Literal, (body, body), &mut Vec::new())
+        else {
             panic!()
         };
         let appended = pieces.slots().is_empty().then_some(input);

@@ -296,14 +296,32 @@ fn lint_names_what_cannot_be_seen_in_its_own_words() {
     home.write("p/caf\u{e9}.md", "---\ndescription: d\n---\nText\n");
     home.write("p/cafe\u{301}.md", "---\ndescription: d\n---\nText\n");
     home.write("p/twice.md", "---\ndescription: a\ndescription: b\n---\nText\n");
+    home.write("p/list.md", "---\n- a\n---\nText\n");
+    home.write("p/filter.md", "---\ndescription: d\nengine: jinja\n---\n{{ input | nofilter }}\n");
+    home.write("p/_part.md", "Part.\n");
+    home.write(
+        "p/include.md",
+        "---\ndescription: d\nengine: jinja\n---\n\n{% include \"missing\" %}\n{% include '_part.md' %}\n{%- include '_missing.md' -%}\n",
+    );
     home.write("p/several.md", "---\ndescription: a\n...\n--- \n---\nText\n");
     let found = transcript(&home, &["lint", "--prompts-dir", "p"], "");
     for part in [
         "p/nul.md:4:2: warning[P112]: the text has a NUL character, where some programs take it to end\n",
         "warning[P112]: its name looks like `cafe",
-        "p/twice.md:2:1: warning[P101]: the front matter is not valid YAML: duplicate mapping key: description",
+        "p/twice.md:3:1: warning[P101]: the front matter is not valid YAML: the key `description` is there twice\n  hint: remove one",
+        "p/list.md:2:1: warning[P101]: the front matter is not valid YAML: it has no keys\n  hint: write each key",
+        "p/filter.md:5:1: error[P110]: the template cannot be used: the filter `nofilter` is not available here;",
+        "p/include.md:6:1: error[P110]: `missing` is not a partial: the expansion fails",
+        "p/include.md:8:1: error[P110]: `_missing.md` is not a partial: the expansion fails",
     ] {
         assert!(found.contains(part), "{part}\n{found}");
+    }
+    assert!(!found.contains("_part.md"), "{found}");
+    for (name, line) in
+        [("filter", "line 5: the filter `nofilter`"), ("include", "line 6: template not found")]
+    {
+        let failed = prompts(&home, &["expand", "--prompts-dir", "p", name, "x"], "");
+        assert!(failed.stderr.contains(line), "{}", failed.stderr);
     }
     for advice in ["Options", "option", "policy", "Policy", "from_multiple", "budget"] {
         assert!(!found.contains(advice), "{found}");
@@ -355,6 +373,77 @@ fn lint_reads_nothing_outside_its_root_and_no_name_forges_a_record() {
     }
     let linted = prompts(&home, &["lint", "root"], "").stdout;
     assert!(linted.contains("root/link.md:1:1: error[") && linted.contains("leaves its root"), "{linted}");
+}
+
+#[test]
+fn lint_refuses_a_named_link_that_leaves_its_root() {
+    let home = Home::new();
+    home.write("outside/secret.md", "---\ndescription: d\nSECRETKEY: x\n---\nText\n");
+    home.write("work/shared/tone.md", "---\ndescription: d\nSHAREDKEY: x\n---\nText\n");
+    home.write("work/.adjutant/prompts/a.md", "---\ndescription: A.\n---\nText.\n");
+    home.write("loose/b.md", "---\ndescription: B.\n---\nText.\n");
+    std::fs::create_dir(home.path().join("work/.git")).unwrap();
+    for (target, link) in [
+        ("../../../outside/secret.md", "work/.adjutant/prompts/out.md"),
+        ("../../../outside", "work/.adjutant/prompts/folder"),
+        ("/proc/kmsg", "work/.adjutant/prompts/kmsg.md"),
+        ("../shared/tone.md", "work/commands/tone.md"),
+        ("../outside/secret.md", "loose/out.md"),
+        ("b.md", "loose/same.md"),
+    ] {
+        let link = home.path().join(link);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, link).unwrap();
+    }
+    for (path, is_refused) in [
+        ("work/.adjutant/prompts/out.md", true),
+        ("work/.adjutant/prompts/kmsg.md", true),
+        ("work/.adjutant/prompts/folder", true),
+        ("work/.adjutant/prompts/folder/secret.md", true),
+        ("work/commands/tone.md", false),
+        ("loose/out.md", true),
+        ("loose/../loose/out.md", true),
+        ("loose/../loose/same.md", false),
+        ("loose/b.md", false),
+    ] {
+        let linted = prompts(&home, &["lint", path], "");
+        let refused = format!("{path}:1:1: error[P111]: a symbolic link leads out of");
+        assert_eq!(linted.stdout.starts_with(&refused), is_refused, "{path}: {}", linted.stdout);
+        assert!(!linted.stdout.contains("SECRETKEY"), "{}", linted.stdout);
+    }
+    let above =
+        home.adjutant(["prompts", "lint", ".."]).current_dir(home.path().join("work/shared")).output();
+    assert!(!String::from_utf8(above.unwrap().stdout).unwrap().contains("leads out of"));
+    assert!(prompts(&home, &["lint", "work/commands/tone.md"], "").stdout.contains("SHAREDKEY"));
+}
+
+#[test]
+fn lint_names_a_folder_that_cannot_be_read() {
+    let home = Home::new();
+    home.write("w/.claude/commands/good.md", "---\ndescription: d\n---\nText\n");
+    let closed = home.write("w/.claude/commands/closed/x.md", "Text\n").parent().unwrap().to_owned();
+    let set =
+        |mode| std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    set(0o000);
+    // Permissions do not bind root: then the folder is read.
+    let bound = std::fs::read_dir(&closed).is_err();
+    let linted = prompts(&home, &["lint", "w"], "").stdout;
+    set(0o700);
+    let named = linted.contains("w/.claude/commands/closed:1:1: error[P111]: the folder cannot be read");
+    assert_eq!(named, bound, "{linted}");
+}
+
+#[test]
+fn a_line_feed_in_a_name_forges_no_line_of_an_import() {
+    let home = Home::new();
+    home.write("w/.claude/commands/nl\nforged.md:1:1: error: yes.md", "Text.\n");
+    home.write("w/.claude/commands/empty\nforged.md", "");
+    let report = prompts(&home, &["import", "w", "--dry-run"], "");
+    for line in report.stdout.lines() {
+        let is_row =
+            ["would be created ", "failed ", "         "].iter().any(|start| line.starts_with(start));
+        assert!(is_row, "{}", report.stdout);
+    }
 }
 
 #[test]
@@ -476,8 +565,19 @@ fn a_prompts_file_is_found_edited_and_removed_by_its_name() {
     assert_eq!(failed.status.code(), Some(1));
     let removed = prompts(&home, &["remove", "review"], "");
     assert_eq!(removed.stdout, format!("{shown}\n"));
-    assert!(removed.stderr.contains("it overrode (bundled: review.md)"), "{}", removed.stderr);
+    assert!(
+        removed.stderr.contains("`review` is now the prompt of another file (bundled: review.md)"),
+        "{}",
+        removed.stderr
+    );
     assert!(!file.exists());
+    let deep = home.write(".adjutant/prompts/team/deep/ask.md", "Ask.\n");
+    let other = home.write(".adjutant/prompts/team/tell.md", "Tell.\n");
+    let removed = prompts(&home, &["remove", "team/deep/ask"], "");
+    assert!(removed.stderr.contains("no prompt has the name `team/deep/ask` now"), "{}", removed.stderr);
+    assert!(!deep.parent().unwrap().exists() && other.exists());
+    prompts(&home, &["remove", "team/tell"], "");
+    assert!(!other.parent().unwrap().exists() && home.path().join(".adjutant/prompts").exists());
     for command in ["edit", "path", "remove"] {
         let bundled = prompts(&home, &[command, "review"], "");
         assert_eq!(exit_code(&bundled), 1);
@@ -590,6 +690,11 @@ fn import_finds_what_a_repository_publishes_and_counts_the_rest() {
         ("r/README.md", "Run `$ARGUMENTS` with !`ls`.\n"),
         ("r/CLAUDE.md", "---\nallowed-tools: Bash\n---\nBuild it.\n"),
         ("r/commands/README.md", "All commands.\n"),
+        ("r/commands/docs/readme.md", "All commands.\n"),
+        ("r/commands/docs/License.md", "All rights.\n"),
+        ("r/commands/README_CN.md", "All commands.\n"),
+        ("r/commands/readme-generator.md", "Write a readme.\n"),
+        ("r/commands/security.md", "Review $ARGUMENTS.\n"),
         ("r/commands/git/clean.md", "Clean $ARGUMENTS.\n"),
         ("r/commands/plan.toml", "prompt = \"Plan {{args}}.\"\n"),
         ("r/commands/run.sh", "exit\n"),
@@ -622,6 +727,8 @@ fn import_finds_what_a_repository_publishes_and_counts_the_rest() {
         [
             "claude git/clean",
             "gemini plan",
+            "claude readme-generator",
+            "claude security",
             "fabric wise",
             "claude tools/plan",
             "claude-skill tools/plan-more",
@@ -631,7 +738,7 @@ fn import_finds_what_a_repository_publishes_and_counts_the_rest() {
             "claude-skill pdf",
         ]
     );
-    assert_eq!(report["passed_over"], serde_json::json!({"documentation file": 1, "other file": 2}));
+    assert_eq!(report["passed_over"], serde_json::json!({"documentation file": 4, "other file": 2}));
     let by_topic = transcript(&home, &["import", "t", "--dry-run"], "");
     assert!(by_topic.contains("would be created   tools/tidy  t/tools/tidy.md -> "), "{by_topic}");
     assert!(
@@ -647,7 +754,7 @@ fn import_finds_what_a_repository_publishes_and_counts_the_rest() {
     let report = json(&home, &["import", "r", "--dry-run", "--json"]);
     set(0o700);
     assert_eq!(report["passed_over"]["unreadable folder"] == 1, bound, "{report}");
-    assert_eq!(report["items"].as_array().unwrap().len(), if bound { 9 } else { 10 });
+    assert_eq!(report["items"].as_array().unwrap().len(), if bound { 11 } else { 12 });
 }
 
 #[test]
@@ -658,6 +765,7 @@ fn import_of_a_repository_elsewhere_says_to_clone_it_first() {
             ("https://github.com/obra/superpowers", "https://github.com/obra/superpowers"),
             ("git@github.com:obra/superpowers.git", "git@github.com:obra/superpowers.git"),
             ("obra/superpowers", "https://github.com/obra/superpowers"),
+            ("github.com/obra/superpowers", "https://github.com/obra/superpowers"),
         ] {
             let finished = home.run([kind, "import", from], "");
             assert_eq!(exit_code(&finished), 1);
@@ -671,7 +779,8 @@ fn a_hint_for_arguments_survives_import_and_export() {
     let home = Home::new();
     for (name, hint, body) in [
         ("options", "[--last N]", "Show $ARGUMENTS."),
-        ("issue", "<number> [--draft]", "Fix $1; its process is $$, it costs \\$1."),
+        ("issue", "<number> [--draft]", "Fix $0; its process is $$, it costs \\$0."),
+        ("pair", "[pr] [prio]", "Read $0 at $1."),
     ] {
         let text = format!("---\ndescription: d\nargument-hint: \"{hint}\"\n---\n\n{body}\n");
         home.write(&format!("w/.claude/commands/{name}.md"), &text);
@@ -686,8 +795,37 @@ fn a_hint_for_arguments_survives_import_and_export() {
     assert_eq!(options["arguments"][0]["description"], "[--last N]");
     let expanded = |arguments: &[&str]| prompts(&home, &[&["expand"], arguments].concat(), "").stdout;
     assert_eq!(expanded(&["options", "--", "--last 3"]), "Show --last 3.\n");
-    assert_eq!(expanded(&["issue", "'4 2'"]), "Fix 4 2; its process is $$, it costs $1.\n");
-    assert_eq!(expanded(&["issue", ""]), "Fix $1; its process is $$, it costs $1.\n");
+    assert_eq!(expanded(&["issue", "'4 2'"]), "Fix 4 2; its process is $$, it costs $0.\n");
+    assert_eq!(expanded(&["issue", ""]), "Fix $0; its process is $$, it costs $0.\n");
+    let pair = json(&home, &["show", "pair", "--json"]);
+    assert_eq!(pair["arguments"][1]["name"], "prio");
+    assert_eq!(pair["arguments"][1]["description"], "[prio]");
+}
+
+#[test]
+fn import_names_agents_links_and_folders_for_what_they_are() {
+    let home = Home::new();
+    let agent = "---\nname: reviewer\ndescription: d\ntools: Read\nmodel: sonnet\n---\nYou review.\n";
+    home.write("repo/agents/reviewer.md", agent);
+    let agents = transcript(&home, &["import", "repo"], "");
+    assert!(agents.contains("hint: `adjutant agents import repo` imports the agents there\n"), "{agents}");
+    home.write("dotfiles/commands/tidy.md", "Tidy $ARGUMENTS.\n");
+    std::fs::create_dir_all(home.path().join("user/.claude")).unwrap();
+    std::fs::rename(home.path().join("dotfiles"), home.path().join("user/dotfiles")).unwrap();
+    std::os::unix::fs::symlink("../dotfiles/commands", home.path().join("user/.claude/commands")).unwrap();
+    for from in ["user", "user/.claude", "user/.claude/commands"] {
+        let report = transcript(&home, &["import", from, "--dry-run"], "");
+        assert!(report.contains("would be created") && report.contains("tidy"), "{from}: {report}");
+    }
+    home.write("w/.claude/skills/open/SKILL.md", "---\nname: open\n");
+    home.write("w/patterns/wise/system.md", "Be wise.\n");
+    home.write("outside.md", "Not a part.\n");
+    std::os::unix::fs::symlink("../../../outside.md", home.path().join("w/patterns/wise/user.md")).unwrap();
+    let report = json(&home, &["import", "w", "--dry-run", "--json"]);
+    let names: Vec<_> =
+        report["items"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["open", "wise"], "{report}");
+    assert_eq!(report["items"][1]["notes"][0], "`user.md` is left out: it is not a file of this folder");
 }
 
 #[test]
@@ -736,11 +874,34 @@ fn import_maps_named_and_zero_based_arguments_of_newer_claude_files() {
         "w/.claude/skills/component/SKILL.md",
         "---\nname: component\ndescription: d\narguments: [kind, old-name]\n---\nMake a $kind.\n",
     );
-    home.write("w/.claude/commands/zero.md", "---\ndescription: d\n---\nMove $0 to $1.\n");
+    home.write(
+        "w/.claude/skills/fix/SKILL.md",
+        "---\nname: fix\ndescription: d\narguments: [issue, branch]\n---\nFix issue $issue on branch $branch.\n",
+    );
+    let zero = "---\ndescription: d\n---\n\nMigrate the $0 component from $1 to $ARGUMENTS[2].\n";
+    home.write("w/.claude/commands/zero.md", zero);
+    home.write("w/.claude/commands/old.md", "---\ndescription: d\n---\nMove $1 to $2.\n");
+    home.write("w/.claude/commands/price.md", "---\ndescription: d\n---\nIt is $0/mo.\n");
     let report = transcript(&home, &["import", "w"], "");
-    assert!(report.contains("it counts words from zero"), "{report}");
-    let expanded = prompts(&home, &["expand", "component", "--arg", "kind=form"], "").stdout;
-    assert_eq!(expanded, "Make a form.\n");
+    assert_eq!(
+        report.matches("`$1` is the first word here; in Claude Code it is the second").count(),
+        1,
+        "{report}"
+    );
+    for (arguments, expected) in [
+        (&["component", "--arg", "kind=form"][..], "Make a form.\n"),
+        (&["fix", "42 hotfix"], "Fix issue 42 on branch hotfix.\n"),
+        (&["zero", "SearchBar React Vue"], "Migrate the SearchBar component from React to Vue.\n"),
+        (&["old", "a b"], "Move a to b.\n"),
+        (&["price", "x"], "It is $0/mo.\n\nx\n"),
+    ] {
+        assert_eq!(prompts(&home, &[&["expand"], arguments].concat(), "").stdout, expected);
+    }
+    let report = transcript(&home, &["export", "numbers", "--to", "claude", "zero", "old"], "");
+    assert_eq!(report.matches("there, where words count from zero").count(), 2, "{report}");
+    let numbers = tree(&home.path().join("numbers/.claude/commands"));
+    assert_eq!(numbers["zero.md"], zero);
+    assert_eq!(numbers["old.md"], "---\ndescription: d\n---\n\nMove $ARGUMENTS[0] to $ARGUMENTS[1].\n");
     prompts(&home, &["export", "out", "--to", "claude-skill", "component"], "");
     let skill = std::fs::read_to_string(home.path().join("out/.claude/skills/component/SKILL.md")).unwrap();
     assert_eq!(
@@ -820,7 +981,8 @@ fn importing_an_export_changes_nothing() {
         assert!(!first.is_empty(), "{format}");
         for (path, text) in &first {
             // Codex appends nothing, so a prompt without a placeholder for input gets one in its export.
-            if path != "tidy.md" {
+            // A `$1` without a `$0` is a number from one; its export for Claude counts from zero.
+            if path != "tidy.md" && (format, path.as_str()) != ("claude", "fix-issue.md") {
                 assert_eq!(second.get(path), Some(text), "{format}: {path}");
             }
         }

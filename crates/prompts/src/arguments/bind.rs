@@ -8,8 +8,8 @@ use super::declaration::ALL;
 use super::{pairs, text_of, words};
 use crate::{Argument, ArgumentType, Error, Inputs, Prompt};
 
-/// `$1` to `$9`.
-pub(crate) const MOST_WORDS: usize = 9;
+/// `$1` to `$9`, or `$0` to `$9`.
+pub(crate) const MOST_WORDS: usize = 10;
 
 /// The values for the template of a prompt.
 #[derive(Debug)]
@@ -46,6 +46,9 @@ pub(crate) fn bind<'a>(prompt: &'a Prompt, inputs: Inputs<'a>) -> Result<Bound<'
         input = "".into();
     }
     given.number(&input)?;
+    if prompt.template.names_words() && !prompt.template.places_input() {
+        input = "".into();
+    }
     given.complete()?;
     Ok(Bound { values: given.values, input })
 }
@@ -118,12 +121,14 @@ impl Prompt {
 }
 
 impl Prompt {
-    /// Returns the arguments of `$1` and so on, in order: those that the text does not place by name.
+    /// Returns the arguments of `$1` and so on, in order: all of them if the text has a `$name` of one, as Claude maps
+    /// names to positions; else those that the text does not place by name.
     pub fn numbered(&self) -> impl Iterator<Item = &Argument> {
         let names = self.template.names();
         let has_numbers = names.iter().any(|name| name.starts_with('$') && name != ALL);
-        let placed = |argument: &&Argument| argument.name == "input" || names.contains(&argument.name);
-        self.arguments.iter().filter(move |argument| has_numbers && !placed(argument))
+        let by_word = self.template.names_words();
+        let is_numbered = move |name: &String| by_word || has_numbers && !names.contains(name);
+        self.arguments.iter().filter(move |argument| argument.name != "input" && is_numbered(&argument.name))
     }
 }
 
@@ -159,7 +164,7 @@ impl<'a> Given<'a> {
         if let Some(input) = self.prompt.argument("input") {
             return Some(input).filter(|input| !self.has(input));
         }
-        if self.prompt.template.places_input() {
+        if self.prompt.template.places_input() || self.prompt.template.names_words() {
             return None;
         }
         let missing = || self.prompt.arguments.iter().filter(|argument| !self.has(argument));
@@ -178,7 +183,8 @@ impl<'a> Given<'a> {
         if self.prompt.numbered().next().is_none() {
             return Ok(());
         }
-        let mut rest = words(input, MOST_WORDS).into_iter();
+        let count = MOST_WORDS.max(self.prompt.arguments.len());
+        let mut rest = words(input, count).into_iter();
         for argument in self.prompt.numbered() {
             if !self.has(argument)
                 && let Some(word) = rest.next()

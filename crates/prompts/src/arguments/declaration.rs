@@ -39,6 +39,10 @@ fn listed(entry: &Value) -> Result<(String, Map<String, Value>), String> {
         Value::String(name) => Ok((name.clone(), Map::new())),
         Value::Object(about) => match about.get("name") {
             Some(Value::String(name)) => Ok((name.clone(), about.clone())),
+            // `n` and `y` too.
+            Some(Value::Bool(_)) => {
+                Err("the name of an argument means yes or no in YAML; put it in quotes".to_owned())
+            }
             _ => Err("an argument has no name".to_owned()),
         },
         _ => Err("an argument is neither a name nor a map with `name`".to_owned()),
@@ -157,6 +161,7 @@ mod tests {
         for (given, reason) in [
             (json!(3), "not a list"),
             (json!([{"type": "string"}]), "no name"),
+            (json!([{"name": false}]), "means yes or no in YAML; put it in quotes"),
             (json!(["a b"]), "not a valid name for an argument"),
             (json!(["a", "a"]), "declared twice"),
             (json!([{"name": "a", "type": "date"}]), "unknown type `date`"),

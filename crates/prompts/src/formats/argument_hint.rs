@@ -29,7 +29,8 @@ pub(super) fn read(hint: Option<&str>, count: usize, given: &[String]) -> Vec<Ar
         // The last argument has the rest of the hint.
         let end = if index + 1 == count { parts.len() } else { index + 1 };
         let text = parts.get(index..end).unwrap_or_default().join(" ");
-        let description = if text == format!("[{name}]") { "" } else { &text };
+        let is_declared = given.get(index).is_some_and(|name| text == format!("[{name}]"));
+        let description = if is_declared { "" } else { &text };
         arguments.push(Argument::text(&name, description, false));
     }
     arguments
@@ -86,14 +87,18 @@ mod tests {
     #[test]
     fn a_hint_becomes_descriptions_and_is_written_back() {
         for (hint, count, expected) in [
-            ("[app-name] [environment]", 2, &[("app-name", ""), ("environment", "")][..]),
+            (
+                "[app-name] [environment]",
+                2,
+                &[("app-name", "[app-name]"), ("environment", "[environment]")][..],
+            ),
             ("<issue> [--draft]", 1, &[("issue", "<issue> [--draft]")]),
             ("[--last N]", 0, &[("input", "[--last N]")]),
             ("[--last N]", 1, &[("arg1", "[--last N]")]),
             ("topic depth", 2, &[("topic", "topic"), ("depth", "depth")]),
             ("The number of the issue", 1, &[("arg1", "The number of the issue")]),
-            ("[a] [a]", 2, &[("a", ""), ("arg2", "[a]")]),
-            ("[from]", 2, &[("from", ""), ("arg2", "")]),
+            ("[a] [a]", 2, &[("a", "[a]"), ("arg2", "[a]")]),
+            ("[from]", 2, &[("from", "[from]"), ("arg2", "")]),
         ] {
             let arguments = read(Some(hint), count, &[]);
             let shown: Vec<_> =

@@ -1,6 +1,6 @@
 //! Claude Code: commands, and the skills that replaced them.
 
-use super::placeholders::{Slot, argument_of, default_text, dollars, find, respell};
+use super::placeholders::{Slot, argument_of, default_text, dollars, find, first_number, respell};
 use super::{Draft, Foreign, Head, argument_hint, native};
 use crate::{Argument, Engine, Prompt};
 
@@ -8,7 +8,25 @@ use crate::{Argument, Engine, Prompt};
 /// a position without a word stays in the text, and `\$1` is text (<https://code.claude.com/docs/en/skills>, "Available
 /// string substitutions").
 pub(super) fn read_command(foreign: &Foreign) -> Result<Draft, String> {
+    let mut draft = read_opencode(foreign)?;
+    note_first_number(&mut draft);
+    Ok(draft)
+}
+
+/// Reads a command of opencode, which has the same places and counts words from one.
+pub(super) fn read_opencode(foreign: &Foreign) -> Result<Draft, String> {
     Ok(read(Head::read(&foreign.text)?))
+}
+
+/// Adds what a body with `$1` and without `$0` means: older versions counted words from one.
+fn note_first_number(draft: &mut Draft) {
+    let is_number = |slot: &Slot| matches!(slot, Slot::Position(_));
+    let places = find(draft.engine, &draft.body, &draft.arguments);
+    if first_number(&draft.body) == 1 && places.iter().any(|place| is_number(&place.slot)) {
+        let note =
+            "`$1` is the first word here; in Claude Code it is the second, because `$0` is the first there";
+        draft.notes.push(note.to_owned());
+    }
 }
 
 /// Reads a skill: a command that has the name of its folder.
@@ -22,7 +40,9 @@ pub(super) fn read_skill(foreign: &Foreign) -> Result<Draft, String> {
         }
         _ => {}
     }
-    Ok(read(head))
+    let mut draft = read(head);
+    note_first_number(&mut draft);
+    Ok(draft)
 }
 
 fn read(mut head: Head<'_>) -> Draft {
@@ -45,14 +65,6 @@ fn read(mut head: Head<'_>) -> Draft {
     let highest = highest.unwrap_or(0);
     let count = if declared.is_empty() { highest } else { declared.len() };
     let arguments = argument_hint::read(hint.as_deref(), count, &declared);
-    let zero =
-        body.match_indices("$0").any(|(at, _)| !body[at + 2..].starts_with(|c: char| c.is_alphanumeric()));
-    if zero || body.contains("$ARGUMENTS[") {
-        head.notes.push(
-            "it counts words from zero (`$0`, `$ARGUMENTS[0]`): these stay text, and `$1` is the first word here"
-                .to_owned(),
-        );
-    }
     if body.contains("!`") {
         head.notes.push("shell commands (!`…`) stay text and are not run".to_owned());
     }
@@ -89,8 +101,7 @@ pub(super) fn write_skill(prompt: &Prompt, name: &str, notes: &mut Vec<String>) 
     native::document(&fields, &body)
 }
 
-/// Spells the body with `$ARGUMENTS` and `$name`. Numbers that the author wrote stay; of our own there are none,
-/// since older versions of Claude count them from one and newer ones from zero.
+/// Spells the body with `$ARGUMENTS` and `$name`. Numbers that count from zero stay; others become `$ARGUMENTS[0]`.
 fn body(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     let places = find(prompt.engine, &prompt.body, &prompt.arguments);
     if prompt.engine == Engine::Literal && !dollars(&prompt.body, |_| false).is_empty() {
@@ -99,7 +110,15 @@ fn body(prompt: &Prompt, notes: &mut Vec<String>) -> String {
     let taken = taken(prompt);
     respell(&prompt.body, &places, |slot| match slot {
         Slot::Input => Some("$ARGUMENTS".to_owned()),
-        Slot::Position(number) => Some(format!("${number}")),
+        Slot::Position(_) if first_number(&prompt.body) == 0 => None,
+        Slot::Position(number) => {
+            let index = number - 1;
+            super::note(
+                notes,
+                format!("`${number}` is `$ARGUMENTS[{index}]` there, where words count from zero"),
+            );
+            Some(format!("$ARGUMENTS[{index}]"))
+        }
         Slot::Named(name, _) => {
             let argument = argument_of(prompt, slot)?;
             if taken.iter().any(|known| known.name == *name) {
@@ -134,7 +153,8 @@ fn taken(prompt: &Prompt) -> Vec<&Argument> {
 /// Returns the `arguments` field: the names that the body uses as `$name`.
 fn names(prompt: &Prompt) -> String {
     let places = find(prompt.engine, &prompt.body, &prompt.arguments);
-    if places.iter().any(|place| matches!(place.slot, Slot::Position(_))) {
+    let has = |is: fn(&Slot) -> bool| places.iter().any(|place| is(&place.slot));
+    if has(|slot| matches!(slot, Slot::Position(_))) && !has(|slot| matches!(slot, Slot::Named(..))) {
         return String::new();
     }
     let is_placed = |argument: &Argument| {

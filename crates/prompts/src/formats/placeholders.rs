@@ -15,7 +15,7 @@ const MAX_PLACEHOLDER_BYTES: usize = 400;
 pub enum Slot {
     /// All the text after the command: `{{input}}`, `$ARGUMENTS`.
     Input,
-    /// The n-th word of it, from 1: `$1`.
+    /// The n-th word of it, from 1: `$1`; `$0` where the body counts from zero, and `$ARGUMENTS[0]`.
     Position(usize),
     /// A named value, with the hint that `${input:name:hint}` and `${input:name|choice|choice}` carry: `{{topic}}`, `${input:topic}`, `$TOPIC`.
     Named(String, Option<String>),
@@ -61,13 +61,44 @@ pub(crate) fn braces(body: &str) -> Vec<Place> {
     places
 }
 
-/// Finds `$ARGUMENTS`, `$1` to `$9`, `${input:name}` with a hint or choices, and `$KEY` where `known` says so.
+/// Returns the number of the first word in a body: 0 if it has a `$0` or `$ARGUMENTS[0]`, as Claude Code counts today
+/// (<https://code.claude.com/docs/en/skills>, "Available string substitutions"), else 1, as older versions did.
+pub(crate) fn first_number(body: &str) -> usize {
+    let counts_from_zero = body.match_indices('$').any(|(at, _)| {
+        let rest = &body[at + 1..];
+        let is_zero = rest.strip_prefix('0').is_some_and(|rest| {
+            let is_word = rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
+            !is_word && !is_price(rest)
+        });
+        let is_index = rest.strip_prefix("ARGUMENTS").is_some_and(|rest| index(rest).is_some());
+        (is_zero || is_index) && !is_escaped(body, at) && !body[..at].ends_with('$')
+    });
+    usize::from(!counts_from_zero)
+}
+
+/// Returns whether a number after `$` is an amount of money, by what follows it: `$0.50`, `$0/mo`.
+fn is_price(rest: &str) -> bool {
+    const UNITS: [&str; 11] = ["mo", "month", "yr", "year", "hr", "hour", "h", "day", "week", "user", "seat"];
+    let unit = rest.strip_prefix('/').map(|unit| &unit[..word_length(unit)]);
+    let is_fraction =
+        rest.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    is_fraction || unit.is_some_and(|unit| UNITS.contains(&unit))
+}
+
+/// Returns the number of an index such as `[0]` at the beginning of `rest`.
+fn index(rest: &str) -> Option<usize> {
+    let inside = rest.strip_prefix('[')?.split(']').next()?;
+    inside.parse().ok().filter(|_| inside.len() == 1 && rest[2..].starts_with(']'))
+}
+
+/// Finds `$ARGUMENTS`, `$1` to `$9`, `$ARGUMENTS[0]`, `${input:name}` with a hint or choices, and `$KEY` where `known` says so.
 pub fn dollars(body: &str, known: impl Fn(&str) -> bool) -> Vec<Place> {
+    let first = first_number(body);
     let mut places = Vec::new();
     let mut from = 0;
     while let Some(start) = body[from..].find('$').map(|offset| from + offset) {
         let rest = &body[start + 1..];
-        match dollar(rest, &known) {
+        match dollar(rest, first, &known) {
             // `$$` is the number of a process in shells, and no place begins within it.
             _ if rest.starts_with('$') => from = start + 2,
             Some((slot, length)) => {
@@ -88,8 +119,8 @@ pub(crate) fn is_escaped(body: &str, dollar: usize) -> bool {
     before.ends_with(b"\\") && !before.ends_with(b"\\\\")
 }
 
-/// Returns the slot at the beginning of `rest`, which follows a `$`, and its length.
-pub(crate) fn dollar(rest: &str, known: impl Fn(&str) -> bool) -> Option<(Slot, usize)> {
+/// Returns the slot at the beginning of `rest`, which follows a `$`, and its length. `first` is the number of the first word.
+pub(crate) fn dollar(rest: &str, first: usize, known: impl Fn(&str) -> bool) -> Option<(Slot, usize)> {
     if let Some(inside) = rest.strip_prefix("{input:") {
         let end = inside.bytes().take(MAX_PLACEHOLDER_BYTES).position(|byte| matches!(byte, b'}' | b'\n'))?;
         let whole = inside[..end].trim();
@@ -106,9 +137,22 @@ pub(crate) fn dollar(rest: &str, known: impl Fn(&str) -> bool) -> Option<(Slot, 
         return closed.then(|| (Slot::Named(name.to_owned(), hint), "{input:".len() + end + 1));
     }
     let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    // A name of Claude may have a hyphen.
+    let longest = &rest[..word_length(rest)];
+    if longest.len() > length && known(longest) {
+        return Some((Slot::Named(longest.to_owned(), None), longest.len()));
+    }
     let slot = match &rest[..length] {
-        "ARGUMENTS" => Slot::Input,
-        word if word.len() == 1 && ("1"..="9").contains(&word) => Slot::Position(word.parse().ok()?),
+        "ARGUMENTS" => match index(&rest[length..]) {
+            Some(number) => return Some((Slot::Position(number + 1), length + "[0]".len())),
+            None => Slot::Input,
+        },
+        word if word.len() == 1 && word.parse().is_ok_and(|number: usize| number >= first) => {
+            if first == 0 && word == "0" && is_price(&rest[length..]) {
+                return None;
+            }
+            Slot::Position(word.parse::<usize>().ok()? + 1 - first)
+        }
         word if known(word) => Slot::Named(word.to_owned(), None),
         _ => return None,
     };

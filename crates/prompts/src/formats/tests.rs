@@ -27,7 +27,9 @@ fn bodies() -> impl Strategy<Value = String> {
 /// Bodies with the places that a format knows, each a separate word.
 fn native(format: Format) -> impl Strategy<Value = String> {
     let places = match format {
-        Format::Claude | Format::ClaudeSkill => "\\$ARGUMENTS|\\$[1-9]|\\$\\$|\\{\\{input\\}\\}|!`ls`",
+        Format::Claude | Format::ClaudeSkill => {
+            "\\$ARGUMENTS|\\$0 \\$[1-9]|\\$ARGUMENTS\\[[0-9]\\]|\\$\\$|\\{\\{input\\}\\}|!`ls`"
+        }
         Format::Codex => "\\$ARGUMENTS|\\$[1-9]|\\$\\$|\\$[A-Z]{1,3}|\\{\\{input\\}\\}",
         Format::Copilot => "\\$\\{input:[a-c]\\}|\\$\\{input:[a-c]:hint\\}|\\$\\{file\\}|\\{\\{input\\}\\}",
         Format::Opencode => "\\$ARGUMENTS|\\$[1-9]|\\$\\$|!`ls`",

@@ -13,6 +13,9 @@ use adjutant_base::text::suggest::near_names;
 /// Names that every Jinja template has.
 const JINJA: [&str; 5] = ["input", "range", "dict", "namespace", "debug"];
 
+/// Folders above a file in which its partials may be.
+const MAX_FOLDERS: usize = 9;
+
 /// Adds what the text shows.
 pub(super) fn check(
     file: &mut File<'_>,
@@ -109,23 +112,42 @@ pub(super) fn template(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option
     if foreign.is_some() || !is_jinja {
         return;
     }
-    let Err(reason) = Template::compile(Engine::Jinja, parsed.body, &mut Vec::new()) else { return };
-    let start = file.offset(parsed.body);
-    if let Err(error) = minijinja::Environment::new().template_from_str(parsed.body) {
-        let lines = parsed.body.split_inclusive('\n').take(error.line().unwrap_or(1) - 1);
-        let at = start + lines.map(str::len).sum::<usize>();
-        let reason = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-        file.add(&rules::TEMPLATE, at, format!("the template cannot be parsed: {reason}"), None);
-    } else {
-        // It is Jinja, but more of it than the engine allows.
-        let message =
-            format!("the template cannot be used: {reason} (lines count from where the text begins)");
-        file.add(&rules::TEMPLATE, start, message, None);
+    let texts = (file.text, parsed.body);
+    let Err(reason) = Template::compile(Engine::Jinja, texts, &mut Vec::new()) else { return };
+    let line = reason.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+    let (at, reason) = match line.and_then(|(line, why)| Some((file.line(line.parse().ok()?), why))) {
+        Some(found) => found,
+        None => (file.offset(parsed.body), reason.as_str()),
+    };
+    file.add(&rules::TEMPLATE, at, format!("the template cannot be used: {reason}"), None);
+}
+
+/// Adds the partials that a Jinja template includes and that are in no folder above its file.
+fn includes(file: &mut File<'_>, body: &str) {
+    let start = file.offset(body);
+    for (at, _) in body.match_indices("{%") {
+        let tag = body[at + 2..].split("%}").next().unwrap_or_default();
+        let tag = tag.trim_matches(['-', '+']).trim();
+        let Some(name) = tag.strip_prefix("include").map(str::trim_start) else { continue };
+        let quoted = ['"', '\''].into_iter().find_map(|quote| name.strip_prefix(quote)?.split_once(quote));
+        let Some((name, "")) = quoted else { continue };
+        let is_partial = name.rsplit('/').next().is_some_and(|last| last.starts_with('_'));
+        let mut folders = file.path.ancestors().skip(1).take(MAX_FOLDERS);
+        if !is_partial || !folders.any(|folder| folder.join(name).is_file()) {
+            let message = format!("`{name}` is not a partial: the expansion fails where it is included");
+            file.add(
+                &rules::TEMPLATE,
+                start + at,
+                message,
+                "partials are files such as `_name.md`".to_owned(),
+            );
+        }
     }
 }
 
 /// Checks a Jinja template's variables against what is declared.
 fn jinja(file: &mut File<'_>, body: &str, prompt: &Prompt) {
+    includes(file, body);
     let start = file.offset(body);
     let environment = minijinja::Environment::new();
     let Ok(template) = environment.template_from_str(body) else { return };

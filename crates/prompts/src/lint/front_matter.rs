@@ -42,13 +42,15 @@ pub(super) fn check(
 ) {
     let start = parsed.front_matter.map_or(0, |text| file.offset(text));
     if let Some(reason) = &parsed.invalid {
-        let hint = "put the value in quotes; a colon with a blank behind it, or a `[` at its beginning, means something to YAML";
-        file.add(
-            &rules::FRONT_MATTER,
-            start,
-            format!("the front matter is not valid YAML: {reason}"),
-            hint.to_owned(),
-        );
+        let (what, place) = reason.rsplit_once(" at line ").unwrap_or((reason.as_str(), ""));
+        let place = place.split_once(", column ").and_then(|(line, column)| {
+            let line = file.line(line.parse().ok()?);
+            let letters = file.text[line..].char_indices().map(|(at, _)| at);
+            Some(line + letters.take(column.parse().ok()?).last()?)
+        });
+        let (what, hint) = in_plain_words(what);
+        let message = format!("the front matter is not valid YAML: {what}");
+        file.add(&rules::FRONT_MATTER, place.unwrap_or(start), message, hint.to_owned());
     }
     if foreign.is_none() {
         for key in parsed.values.keys().filter(|key| !KNOWN_KEYS.contains(&key.as_str())) {
@@ -83,6 +85,30 @@ pub(super) fn check(
             );
         }
     }
+}
+
+/// Returns what is wrong with YAML and what to do about it, from the words of the parser.
+fn in_plain_words(what: &str) -> (String, &'static str) {
+    const KEYS: &str = "write each key as `key: value`, from the first column";
+    if let Some(key) = what.strip_prefix("duplicate mapping key: ") {
+        return (format!("the key `{key}` is there twice"), "remove one of the two");
+    }
+    let (words, hint) = match what {
+        "it is not a list of keys with values" => ("it has no keys", KEYS),
+        what if what.contains("ecursive reference") => {
+            ("an alias is a part of its own value", "write the value out")
+        }
+        what if what.contains("expected string scalar") => ("a key or value is not a text", KEYS),
+        what if what.contains("mapping values are not allowed") => {
+            ("a value has a colon with a blank after it", "put the value in quotes")
+        }
+        what if what.contains("did not find expected key") => (
+            "a line is neither a key nor a part of the value before it",
+            "put a value that begins with `[` in quotes, and begin each key in the same column",
+        ),
+        what => (what, "put the value in quotes"),
+    };
+    (words.to_owned(), hint)
 }
 
 /// Returns where a key's line begins.

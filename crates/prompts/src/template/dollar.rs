@@ -1,5 +1,5 @@
-//! The engine of imported files: `$ARGUMENTS`, `$1` to `$9`, `$NAME`, `${input:name}` and `${input:name:hint}`; `\$1` is
-//! the text `$1`. What other products run (`` !`command` ``) or read (`@file`) stays text.
+//! The engine of imported files: `$ARGUMENTS`, `$1` to `$9`, `$ARGUMENTS[0]`, `$NAME`, `${input:name}` and
+//! `${input:name:hint}`; `\$1` is the text `$1`. What other products run (`` !`command` ``) or read (`@file`) stays text.
 
 use std::ops::Range;
 
@@ -21,15 +21,20 @@ pub(super) fn compile(body: &str, declared: &[Argument]) -> (Pieces, Vec<Argumen
         match &slot {
             Slot::Input => pieces.push_slot(ALL, None),
             // Without a word it stays as it is, because Claude does so.
-            Slot::Position(_) => pieces.push_slot(&body[at.clone()], Some(at)),
+            Slot::Position(number) => pieces.push_slot(&format!("${number}"), Some(at)),
             Slot::Named(name, hint) if body[at.start..].starts_with("${") => {
                 if !is_declared(name) && !implied.iter().any(|argument| argument.name == *name) {
                     implied.push(Argument::text(name, hint.as_deref().unwrap_or_default(), true));
                 }
                 pieces.push_slot(name, None);
             }
+            // Claude gives the words in order to names; in upper case they are those of Codex, which takes `NAME=value`.
+            Slot::Named(name, _) if is_declared(name) => {
+                pieces.named_by_word |= !is_variable(name);
+                pieces.push_slot(name, None);
+            }
             // Without a value, a name that is not declared stays as it is: `$HOME` may be meant.
-            Slot::Named(name, _) => pieces.push_slot(name, Some(at).filter(|_| !is_declared(name))),
+            Slot::Named(name, _) => pieces.push_slot(name, Some(at)),
         }
     }
     push_text(&mut pieces, body, text..body.len(), is_known);
@@ -47,7 +52,8 @@ fn push_text(pieces: &mut Pieces, body: &str, mut at: Range<usize>, known: impl 
     let mut from = at.start;
     while let Some(found) = body[from..at.end].find("\\$") {
         let dollar = from + found + 1;
-        if is_escaped(body, dollar) && placeholders::dollar(&body[dollar + 1..], known).is_some() {
+        let place = |rest: &str| placeholders::dollar(rest, placeholders::first_number(body), known);
+        if is_escaped(body, dollar) && place(&body[dollar + 1..]).is_some() {
             pieces.push_text(at.start..dollar - 1);
             at.start = dollar;
         }

@@ -27,6 +27,8 @@ const RECURSION: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Jinja {
     names: Vec<String>,
+    /// The line of the file with which the body begins.
+    first_line: usize,
 }
 
 /// The reason why a template is not rendered.
@@ -39,14 +41,16 @@ pub(crate) enum RenderError {
 }
 
 impl Jinja {
-    /// Checks a template; the error names line and reason.
-    pub(super) fn compile(body: &str) -> Result<Self, String> {
-        complexity::check(body)?;
+    /// Checks the template of a file; the error names its line and the reason.
+    pub(super) fn compile(text: &str, body: &str) -> Result<Self, String> {
+        let first_line = first_line(text, body);
+        complexity::check(body, first_line)?;
         let environment = environment(0);
-        let template = environment.template_from_named_str("", body).map_err(|error| reason(&error))?;
+        let template =
+            environment.template_from_named_str("", body).map_err(|error| reason(&error, |_| first_line))?;
         let mut names: Vec<String> = template.undeclared_variables(false).into_iter().collect();
         names.sort_unstable();
-        Ok(Self { names })
+        Ok(Self { names, first_line })
     }
 
     /// The names that the template reads and does not set.
@@ -63,14 +67,21 @@ pub(crate) fn render(
     appended: Option<&str>,
     limit: usize,
 ) -> Result<String, RenderError> {
-    debug_assert!(matches!(prompt.template, Template::Jinja(_)));
+    let Template::Jinja(Jinja { first_line: own, .. }) = prompt.template else {
+        return Err(RenderError::Template("it is not a Jinja template".to_owned()));
+    };
+    let texts = Arc::clone(&partials);
+    let first_line = |partial: Option<&str>| match partial.and_then(|name| texts.get(name)) {
+        Some(text) => first_line(text, body_of(text)),
+        None => own,
+    };
     let given = bound.values.iter().map(|(_, value)| text_of(value).len());
     let mut environment = environment(given.fold(bound.input.len(), usize::saturating_add));
     environment.set_loader(move |name| match partials.get(name) {
         None => Ok(None),
         Some(text) => {
-            let body = front_matter::parse(text).map_or(&**text, |parsed| parsed.body);
-            complexity::check(body)
+            let body = body_of(text);
+            complexity::check(body, self::first_line(text, body))
                 .map_err(|reason| minijinja::Error::new(ErrorKind::SyntaxError, reason))?;
             Ok(Some(body.to_owned()))
         }
@@ -82,7 +93,7 @@ pub(crate) fn render(
     if let Some(length) = output.refused {
         return Err(RenderError::TooLarge(length));
     }
-    rendered.map_err(|error| RenderError::Template(reason(&error)))?;
+    rendered.map_err(|error| RenderError::Template(reason(&error, first_line)))?;
     for part in appended.iter().flat_map(|text| ["\n\n", text]) {
         output
             .write_all(part.as_bytes())
@@ -124,13 +135,27 @@ fn value_of(value: &serde_json::Value) -> Value {
     }
 }
 
-/// Says where and why: of the innermost error, for an include wraps what is wrong with its partial.
-fn reason(error: &minijinja::Error) -> String {
+/// Returns the text of a partial without its front matter.
+fn body_of(text: &str) -> &str {
+    front_matter::parse(text).map_or(text, |parsed| parsed.body)
+}
+
+/// Returns the line of a file with which its body begins; `body` is a part of `text`.
+fn first_line(text: &str, body: &str) -> usize {
+    let offset = (body.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    text[..offset.min(text.len())].matches('\n').count() + 1
+}
+
+/// Says where and why: of the innermost error, for an include wraps what is wrong with its partial. `first_line` returns
+/// the line with which the body of a partial, or of the file itself, begins.
+fn reason(error: &minijinja::Error, first_line: impl Fn(Option<&str>) -> usize) -> String {
     let mut error = error;
     while let Some(inner) = std::error::Error::source(error).and_then(|inner| inner.downcast_ref()) {
         error = inner;
     }
-    let place = match (error.name().filter(|name| !name.is_empty()), error.line()) {
+    let partial = error.name().filter(|name| !name.is_empty());
+    let line = error.line().map(|line| line + first_line(partial) - 1);
+    let place = match (partial, line) {
         (Some(partial), Some(line)) => format!("`{partial}` line {line}: "),
         (None, Some(line)) => format!("line {line}: "),
         _ => String::new(),

@@ -8,6 +8,8 @@ pub(crate) struct Pieces {
     pieces: Vec<Piece>,
     /// Names of the placeholders, in order of first use.
     slots: Vec<String>,
+    /// Whether the words of the input go to the declared arguments in order.
+    pub(super) named_by_word: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -1,11 +1,13 @@
 //! Which templates are let in. Fuel counts instructions, not bytes: `{% set a = a ~ a %}` forty times over would
 //! be a terabyte. So what could multiply text or lists outside the counted filters is refused when a file is read.
 
+use super::filters::{FILTERS, TESTS};
+
 /// Tags that only choose, repeat, name and include.
 const TAGS: [&str; 8] = ["if", "elif", "else", "endif", "for", "endfor", "set", "include"];
 
-/// Checks a template; the error names line and reason.
-pub(super) fn check(template: &str) -> Result<(), String> {
+/// Checks a template, which begins in line `first_line` of its file; the error names line and reason.
+pub(super) fn check(template: &str, first_line: usize) -> Result<(), String> {
     let mut at = 0;
     while let Some(open) = template[at..].find('{').map(|found| at + found) {
         let rest = &template[open..];
@@ -13,7 +15,7 @@ pub(super) fn check(template: &str) -> Result<(), String> {
         at = match rest.as_bytes().get(1) {
             Some(b'#') => template[inside..].find("#}").map_or(template.len(), |end| inside + end + 2),
             Some(kind @ (b'{' | b'%')) => {
-                let line = || template[..open].matches('\n').count() + 1;
+                let line = || template[..open].matches('\n').count() + first_line;
                 inside
                     + region(&template[inside..], *kind == b'%')
                         .map_err(|why| format!("line {}: {why}", line()))?
@@ -66,6 +68,10 @@ fn token(text: &str) -> usize {
     }
 }
 
+fn is_name(token: &str) -> bool {
+    token.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')
+}
+
 fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
@@ -94,6 +100,17 @@ impl<'a> Check<'a> {
         }
         if self.open.contains(&b'[') && !constant(token) {
             return Err("a list or an index may hold constants only".to_owned());
+        }
+        let available = match before {
+            "|" if is_name(token) => Some(("filter", FILTERS)),
+            "is" if is_name(token) && token != "not" => Some(("test", TESTS)),
+            _ => None,
+        };
+        if let Some((kind, known)) = available.filter(|(_, known)| !known.contains(&token)) {
+            return Err(format!(
+                "the {kind} `{token}` is not available here; there are {}",
+                known.join(", ")
+            ));
         }
         match token {
             "~" | "+" | "*" => Err(format!("`{token}` is not available here; write the parts side by side")),

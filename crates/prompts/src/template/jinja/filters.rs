@@ -12,6 +12,23 @@ use minijinja::{Environment, Error, ErrorKind, Value, filters, tests};
 const FREE_BYTES: usize = 1024 * 1024;
 const MAX_GROWTH: usize = 4;
 
+/// The names of the filters and tests.
+pub(super) const FILTERS: &[&str] = &[
+    "upper",
+    "lower",
+    "trim",
+    "capitalize",
+    "replace",
+    "join",
+    "default",
+    "d",
+    "length",
+    "count",
+    "first",
+    "last",
+];
+pub(super) const TESTS: &[&str] = &["defined", "undefined", "none", "string", "number"];
+
 /// Adds them to an environment for one rendering with values of `given` bytes.
 pub(super) fn add(environment: &mut Environment<'_>, given: usize) {
     let meter = Meter {
