@@ -120,7 +120,8 @@ fn known_folders(from: &Path, format: Format) -> Vec<(PathBuf, String)> {
 /// Adds the files in the folders of a repository that names them after its topics: those that say by themselves which
 /// program they are for.
 fn sniff_subfolders(from: &Path, limits: Limits, scan: &mut FolderScan) -> Result<(), Error> {
-    for folder in subfolders(from) {
+    // Agents look like prompts of several programs.
+    for folder in subfolders(from).into_iter().filter(|folder| !folder.ends_with("agents")) {
         let space = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let entries = fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
         for file in entries.map(|entry| entry.path()).filter(|path| path.is_file() && !leaves(from, path)) {

@@ -91,6 +91,7 @@ pub(super) fn check(
 fn in_plain_words(what: &str) -> (String, &'static str) {
     const KEYS: &str = "write each key as `key: value`, from the first column";
     if let Some(key) = what.strip_prefix("duplicate mapping key: ") {
+        let key = key.trim_end_matches(" not allowed here");
         return (format!("the key `{key}` is there twice"), "remove one of the two");
     }
     let (words, hint) = match what {
