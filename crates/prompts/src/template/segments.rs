@@ -5,7 +5,7 @@ use std::ops::Range;
 /// A body cut at its placeholders; an expansion adds up the exact length, allocates once and copies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pieces {
-    pieces: Vec<Piece>,
+    parts: Vec<Piece>,
     /// Names of the placeholders, in order of first use.
     slots: Vec<String>,
     /// Whether the words of the input go to the declared arguments in order.
@@ -36,7 +36,7 @@ impl Pieces {
         appended: Option<&str>,
         limit: usize,
     ) -> Result<String, usize> {
-        let parts = || self.pieces.iter().map(|piece| piece.text(body, values));
+        let parts = || self.parts.iter().map(|piece| piece.text(body, values));
         let tail = appended.map_or(0, |text| text.len().saturating_add(2));
         let length = parts().fold(tail, |sum, part| sum.saturating_add(part.len()));
         if length > limit {
@@ -56,12 +56,12 @@ impl Pieces {
             self.slots.push(name.to_owned());
             self.slots.len() - 1
         });
-        self.pieces.push(Piece::Slot { slot, fallback });
+        self.parts.push(Piece::Slot { slot, fallback });
     }
 
     pub(super) fn push_text(&mut self, range: Range<usize>) {
         if !range.is_empty() {
-            self.pieces.push(Piece::Text(range));
+            self.parts.push(Piece::Text(range));
         }
     }
 }
