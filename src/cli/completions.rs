@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Arg, Args, Command};
@@ -19,12 +20,24 @@ use adjutant_agents::task::Filter;
 use adjutant_app::App;
 use adjutant_base::config::runners::RunnersConfig;
 use adjutant_base::config::{Config, Database, Overrides, Roots};
-use adjutant_prompts::Prompts;
+use adjutant_prompts::{Prompt, Prompts};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The variable by which a script asks for words; its value is the shell.
 const VARIABLE: &str = "ADJUTANT_COMPLETE";
+
+/// The part of bash's script that quotes the proposed words, because a project chooses the names of its files: `$(…)` in one
+/// would be run with the line. A word with a control character is left out, because no quotes of bash hold it everywhere.
+const QUOTE_WORDS: &str = r#"    local index
+    for index in "${!COMPREPLY[@]}"; do
+        if [[ ${COMPREPLY[index]} == *[[:cntrl:]]* ]]; then
+            unset "COMPREPLY[index]"
+        elif [[ ${COMPREPLY[index]} == *[!a-zA-Z0-9._/@%+=:,~-]* ]]; then
+            printf -v "COMPREPLY[$index]" %q "${COMPREPLY[index]}"
+        fi
+    done
+"#;
 
 /// Maximum tasks, threads or users that are offered.
 const MAX_ROWS: u32 = 200;
@@ -44,6 +57,8 @@ pub(super) struct CompletionsArgs {
 #[derive(Clone, Copy)]
 enum Names {
     Prompts,
+    /// Those that are files of the user, and not bundled.
+    PromptFiles,
     Agents,
     Tasks,
     Threads,
@@ -63,6 +78,8 @@ pub(super) fn run(args: &CompletionsArgs) -> Result<(), Failure> {
     match args.shell {
         Shell::Bash => {
             script = script.replace("-- \"${words[@]}\"", "-- \"${words[@]}\" 2>/dev/null");
+            // The last lines of the function: bash puts a proposed word into the line as it is.
+            script = script.replacen("    fi\n}\n", &format!("    fi\n{QUOTE_WORDS}}}\n"), 1);
         }
         Shell::Fish => script = script.replace("--current-token))\"", "--current-token) 2>/dev/null)\""),
         // The file of a package is the function that completes for the first time.
@@ -114,6 +131,9 @@ fn attach(command: Command, path: &str, home: Option<&PathBuf>) -> Command {
 fn names_of(path: &str, id: &str) -> Option<Names> {
     match (path.split(' ').next().unwrap_or_default(), id) {
         _ if path.ends_with(" new") || path == "users add" => None,
+        ("prompts", "name") if ["prompts path", "prompts edit", "prompts remove"].contains(&path) => {
+            Some(Names::PromptFiles)
+        }
         ("prompts", "name" | "names") => Some(Names::Prompts),
         ("agents", "name") | ("delegate", "agent") => Some(Names::Agents),
         ("tasks", "id" | "ids") => Some(Names::Tasks),
@@ -135,13 +155,15 @@ fn candidates(names: Names, home: Option<PathBuf>) -> Vec<CompletionCandidate> {
 
 fn read(names: Names, home: Option<PathBuf>) -> Option<Vec<(String, String)>> {
     // The roots of a workspace belong to a server without a hub, which has no database.
-    let in_files = matches!(names, Names::Prompts | Names::Agents);
+    let in_files = matches!(names, Names::Prompts | Names::PromptFiles | Names::Agents);
     let roots = if in_files { Roots::Workspace } else { Roots::User };
     let config = Config::load(Overrides { home, ..Overrides::default() }, roots).ok()?;
     match names {
-        Names::Prompts => {
+        Names::Prompts | Names::PromptFiles => {
             let found = Prompts::new(&config.prompts).files.load();
-            let prompts = found.prompts.values();
+            let offered =
+                |prompt: &&Arc<Prompt>| matches!(names, Names::Prompts) || prompt.source.file.is_some();
+            let prompts = found.prompts.values().filter(offered);
             Some(prompts.map(|prompt| (prompt.name.clone(), prompt.description.clone())).collect())
         }
         Names::Agents => {

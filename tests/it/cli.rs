@@ -184,6 +184,14 @@ fn bash_completes_commands_options_values_and_names() {
     assert_eq!(proposed("adjutant agents show por"), ["porter"]);
     assert_eq!(proposed("adjutant users show a"), ["ann"]);
     assert_eq!(proposed("adjutant events list --user a"), ["ann"]);
+    // A bundled prompt is no file that can be edited.
+    assert_eq!(proposed("adjutant prompts show resear"), ["research"]);
+    assert!(!proposed("adjutant prompts edit resear").contains(&"research".to_owned()));
+    // A project chooses the names of its files, and bash would run what is in them.
+    home.write(".adjutant/prompts/zz$(touch made).md", "Evil.\n");
+    assert_eq!(proposed("adjutant prompts show zz"), ["zz\\$\\(touch\\ made\\)"]);
+    home.write("yy`touch made`.ics", "");
+    assert_eq!(proposed("adjutant events import ann yy"), ["yy\\`touch\\ made\\`.ics"]);
     // The home of the line counts.
     home.write("other/prompts/away.md", "Away.\n");
     assert_eq!(proposed("adjutant prompts show --home other awa"), ["away"]);
