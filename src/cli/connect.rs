@@ -23,6 +23,9 @@ pub(super) struct ConnectArgs {
     /// Fail instead of starting a hub when none runs
     #[arg(long)]
     pub(super) no_start: bool,
+    /// Only try the connection, as `adjutant doctor` does
+    #[arg(long, hide = true)]
+    pub(super) check: bool,
 }
 
 fn toolsets() -> impl Iterator<Item = PossibleValue> {
@@ -40,6 +43,7 @@ pub(super) fn run(args: ConnectArgs, common: Common) -> Result<(), Failure> {
         server: args.toolset,
         start,
         session: AgentSession::of_this_process(),
+        check: args.check,
         init_logging,
     })?)
 }

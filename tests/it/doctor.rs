@@ -599,6 +599,37 @@ fn probes_of_the_doctor_do_not_count_as_clients_or_activity() {
 }
 
 #[test]
+fn the_first_file_of_the_user_makes_a_private_home() {
+    for arguments in [["prompts", "new", "standup"], ["agents", "new", "helper"]] {
+        let home = Home::new();
+        let made = home.run(arguments, "");
+        assert!(made.status.success(), "{made}");
+        let fixture = Fixture { home };
+        fixture.run_doctor(&[]).assert_check("home.permissions", "ok", "is yours alone");
+    }
+    for noun in ["prompts", "agents"] {
+        let home = Home::new();
+        home.write("foreign/commands/a.md", "---\ndescription: d\n---\nText $ARGUMENTS\n");
+        home.write("foreign/agents/a.md", "---\nname: a\ndescription: d\n---\nText\n");
+        let made = home.run([noun, "import", "foreign", "--from", "claude"], "");
+        assert!(made.status.success(), "{made}");
+        let fixture = Fixture { home };
+        fixture.run_doctor(&[]).assert_check("home.permissions", "ok", "is yours alone");
+    }
+}
+
+/// The relay that the doctor starts must not make an agent of the script that runs the doctor.
+#[test]
+fn a_script_is_still_the_user_after_the_doctor() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let fixture = Fixture { home };
+    fixture.run_doctor(&[]).assert_check("handshake.stdio", "ok", "speaks");
+    let listed = fixture.home.run(["tasks", "list"], "");
+    assert!(listed.status.success(), "{listed}");
+}
+
+#[test]
 fn settings_that_need_a_restart_are_named() {
     let home = Home::new();
     home.write(

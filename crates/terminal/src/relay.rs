@@ -37,6 +37,8 @@ pub struct Options {
     pub start: Start,
     /// The session of the agent, which is the same for every hub that is connected to.
     pub session: AgentSession,
+    /// Whether `adjutant doctor` tries the connection: then the process above it does not count as an agent.
+    pub check: bool,
     /// Called before anything is logged: a log that is not needed is not started.
     pub init_logging: fn(),
 }
@@ -87,7 +89,11 @@ pub fn run(options: Options) -> Result<(), Error> {
 
 /// Connects to the hub as this client's relay.
 fn reach(options: &Options, start: Start, session: AgentSession) -> Result<Connection, Error> {
-    let hello = Hello::relay(&options.server, options.workspace.as_deref(), session);
+    let hello = if options.check {
+        Hello::script(&options.server, session)
+    } else {
+        Hello::relay(&options.server, options.workspace.as_deref(), session)
+    };
     // A hub that runs is found without config.toml, and reading that would be a fifth of what a relay weighs.
     let default_socket = config::default_socket(&options.home);
     let connection = match socket::connect_running(&options.home, &default_socket, &hello) {

@@ -12,6 +12,7 @@ use crate::cli::{Common, one_of};
 use adjutant_agents::definition::Program;
 use adjutant_agents::import::{self, Error};
 use adjutant_base::config::Roots;
+use adjutant_terminal::socket;
 
 /// Arguments of `adjutant agents import`.
 #[derive(Debug, Args)]
@@ -32,6 +33,9 @@ pub(in crate::cli) struct ImportArgs {
 /// Reads the files of another program and writes their agents.
 pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
+    if args.into.is_none() && !args.handling.dry_run {
+        socket::private_folder(&config.home).map_err(Failure::new)?;
+    }
     let into = args.into.unwrap_or_else(|| config.home.join("agents"));
     let found = import::find(&args.path, args.from, false, config.agents.limits());
     let found = found.map_err(|error| failure(&error))?;

@@ -98,9 +98,13 @@ const REMEDY: &str = "run `adjutant mcp prompts` in a terminal; restart a hub of
 /// Checks both protocol versions on stdin and stdout of the program, as a client starts it.
 pub(super) async fn stdio(context: Arc<DoctorContext>) -> CheckResult {
     // Clients reach a running hub through the relay.
-    let words: &[&str] = if context.hub.is_some() { &["connect", "--no-start"] } else { &["mcp", "prompts"] };
+    let (words, more): (&[&str], &[&str]) = if context.hub.is_some() {
+        (&["connect", "--no-start"], &["--check"])
+    } else {
+        (&["mcp", "prompts"], &[])
+    };
     let shown = format!("adjutant {}", words.join(" "));
-    let output = match converse(&context, words, &[]).await {
+    let output = match converse(&context, words, more).await {
         Ok(output) => output,
         Err(error) => return CheckResult::fail(format!("`{shown}`: {error}"), REMEDY),
     };

@@ -12,6 +12,7 @@ use crate::cli::{Common, one_of};
 use adjutant_base::config::Roots;
 use adjutant_prompts::formats::Format;
 use adjutant_prompts::import::{self, Error};
+use adjutant_terminal::socket;
 
 /// Arguments of `adjutant prompts import`.
 #[derive(Debug, Args)]
@@ -33,6 +34,9 @@ pub(in crate::cli) struct ImportArgs {
 pub(super) fn run(args: ImportArgs, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
     let limits = config.prompts.limits();
+    if args.into.is_none() && !args.handling.dry_run {
+        socket::private_folder(&config.home).map_err(Failure::new)?;
+    }
     let into = args.into.unwrap_or_else(|| config.home.join("prompts"));
     let holds_agents = || {
         let found = adjutant_agents::import::find(&args.path, None, false, config.agents.limits());
