@@ -104,6 +104,8 @@ fn install(config: &Config, setup: &Setup, force: bool) -> Result<(), Failure> {
     }
     let before: Vec<(State, Option<Vec<u8>>)> =
         files.iter().map(|file| (file.state(), fs::read(&file.path).ok())).collect();
+    let above = files.iter().flat_map(|file| file.path.ancestors().skip(1));
+    let missing: Vec<&Path> = above.filter(|folder| !folder.exists()).collect();
     let enabled = enable(config, manager, &files).map_err(|failure| {
         // The parts enabled before the failing step. Without the manager, this fails as well.
         if before.iter().all(|(state, _)| *state == State::Missing) {
@@ -118,6 +120,12 @@ fn install(config: &Config, setup: &Setup, force: bool) -> Result<(), Failure> {
             };
         }
         remove_empty_folders(manager, &files);
+        for folder in missing {
+            let _ = fs::remove_dir(folder);
+        }
+        if manager == Manager::Systemd {
+            let _ = output_of(&["systemctl", "--user", "daemon-reload"].map(str::to_owned));
+        }
         failure.hint("nothing was changed; `adjutant serve --background` starts a hub without a service")
     })?;
     for (file, (state, _)) in files.iter().zip(&before) {

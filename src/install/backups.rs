@@ -1,6 +1,7 @@
 //! Backups of changed files, with a record of each change, so that `uninstall` can restore the original bytes. They are kept
 //! in the home, because clients read whole folders, and a backup may contain secrets.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -12,6 +13,9 @@ use super::Error;
 use super::client::Client;
 use super::file_snapshot::FileSnapshot;
 use adjutant_base::text::hex;
+
+/// The end of the names of change records.
+const RECORD_SUFFIX: &str = ".change.json";
 
 /// The folder of copies and change records.
 #[derive(Clone, Debug)]
@@ -44,9 +48,7 @@ impl Backups {
             return None;
         }
         let before = record["before"].as_str().map(|name| self.folder.join(name));
-        let folders = record["folders"].as_array().into_iter().flatten();
-        let folders = folders.filter_map(Value::as_str).map(PathBuf::from).collect();
-        Some(ChangeRecord { before, after: record["after"].as_str()?.to_owned(), folders })
+        Some(ChangeRecord { before, after: record["after"].as_str()?.to_owned(), folders: folders(&record) })
     }
 
     /// Copies the text of `snapshot`, and records the next text. A file that is unchanged since the last installation keeps its
@@ -66,13 +68,11 @@ impl Backups {
         let known = self.change_record(client, &snapshot.path);
         let folders = match &known {
             Some(record) => record.folders.clone(),
-            None => snapshot
-                .path
-                .ancestors()
-                .skip(1)
-                .take_while(|folder| !folder.exists())
-                .map(Path::to_owned)
-                .collect(),
+            None => {
+                let ours = self.recorded_folders();
+                let missing = |folder: &&Path| !folder.exists() || ours.contains(*folder);
+                snapshot.path.ancestors().skip(1).take_while(missing).map(Path::to_owned).collect()
+            }
         };
         let known = known.filter(|record| record.matches(snapshot));
         let name = format!("{}-{}.{stamp}", client.name(), file_name(&snapshot.path));
@@ -91,6 +91,14 @@ impl Backups {
         let mut file = private().create(true).truncate(true).open(file).map_err(failed)?;
         file.write_all(format!("{record:#}\n").as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
         Ok(copy)
+    }
+
+    /// Returns the folders that were made for any file: the last file that leaves one removes it.
+    fn recorded_folders(&self) -> HashSet<PathBuf> {
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let records = files.filter(|file| file.to_string_lossy().ends_with(RECORD_SUFFIX));
+        let records = records.filter_map(|file| serde_json::from_slice::<Value>(&fs::read(file).ok()?).ok());
+        records.flat_map(|record| folders(&record)).collect()
     }
 
     /// Writes a copy under a new name, even if there is a copy of the same second.
@@ -128,7 +136,7 @@ impl Backups {
     /// folders.
     fn record_file(&self, client: Client, file: &Path) -> PathBuf {
         let place = hex::sha256(file.as_os_str().as_encoded_bytes());
-        self.folder.join(format!("{}-{}.{}.change.json", client.name(), file_name(file), &place[..8]))
+        self.folder.join(format!("{}-{}.{}{RECORD_SUFFIX}", client.name(), file_name(file), &place[..8]))
     }
 }
 
@@ -146,6 +154,12 @@ pub(super) fn remove_empty<'a>(folders: impl IntoIterator<Item = &'a PathBuf>) {
             return;
         }
     }
+}
+
+/// Returns the folders of a record, the innermost first.
+fn folders(record: &Value) -> Vec<PathBuf> {
+    let folders = record["folders"].as_array().into_iter().flatten();
+    folders.filter_map(Value::as_str).map(PathBuf::from).collect()
 }
 
 fn file_name(file: &Path) -> String {

@@ -176,7 +176,7 @@ fn an_install_that_fails_leaves_nothing_and_an_uninstall_always_removes() {
         let failed = service(&home, &["install"]);
         assert_eq!(failed.status.code(), Some(1), "{failed}");
         assert!(failed.stderr.contains("hint: nothing was changed"), "{failed}");
-        assert!(!home.path().join(".config/systemd").exists(), "{fault}");
+        assert!(!home.path().join(".config").exists(), "{fault}");
         assert!(!home.path().join("enabled").exists(), "{fault}");
         std::fs::remove_file(home.path().join(fault)).unwrap();
     }

@@ -97,6 +97,11 @@ fn uninstall_removes_the_folders_that_install_made() {
     let left: Vec<_> = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| name == ".gemini" || name == ".adjutant"), "{left:?}");
     assert!(!home.path().join(".adjutant/backups").exists());
+    // A folder that two clients share goes with the last of them.
+    run_ok(&home, &["install", "claude-desktop", "zed"]);
+    assert!(home.path().join(".config").exists());
+    run_ok(&home, &["uninstall", "claude-desktop", "zed"]);
+    assert!(!home.path().join(".config").exists());
     // A folder with a file of the user stays.
     run_ok(&home, &["install", "copilot"]);
     home.write(".copilot/hooks/mine.json", "{}");
