@@ -1,6 +1,5 @@
-//! Text that crates share: escapes of untrusted text, diffs in messages, digests and ids, times, suggestions, YAML and front matter.
+//! Text that crates share: escapes of untrusted text, Markdown of agents, digests and ids, times, suggestions, YAML and front matter.
 
-pub mod bare_diff;
 pub mod clip;
 pub mod escape_invisible;
 pub mod front_matter;
@@ -9,4 +8,5 @@ pub mod named_enum;
 pub mod random_id;
 pub mod suggest;
 pub mod timefmt;
+pub mod untrusted_markdown;
 pub mod yaml;

@@ -1,15 +1,15 @@
 //! Markdown of agents as safe HTML: no raw HTML, no remote images, every link with its whole address.
 //!
 //! The text is untrusted, and a user decides by it. So everything that Markdown would hide is shown: HTML as text, an image
-//! as its text and its address, a link with its address. Headings are bold text, so that a message cannot imitate a part
+//! as its text and its address, a link with its address, and at the end what is in no event of the parser. Headings are bold text, so that a message cannot imitate a part
 //! of the page.
 
 use std::fmt::Write as _;
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::highlight::{diff, marked};
-use adjutant_base::text::bare_diff::{Part, parts};
+use adjutant_base::text::untrusted_markdown::{OPTIONS, Part, hidden, is_diff, parts};
 
 /// Returns a message as HTML. A unified diff in the message, fenced or bare, is shown as a diff.
 pub(super) fn html(message: &str) -> String {
@@ -32,12 +32,11 @@ fn diff_sheet(html: &mut String, text: &str) {
 }
 
 fn markdown(html: &mut String, text: &str) {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     // The text of a code block, which may turn out to be a diff, and the addresses of the links that are open.
     let mut code: Option<(bool, String)> = None;
     let mut links: Vec<String> = Vec::new();
     let mut in_head = false;
-    for event in Parser::new_ext(text, options) {
+    for event in Parser::new_ext(text, OPTIONS) {
         match event {
             Event::Text(text) => match &mut code {
                 Some((_, code)) => code.push_str(&text),
@@ -52,9 +51,7 @@ fn markdown(html: &mut String, text: &str) {
             Event::Rule => html.push_str("<hr>"),
             Event::TaskListMarker(done) => html.push_str(if done { "☑ " } else { "☐ " }),
             Event::Start(Tag::CodeBlock(kind)) => {
-                let is_diff =
-                    matches!(&kind, CodeBlockKind::Fenced(name) if matches!(name.as_ref(), "diff" | "patch"));
-                code = Some((is_diff, String::new()));
+                code = Some((is_diff(&kind), String::new()));
             }
             Event::End(TagEnd::CodeBlock) => {
                 let (is_diff, text) = code.take().unwrap_or_default();
@@ -90,6 +87,9 @@ fn markdown(html: &mut String, text: &str) {
                 html.push_str(&marked(&text));
             }
         }
+    }
+    for text in hidden(text) {
+        let _ = writeln!(html, "<p><code>{}</code></p>", marked(&text));
     }
 }
 

@@ -9,7 +9,7 @@ use super::question::window;
 use crate::tui::batch::Batch;
 use crate::tui::theme::Theme;
 use crate::tui::widgets::markdown;
-use crate::tui::widgets::styled_text::styled;
+use crate::tui::widgets::styled_text::{QUOTE_WIDTH, quoted, styled};
 use adjutant_base::text::escape_invisible::escape_line;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, batch: &Batch, theme: Theme) {
@@ -25,8 +25,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, batch: &Batch, theme: Them
             columns,
             theme.agent(&question.client, &question.workspace),
         ));
-        lines.extend(styled(&escape_line(&question.title), columns, Theme::strong()));
-        lines.extend(markdown::lines(&question.message, columns, theme));
+        let inner = columns.saturating_sub(QUOTE_WIDTH);
+        let mut words = styled(&escape_line(&question.title), inner, Theme::strong());
+        words.extend(markdown::lines(&question.message, inner, theme));
+        lines.extend(quoted(words, theme));
         lines.push(Line::from(Span::styled("─".repeat(columns), theme.quiet())));
     }
     let height = usize::from(area.height);

@@ -1,17 +1,17 @@
 //! Markdown of agents as lines for a terminal.
 //!
 //! The text is untrusted, and a user decides by it. So everything that Markdown would hide is shown: HTML as text, a link
-//! and an image with the whole address.
+//! and an image with the whole address, and at the end what is in no event of the parser.
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::styled_text::fill;
 use super::wrap::{width, wrap};
 use crate::tui::theme::Theme;
-use adjutant_base::text::bare_diff::{Part, parts};
 use adjutant_base::text::escape_invisible;
+use adjutant_base::text::untrusted_markdown::{OPTIONS, Part, hidden, is_diff, parts};
 
 /// Minimum columns of a column of a table; a table with less is shown as a list.
 const MIN_CELL_WIDTH: usize = 6;
@@ -54,14 +54,13 @@ struct Mark {
 
 impl Page {
     fn markdown(&mut self, text: &str) {
-        let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
         let mut styles = vec![Style::new()];
         // The numbers of the open lists, the open code block, the addresses of open links, the rows of an open table.
         let mut lists: Vec<Option<u64>> = Vec::new();
         let mut code: Option<(bool, String)> = None;
         let mut links: Vec<(usize, String)> = Vec::new();
         let mut table: Vec<Vec<String>> = Vec::new();
-        for event in Parser::new_ext(text, options) {
+        for event in Parser::new_ext(text, OPTIONS) {
             let style = styles.last().copied().unwrap_or_default();
             match event {
                 Event::Text(text) => match &mut code {
@@ -95,8 +94,7 @@ impl Page {
                         styles.push(style.add_modifier(Modifier::UNDERLINED));
                     }
                     Tag::CodeBlock(kind) => {
-                        let is_diff = matches!(kind, CodeBlockKind::Fenced(name) if matches!(name.as_ref(), "diff" | "patch"));
-                        code = Some((is_diff, String::new()));
+                        code = Some((is_diff(kind), String::new()));
                     }
                     Tag::Paragraph | Tag::HtmlBlock => self.open(),
                     Tag::BlockQuote(_) => {
@@ -184,6 +182,11 @@ impl Page {
             }
         }
         self.close();
+        for text in hidden(text) {
+            self.open();
+            self.write(&text, self.theme.quiet());
+            self.close();
+        }
     }
 
     /// Adds text to the open block.
@@ -315,6 +318,10 @@ impl Page {
 
     fn table_as_list(&mut self, rows: &[Vec<String>]) {
         let Some((head, rows)) = rows.split_first() else { return };
+        if rows.is_empty() {
+            self.text = vec![(head.join(", "), Theme::strong())];
+            self.flush();
+        }
         for row in rows {
             self.mark("• ");
             for (name, cell) in head.iter().zip(row) {
