@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use super::App;
 use adjutant_agents::Origin;
-use adjutant_questions::{Asker, Choice, DecidedBy, Draft, Error, Field, FieldValue, Input, OutcomeKind};
+use adjutant_questions::{
+    APPROVE, Asker, Choice, DecidedBy, Draft, Error, Field, FieldValue, Input, OutcomeKind,
+};
 
 /// How the keys of these askers begin, so that an answer is not appended to another result of the client.
 const ASKER_PREFIX: &str = "calendar:";
 /// How long the user may think about it.
 const QUESTION_TIMEOUT: Duration = Duration::from_hours(1);
 /// The values of the options.
-const ALLOW: &str = "allow";
 const DENY: &str = "deny";
 
 /// The user's decision about a change.
@@ -46,7 +47,7 @@ impl App {
     ) -> Result<Permission, Error> {
         let key = format!("{ASKER_PREFIX}{}", asker.key);
         let option = |label: &str, value: &str| Choice { label: label.to_owned(), value: value.to_owned() };
-        let options = vec![option("Allow", ALLOW), option("Deny", DENY)];
+        let options = vec![option("Allow", APPROVE), option("Deny", DENY)];
         let input = Input::Choice { options, min: 1, max: 1, other: false, list: false };
         let draft = Draft {
             title,
@@ -64,10 +65,10 @@ impl App {
         let first = self.questions.mark_delivered(&key, &ticket).await;
         let chosen = outcome.answer.as_ref().and_then(|answer| answer.get("answer")).map(FieldValue::text);
         Ok(match (outcome.kind, chosen.as_deref()) {
-            (OutcomeKind::Answered, Some(ALLOW)) if outcome.by == DecidedBy::User && first => {
+            (OutcomeKind::Answered, Some(APPROVE)) if outcome.by == DecidedBy::User && first => {
                 Permission::Granted
             }
-            (OutcomeKind::Answered, Some(ALLOW)) if outcome.by == DecidedBy::User => Permission::Used,
+            (OutcomeKind::Answered, Some(APPROVE)) if outcome.by == DecidedBy::User => Permission::Used,
             (OutcomeKind::TimedOut | OutcomeKind::Cancelled | OutcomeKind::ClientGone, _) => {
                 Permission::Expired
             }

@@ -164,6 +164,7 @@ impl Questions {
     pub async fn undo(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
         let now = self.clock.now();
         if questions::undo(&self.store, ticket.as_str(), channel.name(), now).await? {
+            self.secrets.lock().await.remove(ticket);
             self.notify_changed(ticket.as_str());
             self.wake.notify_one();
             return Ok(());

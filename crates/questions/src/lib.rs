@@ -49,8 +49,8 @@ pub use outcome::{Channel, DecidedBy, Outcome, OutcomeKind, Proof, State};
 use passphrase::Passphrase;
 pub use passphrase::check_passphrase_length;
 pub use question::{
-    AskResult, Asker, AskerPresence, AuditEntry, Choice, DefaultAnswer, Delivery, Draft, ElicitationFailure,
-    Field, Filter, Format, Input, Level, Page, Question, Queue, Route, Ticket,
+    APPROVE, AskResult, Asker, AskerPresence, AuditEntry, Choice, DefaultAnswer, Delivery, Draft,
+    ElicitationFailure, Field, Filter, Format, Input, Level, Page, Question, Queue, Route, Ticket,
 };
 use redaction::RedactText;
 

@@ -101,9 +101,12 @@ pub struct Draft {
     /// The time that the question waits for the user; `None` is the default of the settings.
     pub timeout: Option<Duration>,
     pub default: Option<DefaultAnswer>,
-    /// Values of the options that deny: an answer with one of them is final at once.
+    /// Values of the options that deny: an answer with one of them is final at once. Only an approval has them.
     pub denials: Vec<String>,
 }
+
+/// The value of the option by which an approval allows one act and nothing more.
+pub const APPROVE: &str = "approve";
 
 /// The answer that counts when the user has seen the question for so long and not answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -271,8 +274,7 @@ impl Question {
             return None;
         };
         let deny = options.iter().find(|option| self.denials.contains(&option.value))?;
-        // The first option of an approval allows the least.
-        let approve = options.first().filter(|first| !self.denials.contains(&first.value))?;
+        let approve = options.iter().find(|option| option.value == APPROVE)?;
         let chosen = if approves { approve } else { deny };
         let answer = Answer::one(name, FieldValue::Choices(vec![chosen.value.clone()]));
         (self.level == Level::Normal).then_some(answer)

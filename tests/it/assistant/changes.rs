@@ -80,7 +80,7 @@ fn a_client_changes_events_after_the_user_allows_it() {
     let range = ["events", "list", "--from", "1.1.2031", "--to", "31.12.2031"];
     assert!(!run(&home, &range).contains("Dentist"));
 
-    let (_, created) = call_and_answer(&home, &mut peer, "createEvent", &arguments, "allow");
+    let (_, created) = call_and_answer(&home, &mut peer, "createEvent", &arguments, "approve");
     let created = &created["structuredContent"];
     assert_eq!(
         (&created["start_ts"], &created["weekday"]),
@@ -88,11 +88,11 @@ fn a_client_changes_events_after_the_user_allows_it() {
     );
     let id = created["id"].clone();
     let change = json!({"event_id": id, "when": "2.7.2031 16:00"});
-    let (question, updated) = call_and_answer(&home, &mut peer, "updateEvent", &change, "allow");
+    let (question, updated) = call_and_answer(&home, &mut peer, "updateEvent", &change, "approve");
     assert_eq!(question["title"], "Change an event?");
     assert_eq!(updated["structuredContent"]["end_ts"], "2031-07-02T16:45:00+02:00", "{updated}");
     let (question, cancelled) =
-        call_and_answer(&home, &mut peer, "cancelEvent", &json!({"event_id": id}), "allow");
+        call_and_answer(&home, &mut peer, "cancelEvent", &json!({"event_id": id}), "approve");
     assert!(question["message"].as_str().unwrap().contains("Title: Dentist"), "{question}");
     assert_eq!(cancelled["structuredContent"]["status"], "cancelled", "{cancelled}");
     assert!(!run(&home, &range).contains("Dentist"));
@@ -124,7 +124,7 @@ fn an_event_that_changed_while_its_user_was_asked_is_left_as_it_is() {
         send_call(&mut peer, call, call, &arguments);
         let question = wait_for("the question", || User::pending(&home).pop());
         run(&home, &["events", "edit", &id, "--title", title]);
-        User::connect(&home).choose(&question, "allow");
+        User::connect(&home).choose(&question, "approve");
         let refused = result_of(&mut peer, call);
         let text = refused["content"][0]["text"].as_str().unwrap();
         let why =
@@ -154,7 +154,7 @@ fn calls_in_the_same_words_share_one_permission_for_one_event() {
         let page = hub.page(&format!("/questions/{}", question["ticket"].as_str().unwrap()));
         page.contains("Asked again").then_some(question)
     });
-    User::connect(&home).choose(&question, "allow");
+    User::connect(&home).choose(&question, "approve");
     let results = ["one", "two"].map(|id| result_of(&mut peer, id));
     let refused: Vec<_> = results.iter().filter(|result| result["isError"] == true).collect();
     let [refused] = refused[..] else { panic!("one of them makes the change: {results:?}") };

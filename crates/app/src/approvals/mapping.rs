@@ -6,12 +6,11 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use adjutant_codex::approval::{Approval, ApprovalKind, Decision, Detail};
-use adjutant_questions::{Answer, Choice, Draft, Field, FieldValue, Input, Outcome, OutcomeKind};
+use adjutant_questions::{APPROVE, Answer, Choice, Draft, Field, FieldValue, Input, Outcome, OutcomeKind};
 
 /// The field of a plain yes or no.
 const ANSWER: &str = "answer";
 /// The values of its options.
-const APPROVE: &str = "approve";
 const SESSION: &str = "session";
 const ALWAYS: &str = "always";
 const DENY: &str = "deny";
@@ -40,13 +39,16 @@ pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -
         }
     }
     message.push_str(&approval.words().join("\n\n"));
+    // A model chooses the options of its own questions, so they approve and deny nothing.
+    let is_plain = !approval.kind.is_form();
+    let denials = if is_plain { [DENY, ABORT].map(str::to_owned).to_vec() } else { Vec::new() };
     Draft {
         title: approval.title(),
         message,
         workspace,
         fields: fields(approval),
         timeout: Some(timeout),
-        denials: [DENY, ABORT].map(str::to_owned).to_vec(),
+        denials,
         ..Draft::default()
     }
 }

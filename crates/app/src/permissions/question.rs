@@ -9,11 +9,10 @@ use super::ToolCall;
 use crate::approvals::fenced;
 use adjutant_base::text::timefmt;
 use adjutant_permissions::{Access, Decision, Request, Rule, Verdict};
-use adjutant_questions::{Choice, Draft, Field, FieldValue, Input, Outcome};
+use adjutant_questions::{APPROVE, Choice, Draft, Field, FieldValue, Input, Outcome};
 
 /// The field of the answer, and the values of its options.
 const ANSWER: &str = "answer";
-const APPROVE: &str = "approve";
 const ALWAYS: &str = "always";
 const FOLDER: &str = "folder";
 const SESSION: &str = "session";
