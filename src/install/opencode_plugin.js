@@ -3,23 +3,30 @@
 import { spawn } from "node:child_process"
 
 const COMMAND = []
-const MAX_CALLS = 1000
+
+const MAX_CALLS = 1000 // a call that is denied has no end
+const hooks = new Set() // the hooks of all folders, which must not outlive opencode
+process.on("exit", () => hooks.forEach((hook) => hook.kill()))
+
+// A model's provider chooses the id of a call, so it is unique within its session only.
+const key = (sessionID, callID) => JSON.stringify([sessionID, callID])
 
 export const Adjutant = async ({ client, directory }) => {
-  const calls = new Map() // the arguments of the latest tool calls
+  const calls = new Map() // the arguments of the tool calls that run
   const asking = new Map() // the hooks that wait for a decision
-  process.on("exit", () => asking.forEach((hook) => hook.kill()))
 
   const ask = (request) => {
-    const call = calls.get(request.tool?.callID) ?? {}
+    const call = calls.get(key(request.sessionID, request.tool?.callID)) ?? {}
     const { permission, patterns, metadata } = request
     const hook = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"] })
     asking.set(request.id, hook)
+    hooks.add(hook)
     let output = ""
     hook.stdout.on("data", (part) => (output += part))
     hook.stdin.on("error", () => {})
     hook.on("error", () => asking.delete(request.id))
     hook.on("close", (code) => {
+      hooks.delete(hook)
       if (!asking.delete(request.id) || code !== 0) return
       let reply
       try {
@@ -43,9 +50,12 @@ export const Adjutant = async ({ client, directory }) => {
   }
 
   return {
-    "tool.execute.before": async ({ tool, callID }, { args }) => {
-      calls.set(callID, { tool, args })
+    "tool.execute.before": async ({ tool, sessionID, callID }, { args }) => {
+      calls.set(key(sessionID, callID), { tool, args })
       if (calls.size > MAX_CALLS) calls.delete(calls.keys().next().value)
+    },
+    "tool.execute.after": async ({ sessionID, callID }) => {
+      calls.delete(key(sessionID, callID))
     },
     event: async ({ event }) => {
       if (event.type === "permission.asked") ask(event.properties)
