@@ -68,38 +68,53 @@ struct FilterArgs {
     secrets: bool,
 }
 
-/// Selects entries, matches answers to the requests with the selected methods, and redacts.
+/// Redacts entries, and passes on the selected ones.
 struct Filter<'a> {
-    args: &'a FilterArgs,
     redactor: Redactor,
+    selection: Selection<'a>,
+}
+
+/// The selected entries; answers belong to the requests with the selected methods.
+struct Selection<'a> {
+    args: &'a FilterArgs,
     /// The direction of an answer and its id.
     answers: HashSet<(Direction, String)>,
 }
 
 impl<'a> Filter<'a> {
     fn new(args: &'a FilterArgs) -> Self {
-        Self { args, redactor: Redactor::default(), answers: HashSet::new() }
+        Self { redactor: Redactor::default(), selection: Selection { args, answers: HashSet::new() } }
     }
 
     /// Takes an entry, and passes the selected entries that are finished to `take`, without their secrets and with the
-    /// rules that found these.
+    /// rules that found these. The redactor sees all entries, because one may say what is secret in another.
     fn pass(&mut self, entry: Entry<'_>, mut take: impl FnMut(&Entry<'_>, &[&'static str])) {
-        let FilterArgs { method, direction, secrets } = self.args;
-        if !method.is_empty()
-            && !entry.message().is_some_and(|message| self.is_of_method(entry.dir, &message))
-            || direction.is_some_and(|direction| direction != entry.dir)
-        {
-            return;
-        }
-        if *secrets {
-            return take(&entry, &[]);
-        }
-        self.redactor.push(entry, take);
+        let Self { redactor, selection } = self;
+        let keeps_secrets = selection.args.secrets;
+        let mut select = |entry: &Entry<'_>, rules: &[&'static str]| {
+            if selection.contains(entry) {
+                take(entry, rules);
+            }
+        };
+        if keeps_secrets { select(&entry, &[]) } else { redactor.push(entry, select) }
     }
 
-    /// Passes the entries that waited for what follows them to `take`.
-    fn finish(&mut self, take: impl FnMut(&Entry<'_>, &[&'static str])) {
-        self.redactor.finish(take);
+    /// Passes the selected entries that waited for what follows them to `take`.
+    fn finish(&mut self, mut take: impl FnMut(&Entry<'_>, &[&'static str])) {
+        let Self { redactor, selection } = self;
+        redactor.finish(|entry, rules| {
+            if selection.contains(entry) {
+                take(entry, rules);
+            }
+        });
+    }
+}
+
+impl Selection<'_> {
+    fn contains(&mut self, entry: &Entry<'_>) -> bool {
+        let FilterArgs { method, direction, .. } = self.args;
+        (method.is_empty() || entry.message().is_some_and(|message| self.is_of_method(entry.dir, &message)))
+            && direction.is_none_or(|direction| direction == entry.dir)
     }
 
     fn is_of_method(&mut self, direction: Direction, message: &Value) -> bool {

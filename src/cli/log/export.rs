@@ -1,5 +1,6 @@
 //! `adjutant log export`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Filter, FilterArgs, content, title};
 use crate::cli::one_of;
@@ -52,7 +53,15 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<(), Failure> {
         header.about = redact::text(&header.about).into_owned();
         redact::command(&mut header.command);
     }
-    let mut sink = Sink { args, out: Vec::new(), file: None, last: (0, 0, 0), error: None };
+    let mut sink = Sink {
+        args,
+        out: Vec::new(),
+        file: None,
+        last: (0, 0, 0),
+        found: BTreeMap::new(),
+        rows: Vec::new(),
+        error: None,
+    };
     if let Some(path) = args.output.as_deref().filter(|_| !args.check) {
         sink.file = Some(reader::create(path).map_err(|error| failed(path, &error))?);
     }
@@ -67,7 +76,7 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<(), Failure> {
         sink.error.is_none()
     })?;
     filter.finish(|entry, rules| sink.entry(entry, rules));
-    let found = filter.redactor.found();
+    let found = std::mem::take(&mut sink.found);
     if !args.filter.secrets && !args.check {
         // The header was written before this was known.
         let redacted = json!({ "redacted": found }).to_string();
@@ -85,6 +94,10 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<(), Failure> {
         count => format!("{count} secrets redacted: {}", rules.join(", ")),
     };
     match &args.output {
+        _ if args.check && output::is_json() => {
+            let total = sink.rows.len();
+            output::json(&json!({"items": sink.rows, "total": total, "next": null, "redacted": found}))?;
+        }
         Some(path) if !args.check => {
             let written = json!({"file": path, "redacted": found});
             output::changed(format!("{} ({summary})", path.display()), &written)?;
@@ -99,6 +112,10 @@ struct Sink<'a> {
     args: &'a ExportArgs,
     out: Vec<u8>,
     file: Option<File>,
+    /// How often each rule replaced something.
+    found: BTreeMap<&'static str, usize>,
+    /// What `--check --json` lists.
+    rows: Vec<Value>,
     /// Number and times of the last entry.
     last: (u64, i64, u64),
     error: Option<Failure>,
@@ -107,7 +124,14 @@ struct Sink<'a> {
 impl Sink<'_> {
     fn entry(&mut self, entry: &Entry<'_>, rules: &[&'static str]) {
         self.last = (entry.seq, entry.at, entry.us);
+        for rule in rules {
+            *self.found.entry(rule).or_default() += 1;
+        }
         match self.args.format {
+            _ if self.args.check && output::is_json() => {
+                let row = |rule| json!({"entry": entry.seq, "direction": entry.dir.name(), "rule": rule});
+                self.rows.extend(rules.iter().map(row));
+            }
             _ if self.args.check => {
                 for rule in rules {
                     // Writing into a vector cannot fail.

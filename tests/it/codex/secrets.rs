@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::pages::{between, send_request};
 use super::terminal::{shows, wait_for_screen};
 use super::{RunningCommand, faults, install};
@@ -61,8 +63,14 @@ fn assert_kept_nowhere(home: &Home, shown: &[u8]) {
         let run = home.run(told, "");
         assert!(run.status.success() && !run.stdout.contains(SECRET), "{run}");
     }
+    // Without the question, which is of the other direction, the answer is secret, too.
+    let answers = home.run(["log", "export", "--direction", "c2s"], "");
+    assert!(answers.status.success() && !answers.stdout.contains(SECRET), "{answers}");
     let check = home.run(["log", "export", "--check"], "");
     assert!(check.stdout.contains("c2s   secret answer"), "{check}");
+    let check = home.run(["log", "export", "--check", "--json"], "");
+    let check: Value = serde_json::from_str(&check.stdout).unwrap();
+    assert_eq!(check["items"][0]["rule"], "secret answer", "{check}");
 }
 
 #[test]

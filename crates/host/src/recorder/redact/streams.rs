@@ -3,7 +3,7 @@
 //!
 //! Entries wait until what follows them cannot change them, and leave in their order. The bytes that wait are bounded.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -38,9 +38,10 @@ pub struct Redactor {
     streams: HashMap<String, Stream>,
     /// Sources with an unfinished line.
     unfinished: HashSet<(u64, &'static str)>,
-    found: BTreeMap<&'static str, usize>,
     /// The questions of Codex with secret answers, by the request that asks them.
     asked: HashMap<String, Vec<Value>>,
+    /// More were asked than are remembered, so every answer counts as secret.
+    asked_too_many: bool,
 }
 
 #[derive(Debug)]
@@ -132,15 +133,11 @@ impl Redactor {
         self.leave(&mut take);
     }
 
-    /// Returns how often each rule was applied to the entries so far.
-    pub fn found(&self) -> &BTreeMap<&'static str, usize> {
-        &self.found
-    }
-
     /// Finds the answers to secret questions of Codex: only the question says that they are secret.
     fn answers(&mut self, entry: &Entry<'_>, line: &[u8]) -> Vec<Secret> {
         let asks = entry.dir == Direction::S2c && memchr::memmem::find(line, b"\"isSecret\"").is_some();
-        if !asks && (self.asked.is_empty() || entry.dir != Direction::C2s) {
+        let none_is_open = self.asked.is_empty() && !self.asked_too_many;
+        if !asks && (none_is_open || entry.dir != Direction::C2s) {
             return Vec::new();
         }
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return Vec::new() };
@@ -151,16 +148,22 @@ impl Redactor {
             let names = secret.map(|question| question["id"].clone()).collect();
             if self.asked.len() < MAX_STREAMS {
                 self.asked.insert(request, names);
+            } else {
+                self.asked_too_many = true;
             }
             return Vec::new();
         }
         if message.get("result").is_none() {
             return Vec::new();
         }
-        let names = self.asked.remove(&request).unwrap_or_default();
-        let given = names
-            .iter()
-            .filter_map(|name| message["result"]["answers"][name.as_str()?]["answers"].as_array());
+        let names = self.asked.remove(&request);
+        let is_secret = |name: &String| match &names {
+            Some(names) => names.iter().any(|one| one == name),
+            None => self.asked_too_many,
+        };
+        let answers = message["result"]["answers"].as_object().into_iter().flatten();
+        let given =
+            answers.filter(|(name, _)| is_secret(name)).filter_map(|(_, one)| one["answers"].as_array());
         let find = |value: &Value| {
             let text = value.to_string();
             let at: Vec<usize> = memchr::memmem::find_iter(line, text.as_bytes()).collect();
@@ -191,9 +194,6 @@ impl Redactor {
         rules: Vec<&'static str>,
         take: &mut impl FnMut(&Entry<'_>, &[&'static str]),
     ) {
-        for rule in &rules {
-            *self.found.entry(rule).or_default() += 1;
-        }
         if self.waiting.is_empty() && stream.is_none() {
             self.first += 1;
             return take(&entry, &rules);
@@ -263,7 +263,6 @@ impl Redactor {
                 if secret.range.start >= part.at.start {
                     clean.extend_from_slice(REDACTED.as_bytes());
                     waiting.rules.push(secret.rule);
-                    *self.found.entry(secret.rule).or_default() += 1;
                 }
                 kept = secret.range.end.min(part.at.end);
             }
