@@ -11,6 +11,7 @@ use adjutant_base::text::suggest::to_valid_name;
 use adjutant_base::text::yaml::scalar;
 use adjutant_host::file_catalogue::Source;
 use adjutant_host::file_catalogue::atomic_write::{self, Change};
+use adjutant_terminal::socket;
 
 /// Arguments of `new`.
 #[derive(Debug, Args)]
@@ -60,12 +61,28 @@ impl Template {
             let valid = if valid.is_empty() { example } else { valid.as_str() };
             return Err(failure.hint(format!("a valid name is `{valid}`")));
         }
-        let folder = match (folder, args.project) {
-            (Some(folder), _) => folder.clone(),
-            (None, true) => project(home)?.join(".adjutant").join(format!("{noun}s")),
-            (None, false) => home.join(format!("{noun}s")),
+        let (bound, folder) = match (folder, args.project) {
+            (Some(folder), _) => (folder.clone(), folder.clone()),
+            (None, true) => {
+                let project = project(home)?;
+                let folder = project.join(".adjutant").join(format!("{noun}s"));
+                (project, folder)
+            }
+            (None, false) => {
+                socket::private_folder(home).map_err(Failure::new)?;
+                let folder = home.join(format!("{noun}s"));
+                (folder.clone(), folder)
+            }
         };
         let file = folder.join(format!("{name}.{extension}"));
+        if leaves(&bound, &file) {
+            return Err(Failure::new(format!(
+                "{} is below a link that leaves {}",
+                file.display(),
+                bound.display()
+            ))
+            .hint("a file there would not be served; remove the link, or choose another name"));
+        }
         let description = args.description.as_deref().unwrap_or_default();
         let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
         let description = match description.as_str() {
@@ -91,4 +108,11 @@ impl Template {
         output::note(format!("next: edit the file, then {}", next.replace("NAME", name)));
         Ok(())
     }
+}
+
+/// Returns whether a link leads a new file out of the folder that bounds it.
+fn leaves(bound: &Path, file: &Path) -> bool {
+    let there = file.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
+    let bound = bound.canonicalize().ok();
+    bound.zip(there).is_some_and(|(bound, there)| !there.starts_with(&bound))
 }

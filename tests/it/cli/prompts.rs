@@ -542,6 +542,35 @@ fn new_creates_a_prompt_template() {
 }
 
 #[test]
+fn a_link_leads_nothing_out_of_a_project() {
+    let home = Home::new();
+    home.write("outside/secret.md", "Outside.\n");
+    home.write("work/.git/HEAD", "");
+    std::fs::create_dir(home.path().join("work/.adjutant")).unwrap();
+    std::os::unix::fs::symlink("../../outside", home.path().join("work/.adjutant/prompts")).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = home.adjutant([&["prompts"], arguments].concat());
+        let output = command.current_dir(home.path().join("work")).output().unwrap();
+        let texts = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (output.status.success(), texts.concat())
+    };
+    for arguments in [["show", "secret"], ["expand", "secret"], ["remove", "secret"], ["path", "secret"]] {
+        let (done, text) = run(&arguments);
+        assert!(!done && !text.contains("Outside."), "{arguments:?}: {text}");
+    }
+    let (done, text) = run(&["new", "made", "--project"]);
+    assert!(!done && text.contains("a link that leaves"), "{text}");
+    assert!(run(&["lint"]).1.contains("the folder is a link that leaves its project"));
+    let left: Vec<_> = std::fs::read_dir(home.path().join("outside")).unwrap().collect();
+    assert_eq!(left.len(), 1);
+    // A link that stays in the project is followed.
+    std::fs::remove_file(home.path().join("work/.adjutant/prompts")).unwrap();
+    home.write("work/shared/own.md", "Own.\n");
+    std::os::unix::fs::symlink("../shared", home.path().join("work/.adjutant/prompts")).unwrap();
+    assert!(run(&["expand", "own"]).1.contains("Own."));
+}
+
+#[test]
 fn a_prompts_file_is_found_edited_and_removed_by_its_name() {
     let home = Home::new();
     let file = home.write(".adjutant/prompts/review.md", "---\naliases: [check]\n---\nMine.\n");

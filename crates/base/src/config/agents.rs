@@ -139,7 +139,7 @@ impl AgentsConfig {
         let foreign = foreign_folders().filter(|_| self.foreign);
         let foreign = foreign.map(|(program, place)| (program, format!("project {place}"), place));
         let roots = own.chain(foreign).map(|(program, label, place)| AgentRoot {
-            root: Root::optional(&label, folder.join(place)),
+            root: Root::of_project(&label, folder, Path::new(place)),
             program,
             needs_trust: true,
         });

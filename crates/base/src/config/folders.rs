@@ -11,12 +11,19 @@ pub struct Root {
     pub folder: Option<PathBuf>,
     /// Set if a missing folder is not a problem.
     pub may_be_absent: bool,
+    /// The project whose files `folder` belongs to: a link may not lead out of it.
+    pub project: Option<PathBuf>,
 }
 
 impl Root {
     /// Creates a root of a folder that the user named.
     pub fn named(folder: PathBuf) -> Self {
-        Self { label: folder.display().to_string(), folder: Some(folder), may_be_absent: false }
+        Self {
+            label: folder.display().to_string(),
+            folder: Some(folder),
+            may_be_absent: false,
+            project: None,
+        }
     }
 
     /// Creates a root of a folder in `config.toml`; a relative one is below `home`.
@@ -26,12 +33,22 @@ impl Root {
 
     /// Creates a root of a folder that may be absent.
     pub fn optional(label: &str, folder: impl AsRef<Path>) -> Self {
-        Self { label: label.to_owned(), folder: Some(folder.as_ref().to_owned()), may_be_absent: true }
+        Self {
+            label: label.to_owned(),
+            folder: Some(folder.as_ref().to_owned()),
+            may_be_absent: true,
+            project: None,
+        }
+    }
+
+    /// Creates a root of the folder `below` in a project, which may be absent.
+    pub(super) fn of_project(label: &str, project: &Path, below: &Path) -> Self {
+        Self { project: Some(project.to_owned()), ..Self::optional(label, project.join(below)) }
     }
 
     /// Creates the root of the files that are compiled in.
     pub fn bundled() -> Self {
-        Self { label: "bundled".to_owned(), folder: None, may_be_absent: true }
+        Self { label: "bundled".to_owned(), folder: None, may_be_absent: true, project: None }
     }
 }
 

@@ -47,6 +47,6 @@ impl PromptsConfig {
     ///
     /// A prompt file starts no process, so a project's prompts need no trust question.
     pub fn enter_workspace(&mut self, folder: &Path) {
-        self.roots.insert(0, Root::optional("project", folder.join(".adjutant").join("prompts")));
+        self.roots.insert(0, Root::of_project("project", folder, Path::new(".adjutant/prompts")));
     }
 }

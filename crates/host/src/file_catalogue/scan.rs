@@ -207,9 +207,14 @@ struct RootScan<'a, K: FileFormat> {
 
 impl<K: FileFormat> RootScan<'_, K> {
     fn start(&mut self) {
-        match rustix::fs::open(self.folder, OPEN_FOLDER, Mode::empty()) {
+        let opened = match &self.root.project {
+            Some(project) => resolve_beneath::open_folder(project, self.folder),
+            None => rustix::fs::open(self.folder, OPEN_FOLDER, Mode::empty()),
+        };
+        match opened {
             Ok(handle) => self.scan_folder(&handle, handle.as_fd(), "", 0),
             Err(Errno::NOENT) if self.root.may_be_absent => {}
+            Err(Errno::XDEV) => self.problem("", "the folder is a link that leaves its project".to_owned()),
             Err(error) => self.problem("", format!("the folder {}", reason(error))),
         }
         if self.full {

@@ -43,6 +43,18 @@ pub(super) fn resolve(root: &Path, link: &str) -> Result<PathBuf, LinkError> {
     }
 }
 
+/// Opens a folder of a project; `XDEV` if a link leads out of the project.
+pub(super) fn open_folder(project: &Path, folder: &Path) -> Result<OwnedFd, Errno> {
+    // Only a project that is there has a folder.
+    let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+    let (project, target) = (project.canonicalize().map_err(errno)?, folder.canonicalize().map_err(errno)?);
+    let below = target.strip_prefix(&project).map_err(|_| Errno::XDEV)?;
+    let top = rustix::fs::open(&project, OPEN_FOLDER, Mode::empty())?;
+    below.components().try_fold(top, |outer, component| {
+        rustix::fs::openat(outer, component.as_os_str(), OPEN_FOLDER.union(OFlags::NOFOLLOW), Mode::empty())
+    })
+}
+
 /// Opens a path below `top` component by component, following no link.
 pub(super) fn open(top: BorrowedFd<'_>, below: &Path) -> Result<Target, Errno> {
     let (Some(parent), Some(name)) = (below.parent(), below.file_name()) else { return Ok(Target::Folder) };
