@@ -48,13 +48,13 @@ impl Codex {
             let done = tokio::select! {
                 () = stop.cancelled() => Err(Error::Over),
                 done = timeout(CONVERSATION_TIMEOUT, work(&mut conversation)) => {
-                    done.unwrap_or_else(|_| Err(Error::NotDone { what, why: "it took too long".to_owned() }))
+                    done.unwrap_or_else(|_| Err(Error::Unanswered { what, why: "it took too long".to_owned() }))
                 }
             };
             let how = conversation.child.end().await;
             match (done, how) {
-                (Err(Error::NotDone { .. }), Some(why)) if conversation.is_over => {
-                    Err(Error::NotDone { what, why })
+                (Err(Error::Unanswered { .. }), Some(why)) if conversation.is_over => {
+                    Err(Error::Unanswered { what, why })
                 }
                 (done, _) => done,
             }
@@ -66,25 +66,26 @@ impl Codex {
 impl Conversation {
     /// Sends a request and waits for its answer.
     pub(super) async fn call(&mut self, method: &str, params: &Value) -> Result<Value, Error> {
-        let failed = |what, why: &str| Error::NotDone { what, why: why.to_owned() };
+        let (what, refused) = (self.what, |what, why: &str| Error::NotDone { what, why: why.to_owned() });
+        let unanswered = |why: &str| Error::Unanswered { what, why: why.to_owned() };
         self.protocol.call(method, params, &mut self.out);
         loop {
             if self.child.next(&mut self.out).await == ChildEvent::Ended {
                 self.is_over = true;
-                return Err(failed(self.what, "its process ended"));
+                return Err(unanswered("its process ended"));
             }
             while let Some(line) = self.child.lines.next() {
                 let Line::Whole(line) = line else {
-                    return Err(failed(self.what, "its answer is too long"));
+                    return Err(unanswered("its answer is too long"));
                 };
                 let batch = self.protocol.on_line(line, &mut self.out);
                 if let Some(CodexEvent::Closed { message }) = batch.events.first() {
-                    return Err(failed(self.what, message.as_deref().unwrap_or_default()));
+                    return Err(unanswered(message.as_deref().unwrap_or_default()));
                 }
                 if let Some(answer) = self.protocol.answered.take() {
                     // An old version goes on to list every method that it knows.
                     return answer.map_err(|fault| {
-                        failed(self.what, fault.message.split(", expected one of").next().unwrap_or_default())
+                        refused(what, fault.message.split(", expected one of").next().unwrap_or_default())
                     });
                 }
             }

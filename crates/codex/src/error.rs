@@ -19,6 +19,8 @@ pub enum Error {
     Refused(String),
     #[error("{program} cannot {about}; {since} and later can")]
     Lacks { program: String, about: &'static str, since: String },
+    #[error("codex did not answer when it was asked to {what}: {why}; it may have done it nevertheless")]
+    Unanswered { what: &'static str, why: String },
     /// `why` is in Codex's words.
     #[error("codex did not {what}: {why}")]
     NotDone { what: &'static str, why: String },
@@ -84,7 +86,11 @@ impl Error {
             Self::TurnRuns => Some("wait for its end, or `adjutant codex interrupt` it"),
             Self::Archived(_) => Some("`adjutant codex unarchive` takes it back"),
             Self::OfAgent(_) => Some("reply in that thread, or fork this one"),
-            Self::Refused(_) | Self::NotDone { .. } | Self::Start(_) | Self::Version(_) => {
+            Self::Refused(_)
+            | Self::NotDone { .. }
+            | Self::Unanswered { .. }
+            | Self::Start(_)
+            | Self::Version(_) => {
                 Some("see whether `codex` itself works there; `codex login` if it is not logged in")
             }
             Self::NoSteering | Self::NotSteered(_) => {

@@ -31,7 +31,11 @@ impl Codex {
         let lock = self.thread_lock(thread);
         let held = lock.lock().await;
         if self.session(thread).is_none() {
-            let described = self.read(thread).await?;
+            let described = match self.read(thread, true).await {
+                // A history can be longer than a line may be; the thread goes on without it.
+                Err(Error::Unanswered { .. }) => self.read(thread, false).await?,
+                read => read?,
+            };
             self.import(&described, ThreadOptions::default()).await?;
         }
         drop(held);

@@ -127,7 +127,14 @@ impl Codex {
     /// Does an operation on a thread of the store. Returns the thread that results: the new one of a fork, otherwise
     /// the same.
     pub async fn operate(&self, thread: &str, operation: Operation) -> Result<String, Error> {
-        let id = thread.to_owned();
+        let (codex, id) = (self.clone(), thread.to_owned());
+        // A separate task, so that the store follows what Codex did even if the caller leaves.
+        let done = self.0.tasks.spawn(async move { codex.carry_out(id, operation).await });
+        done.await.map_err(|_| Error::Over)?
+    }
+
+    async fn carry_out(&self, id: String, operation: Operation) -> Result<String, Error> {
+        let thread = id.as_str();
         let row = rows::thread(&self.0.store, thread).await?;
         let row = row.ok_or_else(|| Error::UnknownThread(id.clone()))?;
         let Some((capability, what)) = operation.needs() else {
@@ -148,7 +155,16 @@ impl Codex {
         }
         let (asked, about) = (operation.clone(), id.clone());
         let done =
-            self.converse(what, move |codex| Box::pin(async move { asked.run(codex, &about).await })).await?;
+            self.converse(what, move |codex| Box::pin(async move { asked.run(codex, &about).await })).await;
+        let done = match (done, &operation) {
+            // Deleted before: the answer was lost, or somebody deleted it elsewhere.
+            (Err(Error::NotDone { .. }), Operation::Delete)
+                if matches!(self.read(&id, false).await, Err(Error::NotDone { .. })) =>
+            {
+                Value::Null
+            }
+            (done, _) => done?,
+        };
         let note = |text: String| {
             let item = Item {
                 id: format!("operation-{}", now()),
@@ -229,10 +245,10 @@ impl Codex {
         Ok(RateLimits::parse(&answer["rateLimits"]))
     }
 
-    /// Returns Codex's description of a thread, with its turns.
-    pub(super) async fn read(&self, thread: &str) -> Result<Value, Error> {
+    /// Returns Codex's description of a thread, `with_turns` or without.
+    pub(super) async fn read(&self, thread: &str, with_turns: bool) -> Result<Value, Error> {
         IMPORT.require(&self.installed().await?)?;
-        let params = json!({"threadId": thread, "includeTurns": true});
+        let params = json!({"threadId": thread, "includeTurns": with_turns});
         let read = self.converse("give the thread", move |codex| {
             Box::pin(async move { codex.call("thread/read", &params).await })
         });

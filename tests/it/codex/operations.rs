@@ -281,8 +281,9 @@ fn the_page_does_the_operations_without_script() {
     assert!(hub.page("/codex?archived=1").contains("Tables of tides"));
     assert!(post("act=reply&prompt=hello").text.contains("is archived"));
     assert_eq!(post("act=unarchive").status, 303);
+    assert_eq!(post("act=delete").status, 400, "nobody said yes");
     let unknown = post("act=nothing").status;
-    assert_eq!((unknown, post("act=delete").status), (400, 303));
+    assert_eq!((unknown, post("act=delete&sure=yes").status), (400, 303));
     assert_eq!(send_request(&hub, "GET", "/codex/t-1", "").status, 404);
 }
 

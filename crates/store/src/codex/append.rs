@@ -29,7 +29,7 @@ const TITLE: &str = "UPDATE codex_threads SET title = $2 WHERE id = $1";
 
 const ARCHIVED: &str = "UPDATE codex_threads SET archived = $2 WHERE id = $1";
 
-const DELETED: &str = "DELETE FROM codex_threads WHERE id = $1";
+const DELETED: &str = "DELETE FROM codex_threads WHERE id = $1 OR parent = $1";
 
 const ITEM: &str = "\
     INSERT INTO codex_items (thread, seq, id, turn, kind, text, body, at) \

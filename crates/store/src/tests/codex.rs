@@ -129,7 +129,8 @@ async fn tell(store: &Store) {
     let last = codex::last_of_kind(store, "a", "agent").await.unwrap();
     assert_eq!(last.map(|item| item.id).as_deref(), Some("i2"));
     assert_eq!(codex::diffs(store, "a").await.unwrap(), [("0".to_owned(), "-old\n+new".to_owned())]);
-    codex::record(store, vec![Change::Deleted { thread: "s".to_owned() }]).await.unwrap();
+    // The threads of its agents are deleted with it.
+    codex::record(store, vec![Change::Deleted { thread: "a".to_owned() }]).await.unwrap();
     assert_eq!(codex::items(store, "s", &query("", 10), None).await.unwrap(), []);
 }
 

@@ -41,7 +41,7 @@ pub(super) async fn run(app: &App, thread: &str, fields: &Fields) -> Option<Resu
         "rename" => Operation::Rename { name: fields.filled("name").unwrap_or_default() },
         "archive" => Operation::Archive,
         "unarchive" => Operation::Unarchive,
-        "delete" => Operation::Delete,
+        "delete" if fields.get("sure") == "yes" => Operation::Delete,
         "end-commands" => Operation::EndCommands,
         _ => return None,
     };
