@@ -179,8 +179,12 @@ impl Request {
         };
         match access {
             Access::Run => {
-                if let Some(folder) = request.arguments.get("workdir").and_then(Value::as_str) {
+                if let Some(folder) = request.arguments.get("workdir") {
+                    let folder = folder.as_str().unwrap_or_default();
                     request.works_in = resolve(&request.folder, folder);
+                    // A link could lead elsewhere by the time that the command runs.
+                    request.is_understood &=
+                        !folder.is_empty() && request.works_in == lexical(&request.folder, folder);
                 }
                 request.line = found.into_iter().next();
                 let line = request.line.as_deref().and_then(command::parse);

@@ -205,6 +205,7 @@ fn the_default_rules_read_in_the_folder_and_never_secrets() {
         ("claude", "Bash", json!({"command": "cd /etc && ls"}), ""),
         ("opencode", "bash", json!({"command": "ls", "workdir": "src"}), "default: look"),
         ("opencode", "bash", json!({"command": "ls", "workdir": "/etc"}), ""),
+        ("opencode", "bash", json!({"command": "ls", "workdir": ["src"]}), ""),
         ("opencode", "read", json!({"filePath": "src/a.rs", "limit": 5}), "default: read"),
         ("opencode", "external_directory", json!({"patterns": ["/etc/*"]}), ""),
         ("claude", "Bash", json!({"command": "cat src/a.rs"}), ""),
