@@ -526,7 +526,7 @@ fn approvals_are_looked_over_and_answered_together() {
         )
     };
     let mut test_inbox = TestInbox::with([deploy(), approval('b', "make all"), approval('c', "make docs")]);
-    test_inbox.size = (72, 12);
+    test_inbox.size = (72, 14);
     let value = |act: &Request| match act {
         Request::Answer { ticket, answer, .. } => {
             (ticket.clone(), answer.get("answer").map(FieldValue::text).unwrap_or_default())

@@ -129,7 +129,7 @@ fn title(state: &ViewState, columns: usize) -> Line<'static> {
                     open.thread.state().name(),
                     escape_invisible::escape_line(&row.title),
                     escape_invisible::escape_line(&row.model),
-                    escape_invisible::escape_line(&left),
+                    escape_invisible::escape(&left),
                     escape_invisible::escape_line(&row.version),
                     row.backend,
                 )

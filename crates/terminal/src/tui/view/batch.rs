@@ -25,9 +25,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, batch: &Batch, theme: Them
             columns,
             theme.agent(&question.client, &question.workspace),
         ));
-        let inner = columns.saturating_sub(QUOTE_WIDTH);
-        let mut words = styled(&escape_line(&question.title), inner, Theme::strong());
-        words.extend(markdown::lines(&question.message, inner, theme));
+        lines.extend(styled(&escape_line(&question.title), columns, Theme::strong()));
+        let words = markdown::lines(&question.message, columns.saturating_sub(QUOTE_WIDTH), theme);
         lines.extend(quoted(words, theme));
         lines.push(Line::from(Span::styled("─".repeat(columns), theme.quiet())));
     }
