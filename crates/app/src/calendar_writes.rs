@@ -133,15 +133,12 @@ impl App {
         let pulled = pull(&self.assistant, &source.user, &place, ACTOR, now).await;
         if let (Some(200..=299), Err(error)) = (status, &pulled) {
             unread(error);
-            return Ok(match edit {
-                Some(edit) => {
-                    self.assistant.edit_event(source, edit, now).await?;
-                    0
-                }
-                None => {
-                    let id = std::slice::from_ref(&source.event.id);
-                    self.assistant.cancel_events(id, ACTOR, now).await?
-                }
+            return Ok(if let Some(edit) = edit {
+                self.assistant.edit_event(source, edit, now).await?;
+                0
+            } else {
+                let id = std::slice::from_ref(&source.event.id);
+                self.assistant.cancel_events(id, ACTOR, now).await?
             });
         }
         let pulled = pulled?;

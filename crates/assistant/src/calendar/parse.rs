@@ -73,7 +73,9 @@ pub fn parse(text: &str, own: &Zone, horizon: Horizon) -> Result<ParsedCalendar,
         })
     };
     // An event is read also within a component that is unknown.
-    if !begins(head, "VCALENDAR") && !(begins(head, "") && text.lines().any(|line| begins(line, "VEVENT"))) {
+    let is_calendar =
+        begins(head, "VCALENDAR") || begins(head, "") && text.lines().any(|line| begins(line, "VEVENT"));
+    if !is_calendar {
         return Err(Error::NotACalendar);
     }
     let text = &x_wr_timezone::place(text);

@@ -230,7 +230,9 @@ impl<'a> Dates<'a> {
             let values = value(line).split(',').map(str::trim).filter(|value| !value.is_empty());
             found.extend(values.map(|value| (value.to_ascii_uppercase(), place.clone())));
         }
-        unknown.into_iter().for_each(|error| self.remark(error));
+        for error in unknown {
+            self.remark(error);
+        }
         found
     }
 
@@ -281,10 +283,10 @@ impl<'a> Dates<'a> {
             && (ends_at_a_time || duration.is_some_and(|duration| duration.seconds % DAY_SECONDS != 0))
         {
             self.remark(Error::DayForATime("DTSTART"));
-            start = start.as_time();
+            start = start.time_of_day();
         } else if !start.is_day() && end.as_ref().is_some_and(Stamp::is_day) {
             self.remark(Error::DayForATime("DTEND"));
-            end = end.map(Stamp::as_time);
+            end = end.map(Stamp::time_of_day);
         }
         // RFC 5545 3.8.2.2: both have a place, or none.
         if let (Stamp::Floating(civil), Some(zone)) = (&start, end.as_ref().and_then(Stamp::zone)) {
@@ -328,9 +330,9 @@ impl<'a> Dates<'a> {
         for Listed { mut at, mut end } in self.listed("RDATE")? {
             if !when.all_day && at.is_day() && end.is_some() {
                 self.remark(Error::DayForATime("RDATE"));
-                at = at.as_time();
+                at = at.time_of_day();
                 if let Some(End::At(until)) = end {
-                    end = Some(End::At(until.as_time()));
+                    end = Some(End::At(until.time_of_day()));
                 }
             }
             if clock.guesses(&at) {

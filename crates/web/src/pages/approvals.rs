@@ -37,7 +37,7 @@ pub(crate) async fn answer(
         return page(&app, vec![early_submit::TOO_EARLY.to_owned()]).await;
     }
     let mut results = Vec::new();
-    for ticket in fields.all("shown").filter_map(|ticket| Ticket::parse(ticket)).take(PAGE_SIZE) {
+    for ticket in fields.all("shown").filter_map(Ticket::parse).take(PAGE_SIZE) {
         let Ok(question) = app.questions.get(&ticket).await else { continue };
         let answer = match fields.get("act") {
             "approve" => question.approval_answer(true),
