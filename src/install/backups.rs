@@ -66,13 +66,12 @@ impl Backups {
         };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(failed)?;
         let known = self.change_record(client, &snapshot.path);
-        let folders = match &known {
-            Some(record) => record.folders.clone(),
-            None => {
-                let ours = self.recorded_folders();
-                let missing = |folder: &&Path| !folder.exists() || ours.contains(*folder);
-                snapshot.path.ancestors().skip(1).take_while(missing).map(Path::to_owned).collect()
-            }
+        let folders = if let Some(record) = &known {
+            record.folders.clone()
+        } else {
+            let ours = self.recorded_folders();
+            let missing = |folder: &&Path| !folder.exists() || ours.contains(*folder);
+            snapshot.path.ancestors().skip(1).take_while(missing).map(Path::to_owned).collect()
         };
         let known = known.filter(|record| record.matches(snapshot));
         let name = format!("{}-{}.{stamp}", client.name(), file_name(&snapshot.path));

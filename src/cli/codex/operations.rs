@@ -138,12 +138,11 @@ fn plan(thread: &str, client: &mut ControlClient) -> Result<(), Failure> {
         let plan = plan.map_or(Value::Null, |item| json!(item));
         return output::json(&json!({"id": thread, "thread_id": thread, "plan": plan}));
     }
-    match plan {
-        Some(item) => output::data(&escape(&item.kind.text())),
-        None => {
-            output::note("the thread has no plan");
-            Ok(())
-        }
+    if let Some(item) = plan {
+        output::data(&escape(&item.kind.text()))
+    } else {
+        output::note("the thread has no plan");
+        Ok(())
     }
 }
 

@@ -141,6 +141,7 @@ pub(super) fn run(
     code
 }
 
+#[expect(clippy::too_many_lines, reason = "the parts of a hub in the order in which they start and end")]
 async fn serve(
     mut config: Config,
     args: &ServeArgs,

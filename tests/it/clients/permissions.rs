@@ -143,7 +143,7 @@ impl Session {
             }
             "opencode" => {
                 let line = lines.by_ref().find(|line| line.contains("listening on http://")).unwrap();
-                server = line.rsplit("http://").next().unwrap().trim().to_owned();
+                line.rsplit("http://").next().unwrap().trim().clone_into(&mut server);
                 let id = post(&server, "/session", &json!({}))["id"].as_str().unwrap().to_owned();
                 let address = server.clone();
                 std::thread::spawn(move || for _ in lines {});

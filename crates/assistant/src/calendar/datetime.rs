@@ -56,7 +56,7 @@ impl Stamp {
     }
 
     /// Returns the midnight with which a day begins, and any other stamp as it is.
-    pub(super) fn time_of_day(self) -> Self {
+    pub(super) fn with_time(self) -> Self {
         match self {
             Self::Day(date) => Self::Floating(date.to_datetime(Time::midnight())),
             other => other,

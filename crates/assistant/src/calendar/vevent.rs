@@ -283,10 +283,10 @@ impl<'a> Dates<'a> {
             && (ends_at_a_time || duration.is_some_and(|duration| duration.seconds % DAY_SECONDS != 0))
         {
             self.remark(Error::DayForATime("DTSTART"));
-            start = start.time_of_day();
+            start = start.with_time();
         } else if !start.is_day() && end.as_ref().is_some_and(Stamp::is_day) {
             self.remark(Error::DayForATime("DTEND"));
-            end = end.map(Stamp::time_of_day);
+            end = end.map(Stamp::with_time);
         }
         // RFC 5545 3.8.2.2: both have a place, or none.
         if let (Stamp::Floating(civil), Some(zone)) = (&start, end.as_ref().and_then(Stamp::zone)) {
@@ -330,9 +330,9 @@ impl<'a> Dates<'a> {
         for Listed { mut at, mut end } in self.listed("RDATE")? {
             if !when.all_day && at.is_day() && end.is_some() {
                 self.remark(Error::DayForATime("RDATE"));
-                at = at.time_of_day();
+                at = at.with_time();
                 if let Some(End::At(until)) = end {
-                    end = Some(End::At(until.time_of_day()));
+                    end = Some(End::At(until.with_time()));
                 }
             }
             if clock.guesses(&at) {

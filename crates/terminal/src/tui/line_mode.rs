@@ -58,6 +58,7 @@ enum HiddenValue {
 }
 
 /// The state of a session over lines.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the input or the hub")]
 struct Session<'a> {
     out: &'a mut dyn Write,
     requests: SyncSender<Request>,

@@ -53,6 +53,7 @@ struct Mark {
 }
 
 impl Page {
+    #[expect(clippy::too_many_lines, reason = "one arm for each event of the parser")]
     fn markdown(&mut self, text: &str) {
         let mut styles = vec![Style::new()];
         // The numbers of the open lists, the open code block, the addresses of open links, the rows of an open table.
@@ -70,7 +71,7 @@ impl Page {
                 Event::Code(text) => self.write(&format!("`{text}`"), style.patch(self.theme.hunk())),
                 // HTML is shown as text.
                 Event::Html(text) | Event::InlineHtml(text) => {
-                    self.write(&text, style.patch(self.theme.quiet()))
+                    self.write(&text, style.patch(self.theme.quiet()));
                 }
                 Event::SoftBreak | Event::HardBreak => self.write("\n", style),
                 Event::Rule => {
@@ -96,7 +97,7 @@ impl Page {
                     Tag::CodeBlock(kind) => {
                         code = Some((is_diff(kind), String::new()));
                     }
-                    Tag::Paragraph | Tag::HtmlBlock => self.open(),
+                    Tag::Paragraph | Tag::HtmlBlock | Tag::Table(_) => self.open(),
                     Tag::BlockQuote(_) => {
                         self.open();
                         self.mark("> ");
@@ -119,7 +120,6 @@ impl Page {
                             _ => self.mark("• "),
                         }
                     }
-                    Tag::Table(_) => self.open(),
                     Tag::TableHead | Tag::TableRow => table.push(Vec::new()),
                     _ => {}
                 },
