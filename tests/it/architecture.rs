@@ -36,7 +36,7 @@ const OUTSIDE_CRATES: &[(&str, &[&str])] = &[
     ("minijinja", &["crates/prompts", "crates/web"]),
     ("notify", &["crates/host/src/file_catalogue"]),
     ("notify_rust", &["crates/net/src/channels"]),
-    ("pulldown_cmark", &["crates/terminal/src/tui/widgets", "crates/web"]),
+    ("pulldown_cmark", &["crates/base/src/text", "crates/terminal/src/tui/widgets", "crates/web"]),
     ("ratatui", &["crates/terminal/src/tui"]),
     ("reqwest", &["crates/assistant/src/dispatch", "crates/net"]),
     ("rmcp", &["crates/http", "crates/mcp"]),

