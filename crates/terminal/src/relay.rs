@@ -90,7 +90,7 @@ pub fn run(options: Options) -> Result<(), Error> {
 /// Connects to the hub as this client's relay.
 fn reach(options: &Options, start: Start, session: AgentSession) -> Result<Connection, Error> {
     let hello = if options.check {
-        Hello::script(&options.server, session)
+        Hello::check(&options.server, session)
     } else {
         Hello::relay(&options.server, options.workspace.as_deref(), session)
     };

@@ -315,7 +315,7 @@ fn an_approval_outlives_the_terminal_that_showed_it() {
     assert!(codex(&home, &["approvals"]).stdout.is_empty());
     // The transcript contains the decision and its channel.
     let shown = codex(&home, &["show", "t-1"]).stdout;
-    assert!(shown.contains("rm -rf build in /\n[denied (by a user)]"), "{shown}");
+    assert!(shown.contains("rm -rf build in /\n  [denied (by a user)]"), "{shown}");
 }
 
 #[test]
@@ -419,7 +419,7 @@ fn a_decision_in_the_inbox_applies_to_every_interface() {
         }
         assert_eq!(running.end().1, Some(0));
         let shown = codex(&home, &["show", "t-1"]).stdout;
-        assert!(shown.contains(&format!("rm -rf build in /\n[{decided} (by a user)]")), "{shown}");
+        assert!(shown.contains(&format!("rm -rf build in /\n  [{decided} (by a user)]")), "{shown}");
         let listed = home.run(["questions", "list", "--decided"], "").stdout;
         let state = if value == "deny" { "denied " } else { "answered " };
         assert!(listed.contains(state), "{listed}");

@@ -42,6 +42,9 @@ pub struct Hello {
     /// Whether a script asks a question. Its parent process may be the user's own shell, so it does not count as an agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) script: bool,
+    /// Whether `adjutant doctor` tries a relay: a script whose calls may end after its input, as an agent's may.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) check: bool,
     /// The session of the agent that a relay or a script belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<AgentSession>,
@@ -73,6 +76,11 @@ impl Hello {
     /// The hello of a script that uses `toolset` for one call.
     pub fn script(toolset: &str, session: AgentSession) -> Self {
         Self { script: true, ..Self::relay(toolset, None, session) }
+    }
+
+    /// The hello of a relay that `adjutant doctor` tries.
+    pub fn check(toolset: &str, session: AgentSession) -> Self {
+        Self { check: true, ..Self::script(toolset, session) }
     }
 
     /// The hello of a control API client that works in `workspace`.
@@ -110,6 +118,7 @@ impl Hello {
             ask: None,
             user: false,
             script: false,
+            check: false,
             session: None,
             pid: std::process::id(),
             workspace: None,

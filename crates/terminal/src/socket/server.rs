@@ -110,6 +110,7 @@ enum Purpose {
     Mcp {
         toolset: mcp::ToolsetSelection,
         script: bool,
+        check: bool,
         session: mcp::AgentSession,
         slot: OwnedSemaphorePermit,
     },
@@ -134,7 +135,7 @@ impl Server {
             None => self.app.clone(),
         };
         match purpose {
-            Purpose::Mcp { toolset, script, session, slot: _slot } => {
+            Purpose::Mcp { toolset, script, check, session, slot: _slot } => {
                 let entry = pid.map(|pid| {
                     if script {
                         self.app.agent_processes.register_script(pid)
@@ -143,7 +144,7 @@ impl Server {
                     }
                 });
                 let output = RelayWriter::new(entry, output);
-                let kind = if script { ConnectionKind::Script } else { ConnectionKind::Socket };
+                let kind = if script && !check { ConnectionKind::Script } else { ConnectionKind::Socket };
                 mcp::serve_stream(app, toolset, kind, pid, session, input, output).await;
             }
             Purpose::Control(_slot) => {
@@ -239,7 +240,7 @@ impl Server {
                 let toolset = mcp::ToolsetSelection::from_name(name);
                 let toolset = toolset.ok_or_else(|| format!("this hub has no toolset `{name}`"))?;
                 let session = hello.session.clone().unwrap_or_default();
-                Ok(Purpose::Mcp { toolset, script: hello.script, session, slot })
+                Ok(Purpose::Mcp { toolset, script: hello.script, check: hello.check, session, slot })
             }
         }
     }
