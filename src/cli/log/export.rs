@@ -129,7 +129,7 @@ impl Sink<'_> {
         }
         match self.args.format {
             _ if self.args.check && output::is_json() => {
-                let row = |rule| json!({"id": entry.seq, "entry": entry.seq, "direction": entry.dir.name(), "rule": rule});
+                let row = |rule| json!({"id": entry.seq.to_string(), "entry": entry.seq, "direction": entry.dir.name(), "rule": rule});
                 self.rows.extend(rules.iter().map(row));
             }
             _ if self.args.check => {
