@@ -122,7 +122,15 @@ async fn watch(config: Config, prompt: Prompt) -> Result<Option<Ended>, Failure>
     let (sender, mut events) = mpsc::channel(QUEUE_SIZE);
     let mut interrupts = signal(SignalKind::interrupt())?;
     let mut interrupted = false;
-    let mut thread = None;
+    let mut thread: Option<String> = None;
+    let interrupt = |thread: String| {
+        let (sender, config) = (sender.clone(), config.clone());
+        std::thread::spawn(move || {
+            let sent = hub_client::connect(&config, Start::Never)
+                .and_then(|mut client| Ok(client.interrupt_codex(&thread)?));
+            let _ = sender.blocking_send(Event::Interrupting(sent));
+        });
+    };
     std::thread::spawn({
         let (sender, config) = (sender.clone(), config.clone());
         move || {
@@ -143,6 +151,10 @@ async fn watch(config: Config, prompt: Prompt) -> Result<Option<Ended>, Failure>
             event = events.recv() => match event {
                 Some(Event::Progress(progress)) => {
                     if let Progress::Thread { thread: id } = &progress {
+                        // An interrupt may come before the hub has named the thread.
+                        if interrupted && thread.is_none() {
+                            interrupt(id.clone());
+                        }
                         thread = Some(id.clone());
                     }
                     show(progress)?;
@@ -155,14 +167,13 @@ async fn watch(config: Config, prompt: Prompt) -> Result<Option<Ended>, Failure>
                 None => return Ok(None),
             },
             _ = interrupts.recv() => {
-                let Some(thread) = thread.clone().filter(|_| !interrupted) else { return Ok(None) };
+                if interrupted {
+                    return Ok(None);
+                }
                 interrupted = true;
-                let (sender, config) = (sender.clone(), config.clone());
-                std::thread::spawn(move || {
-                    let sent = hub_client::connect(&config, Start::Never)
-                        .and_then(|mut client| Ok(client.interrupt_codex(&thread)?));
-                    let _ = sender.blocking_send(Event::Interrupting(sent));
-                });
+                if let Some(thread) = &thread {
+                    interrupt(thread.clone());
+                }
             }
         }
     }

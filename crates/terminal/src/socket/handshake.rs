@@ -26,6 +26,7 @@ pub(super) const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The first line of a client.
 #[derive(Debug, Deserialize, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a member of the message")]
 pub struct Hello {
     /// The client's version.
     pub(super) adjutant: String,
