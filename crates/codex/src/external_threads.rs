@@ -3,7 +3,7 @@
 
 use super::backend::{ExternalThread, page, page_params};
 use super::capabilities::LIST;
-use super::conversation::Conversation;
+use super::one_off_process::OneOffProcess;
 use super::thread_options::{Backend, ThreadOptions, TurnInput};
 use super::{Codex, Error, StartedTurn};
 use adjutant_store::Store;
@@ -19,7 +19,7 @@ impl Codex {
     pub async fn external_threads(&self, limit: usize) -> Result<Vec<ExternalThread>, Error> {
         LIST.require(&self.installed().await?)?;
         let store = self.0.store.clone();
-        self.converse("list its threads", move |codex| Box::pin(list(codex, store, limit))).await
+        self.with_process("list its threads", move |codex| Box::pin(list(codex, store, limit))).await
     }
 
     /// Resumes a thread that Codex started without Adjutant, with its own settings, and stores its history.
@@ -43,7 +43,7 @@ impl Codex {
     }
 }
 
-async fn list(codex: &mut Conversation, store: Store, limit: usize) -> Result<Vec<ExternalThread>, Error> {
+async fn list(codex: &mut OneOffProcess, store: Store, limit: usize) -> Result<Vec<ExternalThread>, Error> {
     let (mut found, mut next) = (Vec::new(), None);
     for _ in 0..MAX_PAGES {
         let page = page(&codex.call("thread/list", &page_params(next.as_deref())).await?);

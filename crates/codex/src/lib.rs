@@ -6,13 +6,13 @@
 pub mod approval;
 mod backend;
 pub mod capabilities;
-mod conversation;
 mod detect;
 pub mod error;
 pub mod event;
 pub mod event_log;
 mod external_threads;
 mod jsonrpc;
+mod one_off_process;
 pub mod operations;
 mod orphaned_turns;
 pub mod patch;

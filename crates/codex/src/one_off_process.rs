@@ -1,4 +1,4 @@
-//! Conversations outside of a session: a short-lived Codex process answers requests about any thread.
+//! Processes of Codex outside of a session: each answers the requests of one operation, about any thread, and ends.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use super::session::child::{Child, ChildEvent};
 use super::thread_options::ThreadOptions;
 use super::{Codex, Error};
 
-/// Time for a whole conversation; Codex reads its files one by one.
-const CONVERSATION_TIMEOUT: Duration = Duration::from_mins(1);
+/// Time for all requests of an operation; Codex reads its files one by one.
+const PROCESS_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The work of a conversation.
+/// The requests of an operation.
 type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
 /// A Codex process that answers requests.
-pub(super) struct Conversation {
+pub(super) struct OneOffProcess {
     child: Child,
     protocol: AppServer,
     out: Vec<u8>,
@@ -31,10 +31,10 @@ pub(super) struct Conversation {
 
 impl Codex {
     /// Starts a process for `work`, and ends it. `what` completes the sentence "codex did not …".
-    pub(super) async fn converse<T: Send + 'static>(
+    pub(super) async fn with_process<T: Send + 'static>(
         &self,
         what: &'static str,
-        work: impl FnOnce(&mut Conversation) -> Work<'_, T> + Send + 'static,
+        work: impl FnOnce(&mut OneOffProcess) -> Work<'_, T> + Send + 'static,
     ) -> Result<T, Error> {
         let plan = self.session_setup(self.installed().await?, ThreadOptions::default(), None);
         let stop = self.0.stop.clone();
@@ -44,16 +44,16 @@ impl Codex {
             let mut protocol = AppServer::new("call");
             let mut out = Vec::new();
             protocol.initialize(&mut out);
-            let mut conversation = Conversation { child, protocol, out, what, is_over: false };
+            let mut process = OneOffProcess { child, protocol, out, what, is_over: false };
             let done = tokio::select! {
                 () = stop.cancelled() => Err(Error::Over),
-                done = timeout(CONVERSATION_TIMEOUT, work(&mut conversation)) => {
+                done = timeout(PROCESS_TIMEOUT, work(&mut process)) => {
                     done.unwrap_or_else(|_| Err(Error::Unanswered { what, why: "it took too long".to_owned() }))
                 }
             };
-            let how = conversation.child.end().await;
+            let how = process.child.end().await;
             match (done, how) {
-                (Err(Error::Unanswered { .. }), Some(why)) if conversation.is_over => {
+                (Err(Error::Unanswered { .. }), Some(why)) if process.is_over => {
                     Err(Error::Unanswered { what, why })
                 }
                 (done, _) => done,
@@ -63,7 +63,7 @@ impl Codex {
     }
 }
 
-impl Conversation {
+impl OneOffProcess {
     /// Sends a request and waits for its answer.
     pub(super) async fn call(&mut self, method: &str, params: &Value) -> Result<Value, Error> {
         let (what, refused) = (self.what, |what, why: &str| Error::NotDone { what, why: why.to_owned() });

@@ -7,8 +7,8 @@ use super::backend::{external_thread, history};
 use super::capabilities::{
     ARCHIVE, Capabilities, Capability, DELETE, FORK, FORK_EARLIER, IMPORT, LIMITS, RENAME, REVERT, of,
 };
-use super::conversation::Conversation;
 use super::event::{Item, ItemKind, ItemState};
+use super::one_off_process::OneOffProcess;
 use super::persistence::{item_row, title};
 use super::rate_limits::RateLimits;
 use super::thread_options::{Backend, ThreadOptions};
@@ -66,7 +66,7 @@ impl Operation {
     }
 
     /// Does the operation. Returns Codex's description of the thread, if there is one.
-    async fn run(&self, codex: &mut Conversation, thread: &str) -> Result<Value, Error> {
+    async fn run(&self, codex: &mut OneOffProcess, thread: &str) -> Result<Value, Error> {
         let mut params = json!({"threadId": thread});
         let method = match self {
             Self::Fork { before } => {
@@ -154,8 +154,9 @@ impl Codex {
             }
         }
         let (asked, about) = (operation.clone(), id.clone());
-        let done =
-            self.converse(what, move |codex| Box::pin(async move { asked.run(codex, &about).await })).await;
+        let done = self
+            .with_process(what, move |codex| Box::pin(async move { asked.run(codex, &about).await }))
+            .await;
         let done = match (done, &operation) {
             // Deleted before: the answer was lost, or somebody deleted it elsewhere.
             (Err(Error::NotDone { .. }), Operation::Delete)
@@ -238,7 +239,7 @@ impl Codex {
     pub async fn rate_limits(&self) -> Result<RateLimits, Error> {
         LIMITS.require(&self.installed().await?)?;
         let answer = self
-            .converse("give the rate limits", |codex| {
+            .with_process("give the rate limits", |codex| {
                 Box::pin(async move { codex.call("account/rateLimits/read", &Value::Null).await })
             })
             .await?;
@@ -249,7 +250,7 @@ impl Codex {
     pub(super) async fn read(&self, thread: &str, with_turns: bool) -> Result<Value, Error> {
         IMPORT.require(&self.installed().await?)?;
         let params = json!({"threadId": thread, "includeTurns": with_turns});
-        let read = self.converse("give the thread", move |codex| {
+        let read = self.with_process("give the thread", move |codex| {
             Box::pin(async move { codex.call("thread/read", &params).await })
         });
         Ok(read.await?["thread"].take())
