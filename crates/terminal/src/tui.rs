@@ -4,12 +4,12 @@
 //! The Inbox has three threads: one waits for keys, one follows the hub, one sends requests. They send
 //! [`inbox::Message`]s to [`terminal`], and only these change the state. Drawing only reads it.
 
-mod batch;
 pub mod codex;
 mod hub;
 mod hub_worker;
 mod inbox;
 mod line_mode;
+mod pending_approvals;
 mod question_form;
 mod terminal;
 mod theme;

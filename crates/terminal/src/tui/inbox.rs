@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::batch::{Batch, BatchKey};
+use super::pending_approvals::{ApprovalsKey, PendingApprovals};
 use super::question_form::{KeyResult, QuestionForm};
 use crate::socket::control::questions::{ClosedElsewhere, Done, Request, Update};
 use adjutant_base::text::escape_invisible;
@@ -82,7 +82,7 @@ pub(super) struct Inbox {
     pub(super) selected: usize,
     pub(super) form: Option<QuestionForm>,
     /// The approvals that are looked over together.
-    pub(super) batch: Option<Batch>,
+    pub(super) approvals: Option<PendingApprovals>,
     pub(super) facts: HashMap<String, Result<Facts, String>>,
     pub(super) undo: Option<Undo>,
     /// Decisions of other channels that can still be undone. Their questions stay in the list meanwhile.
@@ -116,7 +116,7 @@ impl Inbox {
         }
         match message {
             Message::Key(key) if key.kind == KeyEventKind::Release => {}
-            Message::Key(key) if self.form.is_none() && self.batch.is_some() => {
+            Message::Key(key) if self.form.is_none() && self.approvals.is_some() => {
                 effects.extend(self.on_batch_key(key, now));
             }
             Message::Key(key) => effects.extend(self.on_key(key, now)),
@@ -187,7 +187,7 @@ impl Inbox {
         let last = self.questions.len().saturating_sub(1);
         match key.code {
             KeyCode::Char('a') => self.choosing = true,
-            KeyCode::Char('b') => self.batch = Batch::open(self.approvals(), now.at),
+            KeyCode::Char('b') => self.approvals = PendingApprovals::open(self.pending_approvals(), now.at),
             KeyCode::Char('q') => return Some(Effect::Quit),
             KeyCode::Up | KeyCode::Char('k') => self.selected = self.selected.saturating_sub(1),
             KeyCode::Down | KeyCode::Char('j') => self.selected = (self.selected + 1).min(last),
@@ -210,17 +210,17 @@ impl Inbox {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return if key.code == KeyCode::Char('c') { vec![Effect::Quit] } else { Vec::new() };
         }
-        let requests = match self.batch.as_mut().map(|batch| batch.on(key, now.at)) {
-            Some(BatchKey::Send(requests)) => requests,
-            Some(BatchKey::Close) => Vec::new(),
-            Some(BatchKey::Stay) | None => return Vec::new(),
+        let requests = match self.approvals.as_mut().map(|approvals| approvals.on(key, now.at)) {
+            Some(ApprovalsKey::Send(requests)) => requests,
+            Some(ApprovalsKey::Close) => Vec::new(),
+            Some(ApprovalsKey::Stay) | None => return Vec::new(),
         };
-        self.batch = None;
+        self.approvals = None;
         requests.into_iter().map(Effect::Send).collect()
     }
 
     /// Returns the approvals that can be answered together.
-    pub(super) fn approvals(&self) -> impl Iterator<Item = &Question> {
+    pub(super) fn pending_approvals(&self) -> impl Iterator<Item = &Question> {
         let open = |question: &&Question| {
             question.snoozed_until.is_none() && !self.held.contains_key(&question.ticket)
         };
@@ -249,8 +249,8 @@ impl Inbox {
                 {
                     form.refresh(&question);
                 }
-                if let Some(batch) = &mut self.batch {
-                    batch.refresh(&question, now.at);
+                if let Some(approvals) = &mut self.approvals {
+                    approvals.refresh(&question, now.at);
                 }
                 let chosen = self.selected_ticket();
                 self.held.remove(&question.ticket);

@@ -64,7 +64,7 @@ struct Session<'a> {
     requests: SyncSender<Request>,
     reader: Reader,
     questions: Vec<Question>,
-    /// What was decided lately, youngest last.
+    /// Questions that were decided lately, youngest last.
     decided: Vec<Question>,
     /// Notes that go with what is decided of a question, by its ticket; kept, because it may be taken back or rejected.
     notes: HashMap<Ticket, String>,

@@ -1,5 +1,8 @@
 //! Frames and keys of the inbox without a terminal: messages in, drawn text and effects out.
 
+mod pending_approvals;
+mod undo;
+
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -234,53 +237,6 @@ fn keys_that_were_meant_for_the_list_choose_nothing() {
 }
 
 #[test]
-fn an_answer_can_be_undone_for_some_seconds() {
-    let mut test_inbox = TestInbox::with([deploy()]);
-    test_inbox.press("Enter");
-    test_inbox.pass(500);
-    let acts = test_inbox.press("1 Enter");
-    test_inbox.done(
-        &acts[0],
-        Done::Decided {
-            kind: OutcomeKind::Answered,
-            denied: false,
-            until: Some(test_inbox.now.millis + 3000),
-        },
-    );
-    insta::assert_snapshot!(test_inbox.frame());
-    test_inbox.on(Message::Update(Update::Closed {
-        ticket: ticket('a'),
-        how: ClosedElsewhere {
-            kind: OutcomeKind::Answered,
-            denied: false,
-            by: DecidedBy::User,
-            through: Channel::Terminal,
-            until: None,
-        },
-    }));
-    let undo = test_inbox.press("u");
-    assert_eq!(undo, [Request::Undo { ticket: ticket('a') }]);
-    test_inbox.done(&undo[0], Done::Noted);
-    assert!(
-        test_inbox.frame().contains("1 (•) Yes, deploy now"),
-        "as it was filled in:\n{}",
-        test_inbox.frame()
-    );
-    test_inbox.pass(500);
-    let acts = test_inbox.press("Enter");
-    test_inbox.done(
-        &acts[0],
-        Done::Decided {
-            kind: OutcomeKind::Answered,
-            denied: false,
-            until: Some(test_inbox.now.millis + 3000),
-        },
-    );
-    test_inbox.pass(3001);
-    assert_eq!(test_inbox.press("u"), [], "the strip is gone");
-}
-
-#[test]
 fn escape_goes_one_step_back_and_no_further() {
     let mut test_inbox = TestInbox::with([deploy()]);
     test_inbox.press("Enter");
@@ -509,56 +465,4 @@ fn keys_set_the_availability() {
     test_inbox.on(Message::Update(Update::Current { total: 1, availability: Availability::Here }));
     assert!(test_inbox.frame().contains("Adjutant Inbox · 1 question"));
     assert_eq!(test_inbox.press("a 4"), [Request::Availability(Availability::Away { until: None })]);
-}
-
-#[test]
-fn approvals_are_looked_over_and_answered_together() {
-    let approval = |letter: char, line: &str| Question {
-        denials: vec!["deny".into()],
-        message: format!("command:\n\n```sh\n{line}\n```\nfolder:\n\n```\n/code/shop\n```\n"),
-        ..question(
-            letter,
-            "Claude Code wants to run a command",
-            vec![field(
-                "answer",
-                choice(&[("Approve", "approve"), ("Always", "always"), ("Deny", "deny")], 1, false),
-            )],
-        )
-    };
-    let mut test_inbox = TestInbox::with([deploy(), approval('b', "make all"), approval('c', "make docs")]);
-    test_inbox.size = (72, 14);
-    let value = |act: &Request| match act {
-        Request::Answer { ticket, answer, .. } => {
-            (ticket.clone(), answer.get("answer").map(FieldValue::text).unwrap_or_default())
-        }
-        other => panic!("{other:?}"),
-    };
-    test_inbox.press("b");
-    let frame = test_inbox.frame();
-    for part in ["1 of 2 · codex in /code/shop asks", "make all", "/code/shop", "2 of 2", "n denies all 2"] {
-        assert!(frame.contains(part), "{part} is not in\n{frame}");
-    }
-    assert!(!frame.contains("Deploy to production?"), "{frame}");
-    test_inbox.pass(500);
-    assert_eq!(test_inbox.press("y"), [], "the end was not on the screen");
-    test_inbox.press("PgDn");
-    test_inbox.frame();
-    let more = Question { deliveries: 2, ..approval('c', "make docs") };
-    test_inbox.on(Message::Update(Update::Question(Box::new(more))));
-    assert_eq!(test_inbox.press("y"), [], "a further request has to be read");
-    // What comes later is not shown, so it is not answered.
-    test_inbox.on(Message::Update(Update::Question(Box::new(approval('d', "make clean")))));
-    test_inbox.frame();
-    assert_eq!(test_inbox.press("y"), [], "too early");
-    test_inbox.pass(500);
-    let acts = test_inbox.press("y");
-    let given: Vec<_> = acts.iter().map(value).collect();
-    assert_eq!(given, [(ticket('b'), "approve".to_owned()), (ticket('c'), "approve".to_owned())]);
-    for act in &acts {
-        test_inbox.done(act, Done::Decided { kind: OutcomeKind::Answered, denied: false, until: None });
-    }
-    test_inbox.press("b");
-    test_inbox.pass(500);
-    let denied: Vec<_> = test_inbox.press("n").iter().map(value).collect();
-    assert_eq!(denied, [(ticket('d'), "deny".to_owned())]);
 }

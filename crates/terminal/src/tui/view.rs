@@ -1,7 +1,7 @@
 //! Draws the inbox from its state.
 
-mod batch;
 mod list;
+mod pending_approvals;
 mod question;
 
 pub(super) use question::field_lines;
@@ -29,9 +29,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, inbox: &Inbox, theme: Theme, now: Time
     let foot = foot(inbox, theme, now, usize::from(area.width));
     let rows = u16::try_from(foot.len()).unwrap_or(u16::MAX).min(area.height - 1);
     let body = Rect { height: area.height - rows, ..area };
-    match (&inbox.form, &inbox.batch) {
+    match (&inbox.form, &inbox.approvals) {
         (Some(form), _) => question::draw(frame, body, inbox, form, theme, now),
-        (None, Some(batch)) => batch::draw(frame, body, batch, theme),
+        (None, Some(approvals)) => pending_approvals::draw(frame, body, approvals, theme),
         (None, None) => list::draw(frame, body, inbox, theme, now),
     }
     frame.render_widget(Paragraph::new(foot), Rect { y: area.y + area.height - rows, height: rows, ..area });
@@ -54,9 +54,9 @@ fn foot(inbox: &Inbox, theme: Theme, now: Timestamps, columns: usize) -> Vec<Lin
     } else if let Some((notice, _)) = &inbox.notice {
         lines.extend(styled(notice, columns, theme.good()));
     }
-    let hints = match (&inbox.form, &inbox.batch) {
+    let hints = match (&inbox.form, &inbox.approvals) {
         (Some(form), _) => question::hints(form, now),
-        (None, Some(batch)) => batch::hints(batch),
+        (None, Some(approvals)) => pending_approvals::hints(approvals),
         (None, None) => list::hints(inbox),
     };
     lines.extend(styled(&hints.join("  "), columns, theme.quiet()));

@@ -48,7 +48,7 @@ pub(super) enum Message {
     },
     /// The result of an operation: the thread that is shown then, if there is one.
     Operated(Result<Option<String>, String>),
-    /// What was asked about a thread.
+    /// The answer to a question about a thread.
     Reported {
         thread: String,
         kind: Result<ItemKind, String>,

@@ -109,7 +109,7 @@ pub(super) fn hints(inbox: &Inbox) -> Vec<String> {
     if !inbox.questions.is_empty() {
         hints.extend(["↑↓ choose".to_owned(), "Enter opens".to_owned()]);
     }
-    if inbox.approvals().nth(1).is_some() {
+    if inbox.pending_approvals().nth(1).is_some() {
         hints.push("b approvals together".to_owned());
     }
     if inbox.held_here().is_some() {

@@ -6,17 +6,17 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::question::window;
-use crate::tui::batch::Batch;
+use crate::tui::pending_approvals::PendingApprovals;
 use crate::tui::theme::Theme;
 use crate::tui::widgets::markdown;
 use crate::tui::widgets::styled_text::{QUOTE_WIDTH, quoted, styled};
 use adjutant_base::text::escape_invisible::escape_line;
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, batch: &Batch, theme: Theme) {
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, approvals: &PendingApprovals, theme: Theme) {
     let columns = usize::from(area.width);
     let mut lines = Vec::new();
-    for (number, question) in batch.questions.iter().enumerate() {
-        let of = format!("{} of {}", number + 1, batch.questions.len());
+    for (number, question) in approvals.questions.iter().enumerate() {
+        let of = format!("{} of {}", number + 1, approvals.questions.len());
         let asked =
             if question.deliveries > 1 { format!(", {} times", question.deliveries) } else { String::new() };
         let head = format!("{of} · {}{} asks{asked}", question.asker(), question.place());
@@ -32,19 +32,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, batch: &Batch, theme: Them
     }
     let height = usize::from(area.height);
     let shown = if lines.len() > height { height.saturating_sub(1) } else { height };
-    if batch.scroll + shown >= lines.len() {
-        batch.is_read.set(true);
-    }
-    let (lines, _) = window(lines, batch.scroll, height, theme);
+    approvals.drawn(lines.len(), shown);
+    let (lines, _) = window(lines, approvals.scroll, height, theme);
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-pub(super) fn hints(batch: &Batch) -> Vec<String> {
-    let all = match batch.questions.len() {
+pub(super) fn hints(approvals: &PendingApprovals) -> Vec<String> {
+    let all = match approvals.questions.len() {
         1 => "it".to_owned(),
         count => format!("all {count}"),
     };
-    let approves = if batch.is_read.get() {
+    let approves = if approvals.is_read() {
         format!("y approves {all}")
     } else {
         "read to the end to approve".to_owned()
