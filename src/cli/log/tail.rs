@@ -81,7 +81,7 @@ impl<'a> Session<'a> {
                 true
             })?;
         }
-        // What comes later is not waited for.
+        // A later entry is not awaited.
         self.filter.finish(|entry, _| print(entry));
         Ok(has_reader)
     }

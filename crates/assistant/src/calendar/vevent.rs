@@ -156,7 +156,7 @@ fn attendee(entry: &ICalendarEntry) -> Option<Attendee> {
 struct Dates<'a> {
     lines: Vec<Cow<'a, str>>,
     zones: &'a Zones,
-    /// What is imported in another way than it is written.
+    /// Remarks on values that are imported in another way than they are written.
     remarks: Vec<Error>,
 }
 

@@ -27,7 +27,7 @@ pub struct ForeignFile {
     pub fault: Option<&'static str>,
 }
 
-/// What is below a folder.
+/// The files below a folder, by use.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// The prompts, by path.
