@@ -171,7 +171,7 @@ impl Assistant {
             let mut has_ended = false;
             if !stop.is_cancelled() {
                 // The sends continue meanwhile, because each may hold a connection to the store.
-                let mut leasing = pin!(self.lease_due(owner, MAX_CONCURRENT_SENDS - sends.len(), clock()));
+                let mut leasing = pin!(self.lease_due(owner, sends.len(), clock()));
                 let leased = loop {
                     tokio::select! {
                         leased = &mut leasing => break leased,
@@ -200,19 +200,26 @@ impl Assistant {
         Ok(outbox::next(&self.store).await?)
     }
 
-    /// Leases at most `limit` due notifications, after what was missed is merged and what has just failed escalates.
+    /// Leases due notifications beside `sending` ones, after what was missed is merged and what has just failed
+    /// escalates.
     async fn lease_due(
         &self,
         owner: &str,
-        limit: usize,
+        sending: usize,
         now: Timestamp,
     ) -> Result<Vec<NotificationRow>, Error> {
         self.resolve_expired_leases(now, now).await?;
         self.merge_missed(now).await?;
         self.escalate(now).await?;
         let until = now.saturating_add(LEASE_DURATION).unwrap_or(now);
-        let limit = u32::try_from(limit).unwrap_or(0);
-        Ok(outbox::lease(&self.store, owner.to_owned(), millis(now), millis(until), limit).await?)
+        let request = outbox::LeaseRequest {
+            owner: owner.to_owned(),
+            now: millis(now),
+            until: millis(until),
+            limit: u32::try_from(MAX_CONCURRENT_SENDS - sending).unwrap_or(0),
+            is_idle: sending == 0,
+        };
+        Ok(outbox::lease(&self.store, request).await?)
     }
 
     /// Sends one notification and records its outcome.
@@ -227,7 +234,8 @@ impl Assistant {
         let outcome = match rows::notification(row.clone()) {
             Ok(notification) => {
                 let call = notification.channel == Channel::Call;
-                let work = scope(self.traces.get(&id), self.send(senders, notification, clock()));
+                let work =
+                    scope(self.traces.get(&id), self.send_once_read(senders, notification, clock, stop));
                 match Box::pin(tokio::time::timeout(SEND_TIMEOUT, work)).await {
                     Ok(Ok(outcome)) => outcome,
                     Ok(Err(error)) => SendOutcome::Failed(error.to_string()),
@@ -247,6 +255,27 @@ impl Assistant {
             }
             if stop.run_until_cancelled(tokio::time::sleep(again)).await.is_none() {
                 return;
+            }
+            again = (again * 2).min(STORE_RETRY_INTERVAL.1);
+        }
+    }
+
+    /// Sends a notification as soon as the store answers. An outage of the store is no attempt of the notification.
+    async fn send_once_read(
+        &self,
+        senders: &Senders,
+        notification: Notification,
+        clock: &(impl Fn() -> Timestamp + Sync),
+        stop: &CancellationToken,
+    ) -> Result<SendOutcome, Error> {
+        let mut again = STORE_RETRY_INTERVAL.0;
+        loop {
+            let error = match self.send(senders, notification.clone(), clock()).await {
+                Err(error @ Error::Store(_)) => error,
+                other => return other,
+            };
+            if stop.run_until_cancelled(tokio::time::sleep(again)).await.is_none() {
+                return Err(error);
             }
             again = (again * 2).min(STORE_RETRY_INTERVAL.1);
         }

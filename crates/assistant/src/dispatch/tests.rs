@@ -60,10 +60,21 @@ async fn all(assistant: &Assistant, user: &UserId) -> Vec<Notification> {
     assistant.notifications(&due, 100).await.unwrap().0
 }
 
-/// Leases what is due at an instant, and says how the sends ended.
-async fn lease(assistant: &Assistant, now: Timestamp, outcome: SendOutcome) -> usize {
-    let leased =
-        outbox::lease(&assistant.store, "hub".to_owned(), millis(now), millis(now) + 1000, 10).await.unwrap();
+/// Leases at most `limit` due notifications for a second.
+async fn lease(assistant: &Assistant, now: Timestamp, limit: u32) -> Vec<NotificationRow> {
+    let request = outbox::LeaseRequest {
+        owner: "hub".to_owned(),
+        now: millis(now),
+        until: millis(now) + 1000,
+        limit,
+        is_idle: false,
+    };
+    outbox::lease(&assistant.store, request).await.unwrap()
+}
+
+/// Leases what is due at an instant, and records an outcome of each. Returns how many were due.
+async fn lease_and_record(assistant: &Assistant, now: Timestamp, outcome: SendOutcome) -> usize {
+    let leased = lease(assistant, now, 10).await;
     for row in &leased {
         outbox::record_attempt(&assistant.store, attempt_result(row, None, &outcome, now)).await.unwrap();
     }
@@ -86,7 +97,10 @@ async fn who_sends_is_woken_by_a_plan() {
 #[tokio::test]
 async fn what_nobody_acknowledges_climbs_the_ladder_until_somebody_does() {
     let (assistant, user, _) = planned_assistant().await;
-    assert_eq!(lease(&assistant, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
+    assert_eq!(
+        lease_and_record(&assistant, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await,
+        1
+    );
     assistant.escalate(at("2030-01-07T11:50:00Z")).await.unwrap();
     assert_eq!(all(&assistant, &user).await.len(), 1, "it waits for five minutes");
     for _ in 0..2 {
@@ -96,7 +110,10 @@ async fn what_nobody_acknowledges_climbs_the_ladder_until_somebody_does() {
     assert_eq!(told.len(), 2, "each step is planned once");
     assert_eq!(told[1].channel, Channel::Call);
     assert!(told[1].reasons.iter().any(|reason| reason.by == "escalation"), "{:?}", told[1].reasons);
-    assert_eq!(lease(&assistant, at("2030-01-07T11:52:00Z"), SendOutcome::Sent("rang".to_owned())).await, 1);
+    assert_eq!(
+        lease_and_record(&assistant, at("2030-01-07T11:52:00Z"), SendOutcome::Sent("rang".to_owned())).await,
+        1
+    );
     assistant.acknowledge(&told[1].id, "test", at("2030-01-07T11:53:00Z")).await.unwrap();
     assert!(all(&assistant, &user).await.iter().all(|one| one.acknowledged_at.is_some()));
     assistant.escalate(at("2030-01-07T12:30:00Z")).await.unwrap();
@@ -119,7 +136,10 @@ fn quiet(start: i8, end: i8) -> QuietHours {
 async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_barred() {
     // The quiet hours begin just after the mail, which waits for its acknowledgement until they end.
     let (assistant, user, _) = planned_assistant().await;
-    assert_eq!(lease(&assistant, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
+    assert_eq!(
+        lease_and_record(&assistant, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await,
+        1
+    );
     prefer(&assistant, &user, |preferences| preferences.quiet = Some(quiet(11, 15))).await;
     for time in ["11:52:00", "12:30:00", "14:59:59"] {
         assistant.escalate(at(&format!("2030-01-07T{time}Z"))).await.unwrap();
@@ -132,7 +152,8 @@ async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_bar
     for (weekend, calls) in [(WeekendPolicy::None, 0), (WeekendPolicy::Email, 0), (WeekendPolicy::Call, 1)] {
         let (assistant, user, _) = self::planned_assistant().await;
         assert_eq!(
-            lease(&assistant, at("2030-01-12T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await,
+            lease_and_record(&assistant, at("2030-01-12T11:46:00Z"), SendOutcome::Sent("ok".to_owned()))
+                .await,
             1
         );
         prefer(&assistant, &user, |preferences| preferences.weekend = weekend).await;
@@ -142,7 +163,10 @@ async fn nothing_climbs_the_ladder_in_quiet_hours_nor_by_what_is_unwanted_or_bar
 
     // A rule bars calls: it goes on by what comes after the call.
     let (assistant, user, now) = self::planned_assistant().await;
-    assert_eq!(lease(&assistant, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
+    assert_eq!(
+        lease_and_record(&assistant, at("2030-01-07T11:46:00Z"), SendOutcome::Sent("ok".to_owned())).await,
+        1
+    );
     prefer(&assistant, &user, |preferences| preferences.ladder.push(Channel::Desktop)).await;
     let attended = CALENDAR.replace("SUMMARY:", "ATTENDEE:mailto:kim@example.org\r\nSUMMARY:");
     let origin = Origin {
@@ -255,8 +279,7 @@ async fn to_be_held_is_no_try() {
     let one = async || all(&assistant, &user).await.remove(0);
     let end = async |outcome: SendOutcome| {
         let now = one().await.try_at;
-        let leased =
-            outbox::lease(&assistant.store, "hub".to_owned(), millis(now), i64::MAX, 10).await.unwrap();
+        let leased = lease(&assistant, now, 10).await;
         assistant.record(&leased[0], &outcome, now).await.unwrap();
         one().await.status
     };
@@ -276,10 +299,7 @@ async fn a_call_is_never_placed_twice_by_itself_and_a_mail_is_sent_again() {
     // Leased, and never settled: the hub went away in between.
     let vanish = async |now: Timestamp| {
         let until = millis(now) + 1000;
-        assert_eq!(
-            outbox::lease(&assistant.store, "gone".to_owned(), millis(now), until, 10).await.unwrap().len(),
-            1
-        );
+        assert_eq!(lease(&assistant, now, 10).await.len(), 1);
         assistant.resolve_expired_leases(now, now).await.unwrap();
         assert_eq!(all(&assistant, &user).await.last().unwrap().status, Status::Sending, "the lease lasts");
         let later = rows::instant(until + 1);
@@ -288,7 +308,10 @@ async fn a_call_is_never_placed_twice_by_itself_and_a_mail_is_sent_again() {
     };
     let mail = vanish(at("2030-01-07T11:46:00Z")).await;
     assert_eq!((mail.channel, mail.status), (Channel::Email, Status::Planned));
-    assert_eq!(lease(&assistant, at("2030-01-07T11:46:05Z"), SendOutcome::Sent("ok".to_owned())).await, 1);
+    assert_eq!(
+        lease_and_record(&assistant, at("2030-01-07T11:46:05Z"), SendOutcome::Sent("ok".to_owned())).await,
+        1
+    );
     let tries = assistant.attempts(&mail.id).await.unwrap();
     let outcomes: Vec<_> = tries.iter().map(|one| one.outcome.as_deref().unwrap()).collect();
     assert_eq!(outcomes, ["unknown", "sent"]);
@@ -297,10 +320,25 @@ async fn a_call_is_never_placed_twice_by_itself_and_a_mail_is_sent_again() {
     let now = at("2030-01-07T11:52:30Z");
     let call = vanish(now).await;
     assert_eq!((call.channel, call.status), (Channel::Call, Status::Unknown));
-    assert_eq!(lease(&assistant, at("2030-01-07T12:30:00Z"), SendOutcome::Sent("rang".to_owned())).await, 0);
+    assert_eq!(
+        lease_and_record(&assistant, at("2030-01-07T12:30:00Z"), SendOutcome::Sent("rang".to_owned())).await,
+        0
+    );
     let settled = assistant.resolve(&call.id, ResolvedAs::Sent, "test", now).await.unwrap();
     assert_eq!(settled.status, Status::Sent);
     assert!(assistant.retry(&call.id, "test", now).await.is_err(), "it was told");
+}
+
+#[tokio::test]
+async fn a_lease_that_the_hub_does_not_know_of_is_sent_at_once() {
+    let (assistant, user, _) = planned_assistant().await;
+    let now = at("2030-01-07T11:46:00Z");
+    // The database committed it, and the connection broke before the answer.
+    assert_eq!(lease(&assistant, now, 10).await.len(), 1);
+    let senders = Senders::new(Delivery::default(), Arc::new(|_| Box::pin(async { unreachable!("a mail") })));
+    assistant.dispatch_due(&senders, "hub", || now, &CancellationToken::new()).await.unwrap();
+    let mail = all(&assistant, &user).await.remove(0);
+    assert_eq!((mail.status, mail.attempts), (Status::Simulated, 1));
 }
 
 #[tokio::test]
@@ -345,8 +383,7 @@ async fn a_failed_mail_is_retried_until_its_event_starts_and_escalates_meanwhile
         }
         let now = mail.try_at;
         assert!(last < now && now < start, "try {tries} at {now}");
-        let leased =
-            outbox::lease(&assistant.store, "hub".to_owned(), millis(now), i64::MAX, 1).await.unwrap();
+        let leased = lease(&assistant, now, 1).await;
         assert_eq!(leased[0].id, mail.id.as_str());
         assistant.record(&leased[0], &SendOutcome::Failed("greylisted".to_owned()), now).await.unwrap();
         assistant.escalate(now).await.unwrap();
@@ -354,8 +391,7 @@ async fn a_failed_mail_is_retried_until_its_event_starts_and_escalates_meanwhile
         let escalated = all(&assistant, &user).await.len() > 1;
         assert_eq!(escalated, tries >= MIN_TRIES, "after {tries} tries");
         // What it escalates to is due too, and goes out.
-        for row in outbox::lease(&assistant.store, "hub".to_owned(), millis(now), i64::MAX, 1).await.unwrap()
-        {
+        for row in lease(&assistant, now, 1).await {
             assistant.record(&row, &SendOutcome::Sent("rang".to_owned()), now).await.unwrap();
         }
     };

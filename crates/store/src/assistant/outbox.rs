@@ -24,6 +24,14 @@ const LEASE: &str = "\
     UPDATE notifications SET status = 'sending', lease_owner = $2, lease_until = $3, attempts = attempts + 1, \
         updated_at = $4 WHERE id = $1 AND status = 'planned'";
 
+/// Notifications that a hub has leased until a time.
+const LEASED: &str = select_notifications!(
+    "WHERE n.status = 'sending' AND n.lease_owner = $1 AND n.lease_until = $2 ORDER BY n.try_at, n.id"
+);
+
+const EXTEND: &str = "\
+    UPDATE notifications SET lease_until = $2 WHERE status = 'sending' AND lease_owner = $1";
+
 const START: &str = "\
     INSERT INTO attempts (notification_id, attempt, started_at) VALUES ($1, $2, $3) \
     ON CONFLICT (notification_id, attempt) DO NOTHING";
@@ -104,27 +112,46 @@ pub struct AttemptResult {
     pub at: Millis,
 }
 
-/// Leases at most `limit` due notifications, each with an attempt that is on disk before anything is sent. Returns
-/// the updated rows in the order of `try_at`.
-pub async fn lease(
-    store: &Store,
-    owner: String,
-    now: Millis,
-    until: Millis,
-    limit: u32,
-) -> Result<Vec<NotificationRow>, Error> {
-    change!(store, (owner, now, until, limit), |connection, (owner, now, until, limit)| {
-        let query = sqlx::query_as(DUE).bind(*now).bind(i64::from(*limit));
+/// What a hub leases.
+#[derive(Clone, Debug)]
+pub struct LeaseRequest {
+    /// The hub.
+    pub owner: String,
+    pub now: Millis,
+    /// The end of the leases.
+    pub until: Millis,
+    /// How many notifications are leased at most.
+    pub limit: u32,
+    /// The hub is sending nothing. What it has leased all the same is leased to it again: the connection broke after a
+    /// lease was committed and before the hub knew of it.
+    pub is_idle: bool,
+}
+
+/// Leases due notifications, each with an attempt that is on disk before anything is sent. Returns the updated rows in
+/// the order of `try_at`.
+pub async fn lease(store: &Store, request: LeaseRequest) -> Result<Vec<NotificationRow>, Error> {
+    change!(store, request, |connection, request| {
+        let mut leased = Vec::new();
+        if request.is_idle {
+            let query = sqlx::query(EXTEND).bind(&request.owner).bind(request.until);
+            if query.execute(&mut *connection).await?.rows_affected() > 0 {
+                let query = sqlx::query_as(LEASED).bind(&request.owner).bind(request.until);
+                leased = query.fetch_all(&mut *connection).await?;
+            }
+        }
+        let limit = i64::from(request.limit).saturating_sub_unsigned(leased.len() as u64).max(0);
+        let query = sqlx::query_as(DUE).bind(request.now).bind(limit);
         let due: Vec<NotificationRow> = query.fetch_all(&mut *connection).await?;
-        let mut leased = Vec::with_capacity(due.len());
         for mut row in due {
-            let query = sqlx::query(LEASE).bind(&row.id).bind(owner).bind(*until).bind(*now);
-            if query.execute(&mut *connection).await?.rows_affected() == 0 {
+            let query = sqlx::query(LEASE).bind(&row.id).bind(&request.owner).bind(request.until);
+            if query.bind(request.now).execute(&mut *connection).await?.rows_affected() == 0 {
                 continue;
             }
             row.attempts += 1;
             "sending".clone_into(&mut row.status);
-            let query = sqlx::query(START).bind(&row.id).bind(row.attempts).bind(*now);
+            (row.lease_owner, row.lease_until) = (Some(request.owner.clone()), Some(request.until));
+            row.updated_at = request.now;
+            let query = sqlx::query(START).bind(&row.id).bind(row.attempts).bind(request.now);
             query.execute(&mut *connection).await?;
             leased.push(row);
         }
@@ -289,6 +316,8 @@ pub async fn attempts(store: &Store, id: &str) -> Result<Vec<AttemptRow>, Error>
 pub(super) const STATEMENTS: &[&str] = &[
     DUE,
     LEASE,
+    LEASED,
+    EXTEND,
     START,
     END,
     RECORD_RESULT,

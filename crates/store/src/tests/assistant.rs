@@ -244,13 +244,20 @@ async fn story(store: &Store) {
     assert_eq!((kept.status.as_str(), kept.plan_id.as_str()), ("planned", "p2"));
     assert_eq!(plans::keys(store, "ann", 0, 2_000_000).await.unwrap().len(), 1, "one plan stands");
 
-    let leased = outbox::lease(store, "hub".to_owned(), 250_000, 260_000, 10).await.unwrap();
+    let lease = async |owner: &str, is_idle| {
+        let owner = owner.to_owned();
+        let request = outbox::LeaseRequest { owner, now: 250_000, until: 260_000, limit: 10, is_idle };
+        outbox::lease(store, request).await.unwrap()
+    };
+    let leased = lease("hub", true).await;
     assert_eq!(
         leased.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(),
         ["p1-200000"],
         "only what is due"
     );
-    assert!(outbox::lease(store, "other".to_owned(), 250_000, 260_000, 10).await.unwrap().is_empty());
+    assert!(lease("other", true).await.is_empty());
+    assert!(lease("hub", false).await.is_empty(), "it is being sent");
+    assert_eq!(lease("hub", true).await, leased, "the hub did not know of its lease");
     assert_eq!(
         outbox::attempts(store, "p1-200000").await.unwrap()[0].outcome,
         None,
