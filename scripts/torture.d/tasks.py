@@ -25,8 +25,9 @@ RUNNER = Path(__file__).with_name("tasks_runner.sh")
 # Seconds in which a command of the user and everything at the end must be over.
 COMMAND_TIMEOUT, END_TIMEOUT = 300.0, 400.0
 
-# Megabytes of the file system of the home.
-DISK = 256
+# Megabytes of the file system of the home: at first, and for the tasks that are kept of each minute. A disk that is full for good
+# would refuse every task.
+DISK, DISK_PER_MINUTE = 256, 96
 
 # Tasks that end between two faults of the hub, and the seconds after which the next one comes without them.
 MIN_ENDED, PROGRESS_TIMEOUT = 3, 10.0
@@ -58,7 +59,7 @@ class Place(HubHome):
 
     def __init__(self, seed, seconds, adjutant, folder):
         super().__init__(adjutant, folder)
-        self.seed, self.pid, self.folder = seed, os.getpid(), folder
+        self.seed, self.seconds, self.pid, self.folder = seed, seconds, os.getpid(), folder
         self.plan, self.starts = tasks_plan.make(seed, seconds), folder / "started/starts"
         self.work, self.spool = self.home / "w", self.home / ".adjutant/spool"
         self.clients, self.mounted = None, False
@@ -68,7 +69,7 @@ class Place(HubHome):
         self.began = began
         agents = self.home / ".adjutant/agents"
         self.home.mkdir()
-        self.mounted = disk.mount(self.home, DISK)
+        self.mounted = disk.mount(self.home, DISK + round(DISK_PER_MINUTE * self.seconds / 60))
         agents.mkdir(mode=0o700, parents=True)
         self.starts.parent.mkdir()
         self.starts.touch()
