@@ -47,6 +47,7 @@ impl Machine {
             "cargo",
             "case \"$*\" in\n'install --locked --path .') ;;\n'run --release --locked -- '*) shift 4; exec adjutant \"$@\" ;;\n*) exit 64 ;;\nesac",
         );
+        machine.program("xdg-open", "");
         // A clone of this repository is the folder itself.
         machine.program("git", "PATH=${PATH#*:}\n[ \"$1\" = clone ] || exec git \"$@\"\nln -s . \"$3\"");
         let ready = machine.shell("git init --quiet; git add .; git commit --quiet -m first");
