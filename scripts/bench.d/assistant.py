@@ -48,7 +48,7 @@ class Home:
                                 stderr=subprocess.DEVNULL, **options)
 
     def run(self, *arguments):
-        """Runs it to its end; what it printed, its seconds, and its largest resident memory in MB."""
+        """Runs it to its end; what it printed, its seconds, its seconds of CPU, and its largest resident memory in MB."""
         since = time.perf_counter()
         with tempfile.TemporaryFile() as output:
             process = self.start(*arguments, stdin=subprocess.DEVNULL, stdout=output)
@@ -59,7 +59,7 @@ class Home:
             text = output.read().decode()
         if process.returncode:
             raise Missed(f"{' '.join(arguments)} ended with {process.returncode}")
-        return text, took, usage.ru_maxrss / 1024
+        return text, took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
     def remove(self):
         shutil.rmtree(self.path, ignore_errors=True)
@@ -127,10 +127,10 @@ def large(adjutant):
         home.run("users", "add", "Ann", "--id", "ann", "--email", "ann@example.org")
         first, step = now() - SPREAD / 2, SPREAD / EVENTS
         (home.path / "large.ics").write_text(calendar((n, first + n * step) for n in range(EVENTS)))
-        output, took, peak = home.run("events", "import", "ann", "large.ics")
+        output, took, cpu, peak = home.run("events", "import", "ann", "large.ics")
         if f"{EVENTS} new" not in output:
             raise Missed(output)
-        return {"imported": EVENTS, "import s": took, "import peak MB": peak} | questions(home)
+        return {"imported": EVENTS, "import s": took, "import cpu s": cpu, "import peak MB": peak} | questions(home)
     finally:
         home.remove()
 
@@ -164,7 +164,7 @@ def crowd(adjutant):
         people(home, range(USERS // 10))
         *_, few = home.run("notifications", "plan", "--all")
         people(home, range(USERS // 10, USERS + USERS // 10))
-        output, took, peak = home.run("notifications", "plan", "--all", "--json")
+        output, took, _, peak = home.run("notifications", "plan", "--all", "--json")
         planned = json.loads(output)["notifications_planned"]
         if planned < USERS * EVENTS_OF_ONE:
             raise Missed(output)

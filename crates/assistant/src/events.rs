@@ -13,7 +13,7 @@ use adjutant_base::text::hex;
 use adjutant_store::assistant::events::{self, Changed, EventChange, EventRow, Window};
 
 /// Events in one transaction.
-const BATCH_SIZE: usize = 256;
+const BATCH_SIZE: usize = 1024;
 
 /// Called with the number of events that are done, and of all.
 pub type ProgressFn<'a> = dyn Fn(usize, usize) + Sync + 'a;
@@ -127,10 +127,11 @@ impl Assistant {
         let mut report = UpsertReport::default();
         let had = self.versions(calendar).await?.into_iter();
         let had: HashMap<_, _> = had.map(|version| (version.name.clone(), version)).collect();
+        let mut ids = EventId::ascending()?;
         for (number, batch) in drafts.chunks(BATCH_SIZE).enumerate() {
             progress(number * BATCH_SIZE, drafts.len());
             let mut changes = Vec::with_capacity(batch.len());
-            for draft in batch {
+            for (draft, id) in batch.iter().zip(ids.by_ref()) {
                 let old = had.get(&draft.name());
                 let same = |old: &&Version| {
                     old.digest == digest(&draft.title, draft.status, &draft.details)
@@ -140,7 +141,7 @@ impl Assistant {
                 if draft.details.recurrence.is_none() && old.is_some_and(|old| same(&old)) {
                     report.same += 1;
                 } else {
-                    changes.push(self.change(calendar, draft, old, now).await?);
+                    changes.push(self.change(calendar, draft, old, id, now).await?);
                 }
             }
             for changed in events::put(&self.store, changes).await? {
@@ -167,13 +168,11 @@ impl Assistant {
         calendar: &Calendar,
         draft: &Draft,
         old: Option<&Version>,
+        new_id: EventId,
         now: Timestamp,
     ) -> Result<EventChange, Error> {
         let recurrence = recurrence_id(draft.replaces);
-        let id = match old {
-            Some(old) => old.id.clone(),
-            None => EventId::new()?,
-        };
+        let id = old.map_or(new_id, |old| old.id.clone());
         let event = EventRow {
             id: id.as_str().to_owned(),
             user_id: calendar.user.as_str().to_owned(),

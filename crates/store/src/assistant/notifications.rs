@@ -171,7 +171,7 @@ pub(super) async fn insert_all(
     connection: &mut AnyConnection,
     rows: &[&NotificationRow],
 ) -> Result<(), sqlx::Error> {
-    for chunk in rows.chunks(bulk_insert::ROWS) {
+    for chunk in rows.chunks(bulk_insert::rows(INSERT)) {
         let mut query = sqlx::query(bulk_insert::repeated(INSERT, chunk.len()));
         for row in chunk {
             query = query.bind(&row.id).bind(&row.plan_id).bind(&row.user_id).bind(&row.event_id);

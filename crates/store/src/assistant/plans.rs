@@ -80,8 +80,8 @@ const INSERT: &str = "\
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
     ON CONFLICT (event_id, occurrence) WHERE superseded_at IS NULL DO NOTHING RETURNING id";
 
-/// Finds the events that still exist; a plan for any other event is left out.
-const EVENTS: &str = "SELECT id FROM events WHERE id IN ($1)";
+/// Finds the events that exist; a plan for any other event is left out.
+pub(super) const EVENTS: &str = "SELECT id FROM events WHERE id IN ($1)";
 
 /// Finds the occurrences that have notifications already.
 const PLANNED: &str = "SELECT DISTINCT event_id, occurrence FROM notifications WHERE event_id IN ($1)";
@@ -90,7 +90,7 @@ const PLANNED: &str = "SELECT DISTINCT event_id, occurrence FROM notifications W
 pub async fn apply(store: &Store, plans: Vec<NewPlan>) -> Result<Vec<Applied>, Error> {
     change!(store, plans, |connection, plans| {
         let mut added = HashSet::new();
-        for chunk in plans.chunks(bulk_insert::ROWS) {
+        for chunk in plans.chunks(bulk_insert::rows(INSERT)) {
             added.extend(add(connection, chunk).await?);
         }
         let mut applied = Vec::with_capacity(plans.len());

@@ -229,8 +229,11 @@ async fn story(store: &Store) {
 
     let put = |change| events::put(store, vec![change]);
     assert_eq!(put(change("one", "d1", 1_000_000)).await.unwrap(), [Changed::Added]);
-    assert_eq!(put(change("one", "d1", 1_000_000)).await.unwrap(), [Changed::Same]);
-    assert_eq!(put(change("two", "d1", 9_000_000)).await.unwrap(), [Changed::Added]);
+    let mut again = change("one", "d1", 1_000_000);
+    again.event.id = "event-again".to_owned();
+    let both = vec![again, change("two", "d1", 9_000_000)];
+    assert_eq!(events::put(store, both).await.unwrap(), [Changed::Same, Changed::Added]);
+    assert_eq!(events::get(store, "event-again").await.unwrap(), None, "it keeps its id");
     window_story(store).await;
     let sources = events::sources(store, "ann", &(i64::MIN, String::new()), 10).await.unwrap();
     assert_eq!((sources.len(), sources[0].0.uid.as_str(), sources[0].1.as_str()), (2, "one", "BEGIN:VEVENT"));
@@ -277,6 +280,7 @@ async fn story(store: &Store) {
 
     assert_eq!(apply(plan("p4", &[400_000])).await.planned, 1);
     let moved = EventChange {
+        fresh: false,
         planned_from: "d1".to_owned(),
         plans: vec![plan("p5", &[500_000])],
         ..change("one", "d2", 1_500_000)

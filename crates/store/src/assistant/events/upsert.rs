@@ -10,17 +10,6 @@ use crate::assistant::plans::{self, NewPlan};
 use crate::assistant::{audit, bulk_insert, notifications};
 use crate::{Error, Millis, Store, change};
 
-/// Binds the columns of [`INSERT`] to a query of any type.
-macro_rules! bind_event {
-    ($query:ident, $event:expr) => {{
-        let event = &$event;
-        let query = $query.bind(&event.id).bind(&event.user_id).bind(&event.calendar_id);
-        let query = query.bind(&event.uid).bind(&event.recurrence_id).bind(&event.title).bind(&event.status);
-        let query = query.bind(event.starts_at).bind(event.ends_at).bind(event.recurs).bind(&event.details);
-        query.bind(&event.digest).bind(&event.etag).bind(event.updated_at)
-    }};
-}
-
 pub(super) const FIND: &str = "\
     SELECT id, digest, COALESCE(etag, '') FROM events WHERE calendar_id = $1 AND uid = $2 AND recurrence_id = $3";
 
@@ -28,7 +17,7 @@ pub(super) const INSERT: &str = "\
     INSERT INTO events (id, user_id, calendar_id, uid, recurrence_id, title, status, starts_at, ends_at, recurs, \
         details, digest, etag, updated_at) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
-    ON CONFLICT (calendar_id, uid, recurrence_id) DO NOTHING RETURNING id";
+    ON CONFLICT (calendar_id, uid, recurrence_id) DO NOTHING";
 
 pub(super) const UPDATE: &str = "\
     UPDATE events SET title = $2, status = $3, starts_at = $4, ends_at = $5, recurs = $6, details = $7, digest = $8, \
@@ -76,7 +65,7 @@ pub struct EventRow {
 pub struct EventChange {
     /// The id is used only if the event is new.
     pub event: EventRow,
-    /// True if the calendar lacked the event a moment ago, so that it is likely to be new.
+    /// True if the calendar lacked the event a moment ago, so that it is likely to be new. Then no event has this id.
     pub fresh: bool,
     /// The original component; may be empty.
     pub source: String,
@@ -103,10 +92,7 @@ pub enum Changed {
 pub async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<Changed>, Error> {
     change!(store, changes, |connection, changes| {
         let fresh: Vec<&EventChange> = changes.iter().filter(|change| change.fresh).collect();
-        let mut added = HashSet::new();
-        for chunk in fresh.chunks(bulk_insert::ROWS) {
-            add(connection, chunk, &mut added).await?;
-        }
+        let mut added = add(connection, &fresh).await?;
         let mut became = Vec::with_capacity(changes.len());
         for change in changes {
             // The list may name an event twice, or another call may have added it; then its row has a different id.
@@ -120,29 +106,45 @@ pub async fn put(store: &Store, changes: Vec<EventChange>) -> Result<Vec<Changed
     })
 }
 
-/// Adds the events that are new, and collects their ids in `added`.
+/// Adds the events that are new, and returns their ids.
 async fn add(
     connection: &mut AnyConnection,
     changes: &[&EventChange],
-    added: &mut HashSet<String>,
-) -> Result<(), sqlx::Error> {
-    let mut query = sqlx::query_scalar(bulk_insert::repeated(INSERT, changes.len()));
-    for change in changes {
-        query = bind_event!(query, change.event);
+) -> Result<HashSet<String>, sqlx::Error> {
+    let mut added = HashSet::new();
+    for chunk in changes.chunks(bulk_insert::rows(INSERT)) {
+        let mut query = sqlx::query(bulk_insert::repeated(INSERT, chunk.len()));
+        for EventChange { event, .. } in chunk {
+            query = query.bind(&event.id).bind(&event.user_id).bind(&event.calendar_id);
+            query = query.bind(&event.uid).bind(&event.recurrence_id).bind(&event.title).bind(&event.status);
+            query = query.bind(event.starts_at).bind(event.ends_at).bind(event.recurs).bind(&event.details);
+            query = query.bind(&event.digest).bind(&event.etag).bind(event.updated_at);
+        }
+        let inserted = query.execute(&mut *connection).await?.rows_affected();
+        // A row that a statement returns costs as much as its insert: the ids are read only if some are missing.
+        if inserted == chunk.len() as u64 {
+            added.extend(chunk.iter().map(|change| change.event.id.clone()));
+            continue;
+        }
+        let mut query = sqlx::query_scalar(bulk_insert::repeated(plans::EVENTS, chunk.len()));
+        for change in chunk {
+            query = query.bind(&change.event.id);
+        }
+        let ids: Vec<String> = query.fetch_all(&mut *connection).await?;
+        added.extend(ids);
     }
-    let ids: Vec<String> = query.fetch_all(&mut *connection).await?;
-    added.extend(ids);
-    let new: Vec<_> = changes.iter().filter(|change| added.contains(&change.event.id)).collect();
+    let new: Vec<_> = changes.iter().filter(|change| added.contains(&change.event.id)).copied().collect();
     let sources: Vec<_> = new.iter().filter(|change| !change.source.is_empty()).collect();
-    if !sources.is_empty() {
-        let mut query = sqlx::query(bulk_insert::repeated(SOURCE, sources.len()));
-        for change in sources {
+    for chunk in sources.chunks(bulk_insert::rows(SOURCE)) {
+        let mut query = sqlx::query(bulk_insert::repeated(SOURCE, chunk.len()));
+        for change in chunk {
             query = query.bind(&change.event.id).bind(&change.source);
         }
         query.execute(&mut *connection).await?;
     }
     let occurrences: Vec<&OccurrenceRow> = new.iter().flat_map(|change| &change.occurrences).collect();
-    insert_occurrences(connection, &occurrences).await
+    insert_occurrences(connection, &occurrences).await?;
+    Ok(added)
 }
 
 async fn put_one(connection: &mut AnyConnection, change: &EventChange) -> Result<Changed, sqlx::Error> {
@@ -150,7 +152,7 @@ async fn put_one(connection: &mut AnyConnection, change: &EventChange) -> Result
     let query = sqlx::query_as(FIND).bind(&event.calendar_id).bind(&event.uid).bind(&event.recurrence_id);
     let found: Option<(String, String, String)> = query.fetch_optional(&mut *connection).await?;
     let Some((id, digest, etag)) = found else {
-        add(connection, &[change], &mut HashSet::new()).await?;
+        add(connection, &[change]).await?;
         return Ok(Changed::Added);
     };
     if digest == event.digest && etag == event.etag.as_deref().unwrap_or_default() {
@@ -190,7 +192,7 @@ async fn insert_occurrences<R: Borrow<OccurrenceRow>>(
     connection: &mut AnyConnection,
     occurrences: &[R],
 ) -> Result<(), sqlx::Error> {
-    for chunk in occurrences.chunks(bulk_insert::ROWS) {
+    for chunk in occurrences.chunks(bulk_insert::rows(OCCURRENCE)) {
         let mut query = sqlx::query(bulk_insert::repeated(OCCURRENCE, chunk.len()));
         for row in chunk.iter().map(R::borrow) {
             query = query.bind(&row.event_id).bind(&row.occurrence).bind(&row.user_id);
