@@ -292,14 +292,28 @@ fn a_hub_reads_an_imported_address_again_by_itself() {
 fn a_change_that_the_server_took_holds_when_the_calendar_cannot_be_read_again() {
     let event = "UID:a\r\nDTSTART:20310701T120000Z\r\nDURATION:PT1H\r\nSUMMARY:Budget";
     let away = || response("503 Later", "", "");
+    let (plan, tea) = (event.replace("Budget", "Plan"), event.replace("UID:a\r\n", "UID:b\r\n"));
+    let found = |etag: &str, event: &str| response("200 OK", &format!("ETag: {etag}\r\n"), &calendar(&[event]));
     let (url, asked) = server(vec![
         multistatus(&[resource("a", "1", None)]),
         multistatus(&[resource("a", "1", Some(event))]),
-        response("201 Created", "", ""),
+        response("201 Created", "ETag: 9\r\n", ""),
         away(),
-        response("200 OK", "ETag: 1\r\n", &calendar(&[event])),
+        found("9", &tea),
         response("204 No Content", "", ""),
         away(),
+        found("1", event),
+        response("204 No Content", "", ""),
+        away(),
+        // Its version is not known, so that the calendar is read first.
+        multistatus(&[resource("a", "2", None)]),
+        multistatus(&[resource("a", "2", Some(&plan))]),
+        found("2", &plan),
+        response("204 No Content", "ETag: 3\r\n", ""),
+        away(),
+        found("3", &plan),
+        response("204 No Content", "", ""),
+        multistatus(&[]),
     ]);
     let home = home();
     let import = ["events", "import", "ann", &format!("{url}/"), "--caldav", "--write"];
@@ -307,12 +321,26 @@ fn a_change_that_the_server_took_holds_when_the_calendar_cannot_be_read_again() 
     let listed = || home.run(["events", "list", "--from", "1.1.2031", "--to", "31.12.2031"], "").stdout;
     let added = home.run(["events", "add", "Tea 3.7.2031 15:00", "--calendar", "feed.ics"], "");
     assert!(added.status.success() && listed().contains("Tea"), "{}", added.stderr);
-    let before = listed();
-    let line = before.lines().find(|line| line.contains("Budget")).unwrap();
-    let edited = home.run(["events", "edit", line.split_whitespace().last().unwrap(), "--title", "Plan"], "");
-    assert!(edited.status.success() && listed().contains("Plan"), "{}", edited.stderr);
+    let id = |title: &str| {
+        let listed = listed();
+        let line = listed.lines().find(|line| line.contains(title)).unwrap();
+        line.split_whitespace().last().unwrap().to_owned()
+    };
+    let edit = |old: &str, new: &str| {
+        let edited = home.run(["events", "edit", &id(old), "--title", new], "");
+        assert!(edited.status.success() && listed().contains(new), "{}", edited.stderr);
+    };
+    edit("Tea", "Green tea");
+    edit("Budget", "Plan");
+    edit("Plan", "Later plan");
+    let cancelled = home.run(["events", "cancel", &id("Later plan")], "");
+    assert!(cancelled.status.success() && !listed().contains("plan"), "{}", cancelled.stderr);
     let asked = asked.join().unwrap();
-    assert!(asked[2].contains("summary:tea") && asked[5].contains("summary:plan"), "{asked:?}");
+    assert!(asked[2].contains("summary:tea") && asked[8].contains("summary:plan"), "{asked:?}");
+    let path = |at: usize| asked[at].split(' ').nth(1).unwrap();
+    assert_eq!((path(2), path(2)), (path(4), path(5)));
+    assert!(asked[13].contains("if-match: 2\r\n") && asked[16].starts_with("delete"), "{asked:?}");
+    assert!(asked[16].contains("if-match: 3\r\n"), "{asked:?}");
 }
 
 #[test]

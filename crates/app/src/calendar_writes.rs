@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::App;
 use super::calendar_refresh::stored_login;
 use super::calendar_sync::{self, CalendarAddress, pull};
+use adjutant_assistant::calendar::caldav::Resource;
 use adjutant_assistant::calendar::{EventEdit, document, edited_in};
 use adjutant_assistant::event::CalendarSource;
 use adjutant_assistant::own_events::{EventSource, new_for_server};
@@ -58,7 +59,7 @@ impl App {
         }
         if let Err(error) = pull(&self.assistant, user, &place, ACTOR, now).await {
             unread(&error);
-            self.assistant.write(user, calendar, &component, now).await?;
+            self.assistant.write(user, calendar, &component, &version(&url, answer), now).await?;
         }
         Ok(self.assistant.event_of_uid(calendar, &uid).await?)
     }
@@ -114,6 +115,17 @@ impl App {
         now: Timestamp,
     ) -> Result<u64, Error> {
         let place = address(&source.calendar)?;
+        let read;
+        let source = if source.etag.is_empty() || source.etag.ends_with('\n') {
+            pull(&self.assistant, &source.user, &place, ACTOR, now).await?;
+            read = self.assistant.writable_event(&source.event.id).await?;
+            if read.event.digest != source.event.digest {
+                return Err(Error::Conflict { title: read.event.title });
+            }
+            &read
+        } else {
+            source
+        };
         let (path, known) = source.etag.split_once('\n').unwrap_or_default();
         let url = resource_url(&place.url, path);
         let found = send(&place, "GET", &url, Vec::new(), String::new()).await?;
@@ -123,18 +135,20 @@ impl App {
             Some(edit) => edited_in(&found.text(), &source.text, edit, now).map(|text| ("PUT", text)),
             None => Some(("DELETE", String::new())),
         };
-        let status = match change {
+        let answer = match change {
             Some((method, body)) => {
                 let headers = vec![("if-match", known.to_owned())];
-                Some(send(&place, method, &url, headers, body).await?.status)
+                Some(send(&place, method, &url, headers, body).await?)
             }
             None => None,
         };
         let pulled = pull(&self.assistant, &source.user, &place, ACTOR, now).await;
-        if let (Some(200..=299), Err(error)) = (status, &pulled) {
+        let status = answer.as_ref().map(|answer| answer.status);
+        if let (Some(answer @ HttpResponse { status: 200..=299, .. }), Err(error)) = (answer, &pulled) {
             unread(error);
             return Ok(if let Some(edit) = edit {
-                self.assistant.edit_event(source, edit, now).await?;
+                let written = EventSource { etag: version(&url, answer), ..source.clone() };
+                self.assistant.edit_event(&written, edit, now).await?;
                 0
             } else {
                 let id = std::slice::from_ref(&source.event.id);
@@ -156,9 +170,16 @@ impl App {
 /// In the audit, the actor of what a read after a write removes.
 const ACTOR: &str = "user";
 
-/// Logs that the server has a change and was not read again. The change is made here too; the next read brings its version.
+/// Logs that the server has a change and was not read again. The change is made here too.
 fn unread(error: &calendar_sync::Error) {
     tracing::warn!(%error, "a calendar that was written cannot be read again");
+}
+
+/// Returns the version of a resource after a write. Only its address is known if the server stored something else than it
+/// was sent (RFC 4791 5.3.4); then the version ends with a line feed.
+fn version(url: &str, answer: HttpResponse) -> String {
+    let etag = answer.etag.unwrap_or_default();
+    Resource { href: url.to_owned(), etag, ..Resource::default() }.version()
 }
 
 fn address(calendar: &Calendar) -> Result<CalendarAddress, Error> {

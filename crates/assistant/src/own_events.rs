@@ -54,7 +54,7 @@ impl Assistant {
             refresh: None,
         };
         let calendar = self.put_calendar(&calendar).await?;
-        self.write(user, &calendar, &component, now).await?;
+        self.write(user, &calendar, &component, "", now).await?;
         self.event_of_uid(&calendar, &uid).await
     }
 
@@ -65,7 +65,7 @@ impl Assistant {
         self.event(&found.id).await
     }
 
-    /// Changes an event of a user's own calendar, and plans it anew.
+    /// Changes an event whose calendar has the change, or needs none, and plans it anew.
     pub async fn edit_event(
         &self,
         source: &EventSource,
@@ -74,7 +74,7 @@ impl Assistant {
     ) -> Result<Event, Error> {
         source.check(edit)?;
         let text = calendar::edited(&source.text, edit, now) + &source.others;
-        self.write(&source.user, &source.calendar, &text, now).await?;
+        self.write(&source.user, &source.calendar, &text, &source.etag, now).await?;
         self.event(&source.event.id).await
     }
 
@@ -98,18 +98,24 @@ impl Assistant {
         Ok(EventSource { event, user, calendar, etag: row.etag, text: row.source, others })
     }
 
-    /// Takes the text of events of one uid into a calendar, and plans them.
+    /// Takes the text of events of one uid into a calendar, and plans them. `etag` is the server's name of their version,
+    /// empty where there is no server.
     pub async fn write(
         &self,
         user: &User,
         calendar: &Calendar,
         text: &str,
+        etag: &str,
         now: Timestamp,
     ) -> Result<(), Error> {
         let text = calendar::document(text);
-        let parsed = calendar::parse(&text, &user.preferences.zone, horizon(now)).map_err(Error::Calendar)?;
+        let mut parsed =
+            calendar::parse(&text, &user.preferences.zone, horizon(now)).map_err(Error::Calendar)?;
         if let Some(issue) = parsed.issues.into_iter().find(|issue| issue.error.effect() == Effect::LeftOut) {
             return Err(Error::Calendar(issue.error));
+        }
+        for draft in &mut parsed.drafts {
+            draft.etag = Some(etag.to_owned()).filter(|etag| !etag.is_empty());
         }
         self.upsert(calendar, parsed.drafts, now, NO_PROGRESS).await?;
         self.plan(&user.id, None, PlanScope::Unplanned, now).await.map(drop)
