@@ -18,8 +18,9 @@ use serde_json::{Value, json};
 
 use super::output::{self, Failure};
 use super::{Common, hub_client};
-use adjutant_base::config::{Config, Roots, env};
+use adjutant_base::config::{Roots, env};
 use adjutant_base::text::suggest::near_names;
+use adjutant_codex::Query;
 use adjutant_codex::approval::Decision;
 use adjutant_codex::thread_options::{Act, ReviewTarget, ThreadOptions, TurnInput};
 use adjutant_terminal::socket::Start;
@@ -206,12 +207,20 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
         std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !env::is_dumb_terminal();
     let view = terminal && command.is_none() && !prompt.plain && !output::is_json();
     let config = common.config(Roots::User)?;
-    let (thread, turn) = match command {
+    let connect = || hub_client::connect(&config, Start::IfNeeded);
+    let turn = |thread: String, turn: TurnInput| Prompt {
+        thread: Some(thread),
+        start: ThreadOptions { turn, ..ThreadOptions::default() },
+    };
+    match command {
         None if view => return run::view(prompt, &config),
         None => return run::run(prompt, config),
-        Some(Command::Reply { thread, prompt: text, turn }) => (thread, turn.input(self::prompt(text)?)?),
+        Some(Command::Reply { thread, prompt: text, turn: args }) => {
+            return run::turn(turn(thread, args.input(self::prompt(text)?)?), config);
+        }
         Some(Command::Compact { thread }) => {
-            (thread, TurnInput { act: Act::Compact, ..TurnInput::default() })
+            let input = TurnInput { act: Act::Compact, ..TurnInput::default() };
+            return run::turn(turn(thread, input), config);
         }
         Some(Command::Review { thread, instructions, base, commit }) => {
             let target = match (instructions, base, commit) {
@@ -220,42 +229,30 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
                 (.., Some(sha)) => ReviewTarget::Commit { sha, title: None },
                 _ => ReviewTarget::UncommittedChanges,
             };
-            (thread, TurnInput { act: Act::Review(target), ..TurnInput::default() })
+            let input = TurnInput { act: Act::Review(target), ..TurnInput::default() };
+            return run::turn(turn(thread, input), config);
         }
-        Some(command) => return existing(command, &config),
-    };
-    run::turn(
-        Prompt { thread: Some(thread), start: ThreadOptions { turn, ..ThreadOptions::default() } },
-        config,
-    )
-}
-
-/// Runs a command that starts no turn.
-fn existing(command: Command, config: &Config) -> Result<ExitCode, Failure> {
-    let mut client = hub_client::connect(config, Start::IfNeeded)?;
-    match command {
-        Command::List(args) => list::run(&args, &mut client)?,
-        Command::Show(args) => show::run(&args, &mut client)?,
-        Command::Operation(command) => operations::run(command, &mut client)?,
-        // These start a turn.
-        Command::Reply { .. } | Command::Compact { .. } | Command::Review { .. } => {}
-        Command::Follow { thread } => run::follow(&thread, &mut client)?,
-        Command::Approvals => approvals::list(&mut client)?,
-        Command::Approve { approval, for_session, always } => {
+        Some(Command::List(args)) => list::run(&args, &mut connect()?)?,
+        Some(Command::Show(args)) => show::run(&args, &mut connect()?)?,
+        Some(Command::Operation(command)) => operations::run(command, &mut connect()?)?,
+        Some(Command::Follow { thread }) => run::follow(&thread, &mut connect()?)?,
+        Some(Command::Approvals) => approvals::list(&mut connect()?)?,
+        Some(Command::Approve { approval, for_session, always }) => {
             let decision = match (for_session, always) {
                 (true, _) => Decision::ApproveForSession,
                 (_, true) => Decision::ApproveAlways,
                 _ => Decision::Approve,
             };
-            client.decide_codex(&approval, decision)?;
+            connect()?.decide_codex(&approval, decision)?;
             decided(&approval, "approved")?;
         }
-        Command::Deny { approval, why } => {
-            client.decide_codex(&approval, Decision::Deny { note: why })?;
+        Some(Command::Deny { approval, why }) => {
+            connect()?.decide_codex(&approval, Decision::Deny { note: why })?;
             decided(&approval, "denied")?;
         }
-        Command::Steer { thread, prompt: text } => {
+        Some(Command::Steer { thread, prompt: text }) => {
             let text = self::prompt(text)?;
+            let mut client = connect()?;
             let thread = resolve_full_id(&mut client, &thread)?;
             client.steer_codex(&thread, text)?;
             output::changed(
@@ -263,7 +260,8 @@ fn existing(command: Command, config: &Config) -> Result<ExitCode, Failure> {
                 &json!({"id": thread, "thread_id": thread}),
             )?;
         }
-        Command::Interrupt { thread } => {
+        Some(Command::Interrupt { thread }) => {
+            let mut client = connect()?;
             let thread = resolve_full_id(&mut client, &thread)?;
             client.interrupt_codex(&thread)?;
             output::changed(
@@ -311,8 +309,9 @@ fn resolve_full_id(client: &mut ControlClient, prefix: &str) -> Result<String, F
     if prefix.len() >= ID_LEN {
         return Ok(prefix.to_owned());
     }
-    let mut threads = client.codex_threads("", MAX_THREADS)?;
-    threads.extend(client.list_codex("", MAX_THREADS, true, "")?);
+    let all = Query { limit: MAX_THREADS, ..Query::default() };
+    let mut threads = client.codex_threads(all.clone())?;
+    threads.extend(client.codex_threads(Query { archived: true, ..all })?);
     let mut matching = threads.iter().filter(|thread| thread.row.id.starts_with(prefix)).peekable();
     let exact = threads.iter().find(|thread| thread.row.id == prefix);
     match (exact, matching.next(), matching.peek()) {

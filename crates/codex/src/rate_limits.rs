@@ -48,12 +48,28 @@ impl RateLimits {
 impl LimitWindow {
     /// Returns the limit as words: `34% of 5 hours used`.
     pub fn words(&self) -> String {
-        let span = match self.minutes {
-            Some(minutes) if minutes % 1440 == 0 => format!(" of {} days", minutes / 1440),
-            Some(minutes) if minutes % 60 == 0 => format!(" of {} hours", minutes / 60),
-            Some(minutes) => format!(" of {minutes} minutes"),
-            None => String::new(),
+        let used = self.used_percent;
+        let Some(minutes) = self.minutes else { return format!("{used}% used") };
+        let units = [("day", 1440), ("hour", 60), ("minute", 1)];
+        let (unit, length) = units.into_iter().find(|(_, length)| minutes % length == 0).unwrap_or(units[2]);
+        let plural = if minutes == length { "" } else { "s" };
+        format!("{used}% of {} {unit}{plural} used", minutes / length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LimitWindow;
+
+    #[test]
+    fn a_span_is_said_in_its_longest_unit() {
+        let words = |minutes| {
+            let name = "primary".to_owned();
+            LimitWindow { name, used_percent: 5.5, minutes, resets_at: None }.words()
         };
-        format!("{}%{span} used", self.used_percent)
+        let said = [None, Some(1), Some(60), Some(90), Some(300), Some(1440), Some(10_080)].map(words);
+        let spans =
+            ["", " of 1 minute", " of 1 hour", " of 90 minutes", " of 5 hours", " of 1 day", " of 7 days"];
+        assert_eq!(said, spans.map(|span| format!("5.5%{span} used")));
     }
 }

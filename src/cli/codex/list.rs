@@ -7,7 +7,7 @@ use super::as_json;
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt;
-use adjutant_codex::{ExternalThread, ListedThread};
+use adjutant_codex::{ExternalThread, ListedThread, Query};
 use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant codex list`.
@@ -54,7 +54,12 @@ pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<(), Fai
         );
     }
     let query = args.query.as_deref().unwrap_or_default();
-    let threads = client.list_codex(query, args.end().saturating_add(1), args.archived, "")?;
+    let threads = client.codex_threads(Query {
+        text: query.to_owned(),
+        limit: args.end().saturating_add(1),
+        archived: args.archived,
+        ..Query::default()
+    })?;
     let row = |ListedThread { row, state }: &ListedThread| {
         let end = row.last_end.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
         let state = format!("{}{end}  {}", state.name(), stamp(row.updated_at));

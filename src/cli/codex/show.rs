@@ -7,9 +7,9 @@ use super::{MAX_THREADS, as_json, resolve_full_id};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
-use adjutant_codex::ListedThread;
 use adjutant_codex::approval::ResolvedApproval;
 use adjutant_codex::event::{Item, ItemKind};
+use adjutant_codex::{ListedThread, Query};
 use adjutant_terminal::socket::control::ControlClient;
 
 /// Maximum items of one answer.
@@ -35,7 +35,8 @@ pub(super) struct ShowArgs {
 pub(super) fn run(args: &ShowArgs, client: &mut ControlClient) -> Result<(), Failure> {
     let id = resolve_full_id(client, &args.thread)?;
     let thread = client.codex_thread(&id)?;
-    let agents = client.list_codex("", MAX_THREADS, false, &id)?;
+    let agents =
+        client.codex_threads(Query { limit: MAX_THREADS, parent: id.clone(), ..Query::default() })?;
     let limit = if args.all { MAX_ITEMS } else { args.items };
     let mut items = client.codex_items(&id, args.after, limit)?;
     while let Some(oldest) = items.last().filter(|_| args.all) {

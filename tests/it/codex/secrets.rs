@@ -9,7 +9,7 @@ use super::terminal::{shows, wait_for_screen};
 use super::{RunningCommand, faults, install};
 use crate::support::serving::Serving;
 use crate::support::terminal::Terminal;
-use crate::support::{DEADLINE, Home};
+use crate::support::{Home, wait_for};
 
 const SECRET: &str = "hunter2-of-the-harbour";
 const QUESTION: &str = "Which key does the harbour have?";
@@ -132,15 +132,9 @@ fn a_secret_typed_into_a_page_is_neither_shown_nor_kept() {
     let (home, hub) = asking();
     let mut running = RunningCommand::start(&home, &["please"]);
     running.wait_for_approval(QUESTION);
-    let end = std::time::Instant::now() + DEADLINE;
-    let list = loop {
-        let list = send_request(&hub, "GET", "/questions", "").text;
-        if list.contains("Codex asks") {
-            break list;
-        }
-        assert!(std::time::Instant::now() < end, "{list}");
-        std::thread::park_timeout(std::time::Duration::from_millis(10));
-    };
+    let list = wait_for("the question", || {
+        Some(send_request(&hub, "GET", "/questions", "").text).filter(|list| list.contains("Codex asks"))
+    });
     let path = format!("/questions/q{}", between(&list, "href=\"/questions/q", "\""));
     let page = send_request(&hub, "GET", &path, "").text;
     assert!(page.contains("<input type=\"password\" maxlength=\"4096\" id=\"f0-in\""), "{page}");

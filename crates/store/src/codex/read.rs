@@ -1,5 +1,7 @@
 //! Queries of threads.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Item, Thread};
 use crate::{Error, Store, pattern, read};
 
@@ -38,7 +40,8 @@ const DIFFS: &str = "\
     SELECT turn, diff FROM codex_turns WHERE thread = $1 AND diff <> '' ORDER BY started_at, turn";
 
 /// The filter of a list of threads or items.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Query {
     /// Found in its text, in any case (beyond ASCII, as written); empty means all.
     pub text: String,

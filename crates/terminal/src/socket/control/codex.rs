@@ -53,16 +53,7 @@ pub enum Request {
         approval: String,
         answer: Answer,
     },
-    List {
-        text: String,
-        limit: u32,
-        /// Only the archived threads, instead of the others.
-        #[serde(default)]
-        archived: bool,
-        /// Only the threads of the agents of this one.
-        #[serde(default)]
-        parent: String,
-    },
+    List(Query),
     /// Returns one thread.
     Thread {
         thread: String,
@@ -200,21 +191,9 @@ impl ControlClient {
         self.ask(&super::Request::Codex(Request::Fill { approval: approval.to_owned(), answer }))
     }
 
-    /// Returns threads that contain `text`, the latest first.
-    pub fn codex_threads(&mut self, text: &str, limit: u32) -> Result<Vec<ListedThread>, Error> {
-        self.list_codex(text, limit, false, "")
-    }
-
-    /// Returns the archived threads, or the threads of the agents of `parent` if that is not empty.
-    pub fn list_codex(
-        &mut self,
-        text: &str,
-        limit: u32,
-        archived: bool,
-        parent: &str,
-    ) -> Result<Vec<ListedThread>, Error> {
-        let (text, parent) = (text.to_owned(), parent.to_owned());
-        self.ask(&super::Request::Codex(Request::List { text, limit, archived, parent }))
+    /// Returns the threads that a query finds, the latest first.
+    pub fn codex_threads(&mut self, query: Query) -> Result<Vec<ListedThread>, Error> {
+        self.ask(&super::Request::Codex(Request::List(query)))
     }
 
     /// Returns one thread.
@@ -286,8 +265,8 @@ pub(super) async fn answer(
             app.fill_approval(&form, answer, Channel::Terminal).await?;
             to_json(&())
         }
-        Request::List { text, limit, archived, parent } => {
-            let query = Query { text, archived, parent, limit: limit.clamp(1, follow::MAX_ROWS) };
+        Request::List(query) => {
+            let query = Query { limit: query.limit.clamp(1, follow::MAX_ROWS), ..query };
             to_json(&codex.threads(&query, None).await?)
         }
         Request::Thread { thread } => to_json(&codex.thread(&thread).await?),
