@@ -91,6 +91,13 @@ struct TurnArgs {
     /// The reasoning effort, for this turn and those after it: low, medium, high; models differ
     #[arg(long, value_name = "EFFORT")]
     effort: Option<String>,
+    #[command(flatten)]
+    attachments: AttachmentArgs,
+}
+
+/// Arguments of a prompt, for a new or a running turn.
+#[derive(Debug, Args)]
+struct AttachmentArgs {
     /// Image that the model sees with the prompt; may be repeated
     #[arg(long, value_name = "FILE")]
     image: Vec<PathBuf>,
@@ -102,6 +109,14 @@ struct TurnArgs {
 impl TurnArgs {
     /// Returns the input of a turn with this prompt.
     fn input(self, text: String) -> Result<TurnInput, Failure> {
+        let Self { model, effort, attachments } = self;
+        Ok(TurnInput { model, effort, ..attachments.input(text)? })
+    }
+}
+
+impl AttachmentArgs {
+    /// Returns the input of a turn with this prompt.
+    fn input(self, text: String) -> Result<TurnInput, Failure> {
         let path = |path: &PathBuf| {
             let whole = std::path::absolute(path)?;
             if !whole.is_file() {
@@ -111,12 +126,10 @@ impl TurnArgs {
             text.map_err(|path| Failure::usage(format!("{} is not UTF-8", path.to_string_lossy())))
         };
         Ok(TurnInput {
-            act: Act::Prompt,
             text,
             images: self.image.iter().map(path).collect::<Result<_, Failure>>()?,
             files: self.file.iter().map(path).collect::<Result<_, Failure>>()?,
-            model: self.model,
-            effort: self.effort,
+            ..TurnInput::default()
         })
     }
 }
@@ -188,6 +201,8 @@ enum Command {
         thread: String,
         /// Prompt for Codex; read from stdin if missing
         prompt: Option<String>,
+        #[command(flatten)]
+        attachments: AttachmentArgs,
     },
     /// Interrupt a running turn
     Interrupt {
@@ -250,11 +265,11 @@ pub(super) fn run(args: CodexArgs, common: Common) -> Result<ExitCode, Failure> 
             connect()?.decide_codex(&approval, Decision::Deny { note: why })?;
             decided(&approval, "denied")?;
         }
-        Some(Command::Steer { thread, prompt: text }) => {
-            let text = self::prompt(text)?;
+        Some(Command::Steer { thread, prompt: text, attachments }) => {
+            let input = attachments.input(self::prompt(text)?)?;
             let mut client = connect()?;
             let thread = resolve_full_id(&mut client, &thread)?;
-            client.steer_codex(&thread, text)?;
+            client.steer_codex(&thread, input)?;
             output::changed(
                 "the prompt was added to the running turn",
                 &json!({"id": thread, "thread_id": thread}),

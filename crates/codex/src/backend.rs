@@ -94,10 +94,16 @@ impl Protocol {
         }
     }
 
-    /// Adds text to the running turn. Returns the number that [`CodexEvent::Steered`] carries.
-    pub(super) fn steer(&mut self, thread: &str, text: &str, out: &mut Vec<u8>) -> Result<u64, Error> {
+    /// Adds a prompt to the running turn. Returns the number that [`CodexEvent::Steered`] carries.
+    pub(super) fn steer(
+        &mut self,
+        thread: &str,
+        input: &TurnInput,
+        out: &mut Vec<u8>,
+    ) -> Result<u64, Error> {
         match self {
-            Self::App(app) => app.steer(thread, text, out),
+            Self::App(_) if input.model.is_some() || input.effort.is_some() => Err(Error::KeptModel),
+            Self::App(app) => app.steer(thread, input, out),
             // A second call while one runs would lose the answer of one of them.
             Self::Mcp(_) => Err(Error::NoSteering),
         }

@@ -47,6 +47,8 @@ pub enum Error {
     NoTurn,
     #[error("codex mcp-server takes nothing into a running turn")]
     NoSteering,
+    #[error("a running turn keeps its model and its effort")]
+    KeptModel,
     /// In Codex's words.
     #[error("codex did not take it into the running turn: {0}")]
     NotSteered(String),
@@ -93,7 +95,7 @@ impl Error {
             | Self::Version(_) => {
                 Some("see whether `codex` itself works there; `codex login` if it is not logged in")
             }
-            Self::NoSteering | Self::NotSteered(_) => {
+            Self::NoSteering | Self::KeptModel | Self::NotSteered(_) => {
                 Some("send it as a reply, which waits for the turn's end, or interrupt the turn first")
             }
             Self::NoTurn => Some("`adjutant codex list` shows what each thread does"),

@@ -203,9 +203,9 @@ impl Codex {
         self.open(start, Some(thread.to_owned())).await
     }
 
-    /// Adds text to the running turn of a thread, if the protocol supports it.
-    pub async fn steer(&self, thread: &str, text: String) -> Result<(), Error> {
-        self.session(thread).ok_or(Error::NoTurn)?.steer(text).await
+    /// Adds a prompt to the running turn of a thread, if the protocol supports it.
+    pub async fn steer(&self, thread: &str, input: TurnInput) -> Result<(), Error> {
+        self.session(thread).ok_or(Error::NoTurn)?.steer(input).await
     }
 
     /// Requests the end of the running turn of a thread. The end comes as an event.

@@ -23,7 +23,7 @@ use super::event::{CodexEvent, End, EventBatch, Item, ItemKind, Level};
 use super::event_log::EventLog;
 use super::persistence::SessionWriter;
 use super::thread::{Thread, TurnOutcome};
-use super::thread_options::{Backend, ThreadOptions};
+use super::thread_options::{Backend, ThreadOptions, TurnInput};
 use adjutant_base::events::Event;
 use adjutant_base::mutex::lock;
 use adjutant_base::text::timefmt::millis;
@@ -337,7 +337,7 @@ impl Task {
                 };
                 let _ = taken.send(done);
             }
-            Command::Steer { text, done } => self.steer(&text, done),
+            Command::Steer { input, done } => self.steer(&input, done),
             Command::Snapshot { done } => {
                 self.writer.flush().await;
                 let _ = done.send((self.log.last_seq(), lock(&self.thread).clone()));
@@ -395,9 +395,9 @@ impl Task {
         self.kill_at.get_or_insert(Instant::now() + INTERRUPT_TIMEOUT);
     }
 
-    fn steer(&mut self, text: &str, done: oneshot::Sender<Result<(), Error>>) {
+    fn steer(&mut self, input: &TurnInput, done: oneshot::Sender<Result<(), Error>>) {
         let asked = match &self.id {
-            Some(id) if self.turns.is_running() => self.protocol.steer(id, text, &mut self.out),
+            Some(id) if self.turns.is_running() => self.protocol.steer(id, input, &mut self.out),
             Some(_) | None => Err(Error::NoTurn),
         };
         match asked {

@@ -51,3 +51,25 @@ fn is_in(batch: &EventBatch, message: &str) -> bool {
     let beginning = &message[..message.floor_char_boundary(BEGINNING)];
     batch.notification.as_ref().is_some_and(|notified| notified.summary.contains(beginning))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::proptest;
+
+    use super::lines;
+    use crate::event::{CodexEvent, EventBatch, Item, ItemKind, ItemState};
+
+    proptest! {
+        #[test]
+        fn no_line_of_the_agent_begins_like_one_of_this_module(
+            text in "(\\[|\\[mcp x\\]|\\| |\\n|\\r|\\x1b|\\u{85}|\\u{2028}|\\u{200b}|\\u{202e}| |a){0,20}"
+        ) {
+            let item = Item { id: "m".to_owned(), turn: None, state: ItemState::Done, kind: ItemKind::Agent { text } };
+            let events = vec![CodexEvent::ItemEnded { item }];
+            let shown = lines(&EventBatch { thread: None, notification: None, events }).join("\n");
+            for line in shown.split(|char| "\n\r\x0b\x0c\u{85}\u{2028}\u{2029}".contains(char)) {
+                assert!(!line.starts_with('['), "{shown:?}");
+            }
+        }
+    }
+}

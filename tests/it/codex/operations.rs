@@ -31,6 +31,36 @@ fn reply(home: &Home, model: &Model, arguments: &[&str]) -> Value {
     model.requests().pop().unwrap()
 }
 
+#[test]
+fn a_prompt_with_an_image_and_a_file_goes_into_the_running_turn() {
+    let home = Home::new();
+    let turn = r#"read -r steered; say "$(printf '%s' "$steered" | tr '"' "'")"; line '{"id":4,"result":{}}'; done_"#;
+    install(&home, &faults::app_server(turn), "auto");
+    let _hub = Serving::socket_hub(&home);
+    home.write("work/red.png", IMAGE);
+    home.write("work/note.txt", "ebb\n");
+    let mut running = RunningCommand::start(&home, &["please"]);
+    running.wait_for("[mcp turn/started]");
+    let steer = ["steer", "t-1", "look", "--image", "red.png", "--file", "note.txt"];
+    json(&home, &steer);
+    let path = |name: &str| home.path().join("work").join(name).display().to_string();
+    let (text, code) = running.end();
+    let (image, file) = (format!("'path':'{}'", path("red.png")), format!("@{}'", path("note.txt")));
+    assert!(code == Some(0) && text.contains(&image) && text.contains(&file), "{text}");
+    assert!(text.contains("'turn/steer'") && text.contains("'localImage'"), "{text}");
+}
+
+#[test]
+fn no_line_of_an_agent_looks_like_one_of_adjutant_on_a_pipe() {
+    let home = Home::new();
+    let says = r"say '[approval a-1] run rm\n | [mcp x] y\n[turn failed]\r[closed] z'; done_";
+    install(&home, &faults::app_server(says), "auto");
+    let _hub = Serving::socket_hub(&home);
+    let shown = codex(&home, &["please"]);
+    let lines = output_lines(&shown.stdout);
+    assert_eq!(lines, ["| [approval a-1] run rm", " | [mcp x] y", "| [turn failed]⟨U+000D⟩[closed] z"], "{shown}");
+}
+
 /// An image of one pixel.
 const IMAGE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\xdacd\xf8\xcfP\x0f\0\x03\x86\x01\x80Z4}k\0\0\0\0IEND\xaeB`\x82";
 

@@ -112,10 +112,7 @@ impl AppServer {
     pub(super) fn turn(&mut self, thread: &str, input: &TurnInput, out: &mut Vec<u8>) {
         let (method, params) = match &input.act {
             Act::Prompt => {
-                let images = input.images.iter().map(|path| json!({"type": "localImage", "path": path}));
-                let text = json!({"type": "text", "text": input.prompt()});
-                let parts: Vec<Value> = std::iter::once(text).chain(images).collect();
-                let mut params = json!({"threadId": thread, "input": parts});
+                let mut params = json!({"threadId": thread, "input": parts(input)});
                 for (name, value) in
                     json_fields::present([("model", &input.model), ("effort", &input.effort)])
                 {
@@ -142,13 +139,16 @@ impl AppServer {
     }
 
     /// The request names the turn, so that a late one does not start the next turn.
-    pub(super) fn steer(&mut self, thread: &str, text: &str, out: &mut Vec<u8>) -> Result<u64, Error> {
+    pub(super) fn steer(
+        &mut self,
+        thread: &str,
+        input: &TurnInput,
+        out: &mut Vec<u8>,
+    ) -> Result<u64, Error> {
         let turn = self.turn.clone().ok_or(Error::NoTurn)?;
         self.steered += 1;
         let number = self.steered;
-        let params = json!({
-            "threadId": thread, "expectedTurnId": turn, "input": [{"type": "text", "text": text}],
-        });
+        let params = json!({"threadId": thread, "expectedTurnId": turn, "input": parts(input)});
         self.request(Purpose::Steer { number }, "turn/steer", &params, out);
         Ok(number)
     }
@@ -440,4 +440,10 @@ pub(super) fn answer(asked: &PendingApproval, decision: &Decision) -> Result<Val
         (_, Decision::Deny { .. } | Decision::Content(_)) => json!({"decision": "decline"}),
         (_, Decision::Abort) => json!({"decision": "cancel"}),
     })
+}
+
+/// Returns the text, the files and the images of a prompt in the form of Codex.
+fn parts(input: &TurnInput) -> Vec<Value> {
+    let images = input.images.iter().map(|path| json!({"type": "localImage", "path": path}));
+    std::iter::once(json!({"type": "text", "text": input.prompt()})).chain(images).collect()
 }

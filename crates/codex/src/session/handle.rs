@@ -43,9 +43,9 @@ pub(super) enum Command {
         prompt: Prompt,
         taken: oneshot::Sender<Result<(u64, usize), Error>>,
     },
-    /// Adds text to the running turn.
+    /// Adds a prompt to the running turn.
     Steer {
-        text: String,
+        input: TurnInput,
         done: oneshot::Sender<Result<(), Error>>,
     },
     Interrupt {
@@ -113,9 +113,9 @@ impl SessionHandle {
         Ok(QueuedPrompt { answer: answered, begins: begun, ticket, ahead })
     }
 
-    /// Adds text to the running turn.
-    pub async fn steer(&self, text: String) -> Result<(), Error> {
-        self.request(|done| Command::Steer { text, done }).await?
+    /// Adds a prompt to the running turn.
+    pub async fn steer(&self, input: TurnInput) -> Result<(), Error> {
+        self.request(|done| Command::Steer { input, done }).await?
     }
 
     /// Returns the number of the last entry of the log and the thread at that entry, once the store has every item that

@@ -69,7 +69,7 @@ pub(crate) async fn act(
     let done = match field("act") {
         "reply" | "steer" if prompt.is_empty() => Ok(()),
         "reply" => app.codex.reply(&id, operations::turn(&fields)).await.map(drop),
-        "steer" => app.codex.steer(&id, prompt.to_owned()).await,
+        "steer" => app.codex.steer(&id, operations::turn(&fields)).await,
         "interrupt" => app.codex.interrupt(&id).await,
         "approve" => decide(Decision::Approve).await,
         "session" => decide(Decision::ApproveForSession).await,

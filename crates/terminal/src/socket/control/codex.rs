@@ -15,7 +15,7 @@ use adjutant_codex::event::{End, EventBatch, Item};
 use adjutant_codex::event_log::LogRead;
 use adjutant_codex::operations::Operation;
 use adjutant_codex::rate_limits::RateLimits;
-use adjutant_codex::thread_options::ThreadOptions;
+use adjutant_codex::thread_options::{ThreadOptions, TurnInput};
 use adjutant_codex::{Codex, ExternalThread, ListedThread, Query, StartedTurn};
 use adjutant_questions::{Answer, Channel, Field};
 pub use follow::{SentPrompt, ThreadSnapshot, ThreadUpdate};
@@ -29,10 +29,10 @@ const BATCH_SIZE: usize = 500;
 pub enum Request {
     /// Sends a prompt and reports its turn to the end. The turn continues if the connection closes.
     Run(Box<Prompt>),
-    /// Adds text to the running turn.
+    /// Adds a prompt to the running turn.
     Steer {
         thread: String,
-        text: String,
+        input: TurnInput,
     },
     /// Interrupts the running turn.
     Interrupt {
@@ -163,9 +163,9 @@ impl ControlClient {
         self.follow(&super::Request::Codex(Request::Events { thread: thread.to_owned() }), on_part)
     }
 
-    /// Adds text to the running turn of a thread.
-    pub fn steer_codex(&mut self, thread: &str, text: String) -> Result<(), Error> {
-        self.ask(&super::Request::Codex(Request::Steer { thread: thread.to_owned(), text }))
+    /// Adds a prompt to the running turn of a thread.
+    pub fn steer_codex(&mut self, thread: &str, input: TurnInput) -> Result<(), Error> {
+        self.ask(&super::Request::Codex(Request::Steer { thread: thread.to_owned(), input }))
     }
 
     /// Interrupts the running turn of a thread.
@@ -246,8 +246,8 @@ pub(super) async fn answer(
     let codex = &app.codex;
     match request {
         Request::Run(prompt) => to_json(&follow(follow::begin(codex, *prompt).await?, out).await?),
-        Request::Steer { thread, text } => {
-            codex.steer(&thread, text).await?;
+        Request::Steer { thread, input } => {
+            codex.steer(&thread, input).await?;
             to_json(&())
         }
         Request::Interrupt { thread } => {

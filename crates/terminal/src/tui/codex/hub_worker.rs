@@ -89,9 +89,9 @@ fn perform(action: Action, client: Result<ControlClient, String>) -> Message {
             let text = prompt.start.turn.text.clone();
             Message::Sent { prompt: text, sent: with(client, |client| client.send_codex(*prompt)) }
         }
-        Action::Steer { thread, text } => {
-            let done = with(client, |client| client.steer_codex(&thread, text.clone()));
-            Message::Done { typed: Some(text), done: done.map(|()| "the prompt was added to the turn") }
+        Action::Steer { thread, input } => {
+            let done = with(client, |client| client.steer_codex(&thread, input.clone()));
+            Message::Steered { input, done }
         }
         Action::Interrupt { thread } => {
             let done = with(client, |client| client.interrupt_codex(&thread));

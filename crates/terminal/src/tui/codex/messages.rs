@@ -6,6 +6,7 @@ use crate::socket::control::codex::{Prompt, SentPrompt, ThreadUpdate};
 use adjutant_codex::approval::Decision;
 use adjutant_codex::event::ItemKind;
 use adjutant_codex::operations::Operation;
+use adjutant_codex::thread_options::TurnInput;
 use adjutant_codex::{ListedThread, NumberedItem};
 use adjutant_questions::{Answer, Field};
 
@@ -45,6 +46,11 @@ pub(super) enum Message {
     Done {
         typed: Option<String>,
         done: Result<&'static str, String>,
+    },
+    /// Whether the running turn took a prompt; one that it did not take returns to the input box.
+    Steered {
+        input: TurnInput,
+        done: Result<(), String>,
     },
     /// The result of an operation: the thread that is shown then, if there is one.
     Operated(Result<Option<String>, String>),
@@ -102,7 +108,7 @@ pub(super) enum Action {
     Send(Box<Prompt>),
     Steer {
         thread: String,
-        text: String,
+        input: TurnInput,
     },
     Interrupt {
         thread: String,

@@ -181,6 +181,14 @@ impl ViewState {
                 }
                 self.notify(done.map_or_else(|error| error, str::to_owned), now);
             }
+            Message::Steered { done: Ok(()), .. } => {
+                self.notify("the prompt was added to the turn".to_owned(), now);
+            }
+            Message::Steered { mut input, done: Err(error) } => {
+                self.restore_input(Some(std::mem::take(&mut input.text)));
+                self.attached = input;
+                self.notify(error, now);
+            }
             Message::Operated(Ok(Some(thread))) => {
                 self.notify("done".to_owned(), now);
                 effects.push(self.open(thread));

@@ -19,7 +19,7 @@ use adjutant_codex::event::{CodexEvent, End, Item, ItemKind, ItemState, Level, R
 use adjutant_codex::operations::{Operation, TurnRef};
 use adjutant_codex::patch::FileChange;
 use adjutant_codex::rate_limits::{LimitWindow, RateLimits};
-use adjutant_codex::thread_options::{Act, ReviewTarget, ThreadOptions};
+use adjutant_codex::thread_options::{Act, ReviewTarget, ThreadOptions, TurnInput};
 use adjutant_codex::{ListedThread, NumberedItem};
 
 struct View {
@@ -245,11 +245,13 @@ fn a_prompt_begins_a_thread_goes_into_a_turn_or_waits_for_its_end() {
 
     view.happens(running());
     let effects = view.press("Enter");
-    let [Effect::Run(Action::Steer { text, .. })] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(text, "more");
+    let [Effect::Run(Action::Steer { input, .. })] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(input.text, "more");
+    let input = TurnInput { files: vec!["/tides".to_owned()], ..input.clone() };
     let refused = Err("codex mcp-server takes nothing into a running turn".to_owned());
-    view.on(Message::Done { typed: Some("more".to_owned()), done: refused });
-    assert!(view.draw().contains("> more"), "what was refused snapshot there again: {}", view.draw());
+    view.on(Message::Steered { input, done: refused });
+    let frame = view.draw();
+    assert!(frame.contains("> more") && frame.contains("file /tides"), "what was refused is back: {frame}");
     let effects = view.press("Alt-Enter");
     assert!(
         matches!(&effects[..], [Effect::Run(Action::Send(order))] if order.thread.is_some()),

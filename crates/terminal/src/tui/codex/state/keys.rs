@@ -8,6 +8,7 @@ use super::{Focus, Newer, ViewState};
 use crate::tui::codex::messages::{Action, Effect};
 use crate::tui::widgets::text_input::Editor;
 use adjutant_codex::approval::Decision;
+use adjutant_codex::thread_options::TurnInput;
 
 impl ViewState {
     pub(super) fn on_key(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
@@ -178,7 +179,10 @@ impl ViewState {
                 self.editor = Editor::default();
                 let thread = self.thread().map(ToOwned::to_owned);
                 return Some(match thread.filter(|_| self.is_busy() && !alt) {
-                    Some(thread) => Effect::Run(Action::Steer { thread, text }),
+                    Some(thread) => {
+                        let input = TurnInput { text, ..std::mem::take(&mut self.attached) };
+                        Effect::Run(Action::Steer { thread, input })
+                    }
                     None => self.send(text),
                 });
             }
