@@ -31,6 +31,9 @@ pub enum Error {
     /// A sentence fragment.
     #[error("git cannot do it: {0}")]
     Worktree(String),
+    /// The path of the worktree.
+    #[error("the worktree {0} has files or commits that no branch has")]
+    UnsavedWorktree(String),
     #[error("the thread has no worktree")]
     NoWorktree,
     #[error("a turn runs in this thread")]
@@ -82,6 +85,9 @@ impl Error {
             Self::FewTurns(_) | Self::UnknownTurn(_) => {
                 Some("`adjutant codex show --json` names the turn of each item")
             }
+            Self::UnsavedWorktree(_) => Some(
+                "`adjutant codex commit` commits the files, `git worktree remove --force` removes the worktree",
+            ),
             Self::NoWorktree => {
                 Some("`adjutant codex --worktree PROMPT` starts a thread in a worktree of the folder")
             }

@@ -12,6 +12,7 @@ use super::one_off_process::OneOffProcess;
 use super::persistence::{item_row, title};
 use super::rate_limits::RateLimits;
 use super::thread_options::{Backend, ThreadOptions};
+use super::worktrees::remove_worktree;
 use super::{Codex, Error, NumberedItem, now};
 use adjutant_base::events::Event;
 use adjutant_store::codex::{self as rows, Change};
@@ -144,6 +145,8 @@ impl Codex {
             };
         };
         capability.require(&self.installed().await?)?;
+        let worktree =
+            if operation == Operation::Delete { self.removable_worktree(&row).await? } else { None };
         let lock = self.thread_lock(thread);
         let _held = lock.lock().await;
         // Codex lets only one process write to a thread.
@@ -200,6 +203,9 @@ impl Codex {
             Operation::EndCommands => Vec::new(),
         };
         rows::record(&self.0.store, changes).await?;
+        if let Some(worktree) = worktree {
+            remove_worktree(worktree).await;
+        }
         self.0.events.send(Event::CodexChanged);
         Ok(id)
     }

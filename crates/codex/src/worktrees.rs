@@ -1,13 +1,13 @@
 //! Threads that work in a git worktree made for them, and the commits of those worktrees.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::detect::environment;
 use super::{Codex, Error, now};
-use adjutant_host::git::{Author, Git};
+use adjutant_host::git::{Author, Git, remove_kept_worktree};
 use adjutant_host::process;
 use adjutant_store::codex as rows;
 
@@ -32,6 +32,28 @@ impl Codex {
         made.await.map_err(Error::Worktree)
     }
 
+    /// Returns the worktree that was made for a thread, if it is there and no other thread works in it.
+    ///
+    /// # Errors
+    /// Fails if files or commits would be lost with the worktree.
+    pub(super) async fn removable_worktree(&self, row: &rows::Thread) -> Result<Option<PathBuf>, Error> {
+        let Some(all) = &self.0.config.worktrees else { return Ok(None) };
+        let below = Path::new(&row.cwd).strip_prefix(all).ok();
+        let Some(name) = below.and_then(|below| below.iter().next()) else { return Ok(None) };
+        let place = all.join(name);
+        let git = git(all);
+        // A folder that git does not know is left alone.
+        let Ok(repository) = git.find(&place).await else { return Ok(None) };
+        if repository.top != place || rows::is_folder_shared(&self.0.store, row).await? {
+            return Ok(None);
+        }
+        if git.is_committed(&repository).await.map_err(Error::Worktree)? {
+            Ok(Some(place))
+        } else {
+            Err(Error::UnsavedWorktree(place.display().to_string()))
+        }
+    }
+
     /// Commits all files in the worktree of a thread, on a branch of its own. Returns the commit and its branch.
     pub async fn commit(&self, thread: &str, message: &str) -> Result<(String, String), Error> {
         let row = rows::thread(&self.0.store, thread).await?;
@@ -47,6 +69,15 @@ impl Codex {
             git.commit(&repository, &branch, &author, message).await
         };
         committed.await.map_err(Error::Worktree)
+    }
+}
+
+/// Removes a worktree that was made for a thread. A failure is logged: the thread is deleted already.
+pub(super) async fn remove_worktree(place: PathBuf) {
+    let id = place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let removed = tokio::task::spawn_blocking(move || remove_kept_worktree(&place, &id));
+    if let Ok(Err(error)) = removed.await {
+        tracing::warn!(%error, "the worktree of a deleted thread cannot be removed");
     }
 }
 

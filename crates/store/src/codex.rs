@@ -8,7 +8,7 @@ pub mod turn_handles;
 use super::{Millis, row};
 pub use append::record;
 pub use orphaned_turns::{OrphanedTurn, end_orphaned, heartbeat, without_heartbeat};
-pub use read::{Query, diffs, items, last_of_kind, thread, threads};
+pub use read::{Query, diffs, is_folder_shared, items, last_of_kind, thread, threads};
 
 /// A thread that begins, or that a new process resumed.
 #[derive(Clone, Debug)]

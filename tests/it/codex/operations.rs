@@ -359,7 +359,17 @@ fn a_thread_works_in_a_worktree_of_its_own_which_is_committed() {
     let next = json(&home, &["commit", "t-1", "--message", "Turn the tide"]);
     assert_eq!(next["branch"], branch);
     assert_eq!(git(&work, &["log", "--format=%s", branch]), "Turn the tide\nSort the tides\nfirst");
-    git(&work, &["worktree", "remove", "--force", &worktree]);
+
+    // It goes with the thread, when nothing would be lost.
+    std::fs::write(Path::new(&worktree).join("new.txt"), "low\n").unwrap();
+    let unsaved = codex(&home, &["delete", "t-1", "--yes"]);
+    let why = format!("error: the worktree {worktree} has files or commits that no branch has\nhint: ");
+    assert!(unsaved.stderr.starts_with(&why) && Path::new(&worktree).exists(), "{unsaved}");
+    std::fs::remove_file(Path::new(&worktree).join("new.txt")).unwrap();
+    json(&home, &["delete", "t-1", "--yes"]);
+    assert!(!Path::new(&worktree).exists() && threads(&home).is_empty());
+    assert_eq!(git(&work, &["worktree", "list"]).lines().count(), 1);
+    assert_eq!(git(&work, &["log", "--format=%s", branch]), "Turn the tide\nSort the tides\nfirst");
 }
 
 #[test]

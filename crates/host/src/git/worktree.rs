@@ -62,6 +62,15 @@ impl Git {
         .await
     }
 
+    /// Returns whether a worktree has nothing that would be lost with it: no new or changed file, and no commit without a
+    /// branch. Files that git ignores do not count.
+    pub async fn is_committed(&self, repository: &Repository) -> Result<bool, String> {
+        // Git writes this log as soon as it moves HEAD; [`register`] does not.
+        let is_moved = repository.git_dir.join("logs/HEAD").exists();
+        let facts = self.facts(&repository.top).await?;
+        Ok(facts.dirty == 0 && !facts.more && (repository.branch.is_some() || !is_moved))
+    }
+
     /// Unlocks a worktree that is kept, so that `git worktree remove` removes it.
     pub fn release_worktree(&self, repository: &Repository, id: &str) {
         let _ = fs::remove_file(admin_folder(repository, id).join("locked"));

@@ -29,6 +29,9 @@ const LIST: &str = select_threads!(
      ORDER BY t.updated_at DESC, t.id DESC LIMIT $4"
 );
 
+/// Counts the threads in a folder, without one and its agents.
+const OTHERS: &str = "SELECT COUNT(*) FROM codex_threads WHERE cwd = $1 AND id <> $2 AND parent <> $2";
+
 const ITEMS: &str = "\
     SELECT seq, id, turn, kind, body, at FROM codex_items \
     WHERE thread = $1 AND seq < $2 AND ($3 = '' OR LOWER(text) LIKE $3 ESCAPE '!') ORDER BY seq DESC LIMIT $4";
@@ -51,6 +54,13 @@ pub struct Query {
     /// Of threads: only those of the agents of this one; empty means the threads of the user, and while a text is
     /// searched those of agents too.
     pub parent: String,
+}
+
+/// Returns whether other threads than this one and its agents work in its folder.
+pub async fn is_folder_shared(store: &Store, thread: &Thread) -> Result<bool, Error> {
+    let query = sqlx::query_scalar(OTHERS).bind(thread.cwd.clone()).bind(thread.id.clone());
+    let others: i64 = read!(store, query, fetch_one);
+    Ok(others > 0)
 }
 
 /// Returns one thread.
@@ -97,4 +107,4 @@ pub async fn diffs(store: &Store, thread: &str) -> Result<Vec<(String, String)>,
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[ONE, LIST, ITEMS, LAST, DIFFS];
+pub(super) const STATEMENTS: &[&str] = &[ONE, LIST, OTHERS, ITEMS, LAST, DIFFS];
