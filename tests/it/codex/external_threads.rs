@@ -98,3 +98,38 @@ fn a_thread_list_that_codex_cannot_give_has_a_reason() {
         assert!(output.stderr.contains(reason), "{output}");
     }
 }
+
+/// An app-server whose thread has a turn of more than 16 MiB, so that its history does not fit into a line either.
+const LONG_HISTORY: &str = r#"#!/bin/sh
+if [ "$1" = --version ]; then echo codex-cli 0.169.0; exit; fi
+answer() { printf '{"id":%s,"result":%s}\n' "$id" "$1"; }
+long() { printf '{"id":%s,"result":"' "$id"; head -c 17000000 /dev/zero | tr '\0' x; printf '"}\n'; }
+turn() { answer '{"data":[{"id":"'"$1"'","items":[{"type":"agentMessage","id":"'"$1"'","text":"'"$2"'"}]}],"nextCursor":'"$3"'}'; }
+THREAD='"thread":{"id":"01a1fb15-a37b-75c1-bd0c-33d573a944b7","cwd":"/","preview":"Tides"}'
+about() { printf '{"method":"%s","params":{"threadId":"01a1fb15-a37b-75c1-bd0c-33d573a944b7","turn":{"id":"u-3","status":"completed"}}}\n' "$1"; }
+while read -r asked; do
+    id=$(printf '%s' "$asked" | sed 's/.*"id":\([0-9]*\).*/\1/')
+    case $asked in
+        *'"initialize"'*) answer '{"userAgent":"fake/0.169.0 (x)"}' ;;
+        *'"includeTurns":true'*) long ;;
+        *thread/read*) answer "{$THREAD}" ;;
+        *'"cursor":null'*'"full"'*) turn u-1 ebb '"second"' ;;
+        *'"cursor":"second"'*'"full"'*) long ;;
+        *'"cursor":"second"'*) turn u-2 'flow in short' null ;;
+        *thread/resume*) answer "{$THREAD,\"model\":\"m\"}" ;;
+        *turn/start*) answer '{"turn":{"id":"u-3"}}'; about turn/started; about turn/completed ;;
+    esac
+done
+"#;
+
+#[test]
+fn a_history_that_is_longer_than_a_line_may_be_is_read_turn_by_turn() {
+    let home = Home::new();
+    install(&home, LONG_HISTORY, "app-server");
+    let _hub = Serving::socket_hub(&home);
+    let thread = "01a1fb15-a37b-75c1-bd0c-33d573a944b7";
+    let reply = codex(&home, &["--thread", thread, "hello"]);
+    assert!(reply.status.success(), "{reply}");
+    let shown = codex(&home, &["show", thread]).stdout;
+    assert!(shown.contains("agent  ebb") && shown.contains("agent  flow in short"), "{shown}");
+}
