@@ -348,6 +348,13 @@ impl ViewState {
         })))
     }
 
+    /// Lists the threads that contain a text.
+    fn watch(&mut self, text: String) -> Effect {
+        self.watch += 1;
+        self.query.clone_from(&text);
+        Effect::Watch { text, number: self.watch }
+    }
+
     /// Requests older items when the oldest loaded one is on the screen.
     fn older(&mut self) -> Option<Effect> {
         let focus = self.focus;

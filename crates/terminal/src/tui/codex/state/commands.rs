@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::ViewState;
+use super::{Focus, ViewState};
 use crate::socket::control::codex::Prompt;
 use crate::tui::codex::messages::{Action, Effect, Report};
 use crate::tui::widgets::text_input::Editor;
@@ -12,7 +12,7 @@ use adjutant_codex::thread_options::{Act, ReviewTarget, ThreadOptions, TurnInput
 
 const COMMANDS: &str = "/new /model NAME [EFFORT] /effort NAME /image PATH /file PATH /compact \
     /review [branch NAME | commit SHA | WORDS] /fork [TURNS] /revert [TURNS] /rename NAME /archive /unarchive /delete yes \
-    /end-commands /diff /plan /limits; a prompt that begins with / has two of them";
+    /end-commands /diff /plan /limits /agents; a prompt that begins with / has two of them";
 
 impl ViewState {
     /// Carries out a command. One that is not valid stays in the input box, and a notice says why.
@@ -69,6 +69,12 @@ impl ViewState {
             }
             "compact" => return Ok(Some(act(thread()?, Act::Compact))),
             "review" => return Ok(Some(act(thread()?, Act::Review(review_target(rest))))),
+            "agents" => {
+                // The title of the thread of an agent that Codex started.
+                let text = format!("agent of {}", thread()?);
+                self.focus = Focus::Threads;
+                return Ok(Some(self.watch(text)));
+            }
             "diff" => return report(Report::Diff),
             "plan" => return report(Report::Plan),
             "limits" | "status" => return report(Report::Limits),

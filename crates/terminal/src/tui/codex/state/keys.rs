@@ -145,9 +145,7 @@ impl ViewState {
                 let text =
                     self.search.take().map(|search| search.text().trim().to_owned()).unwrap_or_default();
                 if self.focus == Focus::Threads {
-                    self.watch += 1;
-                    self.query.clone_from(&text);
-                    return Some(Effect::Watch { text, number: self.watch });
+                    return Some(self.watch(text));
                 }
                 self.find(text, Newer::No, now);
             }

@@ -65,6 +65,13 @@ fn commands_do_what_codex_offers() {
     );
     view.on(Message::Reported { thread: "t-1".to_owned(), kind: Ok(ItemKind::Patch { changes: patch() }) });
     assert!(view.draw().contains("± /code/tides.txt"), "{}", view.draw());
+    let effects = typed(&mut view, "/agents");
+    let [Effect::Watch { text, number }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(text, "agent of t-1");
+    view.on(Message::Threads { number: *number, threads: vec![row("t-3", "agent of t-1", "idle")] });
+    assert!(view.draw().contains("Threads with `agent of t-1`"), "{}", view.draw());
+    let effects = view.press("Enter");
+    assert!(matches!(&effects[..], [Effect::Open { thread, .. }] if thread == "t-3"), "{effects:?}");
     let effects = view.on(Message::Operated(Ok(Some("t-2".to_owned()))));
     assert!(matches!(&effects[..], [Effect::Open { thread, .. }] if thread == "t-2"), "{effects:?}");
     view.on(Message::Operated(Ok(None)));
