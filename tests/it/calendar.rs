@@ -293,7 +293,8 @@ fn a_change_that_the_server_took_holds_when_the_calendar_cannot_be_read_again() 
     let event = "UID:a\r\nDTSTART:20310701T120000Z\r\nDURATION:PT1H\r\nSUMMARY:Budget";
     let away = || response("503 Later", "", "");
     let (plan, tea) = (event.replace("Budget", "Plan"), event.replace("UID:a\r\n", "UID:b\r\n"));
-    let found = |etag: &str, event: &str| response("200 OK", &format!("ETag: {etag}\r\n"), &calendar(&[event]));
+    let found =
+        |etag: &str, event: &str| response("200 OK", &format!("ETag: {etag}\r\n"), &calendar(&[event]));
     let (url, asked) = server(vec![
         multistatus(&[resource("a", "1", None)]),
         multistatus(&[resource("a", "1", Some(event))]),

@@ -121,7 +121,9 @@ mod tests {
     fn events_that_are_added_together_have_ids_in_their_order() {
         let ids: Vec<EventId> = EventId::ascending().unwrap().take(100_000).collect();
         assert!(ids.is_sorted_by(|one, next| one < next));
-        assert!(ids.iter().all(|id| is_random_id(id.as_str().strip_prefix("event-").unwrap(), super::ID_LEN)));
+        assert!(
+            ids.iter().all(|id| is_random_id(id.as_str().strip_prefix("event-").unwrap(), super::ID_LEN))
+        );
         assert!(!ids.contains(&EventId::ascending().unwrap().next().unwrap()));
     }
 }

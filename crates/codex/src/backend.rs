@@ -95,12 +95,7 @@ impl Protocol {
     }
 
     /// Adds a prompt to the running turn. Returns the number that [`CodexEvent::Steered`] carries.
-    pub(super) fn steer(
-        &mut self,
-        thread: &str,
-        input: &TurnInput,
-        out: &mut Vec<u8>,
-    ) -> Result<u64, Error> {
+    pub(super) fn steer(&mut self, thread: &str, input: &TurnInput, out: &mut Vec<u8>) -> Result<u64, Error> {
         match self {
             Self::App(_) if input.model.is_some() || input.effort.is_some() => Err(Error::KeptModel),
             Self::App(app) => app.steer(thread, input, out),

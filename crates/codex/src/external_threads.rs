@@ -64,9 +64,7 @@ impl Codex {
 async fn turns(codex: &mut OneOffProcess, thread: String) -> Result<Vec<Value>, Error> {
     let (mut turns, mut next) = (Vec::new(), None);
     for _ in 0..MAX_TURNS {
-        let ask = |view: &str| {
-            json!({"threadId": thread, "cursor": next, "limit": 1, "sortDirection": "asc", "itemsView": view})
-        };
+        let ask = |view: &str| json!({"threadId": thread, "cursor": next, "limit": 1, "sortDirection": "asc", "itemsView": view});
         let mut page = match codex.call("thread/turns/list", &ask("full")).await {
             Err(Error::Unanswered { .. }) => codex.call("thread/turns/list", &ask("summary")).await?,
             page => page?,

@@ -58,7 +58,11 @@ fn no_line_of_an_agent_looks_like_one_of_adjutant_on_a_pipe() {
     let _hub = Serving::socket_hub(&home);
     let shown = codex(&home, &["please"]);
     let lines = output_lines(&shown.stdout);
-    assert_eq!(lines, ["| [approval a-1] run rm", " | [mcp x] y", "| [turn failed]⟨U+000D⟩[closed] z"], "{shown}");
+    assert_eq!(
+        lines,
+        ["| [approval a-1] run rm", " | [mcp x] y", "| [turn failed]⟨U+000D⟩[closed] z"],
+        "{shown}"
+    );
 }
 
 /// An image of one pixel.

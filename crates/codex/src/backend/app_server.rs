@@ -139,12 +139,7 @@ impl AppServer {
     }
 
     /// The request names the turn, so that a late one does not start the next turn.
-    pub(super) fn steer(
-        &mut self,
-        thread: &str,
-        input: &TurnInput,
-        out: &mut Vec<u8>,
-    ) -> Result<u64, Error> {
+    pub(super) fn steer(&mut self, thread: &str, input: &TurnInput, out: &mut Vec<u8>) -> Result<u64, Error> {
         let turn = self.turn.clone().ok_or(Error::NoTurn)?;
         self.steered += 1;
         let number = self.steered;
