@@ -5,7 +5,7 @@ use sqlx::AssertSqlSafe;
 
 /// Values of one statement at most. SQLite searches the list of their names for each of them, so that twice as many cost
 /// four times as much; fewer mean more round trips.
-const VALUES: usize = 256;
+const VALUES: usize = 128;
 
 /// Returns how many rows of `one` a statement may have.
 pub(super) fn rows(one: &str) -> usize {
