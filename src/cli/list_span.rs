@@ -5,7 +5,7 @@ use jiff::civil::Time;
 use jiff::{SignedDuration, Timestamp, ToSpan as _, Zoned};
 
 use super::output::Failure;
-use adjutant_assistant::{Error, Zone, plain_dates};
+use adjutant_assistant::{Assistant, Error, UserId, Zone, plain_dates};
 
 /// The first and the last day of a list.
 #[derive(Debug, Args)]
@@ -42,6 +42,16 @@ impl ListSpan {
         }
         Ok((from, until))
     }
+}
+
+/// Returns the zone of a list: that of its user or of the only user, otherwise UTC.
+pub(super) async fn zone_of(assistant: &Assistant, user: Option<&UserId>) -> Result<Zone, Failure> {
+    if let Some(id) = user {
+        return Ok(assistant.user(id).await?.preferences.zone);
+    }
+    let mut users = assistant.users(None, 2).await?;
+    let only = users.pop().filter(|_| users.is_empty());
+    Ok(only.map_or_else(Zone::utc, |user| user.preferences.zone))
 }
 
 /// Returns the instant that a text names in a zone; of a day its beginning, or the end of it.

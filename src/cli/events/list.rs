@@ -3,11 +3,11 @@
 use clap::Args;
 use serde_json::json;
 
-use super::super::list_span::ListSpan;
+use super::super::list_span::{ListSpan, zone_of};
 use super::super::output::{self, Failure};
 use adjutant_assistant::events::Span;
 use adjutant_assistant::json;
-use adjutant_assistant::{Assistant, UserId, Zone};
+use adjutant_assistant::{Assistant, UserId};
 use adjutant_base::text::escape_invisible::escape_line;
 
 /// Maximum events of one list.
@@ -35,10 +35,7 @@ pub(in crate::cli) struct ListArgs {
 /// Prints the events around today by their start.
 pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Failure> {
     let ListArgs { user, span, days_back, days_forward, after } = args;
-    let zone = match &user {
-        Some(id) => assistant.user(id).await?.preferences.zone,
-        None => Zone::utc(),
-    };
+    let zone = zone_of(assistant, user.as_ref()).await?;
     let (from, until) = span.resolve(&zone, (days_back, days_forward))?;
     let span = Span { user, from, until };
     let end = after.saturating_add(MAX_EVENTS);

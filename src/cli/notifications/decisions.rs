@@ -71,10 +71,12 @@ pub(super) async fn test(user: &UserId, channel: Channel, app: &Arc<App>) -> Res
                 "`adjutant users show USER` shows the addresses, [notifications] in config.toml the senders";
             Err(Failure::new(format!("the {name} was not sent: {why}")).hint(hint))
         }
-        SendOutcome::Unknown(why)
-        | SendOutcome::Failed(why)
-        | SendOutcome::Rejected(why)
-        | SendOutcome::Withdrawn(why) => failed(why),
+        SendOutcome::Unknown(why) => {
+            let why = escape_line(&why);
+            Err(Failure::new(format!("whether the {name} was sent is not known: {why}"))
+                .hint("see whether it arrives"))
+        }
+        SendOutcome::Failed(why) | SendOutcome::Rejected(why) | SendOutcome::Withdrawn(why) => failed(why),
         SendOutcome::Held(_) => failed("it is quiet now".to_owned()),
     }
 }

@@ -2,13 +2,13 @@
 
 use clap::Args;
 
-use crate::cli::list_span::ListSpan;
+use crate::cli::list_span::{ListSpan, zone_of};
 use crate::cli::one_of;
 use crate::cli::output::{self, Failure};
 use adjutant_assistant::json;
 use adjutant_assistant::notification::Status;
 use adjutant_assistant::notifications::Due;
-use adjutant_assistant::{Assistant, UserId, Zone};
+use adjutant_assistant::{Assistant, UserId};
 use adjutant_base::text::escape_invisible::escape_line;
 
 /// Maximum notifications of one list.
@@ -39,10 +39,7 @@ pub(in crate::cli) struct ListArgs {
 /// Prints notifications by the time they are due.
 pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Failure> {
     let ListArgs { user, status, span, days_back, days_forward, after } = args;
-    let zone = match &user {
-        Some(id) => assistant.user(id).await?.preferences.zone,
-        None => Zone::utc(),
-    };
+    let zone = zone_of(assistant, user.as_ref()).await?;
     let (from, until) = span.resolve(&zone, (days_back, days_forward))?;
     let due = Due { user, status, from, until };
     let end = after.saturating_add(MAX_NOTIFICATIONS);

@@ -69,6 +69,9 @@ fn an_event_is_added_changed_and_cancelled_in_the_words_of_its_user() {
         |range: &[&str]| events(&home, range).into_iter().map(|(_, title)| title).collect::<Vec<_>>();
     assert_eq!(titles(&range), ["Dr Wells", "Fair"]);
     assert_eq!(titles(&["--from", "2031-12-02T10:00", "--to", "5 December 2031"]), ["Fair"]);
+    // Without `--user` the list has the clock of the only user.
+    let listed = run(&home, &["events", "list", "--from", "2.12.2031 9:00", "--to", "2.12.2031 9:01"]);
+    assert!(listed.starts_with("START (Europe/Berlin)") && listed.contains("09:00  Dr Wells"), "{listed}");
     run(&home, &["events", "cancel", id]);
     assert_eq!(titles(&range), ["Fair"]);
 
@@ -170,6 +173,10 @@ fn a_notification_is_cancelled_snoozed_and_tested() {
         run(&home, &["notifications", "test", "ann", "email", "--json"]).contains("\"answer\": \"taken\"")
     );
     assert!(mail_server.mails.lock().unwrap()[0].contains("Subject: A test of Adjutant"));
+    // The server ends the connection after the text of the mail.
+    *mail_server.refuse.lock().unwrap() = (1, "");
+    let unknown = home.run(["notifications", "test", "ann", "email"], "").stderr;
+    assert!(unknown.starts_with("error: whether the email was sent is not known: "), "{unknown}");
     let refused = home.run(["notifications", "test", "ann", "webhook"], "");
     assert!(refused.stderr.starts_with("error: the webhook was not sent: "), "{}", refused.stderr);
 

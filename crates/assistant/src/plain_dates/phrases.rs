@@ -4,7 +4,7 @@ use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
 
 use super::Error;
-use super::words::{Unit, Word, month, number, split_number, unit, weekday};
+use super::words::{Unit, Word, month, number, number_word, split_number, unit, weekday};
 
 /// A phrase.
 #[derive(Debug)]
@@ -134,8 +134,8 @@ fn add_part(whole: Span, first: &str, second: &str) -> Option<(usize, Span)> {
         return Some((2, add(whole, tenths * 6, Unit::Minute)?));
     }
     let (digits, rest) = split_number(first);
-    let amount = number(digits)?;
-    if rest.is_empty() {
+    let amount = number(digits).or_else(|| number_word(first))?;
+    if rest.is_empty() || digits.is_empty() {
         return Some((2, add(whole, amount, unit(second)?)?));
     }
     // `1h30` and `1h30m`.
@@ -298,10 +298,13 @@ fn time(word: &str) -> Option<(Time, Clock)> {
     }
     let half = ["am", "pm"].into_iter().find(|half| word.ends_with(half));
     let bare = half.map_or(word, |half| word.trim_end_matches(half));
-    let (hour, minute) = match bare.split_once(':') {
-        Some((hour, minute)) if minute.len() == 2 => (number(hour)?, Some(number(minute)?)),
-        Some(_) => return None,
-        None => (number(bare)?, None),
+    let (hour, minute, second) = match bare.split(':').collect::<Vec<_>>()[..] {
+        [hour] => (number(hour)?, None, 0),
+        [hour, minute] if minute.len() == 2 => (number(hour)?, Some(number(minute)?), 0),
+        [hour, minute, second] if minute.len() == 2 && second.len() == 2 => {
+            (number(hour)?, Some(number(minute)?), number(second)?)
+        }
+        _ => return None,
     };
     let hour = i8::try_from(hour).ok()?;
     let hour_of_day = match half {
@@ -310,7 +313,8 @@ fn time(word: &str) -> Option<(Time, Clock)> {
         Some(_) => hour % 12,
         None => hour,
     };
-    let time = Time::new(hour_of_day, i8::try_from(minute.unwrap_or(0)).ok()?, 0, 0).ok()?;
+    let (minutes, seconds) = (i8::try_from(minute.unwrap_or(0)).ok()?, i8::try_from(second).ok()?);
+    let time = Time::new(hour_of_day, minutes, seconds, 0).ok()?;
     let clock = match (half, minute) {
         (Some(_), _) | (_, Some(_)) => Clock::Sure,
         (None, None) if hour <= 12 => Clock::EitherHalf,

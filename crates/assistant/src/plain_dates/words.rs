@@ -77,6 +77,14 @@ pub(super) fn number(word: &str) -> Option<i16> {
     if fits { word.parse().ok() } else { None }
 }
 
+/// Returns a small number that is written as a word.
+pub(super) fn number_word(word: &str) -> Option<i16> {
+    const WORDS: [&str; 12] =
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    let at = WORDS.iter().position(|name| *name == word)?;
+    i16::try_from(at + 1).ok()
+}
+
 /// Splits a word after its leading digits.
 pub(super) fn split_number(word: &str) -> (&str, &str) {
     word.split_at(word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len()))
