@@ -71,7 +71,10 @@ fn an_event_is_added_changed_and_cancelled_in_the_words_of_its_user() {
     assert_eq!(titles(&["--from", "2031-12-02T10:00", "--to", "5 December 2031"]), ["Fair"]);
     // Without `--user` the list has the clock of the only user.
     let listed = run(&home, &["events", "list", "--from", "2.12.2031 9:00", "--to", "2.12.2031 9:01"]);
-    assert!(listed.starts_with("START (Europe/Berlin)") && listed.contains("2031-12-02 09:00   Dr Wells"), "{listed}");
+    assert!(
+        listed.starts_with("START (Europe/Berlin)") && listed.contains("2031-12-02 09:00   Dr Wells"),
+        "{listed}"
+    );
     run(&home, &["events", "cancel", id]);
     assert_eq!(titles(&range), ["Fair"]);
 

@@ -44,7 +44,10 @@ fn dates_in_the_words_of_people_are_read() {
         ("in 3 days 18:00", "Thu 2026-11-26 18:00"),
         ("in two weeks", "Mon 2026-12-07"),
         ("in a week", "Mon 2026-11-30"),
-        ("Table for two tomorrow 19:00 for three hours", "Tue 2026-11-24 19:00 to Tue 2026-11-24 22:00 | Table for two"),
+        (
+            "Table for two tomorrow 19:00 for three hours",
+            "Tue 2026-11-24 19:00 to Tue 2026-11-24 22:00 | Table for two",
+        ),
         ("2026-12-24 15:00:00 for 45 min", "Thu 2026-12-24 15:00 to Thu 2026-12-24 15:45"),
         ("2 days ago", "Sat 2026-11-21"),
         ("24.12.", "Thu 2026-12-24"),
