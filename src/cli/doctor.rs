@@ -10,6 +10,7 @@ mod database;
 mod desktop;
 mod handshake;
 mod hub;
+mod machines;
 mod orphaned_runs;
 mod permissions;
 mod repair;
@@ -147,6 +148,7 @@ async fn all(context: Arc<DoctorContext>, bar: &ProgressBar) -> Vec<Check> {
     add("sandbox", Box::pin(runners::sandbox(context.clone())));
     add("clients", blocking(clients::configured));
     add("database", Box::pin(database::integrity(context.clone())));
+    add("machines", Box::pin(machines::all(context.clone())));
     add("runs", blocking(orphaned_runs::orphans));
     add("display", blocking(|_| desktop::display()));
     add("notifications", Box::pin(desktop::notifications(context.clone())));

@@ -6,6 +6,7 @@ mod git_programs;
 mod lies;
 mod run_reports;
 mod sandbox;
+mod several_hubs;
 mod worktrees;
 
 use serde_json::{Value, json};

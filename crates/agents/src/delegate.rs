@@ -62,6 +62,11 @@ impl Agents {
         if !row.state.is_ended() {
             return Err(Error::NotEnded { id: id.to_string() });
         }
+        if let Some(machine) =
+            rows::machine(&row).filter(|machine| machine.id != self.context.store.machine())
+        {
+            return Err(Error::OtherMachine { id: id.to_string(), machine });
+        }
         let options = rows::options(&row).map_err(|_| Error::UnknownTask { id: id.to_string() })?;
         let (permission, isolation, timeout) = (options.permission(), options.isolation(), options.timeout());
         self.delegate(Request {

@@ -2,6 +2,7 @@
 
 use super::definition::Permission;
 use super::runner::Rejection;
+use super::task::Machine;
 use adjutant_base::text::suggest::near_hint;
 use adjutant_store as store;
 
@@ -62,6 +63,8 @@ pub enum Error {
     UnknownTask { id: String },
     #[error("task `{id}` has not ended yet")]
     NotEnded { id: String },
+    #[error("the folder of task `{id}` is on the machine {machine}, which alone can run it again")]
+    OtherMachine { id: String, machine: Machine },
     #[error("no task has an id that begins with `{start}`{}", near_hint(.near))]
     NoTask { start: String, near: Vec<String> },
     #[error("several tasks have ids that begin with `{start}`: {}", .among.join(", "))]

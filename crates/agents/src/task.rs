@@ -61,6 +61,9 @@ pub struct Task {
     pub text: String,
     /// The requested folder, with links resolved.
     pub workdir: String,
+    /// The machine that the folder is on, where several machines share the database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
     #[serde(rename = "status")]
     pub state: State,
     /// The position in the queue, 1 is next; only from `get`, `wait` and `delegate`, and only while queued.
@@ -74,6 +77,21 @@ pub struct Task {
     /// How it ended; never in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Box<Outcome>>,
+}
+
+/// A machine with a hub.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The id that the home of its hub keeps.
+    pub id: String,
+    /// The host name; empty if it is unknown.
+    pub name: String,
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.name.is_empty() { &self.id } else { &self.name })
+    }
 }
 
 /// A page of a list.

@@ -3,6 +3,7 @@
 use adjutant_base::config::Database;
 use adjutant_net::channels;
 use adjutant_store as store;
+pub use adjutant_store::machines::Machine;
 
 /// The state of the database.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,6 +38,11 @@ pub async fn database(database: &Database) -> DatabaseHealth {
             None => error.to_string(),
         }),
     }
+}
+
+/// Reads the machines that had a hub on the database.
+pub async fn machines(database: &Database) -> Result<Vec<Machine>, store::Error> {
+    store::machines::list(database).await
 }
 
 /// Asks the desktop's notification service for its name. The error is a sentence fragment.

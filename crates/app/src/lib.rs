@@ -11,6 +11,7 @@ pub mod calendar_writes;
 pub mod client_registry;
 mod daily_planning;
 pub mod health;
+mod machines;
 mod notification_questions;
 pub mod pending_counts;
 pub mod permissions;
@@ -114,7 +115,7 @@ impl App {
     pub fn new(config: Config, selector: Selector) -> Arc<Self> {
         let events = Events::new();
         let prompts = Prompts::new(&config.prompts);
-        let store = Store::new(config.database.clone());
+        let store = Store::on_machine(config.database.clone(), config.machine.clone());
         let assistant = Assistant::new(store.clone(), events.clone());
         let recorder = Recorder::new(config.recorder.clone());
         let codex = Codex::new(config.codex.clone(), store.clone(), events.clone(), recorder.clone());

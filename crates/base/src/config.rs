@@ -84,6 +84,8 @@ table::settings! {
     others {
         /// `$ADJUTANT_HOME`, else `~/.adjutant`. Empty for a process that needs none.
         home: PathBuf = PathBuf::new();
+        /// The id of the machine, which a hub reads in its home. Empty for other processes.
+        machine: String = String::new();
         prompts: PromptsConfig = PromptsConfig::default();
         agents: AgentsConfig = AgentsConfig::default();
         assistant: AssistantConfig = AssistantConfig::default();

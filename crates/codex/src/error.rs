@@ -42,6 +42,8 @@ pub enum Error {
     Archived(String),
     #[error("an agent of the thread `{0}` works in this thread")]
     OfAgent(String),
+    #[error("the thread `{0}` is on another machine")]
+    OtherMachine(String),
     #[error("there is no thread `{0}`")]
     UnknownThread(String),
     #[error("{0} prompts are waiting in this thread already")]
@@ -93,6 +95,9 @@ impl Error {
             }
             Self::TurnRuns => Some("wait for its end, or `adjutant codex interrupt` it"),
             Self::Archived(_) => Some("`adjutant codex unarchive` takes it back"),
+            Self::OtherMachine(_) => Some(
+                "its hub continues it; `adjutant doctor` there names the machine of `adjutant codex show --json`",
+            ),
             Self::OfAgent(_) => Some("reply in that thread, or fork this one"),
             Self::Refused(_)
             | Self::NotDone { .. }

@@ -188,8 +188,7 @@ impl Codex {
                 Err(error) => return Err(error),
             }
         }
-        let row = rows::thread(&self.0.store, thread).await?;
-        let row = row.ok_or_else(|| Error::UnknownThread(thread.to_owned()))?;
+        let row = self.row_here(thread).await?;
         // Its process belongs to the thread that started the agent.
         if self.session(&row.parent).is_some() {
             return Err(Error::OfAgent(row.parent));
@@ -347,6 +346,17 @@ impl Codex {
         let row = row.ok_or_else(|| Error::UnknownThread(id.to_owned()))?;
         let state = self.session(id).map_or(ThreadState::Closed, |session| session.thread().state());
         Ok(ListedThread { row, state })
+    }
+
+    /// Returns the row of a thread that the Codex of this machine has.
+    async fn row_here(&self, thread: &str) -> Result<rows::Thread, Error> {
+        let row = rows::thread(&self.0.store, thread).await?;
+        let row = row.ok_or_else(|| Error::UnknownThread(thread.to_owned()))?;
+        if row.machine.is_empty() || row.machine == self.0.store.machine() {
+            Ok(row)
+        } else {
+            Err(Error::OtherMachine(row.id))
+        }
     }
 
     /// Returns ended items of a thread, the newest first, older than `before` if that is given.

@@ -136,8 +136,7 @@ impl Codex {
 
     async fn carry_out(&self, id: String, operation: Operation) -> Result<String, Error> {
         let thread = id.as_str();
-        let row = rows::thread(&self.0.store, thread).await?;
-        let row = row.ok_or_else(|| Error::UnknownThread(id.clone()))?;
+        let row = self.row_here(thread).await?;
         let Some((capability, what)) = operation.needs() else {
             return match self.session(thread) {
                 Some(session) => session.end_commands().await.map(|()| id),

@@ -9,7 +9,6 @@ use super::detect::environment;
 use super::{Codex, Error, now};
 use adjutant_host::git::{Author, Git, remove_kept_worktree};
 use adjutant_host::process;
-use adjutant_store::codex as rows;
 
 /// Bytes of an author's name, and the time for the question.
 const MAX_NAME_BYTES: u64 = 4096;
@@ -56,8 +55,7 @@ impl Codex {
 
     /// Commits all files in the worktree of a thread, on a branch of its own. Returns the commit and its branch.
     pub async fn commit(&self, thread: &str, message: &str) -> Result<(String, String), Error> {
-        let row = rows::thread(&self.0.store, thread).await?;
-        let row = row.ok_or_else(|| Error::UnknownThread(thread.to_owned()))?;
+        let row = self.row_here(thread).await?;
         let all = self.0.config.worktrees.as_ref().filter(|all| Path::new(&row.cwd).starts_with(all));
         let all = all.ok_or(Error::NoWorktree)?;
         let git = git(all);

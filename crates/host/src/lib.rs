@@ -2,6 +2,7 @@
 
 pub mod file_catalogue;
 pub mod git;
+pub mod machine;
 pub mod network_proxy;
 pub mod process;
 pub mod recorder;

@@ -48,6 +48,9 @@ row! {
         archived: i64,
         /// The thread whose agent works in it; empty for a thread of the user.
         parent: String,
+        /// The machine that Codex has the thread on; empty where no other machine has the database.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        machine: String,
         created_at: Millis,
         updated_at: Millis,
         /// `completed`, `interrupted` or `failed`; `None` while the turn runs, or when its end was not seen.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::error::DatabaseError as _;
 use sqlx::sqlite::SqliteError;
-use sqlx::{ConnectOptions as _, Executor as _};
+use sqlx::{AnyConnection, ConnectOptions as _, Executor as _};
 
 use super::writer::{Engine, Writer};
 use super::{Error, Opened, migrations};
@@ -94,6 +94,19 @@ async fn try_file(options: &AnyConnectOptions) -> Result<(), Error> {
     }
 }
 
+/// Opens one connection that only reads, of the database as it is. `None` when it does not exist yet.
+pub(super) async fn read_only(database: &Database) -> Result<Option<AnyConnection>, Error> {
+    sqlx::any::install_default_drivers();
+    let url = match database {
+        Database::Memory => return Ok(None),
+        Database::File(file) if !file.exists() => return Ok(None),
+        Database::File(file) => format!("{}?mode=ro", sqlite_address(file)?),
+        Database::Postgres(url) => url.clone(),
+    };
+    let options = url.parse::<AnyConnectOptions>().map_err(unopened)?.disable_statement_logging();
+    options.connect().await.map(Some).map_err(unopened)
+}
+
 /// Converts an error of opening a database. SQLite's result codes: <https://www.sqlite.org/rescode.html>.
 pub(super) fn unopened(error: sqlx::Error) -> Error {
     let sqlite = error.as_database_error().and_then(|error| error.try_downcast_ref::<SqliteError>());
@@ -119,7 +132,7 @@ fn sqlite_url(file: &Path) -> Result<String, Error> {
 }
 
 /// Returns the URL of an SQLite file, with the path's special characters escaped.
-pub(super) fn sqlite_address(file: &Path) -> Result<String, Error> {
+fn sqlite_address(file: &Path) -> Result<String, Error> {
     let path = file.to_str().ok_or_else(|| Error::File(Arc::new(io::ErrorKind::InvalidFilename.into())))?;
     Ok(format!("sqlite:{}", path.replace('%', "%25").replace('?', "%3F").replace('#', "%23")))
 }

@@ -1,7 +1,6 @@
 //! The check of a database for damage; changes nothing.
 
-use sqlx::any::AnyConnectOptions;
-use sqlx::{AnyConnection, ConnectOptions as _, Connection as _, Row as _};
+use sqlx::{AnyConnection, Connection as _, Row as _};
 
 use super::{Error, connect, migrations};
 use adjutant_base::config::Database;
@@ -12,15 +11,7 @@ const MAX_FAULTS: usize = 5;
 /// Returns the faults of the rows in the engine's words, or an empty list for a sound database; `None` when the
 /// database does not exist yet. Opens it read-only.
 pub async fn faults(database: &Database) -> Result<Option<Vec<String>>, Error> {
-    sqlx::any::install_default_drivers();
-    let url = match database {
-        Database::Memory => return Ok(None),
-        Database::File(file) if !file.exists() => return Ok(None),
-        Database::File(file) => format!("{}?mode=ro", connect::sqlite_address(file)?),
-        Database::Postgres(url) => url.clone(),
-    };
-    let options = url.parse::<AnyConnectOptions>().map_err(connect::unopened)?.disable_statement_logging();
-    let mut connection = options.connect().await.map_err(connect::unopened)?;
+    let Some(mut connection) = connect::read_only(database).await? else { return Ok(None) };
     let faults = check(&mut connection, matches!(database, Database::File(_))).await;
     let _ = connection.close().await;
     faults.map(Some)

@@ -8,6 +8,7 @@ pub mod assistant;
 pub mod codex;
 mod connect;
 mod integrity;
+pub mod machines;
 mod migrations;
 pub mod notices;
 pub mod questions;
@@ -22,7 +23,7 @@ use tokio::sync::OnceCell;
 
 use adjutant_base::config::Database;
 pub use integrity::faults;
-use writer::Writer;
+use writer::{Order, Writer};
 
 /// An instant: milliseconds since 1970 in UTC. The caller reads the clock; the store has none.
 pub type Millis = i64;
@@ -34,6 +35,8 @@ pub struct Store(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     database: Database,
+    /// The id of this machine where several machines may share the database, else empty.
+    machine: String,
     opened: OnceCell<Opened>,
 }
 
@@ -89,7 +92,14 @@ impl From<sqlx::Error> for Error {
 impl Store {
     /// Returns a handle; the database is opened later.
     pub fn new(database: Database) -> Self {
-        Self(Arc::new(Inner { database, opened: OnceCell::new() }))
+        Self::on_machine(database, String::new())
+    }
+
+    /// Returns a handle of the hub with the id `machine`, which its home keeps. The rows of tasks and threads in a
+    /// database that several machines may share name it.
+    pub fn on_machine(database: Database, machine: String) -> Self {
+        let machine = if matches!(database, Database::Postgres(_)) { machine } else { String::new() };
+        Self(Arc::new(Inner { database, machine, opened: OnceCell::new() }))
     }
 
     /// Connects and brings the tables up to date, so that a wrong address is reported at the start.
@@ -101,6 +111,11 @@ impl Store {
     /// Returns whether other hubs may use the same database at the same time.
     pub fn is_shared(&self) -> bool {
         matches!(self.0.database, Database::Postgres(_))
+    }
+
+    /// Returns the id of this machine in the rows that belong to it; empty where no other machine has the database.
+    pub fn machine(&self) -> &str {
+        &self.0.machine
     }
 
     /// Returns a number that grows with each change by this process; `None` when other processes may change rows too.
@@ -127,7 +142,17 @@ impl Store {
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
-        self.opened().await?.writer.write(arguments, verb).await
+        self.opened().await?.writer.write(Order::Alone, arguments, verb).await
+    }
+
+    /// Carries out a verb like [`Self::write`], also while another hub writes. The verb must be right then: it changes
+    /// single rows by a condition on each, and numbers nothing.
+    async fn write_concurrently<A, T>(&self, arguments: A, verb: writer::Verb<A, T>) -> Result<T, Error>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        self.opened().await?.writer.write(Order::Concurrent, arguments, verb).await
     }
 
     /// Returns a connection that reads every acknowledged change.
@@ -148,6 +173,14 @@ macro_rules! change {
     };
 }
 use change;
+
+/// Changes rows like [`change!`], by [`Store::write_concurrently`].
+macro_rules! change_concurrently {
+    ($store:expr, $arguments:expr, |$connection:ident, $names:pat_param| $body:expr) => {
+        $store.write_concurrently($arguments, |$connection, $names| Box::pin(async move { $body })).await
+    };
+}
+use change_concurrently;
 
 /// Reads rows on a connection that sees every acknowledged change. `$fetch` is the query's method, such as `fetch_all`.
 macro_rules! read {

@@ -19,6 +19,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (2, "question load", include_str!("../migrations/0002_question_load.sql")),
     (3, "calendar refresh", include_str!("../migrations/0003_calendar_refresh.sql")),
     (4, "codex operations", include_str!("../migrations/0004_codex_operations.sql")),
+    (5, "machines", include_str!("../migrations/0005_machines.sql")),
 ];
 
 /// The name of a database's first migration; no row if the database is new.

@@ -11,8 +11,8 @@ macro_rules! select_tasks {
             "SELECT t.id, t.seq, t.caller, t.agent, t.runner, ",
             $text,
             " AS text, t.workdir, t.priority, t.parent, t.root, t.depth, i.options, t.state, t.attempt, t.fence, ",
-            "t.hub, t.lease_until, t.spool, t.cancel_requested_at, t.failure, t.created_at, t.started_at, t.ended_at ",
-            "FROM tasks t JOIN task_inputs i ON i.task = t.id ",
+            "t.hub, t.machine, COALESCE(m.name, ''), t.lease_until, t.spool, t.cancel_requested_at, t.failure, t.created_at, t.started_at, t.ended_at ",
+            "FROM tasks t JOIN task_inputs i ON i.task = t.id LEFT JOIN machines m ON m.id = t.machine ",
             $rest
         )
     };
@@ -111,6 +111,10 @@ row! {
         fence: i64,
         /// The hub that holds or held the task.
         hub: Option<String>,
+        /// The machine that its folder is on; empty where no other machine has the database.
+        machine: String,
+        /// The host name of the machine; empty if it is unknown.
+        machine_name: String,
         lease_until: Option<Millis>,
         /// The folder of its run, for the hub that resumes the run or removes the folder.
         spool: Option<String>,
@@ -188,10 +192,12 @@ impl State {
     }
 }
 
-/// Every statement of this folder, for the test that prepares them on both engines.
+#[cfg(test)]
+pub(super) use claim::{OF_POSTGRES, OF_SQLITE};
+
+/// Every statement of this folder that both engines have, for the test that prepares them.
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&[&str]] = &[
-    claim::STATEMENTS,
     enqueue::STATEMENTS,
     events::STATEMENTS,
     finish::STATEMENTS,

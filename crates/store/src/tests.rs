@@ -4,6 +4,7 @@ mod assistant;
 mod codex;
 mod durability;
 mod machine;
+mod machines;
 mod postgres;
 mod questions;
 mod story;
@@ -11,7 +12,7 @@ mod story;
 use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
 use tempfile::TempDir;
 
-use super::tasks::{Claim, NewTask, QueueLimits, STATEMENTS, Slots};
+use super::tasks::{Claim, NewTask, OF_POSTGRES, OF_SQLITE, QueueLimits, STATEMENTS, Slots};
 use super::{Error, Store};
 use adjutant_base::config::Database;
 use postgres::Postgres;
@@ -52,13 +53,15 @@ fn file_store() -> (TempDir, Store) {
     (folder, store)
 }
 
-async fn prepare_all(store: &Store) {
+async fn prepare_all(store: &Store, claims: &[&str]) {
     let mut connection = store.read().await.unwrap();
     let rooms = super::assistant::STATEMENTS
         .iter()
         .chain(super::codex::STATEMENTS)
-        .chain(super::questions::STATEMENTS);
-    for sql in STATEMENTS.iter().chain(rooms).chain(super::timeline::STATEMENTS).copied().flatten() {
+        .chain(super::questions::STATEMENTS)
+        .chain(super::timeline::STATEMENTS);
+    let others = [claims, super::machines::STATEMENTS];
+    for sql in STATEMENTS.iter().chain(rooms).chain(&others).copied().flatten() {
         let prepared = connection.prepare(AssertSqlSafe(*sql).into_sql_str()).await;
         assert!(prepared.is_ok(), "{:?}\n{sql}", prepared.err());
     }
@@ -66,13 +69,13 @@ async fn prepare_all(store: &Store) {
 
 #[tokio::test]
 async fn every_statement_is_sql_for_sqlite() {
-    prepare_all(&Store::new(Database::Memory)).await;
+    prepare_all(&Store::new(Database::Memory), OF_SQLITE).await;
 }
 
 #[tokio::test]
 async fn every_statement_is_sql_for_postgresql() {
     let Some(postgres) = Postgres::start() else { return };
-    prepare_all(&postgres.store("statements").await).await;
+    prepare_all(&postgres.store("statements").await, OF_POSTGRES).await;
 }
 
 #[tokio::test]

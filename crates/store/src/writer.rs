@@ -32,7 +32,18 @@ pub(super) type Verb<A, T> =
 type Step =
     Box<dyn for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<(), sqlx::Error>> + Send + Sync>;
 
+/// The order of a verb and the verbs of other hubs, where hubs share the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// No other verb of this order runs at the same time.
+    Alone,
+    /// It runs while others do. Two hubs that wait for each other's rows are rare; the database ends one of the
+    /// transactions, and it is tried again.
+    Concurrent,
+}
+
 struct Job {
+    order: Order,
     step: Step,
     answer: oneshot::Sender<Result<(), Error>>,
 }
@@ -64,7 +75,7 @@ impl Writer {
     }
 
     /// Carries out `verb` and returns its result, once the change is on disk.
-    pub(super) async fn write<A, T>(&self, arguments: A, verb: Verb<A, T>) -> Result<T, Error>
+    pub(super) async fn write<A, T>(&self, order: Order, arguments: A, verb: Verb<A, T>) -> Result<T, Error>
     where
         A: Send + Sync + 'static,
         T: Send + 'static,
@@ -80,7 +91,7 @@ impl Writer {
             })
         });
         let (answer, answered) = oneshot::channel();
-        self.jobs.send(Job { step, answer }).await.map_err(|_| Error::Closed)?;
+        self.jobs.send(Job { order, step, answer }).await.map_err(|_| Error::Closed)?;
         let answered = answered.await;
         self.done.fetch_add(1, Ordering::Release);
         answered.map_err(|_| Error::Closed)??;
@@ -118,7 +129,7 @@ async fn run(pool: AnyPool, engine: Engine, mut queue: mpsc::Receiver<Job>, stop
         // When the database was unreachable for one verb, the rest of the batch fails without another wait.
         let mut unreachable = None;
         if batch.len() > 1 {
-            match carry_out(&pool, engine, batch.iter().map(|job| &job.step)).await {
+            match carry_out(&pool, engine, &batch).await {
                 Ok(()) => {
                     for job in batch.drain(..) {
                         // The caller may be gone; the change stays.
@@ -132,7 +143,7 @@ async fn run(pool: AnyPool, engine: Engine, mut queue: mpsc::Receiver<Job>, stop
         for job in batch.drain(..) {
             let answer = match &unreachable {
                 Some(error) => Err(Error::clone(error)),
-                None => alone(&pool, engine, &job.step).await,
+                None => alone(&pool, engine, &job).await,
             };
             if let Err(error @ Error::Unreachable(_)) = &answer {
                 unreachable = Some(error.clone());
@@ -144,25 +155,21 @@ async fn run(pool: AnyPool, engine: Engine, mut queue: mpsc::Receiver<Job>, stop
 }
 
 /// Carries out one verb alone, and retries it when another hub was in its way.
-async fn alone(pool: &AnyPool, engine: Engine, step: &Step) -> Result<(), Error> {
+async fn alone(pool: &AnyPool, engine: Engine, job: &Job) -> Result<(), Error> {
     let mut tries = 1;
     loop {
-        match carry_out(pool, engine, std::iter::once(step)).await {
+        match carry_out(pool, engine, std::slice::from_ref(job)).await {
             Err(Error::Failed(error)) if tries < MAX_TRIES && is_passing(&error) => tries += 1,
             done => return done,
         }
     }
 }
 
-/// Carries out steps in one transaction, all or none.
-async fn carry_out<'a>(
-    pool: &AnyPool,
-    engine: Engine,
-    steps: impl Iterator<Item = &'a Step> + Clone + Send,
-) -> Result<(), Error> {
+/// Carries out verbs in one transaction, all or none.
+async fn carry_out(pool: &AnyPool, engine: Engine, jobs: &[Job]) -> Result<(), Error> {
     loop {
         let mut connection = pool.acquire().await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
-        match transact(&mut connection, engine, steps.clone()).await {
+        match transact(&mut connection, engine, jobs).await {
             // SQLite has rolled back a transaction by itself, because the disk was full. The driver does not notice
             // that, and refuses every further transaction of the connection.
             Err(sqlx::Error::InvalidSavePointStatement) => connection.close_on_drop(),
@@ -171,18 +178,17 @@ async fn carry_out<'a>(
     }
 }
 
-async fn transact(
-    connection: &mut AnyConnection,
-    engine: Engine,
-    steps: impl Iterator<Item = &Step> + Send,
-) -> Result<(), sqlx::Error> {
+async fn transact(connection: &mut AnyConnection, engine: Engine, jobs: &[Job]) -> Result<(), sqlx::Error> {
+    let order =
+        if jobs.iter().all(|job| job.order == Order::Concurrent) { Order::Concurrent } else { Order::Alone };
     // The write lock is taken first, because SQLite cannot wait for another process when a reader becomes a writer.
     let mut transaction = match engine {
         Engine::Sqlite => connection.begin_with("BEGIN IMMEDIATE").await?,
+        Engine::Postgres if order == Order::Concurrent => connection.begin().await?,
         Engine::Postgres => connection.begin_with(BEGIN_ALONE).await?,
     };
-    for step in steps {
-        step(&mut transaction).await?;
+    for job in jobs {
+        (job.step)(&mut transaction).await?;
     }
     transaction.commit().await
 }

@@ -79,6 +79,9 @@ fn head(ListedThread { row: thread, state }: &ListedThread) -> Vec<String> {
     if !thread.parent.is_empty() {
         lines.push(format!("agent of  {}", thread.parent));
     }
+    if !thread.machine.is_empty() {
+        lines.push(format!("machine   {}", escape_line(&thread.machine)));
+    }
     lines.extend(thread.last_failure.as_ref().map(|failure| format!("failure   {}", escape_line(failure))));
     lines
 }

@@ -10,13 +10,14 @@ use adjutant_base::config::env;
 use adjutant_terminal::socket;
 
 /// Files of the home that only the user may read, if they exist.
-const PRIVATE_FILES: [&str; 8] = [
+const PRIVATE_FILES: [&str; 9] = [
     "adjutant.db",
     "adjutant.db-wal",
     "agent-tokens",
     "approval-passphrase",
     "hub.lock",
     "login-key",
+    "machine-id",
     "token",
     "trusted-agents",
 ];

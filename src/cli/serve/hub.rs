@@ -19,6 +19,7 @@ use crate::cli::output::Failure;
 use crate::cli::shutdown_signal::{HANG_UP, ShutdownSignal};
 use adjutant_app::App;
 use adjutant_base::config::{self, Auth, Config};
+use adjutant_host::machine;
 use adjutant_host::process::Ancestor;
 use adjutant_http as http;
 use adjutant_terminal::socket::{self, Claim, Holder, InheritedListeners};
@@ -116,13 +117,14 @@ impl Hub {
 /// ends a hub in a terminal, which may have been closed. `again` are the arguments that start it again. Calls `serving` once,
 /// when all interfaces listen.
 pub(super) fn run(
-    config: Config,
+    mut config: Config,
     args: &ServeArgs,
     again: Vec<OsString>,
     serving: impl FnOnce(&Hub),
 ) -> Result<ExitCode, Failure> {
     socket::private_folder(&config.home)?;
     let claim = Claim::take(&config.home)?;
+    config.machine = machine::id(&config.home).map_err(Failure::new)?;
     // Must run before there is a second thread.
     let inherited = socket::inherited_listeners();
     if args.demo {
@@ -207,6 +209,7 @@ async fn serve(
     tasks.spawn(app.clone().watch_files());
     tasks.spawn(app.clone().watch_config());
     tasks.spawn(app.clone().refresh_calendars());
+    tasks.spawn(app.clone().record_machine());
     tasks.spawn({
         let (agents, stop) = (app.agents.clone(), app.shutdown.clone());
         async move { agents.run(stop).await }

@@ -51,6 +51,9 @@ fn lines(task: &Task) -> Vec<String> {
         format!("folder    {}", escape_line(&task.workdir)),
         format!("created   {}", at(task.created_at)),
     ];
+    lines.extend(task.machine.iter().map(|machine| {
+        format!("machine   {} ({})", escape_line(&machine.to_string()), escape_line(&machine.id))
+    }));
     lines.extend(task.started_at.map(|started| format!("started   {}", at(started))));
     lines.extend(task.ended_at.map(|ended| format!("ended     {}", at(ended))));
     let Some(outcome) = task.outcome.as_deref() else {

@@ -10,6 +10,7 @@ use super::pages::{between, send_request};
 use super::versions::{configure, install_package};
 use super::{RunningCommand, codex, faults, install, output_lines, threads};
 use crate::support::model::{FINAL_TEXT, Model, Script};
+use crate::support::postgres::Postgres;
 use crate::support::real_clients::{is_excluded, package};
 use crate::support::serving::Serving;
 use crate::support::{Home, schemas, wait_for};
@@ -386,4 +387,23 @@ fn a_thread_without_a_worktree_is_not_committed() {
     assert!(refused.stderr.starts_with("error: the thread has no worktree\nhint: "), "{refused}");
     let outside = codex(&home, &["--worktree", "please"]);
     assert!(outside.stderr.starts_with("error: git cannot do it: no folder above it"), "{outside}");
+}
+
+#[test]
+fn a_thread_stays_with_the_machine_that_has_it() {
+    let Some(server) = Postgres::start() else { return };
+    let homes = [Home::new(), Home::new()];
+    let hubs = homes.each_ref().map(|home| {
+        install(home, &faults::app_server("say first; done_"), "auto");
+        Serving::open_hub_after(home.adjutant(["serve", "--database", &server.url("postgres")]))
+    });
+    let [ann, bob] = &homes;
+    assert_eq!(output_lines(&codex(ann, &["the first prompt"]).stdout), ["first"]);
+    let id = std::fs::read_to_string(ann.path().join(".adjutant/machine-id")).unwrap();
+    assert_eq!(threads(bob)[0]["machine"], id.trim(), "it is listed everywhere");
+    for arguments in [["reply", "t-1", "next"].as_slice(), &["archive", "t-1"]] {
+        let refused = codex(bob, arguments);
+        assert!(refused.stderr.starts_with("error: the thread `t-1` is on another machine"), "{refused}");
+    }
+    drop(hubs);
 }

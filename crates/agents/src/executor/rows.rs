@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::Error;
 use crate::definition::{Isolation, OnHubExit, Permission};
 use crate::request::ValidatedRequest;
-use crate::task::{Task, TaskEvent, TaskEventKind, TaskId};
+use crate::task::{Machine, Task, TaskEvent, TaskEventKind, TaskId};
 use crate::workdir::Workdir;
 use adjutant_base::config::network::Network;
 use adjutant_store::{Millis, tasks};
@@ -114,6 +114,7 @@ pub(crate) fn options(row: &tasks::Task) -> Result<Options, String> {
 /// Makes a task of its row. `position` is its place in the queue, `outcome` JSON of [`crate::run_report::Outcome`].
 pub(crate) fn task(row: tasks::Task, position: Option<u64>, outcome: Option<&str>) -> Result<Task, Error> {
     let label = options(&row).map(|options| options.label).unwrap_or_default();
+    let machine = machine(&row);
     Ok(Task {
         id: TaskId::parse(&row.id).ok_or_else(|| Error::UnknownTask { id: row.id.clone() })?,
         seq: row.seq,
@@ -123,6 +124,7 @@ pub(crate) fn task(row: tasks::Task, position: Option<u64>, outcome: Option<&str
         runner: row.runner,
         text: row.text,
         workdir: row.workdir,
+        machine,
         state: row.state,
         position,
         cancelling: row.cancel_requested_at.is_some() && !row.state.is_ended(),
@@ -132,6 +134,12 @@ pub(crate) fn task(row: tasks::Task, position: Option<u64>, outcome: Option<&str
         // An outcome of another version that cannot be read counts as absent.
         outcome: outcome.and_then(|json| serde_json::from_str(json).ok()),
     })
+}
+
+/// Returns the machine of a task; `None` if one machine has the database, or the row does not name it.
+pub(crate) fn machine(row: &tasks::Task) -> Option<Machine> {
+    let machine = Machine { id: row.machine.clone(), name: row.machine_name.clone() };
+    Some(machine).filter(|machine| !machine.id.is_empty())
 }
 
 /// Makes an event of its row; `None` for a kind that this version does not know.

@@ -7,8 +7,9 @@ use crate::{Error, Store, change};
 
 /// A resumed thread keeps its title, its age and the settings that it was started with.
 const THREAD: &str = "\
-    INSERT INTO codex_threads (id, backend, version, cwd, model, title, settings, parent, tokens, created_at, updated_at) \
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $9, 0, $8, $8) \
+    INSERT INTO codex_threads (id, backend, version, cwd, model, title, settings, parent, tokens, created_at, updated_at, \
+                               machine) \
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $9, 0, $8, $8, $10) \
     ON CONFLICT (id) DO UPDATE SET backend = excluded.backend, version = excluded.version, updated_at = excluded.updated_at";
 
 /// Names of turns may start over when a new process resumes the thread.
@@ -38,12 +39,12 @@ const ITEM: &str = "\
     WHERE EXISTS (SELECT 1 FROM codex_threads WHERE id = $1) \
     ON CONFLICT (thread, id) DO UPDATE SET text = excluded.text, body = excluded.body, kind = excluded.kind";
 
-/// Records changes in order.
+/// Records changes in order. A new thread is of this machine.
 pub async fn record(store: &Store, changes: Vec<Change>) -> Result<(), Error> {
-    change!(store, changes, |connection, changes| {
+    change!(store, (changes, store.machine().to_owned()), |connection, (changes, machine)| {
         for change in changes {
             match change {
-                Change::Thread(new) => begin(connection, new).await?,
+                Change::Thread(new) => begin(connection, new, machine).await?,
                 Change::TurnStarted { thread, turn, at } => {
                     sqlx::query(TURN).bind(thread).bind(turn).bind(at).execute(&mut *connection).await?;
                 }
@@ -71,7 +72,7 @@ pub async fn record(store: &Store, changes: Vec<Change>) -> Result<(), Error> {
     })
 }
 
-async fn begin(connection: &mut AnyConnection, new: &NewThread) -> Result<(), sqlx::Error> {
+async fn begin(connection: &mut AnyConnection, new: &NewThread, machine: &str) -> Result<(), sqlx::Error> {
     let query = sqlx::query(THREAD)
         .bind(&new.id)
         .bind(&new.backend)
@@ -81,7 +82,8 @@ async fn begin(connection: &mut AnyConnection, new: &NewThread) -> Result<(), sq
         .bind(&new.title)
         .bind(&new.settings)
         .bind(new.at)
-        .bind(&new.parent);
+        .bind(&new.parent)
+        .bind(machine);
     query.execute(connection).await.map(drop)
 }
 

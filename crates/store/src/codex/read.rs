@@ -10,7 +10,7 @@ macro_rules! select_threads {
     ($rest:literal) => {
         concat!(
             "SELECT t.id, t.backend, t.version, t.cwd, t.model, t.title, t.settings, t.tokens, t.context, \
-                    t.context_window, t.archived, t.parent, t.created_at, t.updated_at, u.ended AS last_end, u.failure AS last_failure \
+                    t.context_window, t.archived, t.parent, t.machine, t.created_at, t.updated_at, u.ended AS last_end, u.failure AS last_failure \
              FROM codex_threads t LEFT JOIN codex_turns u ON u.thread = t.id AND u.turn = \
                   (SELECT MAX(v.turn) FROM codex_turns v WHERE v.thread = t.id AND v.started_at = \
                        (SELECT MAX(w.started_at) FROM codex_turns w WHERE w.thread = t.id)) ",

@@ -9,10 +9,10 @@ use crate::{Error, Store, change};
 /// The statement itself checks the limits, so that two callers cannot exceed one together.
 const INSERT: &str = "\
     INSERT INTO tasks (id, seq, caller, agent, runner, workdir, priority, parent, root, depth, state, attempt, fence, \
-                       created_at) \
+                       created_at, machine) \
     SELECT CAST($1 AS TEXT), COALESCE((SELECT MAX(seq) FROM tasks), 0) + 1, CAST($2 AS TEXT), CAST($3 AS TEXT), \
            CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS BIGINT), CAST($7 AS TEXT), CAST($8 AS TEXT), \
-           CAST($9 AS BIGINT), 'queued', 0, 0, CAST($10 AS BIGINT) \
+           CAST($9 AS BIGINT), 'queued', 0, 0, CAST($10 AS BIGINT), CAST($13 AS TEXT) \
     WHERE (SELECT COUNT(*) FROM tasks WHERE state = 'queued' AND caller = $2) < CAST($11 AS BIGINT) \
       AND (SELECT COUNT(*) FROM tasks WHERE state = 'queued') < CAST($12 AS BIGINT) \
     ON CONFLICT (id) DO NOTHING";
@@ -38,10 +38,10 @@ pub struct QueueLimits {
     pub total: u32,
 }
 
-/// Inserts a task as queued and returns its row, which is on disk then. No text may contain a NUL character, because
+/// Inserts a task of this machine as queued and returns its row, which is on disk then. No text may contain a NUL character, because
 /// PostgreSQL rejects it.
 pub async fn enqueue(store: &Store, new: NewTask, limits: QueueLimits) -> Result<Task, Error> {
-    change!(store, (new, limits), |connection, (new, limits)| {
+    change!(store, (new, limits, store.machine().to_owned()), |connection, (new, limits, machine)| {
         let query = sqlx::query(INSERT)
             .bind(&new.id)
             .bind(&new.caller)
@@ -54,7 +54,8 @@ pub async fn enqueue(store: &Store, new: NewTask, limits: QueueLimits) -> Result
             .bind(new.depth)
             .bind(new.created_at)
             .bind(i64::from(limits.each_caller))
-            .bind(i64::from(limits.total));
+            .bind(i64::from(limits.total))
+            .bind(machine);
         if query.execute(&mut *connection).await?.rows_affected() == 0 {
             return rejection(connection, new, *limits).await.map(Err);
         }

@@ -1,7 +1,7 @@
 //! The end of a task.
 
 use super::{Ending, Lease, State};
-use crate::{Error, Millis, Store, change};
+use crate::{Error, Millis, Store, change, change_concurrently};
 
 const FINISH: &str = "\
     UPDATE tasks SET state = $3, failure = $4, ended_at = $5, lease_until = NULL \
@@ -40,7 +40,7 @@ pub async fn finish(
     now: Millis,
 ) -> Result<bool, Error> {
     let arguments = (lease.clone(), ending, failure.map(str::to_owned), outcome.to_owned(), now);
-    change!(store, arguments, |connection, (lease, ending, failure, outcome, now)| {
+    change_concurrently!(store, arguments, |connection, (lease, ending, failure, outcome, now)| {
         let ended = sqlx::query_scalar(FINISH).bind(&lease.task).bind(lease.fence).bind(ending.name());
         let caller: Vec<String> = ended.bind(failure).bind(now).fetch_all(&mut *connection).await?;
         let [caller] = &caller[..] else { return Ok(false) };

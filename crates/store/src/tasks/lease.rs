@@ -2,7 +2,7 @@
 
 use super::read::GET;
 use super::{Lease, Task};
-use crate::{Error, Millis, Store, change, read};
+use crate::{Error, Millis, Store, change, change_concurrently, read};
 
 const EXTEND: &str = "\
     UPDATE tasks SET lease_until = $3, spool = CASE WHEN $4 = '' THEN spool ELSE $4 END \
@@ -14,7 +14,7 @@ const MOVE: &str = "\
 
 const DEAD: &str = select_tasks!(
     "i.text",
-    "WHERE t.state = 'running' AND t.hub <> $1 AND t.lease_until < $2 ORDER BY t.seq"
+    "WHERE t.state = 'running' AND t.hub <> $1 AND t.lease_until < $2 AND t.machine IN ('', $3) ORDER BY t.seq"
 );
 
 const TAKE_OVER: &str = "\
@@ -30,12 +30,8 @@ pub async fn extend(
     lease_until: Millis,
     spool: Option<&str>,
 ) -> Result<Option<bool>, Error> {
-    change!(store, (lease.clone(), lease_until, spool.unwrap_or_default().to_owned()), |connection,
-                                                                                        (
-        lease,
-        lease_until,
-        spool,
-    )| {
+    let arguments = (lease.clone(), lease_until, spool.unwrap_or_default().to_owned());
+    change_concurrently!(store, arguments, |connection, (lease, lease_until, spool)| {
         let asked: Vec<i64> = sqlx::query_scalar(EXTEND)
             .bind(&lease.task)
             .bind(lease.fence)
@@ -55,10 +51,10 @@ pub async fn move_to_runner(store: &Store, lease: &Lease, runner: &str) -> Resul
     })
 }
 
-/// Returns running tasks of other hubs than `hub` with a lease that ended before `now`, oldest first. A hub that
-/// knows that the process before it has ended passes `Millis::MAX`.
+/// Returns running tasks of this machine that other hubs than `hub` hold, with a lease that ended before `now`, oldest
+/// first. A hub that knows that the process before it has ended passes `Millis::MAX`.
 pub async fn expired_leases(store: &Store, hub: &str, now: Millis) -> Result<Vec<Task>, Error> {
-    Ok(read!(store, sqlx::query_as(DEAD).bind(hub).bind(now), fetch_all))
+    Ok(read!(store, sqlx::query_as(DEAD).bind(hub).bind(now).bind(store.machine()), fetch_all))
 }
 
 /// Takes a running task over with a new fence. `None` when another hub was faster, or the task has ended.

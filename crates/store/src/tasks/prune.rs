@@ -9,8 +9,9 @@ const BATCH_SIZE: i64 = 200;
 const PRUNE: &str = "\
     DELETE FROM tasks WHERE ended_at IS NOT NULL AND id IN ( \
         SELECT t.id FROM tasks t JOIN task_results r ON r.task = t.id \
-        WHERE t.ended_at IS NOT NULL AND (r.delivered_at < $1 OR t.ended_at < $2 OR t.seq <= COALESCE( \
-            (SELECT k.seq FROM tasks k WHERE k.ended_at IS NOT NULL ORDER BY k.seq DESC LIMIT 1 OFFSET $3), 0)) \
+        WHERE t.ended_at IS NOT NULL AND t.machine IN ('', $5) \
+          AND (r.delivered_at < $1 OR t.ended_at < $2 OR t.seq <= COALESCE((SELECT k.seq FROM tasks k \
+               WHERE k.ended_at IS NOT NULL AND k.machine IN ('', $5) ORDER BY k.seq DESC LIMIT 1 OFFSET $3), 0)) \
         ORDER BY t.seq LIMIT $4) \
     RETURNING id, COALESCE(spool, '')";
 
@@ -27,7 +28,7 @@ pub struct Retention {
     pub delivered_since: Millis,
     /// Tasks that ended before this instant are deleted, even with an undelivered outcome.
     pub ended_since: Millis,
-    /// At most so many ended tasks are kept, the newest.
+    /// At most so many ended tasks of a machine are kept, the newest.
     pub count: u32,
 }
 
@@ -39,15 +40,16 @@ pub struct Pruned {
     pub spool: Option<String>,
 }
 
-/// Deletes ended tasks that `keep` does not keep, oldest first, at most 200, and returns them. Call it again until it
-/// returns none.
+/// Deletes ended tasks of this machine that `keep` does not keep, oldest first, at most 200, and returns them. Call it
+/// again until it returns none. Other machines have the files of the other tasks.
 pub async fn prune(store: &Store, keep: Retention) -> Result<Vec<Pruned>, Error> {
-    change!(store, keep, |connection, keep| {
+    change!(store, (keep, store.machine().to_owned()), |connection, (keep, machine)| {
         let gone: Vec<(String, String)> = sqlx::query_as(PRUNE)
             .bind(keep.delivered_since)
             .bind(keep.ended_since)
             .bind(i64::from(keep.count))
             .bind(BATCH_SIZE)
+            .bind(machine)
             .fetch_all(&mut *connection)
             .await?;
         sqlx::query(LANES).execute(connection).await?;

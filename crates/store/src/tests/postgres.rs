@@ -20,6 +20,11 @@ impl Postgres {
 
     /// Returns a further store in an existing database.
     pub(super) fn another_hub(&self, name: &str) -> Store {
-        Store::new(Database::Postgres(self.url(name)))
+        self.hub_of_machine(name, "")
+    }
+
+    /// Returns a store of the machine `machine` in an existing database.
+    pub(super) fn hub_of_machine(&self, name: &str, machine: &str) -> Store {
+        Store::on_machine(Database::Postgres(self.url(name)), machine.to_owned())
     }
 }

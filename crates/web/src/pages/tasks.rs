@@ -87,5 +87,6 @@ pub(super) fn row(task: &Task) -> Value {
         let end = task.ended_at.map_or_else(SystemTime::now, instant);
         timefmt::length(end.duration_since(instant(started)).unwrap_or_default())
     });
-    context! { ended => task.state.is_ended(), took, ..Value::from(Serde(task)) }
+    let place = task.machine.as_ref().map(ToString::to_string);
+    context! { ended => task.state.is_ended(), took, place, ..Value::from(Serde(task)) }
 }

@@ -1,0 +1,156 @@
+//! Several machines on one PostgreSQL: each has its tasks, its runs and its threads.
+
+use futures::future::join_all;
+
+use super::postgres::Postgres;
+use super::{ROOMY, claim_of, file_store, new_task};
+use crate::Store;
+use crate::machines::{self, Machine};
+use crate::tasks::{self, Ending, Filter, Retention, State};
+use adjutant_base::config::Database;
+
+async fn ids(claimed: impl Future<Output = Result<Vec<tasks::Task>, crate::Error>>) -> Vec<String> {
+    claimed.await.unwrap().into_iter().map(|task| task.id).collect()
+}
+
+fn machine(id: &str, hub: &str, seen_at: i64) -> Machine {
+    let name = format!("host-of-{id}");
+    Machine { id: id.to_owned(), name, version: "1.2.3".to_owned(), hub: hub.to_owned(), seen_at }
+}
+
+#[tokio::test]
+async fn a_task_stays_with_the_machine_that_has_its_folder() {
+    let Some(postgres) = Postgres::start() else { return };
+    postgres.store("machines").await;
+    let [ann, bob] = ["ann", "bob"].map(|machine| postgres.hub_of_machine("machines", machine));
+    for id in ["a1", "a2", "a3"] {
+        tasks::enqueue(&ann, new_task(id, "caller"), ROOMY).await.unwrap();
+    }
+    tasks::enqueue(&bob, new_task("b1", "caller"), ROOMY).await.unwrap();
+
+    assert_eq!(
+        ids(tasks::claim(&bob, claim_of("hub-b", 9))).await,
+        ["b1"],
+        "the others are not on this disk"
+    );
+    let claimed = tasks::claim(&ann, claim_of("hub-a", 2)).await.unwrap();
+    assert_eq!(claimed.iter().map(|task| task.machine.as_str()).collect::<Vec<_>>(), ["ann", "ann"]);
+
+    // The hub of `ann` has ended: its runs are for its next hub alone, although the others may look first.
+    assert_eq!(ids(tasks::expired_leases(&bob, "hub-b", i64::MAX)).await, [""; 0]);
+    assert_eq!(ids(tasks::expired_leases(&ann, "hub-a2", i64::MAX)).await, ["a1", "a2"]);
+
+    // And so are the files of its ended tasks.
+    for task in claimed {
+        assert!(tasks::finish(&ann, &task.lease(), Ending::Succeeded, None, "{}", 3_000).await.unwrap());
+    }
+    let all = Retention { delivered_since: i64::MAX, ended_since: i64::MAX, count: 0 };
+    assert_eq!(tasks::prune(&bob, all).await.unwrap(), []);
+    assert_eq!(tasks::prune(&ann, all).await.unwrap().len(), 2);
+    assert_eq!(tasks::get(&bob, "a3").await.unwrap().unwrap().state, State::Queued);
+}
+
+#[tokio::test]
+async fn a_task_of_an_earlier_version_has_no_machine_and_may_be_taken_by_any() {
+    let Some(postgres) = Postgres::start() else { return };
+    let earlier = postgres.store("earlier").await;
+    tasks::enqueue(&earlier, new_task("old", "caller"), ROOMY).await.unwrap();
+    let bob = postgres.hub_of_machine("earlier", "bob");
+    assert_eq!(ids(tasks::claim(&bob, claim_of("hub-b", 9))).await, ["old"]);
+    assert_eq!(ids(tasks::expired_leases(&bob, "hub-b2", i64::MAX)).await, ["old"]);
+}
+
+#[tokio::test]
+async fn one_machine_with_a_file_has_no_use_for_ids() {
+    let (folder, _) = file_store();
+    let file = Database::File(folder.path().join("home/adjutant.db"));
+    let [ann, bob] = ["ann", "bob"].map(|machine| Store::on_machine(file.clone(), machine.to_owned()));
+    tasks::enqueue(&ann, new_task("a1", "caller"), ROOMY).await.unwrap();
+    assert_eq!(ids(tasks::claim(&bob, claim_of("hub-b", 9))).await, ["a1"], "a home may get a new id");
+}
+
+#[tokio::test]
+async fn eight_hubs_that_claim_at_the_same_time_all_get_a_task() {
+    let Some(postgres) = Postgres::start() else { return };
+    let first = postgres.store("races").await;
+    let others = (1..8).map(|_| postgres.another_hub("races"));
+    let hubs: Vec<Store> = [first].into_iter().chain(others).collect();
+    for store in &hubs {
+        store.open().await.unwrap();
+    }
+    let rounds = 10;
+    for round in 0..rounds {
+        // One caller, so that all hubs look at the same head first.
+        for n in 0..hubs.len() {
+            tasks::enqueue(&hubs[0], new_task(&format!("{round}-{n}"), "caller"), ROOMY).await.unwrap();
+        }
+        let claims = hubs.iter().enumerate().map(|(hub, store)| {
+            ids(async move { tasks::claim(store, claim_of(&format!("hub-{hub}"), 1)).await })
+        });
+        let claimed = join_all(claims).await;
+        assert!(claimed.iter().all(|ids| ids.len() == 1), "a hub lost a race: {claimed:?}");
+    }
+    let running = Filter { states: vec![State::Running], ..Filter::default() };
+    assert_eq!(tasks::count(&hubs[0], &running).await.unwrap(), rounds * hubs.len() as u64);
+}
+
+#[tokio::test]
+async fn a_claim_skips_a_task_that_another_hub_has_locked() {
+    let Some(postgres) = Postgres::start() else { return };
+    let store = postgres.store("locked").await;
+    for id in ["one", "two"] {
+        tasks::enqueue(&store, new_task(id, "caller"), ROOMY).await.unwrap();
+    }
+    let mut holder = postgres.another_hub("locked").read().await.unwrap();
+    let lock = "BEGIN; SELECT pg_advisory_xact_lock(7437); SELECT 1 FROM tasks WHERE id = 'one' FOR UPDATE";
+    sqlx::Executor::execute(&mut *holder, lock).await.unwrap();
+    assert_eq!(ids(tasks::claim(&store, claim_of("hub", 9))).await, ["two"], "it waits for nobody");
+    sqlx::Executor::execute(&mut *holder, "COMMIT").await.unwrap();
+    assert_eq!(ids(tasks::claim(&store, claim_of("hub", 9))).await, ["one"]);
+}
+
+#[tokio::test]
+async fn a_copied_home_is_noticed() {
+    let Some(postgres) = Postgres::start() else { return };
+    let store = postgres.store("copies").await;
+    assert!(machines::record(&store, machine("ann", "hub-1", 1_000), i64::MAX).await.unwrap());
+    // The next hub of the home replaces the one that has ended, and its heartbeats continue.
+    assert!(machines::record(&store, machine("ann", "hub-2", 2_000), i64::MAX).await.unwrap());
+    assert!(machines::record(&store, machine("ann", "hub-2", 3_000), 2_500).await.unwrap());
+    assert!(!machines::record(&store, machine("ann", "hub-1", 3_100), 2_600).await.unwrap(), "both run");
+    assert!(
+        machines::record(&store, machine("ann", "hub-1", 9_000), 8_000).await.unwrap(),
+        "the other ended"
+    );
+    assert!(machines::record(&store, machine("bob", "hub-3", 9_000), i64::MAX).await.unwrap());
+    let listed = machines::list(&Database::Postgres(postgres.url("copies"))).await.unwrap();
+    assert_eq!(listed, [machine("ann", "hub-1", 9_000), machine("bob", "hub-3", 9_000)]);
+
+    tasks::enqueue(&postgres.hub_of_machine("copies", "bob"), new_task("b1", "caller"), ROOMY).await.unwrap();
+    let task = tasks::get(&store, "b1").await.unwrap().unwrap();
+    assert_eq!((task.machine.as_str(), task.machine_name.as_str()), ("bob", "host-of-bob"));
+}
+
+/// The statements of the version before machines, as its hub still sends them to the migrated database.
+#[tokio::test]
+async fn the_previous_version_queues_and_claims_in_the_migrated_tables() {
+    let Some(postgres) = Postgres::start() else { return };
+    let store = postgres.store("previous").await;
+    let queued: Result<(), _> = change!(store, (), |connection, ()| {
+        for sql in [
+            "INSERT INTO tasks (id, seq, caller, agent, runner, workdir, priority, parent, root, depth, state, \
+             attempt, fence, created_at) VALUES ('old', 1, 'c', 'a', 'codex', '/', 0, NULL, 'old', 0, 'queued', 0, 0, 1)",
+            "INSERT INTO task_inputs (task, text, options) VALUES ('old', 'look', '{}')",
+            "INSERT INTO task_lanes (caller, runner, turn) VALUES ('c', 'codex', 0)",
+            "INSERT INTO codex_threads (id, backend, version, cwd, model, title, settings, parent, tokens, \
+             created_at, updated_at) VALUES ('t', 'b', '1', '/', '', '', '{}', '', 0, 1, 1)",
+        ] {
+            sqlx::query(sql).execute(&mut *connection).await?;
+        }
+        Ok(())
+    });
+    queued.unwrap();
+    assert_eq!(ids(tasks::claim(&store, claim_of("hub", 1))).await, ["old"]);
+    let thread = crate::codex::thread(&store, "t").await.unwrap().unwrap();
+    assert_eq!(thread.machine, "");
+}
