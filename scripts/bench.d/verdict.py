@@ -150,6 +150,13 @@ def judge():
     if figures := probe("queue"):
         yield row("queued tasks, claimed and finished on SQLite, each on disk", "> 2,000/s",
                   f"{figures['finished']:,}/s, entered {figures['entered']:,}/s", figures["finished"] > 2000)
+    if figures := probe("claims"):
+        yield row("tasks claimed and finished by 8 hubs on one PostgreSQL, to those of 1 hub; no race lost", "≥ 1.5 ×",
+                  f"{figures['eight'] / figures['one']:.1f} ×, {figures['one']:,}/s, 3 hubs {figures['three']:,}/s, "
+                  f"8 hubs {figures['eight']:,}/s, {figures['lost']} lost",
+                  figures["eight"] >= 1.5 * figures["one"] and not figures["lost"])
+        yield row("claim of one task among 100,000 queued", "< 5 ms", f"{figures['claim ms']:.1f} ms",
+                  figures["claim ms"] < 5)
     if figures := probe("questions"):
         for crowd, where in (("", ""), ("crowded ", f", with {figures['streams']:,} event streams open")):
             yield row(f"a question, from its request to an open terminal view{where}", "p50 < 5 ms, p99 < 50 ms",
@@ -275,7 +282,7 @@ def main():
     for name in order:
         if (folder / f"{name}.md").exists():
             print(f"\n## {name}\n{(folder / f'{name}.md').read_text().strip()}")
-    for name in ("changed", "refused", "pipelined", "connect", "overhead", "delegation", "queue", "questions", "permissions", "codex", "events", "combined", "console", "assistant", "build"):
+    for name in ("changed", "refused", "pipelined", "connect", "overhead", "delegation", "queue", "claims", "questions", "permissions", "codex", "events", "combined", "console", "assistant", "build"):
         if name not in failed and (figures := probe(name)):
             print(f"\n## {name}")
             print("\n".join(f"- {k}: {v:.2f}" if isinstance(v, float) else f"- {k}: {v}" for k, v in figures.items()))

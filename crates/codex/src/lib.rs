@@ -348,17 +348,6 @@ impl Codex {
         Ok(ListedThread { row, state })
     }
 
-    /// Returns the row of a thread that the Codex of this machine has.
-    async fn row_here(&self, thread: &str) -> Result<rows::Thread, Error> {
-        let row = rows::thread(&self.0.store, thread).await?;
-        let row = row.ok_or_else(|| Error::UnknownThread(thread.to_owned()))?;
-        if row.machine.is_empty() || row.machine == self.0.store.machine() {
-            Ok(row)
-        } else {
-            Err(Error::OtherMachine(row.id))
-        }
-    }
-
     /// Returns ended items of a thread, the newest first, older than `before` if that is given.
     pub async fn items(
         &self,

@@ -134,6 +134,17 @@ impl Codex {
         done.await.map_err(|_| Error::Over)?
     }
 
+    /// Returns the row of a thread that the Codex of this machine has.
+    pub(super) async fn row_here(&self, thread: &str) -> Result<rows::Thread, Error> {
+        let row = rows::thread(&self.0.store, thread).await?;
+        let row = row.ok_or_else(|| Error::UnknownThread(thread.to_owned()))?;
+        if row.machine.is_empty() || row.machine == self.0.store.machine() {
+            Ok(row)
+        } else {
+            Err(Error::OtherMachine(row.id))
+        }
+    }
+
     async fn carry_out(&self, id: String, operation: Operation) -> Result<String, Error> {
         let thread = id.as_str();
         let row = self.row_here(thread).await?;

@@ -1,12 +1,15 @@
 //! Several machines on one PostgreSQL: each has its tasks, its runs and its threads.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
 use futures::future::join_all;
 
 use super::postgres::Postgres;
 use super::{ROOMY, claim_of, file_store, new_task};
 use crate::Store;
 use crate::machines::{self, Machine};
-use crate::tasks::{self, Ending, Filter, Retention, State};
+use crate::tasks::{self, Ending, Filter, QueueLimits, Retention, State};
 use adjutant_base::config::Database;
 
 async fn ids(claimed: impl Future<Output = Result<Vec<tasks::Task>, crate::Error>>) -> Vec<String> {
@@ -153,4 +156,71 @@ async fn the_previous_version_queues_and_claims_in_the_migrated_tables() {
     assert_eq!(ids(tasks::claim(&store, claim_of("hub", 1))).await, ["old"]);
     let thread = crate::codex::thread(&store, "t").await.unwrap().unwrap();
     assert_eq!(thread.machine, "");
+}
+
+/// Prints on stderr how many tasks hubs that claim at the same time start and finish together in a second, with one,
+/// three and eight of them; and how long one claim takes while 100,000 tasks of other machines are queued.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_three_and_eight_hubs_claim_and_finish() {
+    const TASKS: u32 = 600;
+    let Some(postgres) = Postgres::start() else { return };
+    let first = postgres.store("rates").await;
+    let hubs: Vec<Store> = [first].into_iter().chain((1..8).map(|_| postgres.another_hub("rates"))).collect();
+    let (mut rates, mut lost) = (Vec::new(), 0);
+    for count in [1, 3, 8] {
+        let entered = (0..TASKS).map(|n| {
+            tasks::enqueue(&hubs[0], new_task(&format!("{count}-{n}"), &format!("caller-{}", n % 7)), ROOMY)
+        });
+        join_all(entered).await.into_iter().collect::<Result<Vec<_>, _>>().unwrap();
+        let left = AtomicU32::new(TASKS);
+        let started = Instant::now();
+        let works = hubs[..count].iter().enumerate().map(async |(hub, store)| {
+            let mut empty = 0;
+            while left.load(Ordering::SeqCst) > 0 {
+                let claimed = tasks::claim(store, claim_of(&format!("hub-{hub}"), 1)).await.unwrap();
+                // A hub that gets nothing although enough tasks for all hubs are queued has lost a race.
+                empty += u32::from(claimed.is_empty() && left.load(Ordering::SeqCst) > 8);
+                for task in claimed {
+                    left.fetch_sub(1, Ordering::SeqCst);
+                    assert!(
+                        tasks::finish(store, &task.lease(), Ending::Succeeded, None, "{}", 3).await.unwrap()
+                    );
+                }
+            }
+            empty
+        });
+        lost += join_all(works).await.into_iter().sum::<u32>();
+        rates.push(f64::from(TASKS) / started.elapsed().as_secs_f64());
+    }
+    assert_eq!(lost, 0);
+
+    let queued: Result<(), crate::Error> = change!(hubs[0], (), |connection, ()| {
+        let many = "INSERT INTO tasks (id, seq, caller, agent, runner, workdir, priority, root, depth, state, \
+                    attempt, fence, created_at, machine) \
+                    SELECT 'm' || n, 1000000 + n, 'caller-1', 'a', 'codex', '/', 0, 'm' || n, 0, 'queued', 0, 0, 1, 'x' \
+                    FROM generate_series(1, 100000) AS n";
+        sqlx::query(many).execute(&mut *connection).await?;
+        sqlx::query("ANALYZE tasks").execute(connection).await.map(drop)
+    });
+    queued.unwrap();
+    let mut took = Vec::new();
+    for n in 0..20 {
+        tasks::enqueue(
+            &hubs[0],
+            new_task(&format!("own-{n}"), "caller-1"),
+            QueueLimits { each_caller: 1_000_000, total: 1_000_000 },
+        )
+        .await
+        .unwrap();
+        let started = Instant::now();
+        assert_eq!(ids(tasks::claim(&hubs[1], claim_of("hub-1", 1))).await, [format!("own-{n}")]);
+        took.push(started.elapsed());
+    }
+    took.sort();
+    let [one, three, eight] = rates[..] else { panic!() };
+    eprintln!(
+        "claimed and finished by 1 hub {one:.0}/s, by 3 {three:.0}/s, by 8 {eight:.0}/s, lost {lost}; \
+         a claim among 100000 took {:.1} ms",
+        took[10].as_secs_f64() * 1_000.0
+    );
 }
