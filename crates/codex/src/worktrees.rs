@@ -9,6 +9,7 @@ use super::detect::environment;
 use super::{Codex, Error, now};
 use adjutant_host::git::{Author, Git, remove_kept_worktree};
 use adjutant_host::process;
+use adjutant_store::codex as rows;
 
 /// Bytes of an author's name, and the time for the question.
 const MAX_NAME_BYTES: u64 = 4096;
