@@ -25,6 +25,9 @@ pub struct Spooled {
     pub seen: u64,
     /// Bytes that are on disk.
     pub kept: u64,
+    /// The first error of a write, because of which bytes are missing besides those over the cap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 impl Spooled {
@@ -34,7 +37,7 @@ impl Spooled {
         let segments = segments::find(&path);
         let seen = segments.last().map_or(0, |last| last.start + last.length);
         let kept = segments.iter().map(|segment| segment.length).sum();
-        Self { path, seen, kept }
+        Self { path, seen, kept, error: None }
     }
 
     /// Returns at most `limit` bytes from the start, invalid UTF-8 replaced.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
@@ -18,8 +18,10 @@ pub(in crate::process) struct Spool {
     /// The head, then at most two segments of the tail.
     open: VecDeque<Open>,
     seen: u64,
-    /// Set after a failed write, perhaps on a full disk: the rest is only counted, because the runner must not wait.
+    /// Set while writes fail, perhaps on a full disk: the stream is only counted then, because the runner must not wait.
     broken: bool,
+    /// The first error of a write.
+    error: Option<String>,
 }
 
 struct Open {
@@ -41,7 +43,8 @@ pub(in crate::process) enum Piece {
 impl Spool {
     /// Creates the file of the stream's head.
     pub(in crate::process) fn create(head: PathBuf, cap: u64) -> io::Result<Self> {
-        let mut spool = Self { head, cap: cap.max(SMALLEST), open: VecDeque::new(), seen: 0, broken: false };
+        let (cap, open) = (cap.max(SMALLEST), VecDeque::new());
+        let mut spool = Self { head, cap, open, seen: 0, broken: false, error: None };
         spool.begin()?;
         Ok(spool)
     }
@@ -63,26 +66,46 @@ impl Spool {
         self.seen
     }
 
-    /// Appends to the stream. Failures are remembered, not returned, because the caller cannot handle them.
+    /// Appends to the stream. Failures are remembered, not returned, because the caller cannot handle them. Bytes that
+    /// cannot be written are dropped, and the next ones begin a new file.
     pub(in crate::process) fn write(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() && !self.broken {
-            let size = if self.open.len() == 1 { self.cap / 2 } else { self.cap / 4 };
-            match self.open.back_mut().filter(|open| open.length < size) {
-                Some(open) => {
-                    let room = usize::try_from(size - open.length).unwrap_or(usize::MAX);
-                    let part = &bytes[..bytes.len().min(room)];
-                    if open.file.write_all(part).is_err() {
-                        self.broken = true;
-                        break;
-                    }
-                    open.length += part.len() as u64;
-                    self.seen += part.len() as u64;
-                    bytes = &bytes[part.len()..];
+        while !bytes.is_empty() {
+            match self.write_part(bytes) {
+                Ok(written) => {
+                    self.seen += written as u64;
+                    bytes = &bytes[written..];
                 }
-                None => self.broken = self.begin().is_err(),
+                Err(error) => {
+                    self.broken = true;
+                    self.error.get_or_insert_with(|| error.to_string());
+                    self.seen += bytes.len() as u64;
+                    return;
+                }
             }
         }
-        self.seen += bytes.len() as u64;
+    }
+
+    fn write_part(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.broken || self.room() == 0 {
+            // A file without a byte would push one with bytes out of the tail.
+            if let Some(empty) = self.open.pop_back_if(|open| open.length == 0 && open.start > 0) {
+                std::fs::remove_file(segments::name(&self.head, empty.start))?;
+            }
+            self.begin()?;
+            self.broken = false;
+        }
+        let part = &bytes[..bytes.len().min(self.room())];
+        let Some(open) = self.open.back_mut() else { return Err(io::ErrorKind::NotFound.into()) };
+        let written = rustix::io::retry_on_intr(|| rustix::io::write(&open.file, part))?;
+        open.length += written as u64;
+        Ok(written)
+    }
+
+    /// Returns how many bytes the last file can take.
+    fn room(&self) -> usize {
+        let size = if self.open.len() == 1 { self.cap / 2 } else { self.cap / 4 };
+        let room = self.open.back().map_or(0, |open| size.saturating_sub(open.length));
+        usize::try_from(room).unwrap_or(usize::MAX)
     }
 
     /// Reads the stream at `offset`.
@@ -109,6 +132,31 @@ impl Spool {
     /// Returns the files of the stream.
     pub(in crate::process) fn spooled(&self) -> Spooled {
         let kept = self.open.iter().map(|open| open.length).sum();
-        Spooled { path: self.head.clone(), seen: self.seen, kept }
+        Spooled { path: self.head.clone(), seen: self.seen, kept, error: self.error.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::Spool;
+
+    /// As on a disk that is full for a while.
+    #[test]
+    fn what_follows_a_failed_write_is_kept_and_the_gap_is_known_with_its_reason() {
+        for head in [0, 100, 3000] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut spool = Spool::create(folder.path().join("stdout"), 4096).unwrap();
+            spool.write(&vec![b'a'; head]);
+            spool.open.back_mut().unwrap().file = File::options().write(true).open("/dev/full").unwrap();
+            spool.write(b"lost");
+            spool.write(b"\nresult\n");
+            let spooled = spool.spooled();
+            assert_eq!(spooled.error.as_deref(), Some("No space left on device (os error 28)"));
+            assert_eq!((spooled.seen, spooled.kept), (head as u64 + 12, head as u64 + 8));
+            assert_eq!(spooled.tail(8), "\nresult\n");
+            assert_eq!(spooled.lines(0).iter().map(|line| line.missed).sum::<u64>(), 4);
+        }
     }
 }
