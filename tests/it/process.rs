@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::support::process_table::{
@@ -173,13 +174,17 @@ fn read_to_outcome(events: &Receiver<Value>) -> (Vec<Value>, Value) {
     }
 }
 
-/// Every live process with the mark.
-/// Kills a process by its number in a record.
-fn kill(number: &Value) {
-    let pid = i32::try_from(number.as_i64().unwrap()).ok().and_then(rustix::process::Pid::from_raw);
-    rustix::process::kill_process(pid.unwrap(), rustix::process::Signal::KILL).unwrap();
+/// Sends a signal to a process by its number in a record.
+fn send(signal: Signal, number: &Value) {
+    let pid = i32::try_from(number.as_i64().unwrap()).ok().and_then(Pid::from_raw);
+    kill_process(pid.unwrap(), signal).unwrap();
 }
 
+fn kill(number: &Value) {
+    send(Signal::KILL, number);
+}
+
+/// Every live process with the mark.
 fn survivors_with_mark(mark: &str) -> Vec<String> {
     processes_with_variable(&format!("ADJUTANT_RUN={mark}"))
 }
@@ -319,8 +324,8 @@ fn a_killed_hub_leaves_no_process() {
     assert!(!survivors_with_mark(&mark).is_empty());
     // The whole process group of the hub, as a terminal or an out-of-memory killer ends it; not the supervisor, which
     // left it.
-    let group = rustix::process::Pid::from_child(&hub);
-    rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
+    let group = Pid::from_child(&hub);
+    rustix::process::kill_process_group(group, Signal::KILL).unwrap();
     hub.wait().unwrap();
     eventually("survivors", || match survivors_with_mark(&mark) {
         none if none.is_empty() => Ok(()),
@@ -740,6 +745,74 @@ fn processes_of_a_killed_supervisor_and_its_killed_guard_are_not_counted() {
     let (_, outcome) = read_to_outcome(&run.events);
     assert_eq!((&outcome["cause"], &outcome["is_counted"]), (&json!("lost"), &json!(false)), "{outcome}");
     assert_eq!(survivors_in(&run.home), Vec::<String>::new());
+}
+
+#[test]
+fn a_supervisor_or_guard_that_was_stopped_does_not_keep_its_run_from_its_end() {
+    let start = |wall: Value| {
+        let order = Order::new(&["ignore-term"]).with("grace_ms", 50).with("wall_ms", wall);
+        let run = order.start_with(&["supervise", "--start"]);
+        run.line("working");
+        run
+    };
+    let ends = |run: Run, cause: Value| {
+        let (_, outcome) = read_to_outcome(&run.events);
+        let facts = (&outcome["cause"], &outcome["processes_left"], &outcome["is_counted"]);
+        assert_eq!(facts, (&cause, &json!(0), &json!(true)), "{outcome}");
+        assert_eq!(survivors_in(&run.home), Vec::<String>::new());
+    };
+    let mut run = start(Value::Null);
+    send(Signal::STOP, &run.record()["supervisor"]);
+    run.cancel();
+    ends(run, json!("cancelled"));
+
+    let mut run = start(Value::Null);
+    send(Signal::STOP, &run.record()["guard"][0]);
+    kill(&run.record()["supervisor"]);
+    run.cancel();
+    ends(run, json!("lost"));
+
+    let run = start(json!(700));
+    send(Signal::STOP, &run.record()["supervisor"]);
+    ends(run, json!({"timed_out": "wall"}));
+}
+
+#[test]
+fn a_supervisor_that_was_stopped_continues_when_the_next_hub_comes() {
+    let mut run = Order::new(&["hang"]).with("on_hub_exit", "keep").with("wall_ms", 60_000).start();
+    run.line("working");
+    kill_process(Pid::from_child(&run.child), Signal::STOP).unwrap();
+    drop(run.lifeline.take());
+    let (mut hub, events) = run.resume();
+    assert_eq!(events.recv_timeout(DEADLINE).unwrap()["event"], "started");
+    hub.stdin.take().unwrap().write_all(b"\"cancel\"\n").unwrap();
+    let (_, outcome) = read_to_outcome(&events);
+    assert_eq!(outcome["cause"], "cancelled");
+    assert!(wait(&mut hub, DEADLINE).success());
+    run.assert_clean(&outcome);
+}
+
+/// As on a full disk: no file can have a byte.
+#[test]
+fn a_run_that_cannot_be_recorded_is_refused_when_it_has_no_process() {
+    for _ in 0..10 {
+        let order = Order::new(&["touch", "made"]);
+        let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" supervise";
+        let mut supervisor = Command::new("sh")
+            .args(["-c", script, env!("CARGO_BIN_EXE_adjutant")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lifeline = supervisor.stdin.take().unwrap();
+        lifeline.write_all(format!("{}\n", order.json).as_bytes()).unwrap();
+        let refused = events(supervisor.stdout.take().unwrap()).recv_timeout(DEADLINE).unwrap();
+        let left = survivors_with_mark(order.json["mark"].as_str().unwrap());
+        assert_eq!((&refused["event"], left), (&json!("refused"), Vec::new()), "{refused}");
+        wait(&mut supervisor, DEADLINE);
+        assert!(!order.home.path().join("work/made").exists());
+        assert!(!order.home.path().join("spool/run").exists(), "the folder can be used again");
+    }
 }
 
 #[test]

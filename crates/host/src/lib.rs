@@ -1,5 +1,6 @@
-//! Infrastructure on the machine: child processes, Git, recordings, watched files, services.
+//! Infrastructure on the machine: child processes, Git, the disk, recordings, watched files, services.
 
+pub mod disk;
 pub mod file_catalogue;
 pub mod git;
 pub mod machine;

@@ -6,9 +6,12 @@
 mod procfs;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait};
+
+/// Time for which SIGKILL is repeated before surviving processes are reported.
+pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) use procfs::{Process, all, carries, children, descendants, read_process};
 
@@ -35,6 +38,19 @@ pub(super) fn signal_descendants(signal: Signal) -> usize {
     let living: Vec<Process> = descendants(getpid()).into_iter().filter(Process::is_alive).collect();
     signal_all(&living, signal);
     living.len()
+}
+
+/// Kills all descendants of this process. Returns the number of survivors; 0 is confirmed by the kernel.
+pub(super) fn end_all() -> u32 {
+    let deadline = Instant::now() + KILL_TIMEOUT;
+    while !has_no_children() {
+        let living = signal_descendants(Signal::KILL);
+        if Instant::now() >= deadline {
+            return u32::try_from(living.max(1)).unwrap_or(u32::MAX);
+        }
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+    0
 }
 
 /// Sends `signal` to the members of a leader's group but not to the leader. Returns whether there are any.

@@ -4,16 +4,17 @@
 //! by the mark in their environment, by their session, or by their parent, and are not counted.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::process::{Pid, Signal, getpid};
+use rustix::process::{Pid, Signal, getpid, kill_process};
 
 use super::descendants::{self, Process};
 use super::supervised_run::Outcome;
-use super::supervisor_protocol::{LOCK, OUTCOME, RECORD, Record};
+use super::supervisor_protocol::{LOCK, Limits, OUTCOME, RECORD, Record};
 use super::{MARK, supervisor};
 
 /// Time for a supervisor to end after it closed its pipe, and for killed processes to end.
@@ -52,6 +53,40 @@ pub fn orphans(spool: &Path) -> Vec<Orphan> {
 /// Returns whether a run below `spool` has a living supervisor. Reads no process table. Blocks on the disk.
 pub fn has_runs(spool: &Path) -> bool {
     runs(spool).iter().any(|folder| supervisor_of(folder).is_some())
+}
+
+/// Returns the limits of a run, as its supervisor recorded them.
+pub(super) fn limits(spool: &Path) -> Limits {
+    read_record(spool).map(|record| record.limits).unwrap_or_default()
+}
+
+/// Kills a process and everything below it.
+pub(super) fn kill_tree(top: Pid) {
+    descendants::signal_all(&descendants::descendants(top), Signal::KILL);
+    let _ = kill_process(top, Signal::KILL);
+}
+
+/// Puts a file in the place of a run's folder, so that a supervisor that is late starts nothing. Fails if the folder is
+/// there.
+pub(super) fn prevent(spool: &Path) -> io::Result<()> {
+    File::create_new(spool).map(drop)
+}
+
+/// Continues the supervisor and the guard of a run, which somebody may have stopped.
+pub(super) fn wake(spool: &Path) {
+    for pid in [supervisor_of(spool).and_then(|pid| Pid::from_raw(pid.cast_signed())), guard_of(spool)] {
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, Signal::CONT);
+        }
+    }
+}
+
+/// Kills the supervisor of a run, whose guard ends the other processes then; or the guard, where no supervisor is alive.
+pub(super) fn kill_supervisor(spool: &Path) {
+    let supervisor = supervisor_of(spool).and_then(|pid| Pid::from_raw(pid.cast_signed()));
+    if let Some(pid) = supervisor.or_else(|| guard_of(spool)) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
 }
 
 /// Kills the processes of a run after its supervisor was killed. Returns how many of them survive.
@@ -95,23 +130,32 @@ fn read_record(spool: &Path) -> Option<Record> {
     serde_json::from_slice(&std::fs::read(spool.join(RECORD)).ok()?).ok()
 }
 
-/// Returns whether the guard of a run is alive.
-fn has_guard(spool: &Path) -> bool {
-    let guard = read_record(spool).and_then(|record| record.guard);
-    let found = guard.and_then(|(pid, start)| Some((descendants::read_process(Pid::from_raw(pid)?)?, start)));
-    found.is_some_and(|(process, start)| process.start == start && process.is_alive())
+/// Returns the guard of a run while it is alive.
+fn guard_of(spool: &Path) -> Option<Pid> {
+    let (pid, start) = read_record(spool)?.guard?;
+    let guard = descendants::read_process(Pid::from_raw(pid)?)?;
+    (guard.start == start && guard.is_alive()).then_some(guard.pid)
 }
 
-/// Waits until the supervisor and its guard have ended, kills the processes that it left, and returns the outcome of the run.
+/// Waits until the supervisor and its guard have ended, kills the processes that they left, and returns the outcome of the
+/// run. A supervisor or guard that does not end in time is killed.
 pub(super) fn finish_orphan(spool: &Path) -> Outcome {
-    let deadline = Instant::now() + KILL_TIMEOUT;
-    if let Ok(lock) = OpenOptions::new().read(true).open(spool.join(LOCK)) {
-        while flock(&lock, FlockOperation::NonBlockingLockShared).is_err() && Instant::now() < deadline {
+    let is_over = || {
+        let Ok(lock) = OpenOptions::new().read(true).open(spool.join(LOCK)) else { return true };
+        flock(&lock, FlockOperation::NonBlockingLockShared).is_ok()
+            && (read_outcome(spool).is_some() || guard_of(spool).is_none())
+    };
+    // First the supervisor may do it, then its guard.
+    for _ in 0..2 {
+        wake(spool);
+        let deadline = Instant::now() + KILL_TIMEOUT;
+        while !is_over() && Instant::now() < deadline {
             std::thread::park_timeout(Duration::from_millis(5));
         }
-    }
-    while read_outcome(spool).is_none() && has_guard(spool) && Instant::now() < deadline {
-        std::thread::park_timeout(Duration::from_millis(5));
+        if is_over() {
+            break;
+        }
+        kill_supervisor(spool);
     }
     if let Some(outcome) = read_outcome(spool) {
         return outcome;

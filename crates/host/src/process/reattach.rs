@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use super::orphans;
 use super::run_handle::{Running, send_request};
 use super::supervised_run::{Error, Outcome};
-use super::supervisor_protocol::{CONTROL, LOCK, Request};
+use super::supervisor_protocol::{CONTROL, LOCK, Limits, Request};
 
 /// Time for a supervisor between two states: about to listen, or about to end.
 const ATTACH_TIMEOUT: Duration = Duration::from_secs(15);
@@ -37,12 +37,13 @@ pub async fn resume(spool: &Path) -> Result<Resumed, Error> {
     match state {
         RunState::Ended(outcome) => Ok(Resumed::Ended(outcome)),
         RunState::NotBegun => Ok(Resumed::NotBegun),
-        RunState::Listening { supervisor, stream } => {
+        RunState::Listening { supervisor, limits, stream } => {
             stream.set_nonblocking(true).map_err(|error| failed(&error))?;
             let stream = tokio::net::UnixStream::from_std(stream).map_err(|error| failed(&error))?;
             let (input, mut output) = stream.into_split();
-            send_request(&mut output, Request::Attach).await.map_err(|error| failed(&error))?;
-            Ok(Resumed::Running(Running::attached(supervisor, input, output, spool.to_owned())))
+            // It fails if the supervisor has ended meanwhile, whose outcome is read then.
+            let _ = send_request(&mut output, Request::Attach).await;
+            Ok(Resumed::Running(Running::attached(supervisor, input, output, spool.to_owned(), limits)))
         }
     }
 }
@@ -51,7 +52,7 @@ pub async fn resume(spool: &Path) -> Result<Resumed, Error> {
 enum RunState {
     Ended(Outcome),
     NotBegun,
-    Listening { supervisor: u32, stream: UnixStream },
+    Listening { supervisor: u32, limits: Limits, stream: UnixStream },
 }
 
 fn run_state(spool: &Path) -> Result<RunState, Error> {
@@ -60,35 +61,38 @@ fn run_state(spool: &Path) -> Result<RunState, Error> {
         match OpenOptions::new().read(true).open(spool.join(LOCK)) {
             Ok(lock) => break lock,
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(RunState::NotBegun),
-            Err(error) if error.kind() != io::ErrorKind::NotFound || Instant::now() >= deadline => {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Error::Spool(format!("holds no run: {error}")));
             }
-            // A supervisor that is late finds a file in the place of its folder, and starts nothing.
-            Err(_) => match File::create_new(spool) {
-                Ok(_) => return Ok(RunState::NotBegun),
+            Err(_) => match orphans::prevent(spool) {
+                Ok(()) => return Ok(RunState::NotBegun),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    // A supervisor that has no lock for so long has started nothing, and without its folder it cannot.
+                    if Instant::now() >= deadline {
+                        let removed = std::fs::remove_dir_all(spool);
+                        removed.map_err(|error| Error::Spool(format!("holds no run: {error}")))?;
+                    }
                     std::thread::park_timeout(Duration::from_millis(10));
                 }
                 Err(error) => return Err(Error::Spool(format!("cannot be made: {error}"))),
             },
         }
     };
+    orphans::wake(spool);
     loop {
         if let Some(outcome) = orphans::read_outcome(spool) {
             return Ok(RunState::Ended(outcome));
         }
-        if flock(&lock, FlockOperation::NonBlockingLockShared).is_ok() {
-            // The supervisor has ended, perhaps after it wrote an outcome in between.
+        // The supervisor has ended, perhaps after it wrote an outcome in between; or it does not answer, and its run is ended.
+        if flock(&lock, FlockOperation::NonBlockingLockShared).is_ok() || Instant::now() >= deadline {
             return Ok(RunState::Ended(orphans::finish_orphan(spool)));
         }
         if let Ok(stream) = connect(spool) {
             return Ok(RunState::Listening {
                 supervisor: orphans::supervisor_of(spool).unwrap_or(0),
+                limits: orphans::limits(spool),
                 stream,
             });
-        }
-        if Instant::now() >= deadline {
-            return Err(Error::Spool("has a supervisor that does not answer".to_owned()));
         }
         std::thread::park_timeout(Duration::from_millis(10));
     }

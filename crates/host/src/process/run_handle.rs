@@ -8,20 +8,26 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::Child;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::output_line::OutputLine;
 use super::reexec::current_image;
 use super::supervised_run::{Command, Error, Outcome};
-use super::supervisor_protocol::{Event, MAX_INPUT_BYTES, OsText, Request, SpawnRequest, Workdir};
+use super::supervisor_protocol::{Event, Limits, MAX_INPUT_BYTES, OsText, Request, SpawnRequest, Workdir};
 use super::{child, orphans};
 use adjutant_base::text::hex;
 
 /// Timeout of the first event of a supervisor, because many may start at once.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// After a limit of a run and its time to end, how long its supervisor is waited for before it is taken for stopped and
+/// continued, and then before it is killed.
+const WAKE_TIMEOUT: Duration = Duration::from_secs(1);
+const KILL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum lines in the queue of the reader. The others wait in the spool.
 const MAX_QUEUED_LINES: usize = 16;
 
@@ -77,8 +83,9 @@ impl Running {
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
         spool: PathBuf,
+        limits: Limits,
     ) -> Self {
-        Self { supervisor, ..Self::follow(None, input, output, spool) }
+        Self { supervisor, ..Self::follow(None, input, output, spool, limits) }
     }
 
     /// Follows a supervisor after its first event.
@@ -87,6 +94,7 @@ impl Running {
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
         spool: PathBuf,
+        limits: Limits,
     ) -> Self {
         let (send_lines, lines) = mpsc::channel(MAX_QUEUED_LINES);
         let (cancels, cancelled) = mpsc::channel(1);
@@ -95,7 +103,8 @@ impl Running {
         let folder = spool.clone();
         // The task ends when the returned value is dropped, or with the run.
         tokio::spawn(async move {
-            let end = forward_events(BufReader::new(input), output, &send_lines, cancelled).await;
+            let overdue = Overdue::new(limits, folder.clone());
+            let end = forward_events(BufReader::new(input), output, &send_lines, cancelled, overdue).await;
             let outcome = match end {
                 ConnectionEnd::Outcome(outcome) => Some(outcome),
                 ConnectionEnd::Closed(offset) => {
@@ -111,13 +120,20 @@ impl Running {
                     }
                     outcome
                 }
-                ConnectionEnd::HandleDropped => return,
+                ConnectionEnd::HandleDropped => {
+                    let _ = tokio::task::spawn_blocking(move || orphans::wake(&folder)).await;
+                    return;
+                }
             };
             drop(send_lines);
             if let Some(outcome) = outcome {
                 let _ = send_outcome.send(outcome);
             }
             if let Some(mut supervisor) = supervisor {
+                // A guard that was stopped would stay.
+                if let Some(pid) = supervisor.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
+                    let _ = kill_process(pid, Signal::CONT);
+                }
                 let _ = supervisor.wait().await;
             }
         });
@@ -134,11 +150,57 @@ enum ConnectionEnd {
     HandleDropped,
 }
 
+/// When the supervisor of a run is overdue: it has not ended a run that was cancelled, or has reached its limit.
+struct Overdue {
+    at: Option<Instant>,
+    /// How often it was overdue.
+    times: u32,
+    grace: Duration,
+    spool: PathBuf,
+}
+
+impl Overdue {
+    fn new(limits: Limits, spool: PathBuf) -> Self {
+        let at = limits.wall.map(|wall| Instant::now() + wall + limits.grace + WAKE_TIMEOUT);
+        Self { at, times: 0, grace: limits.grace, spool }
+    }
+
+    /// Waits until the supervisor is overdue.
+    async fn wait(&self) {
+        match self.at {
+            Some(at) => tokio::time::sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn cancelled(&mut self) {
+        let at = Instant::now() + self.grace + WAKE_TIMEOUT;
+        self.at = Some(self.at.map_or(at, |before| before.min(at)));
+    }
+
+    /// Continues a supervisor or a guard that may be stopped, and kills one that does not end its run even then: first the
+    /// supervisor, then the guard.
+    async fn act(&mut self) {
+        let (spool, kill) = (self.spool.clone(), self.times > 0);
+        let acted = move || {
+            if kill {
+                tracing::warn!(run = %spool.display(), "the supervisor of a run does not end it, and is killed");
+                orphans::kill_supervisor(&spool);
+            }
+            orphans::wake(&spool);
+        };
+        let _ = tokio::task::spawn_blocking(acted).await;
+        self.times += 1;
+        self.at = Some(Instant::now() + KILL_TIMEOUT);
+    }
+}
+
 async fn forward_events(
     mut input: impl AsyncBufRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
     lines: &mpsc::Sender<OutputLine>,
     mut cancels: mpsc::Receiver<()>,
+    mut overdue: Overdue,
 ) -> ConnectionEnd {
     let (mut bytes, mut offset) = (Vec::new(), 0);
     let mut pending: Option<OutputLine> = None;
@@ -163,9 +225,11 @@ async fn forward_events(
                 Some(()) => {
                     // It fails if the supervisor has ended, which needs no cancel request.
                     let _ = send_request(&mut output, Request::Cancel).await;
+                    overdue.cancelled();
                 }
                 None => return ConnectionEnd::HandleDropped,
             },
+            () = overdue.wait() => overdue.act().await,
         }
     }
 }
@@ -217,6 +281,7 @@ async fn supervise(
     let spool = command.spool.clone();
     let input = command.stdin.clone();
     let request = SpawnRequest { live: live.is_some(), ..validate(command).await? };
+    let limits = request.limits();
     let failed = |error: std::io::Error| Error::Spawn(error.to_string());
     let mut supervisor = child(current_image().map_err(failed)?);
     supervisor
@@ -237,16 +302,32 @@ async fn supervise(
     let mut bytes = serde_json::to_vec(&request).map_err(|error| Error::Spawn(error.to_string()))?;
     bytes.push(b'\n');
     bytes.extend(input.unwrap_or_default());
-    lifeline.write_all(&bytes).await.map_err(failed)?;
-    drop(bytes);
     let mut output = BufReader::new(output);
-    let first = tokio::time::timeout(START_TIMEOUT, next_event(&mut output, &mut Vec::new())).await;
-    match first {
-        Ok(Some(Event::Started { .. })) => Ok(Running::follow(Some(supervisor), output, lifeline, spool)),
-        Ok(Some(Event::Refused { error })) => Err(error),
-        Ok(_) => Err(Error::Spawn("the supervisor ended before it sent an event".to_owned())),
-        Err(_) => Err(Error::Spawn("the supervisor did not answer".to_owned())),
+    let mut first_bytes = Vec::new();
+    let first = tokio::time::timeout(START_TIMEOUT, async {
+        lifeline.write_all(&bytes).await?;
+        Ok::<_, std::io::Error>(next_event(&mut output, &mut first_bytes).await)
+    });
+    let reason = match first.await {
+        Ok(Ok(Some(Event::Started { .. }))) => None,
+        Ok(Ok(Some(Event::Refused { error }))) => return Err(error),
+        Ok(Ok(_)) => Some("the supervisor ended before it sent an event".to_owned()),
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some("the supervisor did not answer".to_owned()),
+    };
+    if let Some(reason) = reason {
+        // A supervisor that is late starts nothing without its folder. One that has it may have started the command.
+        let folder = spool.clone();
+        let prevented = tokio::task::spawn_blocking(move || orphans::prevent(&folder)).await;
+        if !matches!(prevented, Ok(Err(error)) if error.kind() == std::io::ErrorKind::AlreadyExists) {
+            if let Some(pid) = supervisor.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
+                let _ = tokio::task::spawn_blocking(move || orphans::kill_tree(pid)).await;
+            }
+            return Err(Error::Spawn(reason));
+        }
+        tracing::warn!(reason, run = %spool.display(), "a run is followed although its start is unknown");
     }
+    Ok(Running::follow(Some(supervisor), output, lifeline, spool, limits))
 }
 
 /// Validates a command and returns the request for the supervisor.

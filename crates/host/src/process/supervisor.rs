@@ -26,8 +26,8 @@ use super::reexec::current_image;
 use super::spool::Spool;
 use super::supervised_run::{Command, Error, OnHubExit};
 use super::supervisor_protocol::{
-    CONTROL, Event, LOCK, MAX_INPUT_BYTES, MAX_SPAWN_REQUEST_BYTES, OsText, RECORD, Record, SpawnRequest,
-    Workdir,
+    CONTROL, Event, LOCK, MAX_INPUT_BYTES, MAX_SPAWN_REQUEST_BYTES, OUTCOME, OsText, RECORD, Record,
+    SpawnRequest, Workdir,
 };
 use super::{MARK, child, descendants};
 
@@ -35,6 +35,9 @@ use event_loop::Run;
 pub use exec_runner::enter;
 pub use guard::guard;
 use hub_connection::HubConnection;
+
+/// The bytes on the disk that each file of [`reserve`] takes.
+const RESERVED_BYTES: usize = 4096;
 
 /// The argument of a supervisor below a guard.
 pub const GUARDED: &str = "--guarded";
@@ -114,15 +117,17 @@ fn begin(request: &SpawnRequest, input: Option<Vec<u8>>, is_guarded: bool) -> Re
     fchdir(&workdir).map_err(|error| spawn(error.into()))?;
     let now = Instant::now();
     let guard = getppid().filter(|_| is_guarded).and_then(descendants::read_process);
-    let started = start_runner(request, &run_folder.folder, &program, input.is_some(), guard);
+    let folder = run_folder.folder.clone();
+    let started = start_runner(request, &folder, &program, input.is_some(), guard);
     // The working directory may be removed or unmounted while the run lasts.
-    let _ = rustix::process::chdir(&run_folder.folder);
-    let runner = started.map_err(|error| {
-        // Nothing ran, so the folder can be used again.
-        let _ = std::fs::remove_dir_all(&run_folder.folder);
+    let _ = rustix::process::chdir(&folder);
+    started.and_then(|runner| Run::new(request, run_folder, now, runner, input)).map_err(|error| {
+        // A run that is refused has no process.
+        descendants::end_all();
+        // The folder can be used again.
+        let _ = std::fs::remove_dir_all(&folder);
         spawn(error)
-    })?;
-    Run::new(request, run_folder, now, runner, input).map_err(spawn)
+    })
 }
 
 /// Returns the program's path: the path itself, or the first executable of this name on the `PATH` of the run's
@@ -174,6 +179,12 @@ fn create_run_folder(request: &SpawnRequest) -> io::Result<RunFolder> {
         DirBuilder::new().recursive(true).mode(0o700).create(above)?;
     }
     DirBuilder::new().mode(0o700).create(&folder)?;
+    fill_run_folder(request, folder.clone()).inspect_err(|_| {
+        let _ = std::fs::remove_dir_all(&folder);
+    })
+}
+
+fn fill_run_folder(request: &SpawnRequest, folder: PathBuf) -> io::Result<RunFolder> {
     // It has its name only once it is locked, because the next hub takes a free lock for a supervisor that has ended.
     let new = folder.join("lock.new");
     let lock = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
@@ -189,6 +200,9 @@ fn create_run_folder(request: &SpawnRequest) -> io::Result<RunFolder> {
             Some(listener)
         }
     };
+    for file in [RECORD, OUTCOME] {
+        reserve(&folder.join(file))?;
+    }
     Ok(RunFolder {
         stdout: Spool::create(folder.join("stdout"), request.cap)?,
         stderr: Spool::create(folder.join("stderr"), request.cap)?,
@@ -236,14 +250,25 @@ fn start_runner(
         runner: pid.as_raw_nonzero().get(),
         runner_start: descendants::read_process(pid).map_or(0, |process| process.start),
         mark: request.mark.clone(),
+        limits: request.limits(),
     };
     write_file(&spool.join(RECORD), &serde_json::to_vec(&record)?)?;
     Ok(runner)
 }
 
+/// Takes the place of a file on the disk, so that [`write_file`] can write it when the disk is full.
+fn reserve(path: &Path) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(new)?;
+    file.write_all(&[b' '; RESERVED_BYTES])
+}
+
 /// Writes a file so that a reader sees all of it or nothing.
 pub(super) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
-    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?.write_all(content)?;
+    // Not truncated, because its place may be the last one on the disk.
+    let mut file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&new)?;
+    file.write_all(content)?;
+    file.set_len(content.len() as u64)?;
     std::fs::rename(new, path)
 }

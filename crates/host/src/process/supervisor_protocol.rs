@@ -62,6 +62,11 @@ pub(super) struct Workdir {
 }
 
 impl SpawnRequest {
+    pub(super) fn limits(&self) -> Limits {
+        let wall = self.wall_ms.map(Duration::from_millis);
+        Limits { wall, grace: Duration::from_millis(self.grace_ms) }
+    }
+
     /// Returns the command of the request.
     pub(super) fn into_command(self, input: Option<Vec<u8>>) -> Command {
         Command {
@@ -118,6 +123,15 @@ pub(super) struct Record {
     /// Start time of the runner, in the kernel's ticks since boot.
     pub(super) runner_start: u64,
     pub(super) mark: String,
+    #[serde(default)]
+    pub(super) limits: Limits,
+}
+
+/// The times after which a supervisor should have ended its run.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Limits {
+    pub(super) wall: Option<Duration>,
+    pub(super) grace: Duration,
 }
 
 /// Text of the operating system in JSON. A byte that is not UTF-8 becomes `\0` and two hex digits, because no argument,

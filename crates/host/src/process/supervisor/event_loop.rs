@@ -24,8 +24,6 @@ use super::{RunFolder, write_file};
 
 /// Time between SIGTERM and SIGKILL for processes that outlive the runner.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(250);
-/// Time for which SIGKILL is repeated before surviving processes are reported.
-const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct Run {
     folder: PathBuf,
@@ -233,7 +231,7 @@ impl Run {
     fn kill(&mut self, now: Instant) {
         self.signal_runner(Signal::KILL);
         descendants::signal_descendants(Signal::KILL);
-        self.phase = Phase::Killing { deadline: now + KILL_TIMEOUT };
+        self.phase = Phase::Killing { deadline: now + descendants::KILL_TIMEOUT };
     }
 
     fn signal_runner(&self, signal: Signal) {
