@@ -5,6 +5,7 @@ mod checks;
 pub(crate) mod context;
 mod event_writer;
 pub(crate) mod queue;
+mod reattach;
 mod recording;
 pub(crate) mod rows;
 mod sandboxed;

@@ -96,6 +96,9 @@ pub struct RunReport {
     /// Commands and tools that the runner denied to the agent; they did not run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<String>,
+    /// Why a part of the runner's output is missing, besides what is over the limit; a sentence fragment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_missing: Option<String>,
     /// Files that the runner says it changed.
     pub files: Vec<String>,
     /// Why the hub does not know which files changed; a sentence fragment.

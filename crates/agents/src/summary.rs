@@ -150,7 +150,9 @@ impl RunReport {
 
     /// Returns what the hub found apart from commands and files, one fact a text. Names in it are quoted.
     pub fn findings(&self) -> Vec<String> {
-        let mut findings = Vec::new();
+        let missing = self.output_missing.as_ref();
+        let mut findings: Vec<String> =
+            missing.map(|reason| format!("output incomplete: {reason}")).into_iter().collect();
         if let Some(repository) = &self.repository {
             if repository.head_before != repository.head_after && self.files_unknown.is_none() {
                 let short = |head: &Option<String>| {
@@ -292,6 +294,14 @@ mod tests {
             outcome.summary(),
             "codex m; workspace-write; 1.2 s; 1 file changed +3 \u{2212}1; not verified, failed: make test; 0 processes left"
         );
+        let report = RunReport {
+            output_missing: Some("8 bytes could not be written: disk".to_owned()),
+            ..RunReport::default()
+        };
+        let incomplete = Outcome { report, ..Outcome::new(Ending::Succeeded) };
+        let line =
+            "0.0 s; output incomplete: 8 bytes could not be written: disk; unverified; 0 processes left";
+        assert_eq!(incomplete.summary(), line);
         let fault = FailureReport { class: "usage_limit".to_owned(), detail: "try later.".to_owned() };
         let failed = Outcome { failure: Some(fault), ..Outcome::new(Ending::Failed) };
         assert_eq!(failed.sentence(), "The agent did not finish (usage_limit): try later.");

@@ -31,7 +31,7 @@ pub use claim::{Claim, Slots, claim};
 pub use enqueue::{QueueLimits, enqueue};
 pub use events::{append_events, events, events_before};
 pub use finish::{Cancelled, cancel, finish};
-pub use lease::{expired_leases, extend, move_to_runner, take_over};
+pub use lease::{extend, move_to_runner, running, take_over};
 pub use outcomes::{mark_delivered, outcome, undelivered};
 pub use prune::{Retention, prune};
 pub use read::{Filter, count, get, ids, list, position};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::process_table::{descendants, eventually, wait_until_none};
+use crate::support::process_table::{descendants, eventually, runs_of_home, wait_until_none};
 use crate::support::task_fixture::TaskFixture;
 use crate::support::{DEADLINE, Peer};
 
@@ -362,10 +362,13 @@ fn a_hub_without_runs_to_adopt_does_not_wait_for_the_database() {
 }
 
 fn rename_table(fixture: &TaskFixture, table: &str, name: &str) {
-    let rename = format!("ALTER TABLE {table} RENAME TO {name}");
+    change_database(fixture, &format!("ALTER TABLE {table} RENAME TO {name}"));
+}
+
+fn change_database(fixture: &TaskFixture, statements: &str) {
     let mut sqlite = Command::new("sqlite3");
     let sqlite = sqlite.args(["-cmd", ".timeout 10000"]).arg(fixture.folder(".adjutant/adjutant.db"));
-    assert!(sqlite.arg(rename).status().expect("no sqlite3: apt-get install sqlite3").success());
+    assert!(sqlite.arg(statements).status().expect("no sqlite3: apt-get install sqlite3").success());
 }
 
 #[test]
@@ -388,6 +391,71 @@ fn an_outcome_that_cannot_be_stored_at_once_is_stored_later() {
         (&json!("succeeded"), &json!("working\nresult")),
         "{result:#}"
     );
+}
+
+/// The hub has claimed a task and was told that it has not, as on a disk that fills up during the commit.
+#[test]
+fn a_task_whose_claim_was_carried_out_without_an_answer_is_run() {
+    let fixture = TaskFixture::new();
+    fixture.configure("max_running = 1", &["fake"]);
+    let gate = fixture.folder("gate");
+    let hub = LoggedHub::start(&fixture, &[]);
+    let mut peer = client(&fixture);
+    let first = peer.delegate_in_background(1, fixture.task(&format!("until-file {}", gate.display())));
+    peer.wait_for_activity(2, &first, "working");
+    let second = peer.delegate_in_background(3, fixture.task("ok"));
+    rename_table(&fixture, "task_lanes", "lanes_elsewhere");
+    // A reload looks for tasks.
+    kill_process(Pid::from_child(&hub.hub), Signal::HUP).unwrap();
+    eventually("a claim that fails", || {
+        if hub.logged().contains("the queue cannot be read") { Ok(()) } else { Err(hub.logged()) }
+    });
+    let claim = "UPDATE tasks SET state = 'running', attempt = 1, fence = fence + 1, started_at = created_at, \
+        (hub, lease_until) = (SELECT hub, lease_until FROM tasks WHERE state = 'running') WHERE state = 'queued'";
+    change_database(&fixture, claim);
+    rename_table(&fixture, "lanes_elsewhere", "task_lanes");
+    let result = peer.tool(4, "task_wait", json!({"task_id": second}))["structuredContent"].clone();
+    assert_eq!(result["status"], "succeeded", "{result:#}");
+    std::fs::write(&gate, "").unwrap();
+    let result = peer.tool(5, "task_wait", json!({"task_id": first}))["structuredContent"].clone();
+    assert_eq!(result["status"], "succeeded", "{result:#}");
+}
+
+#[test]
+fn a_run_that_was_ended_by_a_hub_that_stops_is_not_cancelled() {
+    let fixture = TaskFixture::new();
+    let hub = LoggedHub::start(&fixture, &[]);
+    let mut peer = client(&fixture);
+    let task = peer.delegate_in_background(1, fixture.task("ignore-term"));
+    peer.wait_for_activity(2, &task, "working");
+    // The hub cannot store what it did.
+    rename_table(&fixture, "task_results", "results_elsewhere");
+    drop(hub);
+    rename_table(&fixture, "results_elsewhere", "task_results");
+    let _next = fixture.hub();
+    let result = client(&fixture).tool(1, "task_wait", json!({"task_id": task}))["structuredContent"].clone();
+    let detail = "the hub was stopped while it ran; no process of it is left";
+    assert_eq!(result["failure"], json!({"class": "hub_gone", "detail": detail}), "{result:#}");
+}
+
+#[test]
+fn a_run_that_the_next_hub_cannot_follow_is_ended_before_its_task_is_lost() {
+    let fixture = TaskFixture::new();
+    fixture.agent("keeper", "on_hub_exit: keep\n");
+    let mut hub = fixture.hub();
+    let mut peer = client(&fixture);
+    let mut task = fixture.task("ignore-term");
+    task["agent"] = json!("keeper");
+    let kept = peer.delegate_in_background(1, task);
+    peer.wait_for_activity(2, &kept, "working");
+    hub.kill();
+    fixture.configure("", &["other"]);
+    let _next = fixture.hub();
+    let result = client(&fixture).tool(1, "task_wait", json!({"task_id": kept}))["structuredContent"].clone();
+    assert_eq!(runs_of_home(fixture.home.path()), Vec::<String>::new());
+    let detail = "its runner is not configured any more";
+    assert_eq!(result["failure"], json!({"class": "lost", "detail": detail}), "{result:#}");
+    assert_eq!(result["run_report"]["processes_left"], 0);
 }
 
 #[test]

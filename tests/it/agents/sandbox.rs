@@ -3,6 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -195,6 +196,31 @@ fn a_run_has_no_folder_of_the_hub_but_the_one_with_its_socket() {
     let (result, _) = peer.reported(2, within);
     let reason = format!("`{}` has files of the hub, which no run may see", spool.display());
     assert_eq!(result["failure"], json!({"class": "refused", "detail": reason}), "{result:#}");
+}
+
+/// A sandbox has the folder that was there when its run began.
+#[test]
+fn a_run_that_goes_on_reaches_the_next_hub_through_the_same_folder() {
+    let fixture = fixture("sandbox = \"auto\"", FAKE);
+    fixture.agent("keeper", "on_hub_exit: keep\n");
+    let mut hub = fixture.hub();
+    let mut first = peer(fixture.connect());
+    let gate = fixture.folder("gate");
+    let mut task = fixture.task(&format!("until-file {}", gate.display()));
+    task["agent"] = json!("keeper");
+    let task = first.delegate_in_background(1, task);
+    first.wait_for_activity(2, &task, "working");
+    let folder = std::fs::File::open(fixture.folder(".adjutant/spool/hub")).unwrap();
+    let socket = format!("/proc/self/fd/{}/hub.sock", folder.as_raw_fd());
+    let reaches = || UnixStream::connect(&socket).map(drop);
+    reaches().unwrap();
+    hub.kill();
+    assert!(reaches().is_err());
+    let _next = fixture.hub();
+    reaches().unwrap();
+    std::fs::write(&gate, "").unwrap();
+    let result = peer(fixture.connect()).tool(1, "task_wait", json!({"task_id": task}));
+    assert_eq!(result["structuredContent"]["message"], "working\nresult", "{result:#}");
 }
 
 #[test]

@@ -57,6 +57,67 @@ fn a_hub_that_was_killed_while_it_made_a_worktree_makes_it_again() {
     no_worktree_is_left(&fixture);
 }
 
+/// The state of the task is lost, so the next hub cannot make a patch.
+#[test]
+fn a_worktree_of_a_killed_hub_is_kept_and_named_where_its_changes_are_not_known() {
+    let fixture = TaskFixture::new();
+    fixture.commit_all();
+    fixture.agent("keeper", "permission: workspace-write\non_hub_exit: keep\n");
+    let gate = fixture.folder("gate");
+    let mut hub = fixture.hub();
+    let mut peer = fixture.connect();
+    peer.initialize("2025-11-25");
+    let mut task = in_worktree(&fixture, &format!("until-file {}", gate.display()));
+    task["agent"] = json!("keeper");
+    let task = peer.delegate_in_background(1, task);
+    peer.wait_for_activity(2, &task, "working");
+    hub.kill();
+    let spool = format!(".adjutant/spool/{task}");
+    fixture.home.write(&format!("{spool}/tree/made.txt"), "made\n");
+    fixture.home.write(&format!("{spool}/run-state.json"), "");
+    std::fs::write(&gate, "").unwrap();
+    let _next = fixture.hub();
+    let mut peer = fixture.connect();
+    peer.initialize("2025-11-25");
+    let result = peer.tool(1, "task_wait", json!({"task_id": task}))["structuredContent"].clone();
+    assert_eq!((&result["status"], &result["message"]), (&json!("succeeded"), &json!("working\nresult")));
+    let report = &result["run_report"];
+    assert_eq!(report["files_unknown"], "the hub that knew them ended", "{result:#}");
+    let tree = fixture.folder(&format!("{spool}/tree"));
+    assert_eq!(report["repository"]["kept"], json!(tree), "{result:#}");
+    assert!(tree.join("made.txt").exists());
+    assert!(!fixture.folder(&format!("work/.git/worktrees/adjutant-{task}/locked")).exists());
+}
+
+#[test]
+fn a_worktree_of_a_killed_hub_is_removed_where_the_next_one_cannot_make_it_again() {
+    let fixture = TaskFixture::new();
+    fixture.commit_all();
+    let (reached, gate) = (fixture.folder("reached"), fixture.home.write("gate", ""));
+    let waits = format!(
+        "#!/bin/sh\ncase \"$*\" in *read-tree*) touch '{}'; while test -e '{}'; do sleep 0.02; done; exit 1 ;; esac\nPATH='{}' exec git \"$@\"\n",
+        reached.display(),
+        gate.display(),
+        std::env::var("PATH").unwrap(),
+    );
+    fixture.program("git", &waits);
+    let mut hub = fixture.hub();
+    let mut peer = fixture.connect();
+    peer.initialize("2025-11-25");
+    let task = peer.delegate_in_background(1, in_worktree(&fixture, "ok"));
+    eventually("the checkout", || if reached.exists() { Ok(()) } else { Err("not begun") });
+    hub.kill();
+    std::fs::remove_file(gate).unwrap();
+    fixture.configure("max_worktrees = 0", &["fake"]);
+    let _next = fixture.hub();
+    let mut peer = fixture.connect();
+    peer.initialize("2025-11-25");
+    let result = peer.tool(1, "task_wait", json!({"task_id": task}))["structuredContent"].clone();
+    assert_eq!(result["failure"]["class"], "refused", "{result:#}");
+    no_worktree_is_left(&fixture);
+    assert!(!fixture.folder(&format!(".adjutant/spool/{task}/tree")).exists());
+}
+
 #[test]
 fn a_worktree_that_the_agent_removed_or_locked_is_pruned() {
     let fixture = TaskFixture::new();

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
 
-use super::context::{ExecutorContext, TaskRun, lease_until, make_private, now};
+use super::context::{ExecutorContext, TaskRun, lease_until, make_private, now, until_stored};
 use super::event_writer::{EventBatch, count_written, write_event, write_events};
 use super::recording;
 use super::sandboxed;
 use crate::output_schema;
-use crate::run_report::Attempt;
+use crate::run_report::{Attempt, RunReport};
 use crate::runner::codex::rollout;
 use crate::runner::failure::{Class, Failure};
 use crate::runner::output_parser::OutputParser;
@@ -22,7 +22,7 @@ use crate::runner::{
 use crate::sandbox::Holder;
 use crate::selector::Choice;
 use crate::task::TaskEventKind;
-use adjutant_host::process::{self, Cause, Command, Exit, Limit, OnHubExit, Resumed, Timeouts};
+use adjutant_host::process::{self, Cause, Command, Exit, Limit, OnHubExit, Timeouts};
 use adjutant_host::recorder::Recording;
 use adjutant_host::recorder::format::Direction;
 use adjutant_store::tasks;
@@ -87,18 +87,23 @@ pub(super) async fn attempt(
     }
     let started = TaskEventKind::Started { runner: name, attempt: i64::try_from(number).unwrap_or(i64::MAX) };
     write_event(context, run.row, started).await;
-    run.write_state();
-    // The row names the spool before the run starts, so that the next hub finds every run that may have started.
-    let extended =
-        tasks::extend(&context.store, &run.row.lease(), lease_until(), Some(&spool.to_string_lossy())).await;
-    match extended {
-        Ok(Some(cancelled)) if !cancelled && !run.cancelled.is_cancelled() => {}
-        Ok(None) => return None,
-        Ok(Some(_)) => return Some(not_run(run, Class::Cancelled, "cancelled before it ran")),
-        Err(error) => {
-            tracing::error!(%error, "a run could not be recorded");
-            return Some(not_run(run, Class::Crashed, "the hub's store does not answer"));
+    if let Err(error) = run.write_state() {
+        tracing::warn!(error, task = run.row.id, "the state of a task could not be written");
+        // The next hub would not know what the agent changed in its worktree.
+        if run.options.worktree {
+            return Some(not_run(run, Class::Crashed, format!("the state of the task {error}")));
         }
+    }
+    // The row names the spool before the run starts, so that the next hub finds every run that may have started.
+    let (lease, folder) = (run.row.lease(), spool.to_string_lossy());
+    let extend = || tasks::extend(&context.store, &lease, lease_until(), Some(&folder));
+    match until_stored(context, &run.row.id, "a run", run.ending(), extend).await {
+        Some(Some(false)) if !run.cancelled.is_cancelled() => {}
+        Some(None) => return None,
+        None if !run.cancelled.is_cancelled() => {
+            return Some(not_run(run, Class::HubGone, "the hub was stopped before the agent started"));
+        }
+        Some(Some(_)) | None => return Some(not_run(run, Class::Cancelled, "cancelled before it ran")),
     }
     // The supervisor checks the folder again when it enters it.
     if !run.options.workdir.is_unchanged() {
@@ -155,7 +160,7 @@ pub(super) async fn attempt(
 }
 
 /// Builds the command line of an attempt.
-fn prepare(
+pub(super) fn prepare(
     context: &ExecutorContext,
     run: &TaskRun<'_>,
     choice: &Choice,
@@ -218,70 +223,10 @@ fn command(
     }
 }
 
-/// Why an attempt of the last hub has no result.
-pub(super) enum NotResumed {
-    /// Its runner was not started.
-    NotBegun,
-    /// Its end is unknown, with the reason.
-    Lost(&'static str),
-}
-
-/// Resumes the attempt that the last hub left in `spool`, and reads its output again from the start. `None` when this
-/// hub stops too.
-pub(super) async fn reattach(
-    context: &ExecutorContext,
-    run: &mut TaskRun<'_>,
-    spool: &Path,
-) -> Result<Option<AttemptResult>, NotResumed> {
-    let name = &run.row.runner;
-    let candidates = context.selector.candidates();
-    let candidate = candidates
-        .iter()
-        .find(|candidate| candidate.runner.name() == name)
-        .ok_or(NotResumed::Lost("its runner is not configured any more"))?;
-    let (runner, stall) = (candidate.runner.clone(), candidate.stall);
-    let number = run.state.report.attempts.len().max(1);
-    let (scratch, _) = run.attempt_folders(number);
-    let variant = if run.state.contract { CommandVariant::Contract } else { CommandVariant::Native };
-    let choice = Choice { program: PathBuf::from(runner.program()), runner, variant, stall };
-    // The same command line as before; only its parser and the paths of its output files are used.
-    let prepared = prepare(context, run, &choice, "", None, &scratch);
-    let Ok(PreparedCommand { argv, output_files, mut parser, .. }) = prepared else {
-        return Err(NotResumed::Lost("its runner cannot be asked the same way any more"));
-    };
-    match process::resume(spool).await {
-        Ok(Resumed::Running(running)) => {
-            let recording = recording::start(context, run, name, &argv, None);
-            let proxy = sandboxed::proxy(sandboxed::network(context, run, &choice.runner), &scratch);
-            let proxy = proxy.ok().flatten();
-            let result = follow(context, run, running, parser, &output_files, &recording, stall).await;
-            if let (Some(proxy), Some(attempt)) = (proxy, run.state.report.attempts.last_mut()) {
-                attempt.refused_hosts = proxy.refused();
-            }
-            Ok(result)
-        }
-        Ok(Resumed::Ended(outcome)) if outcome.cause == Cause::Lost => {
-            run.state.report.processes_left += outcome.processes_left;
-            run.state.report.is_uncounted |= !outcome.is_counted;
-            Err(NotResumed::Lost("the hub that ran it ended, and so did the run's supervisor"))
-        }
-        Ok(Resumed::Ended(outcome)) => {
-            for line in outcome.stdout.lines(0) {
-                parser.gap(line.missed);
-                let _ = parser.line(&line.text);
-                parser.gap(line.cut);
-            }
-            Ok(Some(finish(run, &outcome, parser, &output_files, false)))
-        }
-        Ok(Resumed::NotBegun) => {
-            let _ = not_run(run, Class::HubGone, "the hub ended before the runner was started");
-            Err(NotResumed::NotBegun)
-        }
-        Err(error) => {
-            tracing::warn!(%error, task = run.row.id, "a run could not be resumed");
-            Err(NotResumed::Lost("the hub that ran it ended, and its run cannot be read"))
-        }
-    }
+/// Adds to the run report how many processes of a run are left.
+pub(super) fn count_left(report: &mut RunReport, outcome: &process::Outcome) {
+    report.processes_left += outcome.processes_left;
+    report.is_uncounted |= !outcome.is_counted;
 }
 
 /// Records the process below which a task runs, in the place of an earlier one.
@@ -293,7 +238,7 @@ fn set_supervisor(context: &ExecutorContext, row: &tasks::Task, pid: u32) {
 
 /// Reads an attempt's output until its end. Ends a run that waits for its model without progress for longer than `stall`.
 /// `None` when this hub stops and leaves the run to the next one.
-async fn follow(
+pub(super) async fn follow(
     context: &ExecutorContext,
     run: &mut TaskRun<'_>,
     mut running: process::Running,
@@ -370,7 +315,7 @@ async fn follow(
 
 /// Reads the result of an attempt whose processes have ended, and records it in the run report. `hub_stops` is set if
 /// the hub itself ended the run because the hub stops.
-fn finish(
+pub(super) fn finish(
     run: &mut TaskRun<'_>,
     outcome: &process::Outcome,
     parser: OutputParser,
@@ -408,8 +353,11 @@ fn finish(
     let report = &mut run.state.report;
     report.cpu_ms += millis(outcome.cpu);
     report.peak_rss_bytes = report.peak_rss_bytes.max(outcome.peak_rss);
-    report.processes_left += outcome.processes_left;
-    report.is_uncounted |= !outcome.is_counted;
+    count_left(report, outcome);
+    if let Some(error) = &outcome.stdout.error {
+        let missing = outcome.stdout.seen - outcome.stdout.kept;
+        report.output_missing = Some(format!("{missing} bytes could not be written: {error}"));
+    }
     if result.failure.is_some() {
         report.stderr_tail = outcome.stderr.tail(MAX_TAIL);
     }
@@ -443,7 +391,7 @@ fn record_result(
 }
 
 /// Records an attempt that did not run.
-fn not_run(run: &mut TaskRun<'_>, class: Class, detail: impl AsRef<str>) -> AttemptResult {
+pub(super) fn not_run(run: &mut TaskRun<'_>, class: Class, detail: impl AsRef<str>) -> AttemptResult {
     record_result(run, failed(class, detail), None)
 }
 

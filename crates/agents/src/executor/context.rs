@@ -1,7 +1,9 @@
 //! Context of the executor: its shared state, the running tasks with their leases, and the folders of a task.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -22,6 +24,8 @@ use adjutant_base::config::delegation::Delegation;
 use adjutant_base::events::Events;
 use adjutant_base::mutex::lock;
 use adjutant_base::text::timefmt;
+use adjutant_host::disk;
+use adjutant_host::file_catalogue::atomic_write;
 use adjutant_host::git::{Repository, Snapshot};
 use adjutant_host::process::Canceller;
 use adjutant_host::recorder::Recorder;
@@ -30,6 +34,12 @@ use adjutant_store::{Millis, Store, tasks};
 
 /// How long a lease is valid without being extended.
 const LEASE: Duration = Duration::from_mins(1);
+
+/// How long after a failed try a change is stored again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Bytes that the disk of the runs should have free; with fewer the files of ended tasks are removed.
+const MIN_FREE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The file in a task's folder that holds its [`RunState`].
 const RUN_STATE_FILE: &str = "run-state.json";
@@ -208,11 +218,9 @@ impl TaskRun<'_> {
         (self.folder.join(format!("scratch-{number}")), self.folder.join(format!("run-{number}")))
     }
 
-    /// Writes the state for the next hub.
-    pub(super) fn write_state(&self) {
-        if let Err(error) = std::fs::write(self.folder.join(RUN_STATE_FILE), rows::json(&self.state)) {
-            tracing::warn!(%error, task = self.row.id, "the state of a task could not be written");
-        }
+    /// Writes the state for the next hub, all of it or nothing. The error is a sentence fragment.
+    pub(super) fn write_state(&self) -> Result<(), String> {
+        atomic_write::put(&self.folder.join(RUN_STATE_FILE), &rows::json(&self.state))
     }
 
     /// Returns whether the task is cancelled, or the hub stops.
@@ -262,6 +270,70 @@ pub(super) async fn remove_files(context: &ExecutorContext, task: &str) {
     }
 }
 
+/// Removes the files of ended tasks, the oldest first, while the disk is nearly full: what happens to the other tasks
+/// could not be stored.
+pub(super) async fn make_space(context: &ExecutorContext) {
+    let spool = context.spool.clone();
+    let is_full = move || disk::free_bytes(&spool).is_some_and(|free| free < MIN_FREE_BYTES);
+    let full = is_full.clone();
+    if !tokio::task::spawn_blocking(full).await.unwrap_or(false) {
+        return;
+    }
+    // Before the tasks are read, because a task that begins meanwhile makes a folder.
+    let spool = context.spool.clone();
+    let folders = tokio::task::spawn_blocking(move || oldest_folders(&spool)).await.unwrap_or_default();
+    let Ok(running) = tasks::running(&context.store, &context.hub, Millis::MAX).await else { return };
+    let mut in_use: BTreeSet<String> = running.into_iter().map(|row| row.id).collect();
+    in_use.extend(context.active().keys().cloned());
+    let removed = tokio::task::spawn_blocking(move || remove_while(&is_full, folders, &in_use)).await;
+    if let Ok(removed @ 1..) = removed {
+        tracing::warn!(removed, "the disk is nearly full: the files of ended tasks were removed");
+    }
+}
+
+/// Returns the folders of tasks below `spool`, the one that was not changed for the longest time first.
+fn oldest_folders(spool: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(spool).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_name().to_str().and_then(TaskId::parse).is_some());
+    let mut aged: Vec<_> = folders
+        .map(|entry| (entry.metadata().and_then(|found| found.modified()).ok(), entry.path()))
+        .collect();
+    aged.sort();
+    aged.into_iter().map(|(_, folder)| folder).collect()
+}
+
+/// Removes the files of the tasks that are not in use, as long as `is_full` says so. Returns the number of tasks.
+fn remove_while(is_full: &impl Fn() -> bool, folders: Vec<PathBuf>, in_use: &BTreeSet<String>) -> usize {
+    let is_free = |folder: &&PathBuf| {
+        folder.file_name().and_then(|name| name.to_str()).is_some_and(|id| !in_use.contains(id))
+    };
+    let removed = folders.iter().filter(is_free).take_while(|_| is_full());
+    removed.filter(|folder| remove_except_worktree(folder).is_ok()).count()
+}
+
+/// Makes a change, again until it is stored: a disk may be full for a while. `what` names it in the log. `None` when
+/// `given_up` is over first.
+pub(super) async fn until_stored<T, E: Display, F: Future<Output = Result<T, E>>>(
+    context: &ExecutorContext,
+    task: &str,
+    what: &str,
+    given_up: impl Future<Output = ()>,
+    mut change: impl FnMut() -> F,
+) -> Option<T> {
+    let mut given_up = pin!(given_up);
+    loop {
+        match change().await {
+            Ok(stored) => return Some(stored),
+            Err(error) => tracing::error!(%error, task, "{what} could not be written yet"),
+        }
+        make_space(context).await;
+        tokio::select! {
+            () = tokio::time::sleep(RETRY_INTERVAL) => {}
+            () = &mut given_up => return None,
+        }
+    }
+}
+
 /// Returns the end of a lease that is taken or extended now.
 pub(super) fn lease_until() -> Millis {
     now() + Millis::try_from(LEASE.as_millis()).unwrap_or(0)
@@ -270,4 +342,35 @@ pub(super) fn lease_until() -> Millis {
 /// Returns the milliseconds since 1970. A clock before that counts as 1970.
 pub(crate) fn now() -> Millis {
     timefmt::millis(SystemTime::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{oldest_folders, remove_while};
+
+    #[test]
+    fn on_a_full_disk_the_oldest_files_of_ended_tasks_are_removed_and_no_others() {
+        let spool = tempfile::tempdir().unwrap();
+        let ids =
+            ["0000000000000000000a", "0000000000000000000b", "0000000000000000000c", "0000000000000000000d"];
+        for (age, id) in (1..).zip(ids).chain([(9, "hub"), (9, "empty")]) {
+            let folder = spool.path().join(id);
+            std::fs::create_dir_all(folder.join("run-1")).unwrap();
+            std::fs::create_dir(folder.join("tree")).unwrap();
+            let time = std::time::SystemTime::now() - std::time::Duration::from_hours(age);
+            std::fs::File::open(&folder).unwrap().set_modified(time).unwrap();
+        }
+        let left = || ids.map(|id| spool.path().join(id).join("run-1").exists());
+        let in_use = BTreeSet::from([ids[3].to_owned()]);
+        let removed =
+            remove_while(&|| left() != [true, true, false, true], oldest_folders(spool.path()), &in_use);
+        assert_eq!((removed, left()), (1, [true, true, false, true]), "the oldest one is in use");
+        let removed = remove_while(&|| true, oldest_folders(spool.path()), &in_use);
+        assert_eq!((removed, left()), (3, [false, false, false, true]));
+        for name in ["0000000000000000000a/tree", "hub/run-1", "empty/run-1"] {
+            assert!(spool.path().join(name).exists(), "{name}");
+        }
+    }
 }

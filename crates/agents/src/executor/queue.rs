@@ -12,7 +12,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
-use super::context::{ActiveRun, ExecutorContext, lease_until, now, remove_except_worktree, remove_files};
+use super::context::{
+    ActiveRun, ExecutorContext, lease_until, make_space, now, remove_except_worktree, remove_files,
+};
 use super::task_run::{self, mark_failed};
 use crate::worktrees;
 use adjutant_base::events::Event;
@@ -47,18 +49,21 @@ pub(crate) async fn run(context: &Arc<ExecutorContext>, stop: CancellationToken)
     }
     loop {
         if !adopted {
+            // A full disk may be the reason why it has to be done again.
+            make_space(context).await;
             adopted = adopt_runs(context, &mut runs, &stop, if shared { now() } else { Millis::MAX }).await;
             context.runs_adopted.send_if_modified(|before| adopted && !std::mem::replace(before, true));
         }
-        // A store that does not answer is asked again soon, although no task is queued.
-        let retry = !claim(context, &mut runs, &stop).await || !adopted;
+        // A claim that failed may have been carried out, and its tasks are adopted then.
+        adopted &= claim(context, &mut runs, &stop).await;
         tokio::select! {
             () = stop.cancelled() => break,
             () = context.wake.notified() => {}
-            Some(_) = runs.join_next(), if !runs.is_empty() => {}
+            Some(_) = runs.join_next(), if !runs.is_empty() => make_space(context).await,
             _ = orphan_timer.tick(), if shared => adopted = false,
             _ = prune_timer.tick() => prune(context).await,
-            () = tokio::time::sleep(POLL_INTERVAL), if shared || retry => {}
+            // A store that does not answer is asked again soon, although no task is queued.
+            () = tokio::time::sleep(POLL_INTERVAL), if shared || !adopted => {}
         }
     }
     while runs.join_next().await.is_some() {}
@@ -165,15 +170,16 @@ async fn hold_lease(context: &ExecutorContext, lease: &tasks::Lease) {
     }
 }
 
-/// Adopts the tasks of other hubs whose leases ended before `before`: a run that still runs is followed, the output
-/// of one that ended is read, and one that never started is started. A run that started is never run again by itself. Returns false if the store did not answer for all of them.
+/// Adopts the tasks of other hubs whose leases ended before `before`, and those of this hub that nothing here runs: a run
+/// that still runs is followed, the output of one that ended is read, and one that never started is started. A run that
+/// started is never run again by itself. Returns false if the store did not answer for all of them.
 async fn adopt_runs(
     context: &Arc<ExecutorContext>,
     runs: &mut JoinSet<()>,
     stop: &CancellationToken,
     before: Millis,
 ) -> bool {
-    let expired = match tasks::expired_leases(&context.store, &context.hub, before).await {
+    let running = match tasks::running(&context.store, &context.hub, before).await {
         Ok(rows) => rows,
         Err(error) => {
             tracing::error!(%error, "the tasks of the last hub cannot be read yet");
@@ -181,7 +187,10 @@ async fn adopt_runs(
         }
     };
     let mut all = true;
-    for row in expired {
+    for row in running {
+        if context.active().contains_key(&row.id) {
+            continue;
+        }
         match tasks::take_over(&context.store, &row.lease(), &context.hub, lease_until()).await {
             // The row names the spool before its run starts.
             Ok(Some(row)) => {

@@ -1,14 +1,15 @@
 //! One run of a task: runners in order, the answer validated against its schema, the checks, the outcome.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::attempt::{NotResumed, attempt, failed, reattach};
-use super::context::{ExecutorContext, RunState, TaskRun, make_private, now, remove_files};
+use super::attempt::{attempt, failed};
+use super::context::{ExecutorContext, RunState, TaskRun, make_private, now, remove_files, until_stored};
 use super::event_writer::write_event;
+use super::reattach::{NotResumed, end_run, reattach};
 use super::{checks, rows, workspace};
 use crate::output_schema;
 use crate::run_report::{FailureReport, Outcome, RunReport, Verification};
@@ -16,10 +17,9 @@ use crate::runner::failure::Class;
 use crate::runner::progress::AttemptResult;
 use crate::selector::{Choice, Considered};
 use crate::task::TaskEventKind;
+use crate::worktrees::WORKTREE;
+use adjutant_host::process;
 use adjutant_store::tasks::{self, Ending};
-
-/// How long after a failed try an outcome is written again.
-const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The answer of an attempt, read by the schema that was asked for.
 enum Answer {
@@ -41,7 +41,13 @@ pub(super) async fn run(
 ) {
     let options = match rows::options(&row) {
         Ok(options) => options,
-        Err(reason) => return finish(context, &row, &lost(&reason, RunReport::default()), stop).await,
+        Err(reason) => {
+            let mut report = RunReport::default();
+            if let Some(spool) = &spool {
+                end_run(&mut report, process::resume(spool).await).await;
+            }
+            return finish(context, &row, &lost(&reason, report), stop).await;
+        }
     };
     let folder = context.folder(&row.id);
     let mut state = spool.as_ref().and_then(|_| RunState::read(&folder)).unwrap_or_default();
@@ -66,9 +72,13 @@ pub(super) async fn run(
             None => return,
         },
     };
-    if options.worktree {
+    if options.worktree && run.folder.join(WORKTREE).exists() {
         run.state.outcome = Some(outcome.clone());
-        run.write_state();
+        let write = || std::future::ready(run.write_state());
+        if until_stored(context, &row.id, "the state of a task", stop.cancelled(), write).await.is_none() {
+            // The next hub makes the outcome again.
+            return;
+        }
     }
     workspace::cleanup(context, &run, &mut outcome.report).await;
     workspace::remove_scratch(&run).await;
@@ -104,21 +114,14 @@ async fn outcome_of(
     Some(outcome)
 }
 
-/// Writes the outcome of a task, again until the store takes it: a disk may be full for a while.
+/// Writes the outcome of a task.
 async fn finish(context: &ExecutorContext, row: &tasks::Task, outcome: &Outcome, stop: &CancellationToken) {
     let class = outcome.failure.as_ref().map(|fault| fault.class.as_str());
-    let json = rows::json(outcome);
-    loop {
-        match tasks::finish(&context.store, &row.lease(), outcome.status, class, &json, now()).await {
-            Ok(true) => break,
-            Ok(false) => break tracing::warn!(task = row.id, "another hub holds this task now"),
-            Err(error) => tracing::error!(%error, task = row.id, "an outcome could not be written yet"),
-        }
-        tokio::select! {
-            () = tokio::time::sleep(RETRY_INTERVAL) => {}
-            // The next hub adopts the task.
-            () = stop.cancelled() => break,
-        }
+    let (json, lease) = (rows::json(outcome), row.lease());
+    let end = || tasks::finish(&context.store, &lease, outcome.status, class, &json, now());
+    // When the hub stops before, the next one adopts the task.
+    if until_stored(context, &row.id, "an outcome", stop.cancelled(), end).await == Some(false) {
+        tracing::warn!(task = row.id, "another hub holds this task now");
     }
     context.notify_changed(&row.id);
 }
@@ -149,13 +152,7 @@ async fn answer(
     }
     if let Err(reason) = workspace::prepare(context, run, spool.is_some()).await {
         // A setup command was ended with the task, which is not its failure.
-        let result = if run.cancelled.is_cancelled() {
-            failed(Class::Cancelled, "cancelled before the agent started")
-        } else if run.stop.is_cancelled() {
-            failed(Class::HubGone, "the hub was stopped before the agent started")
-        } else {
-            failed(Class::Refused, reason)
-        };
+        let result = if run.is_ending() { not_started(run) } else { failed(Class::Refused, reason) };
         return Ok(Some((result, Answer::Text)));
     }
     let prompt = format!("{}\n\nTask: {}", run.options.persona, run.row.text);
@@ -165,6 +162,10 @@ async fn answer(
     };
     let (result, choice) = match resumed {
         Ok(result) => (result, None),
+        // The workspace is not the agent's.
+        Err(NotResumed::NotBegun) if run.options.worktree && run.state.baseline.is_none() => {
+            return Err("the hub that ran it ended, and the state of its worktree cannot be read");
+        }
         Err(NotResumed::NotBegun) => try_runners(context, run, &prompt).await,
         Err(NotResumed::Lost(reason)) => return Err(reason),
     };
@@ -200,6 +201,15 @@ async fn answer(
     Ok(Some((result, answer)))
 }
 
+/// Returns the result of a task that was cancelled, or left by a hub that stops, before its agent started.
+fn not_started(run: &TaskRun<'_>) -> AttemptResult {
+    if run.cancelled.is_cancelled() {
+        failed(Class::Cancelled, "cancelled before the agent started")
+    } else {
+        failed(Class::HubGone, "the hub was stopped before the agent started")
+    }
+}
+
 /// Tries the runners in the contract's order: only a usage limit leads to the next one. Returns the last result and
 /// the runner that it is of.
 async fn try_runners(
@@ -225,11 +235,16 @@ async fn try_runners(
     for mut choice in plan.choices {
         let name = choice.runner.name().to_owned();
         if name != current {
-            let moved = tasks::move_to_runner(&context.store, &run.row.lease(), &name).await;
-            if !moved.unwrap_or(false) {
-                return (None, None);
+            let lease = run.row.lease();
+            let change = || tasks::move_to_runner(&context.store, &lease, &name);
+            match until_stored(context, &run.row.id, "the next runner", run.ending(), change).await {
+                Some(true) => current = name,
+                Some(false) => return (None, None),
+                None => {
+                    last = (not_started(run), None);
+                    break;
+                }
             }
-            current = name;
         }
         let Some(mut result) = attempt(context, run, &choice, prompt, None).await else {
             return (None, None);

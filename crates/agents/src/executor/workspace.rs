@@ -31,13 +31,15 @@ pub(super) async fn prepare(
         let baseline = if resumed { Err(NO_BASELINE.to_owned()) } else { take_baseline(context, run).await };
         match baseline {
             Ok(baseline) => run.state.baseline = Some(baseline),
-            Err(reason) if run.options.worktree => return Err(reason),
-            // Outside of a repository, or in one that git cannot read.
+            Err(reason) if run.options.worktree && !resumed => return Err(reason),
+            // Outside of a repository, or in one that git cannot read; or what the last hub knew of it is lost.
             Err(reason) => run.state.report.files_unknown = Some(reason),
         }
     }
     if let Some(Baseline { inner, repository, worktree: Some(_), .. }) = &run.state.baseline {
         run.workspace = inner.top.join(&repository.below);
+    } else if run.options.worktree {
+        run.workspace = run.folder.join(WORKTREE);
     }
     Ok(())
 }
@@ -186,20 +188,29 @@ pub(super) async fn remove_scratch(run: &TaskRun<'_>) {
 /// Removes the worktree. A worktree with changes stays where that is configured, or where its patch is in no run
 /// report.
 pub(super) async fn cleanup(context: &ExecutorContext, run: &TaskRun<'_>, report: &mut RunReport) {
-    let (Some(Baseline { repository, worktree: Some(worktree), .. }), Some(changed)) =
-        (&run.state.baseline, &mut report.repository)
-    else {
+    if !run.options.worktree {
         return;
-    };
+    }
     // Its folder cannot be made on a full disk, and is not needed here.
     let git = Git::new(&run.folder.join(SCRATCH), context.environment.path());
-    let unknown = report.files_unknown.is_some();
-    let lacks_patch = unknown || changed.patch_left_out || !changed.hidden.is_empty();
-    let has_changes = lacks_patch || !changed.files.is_empty();
+    let (repository, worktree) = match &run.state.baseline {
+        Some(Baseline { repository, worktree: Some(worktree), .. }) => (repository.clone(), worktree.clone()),
+        // An earlier hub may have made it.
+        _ => match git.find(run.options.workdir.path()).await {
+            Ok(repository) => (repository, run.folder.join(WORKTREE)),
+            Err(_) => return,
+        },
+    };
+    let changed = report.repository.as_ref();
+    let lacks_patch = report.files_unknown.is_some()
+        || changed.is_some_and(|changed| changed.patch_left_out || !changed.hidden.is_empty());
+    let has_changes = lacks_patch || changed.is_some_and(|changed| !changed.files.is_empty());
     if worktree.is_dir() && has_changes && (context.settings.keep_worktrees || lacks_patch) {
-        git.release_worktree(repository, &run.row.id);
+        git.release_worktree(&repository, &run.row.id);
+        let changed = report.repository.get_or_insert_default();
         changed.kept = Some(worktree.display().to_string());
-    } else if let Err(reason) = git.remove_worktree(repository, worktree, &run.row.id).await {
+        run.options.isolation().name().clone_into(&mut changed.isolation);
+    } else if let Err(reason) = git.remove_worktree(&repository, &worktree, &run.row.id).await {
         tracing::warn!(task = run.row.id, reason, "a worktree could not be removed");
     }
 }

@@ -12,9 +12,9 @@ const EXTEND: &str = "\
 const MOVE: &str = "\
     UPDATE tasks SET runner = $3, attempt = attempt + 1 WHERE id = $1 AND state = 'running' AND fence = $2";
 
-const DEAD: &str = select_tasks!(
+const RUNNING: &str = select_tasks!(
     "i.text",
-    "WHERE t.state = 'running' AND t.hub <> $1 AND t.lease_until < $2 AND t.machine IN ('', $3) ORDER BY t.seq"
+    "WHERE t.state = 'running' AND (t.hub = $1 OR t.lease_until < $2 AND t.machine IN ('', $3)) ORDER BY t.seq"
 );
 
 const TAKE_OVER: &str = "\
@@ -51,10 +51,10 @@ pub async fn move_to_runner(store: &Store, lease: &Lease, runner: &str) -> Resul
     })
 }
 
-/// Returns running tasks of this machine that other hubs than `hub` hold, with a lease that ended before `now`, oldest
-/// first. A hub that knows that the process before it has ended passes `Millis::MAX`.
-pub async fn expired_leases(store: &Store, hub: &str, now: Millis) -> Result<Vec<Task>, Error> {
-    Ok(read!(store, sqlx::query_as(DEAD).bind(hub).bind(now).bind(store.machine()), fetch_all))
+/// Returns the running tasks of `hub`, and those of this machine that other hubs hold with a lease that ended before `now`,
+/// oldest first. A hub that knows that the process before it has ended passes `Millis::MAX`.
+pub async fn running(store: &Store, hub: &str, now: Millis) -> Result<Vec<Task>, Error> {
+    Ok(read!(store, sqlx::query_as(RUNNING).bind(hub).bind(now).bind(store.machine()), fetch_all))
 }
 
 /// Takes a running task over with a new fence. `None` when another hub was faster, or the task has ended.
@@ -80,4 +80,4 @@ pub async fn take_over(
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[EXTEND, MOVE, DEAD, TAKE_OVER];
+pub(super) const STATEMENTS: &[&str] = &[EXTEND, MOVE, RUNNING, TAKE_OVER];

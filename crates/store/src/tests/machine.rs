@@ -146,7 +146,7 @@ impl World {
 
     /// Lets hubs take over, claim and end every task.
     async fn settle(&mut self, store: &Store) {
-        let lost = tasks::expired_leases(store, "hub-new", i64::MAX).await.unwrap();
+        let lost = tasks::running(store, "hub-new", i64::MAX).await.unwrap();
         for task in lost {
             let taken = tasks::take_over(store, &task.lease(), "hub-new", 9_000).await.unwrap().unwrap();
             assert!(tasks::finish(store, &taken.lease(), Ending::Lost, None, "{}", 9).await.unwrap());

@@ -40,8 +40,8 @@ async fn a_task_stays_with_the_machine_that_has_its_folder() {
     assert_eq!(claimed.iter().map(|task| task.machine.as_str()).collect::<Vec<_>>(), ["ann", "ann"]);
 
     // The hub of `ann` has ended: its runs are for its next hub alone, although the others may look first.
-    assert_eq!(ids(tasks::expired_leases(&bob, "hub-b", i64::MAX)).await, [""; 0]);
-    assert_eq!(ids(tasks::expired_leases(&ann, "hub-a2", i64::MAX)).await, ["a1", "a2"]);
+    assert_eq!(ids(tasks::running(&bob, "hub-b", i64::MAX)).await, ["b1"], "its own");
+    assert_eq!(ids(tasks::running(&ann, "hub-a2", i64::MAX)).await, ["a1", "a2"]);
 
     // And so are the files of its ended tasks.
     for task in claimed {
@@ -60,7 +60,7 @@ async fn a_task_of_an_earlier_version_has_no_machine_and_may_be_taken_by_any() {
     tasks::enqueue(&earlier, new_task("old", "caller"), ROOMY).await.unwrap();
     let bob = postgres.hub_of_machine("earlier", "bob");
     assert_eq!(ids(tasks::claim(&bob, claim_of("hub-b", 9))).await, ["old"]);
-    assert_eq!(ids(tasks::expired_leases(&bob, "hub-b2", i64::MAX)).await, ["old"]);
+    assert_eq!(ids(tasks::running(&bob, "hub-b2", i64::MAX)).await, ["old"]);
 }
 
 #[tokio::test]
