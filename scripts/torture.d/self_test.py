@@ -185,7 +185,9 @@ class TasksChecker(unittest.TestCase):
         self.assertEqual(self.kinds(*ended(mode="hang")), ["wrong"])
         self.assertEqual(self.kinds(*ended(mode="stopped"), event(3, "fault", target="runner", kind="stop", task="t1")), [])
         self.assertEqual(self.kinds(*ended(end="result c0-2")), ["wrong"])
-        self.assertEqual(self.kinds(*ended(end="[15 bytes are left out here]"), event(2, "fault", target="disk", kind="full")), [])
+        full = event(2, "fault", target="disk", kind="full")
+        self.assertEqual(self.kinds(*ended(end="[15 bytes are left out here]"), full), ["wrong"])
+        self.assertEqual(self.kinds(*ended(end="[15 bytes are left out here]", output_missing="15 bytes"), full), [])
         self.assertEqual(self.kinds(*ended()[:2], *ended()[3:]), ["wrong"])
 
     def test_a_cancellation_needs_somebody_who_cancels(self):

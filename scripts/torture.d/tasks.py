@@ -218,7 +218,7 @@ class Place(HubHome):
             self.history.note(
                 "stored", task=task, key=text.split()[0], mode=text.split()[1], agent=agent, state=state, has_outcome=bool(outcome),
                 status=found.get("status"), message=tasks_clients.clip(found.get("message")), end=(found.get("message") or "")[-60:], failure=found.get("failure"), is_uncounted=report.get("is_uncounted", False),
-                processes_left=report.get("processes_left"), kept=repository.get("kept"), files_unknown=report.get("files_unknown"),
+                processes_left=report.get("processes_left"), output_missing=report.get("output_missing"), kept=repository.get("kept"), files_unknown=report.get("files_unknown"),
                 held_by=[attempt.get("held_by", "") for attempt in report.get("attempts", [])][-1:], has_patch=f"made-{text.split()[0]}" in (repository.get("patch") or ""),
             )
         store.close()
