@@ -152,7 +152,15 @@ fn headers_that_contradict_the_body_are_rejected() {
         assert_eq!(answer.message()["error"]["code"], -32020, "{headers:?}: {answer:?}");
         assert_eq!(answer.message()["id"], 9, "{headers:?}");
     }
-    for method in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"] {
+    for method in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "tasks/list",
+        "tasks/result",
+    ] {
         for headers in
             [[("mcp-method", "")], [("mcp-method", "tools/list")], [("mcp-protocol-version", "2025-11-25")]]
         {

@@ -160,8 +160,15 @@ fn move_part(params: &mut Map<String, Value>, extensions: &mut Extensions) {
 }
 
 /// The methods that 2026-07-28 removed. They are unknown then, even with invalid parameters or headers.
-pub const REMOVED: [&str; 5] =
-    ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+pub const REMOVED: [&str; 7] = [
+    "initialize",
+    "logging/setLevel",
+    "ping",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "tasks/list",
+    "tasks/result",
+];
 
 /// Whether the request names a revision that removed its method.
 fn removed(method: &str, extensions: &Extensions) -> bool {
