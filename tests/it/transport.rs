@@ -177,11 +177,18 @@ fn every_line_is_answered_through_the_hubs_socket() {
 #[test]
 fn a_byte_order_mark_is_tolerated_on_the_first_line_alone() {
     let home = home();
-    let mut peer = server(&home);
-    peer.write("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
-    assert!(peer.receive().get("result").is_some());
-    peer.write("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n");
-    assert_eq!(peer.receive()["error"]["code"], -32700);
+    let _hub = Serving::socket_hub(&home);
+    let relay = Peer::start(&mut home.adjutant(["connect", "prompts", "--no-start"]));
+    for mut peer in [server(&home), relay] {
+        peer.write("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
+        assert!(peer.receive().get("result").is_some());
+        for line in ["\u{feff}\n", "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n"] {
+            peer.write(line);
+            assert_eq!(peer.receive()["error"]["code"], -32700);
+        }
+        let (status, stderr) = peer.finish();
+        assert!(status.success(), "it waits for an answer to a line that is no request: {stderr}");
+    }
 }
 
 #[test]

@@ -13,12 +13,20 @@ use adjutant_mcp::transport::lines::MAX_LINE;
 /// Bytes read at once.
 const BUFFER: usize = 64 * 1024;
 
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Relays the client's lines until its end, and then lets the hub know that no more will come.
 pub(super) fn relay(shared: &Shared, input: File) {
     let mut input = BufReader::with_capacity(BUFFER, input);
     let mut line = Vec::new();
+    let mut is_first = true;
     loop {
-        let relayed = match lines::read(&mut input, &mut line, MAX_LINE) {
+        let read = lines::read(&mut input, &mut line, MAX_LINE);
+        // The hub tolerates a byte-order mark there, too. With one, a later line is no request.
+        if std::mem::take(&mut is_first) && line.starts_with(BYTE_ORDER_MARK) {
+            line.drain(..BYTE_ORDER_MARK.len());
+        }
+        let relayed = match read {
             Ok(LineRead::Line) => shared.to_hub(&envelope::messages(&line), &line),
             Ok(LineRead::Unfinished) => {
                 line.push(b'\n');

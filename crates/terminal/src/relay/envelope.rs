@@ -89,8 +89,6 @@ struct Delivery {
 
 /// Reads a line: one message, several of a batch, or none when it is no message.
 pub(super) fn messages(line: &[u8]) -> Vec<Message> {
-    // The hub tolerates a byte-order mark, so a line with one may be a request.
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     if line.trim_ascii_start().starts_with(b"[") {
         let batch: Vec<Envelope<'_>> = serde_json::from_slice(line).unwrap_or_default();
         return batch.iter().map(message).collect();
@@ -182,7 +180,6 @@ mod tests {
                 Message::Cancelled { id: id() },
             ),
             (r#"{"method":"notifications/cancelled"}"#, Message::Other),
-            ("\u{feff}{\"id\":1,\"method\":\"x\"}", Message::Request { id: id(), what: Request::Other }),
         ];
         for (line, expected) in cases {
             assert_eq!(one(line), expected, "{line}");
