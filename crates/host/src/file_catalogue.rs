@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use adjutant_base::config::folders::Root;
+#[cfg(any(test, feature = "testing"))]
+pub use cache::WatcherFault;
 pub use cache::{FileCatalogue, replaced_watchers};
 pub use scan::Scan;
 pub use severity::Severity;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::{Catalogue, Error, Inputs, Prompts};
 use adjutant_base::config::folders::Root;
 use adjutant_base::config::prompts::PromptsConfig;
-use adjutant_host::file_catalogue::replaced_watchers;
+use adjutant_host::file_catalogue::{WatcherFault, replaced_watchers};
 
 fn root(label: &str, folder: &Path) -> Root {
     Root { label: label.to_owned(), ..Root::named(folder.to_owned()) }
@@ -316,19 +316,21 @@ fn without_a_watch_the_clock_serves() {
 }
 
 #[test]
-fn a_watcher_that_hangs_is_replaced_and_the_folders_are_scanned() {
+fn a_watcher_that_hangs_or_ends_is_replaced_and_the_folders_are_scanned() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.md", "one");
     let prompts = prompts_of(folder.path());
-    for text in ["two", "six"] {
+    let faults =
+        [WatcherFault::NotifierHangs, WatcherFault::NotifierPanics, WatcherFault::ThreadPanics].into_iter();
+    for (fault, text) in faults.cycle().zip(["two", "six", "ten", "one", "two", "six"]) {
         watched(&prompts);
         let before = replaced_watchers();
-        prompts.files.hang_watcher();
+        prompts.files.break_watcher(fault);
         write(folder.path(), "a.md", text);
         let began = Instant::now();
         while replaced_watchers() == before {
             prompts.files.load();
-            assert!(began.elapsed() < Duration::from_secs(10), "the watcher still hangs");
+            assert!(began.elapsed() < Duration::from_secs(10), "{fault:?} is not noticed");
             std::thread::park_timeout(Duration::from_millis(10));
         }
         until(&prompts, |catalogue| catalogue.prompts["a"].body == text);

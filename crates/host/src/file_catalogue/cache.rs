@@ -39,9 +39,8 @@ pub struct FileCatalogue<K: FileFormat> {
     seen: Mutex<Vec<Seen<K::Item>>>,
     generation: channel::Sender<u64>,
     watch: OnceLock<Watch>,
-    /// Makes the notifier hang at its next event.
     #[cfg(any(test, feature = "testing"))]
-    hangs: AtomicBool,
+    fault: Mutex<Option<WatcherFault>>,
 }
 
 #[derive(Debug)]
@@ -85,7 +84,7 @@ impl<K: FileFormat> FileCatalogue<K> {
             generation: channel::Sender::new(0),
             watch: OnceLock::new(),
             #[cfg(any(test, feature = "testing"))]
-            hangs: AtomicBool::new(false),
+            fault: Mutex::default(),
         })
     }
 
@@ -216,6 +215,18 @@ fn in_place<T>(folder: &Path, scan: &Scan<T>) -> bool {
     scan::identity(folder).as_ref() == scan.folders.get(folder)
 }
 
+/// A fault of the watcher, for tests.
+#[cfg(any(test, feature = "testing"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatcherFault {
+    /// The system's notifier hangs at its next event.
+    NotifierHangs,
+    /// It ends at its next event.
+    NotifierPanics,
+    /// The watching thread ends at its next check.
+    ThreadPanics,
+}
+
 /// Access for the tests of a domain.
 #[cfg(any(test, feature = "testing"))]
 impl<K: FileFormat> FileCatalogue<K> {
@@ -224,9 +235,19 @@ impl<K: FileFormat> FileCatalogue<K> {
         self.all_covered()
     }
 
-    /// Makes the system's notifier hang at its next event.
-    pub fn hang_watcher(&self) {
-        self.hangs.store(true, Ordering::Relaxed);
+    /// Makes the watcher fail, once.
+    pub fn break_watcher(&self, fault: WatcherFault) {
+        *lock(&self.fault) = Some(fault);
+    }
+
+    /// Fails if a test wants this fault.
+    fn fail(&self, fault: WatcherFault) {
+        if lock(&self.fault).take_if(|wanted| *wanted == fault).is_some() {
+            assert!(fault == WatcherFault::NotifierHangs, "a test wants {fault:?}");
+            loop {
+                std::thread::park();
+            }
+        }
     }
 
     /// Disables the watcher before its start, as on a system that refuses watches.

@@ -3,7 +3,9 @@
 //! Each folder is watched without its tree, so that hidden folders such as `.git` cost nothing: exactly the scanned
 //! folders are watched. If watching fails (limits of the system, unusual file systems), the cache scans at intervals.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -14,6 +16,8 @@ use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::FileCatalogue;
+#[cfg(any(test, feature = "testing"))]
+use super::WatcherFault;
 use crate::file_catalogue::FileFormat;
 use crate::file_catalogue::scan::Identity;
 use adjutant_base::mutex::lock;
@@ -27,6 +31,9 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Timeout of one call of the notifier; a slower notifier is replaced.
 const WATCHER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Pause before a watching thread that ended is started again.
+const RESTART_PAUSE: Duration = Duration::from_millis(500);
 
 /// Maximum paths of moved and removed files that are kept for the thread; with more, it renews all watches.
 const MAX_REMOVED: usize = 256;
@@ -55,7 +62,15 @@ impl Watch {
         let cache = Arc::downgrade(cache);
         let sender = commands.clone();
         let thread = std::thread::Builder::new().name(format!("{plural}-watch"));
-        if let Err(error) = thread.spawn(move || run(&cache, &inbox, &sender)) {
+        let run = move || {
+            while catch_unwind(AssertUnwindSafe(|| run(&cache, &inbox, &sender))).is_err() {
+                if let Some(cache) = cache.upgrade() {
+                    note_replaced(&cache);
+                }
+                std::thread::sleep(RESTART_PAUSE);
+            }
+        };
+        if let Err(error) = thread.spawn(run) {
             tracing::warn!(%error, "folders are not watched: no thread");
         }
         Self { commands }
@@ -92,23 +107,28 @@ fn run<K: FileFormat>(
         if cache.generation.receiver_count() > 0 {
             cache.load();
         }
+        #[cfg(any(test, feature = "testing"))]
+        cache.fail(WatcherFault::ThreadPanics);
         let updated = notifier
-            .call(Call::Ping)
-            .and_then(|_| forget(&cache, &notifier, &mut watched))
+            .ping()
+            .and_then(|()| forget(&cache, &notifier, &mut watched))
             .and_then(|()| cover(&cache, &notifier, &mut watched));
         if let Err(Unresponsive) = updated {
-            tracing::warn!(
-                "the watcher of folders did not answer; it is replaced, and the folders are scanned"
-            );
-            REPLACED.fetch_add(1, Ordering::Relaxed);
+            note_replaced(&cache);
             notifier = start();
             watched.clear();
-            lock(&cache.seen).iter_mut().for_each(|seen| seen.covered = false);
-            cache.mark_stale(&[]);
             let _ = commands.try_send(Command::Check);
         }
         first = false;
     }
+}
+
+/// Notes that the watcher hangs or has ended. Its folders are scanned until they are watched again.
+fn note_replaced<K: FileFormat>(cache: &FileCatalogue<K>) {
+    tracing::warn!("the watcher of folders did not answer; it is replaced, and the folders are scanned");
+    REPLACED.fetch_add(1, Ordering::Relaxed);
+    lock(&cache.seen).iter_mut().for_each(|seen| seen.covered = false);
+    cache.mark_stale(&[]);
 }
 
 /// Number of watchers of this process that were replaced because they did not answer.
@@ -124,6 +144,8 @@ struct Notifier {
     calls: SyncSender<Call>,
     results: Receiver<bool>,
     removed: RemovedPaths,
+    /// Whether it has answered, so that it may not end.
+    has_answered: Cell<bool>,
 }
 
 enum Call {
@@ -133,7 +155,7 @@ enum Call {
     Ping,
 }
 
-/// The error of a notifier that did not answer within [`WATCHER_TIMEOUT`].
+/// The error of a notifier that did not answer within [`WATCHER_TIMEOUT`], or that has ended.
 struct Unresponsive;
 
 impl Notifier {
@@ -157,7 +179,13 @@ impl Notifier {
         };
         // Nothing is watched without a thread, as without a notifier.
         let _ = std::thread::Builder::new().name("notifier".to_owned()).spawn(serve);
-        Self { calls, results, removed }
+        Self { calls, results, removed, has_answered: Cell::new(false) }
+    }
+
+    /// Checks that it answers, unless the system has none.
+    fn ping(&self) -> Result<(), Unresponsive> {
+        let answers = self.call(Call::Ping)?;
+        if self.has_answered.replace(answers) && !answers { Err(Unresponsive) } else { Ok(()) }
     }
 
     /// Returns whether the call succeeded; `false` also on a system without a notifier.
@@ -181,10 +209,9 @@ fn watcher<K: FileFormat>(
     let on_event = move |event: notify::Result<notify::Event>| {
         let Some(cache) = cache.upgrade() else { return };
         #[cfg(any(test, feature = "testing"))]
-        if cache.hangs.swap(false, Ordering::Relaxed) {
-            loop {
-                std::thread::park();
-            }
+        {
+            cache.fail(WatcherFault::NotifierHangs);
+            cache.fail(WatcherFault::NotifierPanics);
         }
         match event {
             Ok(event) if is_reading(event.kind) => return,
