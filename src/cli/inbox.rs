@@ -50,6 +50,10 @@ approval passphrase, which is read from a terminal and never from a pipe.";
 
 /// Shows the Inbox until the user quits, or until the end of stdin.
 pub(super) fn run(args: &InboxArgs, common: Common) -> Result<ExitCode, Failure> {
+    if output::is_json() {
+        let hint = "`adjutant questions list --json` lists them, `adjutant permissions pending --json` the approvals";
+        return Err(Failure::usage("the Inbox shows questions as lines, not as JSON").hint(hint));
+    }
     let config = common.config(Roots::User)?;
     let start = if args.no_start { Start::Never } else { Start::IfNeeded };
     let hub = Hub { home: config.home, socket: config.socket, start };

@@ -58,7 +58,7 @@ pub(super) async fn zone_of(assistant: &Assistant, user: Option<&UserId>) -> Res
 pub(super) fn instant(text: &str, zone: &Zone, ends: bool) -> Result<Zoned, Failure> {
     let now = Timestamp::now().to_zoned(zone.rules().clone());
     let dated = plain_dates::parse_alone(text, &now)
-        .map_err(|error| Failure::from(Error::Date(error)).into_usage())?;
+        .map_err(|error| Failure::from(Error::Date(error)).with_code(2))?;
     if dated.all_day && ends {
         let end = dated.start.datetime().saturating_add(1.day()).with().time(Time::midnight()).build();
         return end.and_then(|end| end.to_zoned(zone.rules().clone())).map_err(Failure::usage);

@@ -88,7 +88,7 @@ pub(super) async fn notify_hubs_of_changes(app: Arc<App>, mut events: Receiver<E
 pub(super) fn config(common: Common, database: Option<&str>) -> Result<Config, Failure> {
     common.start_log(LevelFilter::WARN)?;
     let database = database.map(Database::named).transpose();
-    let database = database.map_err(|error| Failure::from(error).into_usage())?;
+    let database = database.map_err(|error| Failure::from(error).with_code(2))?;
     let overrides = Overrides { home: common.home, database, ..Overrides::default() };
     let mut config = Config::load(overrides, Roots::User)?;
     config.delegation.database = Some(Database::Memory);

@@ -3,7 +3,7 @@
 mod table;
 
 use std::fmt::{Display, Write as _};
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, BufRead as _, ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,9 +65,9 @@ impl Failure {
         Self { code: 2, ..Self::new(message) }
     }
 
-    /// Makes it a failure of the command line: exit code 2.
-    pub(crate) fn into_usage(self) -> Self {
-        Self { code: 2, ..self }
+    /// Gives it another exit code; 2 is a failure of the command line.
+    pub(crate) fn with_code(self, code: u8) -> Self {
+        Self { code, ..self }
     }
 
     /// Adds a remedy, one sentence.
@@ -97,9 +97,9 @@ impl Failure {
         }
         let (red, cyan, plain) =
             if colour(&io::stderr()) { ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };
-        let mut text = format!("{red}error:{plain} {}\n", self.message);
+        let mut text = format!("{red}error:{plain} {}\n", escape(&self.message));
         for hint in hints {
-            let _ = writeln!(text, "{cyan}hint:{plain} {hint}");
+            let _ = writeln!(text, "{cyan}hint:{plain} {}", escape(hint));
         }
         to_stderr(&text);
         ExitCode::from(self.code)
@@ -234,7 +234,7 @@ pub(crate) fn with_instants(mut value: Value, paths: &[&str]) -> Value {
 /// Writes a line for the user to stderr, unless notes are suppressed.
 pub(crate) fn note(line: impl Display) {
     if !is_quiet() {
-        to_stderr(&format!("{line}\n"));
+        to_stderr(&format!("{}\n", escape(&line.to_string())));
     }
 }
 
@@ -251,6 +251,22 @@ pub(crate) fn bar(template: &str) -> ProgressBar {
         bar.set_draw_target(ProgressDrawTarget::hidden());
     }
     bar
+}
+
+/// Returns whether a command can ask for consent. Without a terminal, the command itself is the consent.
+pub(crate) fn can_confirm() -> bool {
+    !is_json() && io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks for consent on the terminal; an empty line means `default`.
+pub(crate) fn confirmed(question: &str, default: bool) -> Result<bool, Failure> {
+    prompt(question);
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(match line.trim().to_lowercase().as_str() {
+        "" => default && !line.is_empty(),
+        word => matches!(word, "y" | "yes"),
+    })
 }
 
 /// Writes a question to stderr, for an answer on the same line.

@@ -90,7 +90,7 @@ fn open_console(link: &str) {
 }
 
 fn config(args: &ServeArgs, common: Common) -> Result<Config, Failure> {
-    let usage = |error| Failure::from(error).into_usage();
+    let usage = |error| Failure::from(error).with_code(2);
     let http = args.http.as_deref().map(Switch::address).transpose().map_err(usage)?;
     let socket = args.socket.as_deref().map(Switch::path);
     let database = args.database.as_deref().map(Database::named).transpose().map_err(usage)?;

@@ -35,23 +35,23 @@ pub(super) fn run(args: &SuperviseArgs) -> Result<ExitCode, Failure> {
         }
         [stage, words @ ..] if stage == "--enter" => {
             let error = process::enter(words.iter().cloned());
-            Failure::new(format!("the program cannot be executed: {error}")).report();
-            Ok(ExitCode::from(NOT_EXECUTED))
+            Err(Failure::new(format!("the program cannot be executed: {error}")).with_code(NOT_EXECUTED))
         }
-        [stage, words @ ..] if stage == "--become" => {
+        [stage, words @ ..] if stage == "--become" || stage == process::BECOME_WITH_JSON => {
+            if stage == process::BECOME_WITH_JSON {
+                output::set_json();
+            }
             let program = words.get(1).map(|program| Path::new(program).display().to_string());
             let error = process::become_child(words.iter().cloned());
             let program = program.unwrap_or_default();
-            Failure::new(format!("`{program}` cannot be executed: {error}"))
+            Err(Failure::new(format!("`{program}` cannot be executed: {error}"))
                 .hint("enter the full path of an executable program")
-                .report();
-            Ok(ExitCode::from(NOT_EXECUTED))
+                .with_code(NOT_EXECUTED))
         }
         [stage, words @ ..] if stage == "--inside" => {
             let code = runtime()?.block_on(process::run_inside(words)).map(ExitCode::from);
-            code.or_else(|error| {
-                Failure::new(format!("the program cannot be executed: {error}")).report();
-                Ok(ExitCode::from(NOT_EXECUTED))
+            code.map_err(|error| {
+                Failure::new(format!("the program cannot be executed: {error}")).with_code(NOT_EXECUTED)
             })
         }
         [start] if start == "--start" => {

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tracing::level_filters::LevelFilter;
 
 use super::Common;
-use super::output::Failure;
+use super::output::{self, Failure};
 use super::shutdown_signal::ShutdownSignal;
 use adjutant_base::config::Roots;
 use adjutant_base::config::recorder::{RecordedConnection, RecorderConfig};
@@ -52,6 +52,10 @@ pub(super) fn run(args: TapArgs, common: Common) -> Result<ExitCode, Failure> {
             return Err(Failure::usage(format!("{} exists already", file.display()))
                 .hint("name another file with --output; recordings are never overwritten"));
         }
+        if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
+            return Err(Failure::usage(format!("{} is not a folder", folder.display()))
+                .hint("name a file in an existing folder with --output"));
+        }
         let recorder = Recorder::new(RecorderConfig::default());
         let recording = recorder.recording_into(subject, file);
         (recorder, recording)
@@ -82,7 +86,7 @@ fn run_command(command: &[OsString], recording: &Recording) -> Result<ExitStatus
     // Signals are caught before the command starts, so that none is lost.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut stop = runtime.block_on(async { ShutdownSignal::new() })?;
-    let mut child = process::spawn_tied(command, stderr).map_err(failed)?;
+    let mut child = process::spawn_tied(command, stderr, output::is_json()).map_err(failed)?;
     let (send, ended) = channel::<()>();
     if let Some(to) = child.stdin.take() {
         let (recording, mut from) = (recording.clone(), unbuffered(&io::stdin())?);

@@ -64,7 +64,7 @@ pub(super) fn log_out(common: Common) -> Result<(), Failure> {
 fn failure(error: &http::AgentTokenError) -> Failure {
     let failure = Failure::new(error);
     match error {
-        http::AgentTokenError::Name(_) => failure.into_usage(),
+        http::AgentTokenError::Name(_) => failure.with_code(2),
         http::AgentTokenError::Taken(_) | http::AgentTokenError::Full => {
             failure.hint("`adjutant tokens revoke NAME` ends one")
         }

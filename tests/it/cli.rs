@@ -248,7 +248,14 @@ fn terminal_output_has_colour_unless_the_user_turns_it_off() {
     for words in [&["prompts", "show", "nothing"][..], &["--help"], &["prompts", "list"]] {
         let (text, styled) = run_in_terminal(&home, words, &[]);
         assert!(styled, "{words:?} is plain:\n{text}");
-        for variable in [("NO_COLOR", "1"), ("TERM", "dumb"), ("FORCE_COLOR", "0")] {
+        for variable in [
+            ("NO_COLOR", "1"),
+            ("TERM", "dumb"),
+            ("TERM", ""),
+            ("FORCE_COLOR", "0"),
+            ("FORCE_COLOR", "false"),
+            ("CLICOLOR", "0"),
+        ] {
             let (text, styled) = run_in_terminal(&home, words, &[variable]);
             assert!(!styled, "{words:?} has colours with {variable:?}:\n{text}");
         }
@@ -257,7 +264,7 @@ fn terminal_output_has_colour_unless_the_user_turns_it_off() {
             [output.stdout, output.stderr].concat().contains(&0x1b)
         };
         assert!(!piped(&[]), "{words:?}");
-        for variable in [("FORCE_COLOR", "1"), ("CLICOLOR_FORCE", "1")] {
+        for variable in [("FORCE_COLOR", "1"), ("FORCE_COLOR", "true"), ("CLICOLOR_FORCE", "1")] {
             assert!(piped(&[variable, ("TERM", "dumb")]), "{words:?} is plain with {variable:?}");
             assert!(!piped(&[variable, ("NO_COLOR", "1")]), "{words:?} has colours with {variable:?}");
         }

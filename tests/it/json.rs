@@ -75,6 +75,9 @@ fn every_command_has_a_schema() {
     // `codex` is a command and a group.
     expected.extend(["codex", "error"].map(str::to_owned));
     assert_eq!(schema_names(), expected);
+    for name in schema_names() {
+        schemas::close(&mut schemas::read(&name), &name);
+    }
 }
 
 /// Runs commands, and notes the names of the schemas that were checked.
@@ -254,14 +257,27 @@ fn errors_are_json_with_the_exit_code() {
         ("tasks list --bogus", 2, "unexpected argument '--bogus' found"),
         ("nothing", 2, "unrecognized subcommand 'nothing'"),
         ("prompts new Ä", 2, "not a valid name"),
+        ("inbox", 2, "as lines, not as JSON"),
+        ("tap --output no/folder -- cat", 2, "is not a folder"),
+        ("log replay nothing", 1, "no recording"),
     ] {
-        let output = home.run(line.split(' ').chain(["--json"]), "");
+        let output = home.run(["--json"].into_iter().chain(line.split(' ')), "");
         assert_eq!((output.status.code(), output.stdout.as_str()), (Some(code), ""), "{line}: {output}");
         let error: Value =
             serde_json::from_str(&output.stderr).unwrap_or_else(|_| panic!("{line}: {output}"));
         assert!(error["error"].as_str().unwrap().contains(part), "{line}: {error}");
         assert!(!error["hints"].as_array().unwrap().is_empty(), "{line}: {error}");
     }
+    // The program that cannot be started says so itself.
+    let tapped = home.run(["--json", "tap", "--output", "t.jsonl", "--", "no-such-program"], "");
+    assert_eq!(tapped.status.code(), Some(127), "{tapped}");
+    let error: Value = serde_json::from_str(&tapped.stderr).unwrap_or_else(|_| panic!("{tapped}"));
+    assert_eq!(error["exit_code"], 127);
+    // An editor writes beside the result.
+    home.run(["prompts", "new", "mine"], "");
+    let edited = home.adjutant(["prompts", "edit", "mine", "--json"]).env("EDITOR", "echo").output().unwrap();
+    let value: Value = serde_json::from_slice(&edited.stdout).unwrap();
+    assert_eq!(value["name"], "mine");
     // What is no error stays text.
     let help = home.adjutant(["--help", "--json"]).output().unwrap();
     assert!(String::from_utf8_lossy(&help.stdout).contains("Usage:"));

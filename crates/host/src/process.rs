@@ -39,7 +39,7 @@ pub use short_command::{CommandOutput, output, output_with_input};
 pub use supervised_run::{Cause, Command, Error, Exit, GRACE, Limit, OnHubExit, Outcome, Timeouts};
 pub use supervisor::{GUARDED, enter, guard, read_command, supervise};
 pub use tcp_peer::{peer_below, peers, unacknowledged_bytes};
-pub use tied_child::{become_child, spawn_tied};
+pub use tied_child::{BECOME_WITH_JSON, become_child, spawn_tied};
 
 /// The environment variable of every process of a run.
 pub(crate) const MARK: &str = "ADJUTANT_RUN";

@@ -83,8 +83,12 @@ pub(super) fn run(args: &ReplayArgs, folder: &Path) -> Result<ExitCode, Failure>
         (None, None, Role::Server) => serve(&mut player, args)?,
         (None, None, Role::Client) => drive(&mut player, args)?,
     };
-    let report = player.report();
+    let mut report = player.report();
     write_report(&player, args.report.as_deref())?;
+    if output::is_json() && exit.is_none() && report.len() > 1 {
+        let sum = report.pop().unwrap_or_default();
+        return Err(report.iter().fold(Failure::new(sum), Failure::hint));
+    }
     output::note(report.iter().map(|text| escape_line(text)).collect::<Vec<_>>().join("\n"));
     // The code of a server that exited by itself is part of the recording.
     Ok(ExitCode::from(exit.unwrap_or(u8::from(report.len() > 1))))
@@ -130,7 +134,7 @@ fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
         Failure::new(format!("the command cannot be started: {error}"))
             .hint("enter the full path of the program after `--`")
     };
-    let mut child = process::spawn_tied(&args.command, Stdio::inherit()).map_err(failed)?;
+    let mut child = process::spawn_tied(&args.command, Stdio::inherit(), output::is_json()).map_err(failed)?;
     let mut input = child.stdin.take();
     let lines = child.stdout.take().map(lines_of).ok_or_else(|| Failure::new("the command has no stdout"))?;
     let timeout = Duration::from_secs(args.timeout);

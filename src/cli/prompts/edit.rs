@@ -1,5 +1,8 @@
 //! `adjutant prompts edit`.
 
+use std::io;
+use std::process::Stdio;
+
 use clap::Args;
 use serde_json::json;
 
@@ -21,7 +24,9 @@ pub(in crate::cli) struct EditArgs {
 pub(super) fn run(args: &EditArgs, common: Common) -> Result<(), Failure> {
     let catalogue = args.folders.load(common)?;
     let (name, file) = file(&catalogue, &args.name)?;
-    process::open_editor(file).map_err(|error| {
+    // The result alone is on stdout.
+    let stdout = if output::is_json() { io::stderr().into() } else { Stdio::inherit() };
+    process::open_editor(file, stdout).map_err(|error| {
         Failure::new(format!("the editor failed: {error}"))
             .hint(format!("set $EDITOR to your editor, or open {} by hand", file.display()))
     })?;

@@ -80,6 +80,10 @@ fn a_replayed_client_reports_the_differences_of_a_server() {
     let other = replay(&home, &[]);
     assert_eq!(other.status.code(), Some(1));
     assert!(other.stderr.contains("Good day, you."), "{}", other.stderr);
+    let error = replay(&home, &["--json"]);
+    let error: serde_json::Value = serde_json::from_str(&error.stderr).unwrap();
+    assert!(error["error"].as_str().unwrap().ends_with("differences"), "{error}");
+    assert!(error["hints"].to_string().contains("Good day, you."), "{error}");
     let ignored = replay(&home, &["--ignore", "content", "--ignore", "structuredContent"]);
     assert_eq!(ignored.status.code(), Some(0), "{}", ignored.stderr);
     // A server that never answers, and a program that is not a server.

@@ -48,9 +48,35 @@ pub(crate) fn check<S: AsRef<OsStr>>(arguments: &[S], finished: &Finished) {
     }
 }
 
+/// Inserts the schemas of other files, and refuses members that no schema names, so that no member of a result is missing
+/// there. A program must ignore them, so the file itself lets them be.
+pub(crate) fn close(schema: &mut Value, place: &str) {
+    if let Some(file) = schema["$ref"].as_str() {
+        *schema = read(file.strip_suffix(".json").unwrap());
+    }
+    let Some(schema) = schema.as_object_mut() else { return };
+    let is_object = schema.get("type").is_some_and(|kind| kind.to_string().contains("\"object\""));
+    let is_named = schema.contains_key("properties") || schema.contains_key("additionalProperties");
+    assert!(!is_object || is_named, "docs/schemas: {place} names no members");
+    for (name, member) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+        close(member, &format!("{place}/{name}"));
+    }
+    if let Some(items) = schema.get_mut("items") {
+        close(items, &format!("{place}/items"));
+    }
+    if schema.contains_key("properties") {
+        schema.entry("additionalProperties").or_insert(false.into());
+    }
+}
+
+/// Returns the schema of this name.
+pub(crate) fn read(name: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(folder().join(format!("{name}.json"))).unwrap()).unwrap()
+}
+
 fn validate(name: &str, value: &Value) {
-    let text = std::fs::read_to_string(folder().join(format!("{name}.json"))).unwrap();
-    let schema: Value = serde_json::from_str(&text).unwrap();
+    let mut schema = read(name);
+    close(&mut schema, name);
     let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
     let errors: Vec<String> =
         validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();

@@ -76,20 +76,21 @@ pub fn editor() -> String {
     non_empty("VISUAL").or_else(|| non_empty("EDITOR")).unwrap_or_else(|| "vi".to_owned())
 }
 
-/// Returns whether the user asked for output with colours, or without (<https://no-color.org>, which goes first, and
-/// <https://force-color.org>); `None` leaves it to the terminal.
+/// Returns whether the user asked for output with colours, or without (<https://no-color.org>, which goes first,
+/// <https://force-color.org> and <https://bixense.com/clicolors>); `None` leaves it to the terminal.
 pub fn colour() -> Option<bool> {
-    let is_forced = |name| non_empty(name).map(|value| value != "0");
+    let is_forced = |name| non_empty(name).map(|value| !matches!(value.as_str(), "0" | "false"));
     if non_empty("NO_COLOR").is_some() {
         return Some(false);
     }
     let forced = is_forced("FORCE_COLOR").or_else(|| is_forced("CLICOLOR_FORCE").filter(|forced| *forced));
-    forced.or_else(|| is_dumb_terminal().then_some(false))
+    let is_off = is_forced("CLICOLOR") == Some(false) || is_dumb_terminal();
+    forced.or_else(|| is_off.then_some(false))
 }
 
-/// Returns whether the terminal can neither colour text nor move its cursor.
+/// Returns whether the terminal, which may have no name, can neither colour text nor move its cursor.
 pub fn is_dumb_terminal() -> bool {
-    non_empty("TERM").is_some_and(|name| name == "dumb")
+    non_empty("TERM").is_none_or(|name| name == "dumb")
 }
 
 /// A screen for windows.

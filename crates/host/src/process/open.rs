@@ -24,11 +24,12 @@ pub fn open_browser(link: &str) -> io::Result<()> {
     ended(&program.display().to_string(), status)
 }
 
-/// Opens `file` in the user's editor, on this terminal, and waits until the editor ends. Fails if the editor fails.
-pub fn open_editor(file: &Path) -> io::Result<()> {
+/// Opens `file` in the user's editor, on this terminal, and waits until the editor ends. Its output goes to `stdout`. Fails
+/// if the editor fails.
+pub fn open_editor(file: &Path, stdout: Stdio) -> io::Result<()> {
     let editor = env::editor();
     // A variable of an editor is a command line: `code --wait`.
-    let status = child("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file).status()?;
+    let status = child("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file).stdout(stdout).status()?;
     ended(&editor, status)
 }
 

@@ -10,13 +10,16 @@ use rustix::process::getppid;
 use super::child;
 use super::reexec::current_image;
 
+/// The stage before a command whose failure to start is printed as JSON.
+pub const BECOME_WITH_JSON: &str = "--become-with-json";
+
 /// Starts a command with pipes for its stdin and stdout. The kernel kills it when the calling thread ends, so call this
-/// function from the main thread.
-pub fn spawn_tied(argv: &[OsString], stderr: Stdio) -> io::Result<Child> {
+/// function from the main thread. A failure is printed on its stderr, as JSON if `json`.
+pub fn spawn_tied(argv: &[OsString], stderr: Stdio, json: bool) -> io::Result<Child> {
     // The child prepares itself, as a runner does, because nothing can run between fork and exec without unsafe code.
     child(current_image()?)
         .arg("supervise")
-        .arg("--become")
+        .arg(if json { BECOME_WITH_JSON } else { "--become" })
         .arg(std::process::id().to_string())
         .args(argv)
         .stdin(Stdio::piped())
