@@ -2,7 +2,6 @@
 
 mod diff;
 
-use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -188,15 +187,13 @@ fn one(
     handling: Handling,
 ) -> Result<(Done, Value), Failure> {
     let changes = install::plan(client, folders, backups, desired)?;
-    // Without a terminal, the command itself is the consent.
-    let terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
-    let asks = terminal && !handling.yes && !output::is_json();
+    let asks = !handling.yes && output::can_confirm();
     if !output::is_json() {
         let planned = handling.dry_run || asks;
         changes.iter().try_for_each(|change| diff::change(client, change, planned))?;
     }
     let differs = changes.iter().any(|change| change.kind() != Kind::Unchanged);
-    let write = differs && !handling.dry_run && (!asks || confirmed()?);
+    let write = differs && !handling.dry_run && (!asks || output::confirmed("Write this? [Y/n] ", true)?);
     let mut copies = Vec::new();
     for change in &changes {
         copies.push(if write { change.write(backups, desired, &stamp())? } else { None });
@@ -228,14 +225,6 @@ fn entry(change: &Change, copy: Option<&Path>, written: bool) -> Value {
         "diff": diff::diff(change),
         "backup": copy,
     })
-}
-
-/// Asks for consent on the terminal.
-fn confirmed() -> Result<bool, Failure> {
-    output::prompt("Write this? [Y/n] ");
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    Ok(matches!(line.trim().to_lowercase().as_str(), "" | "y" | "yes"))
 }
 
 /// Prints the links of the editors that support them.

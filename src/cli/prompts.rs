@@ -45,7 +45,7 @@ pub(super) enum Command {
     /// Print the path of a prompt's file
     Path(path::PathArgs),
     /// Remove a prompt's file
-    Remove(path::PathArgs),
+    Remove(remove::RemoveArgs),
     /// Import prompts of Claude, Codex, Copilot, Cursor, fabric, Gemini or opencode
     Import(import::ImportArgs),
     /// Write prompts for Claude, Codex, Copilot, Cursor, fabric, Gemini or opencode

@@ -7,7 +7,7 @@ use super::{Folders, file};
 use crate::cli::Common;
 use crate::cli::output::{self, Failure};
 
-/// Arguments of `adjutant prompts path` and `adjutant prompts remove`.
+/// Arguments of `adjutant prompts path`, and the first of `adjutant prompts remove`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PathArgs {
     /// The name or an alias

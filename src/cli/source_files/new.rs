@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{label, project};
 use crate::cli::output::{self, Failure};
+use adjutant_base::config::folders::MAX_DEPTH;
 use adjutant_base::text::suggest::to_valid_name;
 use adjutant_base::text::yaml::scalar;
 use adjutant_host::file_catalogue::Source;
@@ -53,13 +54,17 @@ impl Template {
     ) -> Result<(), Failure> {
         let Self { noun, extension, example, text, next } = self;
         let valid = to_valid_name(name);
-        if valid != name {
+        if valid != name || name.is_empty() {
             let failure = Failure::usage(format!(
                 "`{}` is not a valid name: use lower-case letters, digits, `-` and `_`, and `/` for subfolders",
                 name.escape_debug()
             ));
             let valid = if valid.is_empty() { example } else { valid.as_str() };
             return Err(failure.hint(format!("a valid name is `{valid}`")));
+        }
+        if name.matches('/').count() > MAX_DEPTH {
+            let failure = Failure::usage(format!("`{name}` has more than {MAX_DEPTH} folders"));
+            return Err(failure.hint("files in deeper folders are not read; use fewer"));
         }
         let (bound, folder) = match (folder, args.project) {
             (Some(folder), _) => (folder.clone(), folder.clone()),

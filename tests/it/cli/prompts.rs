@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::support::terminal::Terminal;
 use crate::support::{Finished, Home};
 
 /// Runs `adjutant prompts` and returns exit code, stdout and stderr as one text, with the home's path taken out.
@@ -539,6 +540,56 @@ fn new_creates_a_prompt_template() {
     let made: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(made["name"], "here");
     assert!(home.path().join("work/.adjutant/prompts/here.md").is_file());
+}
+
+#[test]
+fn new_writes_no_file_that_would_not_be_read() {
+    let home = Home::new();
+    let deep = ["a"; 10].join("/");
+    for kind in ["prompts", "agents"] {
+        for (name, part) in [("", "not a valid name"), (deep.as_str(), "has more than 8 folders")] {
+            let refused = home.run([kind, "new", name], "");
+            assert_eq!(refused.status.code(), Some(2), "{refused}");
+            assert!(refused.stderr.contains(part), "{refused}");
+        }
+        assert!(!home.path().join(".adjutant").join(kind).exists());
+    }
+    home.write(&format!("r/.claude/commands/{deep}.md"), "---\ndescription: x\n---\nDo it.\n");
+    let imported = prompts(&home, &["import", "r"], "");
+    assert!(imported.stdout.contains("more than 8 folders"), "{imported}");
+    assert!(prompts(&home, &["new", &deep[2..]], "").status.success());
+    assert!(prompts(&home, &["show", &deep[2..]], "").status.success());
+    assert!(prompts(&home, &["new", &"n".repeat(250)], "").status.success());
+}
+
+#[test]
+fn names_and_choices_are_the_words_of_the_file() {
+    let home = Home::new();
+    let text = "---\ndescription: n\narguments:\n  - name: n\n    required: yes\n  - name: sure\n    enum: [yes, no]\n    default: no\n---\n{{n}} {{sure}}\n";
+    home.write(".adjutant/prompts/ask.md", text);
+    let shown = json(&home, &["show", "ask", "--json"]);
+    assert_eq!((&shown["description"], &shown["arguments"][0]["name"]), (&"n".into(), &"n".into()));
+    assert_eq!(shown["arguments"][0]["required"], true);
+    assert_eq!(prompts(&home, &["expand", "ask", "--arg", "n=all", "--arg", "sure=yes"], "").stdout, "all yes\n");
+    assert_eq!(prompts(&home, &["expand", "ask", "--arg", "n=all"], "").stdout, "all no\n");
+}
+
+#[test]
+fn remove_asks_in_a_terminal() {
+    let home = Home::new();
+    let file = home.write(".adjutant/prompts/mine.md", "Mine.\n");
+    for (answer, code) in [("\r", 1), ("no\r", 1), ("y\r", 0)] {
+        let mut terminal = Terminal::start(&home, &["prompts", "remove", "mine"], 100, 20, &[]);
+        terminal.shows("It cannot be undone. [y/N]");
+        assert!(file.exists());
+        terminal.send(answer);
+        assert_eq!(terminal.exit_code(), code);
+        assert_eq!(file.exists(), code == 1);
+    }
+    home.write(".adjutant/prompts/mine.md", "Mine.\n");
+    let mut terminal = Terminal::start(&home, &["prompts", "remove", "mine", "--yes"], 100, 20, &[]);
+    assert_eq!(terminal.exit_code(), 0);
+    assert!(!file.exists());
 }
 
 #[test]

@@ -58,9 +58,8 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
         setup: commands(&values, "setup")?,
         checks: commands(&values, "checks")?,
         checks_may_fail: match values.get("checks_must_pass") {
-            None | Some(Value::Null | Value::Bool(true)) => false,
-            Some(Value::Bool(false)) => true,
-            Some(_) => return Err("`checks_must_pass` is `true` or `false`".to_owned()),
+            None | Some(Value::Null) => false,
+            Some(given) => !yaml::truth(given).ok_or("`checks_must_pass` is `true` or `false`")?,
         },
         env: variables(&values)?,
         ..Agent::default()

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::markdown::Head;
 use crate::definition::{Agent, Program};
+use adjutant_base::text::yaml::truth;
 
 /// Tools and permissions that change files, or run commands that may.
 const WRITING_TOOLS: [&str; 5] = ["*", "bash", "edit", "patch", "write"];
@@ -25,7 +26,7 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
     let mut head = Head::read(text)?;
     for (key, value) in head.keys() {
         match key.as_str() {
-            "disable" if value == true => return Err("it is disabled".to_owned()),
+            "disable" if truth(&value) == Some(true) => return Err("it is disabled".to_owned()),
             "disable" => head.agent.report_supported(&key),
             // A denied tool counts as much as an allowed one: the level is set if one of the two is given.
             "permission" | "tools" => match level(&value) {

@@ -53,7 +53,7 @@ impl Root {
 }
 
 /// The depth of subfolders that is read.
-pub(super) const MAX_DEPTH: usize = 8;
+pub const MAX_DEPTH: usize = 8;
 
 /// Limits of reading folders.
 #[derive(Clone, Copy, Debug)]

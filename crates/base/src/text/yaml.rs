@@ -32,12 +32,27 @@ pub fn read_as<T: DeserializeOwned>(text: &str) -> Result<T, Refused> {
         },
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 2_000, max_replay_stack_depth: 8 },
         with_snippet: false,
+        // `n` and `y` are texts in YAML 1.2, and names in files of users.
+        strict_booleans: true,
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         // The other formatter advises the program's author about options of the parser.
         let reason = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
         if is_bomb(&error) { Refused::TooComplex } else { Refused::Invalid(first_line(&reason)) }
     })
+}
+
+/// Returns the truth value that an author means: YAML 1.1 had more words than `true` and `false`.
+pub fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(truth) => Some(*truth),
+        Value::String(word) => match word.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "y" | "on" => Some(true),
+            "false" | "no" | "n" | "off" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn is_bomb(error: &serde_saphyr::Error) -> bool {

@@ -38,7 +38,8 @@ pub fn put(path: &Path, text: &str) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(failed)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // The name does not end in `.md`, so that a watcher of the folder does not read it as a prompt.
-    let fresh = folder.join(format!(".{name}.{}.new", std::process::id()));
+    // A long name has no place for more characters.
+    let fresh = folder.join(format!(".{name:.32}.{}.new", std::process::id()));
     let written = fs::File::create_new(&fresh)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| fs::rename(&fresh, path));

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Argument, ArgumentType, pattern, text_of};
+use adjutant_base::text::yaml::truth;
 
 /// The name of the whole text after a command.
 pub(crate) const ALL: &str = "$ARGUMENTS";
@@ -36,16 +37,14 @@ pub(crate) fn declared(value: &Value) -> Result<(Vec<Argument>, Vec<String>), St
 
 fn listed(entry: &Value) -> Result<(String, Map<String, Value>), String> {
     match entry {
-        Value::String(name) => Ok((name.clone(), Map::new())),
         Value::Object(about) => match about.get("name") {
-            Some(Value::String(name)) => Ok((name.clone(), about.clone())),
-            // `n` and `y` too.
-            Some(Value::Bool(_)) => {
-                Err("the name of an argument means yes or no in YAML; put it in quotes".to_owned())
-            }
-            _ => Err("an argument has no name".to_owned()),
+            None | Some(Value::Null) => Err("an argument has no name".to_owned()),
+            Some(name) => Ok((text_of(name).into_owned(), about.clone())),
         },
-        _ => Err("an argument is neither a name nor a map with `name`".to_owned()),
+        Value::Null | Value::Array(_) => {
+            Err("an argument is neither a name nor a map with `name`".to_owned())
+        }
+        name => Ok((text_of(name).into_owned(), Map::new())),
     }
 }
 
@@ -73,8 +72,8 @@ fn argument(name: &str, about: &Map<String, Value>, warnings: &mut Vec<String>) 
         description: about.get("description").map(|text| text_of(text).trim().to_owned()).unwrap_or_default(),
         required: match about.get("required") {
             None | Some(Value::Null) => false,
-            Some(Value::Bool(required)) => *required,
-            Some(_) => return Err(format!("argument `{name}`: `required` must be true or false")),
+            Some(given) => truth(given)
+                .ok_or_else(|| format!("argument `{name}`: `required` must be true or false"))?,
         },
         kind,
         ..Argument::text(name, "", false)
@@ -154,6 +153,11 @@ mod tests {
         assert_eq!(map.iter().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["topic", "lang", "x"]);
         assert_eq!((map[0].description.as_str(), map[1].required), ("What about", true));
         assert_eq!(declared(&json!("issue branch")).unwrap().0.len(), 2);
+        let (words, _) = declared(&json!([{"name": true, "required": "yes"}, false])).unwrap();
+        assert_eq!(words.iter().map(|a| (a.name.as_str(), a.required)).collect::<Vec<_>>(), [
+            ("true", true),
+            ("false", false)
+        ]);
     }
 
     #[test]
@@ -161,7 +165,8 @@ mod tests {
         for (given, reason) in [
             (json!(3), "not a list"),
             (json!([{"type": "string"}]), "no name"),
-            (json!([{"name": false}]), "means yes or no in YAML; put it in quotes"),
+            (json!([{"name": 3}]), "`3` is not a valid name for an argument"),
+            (json!([["a"]]), "neither a name nor a map"),
             (json!(["a b"]), "not a valid name for an argument"),
             (json!(["a", "a"]), "declared twice"),
             (json!([{"name": "a", "type": "date"}]), "unknown type `date`"),
