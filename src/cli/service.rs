@@ -48,6 +48,9 @@ pub(super) enum Command {
 pub(super) fn run(command: &Command, common: Common) -> Result<ExitCode, Failure> {
     let config = common.config(Roots::User)?;
     let setup = setup(&config)?;
+    if matches!(command, Command::Install { .. }) {
+        reject_control_characters(&setup)?;
+    }
     match command {
         Command::Install { dry_run: true, manager, .. } => {
             preview(manager.unwrap_or(Manager::current()), &setup)?;
@@ -68,6 +71,17 @@ pub(super) fn setup(config: &Config) -> Result<Setup, Failure> {
         socket: config.socket.as_deref().map(socket::place),
         path: env::search_path(),
         log: env::user_home().unwrap_or_default().join("Library/Logs/adjutant.log"),
+    })
+}
+
+/// Refuses a value that would begin a line of its own in a file of the manager.
+fn reject_control_characters(setup: &Setup) -> Result<(), Failure> {
+    let paths = [Some(&setup.program), setup.home.as_ref(), setup.socket.as_ref(), Some(&setup.log)];
+    let texts = paths.into_iter().flatten().map(|path| path.to_string_lossy());
+    let bad = texts.chain(setup.path.as_deref().map(Into::into)).find(|text| text.contains(char::is_control));
+    bad.map_or(Ok(()), |text| {
+        Err(Failure::new(format!("a service cannot have a control character in `{}`", text.escape_debug()))
+            .hint("rename the folder"))
     })
 }
 

@@ -56,6 +56,13 @@ fn the_files_for_systemd_and_launchd_match() {
     let odd = home.path().join("a \"home\" of 100%$");
     let output = service(&home, &["install", "--dry-run", "--home", odd.to_str().unwrap()]);
     assert!(output.stdout.contains(r#" --home "[home]/a \"home\" of 100%%$$""#.replace("[home]", home.path().to_str().unwrap()).as_str()), "{}", output.stdout);
+    for manager in ["systemd", "launchd"] {
+        let forged = home.path().join("a\nExecStartPre=touch forged");
+        let forged = forged.to_str().unwrap();
+        let refused = service(&home, &["install", "--dry-run", "--manager", manager, "--home", forged]);
+        assert_eq!((refused.status.code(), refused.stdout.as_str()), (Some(1), ""), "{refused}");
+        assert!(refused.stderr.contains(r"a control character in `") && refused.stderr.contains(r"a\nExec"), "{refused}");
+    }
     assert!(!home.path().join(".config").exists(), "a dry run wrote");
 }
 
