@@ -37,6 +37,8 @@ pub(crate) enum Error {
     Text { path: PathBuf, error: SyntaxError },
     #[error("{} has another server of the name `{NAME}`: {entry}", path.display())]
     Foreign { path: PathBuf, entry: String },
+    #[error("{} was not written by Adjutant", path.display())]
+    ForeignFile { path: PathBuf },
     #[error("{} changed meanwhile; nothing was written", path.display())]
     Changed { path: PathBuf },
 }
@@ -45,7 +47,7 @@ impl Error {
     /// Returns the remedy.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
-            Self::Foreign { .. } => "--force replaces it, and keeps a copy of the file",
+            Self::Foreign { .. } | Self::ForeignFile { .. } => "--force replaces it, and keeps a copy of the file",
             Self::Text { error: SyntaxError::Encoding { .. }, .. } => {
                 "save it as UTF-8, which the program reads"
             }
@@ -186,9 +188,12 @@ pub(crate) fn current_state(
     }
     // The hook is the user's choice.
     for hook in [true, false] {
-        let changes = plan(client, folders, backups, DesiredState::Installed { launch, hook, force: false })?;
-        if changes.iter().all(|change| change.kind() == Kind::Unchanged) {
-            return Ok(InstallState::Installed);
+        match plan(client, folders, backups, DesiredState::Installed { launch, hook, force: false }) {
+            Ok(changes) if changes.iter().all(|change| change.kind() == Kind::Unchanged) => {
+                return Ok(InstallState::Installed);
+            }
+            Ok(_) | Err(Error::ForeignFile { .. }) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(InstallState::Otherwise { program: entry.command.map(PathBuf::from) })

@@ -34,12 +34,21 @@ impl Part {
                 set_hook(client, hook, text, wanted)
                     .map_err(|error| Error::Text { path: path.to_owned(), error })
             }
-            Self::Plugin(plugin) => Ok(match desired {
-                DesiredState::Installed { hook: true, .. } => plugin.clone(),
+            Self::Plugin(plugin) => {
                 // Its first line, whatever program it runs.
-                _ if text.lines().next() == plugin.lines().next() => String::new(),
-                _ => text.to_owned(),
-            }),
+                let is_own = text.lines().next() == plugin.lines().next();
+                match desired {
+                    DesiredState::Installed { hook: true, force, .. } => {
+                        if is_own || force || text.trim().is_empty() {
+                            Ok(plugin.clone())
+                        } else {
+                            Err(Error::ForeignFile { path: path.to_owned() })
+                        }
+                    }
+                    _ if is_own => Ok(String::new()),
+                    _ => Ok(text.to_owned()),
+                }
+            }
         }
     }
 }

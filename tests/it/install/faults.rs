@@ -123,6 +123,19 @@ fn another_server_named_adjutant_is_replaced_by_force_only() {
 }
 
 #[test]
+fn a_plugin_of_another_author_is_replaced_by_force_only() {
+    let home = Home::new();
+    let plugin = home.write(".config/opencode/plugins/adjutant.js", "export const Mine = 1\n");
+    refused(&home, &["install", "opencode"], &["adjutant.js was not written by Adjutant", "--force"]);
+    run_ok(&home, &["uninstall", "opencode"]);
+    assert_eq!(fs::read_to_string(&plugin).unwrap(), "export const Mine = 1\n");
+    run_ok(&home, &["install", "opencode", "--force"]);
+    assert!(fs::read_to_string(&plugin).unwrap().contains("permission.asked"));
+    run_ok(&home, &["uninstall", "opencode"]);
+    assert_eq!(fs::read_to_string(&plugin).unwrap(), "export const Mine = 1\n");
+}
+
+#[test]
 fn a_linked_configuration_stays_a_link_and_is_reported() {
     let home = Home::new();
     let real = home.write("dotfiles/codex.toml", "model = \"o\"\n");

@@ -2,7 +2,7 @@
 //! backup.
 //!
 //! `golden/CLIENT.golden` has a part for each case (`####`), with the files before, after, and after the removal of the
-//! entry where that differs from before. A carriage return is shown as `␍`, a tab as `␉`, a missing line end as `⏎`.
+//! entry where that differs from before. A plugin is there once, in the first case. A carriage return is shown as `␍`, a tab as `␉`, a missing line end as `⏎`.
 //! `INSTA_UPDATE=always` writes the result into the file, for a review.
 
 use std::collections::BTreeMap;
@@ -22,6 +22,9 @@ struct Case {
     /// The result of `uninstall` where it differs from before.
     removed: Files,
 }
+
+/// Stands for the text that the file has in the first case.
+const SAME: &str = "(as in the first case)\n";
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_adjutant");
 
@@ -61,16 +64,23 @@ fn read(client: &str) -> Vec<Case> {
         }
         case
     });
-    cases.collect()
+    let mut cases: Vec<Case> = cases.collect();
+    let first = cases[0].after.clone();
+    for (path, text) in cases.iter_mut().flat_map(|case| &mut case.after).filter(|(_, text)| *text == SAME) {
+        text.clone_from(&first[path]);
+    }
+    cases
 }
 
 fn render(cases: &[Case]) -> String {
     let mut text = String::new();
-    for case in cases {
+    for (number, case) in cases.iter().enumerate() {
         text += &format!("#### {}\n", case.name);
         for (when, files) in [("before", &case.before), ("after", &case.after), ("without", &case.removed)] {
             for (path, content) in files {
-                text += &format!("==== {when} {path}\n{}", escape(content));
+                let is_same = number > 0 && path.ends_with(".js") && cases[0].after.get(path) == Some(content);
+                let content = if is_same { SAME.to_owned() } else { escape(content) };
+                text += &format!("==== {when} {path}\n{content}");
             }
         }
     }
