@@ -1,7 +1,7 @@
 //! `adjutant permissions …`: approval rules, and the decisions of permission requests.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
@@ -11,8 +11,8 @@ use super::hook::CLIENTS;
 use super::output::{self, Failure};
 use super::{Common, hub_client, questions};
 use adjutant_app::permissions::{PermissionRecord, ToolCall};
-use adjutant_base::config::Roots;
-use adjutant_base::text::escape_invisible::escape_line;
+use adjutant_base::config::{Roots, env};
+use adjutant_base::text::escape_invisible::{escape_line, is_invisible};
 use adjutant_permissions::{Rule, Rules, Verdict};
 use adjutant_questions::Question;
 use adjutant_terminal::socket::Start;
@@ -45,7 +45,7 @@ pub(super) enum Command {
         #[arg(long, value_name = "DIR")]
         folder: Option<PathBuf>,
     },
-    /// Show one decision of this hub; without an id, list the last ones
+    /// Show one of the last 2,000 decisions; without an id, list the newest
     Explain {
         /// The number of the decision
         id: Option<u64>,
@@ -57,7 +57,7 @@ pub(super) enum Command {
         /// `approve` or `deny`, each for its request alone
         #[arg(value_name = "DECISION", value_parser = PossibleValuesParser::new([APPROVE, "deny"]))]
         decision: String,
-        /// The ids of the approvals, or enough of their beginnings
+        /// The ids of the approvals, or enough of their beginnings; `ID:2` for one with two identical requests
         #[arg(value_name = "ID", required = true)]
         ids: Vec<String>,
     },
@@ -95,7 +95,7 @@ fn list(client: &mut ControlClient) -> Result<(), Failure> {
         let rules = rules.iter().map(|rule| json!(rule)).collect();
         return output::json(&output::list(rules, "name"));
     }
-    let row = |rule: &Rule| [rule.name.clone(), rule.verdict.name().to_owned(), escape_line(&rule.summary())];
+    let row = |rule: &Rule| [escape_line(&rule.name), rule.verdict.name().to_owned(), escape_line(&rule.summary())];
     let default = |(name, verdict, about): (&str, Verdict, &str)| {
         [name.to_owned(), verdict.name().to_owned(), about.to_owned()]
     };
@@ -130,7 +130,7 @@ fn test(
     let by = if decision.rules.is_empty() {
         "no rule allows all of it".to_owned()
     } else {
-        decision.rules.join(", ")
+        escape_line(&decision.rules.join(", "))
     };
     output::data(&format!("{} ({by})", decision.verdict.name()))
 }
@@ -150,7 +150,10 @@ fn pending(client: &mut ControlClient) -> Result<(), Failure> {
     }
     for approval in &approvals {
         questions::show::lines(approval).iter().try_for_each(|line| output::data(line))?;
-        output::data(&format!("\nrequests  {}\n", approval.question.deliveries))?;
+        let Question { ticket, deliveries, .. } = &approval.question;
+        let requests = if *deliveries > 1 { format!(":{deliveries}") } else { String::new() };
+        let short = ticket.as_str().get(..questions::SHORT_ID_LEN).unwrap_or_default();
+        output::data(&format!("\nanswer  {short}{requests}\n"))?;
     }
     output::note(match approvals.len() {
         0 => "there are no pending approvals",
@@ -188,10 +191,12 @@ fn answer(client: &mut ControlClient, approves: bool, ids: &[String]) -> Result<
 
 /// Answers one approval; an error is a sentence fragment.
 fn answer_one(client: &mut ControlClient, approves: bool, id: &str) -> Result<Question, String> {
+    let (id, shown) = id.split_once(':').unwrap_or((id, "1"));
+    let shown = shown.parse().map_err(|_| "a number of requests is expected after `:`")?;
     let question = client.one_question(id).map_err(|error| error.to_string())?.question;
     let answer = question.approval_answer(approves).ok_or("it is not an approval that this can answer")?;
     let ticket = question.ticket.clone();
-    let done = client.question(Request::Answer { ticket, answer, note: None, passphrase: None });
+    let done = client.question(Request::Answer { ticket, shown, answer, note: None, passphrase: None });
     match done.map_err(|error| error.to_string())? {
         Done::Decided { .. } => Ok(question),
         Done::Before(_) => Err("it was decided before".to_owned()),
@@ -210,10 +215,12 @@ fn recent(client: &mut ControlClient) -> Result<(), Failure> {
         return output::json(&output::list(decisions, "decision_id"));
     }
     let row = |record: &PermissionRecord| {
-        [record.id.to_string(), escape_line(&record.subject), record.client.clone(), outcome(record)]
+        let [subject, client, outcome] =
+            [&record.subject, &record.client, &outcome(record)].map(|text| escape_line(text));
+        [record.id.to_string(), subject, client, outcome]
     };
     let rows: Vec<_> = records.iter().rev().take(30).map(row).collect();
-    output::table(["ID", "REQUEST", "CLIENT", "DECISION"], 1, &rows, "this hub has decided nothing yet")
+    output::table(["ID", "REQUEST", "CLIENT", "DECISION"], 1, &rows, "nothing was decided yet")
 }
 
 /// Returns a decision as JSON, with its id as text.
@@ -227,7 +234,7 @@ fn explain(client: &mut ControlClient, id: u64) -> Result<(), Failure> {
     let records = client.permission_records()?;
     let record = records.into_iter().find(|record| record.id == id);
     let record = record.ok_or_else(|| {
-        Failure::new(format!("this hub has no decision {id}"))
+        Failure::new(format!("there is no decision {id} among the last ones"))
             .hint("`adjutant permissions explain` lists them")
     })?;
     if output::is_json() {
@@ -289,14 +296,23 @@ impl Kind<'_> {
 }
 
 /// Returns the rule for requests like this one. Of a file in the folder that the agent works in, it is for the folder.
+/// `None` for a hidden file, which may be run by other programs, and for a rule that would be for `/` or the user's home.
 fn wider(record: &PermissionRecord) -> Option<Rule> {
+    let home = env::user_home();
+    let is_wide = |path: &Path| home.as_ref().is_some_and(|home| home.starts_with(path)) || path.parent().is_none();
     let mut rule = record.rule.clone()?;
-    let is_inside = rule.path.as_ref().is_some_and(|path| path.starts_with(&record.folder));
-    rule.path = if is_inside { Some(record.folder.clone()) } else { rule.path };
-    Some(rule)
+    if let Some(path) = &rule.path
+        && let Ok(inside) = path.strip_prefix(&record.folder)
+    {
+        if inside.iter().any(|part| part.as_encoded_bytes().starts_with(b".")) {
+            return None;
+        }
+        rule.path = Some(record.folder.clone());
+    }
+    Some(rule).filter(|rule| ![&rule.path, &rule.folder].into_iter().flatten().any(|path| is_wide(path)))
 }
 
-/// Returns a rule as lines of config.toml; `None` if its command has no plain text.
+/// Returns a rule as lines of config.toml; `None` if its command has no plain text, or if a value is not visible.
 fn as_toml(rule: &Rule) -> Option<String> {
     let quoted = |word: &String| {
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./:,@%+".contains(letter);
@@ -319,6 +335,9 @@ fn as_toml(rule: &Rule) -> Option<String> {
         ("client", rule.client.clone()),
         ("folder", path(&rule.folder)),
     ];
+    if values.iter().flat_map(|(_, value)| value).any(|value| value.contains(is_invisible)) {
+        return None;
+    }
     // A string of JSON is one of TOML.
     let lines = values.into_iter().filter_map(|(key, value)| Some(format!("\n{key} = {}", json!(value?))));
     Some(format!("[[approval_rules]]{}", lines.collect::<String>()))
@@ -363,7 +382,7 @@ fn stats(client: &mut ControlClient) -> Result<(), Failure> {
     }
     let rows: Vec<_> = kinds.iter().take(30).map(row).collect();
     let headings = ["REQUEST", "ASKED", "ALLOWED", "DENIED", "SUGGESTED RULE"];
-    output::table(headings, 0, &rows, "this hub has asked nothing yet")?;
+    output::table(headings, 0, &rows, "nothing was asked yet")?;
     let rules: Vec<String> = kinds.iter().take(30).filter_map(rule).collect();
     if !rules.is_empty() {
         output::note("the suggested rules for config.toml:");
@@ -372,4 +391,46 @@ fn stats(client: &mut ControlClient) -> Result<(), Failure> {
     let by_rules = records.iter().filter(|record| !record.by_user && record.verdict != Verdict::Ask).count();
     output::note(format!("rules decided {by_rules} of {} requests", records.len()));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_rule_is_suggested_for_hidden_files_wide_folders_and_invisible_words() {
+        let home = env::user_home().unwrap();
+        let above = home.parent().unwrap();
+        let project = home.join("tides");
+        for (folder, path, expected) in [
+            (project.as_path(), project.join("src/a.rs"), Some(project.clone())),
+            (project.as_path(), project.join(".git/hooks/pre-push"), None),
+            (project.as_path(), "/etc/hosts".into(), Some("/etc/hosts".into())),
+            (project.as_path(), home.clone(), None),
+            (home.as_path(), project.join("a.rs"), None),
+            (above, project.join("a.rs"), None),
+            (Path::new("/"), project.join("a.rs"), None),
+        ] {
+            let rule = Rule { path: Some(path.clone()), ..Rule::new("", Verdict::Allow) };
+            let record = PermissionRecord {
+                id: 1,
+                at: 0,
+                client: "claude".to_owned(),
+                session: String::new(),
+                folder: folder.to_owned(),
+                tool: "Edit".to_owned(),
+                subject: String::new(),
+                verdict: Verdict::Allow,
+                rules: Vec::new(),
+                by_user: true,
+                rule: Some(rule),
+            };
+            assert_eq!(wider(&record).and_then(|rule| rule.path), expected, "{folder:?} {path:?}");
+        }
+        let rule = |word: &str| Rule { command: Some(vec![word.to_owned()]), ..Rule::new("a", Verdict::Allow) };
+        assert!(as_toml(&rule("make all")).unwrap().ends_with("command = \"'make all'\""));
+        for hidden in ["make\u{9b}2J", "make\u{202e}", "make\u{1b}"] {
+            assert_eq!(as_toml(&rule(hidden)), None, "{hidden:?}");
+        }
+    }
 }

@@ -5,7 +5,6 @@ use std::sync::Mutex;
 use std::time::SystemTime;
 
 use adjutant_base::mutex::lock;
-use adjutant_permissions::Verdict;
 
 /// How many entries are kept; the oldest is dropped first.
 const MAX_ENTRIES: usize = 500;
@@ -38,12 +37,6 @@ pub enum ActivityKind {
     },
     /// Prompt files changed on disk.
     PromptsChanged,
-    /// A permission request was decided by rules or by the user; [`Verdict::Ask`] leaves it to the client.
-    Permission {
-        verdict: Verdict,
-        subject: String,
-        by: String,
-    },
 }
 
 /// The list, newest last.

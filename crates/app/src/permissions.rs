@@ -15,13 +15,13 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::App;
-use super::activity_log::ActivityKind;
 use adjutant_base::config::permissions::{ApprovalRule, PermissionsConfig};
 use adjutant_base::mutex::lock;
-use adjutant_base::text::{hex, timefmt};
+use adjutant_base::text::{clip, hex, timefmt};
+use adjutant_host::recorder::redact;
 use adjutant_permissions::{Decision, Request, Rule, Rules, Verdict};
 use adjutant_questions::{Asker, DecidedBy, Outcome, OutcomeKind, Route, State, Ticket};
-use adjutant_store::questions::{set_setting, setting};
+use adjutant_store::questions::{set_setting, setting, settings};
 
 /// How the keys of permission requests begin.
 const ASKER_PREFIX: &str = "permission:";
@@ -32,8 +32,14 @@ const STORED_RULES: &str = "approval_rules";
 /// Rules of the Inbox; the oldest is dropped first.
 const MAX_STORED_RULES: usize = 10_000;
 
-/// Decisions that are kept for `adjutant permissions`; the oldest is dropped first.
+/// Decisions that are kept; the oldest is dropped first.
 const MAX_RECORDS: usize = 2_000;
+
+/// How the names begin under which the store has them. Each takes the place of the oldest one.
+const STORED_RECORDS: &str = "permission:";
+
+/// Maximum characters of a request in a record.
+const MAX_SUBJECT_CHARS: usize = 2_000;
 
 /// Time within which identical requests of a session are one question.
 const SAME_QUESTION: Duration = Duration::from_mins(1);
@@ -78,7 +84,7 @@ pub struct PermissionAnswer {
 /// A decision, for the user.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct PermissionRecord {
-    /// Grows with every decision of a hub.
+    /// Grows with every decision.
     pub id: u64,
     /// In milliseconds since 1970.
     pub at: i64,
@@ -86,7 +92,7 @@ pub struct PermissionRecord {
     pub session: String,
     pub folder: PathBuf,
     pub tool: String,
-    /// The command, the paths, the host or the tool.
+    /// The command, the paths, the host or the tool, without secrets.
     pub subject: String,
     /// [`Verdict::Ask`] if the client asked by itself.
     pub verdict: Verdict,
@@ -167,14 +173,11 @@ impl Permissions {
         state.rebuild();
     }
 
-    /// Records a decision; the oldest is dropped when the list is full.
-    fn record(&self, mut record: PermissionRecord) {
+    /// Takes over the stored decisions, each as JSON. One that an older hub wrote in another form is left out.
+    fn load_records(&self, stored: &[String]) {
         let mut records = lock(&self.records);
-        record.id = records.back().map_or(1, |last| last.id + 1);
-        if records.len() == MAX_RECORDS {
-            records.pop_front();
-        }
-        records.push_back(record);
+        records.extend(stored.iter().filter_map(|text| serde_json::from_str(text).ok()));
+        records.make_contiguous().sort_by_key(|record: &PermissionRecord| record.id);
     }
 }
 
@@ -226,13 +229,35 @@ impl App {
             }
         }
         if answer.verdict.is_some() || !call.rules_only {
-            let by = if record.by_user { "by the user".to_owned() } else { record.rules.join(", ") };
-            let kind =
-                ActivityKind::Permission { verdict: record.verdict, subject: record.subject.clone(), by };
-            self.activity.record(&call.client_title, kind);
-            self.permissions.record(record);
+            self.record_permission(record);
         }
         answer
+    }
+
+    /// Records a decision, also in the store.
+    fn record_permission(&self, mut record: PermissionRecord) {
+        let subject = redact::text(&record.subject);
+        let subject = clip::chars(&subject, MAX_SUBJECT_CHARS).into_owned();
+        if subject != record.subject {
+            (record.subject, record.rule) = (subject, None);
+        }
+        {
+            let mut records = lock(&self.permissions.records);
+            record.id = records.back().map_or(1, |last| last.id + 1);
+            if records.len() == MAX_RECORDS {
+                records.pop_front();
+            }
+            records.push_back(record.clone());
+        }
+        let Some(store) = self.stores.first().cloned() else { return };
+        // The client does not wait for it.
+        tokio::spawn(async move {
+            let name = format!("{STORED_RECORDS}{}", record.id % MAX_RECORDS as u64);
+            let text = serde_json::to_string(&record).unwrap_or_default();
+            if let Err(error) = set_setting(&store, &name, &text).await {
+                tracing::warn!(%error, "a permission decision could not be stored");
+            }
+        });
     }
 
     /// Asks the user, and waits for the final answer; `None` if nothing was decided.
@@ -323,6 +348,10 @@ impl App {
             let parse = |text: String| serde_json::from_str(&text).map_err(|error| error.to_string());
             match read.and_then(|text| text.map_or_else(|| Ok(Vec::new()), parse)) {
                 Ok(stored) => {
+                    match settings(store, STORED_RECORDS).await {
+                        Ok(records) => self.permissions.load_records(&records),
+                        Err(error) => tracing::warn!(%error, "earlier permission decisions cannot be read"),
+                    }
                     let mut state = lock(&self.permissions.state);
                     state.stored = stored;
                     state.rebuild();
@@ -380,8 +409,9 @@ impl App {
         }
     }
 
-    /// Returns the decisions of this hub, oldest first.
-    pub fn permission_records(&self) -> Vec<PermissionRecord> {
+    /// Returns the last decisions, oldest first.
+    pub async fn permission_records(&self) -> Vec<PermissionRecord> {
+        self.approval_rules().await;
         lock(&self.permissions.records).iter().cloned().collect()
     }
 

@@ -59,12 +59,15 @@ struct Notifier {
     named: Option<Ticket>,
 }
 
+/// A button of a notice: the question with the number of requests that the notice was for, and the answer.
+type Button = (Ticket, u32, Answer);
+
 /// A phone, and what pressing one of its buttons means.
 struct Phone {
     ntfy: Ntfy,
     /// The key of the nonces, the same after every restart of the hub.
     key: String,
-    buttons: HashMap<String, (Ticket, Answer)>,
+    buttons: HashMap<String, Button>,
     /// Questions that a button answered once. Should that be taken back, a phone is not the place to answer again: what
     /// was posted before could be posted by anybody.
     spent: HashSet<Ticket>,
@@ -172,7 +175,7 @@ impl Notifier {
             self.notified.retain(|ticket| pending.contains(ticket));
             self.snoozed.retain(|ticket| pending.contains(ticket));
             if let Some(phone) = &mut self.phone {
-                phone.buttons.retain(|_, (ticket, _)| pending.contains(ticket));
+                phone.buttons.retain(|_, (ticket, ..)| pending.contains(ticket));
             }
         }
         let snoozed = page.questions.iter().filter(|question| question.snoozed_until.is_some());
@@ -235,11 +238,12 @@ impl Notifier {
     /// A button was pressed: its nonce is good once, and with it go the other buttons of its question.
     async fn pressed(&mut self, nonce: &str) {
         let pressed = self.phone.as_mut().and_then(|phone| phone.take_button(nonce.trim()));
-        let Some((ticket, answer)) = pressed else {
+        let Some((ticket, shown, answer)) = pressed else {
             tracing::warn!("an answer of a phone was refused: it is unknown, or was used before");
             return;
         };
-        match self.questions.answer(&ticket, Proof::Interface, answer, None, Channel::Phone).await {
+        let shown = (&ticket, shown);
+        match self.questions.answer(shown, Proof::Interface, answer, None, Channel::Phone).await {
             Ok(_) => tracing::info!(%ticket, "answered on the phone"),
             Err(error) => tracing::info!(%ticket, %error, "an answer of a phone was refused"),
         }
@@ -264,9 +268,9 @@ impl Phone {
     }
 
     /// Takes a button, and all others of its question with it.
-    fn take_button(&mut self, nonce: &str) -> Option<(Ticket, Answer)> {
+    fn take_button(&mut self, nonce: &str) -> Option<Button> {
         let pressed = self.buttons.get(nonce).cloned()?;
-        self.buttons.retain(|_, (other, _)| *other != pressed.0);
+        self.buttons.retain(|_, (other, ..)| *other != pressed.0);
         self.spent.insert(pressed.0.clone());
         Some(pressed)
     }
@@ -283,8 +287,9 @@ impl Phone {
         }
         for (at, (label, given)) in buttons(question).into_iter().enumerate() {
             let Some(field) = question.fields.first() else { continue };
-            let nonce = nonce(&self.key, ticket, at);
-            self.buttons.insert(nonce.clone(), (ticket.clone(), Answer::one(&field.name, given)));
+            let nonce = nonce(&self.key, (ticket, question.deliveries), at);
+            let answer = Answer::one(&field.name, given);
+            self.buttons.insert(nonce.clone(), (ticket.clone(), question.deliveries, answer));
             actions.push(Action { label, nonce });
         }
         actions
@@ -365,7 +370,7 @@ fn buttons(question: &Question) -> Vec<(String, FieldValue)> {
     }
 }
 
-/// Returns 128 bits as text that nobody can guess without the key, one for each button of a question.
-fn nonce(key: &str, ticket: &Ticket, button: usize) -> String {
-    hex::sha256(format!("adjutant phone button\n{key}\n{ticket}\n{button}"))[..32].to_owned()
+/// Returns 128 bits as text that nobody can guess without the key, one for each button of a question with so many requests.
+fn nonce(key: &str, (ticket, requests): (&Ticket, u32), button: usize) -> String {
+    hex::sha256(format!("adjutant phone button\n{key}\n{ticket}\n{requests}\n{button}"))[..32].to_owned()
 }

@@ -3,6 +3,7 @@
 
 use super::App;
 use super::activity_log::{ActivityEntry, ActivityKind};
+use super::permissions::PermissionRecord;
 use adjutant_base::config::toolsets::Toolset;
 use adjutant_permissions::Verdict;
 use adjutant_store::{Error, Millis, timeline};
@@ -81,7 +82,9 @@ impl App {
             }
         };
         let mut lines: Vec<TimelineEntry> = stored_entries.into_iter().filter_map(of_row).collect();
-        lines.extend(self.activity.all().into_iter().map(of_entry).filter(|line| wanted(line, filter)));
+        let decided = self.permission_records().await.into_iter().map(of_decision);
+        let recent = self.activity.all().into_iter().map(of_entry).chain(decided);
+        lines.extend(recent.filter(|line| wanted(line, filter)));
         lines.sort_by(|one, other| (other.at, &other.place).cmp(&(one.at, &one.place)));
         lines.truncate(limit as usize);
         Ok(lines)
@@ -104,14 +107,6 @@ fn of_entry(entry: ActivityEntry) -> TimelineEntry {
         ActivityKind::Rejected { prompt, reason } => {
             (EntryKind::Toolset(Toolset::Prompts), "refused", prompt, reason)
         }
-        ActivityKind::Permission { verdict, subject, by } => {
-            let action = match verdict {
-                Verdict::Allow => "allowed",
-                Verdict::Ask => "not decided",
-                Verdict::Deny => "denied",
-            };
-            (EntryKind::Toolset(Toolset::Questions), action, String::new(), format!("{subject} ({by})"))
-        }
         ActivityKind::PromptsChanged => {
             (EntryKind::Toolset(Toolset::Prompts), "changed", String::new(), String::new())
         }
@@ -125,6 +120,24 @@ fn of_entry(entry: ActivityEntry) -> TimelineEntry {
         id,
         who: entry.actor,
         text,
+    }
+}
+
+fn of_decision(record: PermissionRecord) -> TimelineEntry {
+    let action = match record.verdict {
+        Verdict::Allow => "allowed",
+        Verdict::Ask => "not decided",
+        Verdict::Deny => "denied",
+    };
+    let by = if record.by_user { "by the user".to_owned() } else { record.rules.join(", ") };
+    TimelineEntry {
+        at: record.at,
+        place: format!("y{:020}", record.id),
+        kind: EntryKind::Toolset(Toolset::Questions),
+        action: action.to_owned(),
+        id: String::new(),
+        who: record.client,
+        text: format!("{} ({by})", record.subject),
     }
 }
 

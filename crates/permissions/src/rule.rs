@@ -41,7 +41,7 @@ pub struct Rule {
     pub command: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// This file, or what is in this folder.
+    /// This file, or what is in this folder; a rule that allows does not hold for hidden files in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
     /// In milliseconds since 1970; the rule counts until then.
@@ -155,9 +155,14 @@ impl Rule {
                 works_there || request.folder.starts_with(folder) || any
             }
         });
-        let at_path = self.path.as_ref().is_none_or(|path| {
-            let (any, all) = paths(path);
-            if is_narrow { any && all } else { any }
+        // A program may run a hidden file, such as a hook of Git, so a folder alone does not allow it.
+        let is_hidden = |path: &PathBuf, root: &Path| {
+            let inside = path.strip_prefix(root).unwrap_or(path);
+            inside.iter().any(|part| part.as_encoded_bytes().starts_with(b"."))
+        };
+        let at_path = self.path.as_ref().is_none_or(|root| {
+            let (any, all) = paths(root);
+            if is_narrow { any && all && !request.paths.iter().any(|path| is_hidden(path, root)) } else { any }
         });
         same(&self.client, &request.client)
             && same(&self.session, &request.session)

@@ -67,7 +67,15 @@ fn each_condition_of_a_rule_must_hold() {
     let edit =
         request("claude", "Edit", json!({"file_path": "src/tide.rs", "old_string": "a", "new_string": "b"}));
     let fetch = request("claude", "WebFetch", json!({"url": "https://docs.rs/tokio", "prompt": "x"}));
-    let rows: [Row<'_>; 14] = [
+    let hook = request(
+        "claude",
+        "Edit",
+        json!({"file_path": ".git/hooks/pre-push", "old_string": "a", "new_string": "b"}),
+    );
+    let rows: [Row<'_>; 17] = [
+        ("", &hook, |rule| rule.path = Some("/home/ann/tides".into())),
+        ("allow", &hook, |rule| rule.path = Some("/home/ann/tides/.git/hooks/pre-push".into())),
+        ("allow", &hook, |rule| rule.path = Some("/home/ann/tides/.git/hooks".into())),
         ("allow", &edit, |rule| rule.path = Some("/home/ann/tides/src".into())),
         ("allow", &edit, |rule| rule.path = Some("/home/ann/tides/src/tide.rs".into())),
         ("", &edit, |rule| rule.path = Some("/home/ann/tides/sr".into())),

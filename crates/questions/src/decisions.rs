@@ -11,17 +11,23 @@ use adjutant_store::questions;
 use adjutant_store::questions::Decision;
 
 impl Questions {
-    /// Answers a pending question. The outcome is on disk when this returns. It becomes final and reaches the askers
-    /// when the undo window of the settings is over (see [`State::Held`]). A denial is final at once.
+    /// Answers a pending question, which was shown with this number of requests. The outcome is on disk when this returns.
+    /// It becomes final and reaches the askers when the undo window of the settings is over (see [`State::Held`]). A denial
+    /// is final at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MoreCalls`] if the question is an approval, and more requests wait for it than were shown.
     pub async fn answer(
         &self,
-        ticket: &Ticket,
+        (ticket, shown): (&Ticket, u32),
         proof: Proof,
         answer: Answer,
         note: Option<String>,
         channel: Channel,
     ) -> Result<Outcome, Error> {
-        self.answer_within(ticket, proof, answer, note, channel, rows::millis(self.settings.undo)).await
+        let undo = rows::millis(self.settings.undo);
+        self.answer_within((ticket, Some(shown)), proof, answer, note, channel, undo).await
     }
 
     /// Answers a pending question like [`Self::answer`], but finally: this answer cannot be undone.
@@ -32,12 +38,12 @@ impl Questions {
         answer: Answer,
         channel: Channel,
     ) -> Result<Outcome, Error> {
-        self.answer_within(ticket, proof, answer, None, channel, 0).await
+        self.answer_within((ticket, None), proof, answer, None, channel, 0).await
     }
 
     async fn answer_within(
         &self,
-        ticket: &Ticket,
+        (ticket, shown): (&Ticket, Option<u32>),
         proof: Proof,
         answer: Answer,
         note: Option<String>,
@@ -45,6 +51,7 @@ impl Questions {
         undo: Millis,
     ) -> Result<Outcome, Error> {
         let question = self.undecided(ticket).await?;
+        let shown = shown.filter(|_| !question.denials.is_empty());
         let note = self.note(note)?;
         let answer = answer.fit(&question.fields, self.settings.max_answer_bytes)?;
         if question.level == Level::High {
@@ -63,11 +70,11 @@ impl Questions {
             ..nobody(OutcomeKind::Answered, self.clock.now(), question.seen_ms)
         };
         if !has_secret {
-            return self.decide(ticket, outcome, undo).await;
+            return self.decide((ticket, shown), outcome, undo).await;
         }
         // Locked until the values are there, because a call that waits reads the outcome at once.
         let mut secrets = self.secrets.lock().await;
-        let outcome = self.decide(ticket, outcome, undo).await?;
+        let outcome = self.decide((ticket, shown), outcome, undo).await?;
         secrets.insert(ticket.clone(), answer);
         Ok(outcome)
     }
@@ -119,24 +126,36 @@ impl Questions {
         };
         // A denial is final at once, because no action follows it that an undo could prevent.
         let undo = if kind == OutcomeKind::Declined { 0 } else { rows::millis(self.settings.undo) };
-        self.decide(ticket, outcome, undo).await
+        self.decide((ticket, None), outcome, undo).await
     }
 
-    /// Writes a user's decision, held for `undo` milliseconds, if the question is undecided.
-    async fn decide(&self, ticket: &Ticket, outcome: Outcome, undo: Millis) -> Result<Outcome, Error> {
+    /// Writes a user's decision, held for `undo` milliseconds, if the question is undecided and has no more requests than
+    /// were shown.
+    async fn decide(
+        &self,
+        (ticket, shown): (&Ticket, Option<u32>),
+        outcome: Outcome,
+        undo: Millis,
+    ) -> Result<Outcome, Error> {
         let held = (undo > 0).then(|| outcome.at.saturating_add(undo));
-        if !self.settle(ticket.as_str(), &outcome, held).await? {
-            let state = self.get(ticket).await?.state;
-            // If it is pending, it was undone between the two reads, so the user may answer again.
-            return Err(state.decision().map_or(Error::Final, decided));
+        if !self.settle((ticket.as_str(), shown), &outcome, held).await? {
+            let question = self.get(ticket).await?;
+            return Err(match (question.state.decision(), shown) {
+                (Some(decision), _) => decided(decision),
+                (None, Some(shown)) if shown != question.deliveries => {
+                    Error::MoreCalls { calls: question.deliveries }
+                }
+                // It was undone between the two reads, so the user may answer again.
+                (None, _) => Error::Final,
+            });
         }
         Ok(outcome)
     }
 
-    /// Writes an outcome if the question is still pending; returns false if it is not.
+    /// Writes an outcome if the question is still pending, and has as many requests as were shown; returns false if not.
     pub(super) async fn settle(
         &self,
-        id: &str,
+        (id, shown): (&str, Option<u32>),
         outcome: &Outcome,
         held_until: Option<Millis>,
     ) -> Result<bool, Error> {
@@ -148,6 +167,7 @@ impl Questions {
             who: outcome.through.name().to_owned(),
             now: outcome.at,
             held_until,
+            requests: shown.map(i64::from),
         };
         let done = questions::decide(&self.store, decision).await?;
         if done {

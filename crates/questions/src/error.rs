@@ -33,6 +33,9 @@ pub enum Error {
         through: Channel,
         until: Option<store::Millis>,
     },
+    /// An approval has this number of requests, which is not the number that was shown.
+    #[error("another identical request came after it was shown; look at all {calls} and answer again")]
+    MoreCalls { calls: u32 },
     #[error("the answer can no longer be taken back")]
     Final,
     #[error("field `{field}`: {reason}")]

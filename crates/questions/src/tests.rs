@@ -56,7 +56,7 @@ fn choose(value: &str) -> Answer {
 }
 
 async fn answer(questions: &Questions, ticket: &Ticket, value: &str) -> Result<Outcome, Error> {
-    questions.answer(ticket, Proof::Interface, choose(value), None, Channel::Browser).await
+    questions.answer((ticket, 1), Proof::Interface, choose(value), None, Channel::Browser).await
 }
 
 fn kind(state: &State) -> Option<OutcomeKind> {

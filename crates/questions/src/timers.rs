@@ -123,10 +123,10 @@ impl Questions {
                 by: DecidedBy::Default,
                 ..nobody(OutcomeKind::Answered, now, question.seen_ms)
             };
-            self.settle(question.ticket.as_str(), &outcome, None).await?;
+            self.settle((question.ticket.as_str(), None), &outcome, None).await?;
         }
         for (id, seen_ms) in &due.timed_out {
-            self.settle(id, &nobody(OutcomeKind::TimedOut, now, *seen_ms), None).await?;
+            self.settle((id, None), &nobody(OutcomeKind::TimedOut, now, *seen_ms), None).await?;
         }
         for (id, seen_ms) in &due.gone {
             let outcome = nobody(OutcomeKind::ClientGone, now, *seen_ms);

@@ -43,7 +43,7 @@ pub use prune::prune;
 pub use read::{
     by_prefix, count_history, count_pending, get, held, history, newest, next, pending, position,
 };
-pub use settings::{set_setting, setting};
+pub use settings::{set_setting, setting, settings};
 pub use views::{View, end_snooze, mark_seen, snooze};
 
 use adjutant_base::named_enum;

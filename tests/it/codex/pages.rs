@@ -99,7 +99,7 @@ fn an_approval_is_answered_among_the_questions() {
     let made = between(&page, "name=\"made\" value=\"", "\"");
     let deny = page.split("type=\"radio\"").find(|option| option.contains("<span>Deny</span>")).unwrap();
     let (field, value) = (between(deny, "name=\"", "\""), between(deny, "value=\"", "\""));
-    let form = format!("csrf={token}&made={made}&{field}={value}&note=not+today&act=answer");
+    let form = format!("csrf={token}&made={made}&{field}={value}&note=not+today&act=answer&calls=1");
     // A decision in the first moment of the page is rejected.
     loop {
         let answered = send_request(&hub, "POST", &path, &form);

@@ -76,7 +76,10 @@ fn question(console: &Console, text: &str) -> String {
 }
 
 fn answer(console: &Console, path: &str, option: usize) {
-    let form = format!("csrf={}&made=0&act=answer&f0={option}", token(&console.get(path).body));
+    let page = console.get(path).body;
+    let (_, calls) = page.split_once("name=\"calls\" value=\"").unwrap();
+    let calls = calls.split('"').next().unwrap();
+    let form = format!("csrf={}&made=0&act=answer&f0={option}&calls={calls}", token(&page));
     assert!(console.post(path, &form).status < 400);
 }
 
@@ -296,7 +299,7 @@ fn pending_approvals_are_answered_together_as_far_as_they_were_shown() {
     question(&console, "make clean");
     question(&console, ", 2 times");
     let result = console.post("/questions/approvals", &form(&page, "approve", &[])).body;
-    assert!(result.contains("another identical request came after the page was shown"), "{result}");
+    assert!(result.contains("another identical request came after it was shown"), "{result}");
     let [all, docs, install] = hooks;
     assert_eq!((behavior(&all.decision()), behavior(&install.decision())), ("allow", "allow"));
     let page = approvals(&console, 2);
@@ -306,8 +309,10 @@ fn pending_approvals_are_answered_together_as_far_as_they_were_shown() {
     approvals(&console, 1);
     // An answer on the page of one question decides what that page showed, too.
     let path = question(&console, "make clean");
-    let old = format!("csrf={}&made=0&act=answer&f0=0&calls=2", token(&console.get(&path).body));
-    assert!(console.post(&path, &old).body.contains("another identical request"));
+    for calls in ["&calls=2", "&calls=", ""] {
+        let old = format!("csrf={}&made=0&act=answer&f0=0{calls}", token(&console.get(&path).body));
+        assert!(console.post(&path, &old).body.contains("another identical request"), "{calls}");
+    }
     answer(&console, &path, DENY);
     assert_eq!(behavior(&later.decision()), "deny");
 }
@@ -335,6 +340,17 @@ fn the_command_line_answers_the_approvals_that_it_names() {
     assert_eq!(decided, ["allow", "allow", "deny"]);
     let late = home.run(["permissions", "answer", "approve", &install], "");
     assert!(late.stderr.contains("it was decided before"), "{late}");
+    // An answer decides the requests that were shown, and no more.
+    let same = ["make dist"; 2].map(ask);
+    question(&console, ", 2 times");
+    let dist = id("make dist");
+    let one = home.run(["permissions", "answer", "approve", &dist], "");
+    assert!(!one.status.success() && one.stderr.contains("look at all 2 and answer again"), "{one}");
+    let shown = home.run(["permissions", "pending"], "").stdout;
+    let named = format!("{}:2", &dist[..7]);
+    assert!(shown.contains(&format!("\nanswer  {named}\n")), "{shown}");
+    assert!(home.run(["permissions", "answer", "approve", &named], "").status.success());
+    assert_eq!(same.map(|hook| behavior(&hook.decision()).to_owned()), ["allow", "allow"]);
 }
 
 #[test]
@@ -351,6 +367,10 @@ fn an_answer_for_the_session_outlives_the_hub_and_an_answer_for_one_call_does_no
     console.restart();
     assert_eq!(asking.decision(), Value::Null, "the hub that asked has ended");
     wait_for("no question", || (!console.get("/questions").body.contains("/questions/q")).then_some(()));
+    // What was decided before is still shown.
+    let listed = console.home.run(["permissions", "explain"], "").stdout;
+    assert!(listed.contains("make all") && listed.contains("allowed by you"), "{listed}");
+    assert!(console.get("/timeline").body.contains("make all"));
     assert_eq!(behavior(&ask(&console, "s1", "make docs").decision()), "allow");
     for (session, line) in [("s2", "make docs"), ("s1", "make all"), ("s1", "make clean")] {
         let hook = ask(&console, session, line);

@@ -46,7 +46,7 @@ super::table::table! {
         pub command: Option<String>,
         /// The host of the address that is fetched.
         pub host: Option<String>,
-        /// The file that is read or written, or a folder that it is in.
+        /// The file that is read or written, or a folder that it is in. A rule that allows a folder allows no hidden files in it.
         pub path: Option<PathBuf>,
         /// An instant such as `2026-12-31T00:00:00Z`, from which on the rule does not count.
         pub expires: Option<String>,

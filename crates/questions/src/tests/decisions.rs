@@ -81,6 +81,27 @@ async fn a_denial_is_final_at_once() {
 }
 
 #[tokio::test]
+async fn an_approval_decides_the_requests_that_were_shown() {
+    let questions = open(without_undo());
+    let draft = || Draft { denials: vec!["no".to_owned()], ..yes_or_no("Run it") };
+    let asked = |request: &str| {
+        let route = crate::Route { request: request.to_owned(), ..crate::Route::default() };
+        crate::Asker { route, ..asker("codex") }
+    };
+    let ticket = questions.ask(asked("1"), draft()).await.unwrap().ticket;
+    assert_eq!(questions.ask(asked("2"), draft()).await.unwrap().ticket, ticket);
+    let answer = async |shown| {
+        questions.answer((&ticket, shown), Proof::Interface, choose("yes"), None, Channel::Terminal).await
+    };
+    for shown in [0, 1, 3] {
+        let early = answer(shown).await;
+        assert!(matches!(early, Err(Error::MoreCalls { calls: 2 })), "{early:?}");
+    }
+    assert_eq!(questions.get(&ticket).await.unwrap().state, State::Pending);
+    answer(2).await.unwrap();
+}
+
+#[tokio::test]
 async fn an_answer_is_held_until_it_can_no_longer_be_taken_back() {
     let questions = open(QuestionsConfig::default());
     let asked = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
@@ -112,7 +133,7 @@ async fn a_high_risk_question_needs_the_passphrase_and_wrong_passphrases_lock_it
     let asked =
         questions.ask(asker("codex"), Draft { level: Level::High, ..yes_or_no("Pay") }).await.unwrap();
     let with = async |proof: Proof| {
-        questions.answer(&asked.ticket, proof, choose("yes"), None, Channel::Browser).await
+        questions.answer((&asked.ticket, 1), proof, choose("yes"), None, Channel::Browser).await
     };
     assert!(matches!(with(Proof::Passphrase("anything".to_owned())).await, Err(Error::NoPassphrase)));
     assert!(matches!(questions.set_passphrase(None, "short".to_owned()).await, Err(Error::WeakPassphrase)));

@@ -8,6 +8,7 @@ use crate::{Error, Millis, Store, change};
 const DECIDE: &str = "\
     UPDATE questions SET state = $2, kind = $3, outcome = $4, decided_at = $5, held_until = $6, snoozed_until = NULL \
     WHERE id = $1 AND state = 'pending' \
+      AND CAST($7 AS BIGINT) IN (-1, (SELECT COUNT(*) FROM question_deliveries d WHERE d.question = $1)) \
     RETURNING id";
 
 const MAKE_FINAL: &str = "\
@@ -54,9 +55,11 @@ pub struct Decision {
     pub now: Millis,
     /// The end of the time for undo; `None` makes the decision final at once.
     pub held_until: Option<Millis>,
+    /// The number of requests that it decides; `None` for all that there are.
+    pub requests: Option<i64>,
 }
 
-/// Decides a pending question; false when it is not pending.
+/// Decides a pending question; false when it is not pending, or has another number of requests.
 pub async fn decide(store: &Store, decision: Decision) -> Result<bool, Error> {
     change!(store, decision, |connection, decision| apply(connection, decision).await)
 }
@@ -70,6 +73,7 @@ async fn apply(connection: &mut AnyConnection, decision: &Decision) -> Result<bo
         .bind(&decision.outcome)
         .bind(decision.now)
         .bind(decision.held_until)
+        .bind(decision.requests.unwrap_or(-1))
         .fetch_all(&mut *connection)
         .await?;
     if done.is_empty() {
@@ -153,6 +157,7 @@ fn cancellation(id: &str, outcome: &str, kind: &str, now: Millis) -> Decision {
         who: String::new(),
         now,
         held_until: None,
+        requests: None,
     }
 }
 

@@ -4,12 +4,19 @@ use crate::{Error, Store, change, read};
 
 const GET: &str = "SELECT value FROM question_settings WHERE name = $1";
 
+const GET_ALL: &str = "SELECT value FROM question_settings WHERE name LIKE $1";
+
 const SET: &str = "\
     INSERT INTO question_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
 /// Returns a setting, JSON of the domain.
 pub async fn setting(store: &Store, name: &str) -> Result<Option<String>, Error> {
     Ok(read!(store, sqlx::query_scalar(GET).bind(name), fetch_optional))
+}
+
+/// Returns all settings with names that begin like this, in no order. The beginning has no `%` and no `_`.
+pub async fn settings(store: &Store, beginning: &str) -> Result<Vec<String>, Error> {
+    Ok(read!(store, sqlx::query_scalar(GET_ALL).bind(format!("{beginning}%")), fetch_all))
 }
 
 /// Writes a setting.
@@ -20,4 +27,4 @@ pub async fn set_setting(store: &Store, name: &str, value: &str) -> Result<(), E
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[GET, SET];
+pub(super) const STATEMENTS: &[&str] = &[GET, GET_ALL, SET];

@@ -41,6 +41,7 @@ fn decision(id: &str, who: &str, held_until: Option<i64>) -> Decision {
         who: who.to_owned(),
         now: 2_000,
         held_until,
+        requests: None,
     }
 }
 

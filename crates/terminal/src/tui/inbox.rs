@@ -247,7 +247,7 @@ impl Inbox {
             Update::Question(question) => {
                 if let Some(form) = self.form.as_mut().filter(|form| form.question.ticket == question.ticket)
                 {
-                    form.refresh(&question);
+                    form.refresh(&question, now.at);
                 }
                 if let Some(approvals) = &mut self.approvals {
                     approvals.refresh(&question, now.at);

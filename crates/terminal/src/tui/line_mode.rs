@@ -193,9 +193,8 @@ impl Session<'_> {
                     let before = std::mem::replace(&mut self.questions[at], question);
                     let now = &self.questions[at];
                     let mut line = (before.presence != now.presence).then(|| presence_line(now));
-                    if before.deliveries < now.deliveries && !now.denials.is_empty() {
-                        let id = short(&now.ticket);
-                        line = Some(format!("WAITS {id} {} requests wait for it", now.deliveries));
+                    if before.deliveries < now.deliveries {
+                        line = requests_line(now).or(line);
                     }
                     return line.map_or(Ok(()), |line| self.print(&line));
                 }
@@ -305,7 +304,9 @@ impl Session<'_> {
 
     /// Sends an answer with what was typed without echo; an empty line gives it up.
     fn send_with_hidden(&mut self, request: Request, value: HiddenValue, line: &str) -> io::Result<()> {
-        let Request::Answer { ticket, mut answer, note, mut passphrase } = request else { return Ok(()) };
+        let Request::Answer { ticket, shown, mut answer, note, mut passphrase } = request else {
+            return Ok(());
+        };
         let refused = match value {
             _ if line.is_empty() => Some("nothing was sent"),
             HiddenValue::Passphrase => {
@@ -325,7 +326,7 @@ impl Session<'_> {
             self.restore(&ticket);
             return self.print(&format!("REFUSED {} {reason}", short(&ticket)));
         }
-        self.complete(Request::Answer { ticket, answer, note, passphrase })
+        self.complete(Request::Answer { ticket, shown, answer, note, passphrase })
     }
 
     /// A question that was not decided after all waits again.
@@ -423,6 +424,9 @@ impl Session<'_> {
         if question.presence != AskerPresence::Connected {
             self.print(&presence_line(question))?;
         }
+        if let Some(line) = requests_line(question) {
+            self.print(&line)?;
+        }
         Ok(())
     }
 
@@ -467,6 +471,12 @@ impl Session<'_> {
     fn print(&mut self, line: &str) -> io::Result<()> {
         writeln!(self.out, "{}", escape_invisible::escape(line).replace('\t', "    "))
     }
+}
+
+/// Says how many identical requests an answer decides; `None` for one, and for a question that is not an approval.
+fn requests_line(question: &Question) -> Option<String> {
+    let is_several = question.deliveries > 1 && !question.denials.is_empty();
+    is_several.then(|| format!("WAITS {} {} requests wait for it", short(&question.ticket), question.deliveries))
 }
 
 /// Says whether somebody is there for the answer.

@@ -105,7 +105,7 @@ impl PendingApprovals {
         }
         let request = |question: &Question| {
             let (ticket, answer) = (question.ticket.clone(), question.approval_answer(approves)?);
-            Some(Request::Answer { ticket, answer, note: None, passphrase: None })
+            Some(Request::Answer { ticket, shown: question.deliveries, answer, note: None, passphrase: None })
         };
         ApprovalsKey::Send(self.questions.iter().filter_map(request).collect())
     }

@@ -89,9 +89,12 @@ impl QuestionForm {
         }
     }
 
-    /// Updates the question. The values stay.
-    pub(super) fn refresh(&mut self, question: &Question) {
+    /// Updates the question. The values stay. A further request for it has to be seen first.
+    pub(super) fn refresh(&mut self, question: &Question, now: Instant) {
         if question.fields == self.question.fields {
+            if question.deliveries != self.question.deliveries {
+                self.opened = now;
+            }
             self.question.clone_from(question);
             self.closed = None;
         }
@@ -223,6 +226,7 @@ impl QuestionForm {
             Overlay::Decline(_) => Request::Decline { ticket, note: words.or_else(|| self.note.clone()) },
             Overlay::Passphrase { answer, typed } => Request::Answer {
                 ticket,
+                shown: self.question.deliveries,
                 answer: answer.clone(),
                 note: self.note.clone(),
                 passphrase: Some(Secret(typed.text().to_owned())),
@@ -253,7 +257,8 @@ impl QuestionForm {
         }
         self.sending = true;
         let (ticket, note) = (self.question.ticket.clone(), self.note.clone());
-        KeyResult::Send(Request::Answer { ticket, answer, note, passphrase: None })
+        let shown = self.question.deliveries;
+        KeyResult::Send(Request::Answer { ticket, shown, answer, note, passphrase: None })
     }
 
     fn scroll_by(&mut self, key: KeyEvent) -> KeyResult {

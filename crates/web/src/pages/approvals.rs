@@ -46,13 +46,10 @@ pub(crate) async fn answer(
             _ => return Err(Failure::BadRequest("The form names no action.")),
         };
         let Some(answer) = answer else { continue };
-        let done = if fields.get(&format!("{ticket}.calls")) == question.deliveries.to_string() {
-            let _ = app.questions.mark_seen(&ticket, Channel::Browser).await;
-            let done = app.questions.answer(&ticket, Proof::Interface, answer, None, Channel::Browser).await;
-            done.map_or_else(|error| error.to_string(), |done| done.kind.word(done.denied).to_owned())
-        } else {
-            super::question::MORE_CALLS.to_owned()
-        };
+        let _ = app.questions.mark_seen(&ticket, Channel::Browser).await;
+        let shown = (&ticket, fields.get(&format!("{ticket}.calls")).parse().unwrap_or(0));
+        let done = app.questions.answer(shown, Proof::Interface, answer, None, Channel::Browser).await;
+        let done = done.map_or_else(|error| error.to_string(), |done| done.kind.word(done.denied).to_owned());
         results.push(format!("{}: {done}", question.title));
     }
     page(&app, results).await

@@ -25,10 +25,6 @@ use adjutant_base::text::timefmt::{instant, millis, stamp};
 use adjutant_questions::{Channel, Error, Level, Outcome, Proof, Question, State as QuestionState, Ticket};
 use form::{Filled, InvalidAnswer};
 
-/// The message for an answer to fewer requests than there are, as a sentence fragment.
-pub(super) const MORE_CALLS: &str =
-    "another identical request came after the page was shown; look at all of them and answer again";
-
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Path(ticket): Path<String>,
@@ -54,12 +50,6 @@ pub(crate) async fn act(
         let error = InvalidAnswer { field: None, message: early_submit::TOO_EARLY.to_owned() };
         return page(&app, &question, &filled, Some(error)).await;
     }
-    // An approval decides the requests that its page showed.
-    let shown = filled.get("calls").parse().ok().filter(|_| !question.denials.is_empty());
-    if filled.get("act") == "answer" && shown.is_some_and(|calls: u32| calls != question.deliveries) {
-        let error = InvalidAnswer { field: None, message: MORE_CALLS.to_owned() };
-        return page(&app, &question, &filled, Some(error)).await;
-    }
     let note = filled.get("note").to_owned();
     // A user who acts on a page has seen it, even if no script reported that.
     let _ = app.questions.mark_seen(ticket, Channel::Browser).await;
@@ -74,7 +64,8 @@ pub(crate) async fn act(
                 },
             };
             let answer = filled.answer(&question.fields);
-            app.questions.answer(ticket, proof, answer, Some(note), Channel::Browser).await.map(drop)
+            let shown = (ticket, filled.get("calls").parse().unwrap_or(0));
+            app.questions.answer(shown, proof, answer, Some(note), Channel::Browser).await.map(drop)
         }
         "decline" => app.questions.decline(ticket, Some(note), Channel::Browser).await.map(drop),
         "dismiss" => app.questions.dismiss(ticket, Some(note), Channel::Browser).await.map(drop),
@@ -96,6 +87,8 @@ pub(crate) async fn act(
                 Error::Answer { field, reason } => InvalidAnswer { field: Some(field), message: reason },
                 other => InvalidAnswer { field: None, message: other.to_string() },
             };
+            // It may have got another request since.
+            let question = app.questions.get(ticket).await.map_err(missing)?;
             page(&app, &question, &filled, Some(error)).await
         }
     }

@@ -97,7 +97,8 @@ pub(super) async fn on_form_reply(
     let ticket = &question.ticket;
     let done = match elicitation::read(question, reply) {
         Reply::Answer(answer, note) => {
-            match questions.answer(ticket, Proof::Interface, answer, note, Channel::Client).await {
+            let shown = (ticket, question.deliveries);
+            match questions.answer(shown, Proof::Interface, answer, note, Channel::Client).await {
                 Err(Error::Answer { .. }) => {
                     questions.record_elicitation_failure(ticket, ElicitationFailure::Unfit).await
                 }

@@ -64,7 +64,7 @@ pub(super) async fn answer(app: &App, act: Request) -> Result<Value, Rejection> 
             let now = timefmt::millis(SystemTime::now());
             to_json(&app.approval_rules().await.decide(&request(&call), now))
         }
-        Request::Records => to_json(&app.permission_records()),
+        Request::Records => to_json(&app.permission_records().await),
         Request::Remove { name } => {
             if app.remove_approval_rule(&name).await {
                 to_json(&())

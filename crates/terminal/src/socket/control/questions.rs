@@ -57,6 +57,9 @@ pub enum Request {
     },
     Answer {
         ticket: Ticket,
+        /// The number of requests with which the question was shown.
+        #[serde(default)]
+        shown: u32,
         answer: Answer,
         note: Option<String>,
         passphrase: Option<Secret>,
@@ -219,7 +222,7 @@ pub(super) async fn answer(
         Request::List(query) => return query::list(app, query, out).await,
         Request::Show { ticket } => return query::show(app, &ticket).await,
         Request::Seen { ticket } => questions.mark_seen(&ticket, through).await.map(|()| Done::Noted),
-        Request::Answer { ticket, answer, note, passphrase } => {
+        Request::Answer { ticket, shown, answer, note, passphrase } => {
             let level = questions.get(&ticket).await.map_or(Level::Normal, |question| question.level);
             // The passphrase that level high takes is checked with the question, and noted there.
             if level == Level::Normal
@@ -228,7 +231,7 @@ pub(super) async fn answer(
                 return to_json(&missing);
             }
             let proof = passphrase.map_or(Proof::Interface, |Secret(text)| Proof::Passphrase(text));
-            let answered = questions.answer(&ticket, proof, answer, note, through).await;
+            let answered = questions.answer((&ticket, shown), proof, answer, note, through).await;
             if answered.is_ok() && level == Level::High {
                 peer.give_ticket();
             }

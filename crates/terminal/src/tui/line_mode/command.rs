@@ -132,7 +132,7 @@ fn parse_decision(line: &str, context: &Context<'_>) -> Result<Request, String> 
     {
         return Err("leave the secret fields out: you are asked for them".to_owned());
     }
-    Ok(Request::Answer { ticket, answer, note: None, passphrase: None })
+    Ok(Request::Answer { ticket, shown: question.deliveries, answer, note: None, passphrase: None })
 }
 
 fn answer(text: &str, fields: &[Field]) -> Result<Answer, String> {

@@ -107,6 +107,10 @@ fn head(
             format!("No client waits for this now: {why}. An answer is kept until the client asks again.");
         lines.extend(styled(&text, columns, theme.quiet()));
     }
+    if question.deliveries > 1 && !question.denials.is_empty() {
+        let text = format!("An answer counts for {} identical requests", question.deliveries);
+        lines.extend(styled(&text, columns, theme.alarm()));
+    }
     if question.level == Level::High {
         lines.extend(styled("HIGH: an answer needs the approval passphrase", columns, theme.alarm()));
     }
