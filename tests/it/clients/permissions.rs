@@ -6,7 +6,6 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -82,14 +81,19 @@ fn script(client: &str, line: &str) -> Script {
 }
 
 /// A home with the hub's entry and hook in the client's configuration, and a running hub.
-fn prepare(client: &str, config: &str, script: Script) -> (Home, Model, Serving) {
+fn prepare(
+    client: &str,
+    config: &str,
+    script: Script,
+    hub: impl FnOnce(&Home) -> Serving,
+) -> (Home, Model, Serving) {
     let model = Model::start(script);
     let home = home_of(client, &model);
     if client == "opencode" {
         home.write(".config/opencode/opencode.json", "{\"permission\": {\"bash\": \"ask\"}}");
     }
     home.write(".adjutant/config.toml", config);
-    let hub = Serving::open_hub(&home);
+    let hub = hub(&home);
     run_ok(&home, &["install", client]);
     (home, model, hub)
 }
@@ -106,10 +110,11 @@ impl Session {
             "opencode" => vec!["serve", "--port", "0"],
             _ => all.into_iter().filter(|argument| *argument != "--allow-all-tools").collect(),
         };
-        let mut asking = Command::new(given.get_program());
-        asking.args(arguments).env_clear();
+        // In a session of its own, so that the test is no part of the agent and may act for the user.
+        let mut asking = Command::new("setsid");
+        asking.arg(given.get_program()).args(arguments).env_clear();
         asking.envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        asking.current_dir(folder).process_group(0);
+        asking.current_dir(folder);
         let mut child =
             asking.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (send, events) = channel();
@@ -270,7 +275,7 @@ fn question(hub: &Serving, text: &str) -> String {
 fn answer(hub: &Serving, path: &str, option: &str) {
     let page = hub.page(path);
     let (_, token) = page.split_once("name=\"csrf\" value=\"").unwrap();
-    let form = format!("csrf={}&made=0&act=answer&f0={option}", token.split('"').next().unwrap());
+    let form = format!("csrf={}&made=0&act=answer&f0={option}&calls=1", token.split('"').next().unwrap());
     hub.send_request("POST", path, "Content-Type: application/x-www-form-urlencoded\r\n", &form);
 }
 
@@ -283,7 +288,7 @@ fn check(client: &'static str, case: Case, expected: End) {
         Case::Timeout => "[permissions]\nwait_seconds = 1\n".to_owned(),
         Case::Inbox(_) | Case::HubKilled => "[permissions]\nwait_seconds = 100\n".to_owned(),
     };
-    let (home, model, mut hub) = prepare(client, &config, script(client, MAKE));
+    let (home, model, mut hub) = prepare(client, &config, script(client, MAKE), Serving::open_hub);
     // The entry of a client may start another hub.
     let _stop = StopHubOnDrop(&home);
     let folder = home.path().join("work");
@@ -331,7 +336,7 @@ fn check_cases(client: &'static str) {
 /// The same command in two folders at once: each answer decides one of them.
 fn check_two_sessions(client: &'static str) {
     let config = "[permissions]\nwait_seconds = 100\n";
-    let (home, model, hub) = prepare(client, config, script(client, MAKE));
+    let (home, model, hub) = prepare(client, config, script(client, MAKE), Serving::open_hub);
     let _stop = StopHubOnDrop(&home);
     let sessions = ["one", "two"].map(|name| {
         let head = home.write(&format!("work/{name}/.git/HEAD"), "ref: refs/heads/main\n");
@@ -346,6 +351,55 @@ fn check_two_sessions(client: &'static str) {
     one.finish();
     two.finish();
     assert!(!first.join("made.txt").exists(), "{client}: the answer to the other session counted");
+}
+
+/// The agent starts a process that leaves it, and tries to approve the next request of its agent in every interface.
+const ATTACK: &str = r#"#!/bin/sh
+cat >try <<'END'
+until [ -s id ]; do sleep 0.1; done
+id=$(cat id)
+"$BIN" permissions answer approve "$id" && echo ANSWERED
+echo "$id approve" | "$BIN" inbox --plain && echo ANSWERED
+"$BIN" open --print && echo ANSWERED
+page="$ROOT/questions/$id"
+csrf=$(curl -s "$page" | sed -n 's/.*name="csrf" value="\([0-9a-f]*\)".*/\1/p' | head -n 1)
+curl -s --data "csrf=$csrf&made=0&act=answer&f0=0&calls=1" "$page"
+curl -s --data "csrf=$csrf&made=0&act=approve&shown=$id&$id.calls=1" "$ROOT/questions/approvals"
+echo FINISHED
+END
+setsid sh try >attack.log 2>&1 </dev/null &
+"#;
+
+/// The agent that tries to answer its own request is refused, and the request waits for the user.
+fn check_own_answer(client: &'static str) {
+    let config = "[permissions]\nwait_seconds = 100\n[[approval_rules]]\nname = \"start\"\n\
+        decision = \"allow\"\ncommand = \"./attack\"\n";
+    let steps = ["./attack", MAKE].map(|line| script(client, line));
+    let (home, model, hub) = prepare(client, config, Script::Steps(steps.to_vec()), Serving::hub);
+    let _stop = StopHubOnDrop(&home);
+    let attack =
+        ATTACK.replace("$BIN", env!("CARGO_BIN_EXE_adjutant")).replace("$ROOT", hub.url("").trim_end_matches('/'));
+    home.write_program("work/attack", &attack);
+    let folder = home.path().join("work");
+    let session = Session::start(client, &home, &model, &folder);
+    let id = wait_for("the request", || {
+        let listed = home.run(["questions", "list", "--json"], "");
+        let listed: Value = serde_json::from_str(&listed.stdout).unwrap_or_else(|_| panic!("{listed}"));
+        listed["items"][0]["id"].as_str().map(str::to_owned)
+    });
+    home.write("work/id", &id);
+    let log = wait_for("the attempts", || {
+        let log = std::fs::read_to_string(folder.join("attack.log")).unwrap_or_default();
+        log.contains("FINISHED").then_some(log)
+    });
+    assert!(!log.contains("ANSWERED") && !folder.join("made.txt").exists(), "{client}: {log}");
+    let shown = home.run(["questions", "show", &id, "--json"], "");
+    let shown: Value = serde_json::from_str(&shown.stdout).unwrap_or_else(|_| panic!("{shown}"));
+    assert_eq!(shown["outcome"], Value::Null, "{client}: {log}");
+    let approved = home.run(["permissions", "answer", "approve", &id], "");
+    assert!(approved.status.success(), "{client}: {approved}\n{log}");
+    session.finish();
+    assert!(folder.join("made.txt").exists(), "{client}: {log}");
 }
 
 /// Returns whether the client can run here: opencode has no package for another processor.
@@ -376,4 +430,8 @@ cases! {
     two_sessions_of_codex_get_their_own_answers: check_two_sessions("codex"),
     two_sessions_of_copilot_get_their_own_answers: check_two_sessions("copilot"),
     two_sessions_of_opencode_get_their_own_answers: check_two_sessions("opencode"),
+    an_agent_of_claude_code_cannot_answer_its_own_request: check_own_answer("claude"),
+    an_agent_of_codex_cannot_answer_its_own_request: check_own_answer("codex"),
+    an_agent_of_copilot_cannot_answer_its_own_request: check_own_answer("copilot"),
+    an_agent_of_opencode_cannot_answer_its_own_request: check_own_answer("opencode"),
 }

@@ -40,6 +40,12 @@ pub(crate) fn home_of(client: &str, model: &Model) -> Home {
             let settings = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}});
             home.write(".gemini/settings.json", settings.to_string());
         }
+        "opencode" => {
+            // It would install its package for plugins, which Adjutant's does not use, from the registry.
+            let lock = json!({"packages": {"": {"dependencies": {"@opencode-ai/plugin": "1"}}}});
+            home.write(".config/opencode/package-lock.json", lock.to_string());
+            std::fs::create_dir(home.path().join(".config/opencode/node_modules")).unwrap();
+        }
         _ => {}
     }
     home
@@ -106,6 +112,9 @@ pub(crate) fn command(client: &str, home: &Home, model: &Model, prompt: &str) ->
             let config =
                 json!({"autoupdate": false, "provider": {"stub": provider}, "model": "stub/stub-model"});
             command.env("OPENCODE_CONFIG_CONTENT", config.to_string());
+            for feature in ["MODELS_FETCH", "LSP_DOWNLOAD", "AUTOUPDATE", "SHARE"] {
+                command.env(format!("OPENCODE_DISABLE_{feature}"), "1");
+            }
             command
         }
         other => panic!("{other}?"),

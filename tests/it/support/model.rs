@@ -22,6 +22,8 @@ pub(crate) enum Script {
     Call { tool: &'static str, arguments: Value },
     /// Calls these, each after the result of the one before.
     Calls(Vec<(&'static str, Value)>),
+    /// Does these, each after the result of the one before.
+    Steps(Vec<Script>),
     /// Makes the client's shell run a command.
     Shell(String),
     /// Makes the client's shell run a command outside of its sandbox, which the user has to approve.
@@ -141,6 +143,7 @@ fn answer(stream: TcpStream, script: &Script, requests: &Mutex<Vec<Value>>) -> s
             let (tool, arguments) = calls.get(results).cloned().unwrap_or_default();
             if tool.is_empty() { None } else { kind.call(&body, &Script::Call { tool, arguments }) }
         }
+        Script::Steps(steps) => steps.get(results).and_then(|step| kind.call(&body, step)),
         script if results == 0 => kind.call(&body, script),
         _ => None,
     };
@@ -231,9 +234,12 @@ impl Kind {
                 arguments["justification"] = json!("May I?");
                 Some((offered, arguments))
             }
-            Script::Answer | Script::Calls(_) | Script::Refuse(_) | Script::Silence | Script::Turns(_) => {
-                None
-            }
+            Script::Answer
+            | Script::Calls(_)
+            | Script::Steps(_)
+            | Script::Refuse(_)
+            | Script::Silence
+            | Script::Turns(_) => None,
         }
     }
 
