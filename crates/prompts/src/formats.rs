@@ -19,7 +19,6 @@ use serde_json::{Map, Value};
 
 use crate::{Argument, ArgumentType, Engine, Prompt};
 use adjutant_base::text::front_matter;
-use adjutant_base::config::folders::MAX_DEPTH;
 use adjutant_base::text::suggest::to_valid_name;
 
 adjutant_base::named_enum! {
@@ -154,9 +153,6 @@ pub fn read(format: Format, foreign: &Foreign) -> Result<Draft, String> {
     let name = to_valid_name(&foreign.name);
     if name.is_empty() {
         return Err(format!("its name `{}` has no letter or digit to make a prompt name of", foreign.name));
-    }
-    if name.matches('/').count() > MAX_DEPTH {
-        return Err(format!("it would be below more than {MAX_DEPTH} folders, which are not read"));
     }
     let mut draft = match format {
         Format::Claude => claude::read_command(foreign)?,

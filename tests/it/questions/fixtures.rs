@@ -279,8 +279,11 @@ impl User {
         }
     }
 
-    /// Does an act and returns its last answer.
-    pub(crate) fn act(&mut self, act: Value) -> Value {
+    /// Does an act and returns its last answer. Each question was shown with one request.
+    pub(crate) fn act(&mut self, mut act: Value) -> Value {
+        if let Some(answer) = act.get_mut("answer") {
+            answer["shown"] = json!(1);
+        }
         let answer = self.request(&json!({"questions": act}));
         answer.get("last").unwrap_or_else(|| panic!("refused: {answer}")).clone()
     }
