@@ -52,10 +52,6 @@ pub(super) fn run(args: TapArgs, common: Common) -> Result<ExitCode, Failure> {
             return Err(Failure::usage(format!("{} exists already", file.display()))
                 .hint("name another file with --output; recordings are never overwritten"));
         }
-        if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
-            return Err(Failure::usage(format!("{} is not a folder", folder.display()))
-                .hint("name a file in an existing folder with --output"));
-        }
         let recorder = Recorder::new(RecorderConfig::default());
         let recording = recorder.recording_into(subject, file);
         (recorder, recording)

@@ -258,7 +258,6 @@ fn errors_are_json_with_the_exit_code() {
         ("nothing", 2, "unrecognized subcommand 'nothing'"),
         ("prompts new Ä", 2, "not a valid name"),
         ("inbox", 2, "as lines, not as JSON"),
-        ("tap --output no/folder -- cat", 2, "is not a folder"),
         ("log replay nothing", 1, "no recording"),
     ] {
         let output = home.run(["--json"].into_iter().chain(line.split(' ')), "");
