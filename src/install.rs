@@ -47,7 +47,9 @@ impl Error {
     /// Returns the remedy.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
-            Self::Foreign { .. } | Self::ForeignFile { .. } => "--force replaces it, and keeps a copy of the file",
+            Self::Foreign { .. } | Self::ForeignFile { .. } => {
+                "--force replaces it, and keeps a copy of the file"
+            }
             Self::Text { error: SyntaxError::Encoding { .. }, .. } => {
                 "save it as UTF-8, which the program reads"
             }

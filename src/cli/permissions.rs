@@ -95,7 +95,8 @@ fn list(client: &mut ControlClient) -> Result<(), Failure> {
         let rules = rules.iter().map(|rule| json!(rule)).collect();
         return output::json(&output::list(rules, "name"));
     }
-    let row = |rule: &Rule| [escape_line(&rule.name), rule.verdict.name().to_owned(), escape_line(&rule.summary())];
+    let row =
+        |rule: &Rule| [escape_line(&rule.name), rule.verdict.name().to_owned(), escape_line(&rule.summary())];
     let default = |(name, verdict, about): (&str, Verdict, &str)| {
         [name.to_owned(), verdict.name().to_owned(), about.to_owned()]
     };
@@ -299,7 +300,8 @@ impl Kind<'_> {
 /// `None` for a hidden file, which may be run by other programs, and for a rule that would be for `/` or the user's home.
 fn wider(record: &PermissionRecord) -> Option<Rule> {
     let home = env::user_home();
-    let is_wide = |path: &Path| home.as_ref().is_some_and(|home| home.starts_with(path)) || path.parent().is_none();
+    let is_wide =
+        |path: &Path| home.as_ref().is_some_and(|home| home.starts_with(path)) || path.parent().is_none();
     let mut rule = record.rule.clone()?;
     if let Some(path) = &rule.path
         && let Ok(inside) = path.strip_prefix(&record.folder)
@@ -427,7 +429,8 @@ mod tests {
             };
             assert_eq!(wider(&record).and_then(|rule| rule.path), expected, "{folder:?} {path:?}");
         }
-        let rule = |word: &str| Rule { command: Some(vec![word.to_owned()]), ..Rule::new("a", Verdict::Allow) };
+        let rule =
+            |word: &str| Rule { command: Some(vec![word.to_owned()]), ..Rule::new("a", Verdict::Allow) };
         assert!(as_toml(&rule("make all")).unwrap().ends_with("command = \"'make all'\""));
         for hidden in ["make\u{9b}2J", "make\u{202e}", "make\u{1b}"] {
             assert_eq!(as_toml(&rule(hidden)), None, "{hidden:?}");

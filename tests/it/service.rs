@@ -61,7 +61,10 @@ fn the_files_for_systemd_and_launchd_match() {
         let forged = forged.to_str().unwrap();
         let refused = service(&home, &["install", "--dry-run", "--manager", manager, "--home", forged]);
         assert_eq!((refused.status.code(), refused.stdout.as_str()), (Some(1), ""), "{refused}");
-        assert!(refused.stderr.contains(r"a control character in `") && refused.stderr.contains(r"a\nExec"), "{refused}");
+        assert!(
+            refused.stderr.contains(r"a control character in `") && refused.stderr.contains(r"a\nExec"),
+            "{refused}"
+        );
     }
     assert!(!home.path().join(".config").exists(), "a dry run wrote");
 }

@@ -162,7 +162,11 @@ impl Rule {
         };
         let at_path = self.path.as_ref().is_none_or(|root| {
             let (any, all) = paths(root);
-            if is_narrow { any && all && !request.paths.iter().any(|path| is_hidden(path, root)) } else { any }
+            if is_narrow {
+                any && all && !request.paths.iter().any(|path| is_hidden(path, root))
+            } else {
+                any
+            }
         });
         same(&self.client, &request.client)
             && same(&self.session, &request.session)

@@ -134,7 +134,8 @@ fn drive(player: &mut Player, args: &ReplayArgs) -> Result<Option<u8>, Failure> 
         Failure::new(format!("the command cannot be started: {error}"))
             .hint("enter the full path of the program after `--`")
     };
-    let mut child = process::spawn_tied(&args.command, Stdio::inherit(), output::is_json()).map_err(failed)?;
+    let mut child =
+        process::spawn_tied(&args.command, Stdio::inherit(), output::is_json()).map_err(failed)?;
     let mut input = child.stdin.take();
     let lines = child.stdout.take().map(lines_of).ok_or_else(|| Failure::new("the command has no stdout"))?;
     let timeout = Duration::from_secs(args.timeout);

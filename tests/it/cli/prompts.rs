@@ -567,7 +567,10 @@ fn names_and_choices_are_the_words_of_the_file() {
     let shown = json(&home, &["show", "ask", "--json"]);
     assert_eq!((&shown["description"], &shown["arguments"][0]["name"]), (&"n".into(), &"n".into()));
     assert_eq!(shown["arguments"][0]["required"], true);
-    assert_eq!(prompts(&home, &["expand", "ask", "--arg", "n=all", "--arg", "sure=yes"], "").stdout, "all yes\n");
+    assert_eq!(
+        prompts(&home, &["expand", "ask", "--arg", "n=all", "--arg", "sure=yes"], "").stdout,
+        "all yes\n"
+    );
     assert_eq!(prompts(&home, &["expand", "ask", "--arg", "n=all"], "").stdout, "all no\n");
 }
 

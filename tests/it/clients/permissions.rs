@@ -377,8 +377,9 @@ fn check_own_answer(client: &'static str) {
     let steps = ["./attack", MAKE].map(|line| script(client, line));
     let (home, model, hub) = prepare(client, config, Script::Steps(steps.to_vec()), Serving::hub);
     let _stop = StopHubOnDrop(&home);
-    let attack =
-        ATTACK.replace("$BIN", env!("CARGO_BIN_EXE_adjutant")).replace("$ROOT", hub.url("").trim_end_matches('/'));
+    let attack = ATTACK
+        .replace("$BIN", env!("CARGO_BIN_EXE_adjutant"))
+        .replace("$ROOT", hub.url("").trim_end_matches('/'));
     home.write_program("work/attack", &attack);
     let folder = home.path().join("work");
     let session = Session::start(client, &home, &model, &folder);

@@ -29,7 +29,8 @@ pub fn open_browser(link: &str) -> io::Result<()> {
 pub fn open_editor(file: &Path, stdout: Stdio) -> io::Result<()> {
     let editor = env::editor();
     // A variable of an editor is a command line: `code --wait`.
-    let status = child("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file).stdout(stdout).status()?;
+    let status =
+        child("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file).stdout(stdout).status()?;
     ended(&editor, status)
 }
 

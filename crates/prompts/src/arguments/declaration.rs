@@ -72,8 +72,9 @@ fn argument(name: &str, about: &Map<String, Value>, warnings: &mut Vec<String>) 
         description: about.get("description").map(|text| text_of(text).trim().to_owned()).unwrap_or_default(),
         required: match about.get("required") {
             None | Some(Value::Null) => false,
-            Some(given) => truth(given)
-                .ok_or_else(|| format!("argument `{name}`: `required` must be true or false"))?,
+            Some(given) => {
+                truth(given).ok_or_else(|| format!("argument `{name}`: `required` must be true or false"))?
+            }
         },
         kind,
         ..Argument::text(name, "", false)
@@ -154,10 +155,10 @@ mod tests {
         assert_eq!((map[0].description.as_str(), map[1].required), ("What about", true));
         assert_eq!(declared(&json!("issue branch")).unwrap().0.len(), 2);
         let (words, _) = declared(&json!([{"name": true, "required": "yes"}, false])).unwrap();
-        assert_eq!(words.iter().map(|a| (a.name.as_str(), a.required)).collect::<Vec<_>>(), [
-            ("true", true),
-            ("false", false)
-        ]);
+        assert_eq!(
+            words.iter().map(|a| (a.name.as_str(), a.required)).collect::<Vec<_>>(),
+            [("true", true), ("false", false)]
+        );
     }
 
     #[test]

@@ -476,7 +476,8 @@ impl Session<'_> {
 /// Says how many identical requests an answer decides; `None` for one, and for a question that is not an approval.
 fn requests_line(question: &Question) -> Option<String> {
     let is_several = question.deliveries > 1 && !question.denials.is_empty();
-    is_several.then(|| format!("WAITS {} {} requests wait for it", short(&question.ticket), question.deliveries))
+    is_several
+        .then(|| format!("WAITS {} {} requests wait for it", short(&question.ticket), question.deliveries))
 }
 
 /// Says whether somebody is there for the answer.

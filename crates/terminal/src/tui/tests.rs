@@ -232,7 +232,10 @@ fn keys_that_were_meant_for_the_list_choose_nothing() {
     assert!(test_inbox.frame().contains("! an answer is needed"), "{}", test_inbox.frame());
     let acts = test_inbox.press("2 Enter");
     let answer = Answer(vec![("answer".into(), FieldValue::Choices(vec!["no".into()]))]);
-    assert_eq!(acts, [Request::Answer { ticket: ticket('a'), shown: 1, answer, note: None, passphrase: None }]);
+    assert_eq!(
+        acts,
+        [Request::Answer { ticket: ticket('a'), shown: 1, answer, note: None, passphrase: None }]
+    );
     assert_eq!(test_inbox.press("Enter"), [], "it is on its way");
 }
 
@@ -283,7 +286,10 @@ fn every_kind_of_field_is_filled_in_by_keys_alone() {
         ("when".into(), FieldValue::Date("2026-11-21".into())),
         ("sure".into(), FieldValue::YesNo(true)),
     ]);
-    assert_eq!(acts, [Request::Answer { ticket: ticket('d'), shown: 1, answer, note: None, passphrase: None }]);
+    assert_eq!(
+        acts,
+        [Request::Answer { ticket: ticket('d'), shown: 1, answer, note: None, passphrase: None }]
+    );
 }
 
 #[test]
