@@ -141,5 +141,7 @@ fn comment(text: &str) -> usize {
         let line = text.find('\n').unwrap_or(text.len());
         return text[..line].trim_end_matches('\r').len();
     }
-    if text.starts_with("/*") { text.find("*/").map_or(text.len(), |end| end + 2) } else { 0 }
+    // In `/*/` the comment has begun, and not ended.
+    let Some(inner) = text.strip_prefix("/*") else { return 0 };
+    inner.find("*/").map_or(text.len(), |end| end + 4)
 }

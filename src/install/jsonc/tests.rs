@@ -22,6 +22,11 @@ fn an_item_is_put_as_the_others_are() {
         "{\n  \"servers\": {\n    \"a\": 1 // one\n  }\n}\n",
         &format!("{{\n  \"servers\": {{\n    \"a\": 1, // one\n    {entry}\n  }}\n}}\n"),
     );
+    // The comment does not end where it begins.
+    check(
+        "{\n  \"servers\": {\n    \"a\": 1 /*/ one */\n  }\n}\n",
+        &format!("{{\n  \"servers\": {{\n    \"a\": 1, /*/ one */\n    {entry}\n  }}\n}}\n"),
+    );
     check(
         "{\n  \"servers\": {\n    \"a\": 1, // one\n    // nothing else\n  },\n}\n",
         &format!(

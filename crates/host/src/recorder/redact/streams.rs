@@ -93,7 +93,8 @@ impl Redactor {
             let Some(Delta { key, within, base64 }) = delta else {
                 let rules = secrets.iter().map(|secret| secret.rule).collect();
                 let clean = (!secrets.is_empty()).then(|| replaced(&bytes, &secrets));
-                let entry = clean.map_or(entry.clone(), |clean| with_bytes(&entry, &clean));
+                drop(bytes);
+                let entry = if let Some(clean) = clean { with_bytes(&entry, &clean) } else { entry };
                 return self.put(entry, None, rules, &mut take);
             };
             let rules = secrets.iter().map(|secret| secret.rule).collect();
@@ -106,8 +107,10 @@ impl Redactor {
             let plain = if base64 { STANDARD.decode(&bytes[within.clone()]).ok() } else { None };
             let base64 = plain.is_some();
             self.append(&key, within_clean, plain.as_deref().unwrap_or(&bytes[within]), base64);
-            let clean = (!secrets.is_empty()).then(|| with_bytes(&entry, &replaced(&bytes, &secrets)));
-            self.put(clean.unwrap_or_else(|| entry.clone()), Some(key), rules, &mut take);
+            let clean = (!secrets.is_empty()).then(|| replaced(&bytes, &secrets));
+            drop(bytes);
+            let entry = if let Some(clean) = clean { with_bytes(&entry, &clean) } else { entry };
+            self.put(entry, Some(key), rules, &mut take);
         } else {
             let key = format!("{} {}", source.0, source.1);
             let whole = 0..bytes.len();
@@ -120,7 +123,8 @@ impl Redactor {
                     stream.text.push(b'\n');
                 }
             }
-            self.put(entry.clone(), Some(key), Vec::new(), &mut take);
+            drop(bytes);
+            self.put(entry, Some(key), Vec::new(), &mut take);
         }
     }
 
