@@ -209,6 +209,12 @@ impl App {
         self.toolsets.pending_changes()
     }
 
+    /// Returns the id of this machine, with which the keys of its clients begin, so that a client of another machine with
+    /// the same name and folder is another one. Empty where one machine has the database.
+    pub fn machine(&self) -> &str {
+        self.stores.first().map_or("", Store::machine)
+    }
+
     /// Returns a number that changes with each write to a store; `None` where other processes may write to it.
     pub fn write_generation(&self) -> Option<u64> {
         self.stores.iter().map(Store::written).sum()

@@ -96,8 +96,8 @@ impl ExecutorContext {
         events: Events,
         recorder: Recorder,
     ) -> Self {
-        // A process id and a time are unique among the starts on one machine, which is all that a claim needs.
-        let hub = format!("{}-{}", std::process::id(), now());
+        // A process id and a time are unique among the starts on one machine.
+        let hub = format!("{}{}-{}", store.machine(), std::process::id(), now());
         let sandbox = Sandbox::new(&settings);
         let spool = settings.spool.clone().unwrap_or_else(temporary_folder::path);
         Self {

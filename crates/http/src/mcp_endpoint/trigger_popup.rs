@@ -87,7 +87,7 @@ pub(super) async fn post(
     if let Some(connection) = parts.extensions.get::<Arc<TcpConnection>>() {
         connection.has_asked().store(true, Ordering::Relaxed);
     }
-    let (client, stream) = caller(parts);
+    let (client, stream) = caller(shared, parts);
     let route = Route { stream: stream.clone(), request: id.clone().into_json_value().to_string() };
     let asker = Asker {
         key: stream.clone(),
@@ -182,7 +182,7 @@ pub(super) async fn get(shared: &Shared, parts: &request::Parts) -> Response<Bod
             return rejections::invalid(StatusCode::BAD_REQUEST, None, message);
         }
     };
-    let (_, stream) = caller(parts);
+    let (_, stream) = caller(shared, parts);
     if let Some(after) = after {
         // The caller has the event that it names, also if the acknowledgement of that event was lost.
         shared.app.questions.mark_sent(&stream, after, Some(after)).await;
@@ -261,12 +261,12 @@ impl Open {
 
 /// Returns the name of a caller without a session, and the key of its stream. The token identifies the caller; the
 /// name only separates the streams of one token.
-fn caller(parts: &request::Parts) -> (String, String) {
+fn caller(shared: &Shared, parts: &request::Parts) -> (String, String) {
     let pairs = parts.uri.query().unwrap_or_default().split('&');
     let client = pairs.filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == "client");
     let client: String = client.map_or("", |(_, value)| value).chars().take(MAX_NAME_CHARS).collect();
     // The name of a token has no colon.
-    let stream = format!("contract:{}:{client}", token_name(&parts.extensions));
+    let stream = format!("{}contract:{}:{client}", shared.app.machine(), token_name(&parts.extensions));
     (client, stream)
 }
 

@@ -45,10 +45,10 @@ impl ClientContext {
             self.session.folder.clone()
         };
         let origin = self.origin();
-        let key = match &origin {
-            Origin::Task(task) => format!("{transport}:{}:{scope}:{task}", connected.name()),
-            Origin::Outside | Origin::Exited => format!("{transport}:{}:{scope}", connected.name()),
-        };
+        let mut key = format!("{}{transport}:{}:{scope}", self.app.machine(), connected.name());
+        if let Origin::Task(task) = &origin {
+            key = format!("{key}:{task}");
+        }
         Caller { key, label: connected.label().to_owned(), origin }
     }
 

@@ -13,8 +13,8 @@ const INSERT: &str = "\
     SELECT CAST($1 AS TEXT), COALESCE((SELECT MAX(seq) FROM tasks), 0) + 1, CAST($2 AS TEXT), CAST($3 AS TEXT), \
            CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS BIGINT), CAST($7 AS TEXT), CAST($8 AS TEXT), \
            CAST($9 AS BIGINT), 'queued', 0, 0, CAST($10 AS BIGINT), CAST($13 AS TEXT) \
-    WHERE (SELECT COUNT(*) FROM tasks WHERE state = 'queued' AND caller = $2) < CAST($11 AS BIGINT) \
-      AND (SELECT COUNT(*) FROM tasks WHERE state = 'queued') < CAST($12 AS BIGINT) \
+    WHERE (SELECT COUNT(*) FROM tasks WHERE state = 'queued' AND machine = $13 AND caller = $2) < CAST($11 AS BIGINT) \
+      AND (SELECT COUNT(*) FROM tasks WHERE state = 'queued' AND machine = $13) < CAST($12 AS BIGINT) \
     ON CONFLICT (id) DO NOTHING";
 
 const INPUT: &str = "INSERT INTO task_inputs (task, text, options) VALUES ($1, $2, $3)";
@@ -29,9 +29,9 @@ const LANE: &str = "\
 
 const EXISTS: &str = "SELECT COUNT(*) FROM tasks WHERE id = $1";
 
-const WAITING_OF: &str = "SELECT COUNT(*) FROM tasks WHERE state = 'queued' AND caller = $1";
+const WAITING_OF: &str = "SELECT COUNT(*) FROM tasks WHERE state = 'queued' AND machine = $2 AND caller = $1";
 
-/// The number of tasks that may wait.
+/// The number of tasks of one machine that may wait.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueLimits {
     pub each_caller: u32,
@@ -57,7 +57,7 @@ pub async fn enqueue(store: &Store, new: NewTask, limits: QueueLimits) -> Result
             .bind(i64::from(limits.total))
             .bind(machine);
         if query.execute(&mut *connection).await?.rows_affected() == 0 {
-            return rejection(connection, new, *limits).await.map(Err);
+            return rejection(connection, new, *limits, machine).await.map(Err);
         }
         sqlx::query(INPUT).bind(&new.id).bind(&new.text).bind(&new.options).execute(&mut *connection).await?;
         sqlx::query(LANE).bind(&new.caller).bind(&new.runner).execute(&mut *connection).await?;
@@ -69,12 +69,14 @@ async fn rejection(
     connection: &mut AnyConnection,
     new: &NewTask,
     limits: QueueLimits,
+    machine: &str,
 ) -> Result<Error, sqlx::Error> {
     let known: i64 = sqlx::query_scalar(EXISTS).bind(&new.id).fetch_one(&mut *connection).await?;
     if known > 0 {
         return Ok(Error::Exists { id: new.id.clone() });
     }
-    let waiting: i64 = sqlx::query_scalar(WAITING_OF).bind(&new.caller).fetch_one(&mut *connection).await?;
+    let waiting = sqlx::query_scalar(WAITING_OF).bind(&new.caller).bind(machine);
+    let waiting: i64 = waiting.fetch_one(&mut *connection).await?;
     let own = waiting >= i64::from(limits.each_caller);
     Ok(Error::QueueFull { waiting: if own { limits.each_caller } else { limits.total }, own })
 }

@@ -23,7 +23,7 @@ const COUNT: &str = "\
       AND ($4 = '' OR LOWER(i.text) LIKE $4 ESCAPE '!' OR LOWER(t.agent) LIKE $4 ESCAPE '!' OR LOWER(COALESCE( \
            (SELECT r.outcome FROM task_results r WHERE r.task = t.id), '')) LIKE $4 ESCAPE '!')";
 
-/// Callers take turns: the first tasks of all callers come before their second tasks.
+/// Callers of a machine take turns: the first tasks of all callers come before their second tasks.
 const POSITION: &str = "\
     SELECT place FROM ( \
         SELECT id, ROW_NUMBER() OVER (ORDER BY round, turn, priority DESC, seq) AS place FROM ( \
@@ -31,7 +31,7 @@ const POSITION: &str = "\
                    ROW_NUMBER() OVER (PARTITION BY t.caller ORDER BY t.priority DESC, t.seq) AS round \
             FROM tasks t \
             JOIN (SELECT caller, MAX(turn) AS turn FROM task_lanes GROUP BY caller) l ON l.caller = t.caller \
-            WHERE t.state = 'queued') AS rounds) AS places \
+            WHERE t.state = 'queued' AND t.machine = (SELECT o.machine FROM tasks o WHERE o.id = $1)) AS rounds) AS places \
     WHERE id = $1";
 
 const IDS: &str = "SELECT id FROM tasks WHERE ($1 = '' OR caller = $1) AND id LIKE $2 ESCAPE '!' ORDER BY seq DESC LIMIT $3";
