@@ -14,4 +14,5 @@ mod notifications;
 mod principal;
 mod retention;
 mod security;
+mod several_hubs;
 mod tools;

@@ -37,9 +37,7 @@ impl App {
     /// sessions of this hub.
     /// Questions of sessions that have ended are withdrawn at both ends.
     pub async fn run_codex_sessions(self: Arc<Self>) {
-        if !self.stores.iter().any(adjutant_store::Store::is_shared) {
-            self.questions.withdraw_asked_by(ASKER_PREFIX, HUB_ENDED).await;
-        }
+        self.questions.withdraw_asked_by(ASKER_PREFIX, HUB_ENDED).await;
         let mut asked = self.codex.subscribe_approvals();
         let mut asking = JoinSet::new();
         let codex = self.codex.clone();

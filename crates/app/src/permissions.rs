@@ -417,11 +417,8 @@ impl App {
 
     /// Withdraws the permission requests that an earlier hub left.
     pub async fn withdraw_permission_requests(self: Arc<Self>) {
-        if !self.stores.iter().any(adjutant_store::Store::is_shared) {
-            self.questions
-                .withdraw_asked_by(ASKER_PREFIX, "the hub ended before the client got the answer")
-                .await;
-        }
+        let reason = "the hub ended before the client got the answer";
+        self.questions.withdraw_asked_by(ASKER_PREFIX, reason).await;
     }
 }
 

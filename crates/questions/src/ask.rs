@@ -49,7 +49,7 @@ impl Questions {
         };
         let new = questions::NewQuestion {
             id: ticket.to_string(),
-            fingerprint: fingerprint(&asker, &draft),
+            fingerprint: fingerprint(self.store.machine(), &asker, &draft),
             form: rows::form(&draft),
             asker: asker.key,
             continues: !asker.place.is_empty(),

@@ -6,9 +6,6 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// Interval at which a waiter reads a shared store without a notification, for changes by other hubs.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
-
 /// Counters of changes of the questions and streams that have a waiter, by id.
 #[derive(Debug, Default)]
 pub(super) struct ChangeCounters(Mutex<Counters>);
@@ -35,6 +32,13 @@ impl ChangeCounters {
         }
     }
 
+    /// Wakes every waiter.
+    pub(super) fn notify_all(&self) {
+        for sender in self.lock().by_id.values() {
+            sender.send_modify(|count| *count += 1);
+        }
+    }
+
     /// Returns a receiver of the changes of this question or stream from now on.
     pub(super) fn subscribe(&self, id: &str) -> watch::Receiver<u64> {
         let mut counters = self.lock();
@@ -58,16 +62,11 @@ impl ChangeCounters {
 
 /// Receives the changes of one question.
 #[derive(Debug)]
-pub struct Changes {
-    pub(super) counter: watch::Receiver<u64>,
-    /// Another hub may write to the store; polling finds its changes, because it cannot notify this process.
-    pub(super) shared: bool,
-}
+pub struct Changes(pub(super) watch::Receiver<u64>);
 
 impl Changes {
     /// Returns when the question may have changed since the last call, or `timeout` is over.
     pub async fn next(&mut self, timeout: Duration) {
-        let timeout = if self.shared { timeout.min(POLL_INTERVAL) } else { timeout };
-        let _ = tokio::time::timeout(timeout, self.counter.changed()).await;
+        let _ = tokio::time::timeout(timeout, self.0.changed()).await;
     }
 }

@@ -72,6 +72,10 @@ impl Questions {
         if !has_secret {
             return self.decide((ticket, shown), outcome, undo).await;
         }
+        // The values are kept in the memory of this hub alone.
+        if !question.is_here {
+            return Err(Error::SecretElsewhere);
+        }
         // Locked until the values are there, because a call that waits reads the outcome at once.
         let mut secrets = self.secrets.lock().await;
         let outcome = self.decide((ticket, shown), outcome, undo).await?;

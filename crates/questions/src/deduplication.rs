@@ -1,4 +1,4 @@
-//! The fingerprint of identical questions: the same client in the same workspace, the same words.
+//! The fingerprint of identical questions: the same client in the same workspace of a machine, the same words.
 
 use sha2::{Digest as _, Sha256};
 
@@ -6,10 +6,11 @@ use super::question::{Asker, Draft};
 use super::rows;
 use adjutant_base::text::hex;
 
-/// Returns the fingerprint of a question. White space counts once, and not at all at the ends; case counts.
-pub(super) fn fingerprint(asker: &Asker, draft: &Draft) -> String {
+/// Returns the fingerprint of a question of a machine. White space counts once, and not at all at the ends; case counts.
+pub(super) fn fingerprint(machine: &str, asker: &Asker, draft: &Draft) -> String {
     // A new session finds the question of an ended one by the place and the words.
     let place = if asker.place.is_empty() { &asker.key } else { &asker.place };
+    let place = format!("{machine}{place}");
     let form = rows::fields(&draft.fields);
     let parts = [
         place.as_str(),

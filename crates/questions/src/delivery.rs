@@ -159,7 +159,8 @@ impl Questions {
         if !rows.is_empty() || workspace.is_some() {
             self.expect_undelivered(asker);
         }
-        let questions = rows.into_iter().map(rows::question).collect::<Result<Vec<_>, _>>()?;
+        let questions = rows.into_iter().map(|row| rows::question(row, self.store.machine()));
+        let questions = questions.collect::<Result<Vec<_>, _>>()?;
         Ok(questions
             .into_iter()
             .filter(|question| !self.waiters.has_subscriber(question.ticket.as_str()))
@@ -219,7 +220,9 @@ impl Questions {
     pub async fn stream_deliveries(&self, stream: &str, after: Option<i64>) -> Result<Vec<Delivery>, Error> {
         let due = questions::due_events(&self.store, stream, after).await?;
         due.into_iter()
-            .map(|(event, request, row)| Ok(Delivery { event, request, question: rows::question(row)? }))
+            .map(|(event, request, row)| {
+                Ok(Delivery { event, request, question: rows::question(row, self.store.machine())? })
+            })
             .collect()
     }
 

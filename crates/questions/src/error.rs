@@ -46,6 +46,8 @@ pub enum Error {
     EmptyNote,
     #[error("a question can be snoozed for 1 to 60 minutes")]
     Snooze,
+    #[error("a secret is not kept in the database; answer it on the machine of the client that asks")]
+    SecretElsewhere,
     #[error("this question needs the approval passphrase")]
     NeedsPassphrase,
     #[error("no approval passphrase is set; set one in a terminal with: adjutant passphrase")]

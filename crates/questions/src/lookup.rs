@@ -37,7 +37,7 @@ impl Questions {
     /// Reads one question by the id of its row.
     pub(super) async fn question(&self, id: &str) -> Result<Question, Error> {
         let row = questions::get(&self.store, id).await?;
-        rows::question(row.ok_or_else(|| Error::Unknown { ticket: id.to_owned() })?)
+        rows::question(row.ok_or_else(|| Error::Unknown { ticket: id.to_owned() })?, self.store.machine())
     }
 
     /// Returns pending questions, oldest first: at most `limit` after the one with the `seq` of `after`.
@@ -107,7 +107,8 @@ impl Questions {
 
     fn page(&self, found: Vec<questions::Question>, total: u64, limit: u32) -> Result<Page, Error> {
         let more = found.len() > limit as usize;
-        let read = found.into_iter().take(limit as usize).map(rows::question);
+        let read = found.into_iter().take(limit as usize);
+        let read = read.map(|row| rows::question(row, self.store.machine()));
         let questions =
             read.map(|question| Ok(self.redacted(question?))).collect::<Result<Vec<_>, Error>>()?;
         let next = questions.last().filter(|_| more).map(|question| question.seq);

@@ -232,6 +232,9 @@ pub struct Question {
     pub client: String,
     /// As the agent named it; may be empty, and need not be a folder.
     pub workspace: String,
+    /// Whether the client and its folders are on the machine of this hub.
+    #[serde(skip)]
+    pub is_here: bool,
     /// The folder in which the client runs, if it is unrelated to `workspace`; else empty.
     #[serde(default)]
     pub runs_in: String,

@@ -43,8 +43,8 @@ pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Converts a row. An unreadable row is an error of the store.
-pub(super) fn question(row: questions::Question) -> Result<Question, Error> {
+/// Converts a row for the hub of `machine`. An unreadable row is an error of the store.
+pub(super) fn question(row: questions::Question, machine: &str) -> Result<Question, Error> {
     let broken = || Error::Store(store::Error::Broken { what: "question", id: row.id.clone() });
     let form: Form = serde_json::from_str(&row.form).map_err(|_| broken())?;
     let outcome = match &row.outcome {
@@ -63,6 +63,7 @@ pub(super) fn question(row: questions::Question) -> Result<Question, Error> {
         ticket: Ticket::parse(&row.id).ok_or_else(broken)?,
         seq: row.seq,
         level: if row.level == Level::High.name() { Level::High } else { Level::Normal },
+        is_here: row.machine == machine,
         client: row.client,
         workspace: row.workspace,
         runs_in: form.runs_in,

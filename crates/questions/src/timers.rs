@@ -26,9 +26,7 @@ impl Questions {
     /// Runs until `stop`: records what the last hub left, finalizes answers, applies defaults, deadlines and graces.
     /// Clients of an earlier process have `reconnect` to come back before their questions may pass to another session.
     pub async fn run_timers(&self, stop: CancellationToken, reconnect: Duration) {
-        if !self.store.is_shared()
-            && let Err(error) = self.disconnect_all(reconnect).await
-        {
+        if let Err(error) = self.disconnect_all(reconnect).await {
             tracing::warn!(%error, "the clients of the last hub could not be noted as gone");
         }
         let mut prune_at = Instant::now();
@@ -115,7 +113,7 @@ impl Questions {
             }
         }
         for row in due.defaults {
-            let question = rows::question(row)?;
+            let question = rows::question(row, self.store.machine())?;
             let Some(default) = question.default else { continue };
             let outcome = Outcome {
                 kind: OutcomeKind::Answered,

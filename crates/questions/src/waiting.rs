@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::Questions;
 use super::changes::Changes;
@@ -11,6 +12,10 @@ use super::error::Error;
 use super::outcome::{Outcome, State};
 use super::question::Ticket;
 use adjutant_base::events::Event;
+use adjutant_store::questions;
+
+/// Interval at which a shared store is read for changes by other hubs.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Questions {
     /// Waits until a question is decided, `timeout` is over or the caller drops this, which loses nothing; returns
@@ -36,7 +41,7 @@ impl Questions {
 
     /// Returns a receiver of the changes of a question from now on.
     pub fn changes(&self, ticket: &Ticket) -> Changes {
-        Changes { counter: self.waiters.subscribe(ticket.as_str()), shared: self.store.is_shared() }
+        Changes(self.waiters.subscribe(ticket.as_str()))
     }
 
     /// Returns a counter that increases when a stream may have something new.
@@ -47,6 +52,28 @@ impl Questions {
     /// Notifies the readers of a stream that it may have something new.
     pub fn notify_stream(&self, stream: &str) {
         self.waiters.notify(stream);
+    }
+
+    /// Notices what other hubs change in a shared store, until `stop`: wakes the calls, the event streams and the timers
+    /// of this hub, and every interface that shows questions.
+    pub async fn watch_other_hubs(&self, stop: CancellationToken) {
+        let mut last = None;
+        while self.store.is_shared() {
+            match questions::change_number(&self.store).await {
+                Ok(number) => {
+                    // The changes of this hub count too, because a number does not name its hub.
+                    if last.replace(number).is_some_and(|last| last != number) {
+                        self.waiters.notify_all();
+                        self.wake.notify_one();
+                        self.events.send(Event::QuestionsChanged);
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "the questions of other hubs could not be read"),
+            }
+            if stop.run_until_cancelled(tokio::time::sleep(POLL_INTERVAL)).await.is_none() {
+                return;
+            }
+        }
     }
 
     /// Wakes the calls that wait for a question.

@@ -25,6 +25,9 @@ use adjutant_base::config::Database;
 pub use integrity::faults;
 use writer::{Order, Writer};
 
+/// The name of PostgreSQL as the driver of a connection gives it.
+const POSTGRES: &str = "PostgreSQL";
+
 /// An instant: milliseconds since 1970 in UTC. The caller reads the clock; the store has none.
 pub type Millis = i64;
 

@@ -14,12 +14,13 @@ use super::Error;
 const FIRST: &str = "schema";
 
 /// Every migration, oldest first.
-const FILES: &[(i64, &str, &str)] = &[
+pub(super) const FILES: &[(i64, &str, &str)] = &[
     (1, FIRST, include_str!("../migrations/0001_schema.sql")),
     (2, "question load", include_str!("../migrations/0002_question_load.sql")),
     (3, "calendar refresh", include_str!("../migrations/0003_calendar_refresh.sql")),
     (4, "codex operations", include_str!("../migrations/0004_codex_operations.sql")),
     (5, "machines", include_str!("../migrations/0005_machines.sql")),
+    (6, "questions of machines", include_str!("../migrations/0006_questions_of_machines.sql")),
 ];
 
 /// The name of a database's first migration; no row if the database is new.
@@ -27,7 +28,11 @@ const BEGINNING: &str = "SELECT description FROM _sqlx_migrations WHERE version 
 
 const NEWEST: &str = "SELECT MAX(version) FROM _sqlx_migrations";
 
-/// Fails if the tables are those of a build before the first release, or of a newer version. Reads only.
+/// The newest migration that a version must know to use the tables.
+const OLDEST: &str = "SELECT oldest FROM schema_compatibility";
+
+/// Fails if the tables are those of a build before the first release, or of a newer version that this one does not
+/// survive: hubs of two neighbouring versions run side by side. Reads only.
 pub(super) async fn check(connection: &mut AnyConnection) -> Result<(), Error> {
     // Without the table of migrations the database is new.
     let beginning: Result<Option<String>, _> =
@@ -35,32 +40,38 @@ pub(super) async fn check(connection: &mut AnyConnection) -> Result<(), Error> {
     if beginning.ok().flatten().is_some_and(|name| name != FIRST) {
         return Err(Error::BeforeFirstRelease);
     }
-    let newest: Result<Option<i64>, _> = sqlx::query_scalar(NEWEST).fetch_one(connection).await;
+    let newest: Result<Option<i64>, _> = sqlx::query_scalar(NEWEST).fetch_one(&mut *connection).await;
     let known = FILES.last().map_or(0, |(version, ..)| *version);
-    if newest.ok().flatten().is_some_and(|version| version > known) { Err(Error::Newer) } else { Ok(()) }
+    if newest.ok().flatten().is_none_or(|version| version <= known) {
+        return Ok(());
+    }
+    let oldest: Result<i64, _> = sqlx::query_scalar(OLDEST).fetch_one(connection).await;
+    if oldest.is_ok_and(|oldest| oldest <= known) { Ok(()) } else { Err(Error::Newer) }
 }
 
 /// Brings the tables up to date, also while another process does the same.
 pub(super) async fn run(connection: &mut AnyConnection) -> Result<(), Error> {
     check(connection).await?;
-    let mut done = once(connection).await;
+    let mut done = once(connection, FILES).await;
     // SQLite has no lock for migrations: the process that lost the race for one file finds its tables there, and
     // continues with the next file.
     for _ in FILES {
         if !matches!(done, Err(MigrateError::ExecuteMigration(..) | MigrateError::Execute(_))) {
             break;
         }
-        done = once(connection).await;
+        done = once(connection, FILES).await;
     }
-    done.map_err(|error| match error {
-        MigrateError::VersionMissing(_) => Error::Newer,
-        other => Error::Foreign(Arc::new(other)),
-    })
+    done.map_err(|error| Error::Foreign(Arc::new(error)))
 }
 
-async fn once(connection: &mut AnyConnection) -> Result<(), MigrateError> {
-    let migrations = FILES.iter().map(|&(version, description, sql)| {
+/// Applies the files that are missing. Those of a newer version are left alone, because [`check`] decides about them.
+pub(super) async fn once(
+    connection: &mut AnyConnection,
+    files: &[(i64, &'static str, &'static str)],
+) -> Result<(), MigrateError> {
+    let migrations = files.iter().map(|&(version, description, sql)| {
         Migration::new(version, description.into(), MigrationType::Simple, sql.into_sql_str(), false)
     });
-    Migrator::with_migrations(migrations.collect()).run_direct(None, connection, false).await
+    let mut migrator = Migrator::with_migrations(migrations.collect());
+    migrator.set_ignore_missing(true).run_direct(None, connection, false).await
 }

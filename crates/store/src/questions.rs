@@ -7,7 +7,7 @@
 macro_rules! select_questions {
     ($rest:literal) => {
         concat!(
-            "SELECT q.id, q.seq, q.client, q.workspace, q.title, q.level, q.state, q.asked_at, q.deadline, ",
+            "SELECT q.id, q.seq, q.machine, q.client, q.workspace, q.title, q.level, q.state, q.asked_at, q.deadline, ",
             "q.seen_at, q.seen_ms, q.snoozed_until, q.held_until, q.outcome, b.message, b.form, ",
             "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id), ",
             "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.disconnected_at IS NULL), ",
@@ -39,6 +39,7 @@ pub use deliveries::{
 };
 pub use due::{due_now, next_due};
 pub use insert::{Asked, Identical, Limits, NewQuestion, ask, identical};
+pub use pending_count::change_number;
 pub use prune::prune;
 pub use read::{
     by_prefix, count_history, count_pending, get, held, history, newest, next, pending, position,
@@ -65,6 +66,8 @@ row! {
     Question {
         id: String,
         seq: i64,
+        /// The machine of the client; empty where no other machine has the database.
+        machine: String,
         client: String,
         workspace: String,
         title: String,

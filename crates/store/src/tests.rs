@@ -183,12 +183,24 @@ async fn a_database_of_another_version_is_left_alone() {
     let place = |folder: &TempDir| Store::new(Database::File(folder.path().join("home/adjutant.db")));
 
     let (folder, store) = file_store();
+    tamper(&store, "UPDATE schema_compatibility SET oldest = 9999").await;
+    assert!(place(&folder).open().await.is_ok(), "this version knows every migration in it");
+    let store = place(&folder);
     tamper(
         &store,
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', TRUE, X'00', 0)",
     )
     .await;
     assert!(matches!(place(&folder).open().await, Err(Error::Newer)));
+
+    // The next version says that this one survives its migrations.
+    let (folder, store) = file_store();
+    tamper(
+        &store,
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', TRUE, X'00', 0)",
+    )
+    .await;
+    place(&folder).open().await.unwrap();
 
     let (folder, store) = file_store();
     tamper(&store, "UPDATE _sqlx_migrations SET description = 'tasks'").await;

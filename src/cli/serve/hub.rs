@@ -218,6 +218,10 @@ async fn serve(
         let (questions, stop) = (app.questions.clone(), app.shutdown.clone());
         async move { questions.run_timers(stop, RECONNECT_TIMEOUT).await }
     });
+    tasks.spawn({
+        let (questions, stop) = (app.questions.clone(), app.shutdown.clone());
+        async move { questions.watch_other_hubs(stop).await }
+    });
     tasks.spawn(app.clone().send_notifications());
     tasks.spawn(app.clone().plan_daily());
     tasks.spawn(app.clone().run_notifier());

@@ -103,3 +103,28 @@ fn a_hub_of_a_shared_database_sends_in_time_what_a_process_elsewhere_plans() {
     let Some(server) = Postgres::start() else { return };
     check_wake(&["--database", &server.url("postgres")], true);
 }
+
+#[test]
+fn two_hubs_of_a_shared_database_send_each_mail_once() {
+    const MAILS: usize = 40;
+    let Some(server) = Postgres::start() else { return };
+    let url = server.url("postgres");
+    let place = ["--database", url.as_str()];
+    let mail_server = MailServer::start();
+    // Slow enough that both hubs send at the same time.
+    *mail_server.slow.lock().unwrap() = (0, Duration::from_millis(40));
+    let homes = [Home::new(), Home::new()];
+    for home in &homes {
+        home.write(".adjutant/config.toml", mail_config(&mail_server.address));
+    }
+    let entries: Vec<String> = (0..MAILS).map(|n| due_event(&format!("event-{n}"))).collect();
+    add_user_and_plan(&homes[0], &["--email", "ann@example.org"], &entries, &place);
+    let _hubs = homes.each_ref().map(|home| Hub::start_with(home, &place));
+    let sent = || {
+        let all = notifications(&homes[0], &place);
+        all.iter().filter(|notification| notification["status"] == "sent").count()
+    };
+    wait_for("all mails", || (sent() == MAILS).then_some(()));
+    let counts = mail_server.counts();
+    assert!(counts.len() == MAILS && counts.values().all(|count| *count == 1), "{counts:?}");
+}

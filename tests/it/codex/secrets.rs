@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::pages::{between, send_request};
 use super::terminal::{shows, wait_for_screen};
 use super::{RunningCommand, faults, install};
+use crate::questions::fixtures::User;
+use crate::support::postgres::Postgres;
 use crate::support::serving::Serving;
 use crate::support::terminal::Terminal;
 use crate::support::{Home, wait_for};
@@ -14,8 +16,12 @@ use crate::support::{Home, wait_for};
 const SECRET: &str = "hunter2-of-the-harbour";
 const QUESTION: &str = "Which key does the harbour have?";
 
-/// A hub whose Codex asks the question, and writes the answer to a file.
 fn asking() -> (Home, Serving) {
+    asking_on("")
+}
+
+/// A hub with this line in its configuration. Its Codex asks the question, and writes the answer to a file.
+fn asking_on(setting: &str) -> (Home, Serving) {
     let home = Home::new();
     let answer = home.path().join("answer");
     let question =
@@ -27,7 +33,7 @@ read -r decided; printf '%s' "$decided" > '{}'; say thanks; done_"#,
     );
     install(&home, &faults::app_server(&turn), "auto");
     let config = std::fs::read_to_string(home.path().join(".adjutant/config.toml")).unwrap();
-    home.write(".adjutant/config.toml", format!("{config}[questions]\nundo_milliseconds = 0\n"));
+    home.write(".adjutant/config.toml", format!("{setting}\n{config}[questions]\nundo_milliseconds = 0\n"));
     let hub = Serving::open_hub(&home);
     (home, hub)
 }
@@ -149,4 +155,25 @@ fn a_secret_typed_into_a_page_is_neither_shown_nor_kept() {
     let page = send_request(&hub, "GET", &path, "").text;
     assert!(page.contains("a secret, which is not kept"), "{page}");
     assert_kept_nowhere(&home, page.as_bytes());
+}
+
+#[test]
+fn a_secret_is_rejected_where_its_asker_is_not() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.url("postgres");
+    let (ann, _hub) = asking_on(&format!("database = {database:?}"));
+    let bob = Home::new();
+    let _other = Serving::open_hub_after(bob.adjutant(["serve", "--database", &database]));
+    let mut running = RunningCommand::start(&ann, &["please"]);
+    running.wait_for_approval(QUESTION);
+    let question = User::wait_for_question(&bob, "Codex asks");
+    let name = &question["fields"][0]["name"];
+    let answer = json!({"answer": {"ticket": question["ticket"], "answer": [[name, {"text": SECRET}]], "note": null,
+                        "passphrase": null}});
+    let refused = User::connect(&bob).request(&json!({"questions": answer}));
+    assert!(refused.to_string().contains("on the machine of the client that asks"), "{refused}");
+    User::connect(&ann).act(answer);
+    assert!(running.end().0.contains("thanks"));
+    let given = std::fs::read_to_string(ann.path().join("answer")).unwrap();
+    assert!(given.contains(SECRET), "{given}");
 }

@@ -30,6 +30,15 @@ impl Hub {
         Self { home, serving }
     }
 
+    /// A hub on a database that others share; an answer can be taken back for `undo` milliseconds.
+    pub(super) fn on(database: &str, undo: u32) -> Self {
+        let home = Home::new();
+        let settings = format!("database = {database:?}\n[questions]\nundo_milliseconds = {undo}\n");
+        home.write(".adjutant/config.toml", settings);
+        let serving = Serving::open_hub(&home);
+        Self { home, serving }
+    }
+
     /// Kills the hub, and starts another in the same home.
     pub(super) fn kill_and_restart(&mut self) {
         self.serving.kill();
@@ -228,7 +237,7 @@ impl User {
     }
 
     /// Sends a line and returns the hub's next one.
-    pub(super) fn request(&mut self, line: &Value) -> Value {
+    pub(crate) fn request(&mut self, line: &Value) -> Value {
         self.0.get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
         self.receive()
     }

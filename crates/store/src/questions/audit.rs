@@ -2,6 +2,7 @@
 
 use sqlx::AnyConnection;
 
+use super::pending_count::count_change;
 use crate::{Error, Millis, Store, change, read, row};
 
 const APPEND: &str = "\
@@ -28,7 +29,9 @@ pub(super) async fn append(
     who: &str,
     now: Millis,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(APPEND).bind(question).bind(now).bind(kind).bind(who).execute(connection).await.map(drop)
+    let query = sqlx::query(APPEND).bind(question).bind(now).bind(kind).bind(who);
+    query.execute(&mut *connection).await?;
+    count_change(connection).await
 }
 
 /// Runs a statement that returns the changed questions, and appends an event if there are any. Returns whether there

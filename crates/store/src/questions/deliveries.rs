@@ -2,6 +2,7 @@
 
 use sqlx::{AnyConnection, FromRow, Row as _};
 
+use super::pending_count::count_change;
 use super::{Question, audit};
 use crate::{Error, Millis, Store, change, read};
 
@@ -90,12 +91,14 @@ const CLOSE_SESSION: &str = "\
 /// A stream's caller may open its first one at any time.
 const DISCONNECT_ALL: &str = "\
     UPDATE question_deliveries SET disconnected_at = $1 \
-    WHERE session <> '' AND stream = '' AND delivered_at IS NULL AND disconnected_at IS NULL";
+    WHERE session <> '' AND stream = '' AND delivered_at IS NULL AND disconnected_at IS NULL \
+      AND question IN (SELECT id FROM questions WHERE machine = $2)";
 
 /// Deliveries without a session rely on a lease, but a hub that was killed has not set its end.
 const LEASE_ALL: &str = "\
     UPDATE question_deliveries SET lease_until = $1 \
-    WHERE (session = '' OR stream <> '') AND delivered_at IS NULL AND disconnected_at IS NULL AND lease_until IS NULL";
+    WHERE (session = '' OR stream <> '') AND delivered_at IS NULL AND disconnected_at IS NULL AND lease_until IS NULL \
+      AND question IN (SELECT id FROM questions WHERE machine = $2)";
 
 const RESUME_SESSION: &str = "\
     UPDATE question_deliveries SET disconnected_at = NULL, lease_until = NULL, silent_at = NULL \
@@ -106,7 +109,8 @@ const QUESTIONS_OF_SESSION: &str =
 
 const ASKED_BY: &str = "\
     SELECT question, asker FROM question_deliveries \
-    WHERE delivered_at IS NULL AND SUBSTR(asker, 1, LENGTH(CAST($1 AS TEXT))) = CAST($1 AS TEXT)";
+    WHERE delivered_at IS NULL AND SUBSTR(asker, 1, LENGTH(CAST($1 AS TEXT))) = CAST($1 AS TEXT) \
+      AND question IN (SELECT id FROM questions WHERE machine = $2)";
 
 /// The delivery to an ended session of a place; keys of its sessions begin with the place and `#`.
 const ENDED: &str = "\
@@ -252,7 +256,8 @@ pub async fn mark_silent(store: &Store, question: &str, now: Millis) -> Result<b
 /// Records that an asker no longer waits.
 pub async fn abandon(store: &Store, question: &str, asker: &str, now: Millis) -> Result<(), Error> {
     change!(store, (question.to_owned(), asker.to_owned(), now), |connection, (question, asker, now)| {
-        sqlx::query(ABANDON).bind(question).bind(asker).bind(*now).execute(connection).await.map(drop)
+        sqlx::query(ABANDON).bind(question).bind(asker).bind(*now).execute(&mut *connection).await?;
+        count_change(connection).await
     })
 }
 
@@ -277,7 +282,7 @@ pub async fn due_events(store: &Store, stream: &str, after: Option<i64>) -> Resu
         let due =
             sqlx::query(DUE_EVENTS).bind(stream).bind(after.unwrap_or(0)).bind(i64::from(after.is_some()));
         let due = due.bind(BATCH_SIZE).fetch_all(connection).await?;
-        due.iter().map(|row| Ok((row.try_get(19)?, row.try_get(20)?, Question::from_row(row)?))).collect()
+        due.iter().map(|row| Ok((row.try_get(20)?, row.try_get(21)?, Question::from_row(row)?))).collect()
     })
 }
 
@@ -303,7 +308,8 @@ pub async fn mark_sent(
 /// Records that a session's client has disconnected; returns the number of its undelivered outcomes.
 pub async fn session_closed(store: &Store, session: &str, now: Millis) -> Result<u64, Error> {
     change!(store, (session.to_owned(), now), |connection, (session, now)| {
-        let done = sqlx::query(CLOSE_SESSION).bind(session).bind(*now).execute(connection).await?;
+        let done = sqlx::query(CLOSE_SESSION).bind(session).bind(*now).execute(&mut *connection).await?;
+        count_change(connection).await?;
         Ok(done.rows_affected())
     })
 }
@@ -311,7 +317,9 @@ pub async fn session_closed(store: &Store, session: &str, now: Millis) -> Result
 /// Records that the client of a session is back; returns the number of outcomes that it waits for again.
 pub async fn session_resumed(store: &Store, session: &str) -> Result<u64, Error> {
     change!(store, session.to_owned(), |connection, session| {
-        Ok(sqlx::query(RESUME_SESSION).bind(session).execute(connection).await?.rows_affected())
+        let done = sqlx::query(RESUME_SESSION).bind(session).execute(&mut *connection).await?;
+        count_change(connection).await?;
+        Ok(done.rows_affected())
     })
 }
 
@@ -320,17 +328,19 @@ pub async fn questions_of_session(store: &Store, session: &str) -> Result<Vec<(S
     Ok(read!(store, sqlx::query_as(QUESTIONS_OF_SESSION).bind(session), fetch_all))
 }
 
-/// Returns the questions without a delivered outcome of all askers with keys that begin with `prefix`, each with the key.
+/// Returns the questions of this machine without a delivered outcome of all askers with keys that begin with `prefix`,
+/// each with the key.
 pub async fn asked_by(store: &Store, prefix: &str) -> Result<Vec<(String, String)>, Error> {
-    Ok(read!(store, sqlx::query_as(ASKED_BY).bind(prefix), fetch_all))
+    Ok(read!(store, sqlx::query_as(ASKED_BY).bind(prefix).bind(store.machine()), fetch_all))
 }
 
-/// Records that every session and call has ended, as at the start of the only hub. An asker without a session is
-/// expected until `leased`.
+/// Records that every session and call of this machine has ended, as at the start of its hub. An asker without a session
+/// is expected until `leased`.
 pub async fn disconnect_all(store: &Store, now: Millis, leased: Millis) -> Result<(), Error> {
-    change!(store, (now, leased), |connection, (now, leased)| {
-        sqlx::query(DISCONNECT_ALL).bind(*now).execute(&mut *connection).await?;
-        sqlx::query(LEASE_ALL).bind(*leased).execute(connection).await.map(drop)
+    change!(store, (now, leased, store.machine().to_owned()), |connection, (now, leased, machine)| {
+        sqlx::query(DISCONNECT_ALL).bind(*now).bind(machine).execute(&mut *connection).await?;
+        sqlx::query(LEASE_ALL).bind(*leased).bind(machine).execute(&mut *connection).await?;
+        count_change(connection).await
     })
 }
 

@@ -24,10 +24,10 @@ const OWN: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending' AND as
 
 const INSERT: &str = "\
     INSERT INTO questions (id, seq, fingerprint, asker, client, workspace, title, level, state, asked_at, deadline, \
-                           default_after, seen_ms) \
+                           default_after, seen_ms, machine) \
     SELECT CAST($1 AS TEXT), COALESCE((SELECT MAX(seq) FROM questions), 0) + 1, CAST($2 AS TEXT), CAST($3 AS TEXT), \
            CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS TEXT), 'pending', CAST($8 AS BIGINT), \
-           CAST($9 AS BIGINT), CAST($10 AS BIGINT), 0";
+           CAST($9 AS BIGINT), CAST($10 AS BIGINT), 0, CAST($11 AS TEXT)";
 
 const BODY: &str = "INSERT INTO question_bodies (question, message, form) VALUES ($1, $2, $3)";
 
@@ -111,7 +111,7 @@ async fn same(
 
 /// Inserts a question, which is on disk then. No text may contain a NUL character, because PostgreSQL rejects it.
 pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Asked, Error> {
-    change!(store, (new, limits), |connection, (new, limits)| {
+    change!(store, (new, limits, store.machine().to_owned()), |connection, (new, limits, machine)| {
         let same = same(connection, new, new.asked_at).await?;
         if !new.stream.is_empty() {
             let taken = sqlx::query_scalar(SAME_REQUEST).bind(&new.stream).bind(&new.request);
@@ -140,7 +140,7 @@ pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Aske
                 return Ok(Asked::Full { pending: limit, own });
             }
         }
-        insert(connection, new).await?;
+        insert(connection, new, machine).await?;
         pending_count::add(connection, 1).await?;
         deliver(connection, &new.id, new).await?;
         audit::append(connection, &new.id, "asked", &new.client, new.asked_at).await?;
@@ -148,7 +148,7 @@ pub async fn ask(store: &Store, new: NewQuestion, limits: Limits) -> Result<Aske
     })
 }
 
-async fn insert(connection: &mut AnyConnection, new: &NewQuestion) -> Result<(), sqlx::Error> {
+async fn insert(connection: &mut AnyConnection, new: &NewQuestion, machine: &str) -> Result<(), sqlx::Error> {
     sqlx::query(INSERT)
         .bind(&new.id)
         .bind(&new.fingerprint)
@@ -160,6 +160,7 @@ async fn insert(connection: &mut AnyConnection, new: &NewQuestion) -> Result<(),
         .bind(new.asked_at)
         .bind(new.deadline)
         .bind(new.default_after)
+        .bind(machine)
         .execute(&mut *connection)
         .await?;
     let body = sqlx::query(BODY).bind(&new.id).bind(&new.message).bind(&new.form);

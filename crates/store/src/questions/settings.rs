@@ -1,5 +1,6 @@
 //! Settings of all questions.
 
+use super::pending_count::count_change;
 use crate::{Error, Store, change, read};
 
 const GET: &str = "SELECT value FROM question_settings WHERE name = $1";
@@ -22,7 +23,8 @@ pub async fn settings(store: &Store, beginning: &str) -> Result<Vec<String>, Err
 /// Writes a setting.
 pub async fn set_setting(store: &Store, name: &str, value: &str) -> Result<(), Error> {
     change!(store, (name.to_owned(), value.to_owned()), |connection, (name, value)| {
-        sqlx::query(SET).bind(name).bind(value).execute(connection).await.map(drop)
+        sqlx::query(SET).bind(name).bind(value).execute(&mut *connection).await?;
+        count_change(connection).await
     })
 }
 

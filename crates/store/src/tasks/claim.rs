@@ -7,7 +7,7 @@ use sqlx::AnyConnection;
 
 use super::Task;
 use super::read::GET;
-use crate::{Error, Millis, Store, change_concurrently};
+use crate::{Error, Millis, POSTGRES, Store, change_concurrently};
 
 /// Runners that one claim can name at most.
 const RUNNERS: usize = 16;
@@ -55,7 +55,7 @@ async fn next(
     machine: &str,
 ) -> Result<Option<Task>, sqlx::Error> {
     let (statement, turn) = match connection.backend_name() {
-        "PostgreSQL" => (postgres::CLAIM, postgres::TURN),
+        POSTGRES => (postgres::CLAIM, postgres::TURN),
         _ => (sqlite::CLAIM, sqlite::TURN),
     };
     let mut query = sqlx::query_as(statement)

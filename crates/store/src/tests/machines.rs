@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use futures::future::join_all;
+use sqlx::{AnyConnection, Connection as _};
 
 use super::postgres::Postgres;
 use super::{ROOMY, claim_of, file_store, new_task};
-use crate::Store;
 use crate::machines::{self, Machine};
 use crate::tasks::{self, Ending, Filter, QueueLimits, Retention, State};
+use crate::{Store, migrations};
 use adjutant_base::config::Database;
 
 async fn ids(claimed: impl Future<Output = Result<Vec<tasks::Task>, crate::Error>>) -> Vec<String> {
@@ -134,11 +135,22 @@ async fn a_copied_home_is_noticed() {
     assert_eq!((task.machine.as_str(), task.machine_name.as_str()), ("bob", "host-of-bob"));
 }
 
-/// The statements of the version before machines, as its hub still sends them to the migrated database.
+/// A database with the tables of the version before machines, a row in them, and the statements of its hub, which still
+/// runs beside the one that migrates them.
 #[tokio::test]
-async fn the_previous_version_queues_and_claims_in_the_migrated_tables() {
+async fn the_previous_version_queues_in_the_tables_that_this_one_migrated() {
     let Some(postgres) = Postgres::start() else { return };
+    // Makes the database, and does not open it.
     let store = postgres.store("previous").await;
+    let mut earlier = AnyConnection::connect(&postgres.url("previous")).await.unwrap();
+    migrations::once(&mut earlier, &migrations::FILES[..4]).await.unwrap();
+    let asked = "INSERT INTO questions (id, seq, fingerprint, asker, client, workspace, title, level, state, asked_at, \
+                 deadline, seen_ms) VALUES ('q', 1, 'f', 'a', 'c', '/w', 't', 'normal', 'pending', 1, 2, 0)";
+    sqlx::query(asked).execute(&mut earlier).await.unwrap();
+    store.open().await.unwrap();
+    let machine: String =
+        sqlx::query_scalar("SELECT machine FROM questions").fetch_one(&mut earlier).await.unwrap();
+    assert_eq!(machine, "");
     let queued: Result<(), _> = change!(store, (), |connection, ()| {
         for sql in [
             "INSERT INTO tasks (id, seq, caller, agent, runner, workdir, priority, parent, root, depth, state, \

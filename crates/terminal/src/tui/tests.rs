@@ -121,6 +121,7 @@ fn field(name: &str, input: Wanted) -> Field {
 
 fn question(letter: char, title: &str, fields: Vec<Field>) -> Question {
     Question {
+        is_here: true,
         ticket: ticket(letter),
         seq: 0,
         client: "codex".into(),

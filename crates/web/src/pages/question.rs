@@ -177,7 +177,7 @@ async fn page(
         message => Value::from_safe_string(markdown::html(&question.message)),
         hidden_characters => escape_invisible::count_invisible(&question.message) + escape_invisible::count_invisible(&question.title),
         asker => view::asker(question, None),
-        repo => repo_status::of(app, &question.workspace, now),
+        repo => question.is_here.then(|| repo_status::of(app, &question.workspace, now)).flatten(),
         asked => question.asked_at,
         deadline => stamp(instant(question.deadline)),
         expires_in => timefmt::left(question.deadline).filter(|_| pending),

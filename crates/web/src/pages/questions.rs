@@ -82,9 +82,14 @@ pub(super) async fn pending(app: &Arc<App>) -> Result<(Vec<Value>, u64), Failure
     Ok((rows(app, &found.questions), found.total))
 }
 
+/// Returns the folder of a question; an empty text if it is on another machine, where this hub cannot read it.
+fn folder(question: &Question) -> &str {
+    if question.is_here { &question.workspace } else { "" }
+}
+
 /// Returns the rows of a list. The branch of a folder is shown once Git has read it.
 fn rows(app: &Arc<App>, questions: &[Question]) -> Vec<Value> {
-    let mut folders: Vec<&str> = questions.iter().map(|question| question.workspace.as_str()).collect();
+    let mut folders: Vec<&str> = questions.iter().map(folder).collect();
     folders.sort_unstable();
     folders.dedup();
     folders.truncate(MAX_FOLDERS);
@@ -93,6 +98,6 @@ fn rows(app: &Arc<App>, questions: &[Question]) -> Vec<Value> {
         (folder, known.and_then(|facts| facts.branch))
     });
     let branches: HashMap<&str, Option<String>> = read.collect();
-    let branch = |question: &Question| branches.get(question.workspace.as_str())?.as_deref();
+    let branch = |question: &Question| branches.get(folder(question))?.as_deref();
     questions.iter().map(|question| view::row(question, branch(question))).collect()
 }

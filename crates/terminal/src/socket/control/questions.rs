@@ -343,7 +343,8 @@ async fn follow(peer: &ControlPeer, out: &mut ResponseWriter, limit: usize) -> R
                 }
                 if how.is_none() || before.is_none() {
                     let question = app.questions.get(&ticket).await.map_err(failed)?;
-                    let workspace = question.workspace.clone();
+                    // This hub cannot read the folders of other machines.
+                    let workspace = if question.is_here { question.workspace.clone() } else { String::new() };
                     out.part(&Update::Question(Box::new(question))).await?;
                     if !workspace.is_empty()
                         && sent_workspaces.len() < MAX_WORKSPACES

@@ -1,0 +1,106 @@
+//! Hubs of several machines on one PostgreSQL: a question is asked on one, and shown and answered on the others.
+
+use serde_json::{Value, json};
+
+use super::fixtures::{Hub, User, example, request};
+use crate::support::Peer;
+use crate::support::postgres::Postgres;
+
+fn client(hub: &Hub) -> Peer {
+    let mut peer = hub.client("all");
+    peer.initialize("2025-11-25");
+    peer
+}
+
+fn ask(peer: &mut Peer, id: i64, arguments: Value) {
+    let params = json!({"name": "triggerPopup", "arguments": arguments});
+    peer.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+}
+
+fn answer_of(peer: &Peer) -> Value {
+    peer.receive()["result"]["structuredContent"]["selectedValue"].clone()
+}
+
+#[test]
+fn a_question_of_one_hub_is_shown_and_answered_once_on_another() {
+    let Some(server) = Postgres::start() else { return };
+    let [ann, bob] = [0, 0].map(|undo| Hub::on(&server.url("postgres"), undo));
+    // The page of the other hub is open before.
+    let mut page = User::follow(&bob.home);
+    let mut asker = client(&ann);
+    ask(&mut asker, 1, example("Deploy"));
+    let question = page.wait_for_presence("Deploy", "here");
+    bob.user().choose(&question, "yes");
+    assert_eq!(answer_of(&asker), json!("yes"));
+    let late = ann.user().choose(&question, "no");
+    assert_eq!(late["before"]["kind"], "answered", "{late}");
+    // A further question is a new one, answered where it was asked, and the other hub sees that too.
+    ask(&mut asker, 2, example("Deploy"));
+    let next = page.wait_for_presence("Deploy", "here");
+    assert_ne!(next["ticket"], question["ticket"]);
+    ann.user().choose(&next, "no");
+    assert_eq!(answer_of(&asker), json!("no"));
+    assert_eq!(page.wait_for_outcome(&next), json!("answered"));
+}
+
+#[test]
+fn an_event_stream_gets_the_answer_of_another_hub_once() {
+    let Some(server) = Postgres::start() else { return };
+    let [ann, bob] = [0, 0].map(|undo| Hub::on(&server.url("postgres"), undo));
+    // A caller of the other hub has the same name.
+    let _other = bob.events("/mcp/popup", &[]);
+    let mut stream = ann.events("/mcp/popup", &[]);
+    let (status, _) = ann.post("/mcp/popup", &[], &request("r-1", "Deploy").to_string());
+    assert_eq!(status, 202);
+    let question = User::wait_for_question(&bob.home, "Deploy");
+    bob.user().choose(&question, "yes");
+    let (_, first) = stream.next();
+    assert_eq!((&first["id"], &first["result"]["selectedValue"]), (&json!("r-1"), &json!("yes")), "{first}");
+    ann.post("/mcp/popup", &[], &request("r-2", "Deploy again").to_string());
+    bob.user().choose(&User::wait_for_question(&bob.home, "Deploy again"), "no");
+    assert_eq!(stream.next().1["id"], "r-2", "the first answer came once");
+}
+
+#[test]
+fn an_answer_survives_the_hub_that_took_it_and_the_hub_that_asked() {
+    let Some(server) = Postgres::start() else { return };
+    let database = server.url("postgres");
+    let (mut ann, mut bob) = (Hub::on(&database, 0), Hub::on(&database, 300));
+    let mut asker = client(&ann);
+    ask(&mut asker, 1, example("Deploy"));
+    // The hub that took the answer dies before the answer is final.
+    let question = User::wait_for_question(&bob.home, "Deploy");
+    bob.user().choose(&question, "yes");
+    bob.serving.kill();
+    assert_eq!(answer_of(&asker), json!("yes"));
+
+    // The hub that asked dies before the answer.
+    bob.kill_and_restart();
+    ask(&mut asker, 2, example("Restart"));
+    let question = User::wait_for_question(&bob.home, "Restart");
+    ann.serving.kill();
+    bob.user().choose(&question, "no");
+    assert!(asker.receive()["error"].is_object(), "the call ended with its hub");
+    ann.kill_and_restart();
+    ask(&mut asker, 3, example("Restart"));
+    assert_eq!(answer_of(&asker), json!("no"), "it asks again, and gets the answer that it missed");
+}
+
+#[test]
+fn the_same_words_on_two_machines_are_two_questions() {
+    let Some(server) = Postgres::start() else { return };
+    let [ann, bob] = [0, 0].map(|undo| Hub::on(&server.url("postgres"), undo));
+    let mut first = client(&ann);
+    ask(&mut first, 1, example("Deploy"));
+    let of_ann = User::wait_for_question(&ann.home, "Deploy");
+    // Its client ends, so that on the same machine the question would pass to the next one that asks it.
+    drop(first);
+    User::follow(&ann.home).wait_for_presence("Deploy", "away");
+    let mut second = client(&bob);
+    ask(&mut second, 1, example("Deploy"));
+    let of_bob = User::follow(&bob.home).wait_for_presence("Deploy", "here");
+    assert_ne!(of_bob["ticket"], of_ann["ticket"]);
+    bob.user().choose(&of_ann, "yes");
+    bob.user().choose(&of_bob, "no");
+    assert_eq!(answer_of(&second), json!("no"));
+}
