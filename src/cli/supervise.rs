@@ -26,9 +26,9 @@ pub(super) struct SuperviseArgs {
 /// Supervises the run that is requested on stdin, becomes its runner, or acts as the hub of a run.
 pub(super) fn run(args: &SuperviseArgs) -> Result<ExitCode, Failure> {
     match args.words.as_slice() {
-        [] => process::supervise(false).map_err(Failure::new).map(|()| ExitCode::SUCCESS),
-        [flag] if flag == process::GUARDED => {
-            process::supervise(true).map_err(Failure::new).map(|()| ExitCode::SUCCESS)
+        [] => process::supervise(None).map_err(Failure::new).map(|()| ExitCode::SUCCESS),
+        [flag, guard] if flag == process::GUARDED => {
+            process::supervise(guard.to_str()).map_err(Failure::new).map(|()| ExitCode::SUCCESS)
         }
         [flag, spool] if flag == "--guard" => {
             process::guard(Path::new(spool)).map_err(Failure::new).map(|()| ExitCode::SUCCESS)

@@ -49,7 +49,11 @@ pub(super) async fn attempt(
     session: Option<&str>,
 ) -> Option<AttemptResult> {
     let name = choice.runner.name().to_owned();
-    let number = run.state.report.attempts.len() + 1;
+    let mut number = run.state.report.attempts.len() + 1;
+    // What an earlier hub knew of its attempts may be lost.
+    while run.attempt_folders(number).1.exists() {
+        number += 1;
+    }
     let (scratch, spool) = run.attempt_folders(number);
     if let Err(error) = make_private(&scratch) {
         return Some(failed(Class::Crashed, format!("the run's folder cannot be made: {error}")));

@@ -33,8 +33,9 @@ pub(super) async fn reattach(
         return end_unfollowed(run, spool, "its runner is not configured any more").await;
     };
     let (runner, stall) = (candidate.runner.clone(), candidate.stall);
-    let number = run.state.report.attempts.len().max(1);
-    let (scratch, _) = run.attempt_folders(number);
+    let name_of_run = spool.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let number = name_of_run.strip_prefix("run-").and_then(|number| number.parse().ok());
+    let (scratch, _) = run.attempt_folders(number.unwrap_or(1));
     let variant = if run.state.contract { CommandVariant::Contract } else { CommandVariant::Native };
     let choice = Choice { program: PathBuf::from(runner.program()), runner, variant, stall };
     // The same command line as before; only its parser and the paths of its output files are used.

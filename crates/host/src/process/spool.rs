@@ -82,6 +82,11 @@ impl Spooled {
         if !bytes.is_empty() {
             take(&mut bytes, &mut missed);
         }
+        // The end could not be written.
+        missed += self.seen.saturating_sub(offset);
+        if missed > 0 {
+            lines.push(OutputLine::new(Vec::new(), 0, missed));
+        }
         lines
     }
 

@@ -39,7 +39,7 @@ use hub_connection::HubConnection;
 /// The bytes on the disk that each file of [`reserve`] takes.
 const RESERVED_BYTES: usize = 4096;
 
-/// The argument of a supervisor below a guard.
+/// The argument of a supervisor below a guard, before the process id of the guard.
 pub const GUARDED: &str = "--guarded";
 
 /// The files of a run.
@@ -52,13 +52,13 @@ struct RunFolder {
     control: Option<UnixListener>,
 }
 
-/// Supervises one run: the request on stdin, events on stdout. `is_guarded` says that the parent is a guard.
-pub fn supervise(is_guarded: bool) -> io::Result<()> {
+/// Supervises one run: the request on stdin, events on stdout. `guard` is the process id of its guard, in digits.
+pub fn supervise(guard: Option<&str>) -> io::Result<()> {
     // The runner must not be a part of the hub's terminal and job control. It fails for a session leader.
     let _ = setsid();
     descendants::become_subreaper();
     let (request, input, rest) = read_request(&io::stdin())?;
-    match begin(&request, input, is_guarded) {
+    match begin(&request, input, guard) {
         Ok(mut run) => {
             run.connections.push(HubConnection::lifeline(rest)?);
             run.send_started();
@@ -108,7 +108,7 @@ fn read_request(stdin: &impl AsFd) -> io::Result<(SpawnRequest, Option<Vec<u8>>,
 }
 
 /// Creates the spool, enters the working directory and starts the runner there.
-fn begin(request: &SpawnRequest, input: Option<Vec<u8>>, is_guarded: bool) -> Result<Run, Error> {
+fn begin(request: &SpawnRequest, input: Option<Vec<u8>>, guard: Option<&str>) -> Result<Run, Error> {
     let program = find_program(request)?;
     let workdir = open_workdir(&request.workdir)?;
     let run_folder =
@@ -116,7 +116,9 @@ fn begin(request: &SpawnRequest, input: Option<Vec<u8>>, is_guarded: bool) -> Re
     let spawn = |error: io::Error| Error::Spawn(error.to_string());
     fchdir(&workdir).map_err(|error| spawn(error.into()))?;
     let now = Instant::now();
-    let guard = getppid().filter(|_| is_guarded).and_then(descendants::read_process);
+    // After the end of the guard the parent is a process of the system.
+    let parent = getppid().filter(|parent| guard == Some(parent.to_string().as_str()));
+    let guard = parent.and_then(descendants::read_process);
     let folder = run_folder.folder.clone();
     let started = start_runner(request, &folder, &program, input.is_some(), guard);
     // The working directory may be removed or unmounted while the run lasts.

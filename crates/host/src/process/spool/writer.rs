@@ -151,6 +151,7 @@ mod tests {
             spool.write(&vec![b'a'; head]);
             spool.open.back_mut().unwrap().file = File::options().write(true).open("/dev/full").unwrap();
             spool.write(b"lost");
+            assert_eq!(spool.spooled().lines(0).iter().map(|line| line.missed).sum::<u64>(), 4);
             spool.write(b"\nresult\n");
             let spooled = spool.spooled();
             assert_eq!(spooled.error.as_deref(), Some("No space left on device (os error 28)"));

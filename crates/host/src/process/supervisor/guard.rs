@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use rustix::process::setsid;
+use rustix::process::{getpid, setsid};
 
 use super::super::child;
 use super::super::descendants;
@@ -21,7 +21,8 @@ pub fn guard(spool: &Path) -> io::Result<()> {
     // A signal of the hub's terminal must not end it. It fails for a session leader.
     let _ = setsid();
     descendants::become_subreaper();
-    let mut supervisor = child(current_image()?).arg("supervise").arg(GUARDED).spawn()?;
+    let mut supervisor =
+        child(current_image()?).arg("supervise").arg(GUARDED).arg(getpid().to_string()).spawn()?;
     // stdout stays open, so that the hub waits for this process after the end of the supervisor.
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
