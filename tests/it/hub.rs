@@ -1003,6 +1003,10 @@ fn the_demo_fills_an_empty_home_only() {
     assert!(std::fs::read_to_string(&example).unwrap().contains("{{input}}"));
     let output = fixture.home.run(["prompts", "list"], "");
     assert!(output.stdout.contains("standup") && output.stdout.contains("research"), "{}", output.stdout);
+    let pending = fixture.home.run(["questions", "list"], "").stdout;
+    assert!(pending.contains("Charge shipping before or after the discount?"), "{pending}");
+    let tasks = fixture.home.run(["tasks", "list"], "").stdout;
+    assert!(tasks.contains("test-writer") && tasks.contains("succeeded"), "{tasks}");
     drop(first);
     std::fs::remove_file(&example).unwrap();
     let second = ForegroundHub::start(&fixture, &["--demo"]);

@@ -38,6 +38,7 @@ use adjutant_agents::{Agents, Selector};
 use adjutant_assistant::Assistant;
 use adjutant_base::config::{self, Config};
 use adjutant_base::events::{Event, Events};
+use adjutant_base::text::timefmt;
 use adjutant_codex::Codex;
 use adjutant_host::recorder::{Recorder, redact};
 use adjutant_prompts::Prompts;
@@ -153,6 +154,14 @@ impl App {
             prompts,
             recorder,
         })
+    }
+
+    /// Adds the questions, tasks and the Codex session of an example to stores without any. `folder` is that of its work.
+    pub async fn fill_demo(&self, folder: &str) -> Result<(), adjutant_store::Error> {
+        for store in &self.stores {
+            adjutant_store::demo::fill(store, folder, timefmt::millis(SystemTime::now())).await?;
+        }
+        Ok(())
     }
 
     /// Watches the files of prompts and agents until shutdown; what changes becomes an event, and prompts a line of

@@ -7,6 +7,7 @@
 pub mod assistant;
 pub mod codex;
 mod connect;
+pub mod demo;
 mod integrity;
 pub mod machines;
 mod migrations;

@@ -14,16 +14,35 @@ use adjutant_base::config::notification_delivery::Mail;
 use adjutant_base::config::{self, Config, env};
 
 const NAME: &str = "standup.md";
-const EXAMPLE: &str = include_str!("../../../assets/demo/standup.md");
 
-/// Writes the example prompt into `home`, unless it has a folder of prompts.
+/// Folder in the home, name and content of each example file.
+const FILES: [(&str, &str, &str); 2] = [
+    ("prompts", NAME, include_str!("../../../assets/demo/standup.md")),
+    ("agents", "translator.yaml", include_str!("../../../assets/demo/translator.yaml")),
+];
+
+/// The folder in the home in which the example tasks worked, and its file. It is a repository without a commit.
+const SHOP: &str = "corner-shop";
+const CART: &str = "export function total(basket: Basket): Money {\n  return sum(basket.items);\n}\n";
+
+/// Writes the example files into `home`, unless their folders exist.
 pub(super) fn fill(home: &Path) -> io::Result<()> {
-    let folder = home.join("prompts");
-    match DirBuilder::new().mode(0o700).create(&folder) {
-        Ok(()) => std::fs::write(folder.join(NAME), EXAMPLE),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
+    for (folder, name, content) in FILES {
+        let folder = home.join(folder);
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => std::fs::write(folder.join(name), content)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
     }
+    let git = home.join(SHOP).join(".git");
+    if !git.exists() {
+        std::fs::create_dir_all(git.join("objects"))?;
+        std::fs::create_dir(git.join("refs"))?;
+        std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n")?;
+        std::fs::write(home.join(SHOP).join("cart.ts"), CART)?;
+    }
+    Ok(())
 }
 
 /// Writes mails into a folder if no mail server is configured, so that the example sends none.
@@ -32,9 +51,11 @@ pub(super) fn store_mails(config: &mut Config) {
     config.delivery.mail.get_or_insert(Mail::Folder(folder));
 }
 
-/// Adds a user with a week of events, unless there is one already.
-pub(super) async fn add_user(app: &App) -> Result<(), Failure> {
-    app.assistant.fill_demo(jiff::Timestamp::now()).await.map_err(Failure::from)
+/// Adds a user with a week of events, and the questions and tasks of a shop, to a home without any.
+pub(super) async fn add_rows(app: &App) -> Result<(), Failure> {
+    app.assistant.fill_demo(jiff::Timestamp::now()).await.map_err(Failure::from)?;
+    let shop = app.config.home.join(SHOP).display().to_string();
+    app.fill_demo(&shop).await.map_err(|error| Failure::new(format!("cannot store the example: {error}")))
 }
 
 /// Returns commands to try, one line each.

@@ -161,7 +161,7 @@ async fn serve(
         let _ = app.listening.restart_arguments.set(again);
     }
     if args.demo {
-        demo::add_user(&app).await?;
+        demo::add_rows(&app).await?;
     }
     let tasks = TaskTracker::new();
     // The socket to remove at the end. An inherited one belongs to the service manager.

@@ -1,0 +1,52 @@
+//! Example rows for `serve --demo`: the questions, tasks and one Codex session of a small shop.
+
+use sqlx::AssertSqlSafe;
+
+use super::{Error, Millis, Store, change};
+
+/// Statements, each ended by a line with a semicolon.
+const ROWS: &str = include_str!("demo.sql");
+
+const IS_EMPTY: &str = "\
+    SELECT (SELECT COUNT(*) FROM questions) + (SELECT COUNT(*) FROM tasks) + (SELECT COUNT(*) FROM codex_threads)";
+
+const COUNT_PENDING: &str =
+    "UPDATE question_counts SET pending = (SELECT COUNT(*) FROM questions WHERE state = 'pending')";
+
+/// Adds the rows to a store without questions, tasks and threads; returns whether it did. `folder` is the folder of the shop.
+pub async fn fill(store: &Store, folder: &str, now: Millis) -> Result<bool, Error> {
+    let rows = ROWS.replace("@shop", &folder.replace('\'', "''")).replace("@now", &now.to_string());
+    change!(store, rows, |connection, rows| {
+        let there: i64 = sqlx::query_scalar(IS_EMPTY).fetch_one(&mut *connection).await?;
+        if there > 0 {
+            return Ok(false);
+        }
+        for statement in rows.split("\n;\n").filter(|statement| !statement.is_empty()) {
+            sqlx::query(AssertSqlSafe(statement.to_owned())).execute(&mut *connection).await?;
+        }
+        sqlx::query(COUNT_PENDING).execute(connection).await?;
+        Ok(true)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use adjutant_base::config::Database;
+
+    use super::{Store, fill};
+    use crate::{codex, questions, tasks};
+
+    #[tokio::test]
+    async fn the_example_is_added_to_an_empty_store_once() {
+        let store = Store::new(Database::Memory);
+        let now = 1_800_000_000_000;
+        assert!(fill(&store, "/home/o'hara/corner-shop", now).await.unwrap());
+        assert!(!fill(&store, "/elsewhere", now).await.unwrap());
+        assert_eq!(questions::count_pending(&store).await.unwrap(), 4);
+        let asked = questions::pending(&store, None, 10).await.unwrap();
+        assert!(asked.iter().all(|question| question.asked_at < now && question.deadline > now));
+        assert_eq!(asked[0].workspace, "/home/o'hara/corner-shop");
+        assert!(tasks::get(&store, "dem00000000000000003").await.unwrap().is_some());
+        assert!(codex::thread(&store, "0199dem0-7a41-7c52-9b0e-c0de5e551011").await.unwrap().is_some());
+    }
+}
