@@ -63,7 +63,7 @@ fn assert_strict(path: &str, page: &Answer) {
         page.header("content-security-policy"),
         format!(
             "default-src 'none'; style-src 'sha256-{digest}'; script-src 'self'; img-src 'self' data:; \
-             connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+             connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
         ),
         "{path}: the policy allows the style sheet that the page has, and no other"
     );
@@ -112,7 +112,7 @@ fn head_matches_get_and_other_methods_are_rejected() {
 #[test]
 fn pages_match_their_snapshots() {
     let console = Console::new();
-    insta::assert_snapshot!("overview", console.redacted(&console.get("/")));
+    insta::assert_snapshot!("inbox", console.redacted(&console.get("/")));
     insta::assert_snapshot!("prompts", console.redacted(&console.get("/prompts")));
     insta::assert_snapshot!("prompt", console.redacted(&console.get("/prompts/review/pull-request")));
     insta::assert_snapshot!("agents", console.redacted(&console.get("/agents")));
@@ -223,7 +223,7 @@ fn a_long_expansion_is_clipped_on_the_page_and_complete_in_the_download() {
 fn assets_are_cached_by_their_content() {
     let console = Console::new();
     let page = console.get("/").body;
-    for (kind, mime) in [("js", "text/javascript; charset=utf-8"), ("svg", "image/svg+xml")] {
+    for (kind, mime) in [("js", "text/javascript; charset=utf-8"), ("svg", "image/svg+xml"), ("webmanifest", "application/manifest+json")] {
         let path = page.split('"').find(|word| word.contains("static") && word.ends_with(kind)).unwrap();
         let path = path.replace("&#x2f;", "/");
         let file = console.get(&path);

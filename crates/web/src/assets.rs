@@ -4,6 +4,7 @@
 //! Each page contains the style sheet: a browser paints nothing without it, and a second request took half of the time to
 //! the first paint (`docs/performance.md`).
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use axum::Router;
@@ -12,6 +13,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use adjutant_base::text::hex;
@@ -24,7 +26,7 @@ pub(super) struct Asset {
     /// The absolute path of the served file.
     pub(super) path: String,
     kind: &'static str,
-    text: &'static str,
+    text: Cow<'static, str>,
 }
 
 /// The style sheet of every page.
@@ -35,18 +37,33 @@ pub(super) static STYLE_SOURCE: LazyLock<String> =
 pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("app", "js", "text/javascript; charset=utf-8", include_str!("../static/app.js"))
 });
-pub(super) static ICON: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", include_str!("../static/icon.svg")));
+const ICON_TEXT: &str = include_str!("../static/icon.svg");
+pub(super) static ICON: LazyLock<Asset> = LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", ICON_TEXT));
+/// The icon of a tab while a question is pending.
+pub(super) static ICON_PENDING: LazyLock<Asset> = LazyLock::new(|| {
+    let dot = "<circle cx=\"25\" cy=\"7\" r=\"6\" fill=\"#e5484d\" stroke=\"#fff\" stroke-width=\"1.5\"/></svg>";
+    Asset::new("icon-pending", "svg", "image/svg+xml", ICON_TEXT.replace("</svg>", dot))
+});
+/// Makes the console installable on a phone or a desktop.
+pub(super) static MANIFEST: LazyLock<Asset> = LazyLock::new(|| {
+    let icon = json!({"src": ICON.path, "sizes": "any", "type": "image/svg+xml", "purpose": "any"});
+    let manifest = json!({
+        "name": "Adjutant", "short_name": "Adjutant", "start_url": "/", "display": "standalone",
+        "background_color": "#fbfbfa", "theme_color": "#0e5f57", "icons": [icon],
+    });
+    Asset::new("manifest", "webmanifest", "application/manifest+json", manifest.to_string())
+});
 
 impl Asset {
-    fn new(stem: &str, extension: &str, kind: &'static str, text: &'static str) -> Self {
-        let hash = &hex::sha256(text)[..12];
+    fn new(stem: &str, extension: &str, kind: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
+        let text = text.into();
+        let hash = &hex::sha256(&*text)[..12];
         Self { path: format!("{FOLDER}{stem}-{hash}.{extension}"), kind, text }
     }
 }
 
 pub(super) fn router() -> Router {
-    [&SCRIPT, &ICON].into_iter().fold(Router::new(), |router, asset| {
+    [&SCRIPT, &ICON, &ICON_PENDING, &MANIFEST].into_iter().fold(Router::new(), |router, asset| {
         let asset: &'static Asset = asset;
         router.route(&asset.path, get(move || async move { respond(asset) }))
     })
@@ -60,5 +77,5 @@ fn respond(asset: &'static Asset) -> impl IntoResponse {
         // An icon that is opened directly is a document, which must not be able to act either.
         (header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"),
     ];
-    (headers, asset.text)
+    (headers, &*asset.text)
 }

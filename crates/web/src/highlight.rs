@@ -60,24 +60,6 @@ pub(super) fn source(text: &str, opens: impl Fn(&str) -> Option<usize>) -> Strin
     html
 }
 
-/// Returns a unified diff as HTML, a line each: what it adds, takes away, and where.
-pub(super) fn diff(text: &str) -> String {
-    let mut html = String::with_capacity(text.len() * 2);
-    for line in text.lines() {
-        let kind = match line.as_bytes() {
-            [b'+', b'+', b'+', b' ', ..]
-            | [b'-', b'-', b'-', b' ', ..]
-            | [b'd', b'i', b'f', b'f', b' ', ..] => "file",
-            [b'@', b'@', ..] => "hunk",
-            [b'+', ..] => "added",
-            [b'-', ..] => "removed",
-            _ => "same",
-        };
-        let _ = writeln!(html, "<span class=\"{kind}\">{}</span>", marked(line));
-    }
-    html
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::{any, proptest};

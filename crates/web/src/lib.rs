@@ -6,6 +6,7 @@
 mod assets;
 mod calendar_feed;
 mod csrf;
+mod diff;
 mod early_submit;
 mod error;
 mod error_page;
@@ -34,7 +35,7 @@ pub use error::Login;
 pub fn router(app: Arc<App>) -> Router {
     let body_limit = app.config.http.body_limit;
     Router::new()
-        .route("/", get(pages::overview::show))
+        .route("/", get(pages::inbox::show))
         .route("/prompts", get(pages::prompts::list))
         .route("/prompts/{*name}", get(pages::prompt::show).post(pages::prompt::expand))
         .route("/agents", get(pages::agents::list))
@@ -44,9 +45,10 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/calendar/plan", post(pages::calendar::plan))
         .route("/calendar/preferences", post(pages::calendar::change))
         .route("/feeds/{file}", get(calendar_feed::show))
-        .route("/tasks", get(pages::tasks::list))
+        .route("/tasks", get(pages::tasks::list).post(pages::tasks::delegate))
         .route("/tasks/{id}", get(pages::task::show))
         .route("/tasks/{id}/cancel", post(pages::task::cancel))
+        .route("/tasks/{id}/again", post(pages::task::run_again))
         .route("/codex", get(pages::threads::list).post(pages::threads::start))
         .route("/codex/{thread}", get(pages::thread::show).post(pages::thread::act))
         .route("/questions", get(pages::questions::list))

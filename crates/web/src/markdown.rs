@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use super::highlight::{diff, marked};
+use super::diff::diff;
+use super::highlight::marked;
 use adjutant_base::text::untrusted_markdown::{OPTIONS, Part, hidden, is_diff, parts};
 
 /// Returns a message as HTML. A unified diff in the message, fenced or bare, is shown as a diff.
@@ -172,8 +173,8 @@ mod tests {
         let change = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n";
         for message in [format!("Look:\n\n{change}\n**Good?**"), format!("```diff\n{change}```\n**Good?**")] {
             let shown = html(&message);
-            assert!(shown.contains("<span class=\"removed\">-old</span>"), "{shown}");
-            assert!(shown.contains("<span class=\"added\">+new</span>"), "{shown}");
+            assert!(shown.contains("<span class=\"removed\" data-old=\"1\">-old\n</span>"), "{shown}");
+            assert!(shown.contains(">+new\n</span>"), "{shown}");
             assert!(shown.contains("<strong>Good?</strong>"), "{shown}");
         }
         assert!(!html("- a\n- b\n\n---\n+ c").contains("diff"), "a list is not a diff");

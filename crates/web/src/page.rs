@@ -11,28 +11,53 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::assets;
 use super::error::Failure;
-use super::highlight::{diff, marked};
+use super::diff::diff;
+use super::highlight::marked;
 use super::{excerpt, markdown, timefmt};
 use adjutant_app::App;
-use adjutant_base::config::env;
 use adjutant_base::text::escape_invisible::{escape, is_invisible};
 
-/// The sections of the navigation, in its order: label and path.
-pub(super) const SECTIONS: [(&str, &str); 10] = [
-    ("Overview", "/"),
-    ("Timeline", "/timeline"),
-    ("Inbox", QUESTIONS),
-    ("History", "/history"),
-    ("Calendar", "/calendar"),
-    ("Tasks", "/tasks"),
-    ("Codex", "/codex"),
-    ("Agents", "/agents"),
-    ("Prompts", "/prompts"),
-    ("Settings", "/settings"),
+/// A section of the navigation.
+pub(super) struct Section {
+    pub(super) label: &'static str,
+    pub(super) path: &'static str,
+    /// The lines of its picture, on a square of 16.
+    icon: &'static str,
+}
+
+const fn section(label: &'static str, path: &'static str, icon: &'static str) -> Section {
+    Section { label, path, icon }
+}
+
+/// The groups of the navigation with their labels, in its order. The first one is the tab bar of a phone.
+pub(super) const SECTIONS: [(&str, &[Section]); 3] = [
+    (
+        "",
+        &[
+            section("Inbox", INBOX, "M2 9.5 4 3h8l2 6.5V13H2ZM2 9.5h3.5a2.5 2.5 0 0 0 5 0H14"),
+            section("Tasks", "/tasks", "M2 4l1.2 1.2L5.5 3M2 11l1.2 1.2L5.5 10M8 4.5h6M8 11.5h6"),
+            section("Sessions", "/codex", "M2 3h12v8H7l-3 2.5V11H2Z"),
+            section("Activity", "/timeline", "M1.5 8.5h3l2-5 3 9 2-4h3"),
+        ],
+    ),
+    (
+        "Library",
+        &[
+            section("Prompts", "/prompts", "M4 2h5.5L13 5.5V14H4ZM9 2v4h4M6.5 9h4M6.5 11.5h4"),
+            section("Agents", "/agents", "M8 8a2.75 2.75 0 1 0 0-5.5A2.75 2.75 0 0 0 8 8ZM2.5 14c.5-3 2.5-4 5.5-4s5 1 5.5 4"),
+        ],
+    ),
+    (
+        "",
+        &[
+            section("Calendar", "/calendar", "M2.5 4h11v9.5h-11ZM2.5 7h11M5.5 2.5v3M10.5 2.5v3"),
+            section("Settings", "/settings", "M2 5h5M11 5h3M2 11h2M8 11h6M9 7a2 2 0 1 0 0-4 2 2 0 0 0 0 4ZM6 13a2 2 0 1 0 0-4 2 2 0 0 0 0 4Z"),
+        ],
+    ),
 ];
 
-/// The section that shows the number of pending questions.
-const QUESTIONS: &str = "/questions";
+/// The start page, whose entry shows the number of pending questions.
+pub(super) const INBOX: &str = "/";
 
 /// The characters that a path encodes: all but letters, digits, the marks of RFC 3986 (section 2.3) and `/`.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
@@ -41,7 +66,7 @@ const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_')
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     format!(
         "default-src 'none'; style-src {}; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
-         form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+         manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         assets::STYLE_SOURCE.as_str()
     )
 });
@@ -60,13 +85,14 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
     templates.add_filter("instant", timefmt::time);
     templates.add_filter("duration", |millis: u64| timefmt::length(Duration::from_millis(millis)));
     templates.add_filter("size", timefmt::size);
+    templates.add_filter("title", excerpt::title);
     templates.add_filter("excerpt", |text: &str| excerpt::of(text));
     templates.add_filter("diff", |text: &str| excerpt::rendered(text, diff));
     templates.add_filter("markdown", |text: &str| excerpt::rendered(text, markdown::html));
     for (name, source) in [
         ("layout.html", include_str!("../templates/layout.html")),
         ("macros.html", include_str!("../templates/macros.html")),
-        ("overview.html", include_str!("../templates/overview.html")),
+        ("inbox.html", include_str!("../templates/inbox.html")),
         ("prompts.html", include_str!("../templates/prompts.html")),
         ("prompt.html", include_str!("../templates/prompt.html")),
         ("questions.html", include_str!("../templates/questions.html")),
@@ -130,11 +156,7 @@ pub(super) async fn page(
         tracing::error!(%error, "the pending questions could not be counted");
         0
     });
-    let hub = context! {
-        home => env::abbreviate(&app.config.home),
-        http => app.listening.http.get().map(ToString::to_string),
-    };
-    fragment(template, context! { ..context! { layout => layout(place, &hub, pending) }, ..values })
+    fragment(template, context! { ..context! { layout => layout(place, true, pending) }, ..values })
 }
 
 /// Renders a page without values of the hub, for errors.
@@ -144,7 +166,7 @@ pub(super) fn bare(
     template: &str,
     values: Value,
 ) -> Result<Response, Failure> {
-    let layout = layout(place, &Value::from(()), 0);
+    let layout = layout(place, false, 0);
     let page = fragment(template, context! { ..context! { layout }, ..values })?;
     Ok((status, page).into_response())
 }
@@ -180,24 +202,28 @@ pub(super) fn last_of_full<T>(rows: &[T], page_size: u32) -> Option<&T> {
     rows.last().filter(|_| u32::try_from(rows.len()).is_ok_and(|length| length == page_size))
 }
 
-fn layout(place: Place, hub: &Value, pending: u64) -> Value {
+fn layout(place: Place, hub: bool, pending: u64) -> Value {
+    let entry = |section: &Section| {
+        let badge = (section.path == INBOX).then_some(pending);
+        let here = place == Place::Section(section.path);
+        context! { label => section.label, path => section.path, icon => section.icon, here, badge }
+    };
+    let group = |(label, sections): (&str, &[Section])| {
+        context! { label, sections => sections.iter().map(entry).collect::<Vec<_>>() }
+    };
     let sections: Vec<Value> = match place {
         Place::Outside => Vec::new(),
-        Place::Section(_) | Place::Nowhere => SECTIONS
-            .into_iter()
-            .map(|(label, path)| {
-                let badge = (path == QUESTIONS).then_some(pending);
-                context! { label, path, here => place == Place::Section(path), badge }
-            })
-            .collect(),
+        Place::Section(_) | Place::Nowhere => SECTIONS.into_iter().map(group).collect(),
     };
     context! {
         sections,
         hub,
+        pending,
         version => env!("CARGO_PKG_VERSION"),
         style => STYLE.clone(),
         script => assets::SCRIPT.path.as_str(),
-        icon => assets::ICON.path.as_str(),
+        icon => if pending == 0 { &assets::ICON } else { &assets::ICON_PENDING }.path.as_str(),
+        manifest => assets::MANIFEST.path.as_str(),
     }
 }
 

@@ -5,7 +5,8 @@ pub(super) mod agents;
 pub(super) mod approvals;
 pub(super) mod calendar;
 pub(super) mod history;
-pub(super) mod overview;
+pub(super) mod inbox;
+
 pub(super) mod prompt;
 pub(super) mod prompts;
 pub(super) mod question;

@@ -5,10 +5,6 @@
 const page = document.documentElement;
 page.classList.add("scripted");
 
-// A narrow window shows a part of the navigation; the entry of this page is in that part.
-const here = document.querySelector(".top nav [aria-current]");
-if (here) here.closest("nav").scrollLeft = here.offsetLeft - here.closest("nav").offsetLeft - 48;
-
 const parse = (text) => new DOMParser().parseFromString(text, "text/html");
 
 // Calls `act` once things have been quiet for `pause` milliseconds.
@@ -37,9 +33,13 @@ function reading(part) {
 // Puts the new content of each element that `choose` finds in place, unless it is the same. The focus stays, and
 // so does what was opened, closed or scrolled.
 function swap(fresh, choose) {
+  const follows = document.querySelector(".composer") && innerHeight + scrollY > page.scrollHeight - 60;
   for (const old of document.querySelectorAll(choose)) {
     const now = old.id && fresh.getElementById(old.id);
     if (!now || old.innerHTML === now.innerHTML) continue;
+    // Text that somebody selects stays until the selection ends.
+    const selection = getSelection();
+    if (!selection.isCollapsed && old.contains(selection.anchorNode)) continue;
     const held = old.contains(document.activeElement) ? document.activeElement : null;
     const kept = [...old.querySelectorAll("details[id], .sheet[id]")].map((part) => [part.id, part.open, reading(part)]);
     old.replaceChildren(...now.cloneNode(true).childNodes);
@@ -56,6 +56,15 @@ function swap(fresh, choose) {
     again?.focus();
   }
   offer();
+  localize();
+  if (follows) scrollTo(0, page.scrollHeight);
+}
+
+// A deadline in the words of this place: `24 h`, and on hover the day and the time.
+function localize() {
+  for (const time of document.querySelectorAll("time[data-local], time[title]")) {
+    time.title = new Date(time.dateTime).toLocaleString([], { dateStyle: "full", timeStyle: "short" });
+  }
 }
 
 // Only the last of several requests may answer.
@@ -233,8 +242,21 @@ if (form) {
 const CALM = 600;
 const calm = (since) => performance.now() - since < CALM;
 
+// Counts go down between two looks at the hub, which alone decides.
+let counted = performance.now();
+function count() {
+  const passed = performance.now() - counted;
+  counted += passed;
+  for (const clock of document.querySelectorAll("[data-left]")) {
+    if ("whileSeen" in clock.dataset && document.hidden) continue;
+    clock.dataset.left = Math.max(0, clock.dataset.left - passed);
+    clock.textContent = `${Math.ceil(clock.dataset.left / 1000)} s`;
+  }
+}
+setInterval(count, 250);
+
 // A question. What is typed stays while the page around it changes; the form opens and closes with the question.
-// Keys: digits choose, Enter answers, Escape goes one step back.
+// Keys: digits choose, Enter answers, R takes what the agent recommends, J opens the next question, Escape goes one step back.
 const SEEN = 3000;
 const answer = document.querySelector("[data-answer]");
 let question;
@@ -244,12 +266,23 @@ if (answer) {
   let appeared = performance.now();
   const hurried = () => calm(appeared);
 
+  // Shows the pause in which keys do nothing.
+  const wait = () => {
+    for (const button of [document.getElementById("confirm"), document.getElementById("decline")]) {
+      if (!hurried() || button.hasAttribute("aria-disabled")) continue;
+      button.setAttribute("aria-disabled", "true");
+      setTimeout(() => button.removeAttribute("aria-disabled"), CALM - (performance.now() - appeared));
+    }
+  };
+  wait();
+
   // Takes over what a newer page says about the form: whether it is open, and what is wrong with it.
   question = (fresh) => {
     const now = fresh.getElementById("answer-fields");
     if (!now || now.disabled === fields.disabled) return;
     fields.disabled = now.disabled;
     appeared = performance.now();
+    wait();
     if (!now.disabled) tell();
     count();
   };
@@ -264,21 +297,9 @@ if (answer) {
   setInterval(tell, SEEN);
   document.addEventListener("visibilitychange", () => {
     appeared = performance.now();
+    wait();
     tell();
   });
-
-  // Counts go down between two looks at the hub, which alone decides.
-  let last = performance.now();
-  const count = () => {
-    const passed = performance.now() - last;
-    last += passed;
-    for (const clock of document.querySelectorAll("[data-left]")) {
-      if ("whileSeen" in clock.dataset && document.hidden) continue;
-      clock.dataset.left = Math.max(0, clock.dataset.left - passed);
-      clock.textContent = `${Math.ceil(clock.dataset.left / 1000)} s`;
-    }
-  };
-  setInterval(count, 250);
 
   const send = latest();
   const submit = async (form, button) => {
@@ -287,7 +308,6 @@ if (answer) {
       const { status, text } = await send(form.getAttribute("action"), { method: "POST", body });
       const fresh = parse(text);
       if (status !== 200 || !fresh.getElementById("answer-fields")) return form.submit();
-      last = performance.now();
       swap(fresh, '[data-live~="questions"], [data-part]');
       question(fresh);
       const secret = document.getElementById("passphrase");
@@ -304,7 +324,7 @@ if (answer) {
   document.addEventListener("submit", (event) => {
     if (event.target !== answer && !event.target.matches("[data-undo]")) return;
     event.preventDefault();
-    if (event.target === answer && hurried()) return;
+    if (event.target === answer && hurried()) return wait();
     submit(event.target, event.submitter ?? undefined);
   });
 
@@ -323,8 +343,13 @@ if (answer) {
       event.preventDefault();
       return;
     }
-    if (fields.disabled || typing(target) || hurried()) return;
-    if (/^[1-9]$/.test(key)) {
+    if (fields.disabled || typing(target)) return;
+    if (hurried()) return wait();
+    const recommended = answer.querySelector("[data-recommended]");
+    if (key === "r" && recommended) {
+      recommended.checked = true;
+      answer.requestSubmit(document.getElementById("confirm"));
+    } else if (/^[1-9]$/.test(key)) {
       const input = answer.querySelector(`[data-digit="${key}"]`);
       if (!input) return;
       if (input.type === "checkbox") input.checked = !input.checked;
@@ -344,39 +369,69 @@ if (answer) {
   });
 }
 
-// What Codex waits for. Each question keeps the moment in which it appeared here, whatever else the page looks up, and
-// its buttons do nothing before a person can have read it.
-const asked = document.getElementById("asked");
-let asks;
-if (asked) {
-  const known = new Map();
-  asks = (where) => {
-    for (const form of where.querySelectorAll("#asked form")) {
-      const { approval, made } = form.elements;
-      if (!known.has(approval.value)) {
-        if (where !== document) continue;
-        known.set(approval.value, { since: performance.now(), made: made.value });
-        setTimeout(() => asks(document), CALM + 10);
-      }
-      const first = known.get(approval.value);
-      made.value = first.made;
-      for (const button of form.querySelectorAll("button")) {
-        if (calm(first.since)) button.setAttribute("aria-disabled", "true");
-        else button.removeAttribute("aria-disabled");
-      }
+// Forms that decide something without a page of their own. Each keeps the moment in which it appeared here, whatever else
+// the page looks up, and its buttons do nothing before a person can have read it; a bar in them shows the pause.
+const known = new Map();
+const paused = (form) => calm(known.get(form.dataset.pause)?.since ?? performance.now());
+function asks(where) {
+  for (const form of where.querySelectorAll("form[data-pause]")) {
+    const { made } = form.elements;
+    if (!known.has(form.dataset.pause)) {
+      if (where !== document) continue;
+      known.set(form.dataset.pause, { since: performance.now(), made: made.value });
+      setTimeout(() => asks(document), CALM + 10);
     }
-  };
+    made.value = known.get(form.dataset.pause).made;
+    for (const button of form.querySelectorAll("button")) {
+      if (paused(form)) button.setAttribute("aria-disabled", "true");
+      else button.removeAttribute("aria-disabled");
+    }
+  }
+}
+asks(document);
+document.addEventListener("submit", (event) => {
+  if (event.target.dataset.pause && paused(event.target)) event.preventDefault();
+});
+document.addEventListener("visibilitychange", () => {
+  for (const one of known.values()) one.since = performance.now();
   asks(document);
-  document.addEventListener("submit", (event) => {
-    if (!asked.contains(event.target)) return;
-    if (calm(known.get(event.target.elements.approval.value)?.since ?? performance.now())) event.preventDefault();
-  });
-  document.addEventListener("visibilitychange", () => {
-    for (const one of known.values()) one.since = performance.now();
-    asks(document);
-    setTimeout(() => asks(document), CALM + 10);
+  setTimeout(() => asks(document), CALM + 10);
+});
+
+// The Inbox: an answer is sent and the list brought up to date in place. Any other page in return is opened.
+const inbox = document.getElementById("list-questions");
+if (inbox) {
+  const send = latest();
+  document.addEventListener("submit", async (event) => {
+    if (event.defaultPrevented || !inbox.contains(event.target)) return;
+    event.preventDefault();
+    const form = event.target;
+    try {
+      const action = form.getAttribute("action");
+      const { text } = await send(action, { method: "POST", body: new URLSearchParams(new FormData(form, event.submitter)) });
+      const fresh = parse(text);
+      if (!fresh.getElementById("list-questions")) return location.assign(action.replace("/undo", ""));
+      renew(fresh);
+      asks(fresh);
+      swap(fresh, '[data-live~="questions"]');
+      asks(document);
+      inbox.querySelector("[id^=undo-], .ask a.name")?.focus({ preventScroll: true });
+    } catch (error) {
+      quietly(error);
+    }
   });
 }
+
+// J and K walk through a list of questions or tasks, and from one question to the next.
+document.addEventListener("keydown", (event) => {
+  const step = { j: 1, k: -1 }[event.key];
+  if (!step || event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select")) return;
+  const page = document.getElementById(step === 1 ? "next" : "previous");
+  if (page) return page.click();
+  const links = [...document.querySelectorAll(".ask a.name, .tasks a.name, .prompts a.name")];
+  const at = links.indexOf(document.activeElement);
+  links[at < 0 ? 0 : Math.min(Math.max(at + step, 0), links.length - 1)]?.focus();
+});
 
 // Lines of a run. The page keeps the last of them; who has scrolled up to read stays where they are.
 const KEPT = 500;
@@ -407,10 +462,12 @@ if (pulse && document.querySelector("[data-live]")) {
       looked.clear();
       const fresh = parse(text);
       renew(fresh);
+      document.title = fresh.title;
+      document.getElementById("icon").href = fresh.getElementById("icon").href;
       // What is known is made the same before it is put in place, so that it stays where it is.
-      asks?.(fresh);
+      asks(fresh);
       swap(fresh, sections.map((section) => `[data-live~="${section}"]`).join());
-      asks?.(document);
+      asks(document);
       if (sections.includes("questions")) question?.(fresh);
       if (form && sections.includes("prompts")) {
         refill();
@@ -458,4 +515,7 @@ if (pulse && document.querySelector("[data-live]")) {
 }
 
 offer();
+localize();
 for (const log of document.querySelectorAll("[data-log]")) log.scrollTop = log.scrollHeight;
+// A conversation opens at its end.
+if (document.querySelector(".composer") && !location.hash && !location.search) scrollTo(0, page.scrollHeight);

@@ -126,9 +126,9 @@ fn run_story(version: &Version) {
         .browser
         .evaluate("[...document.querySelectorAll('#items > ol > li')].map((item) => item.dataset.kind)");
     let items: Vec<&str> = items.as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    let order = ["agent", "command", "user"];
+    let order = ["user", "command", "agent"];
     let answer: Vec<&str> = items.iter().copied().filter(|kind| order.contains(kind)).collect();
-    assert_eq!(answer, order, "the newest comes first: {items:?}");
+    assert_eq!(answer, order, "the transcript is in order: {items:?}");
 
     assert!(session.text("#items li[data-kind=command] details").contains("high 12:40"));
 
@@ -141,8 +141,8 @@ fn run_story(version: &Version) {
         session.browser.evaluate("document.querySelector('#items li[data-kind=command] details').open"),
         json!(false)
     );
-    assert_eq!(session.text("#asked .diff .removed"), "-low  06:12");
-    assert_eq!(session.text("#asked .diff .added"), "+low  06:14");
+    assert_eq!(session.text("#asked .diff .removed").trim_end(), "-low  06:12");
+    assert_eq!(session.text("#asked .diff .added").trim_end(), "+low  06:14");
     if let Some(axe) = axe() {
         session.browser.evaluate(&axe);
         let found = session.browser.evaluate(

@@ -62,7 +62,7 @@ fn the_palette_opens_any_page_by_keyboard() {
     assert_eq!(browser.evaluate("location.pathname"), json!("/prompts/review/pull-request"));
     // Enter in the field opens the first hit, also before the hits are shown.
     browser.press(Key::Palette);
-    browser.type_text("timeline");
+    browser.type_text("activity");
     browser.press(Key::Enter);
     browser.wait_until_loaded();
     assert_eq!(browser.evaluate("location.pathname"), json!("/timeline"));
@@ -200,7 +200,7 @@ fn a_logged_in_browser_can_send_a_form() {
 fn a_new_client_appears_without_a_reload() {
     let Some(mut browser) = Browser::start() else { return };
     let console = Console::new();
-    browser.open(&console.url("/"));
+    browser.open(&console.url("/timeline"));
     browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
     browser.wait_until(
         "document.getElementById('list-clients').textContent.includes('No clients are connected')",
@@ -208,10 +208,9 @@ fn a_new_client_appears_without_a_reload() {
     let mut agent = console.connect_agent();
     agent.initialize("2025-06-18");
     browser.wait_until("document.querySelector('#list-clients tbody th')?.textContent.startsWith('test')");
-    browser.wait_until("document.querySelector('#count-clients strong').textContent === '1'");
     let call = json!({"name": "expand_prompt", "arguments": {"command": "research", "input": "tides"}});
     agent.call(1, "tools/call", call);
-    browser.wait_until("document.querySelector('#list-activity a.name')?.textContent === ':research'");
+    browser.wait_until("document.querySelector('#results a.name')?.textContent === ':research'");
     agent.finish();
     browser.wait_until(
         "document.getElementById('list-clients').textContent.includes('No clients are connected')",
@@ -227,7 +226,7 @@ fn a_new_client_appears_without_a_reload() {
 fn a_page_update_overtaken_by_a_newer_one_loses_nothing() {
     let Some(mut browser) = Browser::start() else { return };
     let console = Console::new();
-    browser.open(&console.url("/"));
+    browser.open(&console.url("/timeline"));
     browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
     browser.evaluate(
         "hold = false; const usual = window.fetch; window.fetch = (where, options) => {
@@ -301,7 +300,7 @@ fn copy_puts_the_exact_text_on_the_clipboard() {
 fn pages(tasks: &[String; 3]) -> Vec<(&'static str, String)> {
     let [done, refused, running] = tasks.each_ref().map(|id| format!("/tasks/{id}"));
     [
-        ("overview", "/"),
+        ("inbox", "/"),
         ("prompts", "/prompts"),
         ("prompt", "/prompts/review/pull-request"),
         ("hidden", "/prompts/hidden"),
@@ -392,9 +391,9 @@ const PICTURES: [(&str, &str); 19] = [
     ("task", "light"),
     ("task", "phone"),
     ("task-running", "dark"),
-    ("overview", "light"),
-    ("overview", "dark"),
-    ("overview", "phone"),
+    ("inbox", "light"),
+    ("inbox", "dark"),
+    ("inbox", "phone"),
     ("prompts", "light"),
     ("prompt", "dark"),
     ("prompt", "phone-dark"),

@@ -164,8 +164,8 @@ impl Console {
         let text = text.replace(&self.address, "[address]").replace(env!("CARGO_PKG_VERSION"), "[version]");
         let text = redact_between(&text, "/static/app-", ".js", "[hash]", 12);
         let text = redact_between(&text, "/static/icon-", ".svg", "[hash]", 12);
+        let text = redact_between(&text, "/static/manifest-", ".webmanifest", "[hash]", 12);
         let text = redact_between(&text, "sha256:", "</code>", "[digest]", 64);
-        let text = redact_between(&text, "id=\"uptime\">", "</span>", "[span]", 0);
         format!("{}\n\n{text}", answer.status)
     }
 }

@@ -65,7 +65,7 @@ fn a_question_page_shows_the_question_and_what_the_hub_knows_of_its_asker() {
     let path = ask(&console, 1, "Deploy \u{200b}it?", message, &fields, "normal");
     let page = wait_for_text(&console, &path, "<dt>Branch</dt><dd><code>main</code>");
     for text in [
-        "<span class=\"added\">+new</span>",
+        ">+new\n</span>",
         "&lt;b&gt;Now&lt;&#x2f;b&gt;",
         "U+202E",
         "⟨U+200B⟩",
@@ -79,10 +79,9 @@ fn a_question_page_shows_the_question_and_what_the_hub_knows_of_its_asker() {
     for tag in ["<script>", "<img", "<b>Now", "\u{202e}"] {
         assert!(!page.contains(tag), "{tag}");
     }
-    let overview = console.get("/");
-    assert_strict("/", &overview);
-    assert!(overview.body.contains("Pending questions <span class=\"count\">1</span>"), "{}", overview.body);
-    assert!(overview.body.contains("1 <span class=\"unseen\">waiting"), "the badge counts");
+    let inbox = console.get("/");
+    assert!(inbox.body.contains("Needs your answer <span class=\"count\">1</span>"), "{}", inbox.body);
+    assert!(inbox.body.contains("1 <span class=\"unseen\">pending"), "the badge counts");
     assert_strict("/questions", &console.get("/questions"));
     wait_for_text(&console, "/questions", "<code class=\"branch\">main</code>");
     console.post(&path, &form(&console, &path, "act=decline"));
@@ -138,7 +137,7 @@ fn no_question_page_waits_for_git() {
     let list = hub.page("/questions");
     let at = list.find("/questions/q").unwrap_or_else(|| panic!("{list}"));
     let question = list[at..].split('"').next().unwrap();
-    assert!(hub.page(question).contains("still looking"));
+    assert!(hub.page(question).contains("being read"));
     std::fs::remove_file(&held).unwrap();
     let until = |path: &str, wanted: &str| {
         let end = Instant::now() + DEADLINE;
@@ -185,6 +184,75 @@ fn an_answer_without_the_form_token_or_too_early_is_rejected() {
     assert_eq!(console.post(&path, &form(&console, &path, "act=explode")).status, 400);
     assert_eq!(console.get("/history").body.matches("class=\"name\"").count(), 0);
     assert!(console.get(&path).body.contains("1 of 1"), "it still waits");
+}
+
+/// The text of a card of the Inbox.
+fn card<'a>(page: &'a str, ticket: &str) -> &'a str {
+    let card = page.split(&format!("aria-labelledby=\"{}-title\"", ticket.rsplit('/').next().unwrap())).nth(1);
+    card.unwrap_or_else(|| panic!("{ticket} is not in the Inbox:\n{page}")).split("</article>").next().unwrap()
+}
+
+#[test]
+fn a_question_is_answered_and_undone_in_the_inbox_without_script() {
+    let console = Console::new();
+    let fields = [field("answer", "", choice(&["After (Recommended)", "Before"], 1))];
+    let path = ask(&console, 1, "Which order?", "Shipping and discount.", &fields, "normal");
+    let page = console.get("/").body;
+    let shown = card(&page, &path);
+    assert!(shown.contains("Shipping and discount.") && shown.contains("expires in"), "{shown}");
+    assert!(shown.contains("class=\"primary\">After<span class=\"unseen\">, recommended</span></button>"), "{shown}");
+    let form = format!("csrf={}&act=answer&from=inbox&calls=1&f0=0", token(&page));
+    let early = console.post(&path, &format!("{form}&made={}", u64::MAX));
+    assert!(early.body.contains("was ignored") && early.body.contains("value=\"0\" checked"), "{}", early.body);
+    let done = console.post(&path, &format!("{form}&made=0"));
+    assert_eq!((done.status, done.header("location")), (303, "/"));
+    let page = console.get("/").body;
+    assert!(page.contains("to undo.</strong>") && page.contains("Nothing needs your answer."), "{page}");
+    let undone = console.post(&format!("{path}/undo"), &format!("csrf={}&from=inbox", token(&page)));
+    assert_eq!((undone.status, undone.header("location")), (303, "/"));
+    assert!(card(&console.get("/").body, &path).contains("Before</button>"));
+}
+
+#[test]
+fn the_inbox_gives_no_button_to_a_question_that_needs_its_page() {
+    let console = Console::new();
+    let options = [field("answer", "", choice(&["Drop it", "Keep it"], 1))];
+    let high = ask(&console, 1, "Drop the table?", "For good.", &options, "high");
+    let long = ask(&console, 2, "Read this?", &"word ".repeat(2_000), &options, "normal");
+    let both = [options[0].clone(), field("why", "Why?", json!({"kind": "yes_no"}))];
+    let form = ask(&console, 3, "Fill this in?", "Two fields.", &both, "normal");
+    let page = console.get("/").body;
+    for (path, word) in [(&high, "Review"), (&long, "Read and answer"), (&form, "Answer")] {
+        let shown = card(&page, path);
+        assert!(!shown.contains("<button"), "{shown}");
+        assert!(shown.replace("&#x2f;", "/").contains(&format!("href=\"{path}\">{word}</a>")), "{shown}");
+    }
+    assert!(card(&page, &high).contains("High risk</span>"), "{page}");
+}
+
+#[test]
+fn the_inbox_answers_in_place_and_only_after_its_pause() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = Console::new();
+    let path = deploy(&console, 1);
+    let ticket = path.rsplit('/').next().unwrap();
+    browser.open(&console.url("/"));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    assert_eq!(browser.evaluate("document.title"), json!("(1) Inbox · Adjutant"));
+    let now = format!("document.getElementById('{ticket}-1')");
+    browser.wait_until(&format!("!{now}.hasAttribute('aria-disabled')"));
+    browser.evaluate("document.querySelector('[name=made]').value = '0'");
+    // The page is not loaded again.
+    browser.evaluate("window.stays = true; 0");
+    browser.evaluate(&format!("{now}.focus()"));
+    browser.press(Key::Enter);
+    browser.wait_until("document.querySelector('#list-questions [id^=undo-]')");
+    assert_eq!(browser.evaluate("window.stays"), json!(true));
+    let strip = browser.evaluate("document.querySelector('.strip').innerText");
+    assert!(strip.as_str().unwrap().contains("Tonight"), "{strip}");
+    browser.press(Key::Enter);
+    browser.wait_until(&format!("{now} && !document.querySelector('.strip')"));
+    browser.assert_no_page_errors();
 }
 
 #[test]
@@ -285,6 +353,10 @@ fn a_question_is_answered_by_keyboard() {
     browser.press(Key::Enter);
     browser.wait_until("document.querySelector('#standing .decided')?.innerText.includes('in the browser')");
     assert_eq!(browser.evaluate("document.getElementById('next').pathname"), json!(next));
+    // J opens the next question. A key that comes with the page has no effect, and the page shows that.
+    browser.type_text("j");
+    browser.wait_until_loaded();
+    assert_eq!(browser.evaluate("location.pathname"), json!(next));
     browser.assert_no_page_errors();
 }
 

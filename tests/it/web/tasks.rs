@@ -28,14 +28,13 @@ fn a_task_page_shows_the_agents_message_and_the_run_report() {
     for text in [
         "Why is the tide table out of order?",
         "The table was sorted by height",
-        "<dt>Completed</dt><dd class=\"good\">yes</dd>",
-        "<dt>Verified</dt><dd class=\"bad\">no: 1 check did not pass</dd>",
+        "<span class=\"state refuted\">Checks failed 1/2</span>",
         "exit 101",
         "cargo test tide",
         "tides.txt",
-        "<span class=\"added\">+high water, then low water</span>",
-        "<span class=\"removed\">-low water</span>",
-        "18250 tokens read",
+        ">+<b>high water, then </b>low water\n</span>",
+        ">-low water\n</span>",
+        "18,250 tokens read",
         "0 left",
         "codex",
         "0.169.0",
@@ -43,7 +42,29 @@ fn a_task_page_shows_the_agents_message_and_the_run_report() {
     ] {
         assert!(page.body.replace("&#x2f;", "/").contains(text), "{text} is not in the page:\n{}", page.body);
     }
-    assert!(!page.body.contains("name=\"csrf\""), "there is nothing to cancel");
+    assert!(!page.body.contains("id=\"cancel\""), "there is nothing to cancel");
+    assert!(page.body.contains("<li><code>tide.rs</code> sorts it by time</li>"), "the message is Markdown");
+    assert!(page.body.contains("<title>Why is the tide table out of order? "), "the title is the task");
+}
+
+#[test]
+fn a_task_is_delegated_and_run_again_from_the_page() {
+    let console = Console::new();
+    let page = console.get("/tasks").body;
+    let work = console.home.path().canonicalize().unwrap().join("work").display().to_string();
+    let form = |agent: &str| format!("csrf={}&agent={agent}&workdir={work}&task=Look+at+the+tides:+quick", token(&page));
+    assert_eq!(console.post("/tasks", "agent=reviewer&task=x").status, 403, "without the token of the form");
+    let refused = console.post("/tasks", &form("nobody"));
+    assert_eq!(refused.status, 200);
+    assert!(refused.body.contains("unknown agent") && refused.body.contains("Look at the tides: quick"), "{}", refused.body);
+    let started = console.post("/tasks", &form("reviewer"));
+    let path = started.header("location").to_owned();
+    assert!(started.status == 303 && path.starts_with("/tasks/"), "{path}");
+    super::question_fixtures::wait_for_text(&console, &path, "id=\"again\"");
+    let again = console.post(&format!("{path}/again"), &format!("csrf={}", token(&page)));
+    assert_eq!(again.status, 303);
+    assert_ne!(again.header("location"), path);
+    super::question_fixtures::wait_for_text(&console, again.header("location"), "Look at the tides: quick");
 }
 
 #[test]
@@ -186,7 +207,7 @@ fn the_output_of_a_run_appears_without_a_reload() {
     browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
     open_gate(&console);
     browser.wait_until("document.getElementById('log').innerText.includes('cargo test tide')");
-    browser.wait_until("document.querySelector('#facts-part .verdicts')?.innerText.includes('not checked')");
+    browser.wait_until("document.getElementById('standing').innerText.includes('not checked')");
     browser.wait_until("document.getElementById('message')?.textContent.includes('sorted by height')");
     let lines =
         browser.evaluate("[...document.querySelectorAll('#log li')].map((line) => Number(line.dataset.seq))");

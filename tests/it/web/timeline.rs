@@ -44,7 +44,7 @@ fn the_timeline_of_all_toolsets_is_searched_and_paged() {
         page.contains(&format!("href=\"/tasks/{done}\"")) && page.contains("&lt;b&gt;tides&lt;/b&gt;"),
         "{page}"
     );
-    assert_eq!(lines(&console.get("/").body).len(), 6, "the overview shows them too");
+    assert_eq!(lines(&console.get("/").body).len(), 6, "the start page shows them too");
 
     let found = |address: &str| -> Vec<String> {
         lines(&console.get(address).body).into_iter().map(|(kind, _)| kind).collect()

@@ -96,5 +96,5 @@ async fn page(app: &Arc<App>, results: Vec<String>) -> Result<Response, Failure>
         approvals,
         results,
     };
-    page::page(app, Place::Section("/questions"), "approvals.html", values).await
+    page::page(app, Place::Section(page::INBOX), "approvals.html", values).await
 }

@@ -78,7 +78,7 @@ pub(crate) async fn list(
         next => found.next,
         first => search.before.is_none(),
     };
-    page::page(&app, Place::Section("/history"), "history.html", values).await
+    page::page(&app, Place::Section(page::INBOX), "history.html", values).await
 }
 
 /// The format of an export.

@@ -21,7 +21,7 @@ use crate::request::SignedForm;
 use crate::{csrf, early_submit, markdown, timefmt};
 use adjutant_app::App;
 use adjutant_base::text::escape_invisible;
-use adjutant_base::text::timefmt::{instant, millis, stamp};
+use adjutant_base::text::timefmt::millis;
 use adjutant_questions::{Channel, Error, Level, Outcome, Proof, Question, State as QuestionState, Ticket};
 use form::{Filled, InvalidAnswer};
 
@@ -78,6 +78,7 @@ pub(crate) async fn act(
     };
     match done {
         // The question was decided before; the page shows by whom.
+        Ok(()) if filled.get("from") == "inbox" => Ok(page::redirect(page::INBOX)),
         Ok(()) | Err(Error::AlreadyDecided { .. } | Error::Final) => Ok(back(ticket)),
         Err(error @ (Error::Unknown { .. } | Error::Store(_) | Error::Random | Error::Passphrase(_))) => {
             Err(missing(error))
@@ -98,11 +99,12 @@ pub(crate) async fn act(
 pub(crate) async fn undo(
     State(app): State<Arc<App>>,
     Path(ticket): Path<String>,
-    _: SignedForm,
+    SignedForm(fields): SignedForm,
 ) -> Result<Response, Failure> {
     let before = find(&app, ticket).await?;
     let QuestionState::Held { outcome, .. } = &before.state else { return Ok(back(&before.ticket)) };
     match app.questions.undo(&before.ticket, Channel::Browser).await {
+        Ok(()) if fields.get("from") == "inbox" => Ok(page::redirect(page::INBOX)),
         Ok(()) => {
             let question = app.questions.get(&before.ticket).await.map_err(missing)?;
             page(&app, &question, &filled(outcome, &before), None).await
@@ -179,7 +181,8 @@ async fn page(
         asker => view::asker(question, None),
         repo => question.is_here.then(|| repo_status::of(app, &question.workspace, now)).flatten(),
         asked => question.asked_at,
-        deadline => stamp(instant(question.deadline)),
+        deadline => question.deadline,
+        approval => !question.denials.is_empty(),
         expires_in => timefmt::left(question.deadline).filter(|_| pending),
         deliveries => question.deliveries,
         absence => question.presence.absence_reason().filter(|_| pending),
@@ -197,5 +200,5 @@ async fn page(
         total => queue.total,
         next => queue.next.map(|ticket| ticket.to_string()),
     };
-    page::page(app, Place::Section("/questions"), "question.html", values).await
+    page::page(app, Place::Section(page::INBOX), "question.html", values).await
 }

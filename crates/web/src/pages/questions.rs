@@ -27,8 +27,8 @@ const PAGE_SIZE: u32 = 50;
 /// Maximum folders with a branch in one list, because Git reads a whole tree for each.
 const MAX_FOLDERS: usize = 12;
 
-/// Rows on the overview.
-const OVERVIEW_ROWS: u32 = 5;
+/// Questions on the start page, each with its message.
+const INBOX_ROWS: u32 = 8;
 
 #[derive(Deserialize)]
 pub(crate) struct Part {
@@ -41,7 +41,6 @@ pub(crate) async fn list(
     Address(Part { after }): Address<Part>,
 ) -> Result<Response, Failure> {
     let found = app.questions.pending(after, PAGE_SIZE).await.map_err(Failure::internal)?;
-    let availability = app.questions.availability().await.map_err(Failure::internal)?;
     let values = context! {
         csrf => csrf::token()?,
         total => found.total,
@@ -51,10 +50,9 @@ pub(crate) async fn list(
         first => after.is_none(),
         lacks_passphrase => found.total > 0 && !app.questions.has_passphrase(),
         asks_for_proof => app.config.http.auth != Auth::None,
-        availability => availability.as_str(),
-        until => availability.until().and_then(timefmt::left),
+        ..availability(&app).await?,
     };
-    page::page(&app, Place::Section("/questions"), "questions.html", values).await
+    page::page(&app, Place::Section(page::INBOX), "questions.html", values).await
 }
 
 /// Sets whether the user takes questions.
@@ -73,13 +71,41 @@ pub(crate) async fn set_availability(
         _ => return Err(Failure::BadRequest("The form does not say what to set.")),
     };
     app.questions.set_availability(availability).await.map_err(Failure::internal)?;
-    Ok(page::redirect("/questions"))
+    Ok(page::redirect(page::INBOX))
 }
 
-/// Returns the first pending questions for the overview, and the number of all.
-pub(super) async fn pending(app: &Arc<App>) -> Result<(Vec<Value>, u64), Failure> {
-    let found = app.questions.pending(None, OVERVIEW_ROWS).await.map_err(Failure::internal)?;
-    Ok((rows(app, &found.questions), found.total))
+/// Returns the values of the start page: the first pending questions, each with the answers that need no form, the
+/// answers that can be undone, and the user's availability.
+pub(super) async fn open(app: &Arc<App>) -> Result<Value, Failure> {
+    let found = app.questions.pending(None, INBOX_ROWS).await.map_err(Failure::internal)?;
+    let mut questions = Vec::new();
+    for (listed, row) in found.questions.iter().zip(rows(app, &found.questions)) {
+        // A list may leave something out.
+        let question = app.questions.get(&listed.ticket).await.map_err(Failure::internal)?;
+        questions.push(context! { ..view::inline(&question), ..row });
+    }
+    let now = millis(SystemTime::now());
+    let held = app.questions.held(INBOX_ROWS).await.map_err(Failure::internal)?;
+    let held = held.iter().filter_map(|question| {
+        let (until, outcome) = question.state.decision()?;
+        let left = (until? - now).max(0);
+        Some(context! { ticket => question.ticket.as_str(), title => &question.title, left, outcome => view::outcome(outcome, &question.fields) })
+    });
+    Ok(context! {
+        questions,
+        total => found.total,
+        approvals => found.questions.iter().filter(|question| approvals::is_shown(question)).count(),
+        held => held.collect::<Vec<_>>(),
+        ..availability(app).await?,
+    })
+}
+
+async fn availability(app: &App) -> Result<Value, Failure> {
+    let availability = app.questions.availability().await.map_err(Failure::internal)?;
+    Ok(context! {
+        availability => availability.as_str(),
+        until => availability.until().and_then(timefmt::left),
+    })
 }
 
 /// Returns the folder of a question; an empty text if it is on another machine, where this hub cannot read it.

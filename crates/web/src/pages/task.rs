@@ -34,12 +34,22 @@ pub(crate) async fn show(
     Path(id): Path<String>,
     Address(Part { before }): Address<Part>,
 ) -> Result<Response, Failure> {
-    let id = parse_id(id)?;
+    page(&app, parse_id(id)?, before, None).await
+}
+
+/// Shows a task; `fault` is why it was not run again.
+async fn page(
+    app: &App,
+    id: TaskId,
+    before: Option<i64>,
+    fault: Option<String>,
+) -> Result<Response, Failure> {
     let mut task = app.agents.get(&Viewer::User, &id).await.map_err(missing)?;
     let lines = app.agents.events_before(&Viewer::User, &id, before, PAGE_SIZE).await.map_err(missing)?;
     let outcome = task.outcome.take();
     let values = context! {
         csrf => csrf::token()?,
+        fault,
         task => tasks::row(&task),
         lines => lines.iter().map(line).collect::<Vec<_>>(),
         // Lines are numbered from 1, without a gap.
@@ -48,7 +58,7 @@ pub(crate) async fn show(
         latest => before.is_none(),
         outcome => outcome.as_deref().map(run_report::outcome),
     };
-    page::page(&app, Place::Section("/tasks"), "task.html", values).await
+    page::page(app, Place::Section("/tasks"), "task.html", values).await
 }
 
 /// Cancels a task, and shows it again.
@@ -62,6 +72,20 @@ pub(crate) async fn cancel(
     Ok(page::redirect(&format!("/tasks/{id}")))
 }
 
+/// Delegates an ended task again, and shows the new one.
+pub(crate) async fn run_again(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    _: SignedForm,
+) -> Result<Response, Failure> {
+    let id = parse_id(id)?;
+    match app.agents.retry(&id, tasks::user()).await {
+        Ok(new) => Ok(page::redirect(&format!("/tasks/{}", new.id))),
+        Err(Error::UnknownTask { id }) => Err(Failure::not_found("task", id)),
+        Err(error) => page(&app, id, None, Some(error.to_string())).await,
+    }
+}
+
 fn parse_id(id: String) -> Result<TaskId, Failure> {
     TaskId::parse(&id).ok_or_else(|| Failure::not_found("task", id))
 }
@@ -71,6 +95,12 @@ fn missing(error: Error) -> Failure {
         Error::UnknownTask { id } => Failure::not_found("task", id),
         other => Failure::internal(other),
     }
+}
+
+/// Returns the last line of a task's run; `None` before the first.
+pub(super) async fn last_line(app: &App, id: &TaskId) -> Result<Option<Value>, Failure> {
+    let lines = app.agents.events_before(&Viewer::User, id, None, 1).await.map_err(Failure::internal)?;
+    Ok(lines.last().map(line))
 }
 
 /// Returns lines as items of the page's list.

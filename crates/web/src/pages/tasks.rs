@@ -1,5 +1,6 @@
 //! `/tasks`: delegated tasks, newest first, by state and by search, a page at a time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -9,20 +10,25 @@ use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Deserialize;
 
+use super::definitions;
 use crate::error::Failure;
 use crate::page::{self, Place};
-use crate::request::Address;
-use crate::timefmt;
+use crate::request::{Address, SignedForm};
+use crate::{csrf, timefmt};
+use adjutant_agents::definition::Isolation;
 use adjutant_agents::task::{self, Ending, Filter};
-use adjutant_agents::{Task, Viewer};
+use adjutant_agents::{Caller, Origin, Request, Task, Viewer};
 use adjutant_app::App;
 use adjutant_base::text::timefmt::instant;
 
 /// Rows of one page.
 const PAGE_SIZE: u32 = 50;
 
-/// Rows on the overview.
-const OVERVIEW_ROWS: u32 = 8;
+/// Rows on the start page.
+const INBOX_ROWS: u32 = 8;
+
+/// The name of the user among the clients that delegate.
+const USER: &str = "user";
 
 /// The states of the filter with their labels.
 const STATES: [(task::State, &str); 6] = [
@@ -34,7 +40,7 @@ const STATES: [(task::State, &str); 6] = [
     (task::State::Ended(Ending::Lost), "Lost"),
 ];
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(crate) struct Search {
     #[serde(default)]
     q: String,
@@ -47,7 +53,44 @@ pub(crate) struct Search {
 
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    Address(Search { q, state, before }): Address<Search>,
+    Address(search): Address<Search>,
+) -> Result<Response, Failure> {
+    render(&app, search, None).await
+}
+
+/// Delegates a task, and shows it.
+pub(crate) async fn delegate(
+    State(app): State<Arc<App>>,
+    SignedForm(fields): SignedForm,
+) -> Result<Response, Failure> {
+    let request = Request {
+        caller: user(),
+        agent: fields.get("agent").to_owned(),
+        task: fields.get("task").trim().to_owned(),
+        workdir: fields.get("workdir").trim().to_owned(),
+        timeout: None,
+        output_schema: None,
+        checks: Vec::new(),
+        isolation: (!fields.get("worktree").is_empty()).then_some(Isolation::Worktree),
+        permission: None,
+        trace: BTreeMap::new(),
+    };
+    match app.agents.delegate(request.clone()).await {
+        Ok(task) => Ok(page::redirect(&format!("/tasks/{}", task.id))),
+        Err(error) => render(&app, Search::default(), Some((error.to_string(), request))).await,
+    }
+}
+
+/// Returns the user as the one who delegates; `adjutant delegate` has the same key.
+pub(super) fn user() -> Caller {
+    Caller { key: USER.to_owned(), label: USER.to_owned(), origin: Origin::Outside }
+}
+
+/// Shows the list. `refused` has the error of a task that was not delegated, which stays in the form.
+async fn render(
+    app: &Arc<App>,
+    Search { q, state, before }: Search,
+    refused: Option<(String, Request)>,
 ) -> Result<Response, Failure> {
     let wanted = match state.as_str() {
         "" => None,
@@ -60,7 +103,15 @@ pub(crate) async fn list(
         ..Filter::default()
     };
     let found = app.agents.list(&Viewer::User, filter, before, PAGE_SIZE).await.map_err(Failure::internal)?;
+    let agents = definitions(app).await?;
+    let (error, typed) = refused.unzip();
     let values = context! {
+        csrf => csrf::token()?,
+        agents => agents.agents.values().map(|agent| agent.name.clone()).collect::<Vec<_>>(),
+        fault => error,
+        typed => typed.map(|typed| {
+            context! { agent => typed.agent, task => typed.task, workdir => typed.workdir, worktree => typed.isolation.is_some() }
+        }),
         query,
         state,
         states => page::choices(STATES, wanted.as_ref(), |state| state.as_str()),
@@ -69,15 +120,14 @@ pub(crate) async fn list(
         next => found.next,
         first => before.is_none(),
     };
-    page::page(&app, Place::Section("/tasks"), "tasks.html", values).await
+    page::page(app, Place::Section("/tasks"), "tasks.html", values).await
 }
 
-/// Returns the first queued and running tasks for the overview, and the number of all.
-pub(super) async fn running(app: &App) -> Result<(Vec<Value>, u64), Failure> {
+/// Returns the first queued and running tasks for the start page, and the number of all.
+pub(super) async fn running(app: &App) -> Result<(Vec<Task>, u64), Failure> {
     let filter = Filter { states: vec![task::State::Queued, task::State::Running], ..Filter::default() };
-    let found =
-        app.agents.list(&Viewer::User, filter, None, OVERVIEW_ROWS).await.map_err(Failure::internal)?;
-    Ok((found.tasks.iter().map(row).collect(), found.total))
+    let found = app.agents.list(&Viewer::User, filter, None, INBOX_ROWS).await.map_err(Failure::internal)?;
+    Ok((found.tasks, found.total))
 }
 
 /// Returns the values of a task that every page shows.

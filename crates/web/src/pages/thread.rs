@@ -161,7 +161,7 @@ fn item(item: &Item, at: Option<i64>) -> Value {
             resolved = ResolvedApproval::read(content);
             match &resolved {
                 Some(decision) => ("Decision", Some(decision.line()), Some(decision.outcome())),
-                None => ("Also", Some(name.clone()), None),
+                None => ("Notice", Some(name.clone()), None),
             }
         }
     };

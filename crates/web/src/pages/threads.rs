@@ -101,7 +101,7 @@ async fn render(
     page::page(app, Place::Section("/codex"), "threads.html", values).await
 }
 
-/// Returns the threads with a running session, for the overview.
+/// Returns the threads with a running session, for the start page.
 pub(super) async fn running(app: &App) -> Result<Vec<ListedThread>, Failure> {
     let latest = codex::Query { limit: PAGE_SIZE, ..codex::Query::default() };
     let mut found = app.codex.threads(&latest, None).await.map_err(Failure::internal)?;

@@ -11,14 +11,16 @@ use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::Address;
 use adjutant_app::App;
+use adjutant_app::client_registry::{Client, ConnectionKind};
 use adjutant_app::timeline::{EntryKind, TimelineEntry, TimelineFilter};
 use adjutant_base::config::toolsets::Toolset;
+use adjutant_base::text::timefmt::millis;
 
 /// Rows of one page.
 const PAGE_SIZE: u32 = 60;
 
-/// Rows on the overview.
-const OVERVIEW_ROWS: u32 = 15;
+/// Rows on the start page.
+const INBOX_ROWS: u32 = 8;
 
 #[derive(Deserialize)]
 pub(crate) struct Search {
@@ -50,17 +52,32 @@ pub(crate) async fn list(
         query => &filter.text,
         of,
         toolsets => page::choices(kinds, kind.as_ref(), |kind| kind.name()),
-        lines => lines.iter().map(row).collect::<Vec<_>>(),
+        lines => rows(&lines),
+        clients => if filter.before.is_none() { app.clients.all().iter().map(client_row).collect() } else { Vec::new() },
         next => page::last_of_full(&lines, PAGE_SIZE).map(|line| context! { at => line.at, place => &line.place }),
         first => filter.before.is_none(),
     };
     page::page(&app, Place::Section("/timeline"), "timeline.html", values).await
 }
 
-/// Returns the latest entries for the overview.
-pub(super) async fn recent(app: &App) -> Result<Vec<Value>, Failure> {
-    let lines = app.timeline(&TimelineFilter::default(), OVERVIEW_ROWS).await.map_err(Failure::internal)?;
-    Ok(lines.iter().map(row).collect())
+/// Returns the latest entries for the start page.
+pub(super) async fn recent(app: &App) -> Result<Vec<TimelineEntry>, Failure> {
+    app.timeline(&TimelineFilter::default(), INBOX_ROWS).await.map_err(Failure::internal)
+}
+
+/// Returns entries for the template.
+pub(super) fn rows(lines: &[TimelineEntry]) -> Vec<Value> {
+    lines.iter().map(row).collect()
+}
+
+/// Whether the recent entries are all that has happened, so that a user may need the first steps.
+pub(super) fn is_first_run(recent: &[TimelineEntry]) -> bool {
+    recent.len() < INBOX_ROWS as usize
+}
+
+/// Whether an agent has used a toolset.
+pub(super) fn has_toolset(lines: &[TimelineEntry]) -> bool {
+    lines.iter().any(|line| !matches!(line.kind, EntryKind::Clients | EntryKind::Toolset(Toolset::Assistant)))
 }
 
 fn label(kind: EntryKind) -> &'static str {
@@ -71,6 +88,25 @@ fn label(kind: EntryKind) -> &'static str {
         EntryKind::Toolset(Toolset::Questions) => "Questions",
         EntryKind::Toolset(Toolset::Prompts) => "Prompts",
         EntryKind::Clients => "Clients",
+    }
+}
+
+fn client_row(client: &Client) -> Value {
+    context! {
+        label => client.name.clone().unwrap_or_else(|| format!("client {}", client.id)),
+        named => client.name.is_some(),
+        check => client.is_check(),
+        version => client.version.as_deref(),
+        revision => client.revision.as_deref(),
+        transport => match client.kind {
+            ConnectionKind::Stdio => "stdio",
+            ConnectionKind::Socket | ConnectionKind::Script => "socket",
+            ConnectionKind::Http | ConnectionKind::HttpSession => "HTTP",
+        },
+        server => client.server,
+        pid => client.pid,
+        since => millis(client.since),
+        calls => client.calls,
     }
 }
 

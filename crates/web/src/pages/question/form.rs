@@ -2,6 +2,7 @@
 
 use minijinja::{Value, context};
 
+use super::view::label_parts;
 use crate::request::Fields;
 use adjutant_questions::{Answer, Choice, Field, FieldValue, Input};
 
@@ -127,7 +128,8 @@ fn kind(name: &str, field: &Field, filled: &Filled, digits: bool) -> Value {
     let chosen: Vec<&str> = filled.0.all(name).collect();
     let option = |number: usize, value: &str, label: &str| {
         let digit = (digits && number < 9).then_some(number + 1);
-        context! { id => format!("{name}-{number}"), value, label, digit, checked => chosen.contains(&value) }
+        let checked = chosen.contains(&value);
+        context! { id => format!("{name}-{number}"), value, digit, checked, ..label_parts(label) }
     };
     match &field.input {
         Input::Choice { options, max, other, .. } => {

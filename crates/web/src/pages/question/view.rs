@@ -3,15 +3,23 @@
 use minijinja::{Value, context};
 use sha2::{Digest, Sha256};
 
-use crate::timefmt;
+use crate::{markdown, timefmt};
 use adjutant_base::config::env;
+use adjutant_base::text::escape_invisible::count_invisible;
 use adjutant_questions::{
-    Answer, AuditEntry, Channel, DecidedBy, Field, FieldValue, Input, Level, Outcome, OutcomeKind, Question,
+    APPROVE, Answer, AuditEntry, Channel, Choice, DecidedBy, Field, FieldValue, Input, Level, Outcome, OutcomeKind, Question,
     State,
 };
 
 /// Maximum events of one question on its page.
 const MAX_EVENTS: usize = 40;
+
+/// Maximum bytes of a message on the start page, and maximum options that are buttons there.
+const MAX_INLINE_BYTES: usize = 4096;
+const MAX_BUTTONS: usize = 6;
+
+/// How agents mark the option that they recommend, as the tool `AskUserQuestion` of Claude Code does.
+const RECOMMENDED: &str = "(recommended)";
 
 /// Number of colours for askers; `static/style.css` has as many.
 const HUES: u8 = 12;
@@ -23,11 +31,52 @@ pub(in crate::pages) fn row(question: &Question, branch: Option<&str>) -> Value 
         title => &question.title,
         asker => asker(question, branch),
         asked => question.asked_at,
+        expires => timefmt::left(question.deadline),
+        deadline => question.deadline,
         snoozed => question.snoozed_until.filter(|_| question.state == State::Pending).and_then(timefmt::left),
         high => question.level == Level::High,
         absence => question.presence.absence_reason(),
         outcome => question.state.outcome().map(|decided| outcome(decided, &question.fields)),
     }
+}
+
+/// Returns the message of a question, and the answers that a button can give without the page of the question. A message
+/// that is not whole has none, because a user decides by all of it; nor has a question with a passphrase or with several
+/// fields.
+pub(in crate::pages) fn inline(question: &Question) -> Value {
+    let whole = question.message.len() <= MAX_INLINE_BYTES;
+    let text = if whole { &question.message } else { &question.message[..question.message.floor_char_boundary(MAX_INLINE_BYTES)] };
+    let options = match &question.fields[..] {
+        _ if !whole || question.level == Level::High => Vec::new(),
+        [Field { input: Input::Choice { options, min: 1, max: 1, .. }, .. }] if options.len() <= MAX_BUTTONS => {
+            let option = |(number, option): (usize, &Choice)| {
+                let denies = question.denials.contains(&option.value);
+                context! { value => number, denies, approves => !question.denials.is_empty() && option.value == APPROVE, ..label_parts(&option.label) }
+            };
+            options.iter().enumerate().map(option).collect()
+        }
+        [Field { input: Input::YesNo, required: true, .. }] => {
+            let option = |label: &str| context! { value => label.to_lowercase(), denies => false, approves => false, ..label_parts(label) };
+            vec![option("Yes"), option("No")]
+        }
+        _ => Vec::new(),
+    };
+    context! {
+        message => Value::from_safe_string(markdown::html(text)),
+        whole,
+        options,
+        approval => !question.denials.is_empty(),
+        other => matches!(&question.fields[..], [Field { input: Input::Choice { other: true, .. }, .. }]),
+        calls => question.deliveries,
+        hidden_characters => count_invisible(&question.message) + count_invisible(&question.title),
+    }
+}
+
+/// Returns the label of an option without the mark by which an agent recommends it, and whether it has the mark.
+pub(in crate::pages) fn label_parts(label: &str) -> Value {
+    let end = label.len().saturating_sub(RECOMMENDED.len());
+    let marked = label.get(end..).is_some_and(|mark| mark.eq_ignore_ascii_case(RECOMMENDED));
+    context! { label => if marked { label[..end].trim_end() } else { label }, recommended => marked }
 }
 
 /// Returns the asker of a question: the client's name, the workspace with its branch, the folder in which the client runs if that is unrelated, and a colour that depends only on

@@ -26,10 +26,23 @@ fn usage(usage: Usage) -> Vec<Value> {
     ];
     let mut facts: Vec<Value> = tokens
         .into_iter()
-        .filter_map(|(name, count)| Some(Value::from(format!("{} tokens {name}", count?))))
+        .filter_map(|(name, count)| Some(Value::from(format!("{} tokens {name}", grouped(count?)))))
         .collect();
     if let Some(micro) = usage.cost_micro_usd {
         facts.push(Value::from(format!("{}.{:04} USD", micro / 1_000_000, micro / 100 % 10_000)));
     }
     facts
+}
+
+/// Returns a number with a comma between thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
