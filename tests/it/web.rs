@@ -223,7 +223,11 @@ fn a_long_expansion_is_clipped_on_the_page_and_complete_in_the_download() {
 fn assets_are_cached_by_their_content() {
     let console = Console::new();
     let page = console.get("/").body;
-    for (kind, mime) in [("js", "text/javascript; charset=utf-8"), ("svg", "image/svg+xml"), ("webmanifest", "application/manifest+json")] {
+    for (kind, mime) in [
+        ("js", "text/javascript; charset=utf-8"),
+        ("svg", "image/svg+xml"),
+        ("webmanifest", "application/manifest+json"),
+    ] {
         let path = page.split('"').find(|word| word.contains("static") && word.ends_with(kind)).unwrap();
         let path = path.replace("&#x2f;", "/");
         let file = console.get(&path);

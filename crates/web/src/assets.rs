@@ -38,10 +38,12 @@ pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("app", "js", "text/javascript; charset=utf-8", include_str!("../static/app.js"))
 });
 const ICON_TEXT: &str = include_str!("../static/icon.svg");
-pub(super) static ICON: LazyLock<Asset> = LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", ICON_TEXT));
+pub(super) static ICON: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("icon", "svg", "image/svg+xml", ICON_TEXT));
 /// The icon of a tab while a question is pending.
 pub(super) static ICON_PENDING: LazyLock<Asset> = LazyLock::new(|| {
-    let dot = "<circle cx=\"25\" cy=\"7\" r=\"6\" fill=\"#e5484d\" stroke=\"#fff\" stroke-width=\"1.5\"/></svg>";
+    let dot =
+        "<circle cx=\"25\" cy=\"7\" r=\"6\" fill=\"#e5484d\" stroke=\"#fff\" stroke-width=\"1.5\"/></svg>";
     Asset::new("icon-pending", "svg", "image/svg+xml", ICON_TEXT.replace("</svg>", dot))
 });
 /// Makes the console installable on a phone or a desktop.

@@ -113,7 +113,8 @@ impl Writer {
     /// Writes the lines of a hunk; returns the lines after it.
     fn hunk<'a>(&mut self, mut hunk: Hunk, mut lines: &'a [&'a str]) -> &'a [&'a str] {
         while hunk.old_left + hunk.new_left > 0 {
-            let run = |sign: char, lines: &[&str]| lines.iter().take_while(|line| line.starts_with(sign)).count();
+            let run =
+                |sign: char, lines: &[&str]| lines.iter().take_while(|line| line.starts_with(sign)).count();
             let removed = run('-', lines).min(hunk.old_left as usize);
             let added = run('+', &lines[removed..]).min(hunk.new_left as usize);
             if removed + added > 0 {
@@ -147,9 +148,14 @@ impl Writer {
                 self.line("meta", "", &marked(line));
                 continue;
             }
-            self.line("same", &format!(" data-old=\"{}\" data-new=\"{}\"", hunk.old, hunk.new), &marked(line));
+            self.line(
+                "same",
+                &format!(" data-old=\"{}\" data-new=\"{}\"", hunk.old, hunk.new),
+                &marked(line),
+            );
             (hunk.old, hunk.new) = (hunk.old.saturating_add(1), hunk.new.saturating_add(1));
-            (hunk.old_left, hunk.new_left) = (hunk.old_left.saturating_sub(1), hunk.new_left.saturating_sub(1));
+            (hunk.old_left, hunk.new_left) =
+                (hunk.old_left.saturating_sub(1), hunk.new_left.saturating_sub(1));
         }
         lines
     }
@@ -160,7 +166,8 @@ impl Writer {
 fn changed(line: &str, other: &str) -> Option<Range<usize>> {
     let (this, that) = (line.get(1..)?, other.get(1..)?);
     let same = |(a, b): &(char, char)| a == b;
-    let start: usize = this.chars().zip(that.chars()).take_while(same).map(|(letter, _)| letter.len_utf8()).sum();
+    let start: usize =
+        this.chars().zip(that.chars()).take_while(same).map(|(letter, _)| letter.len_utf8()).sum();
     let ends = this[start..].chars().rev().zip(that[start..].chars().rev());
     let end: usize = ends.take_while(same).map(|(letter, _)| letter.len_utf8()).sum();
     let common = this[..start].trim().len() + this[this.len() - end..].trim().len();

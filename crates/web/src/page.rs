@@ -10,8 +10,8 @@ use minijinja::{Environment, Output, State, UndefinedBehavior, Value, context};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::assets;
-use super::error::Failure;
 use super::diff::diff;
+use super::error::Failure;
 use super::highlight::marked;
 use super::{excerpt, markdown, timefmt};
 use adjutant_app::App;
@@ -44,14 +44,22 @@ pub(super) const SECTIONS: [(&str, &[Section]); 3] = [
         "Library",
         &[
             section("Prompts", "/prompts", "M4 2h5.5L13 5.5V14H4ZM9 2v4h4M6.5 9h4M6.5 11.5h4"),
-            section("Agents", "/agents", "M8 8a2.75 2.75 0 1 0 0-5.5A2.75 2.75 0 0 0 8 8ZM2.5 14c.5-3 2.5-4 5.5-4s5 1 5.5 4"),
+            section(
+                "Agents",
+                "/agents",
+                "M8 8a2.75 2.75 0 1 0 0-5.5A2.75 2.75 0 0 0 8 8ZM2.5 14c.5-3 2.5-4 5.5-4s5 1 5.5 4",
+            ),
         ],
     ),
     (
         "",
         &[
             section("Calendar", "/calendar", "M2.5 4h11v9.5h-11ZM2.5 7h11M5.5 2.5v3M10.5 2.5v3"),
-            section("Settings", "/settings", "M2 5h5M11 5h3M2 11h2M8 11h6M9 7a2 2 0 1 0 0-4 2 2 0 0 0 0 4ZM6 13a2 2 0 1 0 0-4 2 2 0 0 0 0 4Z"),
+            section(
+                "Settings",
+                "/settings",
+                "M2 5h5M11 5h3M2 11h2M8 11h6M9 7a2 2 0 1 0 0-4 2 2 0 0 0 0 4ZM6 13a2 2 0 1 0 0-4 2 2 0 0 0 0 4Z",
+            ),
         ],
     ),
 ];

@@ -188,8 +188,12 @@ fn an_answer_without_the_form_token_or_too_early_is_rejected() {
 
 /// The text of a card of the Inbox.
 fn card<'a>(page: &'a str, ticket: &str) -> &'a str {
-    let card = page.split(&format!("aria-labelledby=\"{}-title\"", ticket.rsplit('/').next().unwrap())).nth(1);
-    card.unwrap_or_else(|| panic!("{ticket} is not in the Inbox:\n{page}")).split("</article>").next().unwrap()
+    let card =
+        page.split(&format!("aria-labelledby=\"{}-title\"", ticket.rsplit('/').next().unwrap())).nth(1);
+    card.unwrap_or_else(|| panic!("{ticket} is not in the Inbox:\n{page}"))
+        .split("</article>")
+        .next()
+        .unwrap()
 }
 
 #[test]
@@ -200,10 +204,17 @@ fn a_question_is_answered_and_undone_in_the_inbox_without_script() {
     let page = console.get("/").body;
     let shown = card(&page, &path);
     assert!(shown.contains("Shipping and discount.") && shown.contains("expires in"), "{shown}");
-    assert!(shown.contains("class=\"primary\">After<span class=\"unseen\">, recommended</span></button>"), "{shown}");
+    assert!(
+        shown.contains("class=\"primary\">After<span class=\"unseen\">, recommended</span></button>"),
+        "{shown}"
+    );
     let form = format!("csrf={}&act=answer&from=inbox&calls=1&f0=0", token(&page));
     let early = console.post(&path, &format!("{form}&made={}", u64::MAX));
-    assert!(early.body.contains("was ignored") && early.body.contains("value=\"0\" checked"), "{}", early.body);
+    assert!(
+        early.body.contains("was ignored") && early.body.contains("value=\"0\" checked"),
+        "{}",
+        early.body
+    );
     let done = console.post(&path, &format!("{form}&made=0"));
     assert_eq!((done.status, done.header("location")), (303, "/"));
     let page = console.get("/").body;

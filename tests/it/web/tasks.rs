@@ -52,11 +52,17 @@ fn a_task_is_delegated_and_run_again_from_the_page() {
     let console = Console::new();
     let page = console.get("/tasks").body;
     let work = console.home.path().canonicalize().unwrap().join("work").display().to_string();
-    let form = |agent: &str| format!("csrf={}&agent={agent}&workdir={work}&task=Look+at+the+tides:+quick", token(&page));
+    let form = |agent: &str| {
+        format!("csrf={}&agent={agent}&workdir={work}&task=Look+at+the+tides:+quick", token(&page))
+    };
     assert_eq!(console.post("/tasks", "agent=reviewer&task=x").status, 403, "without the token of the form");
     let refused = console.post("/tasks", &form("nobody"));
     assert_eq!(refused.status, 200);
-    assert!(refused.body.contains("unknown agent") && refused.body.contains("Look at the tides: quick"), "{}", refused.body);
+    assert!(
+        refused.body.contains("unknown agent") && refused.body.contains("Look at the tides: quick"),
+        "{}",
+        refused.body
+    );
     let started = console.post("/tasks", &form("reviewer"));
     let path = started.header("location").to_owned();
     assert!(started.status == 303 && path.starts_with("/tasks/"), "{path}");

@@ -24,8 +24,11 @@ const MAX_HITS: usize = 5;
 const MAX_ROWS: u32 = 5;
 
 /// Pages that the navigation does not name.
-const OTHER_PAGES: [(&str, &str); 3] =
-    [("All questions", "/questions"), ("Approvals", "/questions/approvals"), ("History of questions", "/history")];
+const OTHER_PAGES: [(&str, &str); 3] = [
+    ("All questions", "/questions"),
+    ("Approvals", "/questions/approvals"),
+    ("History of questions", "/history"),
+];
 
 /// Pending questions of one read.
 const PAGE_SIZE: u32 = 200;
@@ -65,7 +68,10 @@ fn matches(query: &str, texts: &[&str]) -> bool {
 fn pages(query: &str) -> Vec<Value> {
     let sections = page::SECTIONS.into_iter().flat_map(|(_, sections)| sections);
     let pages = sections.map(|section| (section.label, section.path)).chain(OTHER_PAGES);
-    pages.filter(|(label, _)| matches(query, &[label])).map(|(label, path)| hit(label, "", path, "")).collect()
+    pages
+        .filter(|(label, _)| matches(query, &[label]))
+        .map(|(label, path)| hit(label, "", path, ""))
+        .collect()
 }
 
 async fn of_prompts(app: &Arc<App>, query: &str) -> Result<Vec<Value>, Failure> {

@@ -7,8 +7,8 @@ use crate::{markdown, timefmt};
 use adjutant_base::config::env;
 use adjutant_base::text::escape_invisible::count_invisible;
 use adjutant_questions::{
-    APPROVE, Answer, AuditEntry, Channel, Choice, DecidedBy, Field, FieldValue, Input, Level, Outcome, OutcomeKind, Question,
-    State,
+    APPROVE, Answer, AuditEntry, Channel, Choice, DecidedBy, Field, FieldValue, Input, Level, Outcome,
+    OutcomeKind, Question, State,
 };
 
 /// Maximum events of one question on its page.
@@ -45,10 +45,16 @@ pub(in crate::pages) fn row(question: &Question, branch: Option<&str>) -> Value 
 /// fields.
 pub(in crate::pages) fn inline(question: &Question) -> Value {
     let whole = question.message.len() <= MAX_INLINE_BYTES;
-    let text = if whole { &question.message } else { &question.message[..question.message.floor_char_boundary(MAX_INLINE_BYTES)] };
+    let text = if whole {
+        &question.message
+    } else {
+        &question.message[..question.message.floor_char_boundary(MAX_INLINE_BYTES)]
+    };
     let options = match &question.fields[..] {
         _ if !whole || question.level == Level::High => Vec::new(),
-        [Field { input: Input::Choice { options, min: 1, max: 1, .. }, .. }] if options.len() <= MAX_BUTTONS => {
+        [Field { input: Input::Choice { options, min: 1, max: 1, .. }, .. }]
+            if options.len() <= MAX_BUTTONS =>
+        {
             let option = |(number, option): (usize, &Choice)| {
                 let denies = question.denials.contains(&option.value);
                 context! { value => number, denies, approves => !question.denials.is_empty() && option.value == APPROVE, ..label_parts(&option.label) }
