@@ -21,6 +21,7 @@ use adjutant_base::text::{clip, hex, timefmt};
 use adjutant_host::recorder::redact;
 use adjutant_permissions::{Decision, Request, Rule, Rules, Verdict};
 use adjutant_questions::{Asker, DecidedBy, Outcome, OutcomeKind, Route, State, Ticket};
+use adjutant_store::Store;
 use adjutant_store::questions::{set_setting, setting, settings};
 
 /// How the keys of permission requests begin.
@@ -35,8 +36,11 @@ const MAX_STORED_RULES: usize = 10_000;
 /// Decisions that are kept; the oldest is dropped first.
 const MAX_RECORDS: usize = 2_000;
 
-/// How the names begin under which the store has them. Each takes the place of the oldest one.
-const STORED_RECORDS: &str = "permission:";
+/// Returns how the names begin under which the store has the decisions of this machine. Each takes the place of the oldest
+/// one.
+fn stored_records(store: &Store) -> String {
+    format!("permission:{}:", store.machine())
+}
 
 /// Maximum characters of a request in a record.
 const MAX_SUBJECT_CHARS: usize = 2_000;
@@ -252,7 +256,7 @@ impl App {
         let Some(store) = self.stores.first().cloned() else { return };
         // The client does not wait for it.
         tokio::spawn(async move {
-            let name = format!("{STORED_RECORDS}{}", record.id % MAX_RECORDS as u64);
+            let name = format!("{}{}", stored_records(&store), record.id % MAX_RECORDS as u64);
             let text = serde_json::to_string(&record).unwrap_or_default();
             if let Err(error) = set_setting(&store, &name, &text).await {
                 tracing::warn!(%error, "a permission decision could not be stored");
@@ -348,7 +352,7 @@ impl App {
             let parse = |text: String| serde_json::from_str(&text).map_err(|error| error.to_string());
             match read.and_then(|text| text.map_or_else(|| Ok(Vec::new()), parse)) {
                 Ok(stored) => {
-                    match settings(store, STORED_RECORDS).await {
+                    match settings(store, &stored_records(store)).await {
                         Ok(records) => self.permissions.load_records(&records),
                         Err(error) => tracing::warn!(%error, "earlier permission decisions cannot be read"),
                     }

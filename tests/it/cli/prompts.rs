@@ -554,6 +554,10 @@ fn new_writes_no_file_that_would_not_be_read() {
         }
         assert!(!home.path().join(".adjutant").join(kind).exists());
     }
+    home.write(&format!("r/.claude/commands/{deep}.md"), "Do it.\n");
+    home.write("r/.claude/commands/other.md", "Do it.\n");
+    let imported = prompts(&home, &["import", "r"], "");
+    assert!(imported.stderr.contains("passed over: 1 too deep folder\n"), "{imported}");
     assert!(prompts(&home, &["new", &deep[2..]], "").status.success());
     assert!(prompts(&home, &["show", &deep[2..]], "").status.success());
     assert!(prompts(&home, &["new", &"n".repeat(250)], "").status.success());

@@ -117,6 +117,8 @@ impl FolderScan {
                 if let Some(depth) = depth.checked_sub(1) {
                     let prefix = &format!("{path}/");
                     self.folder(Place { folder: &file, prefix, depth }, format, suffix, space)?;
+                } else if format.nested() && !file.is_symlink() {
+                    self.passed_over.insert(file, "too deep folder");
                 }
                 continue;
             }
