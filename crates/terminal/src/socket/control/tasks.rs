@@ -93,7 +93,7 @@ pub struct Query {
 #[serde(rename_all = "snake_case")]
 pub enum TaskUpdate {
     /// The state of the task, after each change.
-    State(Task),
+    State(Box<Task>),
     Event(TaskEvent),
 }
 
@@ -232,7 +232,7 @@ async fn follow(
         let task = agents.get(&Viewer::User, id).await?;
         let state = (task.state, task.position, task.cancelling, task.runner.clone());
         if on && !task.state.is_ended() && last_state.as_ref() != Some(&state) {
-            out.part(&TaskUpdate::State(task.clone())).await?;
+            out.part(&TaskUpdate::State(Box::new(task.clone()))).await?;
             last_state = Some(state);
         }
         let events = agents.events(&Viewer::User, id, last_seq, BATCH_SIZE).await?;
