@@ -65,7 +65,7 @@ impl Assistant {
         self.event(&found.id).await
     }
 
-    /// Changes an event whose calendar has the change, or needs none, and plans it anew.
+    /// Changes an event and plans it anew. Its calendar has no server, or the server has the change.
     pub async fn edit_event(
         &self,
         source: &EventSource,

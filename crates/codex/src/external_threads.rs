@@ -46,7 +46,7 @@ impl Codex {
         self.reply(thread, turn).await
     }
 
-    /// Returns Codex's description of a thread, whose turns come one by one. A thread of a version that does not give
+    /// Returns Codex's description of a thread; its turns come one by one. A thread of a version that does not give
     /// them so is described without its turns.
     async fn read_by_turns(&self, thread: &str) -> Result<Value, Error> {
         let mut described = self.read(thread, false).await?;

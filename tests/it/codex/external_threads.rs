@@ -99,7 +99,7 @@ fn a_thread_list_that_codex_cannot_give_has_a_reason() {
     }
 }
 
-/// An app-server whose thread has a turn of more than 16 MiB, so that its history does not fit into a line either.
+/// An app-server with a thread that has a turn of more than 16 MiB, so that its history does not fit into a line either.
 const LONG_HISTORY: &str = r#"#!/bin/sh
 if [ "$1" = --version ]; then echo codex-cli 0.169.0; exit; fi
 answer() { printf '{"id":%s,"result":%s}\n' "$id" "$1"; }
