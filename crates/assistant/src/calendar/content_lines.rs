@@ -39,9 +39,10 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
 pub(super) fn own_lines(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let mut depth = 0;
     lines(text).filter_map(move |(_, line)| {
-        depth += i32::from(name(&line).eq_ignore_ascii_case("BEGIN"));
+        let name = name(&line);
+        depth += i32::from(name.eq_ignore_ascii_case("BEGIN"));
         let own = depth == 1;
-        depth -= i32::from(name(&line).eq_ignore_ascii_case("END"));
+        depth -= i32::from(name.eq_ignore_ascii_case("END"));
         own.then_some(line)
     })
 }
@@ -53,7 +54,9 @@ pub(super) fn zone(line: &str) -> Option<Range<usize>> {
 
 /// Returns the name of a content line's property, as it is written.
 pub(super) fn name(line: &str) -> &str {
-    line.split([';', ':']).next().unwrap_or_default()
+    // By bytes: each line of a calendar comes here several times.
+    let end = line.bytes().position(|byte| matches!(byte, b';' | b':'));
+    &line[..end.unwrap_or(line.len())]
 }
 
 /// Returns the value of a content line. A colon between quotes is a part of a parameter.
