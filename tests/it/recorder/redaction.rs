@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::Home;
 
 /// Shapes of secrets. `«A40»` is a value of 40 characters of a class: letters and digits (A), also `_` and `-` (W),
-/// upper case (U), base64 (B), hexadecimal (H), a password (P), the base64 of a key (K), of a name and a password (Q).
+/// upper case (U), base64 (B), letters (L), hexadecimal (H), a password (P), the base64 of a key (K), of a name and a password (Q).
 /// Digits (D) and names (N) are no secret.
 const SHAPES: &[&str] = &[
     // Clouds.
@@ -111,9 +111,39 @@ const SHAPES: &[&str] = &[
     "glsa_«A32»_«H8»",
     "NRAK-«U27»",
     "dt0c01.«U24».«U64»",
+    // Others.
+    "AQ.Ab8«W46»",
+    "«A50»JQQJ99«A10»ACABACOG«A4»",
+    "«A42»+ACR«A6»",
+    "https://tides.example/api/f?code=«A44»AzFu«A8»==",
+    "rnd_«A28»",
+    "AVNS_«W19»",
+    "cflt«B60»",
+    "e2b_«H40»",
+    "squ_«H40»",
+    "snyk_uat.«H8».«W40»",
+    "pat.«A22».«H24».«A20»",
+    "tr_prod_«A24»",
+    "dnkey-«U26»-«U52»",
+    "fc-«H32»",
+    "wandb_v1_«A27»_«A50»",
+    "ctx7sk-«H8»-«H4»-«H4»-«H4»-«H12»",
+    "key_«H64»",
+    "APP_USR-«D16»-«D6»-«H32»-«D9»",
+    "AQE«B100»",
+    "live_«H35»",
+    "polar_oat_«A43»",
+    "pat-na1-«H8»-«H4»-«H4»-«H4»-«H12»",
+    "secret-«A43»",
+    "s-s4t2ud-«H64»",
+    "aio_«A28»",
+    "ghp_«L36»",
+    "https://tides.webhook.office.com/webhookb2/«H8»-«H4»-«H4»-«H4»-«H12»@«H8»-«H4»-«H4»-«H4»-«H12»/IncomingWebhook/«H32»/«H8»-«H4»-«H4»-«H4»-«H12»",
     // Formats.
     "eyJhbGciOiJIUzI1NiJ9.eyJ«A40».«W43»",
     "-----BEGIN RSA PRIVATE KEY-----\n«B64»\n«B64»\n«B40»=\n-----END RSA PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\n«B64»\nanother (line) of the output\n«B64»\n-----END PRIVATE KEY-----",
+    "[*] -----BEGIN PRIVATE KEY-----\n[*] «B64»\n[*] -----END PRIVATE KEY-----",
     "-----BEGIN OPENSSH PRIVATE KEY-----\n«B70»\n«B70»\n-----END OPENSSH PRIVATE KEY-----",
     "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\n«B64»\n=«B4»\n-----END PGP PRIVATE KEY BLOCK-----",
     "$6$«A16»$«B86»",
@@ -140,13 +170,24 @@ const SHAPES: &[&str] = &[
     "password = \"«P12»\"",
     "const apiKey: string = '«A24»';",
     "PW=«P10»",
+    "# settings\nspring.datasource.password=«L10»\nserver.ssl.key-store-password=«L8»\n",
+    "java -Djwt.secret=«L10» -jar tides.jar",
+    "data:\n  DB_PASSWORD: «B11»=\n",
+    "ssh host\nbob@host's password: «L10»\n",
+    "ssh-add\nEnter passphrase: «L10»\n",
+    "define('DB_PASSWORD', '«L10»');",
+    "ssh host\npassword: «L10» .\n",
     // Commands and files.
     "deploy --token «A24» --verbose",
+    "openssl rsa -in key.pem -passin pass:«L10» -out plain.pem",
     "curl -u me:«P14» https://host.example",
     "machine host.example\n  login me\n  password «P12»",
 ];
 
-const CARRIERS: &[&str] = &["line", "delta", "json", "stderr", "bytes", "long"];
+const CARRIERS: &[&str] =
+    &["line", "delta", "json", "escaped", "coloured", "stderr", "bytes", "wide", "long"];
+
+const COLOUR: &str = "\u{1b}[1m";
 
 /// A small generator (`SplitMix64`), so that each run has the same values.
 struct Random(u64);
@@ -171,6 +212,7 @@ impl Random {
             'A' => (self.of(ALNUM, length), true),
             'W' => (self.of(&format!("{ALNUM}_-"), length - 1) + "a", true),
             'U' => (self.of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", length), true),
+            'L' => (self.of("abcdefghijklmnopqrstuvwxyz", length), true),
             'B' => (self.of(&format!("{ALNUM}+/"), length), true),
             'H' => (self.of("0123456789abcdef", length), true),
             // A password begins as one, and has a digit.
@@ -261,6 +303,26 @@ impl Recording {
                 let message = json!({"id": 1, "result": {"content": [{"type": "text", "text": inner}]}});
                 self.line("s2c", &message.to_string());
             }
+            "escaped" => {
+                let escaped = |(at, sign): (usize, char)| {
+                    if at % 3 == 0 || sign < ' ' {
+                        format!("\\u{:04X}", u32::from(sign))
+                    } else {
+                        sign.into()
+                    }
+                };
+                let content: String =
+                    text.replace(['"', '\\'], "'").chars().enumerate().map(escaped).collect();
+                self.line("s2c", &format!("{{\"te\\u0078t\":\"{}\"}}", content.replace('/', "\\/")));
+            }
+            "coloured" => {
+                let parts: Vec<&str> =
+                    text.as_bytes().chunks(5).map(|part| std::str::from_utf8(part).unwrap()).collect();
+                let text = parts.join(COLOUR);
+                text.lines().for_each(|line| self.line("err", line));
+                self.line("s2c", &json!({ "text": text }).to_string());
+            }
+            "wide" => self.hex(&text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()),
             "bytes" => self.hex(&[b"\xff\xfe ", text.as_bytes(), b" \xc3"].concat()),
             _ => unreachable!(),
         }
@@ -272,15 +334,18 @@ fn joined(exported: &str) -> Vec<u8> {
     let (mut text, mut deltas) = (Vec::new(), String::new());
     for entry in exported.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap()) {
         if let Some(line) = entry["line"].as_str() {
-            text.extend_from_slice(line.as_bytes());
-            if let Ok(message) = serde_json::from_str::<Value>(line)
-                && message["params"]["itemId"] == "a"
-            {
-                deltas += message["params"]["delta"].as_str().unwrap();
+            text.extend_from_slice(line.replace(COLOUR, "").as_bytes());
+            if let Ok(message) = serde_json::from_str::<Value>(line) {
+                if message["params"]["itemId"] == "a" {
+                    deltas += message["params"]["delta"].as_str().unwrap();
+                }
+                text.extend_from_slice(
+                    message["text"].as_str().unwrap_or_default().replace(COLOUR, "").as_bytes(),
+                );
             }
         } else if let Some(hex) = entry["hex"].as_str() {
             let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
-            text.extend((0..hex.len()).step_by(2).map(byte));
+            text.extend((0..hex.len()).step_by(2).map(byte).filter(|byte| *byte != 0));
         }
         if entry["more"] != true {
             text.push(b'\n');

@@ -1,11 +1,14 @@
 //! The redaction of secrets in text that leaves the machine.
 //!
 //! Only this module and docs/recorder.md define secrets: tokens of vendors by their form ([`tokens`]), values by their
-//! names ([`named`]), and passwords by the syntax around them ([`syntax`]). [`scan`] finds all in one pass. A secret that
-//! looks like a word is not found. Text that passed in parts is searched as its reader joins it ([`streams`]).
+//! names ([`named`]), and passwords by the syntax around them ([`syntax`]). [`scan`] finds all in one pass, and [`messages`] what
+//! the strings of JSON hold. A secret that looks like a word is not found. Text that passed in parts is searched as its
+//! reader joins it ([`streams`]).
 
 mod lexer;
+mod messages;
 mod named;
+mod reading;
 mod scan;
 mod streams;
 mod syntax;
@@ -17,7 +20,7 @@ pub use streams::Redactor;
 
 /// Replaces the secrets of a text.
 pub fn text(text: &str) -> Cow<'_, str> {
-    match scan::scan(text.as_bytes()) {
+    match messages::scan(text.as_bytes()) {
         secrets if secrets.is_empty() => Cow::Borrowed(text),
         secrets => String::from_utf8_lossy(&scan::replaced(text.as_bytes(), &secrets)).into_owned().into(),
     }
@@ -56,6 +59,52 @@ mod tests {
             r#"{"properties":{"password":{"type":"string"}}}"#,
             r#"{"properties":{"password":{"type":"string"}}}"#,
         );
+    }
+
+    #[test]
+    fn a_message_with_numbers_under_the_names_of_secrets_stays_as_it_is() {
+        for line in [
+            r#"{"id":1,"result":{"token":1795455025,"user":"bob"}}"#,
+            r#"{"max_token":12345,"outputToken":123456,"resetPassword":1795455025}"#,
+            r#"{"token": 12345.5,"password":-1e9}"#,
+            r#"{"text":"{\"token\":1795455025,\"a\":1}"}"#,
+            r#"{"text":"it said {\"token\":1795455025,\"a\":1}"}"#,
+        ] {
+            check(line, line);
+        }
+        // A secret over several strings is replaced in each of them.
+        check(
+            r#"{"id":1,"args":["--token",12345678,"x7abcdef"],"b":["-----BEGIN PRIVATE KEY-----","MIIEabcdEFGH1234","-----END PRIVATE KEY-----"]}"#,
+            r#"{"id":1,"args":["--token",12345678,"x7abcdef"],"b":["[redacted]","[redacted]","[redacted]"]}"#,
+        );
+    }
+
+    #[test]
+    fn strings_of_json_are_searched_as_their_reader_sees_them() {
+        let token = format!("_{}", "aB1".repeat(12));
+        check(&format!(r#"{{"t":"gh\u0070{token}"}}"#), r#"{"t":"[redacted]"}"#);
+        check(
+            &format!(r#"{{"t":"caf\u00e9\ngh\u0070{token}\n\u00e9"}}"#),
+            r#"{"t":"caf\u00e9\n[redacted]\n\u00e9"}"#,
+        );
+        check(r#"{"pass\u0077ord":"hunter22"}"#, r#"{"pass\u0077ord":"[redacted]"}"#);
+        check(
+            r#"{"t":"{\u0022password\u0022:\u0022hunter22\u0022}"}"#,
+            r#"{"t":"{\u0022password\u0022:\u0022[redacted]\u0022}"}"#,
+        );
+        check(
+            &format!(
+                r#"{{"url":"https:\/\/hooks.slack.com\/services\/T0123ABCD\/B0123ABCD\/{}"}}"#,
+                "aB1".repeat(8)
+            ),
+            r#"{"url":"https:\/\/hooks.slack.com\/services\/[redacted]"}"#,
+        );
+        check(
+            r"Name=x;AccountKey=abc\u002Bdef1234567890abcdef\u003D\u003D;Suffix=core",
+            "Name=x;AccountKey=[redacted];Suffix=core",
+        );
+        check(r#"{"t":"DB_PASSWORD=Gr\u00f6\u00dfe2024 x"}"#, r#"{"t":"DB_PASSWORD=[redacted] x"}"#);
+        check(&format!("a {{\"t\":\"gh\\u0070{token}\"}}"), r#"a {"t":"[redacted]"}"#);
     }
 
     #[test]
@@ -100,6 +149,15 @@ mod tests {
             let once = text(&any).into_owned();
             let again = text(&once).into_owned();
             prop_assert_eq!(again, once);
+        }
+
+        #[test]
+        fn a_message_stays_one(line in r#"([a-z ]|ghp_[a-zA-Z0-9]{36}|password[:=] ?|\\[nrt"\\]|\\u00[0-9a-f]{2}|[a-zA-Z0-9]{30}|--token |","|":"|":123,"| -u a:b |-----BEGIN PRIVATE KEY-----){1,12}"#) {
+            let line = format!(r#"{{"id":7,"{line}":""}}"#);
+            if serde_json::from_str::<serde_json::Value>(&line).is_ok() {
+                let clean: serde_json::Value = serde_json::from_str(&text(&line)).unwrap();
+                prop_assert_eq!(clean["id"].as_i64(), Some(7));
+            }
         }
     }
 }

@@ -221,6 +221,10 @@ fn value(text: &[u8], start: usize, end: usize, flag: bool) -> Vec<Range<usize>>
             .filter(|range| !is_placeholder(&text[range.clone()]))
             .collect(),
         Some(b'[' | b'{') => Vec::new(),
+        // Numbers of JSON are no secrets, and it has no other place for a replacement than a string.
+        Some(b'-' | b'0'..=b'9') if quoted && colon && is_number(&text[from..parameter_end(text, from)]) => {
+            Vec::new()
+        }
         // The end of the string around the name is no value.
         Some(_) if level.is_some_and(|level| quote(text, from).is_some_and(|(.., value)| value < level)) => {
             Vec::new()
@@ -313,9 +317,11 @@ fn sentence(text: &[u8], name: &[u8], at: usize, quoted: bool) -> Option<Range<u
     };
     let range = in_quotes(text, from)??;
     let value = &text[range.clone()];
-    let sql = text[at] == b' ';
+    // `define('DB_PASSWORD', 'x')`
+    let constant = text[at] == b',' && name.contains(&b'_') && !name.iter().any(u8::is_ascii_lowercase);
+    let given = text[at] == b' ' || constant && value.iter().any(u8::is_ascii_lowercase);
     let random = value.iter().any(u8::is_ascii_digit) && value.len() >= 8 && !is_secret(value);
-    (!value.contains(&b' ') && (sql || random)).then_some(range)
+    (!value.contains(&b' ') && (given || random)).then_some(range)
 }
 
 /// Returns the end of a value in a query, in a list of settings or on a line.
@@ -354,7 +360,7 @@ fn bare(text: &[u8], start: usize, end: usize, gap: Range<usize>, colon: bool) -
     let secret = match doubt {
         _ if generic => is_strong(value) && !is_expression(value),
         Doubt::None => !matches!(stop, Some(b'(')) && !value.starts_with(b"/dev/"),
-        Doubt::Code if begin && at_end => !is_expression(value),
+        Doubt::Code if begin && at_end || is_setting(text, start, &gap, colon) => !is_expression(value),
         Doubt::Code => is_strong(value) && !is_expression(value),
     };
     let words = |byte: &u8| {
@@ -364,6 +370,22 @@ fn bare(text: &[u8], start: usize, end: usize, gap: Range<usize>, colon: bool) -
         return Some(from..line);
     }
     secret.then_some(from..word)
+}
+
+/// Returns whether a name is the last word of a setting: `spring.datasource.password=x`, `-Ddb.password=x`.
+fn is_setting(text: &[u8], start: usize, gap: &Range<usize>, colon: bool) -> bool {
+    const OBJECTS: &[&[u8]] = &[b"self", b"this", b"cls", b"super"];
+    let of_key = |byte: &u8| is_of_name(*byte) || *byte == b'.';
+    let first = text[..start].iter().rposition(|byte| !of_key(byte)).map_or(0, |at| at + 1);
+    // The letter of an escape is not part of the key.
+    let first = first + usize::from(text[..=first].ends_with(b"\\n"));
+    let key = text.get(first..start).unwrap_or_default();
+    let apart = first == 0 || line_begin(text, first) || text[first - 1].is_ascii_whitespace();
+    let object = OBJECTS.contains(&key.split(|byte| *byte == b'.').next().unwrap_or_default());
+    key.ends_with(b".") && apart && !object && (colon || gap.is_empty()) && {
+        let end = parameter_end(text, gap.end);
+        ends_line(text, end) || text.get(end) == Some(&b' ')
+    }
 }
 
 /// Returns how sure it is that a value follows a name.
@@ -404,7 +426,8 @@ fn line_end(text: &[u8], at: usize) -> usize {
     end
 }
 
-/// Returns whether only indentation, or a word such as `export`, precedes a name on its line.
+/// Returns whether only indentation, a word such as `export`, or the beginning of a prompt (`me@host's password:`)
+/// precedes a name on its line.
 fn line_begin(text: &[u8], start: usize) -> bool {
     let indented = text[..start]
         .iter()
@@ -417,13 +440,18 @@ fn line_begin(text: &[u8], start: usize) -> bool {
         || line.ends_with(b"\\n")
         || line.ends_with(b"export")
         || line.ends_with(b"setenv")
+        || line.ends_with(b"'s")
+        || line.ends_with(b"Enter")
 }
 
 fn ends_line(text: &[u8], at: usize) -> bool {
     match text.get(at) {
         None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'\\') => true,
         Some(b' ' | b'\t') => {
-            matches!(text.get(spaces(text, at, false)), None | Some(b'\n' | b'\r' | b'#' | b'\\'))
+            let end = spaces(text, at, false);
+            // The full stop of a sentence about it.
+            let end = end + usize::from(text.get(end) == Some(&b'.'));
+            matches!(text.get(end), None | Some(b'\n' | b'\r' | b'#' | b'\\'))
         }
         _ => false,
     }
@@ -431,6 +459,10 @@ fn ends_line(text: &[u8], at: usize) -> bool {
 
 fn is_code(value: &[u8]) -> bool {
     CODE.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(value))
+}
+
+fn is_number(value: &[u8]) -> bool {
+    value.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
 }
 
 /// Returns whether a value looks like a part of a program.
@@ -445,7 +477,7 @@ fn is_expression(value: &[u8]) -> bool {
     let member = value.iter().position(|byte| *byte == b'.').is_some_and(|at| {
         at > 0 && path(at) && value[..at].iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_')
     });
-    let long = value.len() >= 16 && is_mixed(value);
+    let long = value.len() >= if value.ends_with(b"=") { 8 } else { 16 } && is_mixed(value);
     call || member
         || !long
             && matches!(

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 
-use super::lexer::{Class, REDACTED, decoded, is_mixed};
+use super::lexer::{Class, REDACTED, decoded, is_mixed, is_placeholder};
 use super::tokens::{TOKENS, Token};
 use super::{named, syntax};
 
@@ -86,6 +86,7 @@ const ANCHORS: &[(Check, &[&str])] = &[
         &["sshpass", "mysql", "mariadb", "docker login", "podman login", "helm registry login"],
     ),
     (Check::Command("-a"), &["redis-cli"]),
+    (Check::Command("pass:"), &["-passin", "-passout", "-pass "]),
     (Check::Command("-w"), &["ldapsearch", "ldapmodify"]),
     (Check::Netrc, &["machine ", "machine\\n", "machine\n", "login "]),
     // api.slack.com/messaging/webhooks, discord.com/developers/docs/resources/webhook, learn.microsoft.com/microsoftteams
@@ -133,11 +134,10 @@ static ALL: LazyLock<Option<Anchors>> = LazyLock::new(|| {
     Some(Anchors { automaton, checks })
 });
 
-/// Returns the secrets of a text, in their order and without overlaps.
-pub(super) fn scan(text: &[u8]) -> Vec<Secret> {
-    let mut found = anchored(text);
-    runs(text, &mut found);
-    merged(found)
+/// Finds the secrets that begin in a part of a text.
+pub(super) fn search(text: &[u8], part: Range<usize>, found: &mut Vec<Secret>) {
+    found.extend(anchored(text, part.clone()));
+    runs(text, part, found);
 }
 
 /// Returns secrets in their order, and those that overlap as one.
@@ -166,12 +166,12 @@ pub(super) fn replaced(bytes: &[u8], secrets: &[Secret]) -> Vec<u8> {
     clean
 }
 
-fn anchored(text: &[u8]) -> Vec<Secret> {
+fn anchored(text: &[u8], part: Range<usize>) -> Vec<Secret> {
     let mut found = Vec::new();
     let Some(Anchors { automaton, checks }) = &*ALL else { return found };
     // Anchors within a secret say nothing.
     let mut end = 0;
-    for anchor in automaton.find_overlapping_iter(text) {
+    for anchor in automaton.find_overlapping_iter(Input::new(text).range(part)) {
         if anchor.start() < end {
             continue;
         }
@@ -211,15 +211,19 @@ fn anchored(text: &[u8]) -> Vec<Secret> {
 }
 
 fn vendor(text: &[u8], start: usize, after: usize, token: &Token) -> Option<Range<usize>> {
+    const MAX_SIGNED: usize = 120;
     let prefix = &text[start..after];
     let exact = token.prefixes.iter().any(|exact| exact.as_bytes() == prefix);
     let end = token.class.end(text, after);
     let tail = &text[after..end];
-    let in_word = matches!(prefix, b".atlasv1." | b"8Q~" | b"7Q~" | b"+ASt");
+    let in_word = matches!(prefix, b".atlasv1." | b"8Q~" | b"7Q~" | b"+ASt" | b"+ACR" | b"JQQJ99" | b"AzFu");
     // After a long prefix, letters in both cases are enough.
-    let clear = prefix.len() > 3 && !prefix.iter().all(u8::is_ascii_alphanumeric);
+    let clear = prefix.len() > 3 && (prefix.len() > 8 || !prefix.iter().all(u8::is_ascii_alphanumeric));
     let cases = tail.iter().any(u8::is_ascii_uppercase) && tail.iter().any(u8::is_ascii_lowercase);
-    let random = is_mixed(tail) || clear && (cases || tail.iter().any(u8::is_ascii_digit));
+    // Nobody writes a word of so many letters.
+    let long = tail.len() >= 30 && tail.iter().all(u8::is_ascii_alphanumeric) && !is_placeholder(tail);
+    let random =
+        is_mixed(tail) || (clear || in_word) && (cases || long || tail.iter().any(u8::is_ascii_digit));
     if !exact || tail.len() < token.min || !random || !(in_word || syntax::begins(text, start)) {
         return None;
     }
@@ -234,22 +238,21 @@ fn vendor(text: &[u8], start: usize, after: usize, token: &Token) -> Option<Rang
     } else {
         start
     };
-    Some(start..end)
+    // The signature of a vendor may also be in an image.
+    (!in_word || end - start <= MAX_SIGNED).then_some(start..end)
 }
 
 /// Finds the secrets without a prefix, which are long runs of letters and digits.
-fn runs(text: &[u8], found: &mut Vec<Secret>) {
+fn runs(text: &[u8], part: Range<usize>, found: &mut Vec<Secret>) {
     const MIN_RUN: usize = 24;
     let of_run = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-');
-    let mut at = 0;
+    let mut at = part.start;
     // Each run of this length has a byte here.
-    while at + MIN_RUN <= text.len() {
+    while at + MIN_RUN <= part.end {
         let probe = at + MIN_RUN - 1;
         let Some(back) = text[at..=probe].iter().rposition(|byte| !of_run(*byte)) else {
-            let end = text[probe..]
-                .iter()
-                .position(|byte| !of_run(*byte))
-                .map_or(text.len(), |length| probe + length);
+            let rest = &text[probe..part.end];
+            let end = rest.iter().position(|byte| !of_run(*byte)).map_or(part.end, |length| probe + length);
             let rule = run(text, at, end);
             found.extend(rule.map(|(rule, range)| Secret { rule, range }));
             at = end + 1;
@@ -289,5 +292,5 @@ fn run(text: &[u8], start: usize, end: usize) -> Option<(&'static str, Range<usi
     }
     let plain = decoded(whole)?;
     let padded = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
-    (!anchored(&plain).is_empty()).then_some(("secret in base64", start..end + padded))
+    (!anchored(&plain, 0..plain.len()).is_empty()).then_some(("secret in base64", start..end + padded))
 }

@@ -10,12 +10,13 @@ use std::sync::LazyLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use memchr::memmem::Finder;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::super::format::{Direction, Entry};
 use super::lexer::{REDACTED, longest_string};
-use super::scan::{Secret, merged, replaced, scan};
+use super::messages::{is_message, scan, scan_message};
+use super::reading::unescaped;
+use super::scan::{Secret, merged, replaced};
 
 /// Maximum bytes of entries that wait for what follows them.
 const MAX_WAITING: usize = 16 << 20;
@@ -67,7 +68,16 @@ struct Fragment {
     within: Range<usize>,
     /// Its bytes in the stream.
     at: Range<usize>,
-    base64: bool,
+    form: Form,
+}
+
+/// The form in which an entry has a part of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Plain,
+    /// The content of a JSON string.
+    Json,
+    Base64,
 }
 
 impl Redactor {
@@ -78,10 +88,10 @@ impl Redactor {
         let Some(bytes) = entry.bytes() else {
             return self.put(entry, None, Vec::new(), &mut take);
         };
-        let is_message = entry.line.is_some() && !entry.more && !continues && is_json(&bytes);
-        let delta = if is_message { delta(&bytes) } else { None };
-        if is_message {
-            let mut secrets = scan(&bytes);
+        let whole = entry.line.is_some() && !entry.more && !continues && is_message(&bytes);
+        if whole {
+            let delta = delta(&bytes);
+            let mut secrets = scan_message(&bytes, delta.as_ref().map(|delta| &delta.within));
             let answers = self.answers(&entry, &bytes);
             if !answers.is_empty() {
                 secrets = merged([secrets, answers].concat());
@@ -104,17 +114,18 @@ impl Redactor {
             };
             let within_clean = moved(within.start)..moved(within.end);
             let key = format!("{} {} {key}", source.0, source.1);
-            let plain = if base64 { STANDARD.decode(&bytes[within.clone()]).ok() } else { None };
-            let base64 = plain.is_some();
-            self.append(&key, within_clean, plain.as_deref().unwrap_or(&bytes[within]), base64);
+            let part = &bytes[within];
+            let decoded = if base64 { STANDARD.decode(part).ok() } else { None };
+            let form = if decoded.is_some() { Form::Base64 } else { Form::Json };
+            let plain = decoded.or_else(|| unescaped(part).map(|reading| reading.text));
+            self.append(&key, within_clean, plain.as_deref().unwrap_or(part), form);
             let clean = (!secrets.is_empty()).then(|| replaced(&bytes, &secrets));
             drop(bytes);
             let entry = if let Some(clean) = clean { with_bytes(&entry, &clean) } else { entry };
             self.put(entry, Some(key), rules, &mut take);
         } else {
             let key = format!("{} {}", source.0, source.1);
-            let whole = 0..bytes.len();
-            self.append(&key, whole, &bytes, false);
+            self.append(&key, 0..bytes.len(), &bytes, Form::Plain);
             if entry.more {
                 self.unfinished.insert(source);
             } else {
@@ -176,7 +187,7 @@ impl Redactor {
         given.flatten().filter(|value| value.is_string()).flat_map(find).collect()
     }
 
-    fn append(&mut self, key: &str, within: Range<usize>, bytes: &[u8], base64: bool) {
+    fn append(&mut self, key: &str, within: Range<usize>, bytes: &[u8], form: Form) {
         if !self.streams.contains_key(key) {
             if self.streams.len() >= MAX_STREAMS {
                 self.streams.retain(|_, stream| !stream.fragments.is_empty());
@@ -187,7 +198,7 @@ impl Redactor {
         if let Some(stream) = self.streams.get_mut(key) {
             let at = stream.text.len()..stream.text.len() + bytes.len();
             stream.text.extend_from_slice(bytes);
-            stream.fragments.push_back(Fragment { entry, within, at, base64 });
+            stream.fragments.push_back(Fragment { entry, within, at, form });
         }
     }
 
@@ -259,23 +270,31 @@ impl Redactor {
             if here.is_empty() {
                 continue;
             }
+            let bytes = waiting.entry.bytes().unwrap_or_default();
+            let own = match part.form {
+                Form::Base64 => &stream.text[part.at.clone()],
+                Form::Plain | Form::Json => &bytes[part.within.clone()],
+            };
+            let reading = if part.form == Form::Json { unescaped(own) } else { None };
             let mut clean = Vec::new();
-            let mut kept = part.at.start;
+            let mut kept = 0;
             for secret in here {
-                clean.extend_from_slice(&stream.text[kept..secret.range.start.max(kept)]);
+                let start = secret.range.start.saturating_sub(part.at.start);
+                let end = secret.range.end.min(part.at.end) - part.at.start;
+                let range = reading.as_ref().map_or(start..end, |reading| reading.raw(&(start..end)));
+                clean.extend_from_slice(&own[kept..range.start.max(kept)]);
                 // The entry with its beginning has the replacement.
                 if secret.range.start >= part.at.start {
                     clean.extend_from_slice(REDACTED.as_bytes());
                     waiting.rules.push(secret.rule);
                 }
-                kept = secret.range.end.min(part.at.end);
+                kept = range.end;
             }
-            clean.extend_from_slice(&stream.text[kept..part.at.end]);
-            let clean = if part.base64 { STANDARD.encode(clean).into_bytes() } else { clean };
+            clean.extend_from_slice(&own[kept..]);
+            let clean = if part.form == Form::Base64 { STANDARD.encode(clean).into_bytes() } else { clean };
+            let clean = [&bytes[..part.within.start], &clean, &bytes[part.within.end..]].concat();
             let before = weight(&waiting.entry);
-            let bytes = waiting.entry.bytes().unwrap_or_default();
-            let bytes = [&bytes[..part.within.start], &clean, &bytes[part.within.end..]].concat();
-            waiting.entry = with_bytes(&waiting.entry, &bytes);
+            waiting.entry = with_bytes(&waiting.entry, &clean);
             self.bytes = (self.bytes + weight(&waiting.entry)).saturating_sub(before);
         }
         let gone = end.saturating_sub(CONTEXT);
@@ -296,22 +315,9 @@ fn owned(entry: Entry<'_>) -> Entry<'static> {
     Entry { seq, at, us, dir, call, line, hex, more, end, missed, exit }
 }
 
-/// Returns the entry with other bytes. A message stays one: what would not is left out whole.
+/// Returns the entry with other bytes.
 fn with_bytes(entry: &Entry<'_>, bytes: &[u8]) -> Entry<'static> {
-    let is_message = |line: &[u8]| {
-        let json = line.strip_prefix(b"data:").unwrap_or(line);
-        is_json(line) && serde_json::from_slice::<IgnoredAny>(json).is_ok()
-    };
-    let was_message = entry.line.as_ref().is_some_and(|line| is_message(line.as_bytes()));
-    let bytes = if was_message && !is_message(bytes) { b"\"[redacted]\"" } else { bytes };
     owned(Entry { line: None, hex: None, ..entry.clone() }.with_bytes(bytes))
-}
-
-/// Returns whether a line is a message of its own: JSON, or an event of a stream of events with JSON.
-fn is_json(line: &[u8]) -> bool {
-    let json = line.strip_prefix(b"data:").unwrap_or(line).trim_ascii();
-    matches!((json.first(), json.last()), (Some(b'{'), Some(b'}')))
-        || json.starts_with(b"[{") && json.ends_with(b"]")
 }
 
 /// A part of a text that a message brings.

@@ -9,6 +9,7 @@ pub(super) fn private_key(text: &[u8], start: usize, after: usize) -> Option<Ran
     const MAX_TITLE: usize = 60;
     const MAX_BLOCK: usize = 64 << 10;
     const MIN_BODY: usize = 16;
+    const MIN_LINE: usize = 32;
     let title = &text[after..text.len().min(after + MAX_TITLE)];
     let title = &title[..memchr::memmem::find(title, b"--")?];
     memchr::memmem::find(&title.to_ascii_uppercase(), b"PRIVATE KEY")?;
@@ -20,9 +21,14 @@ pub(super) fn private_key(text: &[u8], start: usize, after: usize) -> Option<Ran
             || byte.is_ascii_whitespace()
             || matches!(byte, b'\\' | b',' | b'"' | b'\'')
     };
-    let block = &text[body..text.len().min(body + MAX_BLOCK)];
-    let block = &block[..block.iter().position(|byte| !of_block(byte)).unwrap_or(block.len())];
-    let close = memchr::memmem::find(block, b"-END ").or_else(|| memchr::memmem::find(block, b"- END "));
+    let whole = &text[body..text.len().min(body + MAX_BLOCK)];
+    let close = memchr::memmem::find(whole, b"-END ").or_else(|| memchr::memmem::find(whole, b"- END "));
+    // Other lines may come between those of a key, or precede each of them.
+    let is_line = |run: &[u8]| run.len() >= MIN_LINE && is_mixed(run);
+    let of_line = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let plain = whole.iter().position(|byte| !of_block(byte)).unwrap_or(whole.len());
+    let close = close.filter(|at| *at < plain || whole[..*at].split(|byte| !of_line(byte)).any(is_line));
+    let block = if close.is_some() { whole } else { &whole[..plain] };
     let end = match close {
         Some(at) => {
             let words =
@@ -151,8 +157,10 @@ pub(super) fn netrc(text: &[u8], start: usize) -> Option<Range<usize>> {
 }
 
 pub(super) fn webhook(text: &[u8], after: usize) -> Option<Range<usize>> {
-    let end = Class::Base64.end(text, after);
-    (is_mixed(&text[after..end])).then_some(after..end)
+    let of_path = |byte: &u8| Class::Base64.holds(*byte) || *byte == b'@';
+    let end =
+        text[after..].iter().position(|byte| !of_path(byte)).map_or(text.len(), |length| after + length);
+    is_mixed(&text[after..end]).then_some(after..end)
 }
 
 pub(super) fn hash(text: &[u8], start: usize) -> Option<Range<usize>> {

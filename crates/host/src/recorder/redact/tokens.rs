@@ -56,6 +56,14 @@ pub(super) const TOKENS: &[Token] = &[
     // tailscale.com/kb/1277/key-prefixes, www.scaleway.com/docs
     token("Tailscale key", &["tskey-"], Word, 16),
     token("Scalingo token", &["tk-us-"], Word, 40),
+    // ai.google.dev/gemini-api/docs/api-key, learn.microsoft.com (Azure OpenAI, Container Registry, Functions)
+    token("Google API key", &["AQ.Ab8"], Word, 40),
+    token("Azure key", &["JQQJ99", "+ACR", "AzFu"], Base64, 6),
+    // api-docs.render.com, aiven.io/docs, docs.confluent.io/cloud/current/security, dev.e2b.dev/docs
+    token("Render key", &["rnd_"], Alnum, 24),
+    token("Aiven password", &["AVNS_"], Word, 16),
+    token("Confluent secret", &["cflt"], Base64, 56),
+    token("E2B key", &["e2b_"], Hex, 40),
     // Code and packages.
     // docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github
     token("GitHub token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Alnum, 20),
@@ -108,6 +116,12 @@ pub(super) const TOKENS: &[Token] = &[
     token("Infracost key", &["ico-"], Alnum, 32),
     token("Prefect key", &["pnu_", "pnb_"], Alnum, 36),
     token("OpenShift token", &["sha256~"], Word, 43),
+    // docs.sonarsource.com (tokens), docs.snyk.io/snyk-api, developer.harness.io, trigger.dev/docs, docs.defined.net
+    token("Sonar token", &["squ_", "sqp_", "sqa_"], Hex, 40),
+    token("Snyk token", &["snyk_uat.", "snyk_sat."], Dotted, 30),
+    token("Harness token", &["pat."], Dotted, 60),
+    token("Trigger.dev key", &["tr_dev_", "tr_prod_", "tr_stg_", "tr_preview_"], Alnum, 20),
+    token("Defined key", &["dnkey-"], Word, 40),
     // developer.1password.com/docs/service-accounts, github.com/FiloSottile/age
     token("1Password token", &["ops_eyJ"], Base64, 40),
     token("1Password secret key", &["A3-"], Word, 30),
@@ -133,6 +147,11 @@ pub(super) const TOKENS: &[Token] = &[
     token("ElevenLabs key", &["sk_"], Hex, 40),
     token("Voyage key", &["pa-"], Word, 40),
     token("Jina key", &["jina_"], Word, 40),
+    // docs.firecrawl.dev, docs.wandb.ai, context7.com/docs, docs.cursor.com/account
+    token("Firecrawl key", &["fc-"], Hex, 32),
+    token("Weights & Biases key", &["wandb_v1_"], Word, 50),
+    token("Context7 key", &["ctx7sk-"], Uuid, 36),
+    token("Cursor key", &["key_"], Hex, 60),
     // Messages and mail.
     // api.slack.com/authentication/token-types
     token(
@@ -166,6 +185,11 @@ pub(super) const TOKENS: &[Token] = &[
     token("EasyPost key", &["EZAK", "EZTK"], Alnum, 54),
     token("Shippo key", &["shippo_live_", "shippo_test_"], Hex, 40),
     token("Duffel key", &["duffel_live_", "duffel_test_"], Word, 40),
+    // www.mercadopago.com/developers, docs.adyen.com/development-resources/api-credentials, docs.lob.com, polar.sh/docs
+    token("Mercado Pago token", &["APP_USR-"], Word, 40),
+    token("Adyen key", &["AQE"], Base64, 80),
+    token("Lob key", &["live_", "test_"], Hex, 35),
+    token("Polar token", &["polar_oat_", "polar_pat_"], Alnum, 30),
     // Products.
     // shopify.dev/docs/apps/build/authentication-authorization, linear.app/developers, developers.notion.com
     token("Shopify token", &["shpat_", "shpca_", "shppa_", "shpss_", "shptka_", "shpua_"], Hex, 24),
@@ -174,6 +198,11 @@ pub(super) const TOKENS: &[Token] = &[
     // airtable.com/developers/web/guides/personal-access-tokens, developers.figma.com, developers.asana.com
     token("Airtable token", &["pat"], Dotted, 78),
     token("Figma token", &["figd_", "figo_", "figu_"], Word, 30),
+    // developers.hubspot.com/docs (private apps), docs.statsig.com, api.intra.42.fr/apidoc, io.adafruit.com/api/docs
+    token("HubSpot token", &["pat-na1-", "pat-na2-", "pat-eu1-", "pat-ap1-"], Uuid, 36),
+    token("Statsig key", &["secret-", "console-"], Alnum, 40),
+    token("42 secret", &["s-s4t2ud-"], Hex, 60),
+    token("Adafruit key", &["aio_"], Alnum, 28),
     // www.dropbox.com/developers/documentation, developer.typeform.com, www.contentful.com/developers/docs
     token("Dropbox token", &["sl.u.", "sl.B", "sl.A"], Word, 60),
     token("Typeform token", &["tfp_"], Dotted, 40),
