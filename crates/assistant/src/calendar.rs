@@ -35,3 +35,4 @@ pub use export::{CalendarDocument, Entry, Reminder};
 pub use limits::MAX_BYTES;
 pub use parse::{ParseIssue, ParsedCalendar, parse};
 pub use rrule::Budget;
+pub(crate) use vevent::Version;

@@ -215,6 +215,8 @@ pub struct Draft {
     /// cancelled event has none.
     pub occurrences: Vec<Occurrence>,
     pub etag: Option<String>,
+    /// The line of its `BEGIN`, counted from one.
+    pub line: usize,
     /// The component as it came.
     pub source: String,
 }

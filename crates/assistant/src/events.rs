@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
+use super::calendar::{self, ParseIssue};
 use super::event::{Draft, EventDetails, EventStatus};
 use super::rows::{self, json, millis, occurrence_row, recurrence_id};
 use super::users::audit;
@@ -111,6 +112,33 @@ impl Assistant {
             etag: row.etag,
         };
         Ok(found.into_iter().map(version).collect())
+    }
+
+    /// Takes away the drafts that are older than what the calendar has (RFC 5546 2.1.5), and returns an issue for each.
+    pub(super) async fn take_stale(
+        &self,
+        calendar: &Calendar,
+        drafts: &mut Vec<Draft>,
+    ) -> Result<Vec<ParseIssue>, Error> {
+        let had = self.versions(calendar).await?.into_iter();
+        let had: HashMap<_, _> = had.map(|version| (version.name.clone(), version)).collect();
+        let (mut issues, mut kept) = (Vec::new(), Vec::with_capacity(drafts.len()));
+        for draft in drafts.drain(..) {
+            let changed = |old: &&Version| old.digest != digest(&draft.title, draft.status, &draft.details);
+            let known = match had.get(&draft.name()).filter(changed) {
+                Some(old) => events::source(&self.store, old.id.as_str()).await?.into_iter().next(),
+                None => None,
+            };
+            let version = calendar::Version::of;
+            if known.is_some_and(|known| version(&draft.source).is_older(version(&known.source))) {
+                let (line, uid, error) = (draft.line, Some(draft.uid), calendar::Error::Stale);
+                issues.push(ParseIssue { line, uid, error });
+            } else {
+                kept.push(draft);
+            }
+        }
+        *drafts = kept;
+        Ok(issues)
     }
 
     /// Takes events into a calendar. The same uid (and replaced start) is the same event: one that is as it was

@@ -77,9 +77,14 @@ impl Assistant {
             refresh: None,
         };
         let calendar = self.put_calendar(&calendar).await?;
-        let drafts = parsed.drafts;
+        // A calendar on a server is what the server has; a text may be an old message (RFC 5546 2.1.5).
+        let is_text = matches!(origin.source, CalendarSource::File | CalendarSource::Local);
+        let (mut drafts, mut issues) = (parsed.drafts, parsed.issues);
         let present: HashSet<_> = drafts.iter().map(Draft::name).collect();
-        let unreadable = UnreadableEvents::of(&parsed.issues);
+        if is_text {
+            issues.extend(self.take_stale(&calendar, &mut drafts).await?);
+        }
+        let unreadable = UnreadableEvents::of(&issues);
         let before = self.versions(&calendar).await?.into_iter();
         let missing =
             before.filter(|one| !present.contains(&one.name) && !unreadable.may_contain(&one.name.0));
@@ -90,29 +95,29 @@ impl Assistant {
             self.cancel_events(&missing, actor, now).await?;
         }
         // A calendar on a server has no say in the others of the user.
-        if matches!(origin.source, CalendarSource::File | CalendarSource::Local) {
-            for cancel in &parsed.cancels {
-                let UpsertReport { updated, withdrawn, .. } =
-                    self.cancel_by_message(&user, cancel, now).await?;
-                upserted.updated += updated;
-                upserted.withdrawn += withdrawn;
-            }
+        for cancel in parsed.cancels.iter().filter(|_| is_text) {
+            let (UpsertReport { updated, withdrawn, .. }, ignored) =
+                self.cancel_by_message(&user, cancel, now).await?;
+            upserted.updated += updated;
+            upserted.withdrawn += withdrawn;
+            let issue = |error| ParseIssue { line: cancel.line, uid: Some(cancel.uid.clone()), error };
+            issues.extend(ignored.map(issue));
         }
         if upserted.added + upserted.updated > 0 {
             self.plan(&origin.user, None, PlanScope::Unplanned, now).await?;
         }
-        Ok(Imported { calendar, upserted, removed: missing.len() as u64, issues: parsed.issues })
+        Ok(Imported { calendar, upserted, removed: missing.len() as u64, issues })
     }
 
     /// Cancels what a message cancels (RFC 5546 3.2.5) in each calendar of a user that has it, unless the event was changed
-    /// since the message.
+    /// since the message. Returns why the message was ignored, if no calendar took it.
     async fn cancel_by_message(
         &self,
         user: &User,
         cancel: &Draft,
         now: Timestamp,
-    ) -> Result<UpsertReport, Error> {
-        let mut report = UpsertReport::default();
+    ) -> Result<(UpsertReport, Option<calendar::Error>), Error> {
+        let (mut report, mut ignored) = (UpsertReport::default(), Some(calendar::Error::CancelsNothing));
         let message = calendar::document(&cancel.source);
         let message = message.replacen("VERSION", "METHOD:CANCEL\r\nVERSION", 1);
         for calendar in self.calendars(&user.id).await? {
@@ -125,6 +130,7 @@ impl Assistant {
             let parsed =
                 calendar::parse(&text, &user.preferences.zone, horizon(now)).map_err(Error::Calendar)?;
             let (mut drafts, mut cancels) = (parsed.drafts, parsed.cancels);
+            ignored = ignored.and(cancels.is_empty().then_some(calendar::Error::Stale));
             if cancels.iter().any(|one| one.replaces.is_none()) {
                 cancels.append(&mut drafts);
             }
@@ -144,7 +150,7 @@ impl Assistant {
             report.updated += added + updated;
             report.withdrawn += withdrawn;
         }
-        Ok(report)
+        Ok((report, ignored))
     }
 
     /// Cancels all events of a calendar that was removed or is not wanted. It may be imported again.
@@ -180,7 +186,7 @@ impl Assistant {
     }
 }
 
-/// The events that a calendar has but that could not be read: they stay as they were.
+/// The events that a calendar has but that could not be read, or only in an older version: they stay as they were.
 #[derive(Debug)]
 pub struct UnreadableEvents<'a> {
     uids: HashSet<&'a str>,
@@ -192,7 +198,9 @@ impl<'a> UnreadableEvents<'a> {
     /// Collects the events that could not be read from the issues of a calendar file.
     pub fn of(issues: impl IntoIterator<Item = &'a ParseIssue>) -> Self {
         let mut unreadable = Self { uids: HashSet::new(), nameless: false };
-        for issue in issues.into_iter().filter(|issue| issue.error.effect() == Effect::LeftOut) {
+        let stays =
+            |error: &calendar::Error| error.effect() == Effect::LeftOut || *error == calendar::Error::Stale;
+        for issue in issues.into_iter().filter(|issue| stays(&issue.error)) {
             match &issue.uid {
                 Some(uid) => _ = unreadable.uids.insert(uid),
                 None => unreadable.nameless = true,

@@ -12,6 +12,8 @@ pub enum Error {
     TooLarge,
     #[error("this is not a calendar: it does not begin with `BEGIN:VCALENDAR`")]
     NotACalendar,
+    #[error("the calendar is cut off: it has no `END:VCALENDAR`; nothing of it was imported")]
+    CutOff,
     #[error("the event has no `END:VEVENT`")]
     Unended,
     #[error("the event has {bytes} bytes; at most {} are read", limits::MAX_EVENT_BYTES)]
@@ -36,6 +38,10 @@ pub enum Error {
     DayForATime(&'static str),
     #[error("the change is older than its series, which no longer has the occurrence that is changed")]
     Obsolete,
+    #[error("the calendar has a later version of the event (`SEQUENCE` and `DTSTAMP`)")]
+    Stale,
+    #[error("it cancels an event that is in no calendar of the user")]
+    CancelsNothing,
     #[error("the rule `{0}` cannot be followed: {1}")]
     BadRule(String, String),
     #[error("the rule `{0}` names no date that comes")]
@@ -96,7 +102,7 @@ impl Error {
     /// Returns the effect of the error on the import.
     pub fn effect(&self) -> Effect {
         match self {
-            Self::NoEvent { .. } | Self::Obsolete => Effect::PassedOver,
+            Self::NoEvent { .. } | Self::Obsolete | Self::Stale | Self::CancelsNothing => Effect::PassedOver,
             Self::NoUid
             | Self::UnknownZone(_)
             | Self::EndsBeforeStart
@@ -109,6 +115,7 @@ impl Error {
             | Self::PeriodOfADay => Effect::Changed,
             Self::TooLarge
             | Self::NotACalendar
+            | Self::CutOff
             | Self::Unended
             | Self::EventTooLarge { .. }
             | Self::Unreadable

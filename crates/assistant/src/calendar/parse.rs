@@ -78,6 +78,12 @@ pub fn parse(text: &str, own: &Zone, horizon: Horizon) -> Result<ParsedCalendar,
     if !is_calendar {
         return Err(Error::NotACalendar);
     }
+    // What the rest would have said is unknown: a series without its changes is another series.
+    let boundary = |line: &&str| begins(line, "VCALENDAR") || line.eq_ignore_ascii_case("END:VCALENDAR");
+    let last = text.lines().rev().map(str::trim).find(boundary);
+    if last.is_some_and(|line| begins(line, "VCALENDAR")) {
+        return Err(Error::CutOff);
+    }
     let text = &x_wr_timezone::place(text);
     let mut parsed = ParsedCalendar::default();
     let (found, zones) = events(text, &mut parsed.issues);
@@ -97,7 +103,7 @@ pub fn parse(text: &str, own: &Zone, horizon: Horizon) -> Result<ParsedCalendar,
         match contain_panic(|| draft(event, replaces, own, horizon, &mut budget)) {
             Ok(draft) => {
                 let drafts = if cancels { &mut parsed.cancels } else { &mut parsed.drafts };
-                drafts.push(Draft { source, ..draft });
+                drafts.push(Draft { line, source, ..draft });
                 parsed.issues.extend(remarks.into_iter().map(of));
             }
             Err(error) => parsed.issues.push(of(error)),
@@ -164,12 +170,10 @@ fn events<'a>(text: &'a str, issues: &mut Vec<ParseIssue>) -> (Vec<ParsedEvent<'
                 let earlier = &mut kept[*place.get()];
                 let uid = Some(one.event.uid.clone());
                 issues.push(ParseIssue { line: one.line, uid, error: Error::Twice });
+                let (before, version) = (earlier.event.version, one.event.version);
                 // A message that cancels need not be a later version.
-                let version = |one: &ParsedEvent<'_>| {
-                    let (sequence, stamp) = one.event.version;
-                    (sequence.unwrap_or(0), one.cancels, stamp)
-                };
-                if version(&one) > version(earlier) {
+                let cancels = one.cancels && !earlier.cancels && !version.is_older(before);
+                if cancels || before.is_older(version) {
                     *earlier = one;
                 }
             }
@@ -253,6 +257,7 @@ fn draft(
         ends_at,
         occurrences: found,
         etag: None,
+        line: 0,
         source: String::new(),
     })
 }

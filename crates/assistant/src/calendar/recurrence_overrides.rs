@@ -49,7 +49,7 @@ impl Overrides {
                 && let Some(changes) = found.get_mut(&event.uid)
             {
                 let (when, recurrence) = (event.details.when.clone(), recurrence.clone());
-                changes.series = Some((event.version.0, when, recurrence));
+                changes.series = Some((event.version.sequence, when, recurrence));
             }
         }
         for changes in found.values_mut() {
@@ -78,7 +78,7 @@ impl Overrides {
     ) -> bool {
         let series = self.0.get(&event.uid).and_then(|changes| changes.series.as_ref());
         let (Some(start), Some((sequence, when, recurrence))) = (replaces, series) else { return false };
-        let older = event.version.0.is_some_and(|own| Some(own) < *sequence);
+        let older = event.version.sequence.is_some_and(|own| Some(own) < *sequence);
         older && !has_start(when, recurrence, own, start, budget).unwrap_or(true)
     }
 

@@ -28,6 +28,32 @@ const MAX_LENGTH: i64 = 400_000_000_000;
 /// Seconds of a day of 24 hours.
 const DAY_SECONDS: i64 = 86_400;
 
+/// How often the author of an event changed it, where that is said, and when (RFC 5546 2.1.5).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Version {
+    pub(super) sequence: Option<i64>,
+    stamp: Option<Timestamp>,
+}
+
+impl Version {
+    /// Reads the version of a component.
+    pub(crate) fn of(text: &str) -> Self {
+        let named = |property: &str| {
+            let mut lines = own_lines(text).filter(|line| name(line).eq_ignore_ascii_case(property));
+            lines.next().map(|line| value(&line).to_owned())
+        };
+        let stamp = named("DTSTAMP").and_then(|value| Stamp::parse(&value, None)?.instant(&Zone::utc()).ok());
+        Self { sequence: named("SEQUENCE").and_then(|value| value.parse().ok()), stamp }
+    }
+
+    /// Returns whether it is older than another version. A time counts only where both have one.
+    pub(crate) fn is_older(self, other: Self) -> bool {
+        let (own, others) = (self.sequence.unwrap_or(0), other.sequence.unwrap_or(0));
+        let stamps = self.stamp.zip(other.stamp);
+        own < others || own == others && stamps.is_some_and(|(own, other)| own < other)
+    }
+}
+
 /// A `VEVENT` as it was read.
 #[derive(Debug)]
 pub(super) struct Component<'a> {
@@ -39,8 +65,7 @@ pub(super) struct Component<'a> {
     pub(super) title: String,
     pub(super) status: EventStatus,
     pub(super) details: EventDetails,
-    /// How often its author changed it, where that is said, and when (RFC 5546 2.1.5); of two copies the higher one counts.
-    pub(super) version: (Option<i64>, Option<Timestamp>),
+    pub(super) version: Version,
     /// Properties that are imported in another way than they are written.
     pub(super) remarks: Vec<Error>,
     pub(super) text: &'a str,
@@ -105,7 +130,7 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
             _ => EventStatus::Confirmed,
         },
         details,
-        version: (dates.number("SEQUENCE"), dates.stamp("DTSTAMP")),
+        version: Version::of(text),
         remarks,
         text,
     })
@@ -194,14 +219,6 @@ impl<'a> Dates<'a> {
     fn lines(&self, property: &str) -> impl Iterator<Item = &str> {
         let lines = self.lines.iter().map(|line| &**line);
         lines.filter(move |line| name(line).eq_ignore_ascii_case(property))
-    }
-
-    fn number(&self, property: &str) -> Option<i64> {
-        value(self.lines(property).next()?).parse().ok()
-    }
-
-    fn stamp(&self, property: &str) -> Option<Timestamp> {
-        Stamp::parse(value(self.lines(property).next()?), None)?.instant(&Zone::utc()).ok()
     }
 
     /// Returns the range of a changed occurrence.

@@ -220,7 +220,9 @@ impl Rule {
 fn number(name: &str, value: &str, range: RangeInclusive<i32>) -> Result<i32, String> {
     let (least, most) = (*range.start(), *range.end());
     let found = value.trim().parse().ok().filter(|n| range.contains(n) && (*n != 0 || least == 0));
+    let is_large = value.len() > 9 && value.bytes().all(|byte| byte.is_ascii_digit());
     found.ok_or_else(|| match (least, most) {
+        (_, i32::MAX) if is_large => format!("`{value}` in `{name}` is more than {most}"),
         (_, i32::MAX) => format!("`{value}` in `{name}` is not a number that is at least {least}"),
         (..=-1, _) => format!("`{value}` in `{name}` is not a number from 1 to {most} or from {least} to -1"),
         _ => format!("`{value}` in `{name}` is not a number from {least} to {most}"),

@@ -138,6 +138,20 @@ fn an_event_without_an_end_costs_itself_alone() {
 }
 
 #[test]
+fn of_a_calendar_that_is_cut_off_nothing_is_read() {
+    let whole = calendar(&["UID:a\nDTSTART:20261224T180000Z", "UID:b\nDTSTART:20261225T180000Z"]);
+    let end = whole.trim_end().len();
+    for cut in "BEGIN:VCALENDAR".len()..end {
+        assert_eq!(read(&whole[..cut]).unwrap_err(), Error::CutOff, "{}", &whole[..cut]);
+    }
+    for whole in [whole[..end].to_owned(), format!("{whole}{whole}\n"), whole.replace("END:VCAL", "end:vcal")]
+    {
+        assert_eq!(read(&whole).unwrap().drafts.len(), 2);
+    }
+    assert_eq!(read(&format!("{whole}BEGIN:VCALENDAR\n")).unwrap_err(), Error::CutOff);
+}
+
+#[test]
 fn bombs_are_refused_with_bounded_work() {
     let bomb = |rule: &str| {
         let text = calendar(&[&format!("UID:a\nDTSTART:20200101T000000Z\nRRULE:{rule}")]);

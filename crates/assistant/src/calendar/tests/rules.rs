@@ -114,6 +114,7 @@ fn a_senseless_rule_is_named_with_the_part_that_is_wrong() {
     for (rule, reason) in [
         ("FREQ=DAILY;UNTL=20261231", "`UNTL=20261231` is not a part that is known"),
         ("FREQ=DAILY;COUNT=0", "`0` in `COUNT` is not a number that is at least 1"),
+        ("FREQ=DAILY;INTERVAL=4294967296", "`4294967296` in `INTERVAL` is more than 2147483647"),
         ("FREQ=DAILY;INTERVAL=-1", "`-1` in `INTERVAL` is not a number that is at least 1"),
         ("FREQ=DAILY;UNTIL=soon", "`UNTIL=SOON` is not a date"),
         ("FREQ=DAILY;COUNT=2;COUNT=3", "`COUNT` comes twice"),
