@@ -52,46 +52,77 @@ pub(crate) fn to_ics(document: &CalendarDocument<'_>) -> String {
         fold(&mut out, line);
     }
     fold(&mut out, &format!("X-WR-CALNAME:{}", escape(document.name)));
-    for (id, (zone, since)) in zones_of(&document.entries) {
-        vtimezone::define(&mut out, &id, &zone, since, document.now);
+    let zones = zones_of(&document.entries);
+    for Definition { name, zone, since } in zones.values().flatten() {
+        vtimezone::define(&mut out, name, zone, *since, document.now);
     }
     for entry in &document.entries {
-        event(&mut out, entry);
+        event(&mut out, &with_printed_zones(entry, &zones), &entry.reminders);
     }
     fold(&mut out, "END:VCALENDAR");
     out
 }
 
-/// The zones that the events name, each with the earliest start that it is needed for. A name that only the file knew
-/// which the event came from was replaced when it was read.
-fn zones_of(entries: &[Entry<'_>]) -> BTreeMap<String, (Zone, Timestamp)> {
-    let mut found: BTreeMap<String, (Zone, Timestamp)> = BTreeMap::new();
+/// A time zone as it is printed, from the earliest start that it is needed for.
+struct Definition {
+    name: String,
+    zone: Zone,
+    since: Timestamp,
+}
+
+/// The zones that the events name, by their names in the events. A name that only the file knew which the event came from
+/// was replaced when it was read. Zones of several files may have the same name, also that of a known zone: only one is
+/// printed by it, so that no event moves.
+fn zones_of(entries: &[Entry<'_>]) -> BTreeMap<String, Vec<Definition>> {
+    let mut found: BTreeMap<String, Vec<Definition>> = BTreeMap::new();
     for entry in entries {
         for (_, line) in lines(entry.raw) {
             let Some(at) = zone(&line) else { continue };
             let id = &line[at];
-            if let Some((_, since)) = found.get_mut(id) {
-                *since = entry.starts_at.min(*since);
-            } else if let Some(meant) = entry
-                .zone
-                .filter(|zone| zone.name() == id)
-                .cloned()
-                .or_else(|| tzid::named(id))
-                .or_else(|| entry.zone.cloned())
-            {
-                found.insert(id.to_owned(), (meant, entry.starts_at));
+            let known = tzid::named(id);
+            let Some(zone) = meant(entry, id, known.as_ref()) else { continue };
+            let same_name = found.entry(id.to_owned()).or_default();
+            if let Some(definition) = same_name.iter_mut().find(|one| one.zone == zone) {
+                definition.since = entry.starts_at.min(definition.since);
+                continue;
             }
+            let is_own = known.map_or(same_name.is_empty(), |known| known == zone);
+            let name = if is_own { id.to_owned() } else { format!("{id} {}", same_name.len() + 1) };
+            same_name.push(Definition { name, zone, since: entry.starts_at });
         }
     }
     found
 }
 
-fn event(out: &mut String, entry: &Entry<'_>) {
-    let end = entry.raw.trim_end().rfind('\n').map_or(0, |at| at + 1);
+/// Returns the zone that an event means by a name.
+fn meant(entry: &Entry<'_>, id: &str, known: Option<&Zone>) -> Option<Zone> {
+    entry.zone.filter(|zone| zone.name() == id).or(known).or(entry.zone).cloned()
+}
+
+/// Returns the text of an event with the names that its zones are printed by.
+fn with_printed_zones(entry: &Entry<'_>, zones: &BTreeMap<String, Vec<Definition>>) -> String {
+    let mut out = String::with_capacity(entry.raw.len());
+    for (raw, line) in lines(entry.raw) {
+        let printed = zone(&line).and_then(|at| {
+            let id = &line[at.clone()];
+            let zone = meant(entry, id, tzid::named(id).as_ref())?;
+            let name = &zones.get(id)?.iter().find(|one| one.zone == zone)?.name;
+            (name != id).then(|| format!("{}{name}{}", &line[..at.start], &line[at.end..]))
+        });
+        match printed {
+            Some(line) => fold(&mut out, &line),
+            None => out.push_str(raw),
+        }
+    }
+    out
+}
+
+fn event(out: &mut String, raw: &str, reminders: &[Reminder<'_>]) {
+    let end = raw.trim_end().rfind('\n').map_or(0, |at| at + 1);
     // A reminder is held back until its name is known.
     let mut alarm: Option<String> = None;
     let mut own = false;
-    for line in entry.raw[..end].lines() {
+    for line in raw[..end].lines() {
         let line = line.trim_end_matches('\r');
         if line.eq_ignore_ascii_case("BEGIN:VALARM") {
             (alarm, own) = (Some(String::new()), false);
@@ -107,7 +138,7 @@ fn event(out: &mut String, entry: &Entry<'_>) {
             out.push_str(&whole);
         }
     }
-    for reminder in &entry.reminders {
+    for reminder in reminders {
         write_reminder(out, reminder);
     }
     out.push_str("END:VEVENT\r\n");

@@ -1,6 +1,6 @@
 //! Tests of the time zones that a calendar file defines or names in its own way.
 
-use super::{calendar, horizon, own, printed, starts};
+use super::{CalendarDocument, Entry, calendar, horizon, own, printed, read, starts, to_ics, year};
 
 /// A calendar with zones and lines of its own before its events.
 fn with(head: &str, events: &[&str]) -> String {
@@ -105,4 +105,32 @@ fn the_zone_of_the_calendar_is_that_of_times_without_one() {
     let broken = with("X-WR-TIMEZONE:Europe/Berlin", &[event, "UID:b\nDTSTART:tomorrow"]);
     let line = 1 + broken.lines().position(|line| line == "UID:b").unwrap() - 2;
     assert_eq!(super::super::parse(&broken, &own(), super::year()).unwrap().issues[0].line, line);
+}
+
+#[test]
+fn zones_of_several_files_with_one_name_are_printed_apart() {
+    let at = "20261224T090000";
+    let text = |id: &str, offset: &str, uid: &str| {
+        with(&fixed(id, offset), &[&format!("UID:{uid}\nDTSTART;TZID={id}:{at}")])
+    };
+    let texts = [
+        text("Customized Time Zone", "+0300", "a"),
+        text("Customized Time Zone", "-0500", "b"),
+        text("Europe/Berlin", "+0900", "c"),
+        calendar(&[&format!("UID:d\nDTSTART;TZID=Europe/Berlin:{at}")]),
+    ];
+    let drafts: Vec<_> = texts.iter().map(|text| read(text).unwrap().drafts.remove(0)).collect();
+    let entries = drafts.iter().map(|draft| Entry {
+        raw: &draft.source,
+        zone: draft.details.when.zone.as_ref(),
+        starts_at: draft.starts_at,
+        reminders: Vec::new(),
+    });
+    let printed = to_ics(&CalendarDocument { name: "x", entries: entries.collect(), now: year().from });
+    let again = read(&printed).unwrap();
+    let starts: Vec<_> = again.drafts.iter().map(|draft| draft.starts_at.to_string()).collect();
+    let expected =
+        ["2026-12-24T06:00:00Z", "2026-12-24T14:00:00Z", "2026-12-24T00:00:00Z", "2026-12-24T08:00:00Z"];
+    assert_eq!(starts, expected, "{printed}");
+    assert!(printed.contains("TZID=Europe/Berlin:"), "{printed}");
 }
