@@ -124,7 +124,10 @@ impl Assistant {
 
 impl EventSource {
     /// Checks whether a change can be made.
-    fn check(&self, edit: &EventEdit) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// Fails for a text that is too long or has several lines, and for another time of a series.
+    pub fn check(&self, edit: &EventEdit) -> Result<(), Error> {
         check(edit)?;
         if edit.time.is_some() && self.event.details.recurrence.is_some() {
             let reason = "the event repeats; change its times in the program that it comes from";
@@ -157,12 +160,10 @@ fn in_utc(edit: &EventEdit) -> Result<EventEdit, Error> {
 
 fn new_component(edit: &EventEdit, now: Timestamp) -> Result<(String, String), Error> {
     check(edit)?;
-    let missing = |field| Error::Invalid { field, reason: "an event has one".to_owned() };
-    if edit.title.as_deref().unwrap_or_default().trim().is_empty() {
-        return Err(missing("title"));
-    }
-    if edit.time.is_none() {
-        return Err(missing("start"));
+    for (field, is_missing) in [("title", edit.title.is_none()), ("start", edit.time.is_none())] {
+        if is_missing {
+            return Err(Error::Invalid { field, reason: "an event has one".to_owned() });
+        }
     }
     let uid = format!("{}@adjutant", EventId::new()?);
     Ok((uid.clone(), calendar::created(&uid, edit, now)))
@@ -189,12 +190,20 @@ impl Dated {
         };
         let end =
             self.start.checked_add(length).map_err(|_| plain_dates::Error::Impossible(length.to_string()))?;
-        let (start, end) = (self.start.datetime(), end.datetime());
-        Ok(EventTime { start, end, all_day: self.all_day, zone: zone.clone() })
+        let (start, end) = (self.start.timestamp(), end.timestamp());
+        // The second of two times that the clocks show alike has no name in its zone.
+        let is_named = |at| zone.rules().to_timestamp(zone.civil(at)).is_ok_and(|named| named == at);
+        let zone = if self.all_day || is_named(start) && is_named(end) { zone.clone() } else { Zone::utc() };
+        let (start, end) = (zone.civil(start), zone.civil(end));
+        Ok(EventTime { start, end, all_day: self.all_day, zone })
     }
 }
 
-fn check(edit: &EventEdit) -> Result<(), Error> {
+/// Checks what is written of an event.
+///
+/// # Errors
+/// Fails for an empty title, for a text that is too long or has several lines, and for an end that is not after the start.
+pub fn check(edit: &EventEdit) -> Result<(), Error> {
     for (field, text, limit) in [
         ("title", &edit.title, MAX_CHARS.0),
         ("location", &edit.location, MAX_CHARS.0),
@@ -203,6 +212,15 @@ fn check(edit: &EventEdit) -> Result<(), Error> {
         if text.as_ref().is_some_and(|text| text.chars().count() > limit) {
             return Err(Error::Invalid { field, reason: format!("it must have at most {limit} characters") });
         }
+    }
+    for (field, text) in [("title", &edit.title), ("location", &edit.location)] {
+        let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+        if text.as_ref().is_some_and(|text| text.contains(breaks)) {
+            return Err(Error::Invalid { field, reason: "it must be one line".to_owned() });
+        }
+    }
+    if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
+        return Err(Error::Invalid { field: "title", reason: "an event has one".to_owned() });
     }
     if edit.time.as_ref().is_some_and(|time| time.end <= time.start) {
         return Err(Error::Invalid { field: "end", reason: "it must be after the start".to_owned() });

@@ -21,6 +21,32 @@ const MAX_BYTES: usize = 1000;
 /// Words before a phrase that belong to it.
 const PREPOSITIONS: [&str; 6] = ["on", "at", "from", "by", "starting", "@"];
 
+/// Words that mean another time, or a part of the day, after a date or a time.
+const NOT_UNDERSTOOD: [&str; 22] = [
+    "morning",
+    "afternoon",
+    "evening",
+    "night",
+    "utc",
+    "gmt",
+    "est",
+    "edt",
+    "cst",
+    "cdt",
+    "mst",
+    "mdt",
+    "pst",
+    "pdt",
+    "cet",
+    "cest",
+    "wet",
+    "eet",
+    "bst",
+    "ist",
+    "jst",
+    "z",
+];
+
 /// The time in a text, and its other words.
 #[derive(Clone, Debug)]
 pub struct Dated {
@@ -45,6 +71,8 @@ pub enum Error {
     Twice(&'static str, String, String),
     #[error("`{0}` does not exist")]
     Impossible(String),
+    #[error("`{0}` is {1}")]
+    OtherDay(String, String),
     #[error("`{0}` has passed today")]
     Passed(String),
     #[error("a length in hours or minutes needs a time to begin at")]
@@ -75,19 +103,36 @@ pub fn parse(text: &str, now: &Zoned) -> Result<Dated, Error> {
         return Err(Error::TooLong);
     }
     let words = words::split(text);
-    let (mut found, mut rest, mut at) = (Found::default(), Vec::new(), 0);
+    let (mut found, mut rest, mut at, mut phrase_end) = (Found::default(), Vec::new(), 0, 0);
     while at < words.len() {
         let preposition = usize::from(PREPOSITIONS.contains(&words[at].lower.as_str()));
         if let Some((count, phrase)) = phrase(&words[at + preposition..], now, preposition > 0)? {
             let end = at + preposition + count;
             found.add(phrase, &words[at..end])?;
-            at = end;
+            (at, phrase_end) = (end, end);
         } else {
+            let zone = at > 0 && words[at - 1].text.starts_with(char::is_uppercase) && found.times.is_some();
+            if is_time_like(&words[at..], at > 0 && at == phrase_end) || zone && words[at].lower == "time" {
+                return Err(Error::NotUnderstood(words[at].text.to_owned()));
+            }
             rest.push(words[at].text);
             at += 1;
         }
     }
     found.resolve(text, now, rest.join(" "))
+}
+
+/// Returns whether a text begins with words about time: in a title they would be a time that nobody read.
+fn is_time_like(words: &[Word<'_>], after_phrase: bool) -> bool {
+    let word = words[0].lower.as_str();
+    let (digits, rest) = words::split_number(word);
+    let minutes =
+        rest.strip_prefix([':', 'h']).is_some_and(|rest| rest.len() == 2 && words::number(rest).is_some());
+    match (word, words.get(1).map_or("", |word| word.lower.as_str())) {
+        ("half" | "quarter", "past" | "to") | ("o'clock", _) => true,
+        _ if matches!(digits.len(), 1 | 2) => minutes || matches!(rest, "am" | "pm" | "h"),
+        _ => after_phrase && (NOT_UNDERSTOOD.contains(&word) || digits.len() == 4 && rest.is_empty()),
+    }
 }
 
 /// Reads a text that is a date, a time or both, and nothing else.
@@ -147,7 +192,10 @@ impl Found {
         if let Some(end) = end {
             // An end that is not after the start is on the next day.
             let last = if end > time { date } else { date.saturating_add(1.day()) };
-            length = Some(resolve(last, end).and_then(|end| start.until(&end)).map_err(impossible)?);
+            let until = resolve(last, end).and_then(|end| start.until(&end)).map_err(impossible)?;
+            // The clocks may skip the start, which is then after the end.
+            let named = || date.to_datetime(time).until(last.to_datetime(end)).map_err(impossible);
+            length = Some(if until.is_positive() { until } else { named()? });
         }
         Ok(Dated { start, all_day: false, length, rest })
     }

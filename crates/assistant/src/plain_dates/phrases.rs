@@ -41,7 +41,15 @@ pub(super) fn phrase(
         ("next", "week", _) => return date(2, coming(Weekday::Monday, today)),
         ("next", "month", _) => return date(2, today.first_of_month().saturating_add(1.month())),
         ("for", ..) => {
-            return Ok(length(&words[1..]).map(|(count, length)| (count + 1, Phrase::Length(length))));
+            let found = length(&words[1..]);
+            // A length of a number and a unit that is none, such as `for 0 min` and `for -5 min`.
+            let (digits, rest) = split_number(at(1).trim_start_matches('-'));
+            let is_length =
+                number(digits).is_some() && unit(if rest.is_empty() { at(2) } else { rest }).is_some();
+            if found.is_none() && is_length {
+                return Err(Error::Impossible(words[1].text.to_owned()));
+            }
+            return Ok(found.map(|(count, length)| (count + 1, Phrase::Length(length))));
         }
         ("in", ..) => {
             if let Some((count, distance)) = length(&words[1..]) {
@@ -49,6 +57,15 @@ pub(super) fn phrase(
             }
         }
         _ => {}
+    }
+    // A weekday with its date.
+    if let Some(day) = weekday(at(0))
+        && words.len() > 1
+        && let Some((count, Phrase::Date(named))) = written_date(&words[1..], today)?
+    {
+        let text = words[1..=count].iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
+        let is_same = named.weekday() == day;
+        return if is_same { date(count + 1, named) } else { Err(Error::OtherDay(text, shown(named))) };
     }
     match (at(0), weekday(at(0)), weekday(at(1))) {
         ("this" | "coming", _, Some(day)) => return date(2, coming(day, after(today, -1))),

@@ -73,6 +73,12 @@ fn dates_in_the_words_of_people_are_read() {
         ("Tea 16:00", "Mon 2026-11-23 16:00 | Tea"),
         ("Dinner tomorrow 19:00 at Luigi's", "Tue 2026-11-24 19:00 | Dinner at Luigi's"),
         ("Gift for Kim tomorrow", "Tue 2026-11-24 | Gift for Kim"),
+        ("Thursday 2026-12-24 17:00 Bar", "Thu 2026-12-24 17:00 | Bar"),
+        ("Thursday, December 24th, 2026 at 5 pm", "Thu 2026-12-24 17:00"),
+        ("Monday 30 November", "Mon 2026-11-30"),
+        ("Tea time tomorrow 16:00", "Tue 2026-11-24 16:00 | Tea time"),
+        ("Evening run with 12 people tomorrow 19:00", "Tue 2026-11-24 19:00 | Evening run with 12 people"),
+        ("Room 1530 tomorrow", "Tue 2026-11-24 | Room 1530"),
         ("Lunch in Berlin tomorrow at 13", "Tue 2026-11-24 13:00 | Lunch in Berlin"),
     ] {
         assert_eq!(shown(text), expected, "{text}");
@@ -94,6 +100,19 @@ fn what_has_two_meanings_or_none_says_so() {
         ("tomorrow 9:00 10:00", "there are two times: `9:00` and `10:00`"),
         ("in 2 hours 9:00", "there are two times: `in 2 hours` and `9:00`"),
         ("31.2.", "`31.2.` does not exist"),
+        ("Friday 24 December 17:00", "`24 December` is Thursday, 2026-12-24"),
+        ("Bar 2026-12-24 17:00 UTC", "`UTC` is not understood"),
+        ("Bar 2026-12-24 17:00 EST", "`EST` is not understood"),
+        ("Bar 2026-12-24 17:00 New York time", "`time` is not understood"),
+        ("Bar tomorrow 1530", "`1530` is not understood"),
+        ("Bar tomorrow 15h30", "`15h30` is not understood"),
+        ("Bar tomorrow at 19h", "`19h` is not understood"),
+        ("Bar tomorrow 13pm", "`13pm` is not understood"),
+        ("Bar tomorrow 25:00", "`25:00` is not understood"),
+        ("Bar tomorrow evening", "`evening` is not understood"),
+        ("Bar tomorrow half past three pm", "`half` is not understood"),
+        ("Bar tomorrow 15:00 for 0 min", "`0` does not exist"),
+        ("Bar tomorrow 15:00 for -5 min", "`-5` does not exist"),
         ("2026-13-01", "`2026-13-01` does not exist"),
         ("Tea 9:00", "`9:00` has passed today"),
         (
@@ -112,6 +131,11 @@ fn a_time_that_the_clocks_skip_or_show_twice_is_a_real_one() {
     let before = date(2027, 3, 27).at(12, 0, 0, 0).in_tz("Europe/Berlin").unwrap();
     let start = |text: &str| parse(text, &before).unwrap().start.to_string();
     assert_eq!(start("tomorrow 2:30"), "2027-03-28T03:30:00+02:00[Europe/Berlin]");
+    let skipped = parse("28.3. 02:30-03:15", &before).unwrap();
+    assert_eq!(
+        (skipped.start.to_string().as_str(), skipped.length.unwrap().get_minutes()),
+        ("2027-03-28T03:30:00+02:00[Europe/Berlin]", 45)
+    );
     assert_eq!(start("in 24 hours"), "2027-03-28T13:00:00+02:00[Europe/Berlin]");
     assert_eq!(start("in 1 day 12:00"), "2027-03-28T12:00:00+02:00[Europe/Berlin]");
 }
