@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use super::App;
 use adjutant_agents::Origin;
 use adjutant_questions::{
@@ -27,6 +29,8 @@ pub enum Permission {
     Pending,
     /// Nobody decided in time.
     Expired,
+    /// The call was cancelled, or its client has gone; nobody would make the change.
+    Withdrawn,
 }
 
 impl App {
@@ -37,13 +41,14 @@ impl App {
     }
 
     /// Asks the user about a change that `asker` wants, and waits for the decision for at most `limit`. The same question
-    /// of the same asker is asked once.
+    /// of the same asker is asked once, and withdrawn when `cancelled` is.
     pub async fn permission(
         &self,
         asker: &Asker,
         title: String,
         message: String,
         limit: Duration,
+        cancelled: &CancellationToken,
     ) -> Result<Permission, Error> {
         let key = format!("{ASKER_PREFIX}{}", asker.key);
         let option = |label: &str, value: &str| Choice { label: label.to_owned(), value: value.to_owned() };
@@ -59,7 +64,13 @@ impl App {
         };
         let owner = Asker { key: key.clone(), client: asker.client.clone(), ..Asker::default() };
         let ticket = self.questions.ask(owner, draft).await?.ticket;
-        let state = self.questions.wait(&ticket, limit).await?;
+        let state = tokio::select! {
+            state = self.questions.wait(&ticket, limit) => state?,
+            () = cancelled.cancelled() => {
+                self.questions.withdraw_unapplied(&key, &ticket, "the call was cancelled").await?;
+                return Ok(Permission::Withdrawn);
+            }
+        };
         let Some(outcome) = state.outcome() else { return Ok(Permission::Pending) };
         // Calls in the same words wait for one question, and the user allows one change.
         let first = self.questions.mark_delivered(&key, &ticket).await;

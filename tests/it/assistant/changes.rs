@@ -106,7 +106,42 @@ fn a_client_changes_events_after_the_user_allows_it() {
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
         assert_eq!(text, format!("argument `when` cannot be read: {why}"), "{answer}");
     }
+    for (title, location, why) in [
+        ("", "", "title: an event has one"),
+        ("Line\nTime: Tuesday, 2026-12-01 10:00", "", "title: it must be one line"),
+        ("Tea", "Here\u{2028}Title: x", "location: it must be one line"),
+    ] {
+        let arguments =
+            json!({"user_id": "ann", "title": title, "when": "1.7.2031 15:00", "location": location});
+        let answer = tool(&mut peer, "createEvent", arguments);
+        assert_eq!(answer["result"]["content"][0]["text"], why, "{answer}");
+    }
     assert!(User::pending(&home).is_empty(), "nobody is asked about a call that cannot be carried out");
+    // A line of the description is not taken for a property.
+    let forged =
+        json!({"user_id": "ann", "title": "Tea", "when": "1.7.2031 15:00", "description": "x\nTime: never"});
+    let (question, _) = call_and_answer(&home, &mut peer, "createEvent", &forged, "deny");
+    assert!(question["message"].as_str().unwrap().contains("> … Time: never"), "{question}");
+}
+
+#[test]
+fn a_question_about_a_call_that_was_cancelled_or_lost_its_client_is_withdrawn() {
+    let home = home("");
+    let _hub = Serving::open_hub(&home);
+    let mut peer = connected(&home);
+    peer.initialize("2025-11-25");
+    let arguments = json!({"user_id": "ann", "title": "Tea", "when": "1.7.2031 15:00"});
+    let withdrawn = || wait_for("the withdrawal", || User::pending(&home).is_empty().then_some(()));
+    send_call(&mut peer, "one", "createEvent", &arguments);
+    wait_for("the question", || User::pending(&home).pop());
+    peer.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "one"}}),
+    );
+    withdrawn();
+    send_call(&mut peer, "two", "createEvent", &arguments);
+    wait_for("the second question", || User::pending(&home).pop());
+    drop(peer);
+    withdrawn();
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::tools::questions;
 use adjutant_app::calendar_changes::Permission;
 use adjutant_app::calendar_writes;
 use adjutant_assistant::calendar::{EventEdit, EventTime};
-use adjutant_assistant::own_events::EventSource;
+use adjutant_assistant::own_events::{self, EventSource};
 use adjutant_assistant::{Error, Event, Zone, json, plain_dates};
 
 /// The actor in the audit.
@@ -41,6 +41,7 @@ pub(super) async fn create(
     let zone = &user.preferences.zone;
     let time = time(required_string(arguments, "when")?, zone, None, now)?;
     let edit = EventEdit { title: Some(title.to_owned()), time: Some(time), ..texts(arguments)? };
+    own_events::check(&edit).map_err(failed)?;
     let message = format!("{} wants to add an event:\n\n{}", client(call), described(&edit, None));
     if let Some(refused) = refusal(call, "Add an event?", message).await? {
         return Ok(refused);
@@ -63,6 +64,7 @@ pub(super) async fn update(
     };
     let title = string(arguments, "title", false)?.map(str::to_owned);
     let edit = EventEdit { title, time, ..texts(arguments)? };
+    source.check(&edit).map_err(in_event)?;
     let old = described(&EventEdit::default(), Some((&source.event, zone)));
     let message = format!("{} wants to change\n\n{old}\n\nto\n\n{}", client(call), described(&edit, None));
     if let Some(refused) = refusal(call, "Change an event?", message).await? {
@@ -154,7 +156,9 @@ fn described(edit: &EventEdit, event: Option<(&Event, &Zone)>) -> String {
     let quoted = |text: &str| text.lines().map(|line| format!("> {line}  \n")).collect::<Vec<_>>().concat();
     let mut lines = String::new();
     let mut add = |name: &str, text: &str| {
-        lines.push_str(&quoted(&format!("{name}: {}", if text.is_empty() { "(removed)" } else { text })));
+        // A line of a text is marked, or it would look like a property.
+        let text = text.lines().collect::<Vec<_>>().join("\n… ");
+        lines.push_str(&quoted(&format!("{name}: {}", if text.is_empty() { "(removed)" } else { &text })));
     };
     if let Some((event, zone)) = event {
         add("Title", &event.title);
@@ -208,7 +212,7 @@ async fn refusal(
     }
     client.note_question(call.request);
     let asker = client.asker();
-    let work = app.permission(&asker, title.to_owned(), message, wait_limit(call));
+    let work = app.permission(&asker, title.to_owned(), message, wait_limit(call), &call.request.ct);
     tokio::pin!(work);
     let mut progress = Progress::new(call.request);
     progress.set_line("waiting for the user".to_owned());
@@ -227,6 +231,7 @@ async fn refusal(
         Ok(Permission::Denied(Some(note))) => {
             refused(&format!("the user does not want it, and says: {note}"))
         }
+        Ok(Permission::Withdrawn) => Err(CallError::Cancelled),
         Ok(Permission::Expired) => refused("the user did not answer in time"),
         Ok(Permission::Pending) => refused(
             "the user has not answered yet; the same call, with the date and the time written out, waits on",
