@@ -238,7 +238,8 @@ async fn collection(
         (pulled.removed, pulled.unchanged) = (removed.len() as u64, false);
     }
     // What could not be read is read again, so the changes are asked for since the version before it.
-    let all_read = pulled.issues.iter().all(|(_, issue)| issue.error.effect() != Effect::LeftOut);
+    let all_read = pulled.issues.iter().all(|(_, issue)| issue.error.effect() != Effect::LeftOut)
+        && changes.changed.iter().all(|one| read.contains(&one.address()));
     let sync_token = if all_read { changes.sync_token } else { calendar.sync_token.clone() };
     pulled.calendar =
         assistant.put_calendar(&Calendar { sync_token, read_at: Some(now), ..calendar }).await?;
@@ -283,6 +284,10 @@ async fn changes_since(place: &CalendarAddress, mut token: String) -> Result<Opt
 /// Compares the versions of all events of a collection with those that are known.
 async fn changes_of_all(place: &CalendarAddress, before: &[Version]) -> Result<Changes, Error> {
     let answer = whole(ask(place, "PROPFIND", "1", caldav::LIST.to_owned()).await?)?;
+    if answer.resources.is_empty() {
+        // Even an empty collection lists itself (RFC 4918 9.1).
+        return Err(Error::NotCalDav);
+    }
     let (inner, listed): (Vec<_>, Vec<_>) = answer.resources.into_iter().partition(|one| one.collection);
     // The collection lists itself too; a collection of events contains no collection (RFC 4791 4.2).
     let inner = inner.into_iter().filter(|one| !is_itself(one, place));

@@ -33,6 +33,11 @@ pub enum Error {
         "the event was changed elsewhere meanwhile: it is now `{title}`; look at it, and change it again"
     )]
     Conflict { title: String },
+    #[error("the event was deleted elsewhere meanwhile")]
+    Deleted,
+    /// The connection failed after a new event was sent, and the calendar could not be read, or has no such event.
+    #[error("whether the server has the event is not known: {0}")]
+    Uncertain(http_client::Error),
     #[error("the server answers with status {0}; nothing was changed")]
     Refused(u16),
     #[error("{0}")]
@@ -53,10 +58,17 @@ impl App {
         let place = address(calendar)?;
         let url = format!("{}{uid}.ics", place.url);
         let headers = vec![("if-none-match", "*".to_owned())];
-        let answer = send(&place, "PUT", &url, headers, document(&component)).await?;
-        if !answer.is_success() {
-            return Err(Error::Refused(answer.status));
-        }
+        let answer = match send(&place, "PUT", &url, headers, document(&component)).await {
+            Ok(answer) if answer.is_success() => answer,
+            Ok(answer) => return Err(Error::Refused(answer.status)),
+            Err(Error::Outbound(error)) => {
+                // The server may have stored it all the same.
+                let _ = pull(&self.assistant, user, &place, ACTOR, now).await;
+                let stored = self.assistant.event_of_uid(calendar, &uid).await;
+                return stored.map_err(|_| Error::Uncertain(error));
+            }
+            Err(error) => return Err(error),
+        };
         if let Err(error) = pull(&self.assistant, user, &place, ACTOR, now).await {
             unread(&error);
             self.assistant.write(user, calendar, &component, &version(&url, answer), now).await?;
@@ -159,8 +171,9 @@ impl App {
         match status {
             Some(200..=299) => Ok(pulled.upserted.withdrawn),
             None | Some(404 | 409 | 410 | 412) => {
-                let title = self.assistant.event(&source.event.id).await.map(|event| event.title);
-                Err(Error::Conflict { title: title.unwrap_or_default() })
+                // An event that was removed from its calendar is not writable.
+                let found = self.assistant.writable_event(&source.event.id).await;
+                Err(found.map_or(Error::Deleted, |found| Error::Conflict { title: found.event.title }))
             }
             Some(status) => Err(Error::Refused(status)),
         }

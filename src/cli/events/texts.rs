@@ -47,7 +47,8 @@ pub(super) fn announce(done: &str, event: &Event, zone: &Zone) {
     let when = if event.details.when.all_day {
         start.to_string()
     } else {
-        format!("{start} to {} ({zone})", end.strftime("%H:%M"))
+        let same_day = zone.civil(event.starts_at).date() == end.date();
+        format!("{start} to {} ({zone})", end.strftime(if same_day { "%H:%M" } else { form }))
     };
     output::note(escape_line(&format!("{done}: {} on {when}", event.title)));
 }
@@ -57,6 +58,8 @@ pub(super) fn failed(error: Error) -> Failure {
     let hint = match error {
         Error::Assistant(error) => return Failure::from(error),
         Error::Conflict { .. } => "`adjutant events show ID` shows it as it is now",
+        Error::Deleted => "`adjutant events add` adds it again",
+        Error::Uncertain(_) => "look at the calendar before you add it again",
         Error::Refused(401 | 403) => "import the calendar again with a login that may write",
         Error::Refused(_) | Error::Sync(_) | Error::Outbound(_) => "try again later",
         Error::Password(_) => "import the calendar again with `--password-file FILE`",
