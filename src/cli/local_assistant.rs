@@ -111,6 +111,9 @@ impl From<Error> for Failure {
                 "`adjutant notifications list` shows the notifications of these days"
             }
             Error::WrongStatus { id, .. } => &format!("`adjutant notifications show {id}` shows its history"),
+            Error::Date(_) => {
+                "write a time as in `tomorrow 15:00`, `24.12. 18:00 for 2h` or `2026-12-24T18:00`"
+            }
             Error::Calendar(Calendar::TooLarge) => "name the folder to import all its `.ics` files",
             Error::Calendar(Calendar::NotACalendar) => {
                 "calendar programs write one when they export or publish a calendar as iCalendar"

@@ -180,6 +180,7 @@ fn a_caldav_answer_that_is_cut_off_or_failed_changes_nothing() {
         // What was listed and is not answered stays.
         multistatus(&[resource("a", "3", None), resource("b", "1", None)]),
         multistatus(&[]),
+        multistatus(&[]),
         multistatus(&[resource("b", "1", None)]),
     ]);
     let home = home();
@@ -196,6 +197,8 @@ fn a_caldav_answer_that_is_cut_off_or_failed_changes_nothing() {
     assert_eq!(import().stdout, "0 new, 1 changed, 0 as before, 0 removed, 0 left out\n");
     assert_eq!(titles(&home), ["A", "B later"]);
     assert_eq!(import().stdout, "0 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
+    assert_eq!(titles(&home), ["A", "B later"]);
+    assert_eq!(import().stderr, not_caldav, "a collection lists at least itself");
     assert_eq!(titles(&home), ["A", "B later"]);
     assert_eq!(import().stdout, "0 new, 0 changed, 0 as before, 1 removed, 0 left out\n");
     assert_eq!(titles(&home), ["B later"]);
@@ -219,6 +222,9 @@ fn a_caldav_calendar_is_asked_for_its_changes_since_the_last_import() {
             token("two"),
         ]),
         multistatus(&[resource("b", "2", None), token("three")]),
+        // The change is listed, and its text is missing.
+        multistatus(&[]),
+        multistatus(&[resource("b", "2", None), token("three")]),
         multistatus(&[resource("b", "2", Some(&changed))]),
         multistatus(&[token("three")]),
         // The server no longer knows the version.
@@ -228,19 +234,36 @@ fn a_caldav_calendar_is_asked_for_its_changes_since_the_last_import() {
     let home = home();
     let import = || home.run(["events", "import", "ann", &format!("{url}/"), "--caldav"], "").stdout;
     assert_eq!(import(), "2 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
-    assert_eq!(import(), "0 new, 1 changed, 0 as before, 1 removed, 0 left out\n");
+    assert_eq!(import(), "0 new, 0 changed, 0 as before, 1 removed, 0 left out\n");
+    assert_eq!(import(), "0 new, 1 changed, 0 as before, 0 removed, 0 left out\n");
     assert_eq!(titles(&home), ["B later"]);
     assert_eq!(import(), "nothing has changed since the last time\n");
     assert_eq!(import(), "nothing has changed since the last time\n");
     let asked = asked.join().unwrap();
-    for (request, version) in [(2, "one&amp;"), (3, "two"), (5, "three"), (6, "three")] {
+    for (request, version) in [(2, "one&amp;"), (3, "two"), (5, "one&amp;"), (7, "three"), (8, "three")] {
         assert!(
             asked[request].contains(&format!("<sync-token>{version}</sync-token>")),
             "{}",
             asked[request]
         );
     }
-    assert!(asked[7].starts_with("propfind "), "{}", asked[7]);
+    assert!(asked[9].starts_with("propfind "), "{}", asked[9]);
+}
+
+#[test]
+fn an_address_with_a_password_is_refused_and_not_shown() {
+    let home = home();
+    for url in [
+        "http://ann:topsecret@127.0.0.1:9/a.ics",
+        "webcal://ann:topsecret@localhost?x",
+        "https://ann@localhost",
+    ] {
+        let refused = home.run(["events", "import", "ann", url], "");
+        let expected = "error: the address has a login in it\n\
+                        hint: leave it out, and log in with `--login NAME --password-file FILE`\n";
+        assert_eq!((refused.status.code(), refused.stderr.as_str()), (Some(2), expected), "{url}");
+    }
+    assert!(!home.run(["events", "calendars", "ann"], "").stdout.contains("topsecret"));
 }
 
 #[test]
@@ -345,6 +368,28 @@ fn a_change_that_the_server_took_holds_when_the_calendar_cannot_be_read_again() 
 }
 
 #[test]
+fn whether_a_server_took_a_new_event_may_be_unknown() {
+    let (url, asked) = server(vec![
+        multistatus(&[resource("a", "1", None)]),
+        multistatus(&[resource("a", "1", Some(&soon("a", "A")))]),
+        String::new(),
+        multistatus(&[resource("a", "1", None)]),
+    ]);
+    let home = home();
+    let import = ["events", "import", "ann", &format!("{url}/"), "--caldav", "--write"];
+    assert!(home.run(import, "").status.success());
+    let added = home.run(["events", "add", "Tea 3.7.2031 15:00", "--calendar", "feed.ics"], "");
+    assert!(
+        added.stderr.starts_with("error: whether the server has the event is not known: ")
+            && added.stderr.ends_with("hint: look at the calendar before you add it again\n"),
+        "{}",
+        added.stderr
+    );
+    let asked = asked.join().unwrap();
+    assert!(asked[2].starts_with("put ") && asked[3].starts_with("propfind "), "{asked:?}");
+}
+
+#[test]
 fn a_message_cancels_an_event_in_the_calendar_that_has_it() {
     let home = home();
     let zone = "TZID=Europe/Berlin";
@@ -381,6 +426,45 @@ fn a_message_cancels_an_event_in_the_calendar_that_has_it() {
     assert_eq!(titles(&home), ["Stand-up", "Stand-up"]);
     message(&whole);
     assert!(titles(&home).is_empty());
+}
+
+#[test]
+fn an_older_version_of_an_event_changes_nothing_and_says_so() {
+    let home = home();
+    let message = |method: &str, title: &str, version: &str| {
+        let start = berlin_time_in(3, "1000");
+        let event = format!("UID:o\r\nSUMMARY:{title}\r\n{version}\r\nDTSTART;TZID=Europe/Berlin:{start}");
+        let text = calendar(&[&event]).replace("VERSION:2.0", &format!("VERSION:2.0\r\nMETHOD:{method}"));
+        home.run(["events", "import", "ann", "-"], text)
+    };
+    let stale = "-:5: ignored: the calendar has a later version of the event (`SEQUENCE` and `DTSTAMP`)\n";
+    let nothing = "-: 0 new, 0 changed, 0 as before, 0 removed, 0 left out\n";
+    let changed = "-: 0 new, 1 changed, 0 as before, 0 removed, 0 left out\n";
+    let cancels_nothing = message("CANCEL", "Tea", "SEQUENCE:0");
+    let unknown = "-:5: ignored: it cancels an event that is in no calendar of the user\n";
+    assert_eq!((cancels_nothing.stdout.as_str(), cancels_nothing.stderr.as_str()), (nothing, unknown));
+    message("REQUEST", "Tea at two", "SEQUENCE:2\r\nDTSTAMP:20261120T100000Z");
+    for (method, version) in [
+        ("REQUEST", "SEQUENCE:0\r\nDTSTAMP:20261123T100000Z"),
+        ("REQUEST", "SEQUENCE:2\r\nDTSTAMP:20261119T100000Z"),
+        ("CANCEL", "SEQUENCE:1"),
+        ("CANCEL", "SEQUENCE:2\r\nDTSTAMP:20261101T100000Z"),
+    ] {
+        let ignored = message(method, "Tea at one", version);
+        assert_eq!(
+            (ignored.stdout.as_str(), ignored.stderr.as_str()),
+            (nothing, stale),
+            "{method} {version}"
+        );
+        assert_eq!(titles(&home), ["Tea at two"]);
+    }
+    assert_eq!(message("REQUEST", "Tea at three", "SEQUENCE:2\r\nDTSTAMP:20261121T100000Z").stdout, changed);
+    assert_eq!(titles(&home), ["Tea at three"]);
+    assert_eq!(message("CANCEL", "Tea", "SEQUENCE:3").stdout, changed);
+    assert_eq!(message("REQUEST", "Tea", "SEQUENCE:2\r\nDTSTAMP:20261122T100000Z").stderr, stale);
+    assert!(titles(&home).is_empty());
+    assert_eq!(message("REQUEST", "Tea again", "SEQUENCE:4").stdout, changed);
+    assert_eq!(titles(&home), ["Tea again"]);
 }
 
 /// Debian's CalDAV server, with its data in the home.
@@ -508,6 +592,17 @@ fn events_of_a_caldav_calendar_are_changed_on_its_server() {
         let there = radicale.answer("GET", "/ann/team/m%20x.ics", "");
         assert!(there.contains(&format!("SUMMARY:{title}\r\n")), "{there}");
     }
+
+    let lost = home.run(["events", "add", "Lost 4.7.2031 15:00", "--calendar", "team"], "").stdout;
+    let shown: Value =
+        serde_json::from_str(&home.run(["events", "show", lost.trim(), "--json"], "").stdout).unwrap();
+    radicale.ask("DELETE", &format!("/ann/team/{}.ics", shown["uid"].as_str().unwrap()), "");
+    let deleted = home.run(["events", "edit", lost.trim(), "--title", "Mine"], "");
+    assert!(
+        deleted.stderr.starts_with("error: the event was deleted elsewhere meanwhile\n"),
+        "{}",
+        deleted.stderr
+    );
 
     let added = home.run(["events", "add", "Tea 3.7.2031 15:00", "--calendar", "team"], "");
     assert!(added.status.success(), "{}", added.stderr);
@@ -708,7 +803,7 @@ fn a_removed_event_is_cancelled_while_a_broken_one_keeps_its_last_state() {
     let [item, two, three] = ["one", "two", "three"].map(|uid| event(uid, "PT1H"));
     home.write("s.ics", calendar(&[&item, &two, &three]));
     imported(&home, "ann", "s.ics");
-    for (user, zone) in [(&["--user", "ann"][..], "Europe/Berlin"), (&[], "UTC")] {
+    for (user, zone) in [(&["--user", "ann"][..], "Europe/Berlin"), (&[], "Europe/Berlin")] {
         let listed = home.run([&["events", "list"][..], user].concat(), "").stdout;
         assert!(listed.starts_with(&format!("START ({zone})")), "{listed}");
     }
@@ -733,6 +828,13 @@ fn a_removed_event_is_cancelled_while_a_broken_one_keeps_its_last_state() {
     let broken = event("two", "long");
     assert!(repeated(&[&broken, &three]).ends_with("0 new, 0 changed, 1 as before, 1 removed, 1 left out\n"));
     assert_eq!(standing(), ["three", "two"], "its last version that could be read stays");
+    // A copy that was cut off says nothing of the others.
+    let whole = calendar(&[&item]);
+    home.write("s.ics", &whole[..whole.len() - "END:VCALENDAR\r\n".len()]);
+    let cut = home.run(["events", "import", "ann", "s.ics"], "");
+    assert_eq!(cut.status.code(), Some(1));
+    assert!(cut.stderr.starts_with("error: s.ics: the calendar is cut off"), "{}", cut.stderr);
+    assert_eq!(standing(), ["three", "two"]);
     // A broken event without a UID may be any of them.
     let nameless = broken.replace("UID:two\r\n", "");
     assert!(repeated(&[&nameless]).ends_with("0 new, 0 changed, 0 as before, 0 removed, 1 left out\n"));

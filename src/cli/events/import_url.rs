@@ -50,6 +50,12 @@ impl Remote {
                 Ok(None)
             };
         };
+        let authority = url.split("://").nth(1).and_then(|rest| rest.split(['/', '?', '#']).next());
+        if authority.is_some_and(|authority| authority.contains('@')) {
+            // The address is stored and shown.
+            return Err(Failure::usage("the address has a login in it")
+                .hint("leave it out, and log in with `--login NAME --password-file FILE`"));
+        }
         let login = match (&self.login, &self.password_file) {
             (Some(name), Some(file)) => {
                 let text = source_files::read(file)

@@ -1,6 +1,8 @@
 //! `adjutant events list`.
 
 use clap::Args;
+use jiff::civil::DateTime;
+use jiff::{SignedDuration, ToSpan as _};
 use serde_json::json;
 
 use super::super::list_span::{ListSpan, zone_of};
@@ -10,6 +12,8 @@ use adjutant_assistant::json;
 use adjutant_assistant::{Assistant, UserId};
 use adjutant_base::text::escape_invisible::escape_line;
 
+/// The longest time that an event began before the list and is shown in it.
+const LOOK_BACK: SignedDuration = SignedDuration::from_hours(31 * 24);
 /// Maximum events of one list.
 const MAX_EVENTS: u32 = 10_000;
 
@@ -37,9 +41,16 @@ pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Fai
     let ListArgs { user, span, days_back, days_forward, after } = args;
     let zone = zone_of(assistant, user.as_ref()).await?;
     let (from, until) = span.resolve(&zone, (days_back, days_forward))?;
-    let span = Span { user, from, until };
+    // Also those that began before and are not over yet.
+    let before =
+        Span { user: user.clone(), from: from.saturating_sub(LOOK_BACK).unwrap_or(from), until: from };
+    let (mut found, _) = assistant.event_occurrences(&before, MAX_EVENTS).await?;
+    found.retain(|one| one.occurrence.ends_at > from);
+    let running = u32::try_from(found.len()).unwrap_or(MAX_EVENTS);
     let end = after.saturating_add(MAX_EVENTS);
-    let (mut found, more) = assistant.event_occurrences(&span, end).await?;
+    let (coming, more) =
+        assistant.event_occurrences(&Span { user, from, until }, end.saturating_sub(running)).await?;
+    found.extend(coming);
     let total = (!more).then_some(found.len() as u64);
     found.drain(..found.len().min(after as usize));
     if output::is_json() {
@@ -48,14 +59,28 @@ pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Fai
         return output::json(&output::page(events.collect(), "event_id", total, next));
     }
     let rows = found.iter().map(|one| {
-        let at = zone.civil(one.occurrence.starts_at).strftime("%a %Y-%m-%d %H:%M").to_string();
-        [at, escape_line(&one.event.title), one.event.id.to_string()]
+        let [start, end] = [one.occurrence.starts_at, one.occurrence.ends_at].map(|at| zone.civil(at));
+        let (start, end) = shown(start, end, one.event.details.when.all_day);
+        [start, end, escape_line(&one.event.title), one.event.id.to_string()]
     });
     let start = format!("START ({zone})");
     let empty = "there are no events in these days; `adjutant events import USER FILE` imports a calendar";
-    output::table([&start, "EVENT", "ID"], 1, &rows.collect::<Vec<_>>(), empty)?;
+    output::table([&start, "END", "EVENT", "ID"], 2, &rows.collect::<Vec<_>>(), empty)?;
     if more {
         output::note(format!("only the first {MAX_EVENTS}; ask for fewer days"));
     }
     Ok(())
+}
+
+/// Returns the start and the end of an event as a list shows them: of whole days the first and the last one.
+fn shown(start: DateTime, end: DateTime, all_day: bool) -> (String, String) {
+    let last = if all_day { end.saturating_sub(1.second()) } else { end };
+    let form = match (all_day, start.date() == last.date()) {
+        (true, true) => "",
+        (true, false) => "%a %Y-%m-%d",
+        (false, true) => "%H:%M",
+        (false, false) => "%a %Y-%m-%d %H:%M",
+    };
+    let start = start.strftime(if all_day { "%a %Y-%m-%d" } else { "%a %Y-%m-%d %H:%M" });
+    (start.to_string(), last.strftime(form).to_string())
 }

@@ -30,6 +30,8 @@ pub(super) fn lines<const N: usize>(
     let available = width.map_or(usize::MAX, |width| width.saturating_sub(others));
     let below = available < widths[flexible].min(MIN_WIDTH);
     widths[flexible] = widths[flexible].min(available);
+    // The formatter pads no further.
+    widths = widths.map(|width| width.min(usize::from(u16::MAX)));
     let line = |style: Style, cells: [&str; N]| {
         let mut line = String::new();
         for (column, cell) in
@@ -105,6 +107,15 @@ mod tests {
         assert_eq!(table(60), narrow);
         let tiny = "NAME  ID\n    WHAT\nbees  0199aabbccddeeff\n    How bees sleep, and why they…\nx     0199aabbccddeeff";
         assert_eq!(table(34), tiny);
+    }
+
+    #[test]
+    fn a_cell_that_is_longer_than_any_padding_is_shown() {
+        let rows = [["x".repeat(70_000), "b".to_owned()], ["y".to_owned(), "z".repeat(70_000)]];
+        for flexible in [0, 1] {
+            let shown = lines(["ONE", "TWO"], flexible, &rows, None, ("", ""));
+            assert!(shown[1].starts_with(&rows[0][0]) && shown[2].ends_with(&rows[1][1]));
+        }
     }
 
     proptest! {

@@ -72,11 +72,27 @@ fn an_event_is_added_changed_and_cancelled_in_the_words_of_its_user() {
     // Without `--user` the list has the clock of the only user.
     let listed = run(&home, &["events", "list", "--from", "2.12.2031 9:00", "--to", "2.12.2031 9:01"]);
     assert!(
-        listed.starts_with("START (Europe/Berlin)") && listed.contains("2031-12-02 09:00   Dr Wells"),
+        listed.starts_with("START (Europe/Berlin)") && listed.contains("2031-12-02 09:00   09:45  Dr Wells"),
         "{listed}"
     );
     run(&home, &["events", "cancel", id]);
     assert_eq!(titles(&range), ["Fair"]);
+    // What runs on those days, and what is over.
+    assert_eq!(titles(&["--from", "6.12.2031", "--to", "6.12.2031"]), ["Fair"]);
+    assert!(titles(&["--from", "7.12.2031", "--to", "7.12.2031"]).is_empty());
+    let long = home.run(["events", "add", "Trip 12.12.2031 10:00 for 2 days"], "");
+    assert_eq!(
+        long.stderr,
+        "added: Trip on Friday, 2031-12-12 10:00 to Sunday, 2031-12-14 10:00 (Europe/Berlin)\n"
+    );
+    let listed = run(&home, &["events", "list", "--from", "5.12.2031", "--to", "13.12.2031"]);
+    for row in [
+        "\nFri 2031-12-05         Sat 2031-12-06        Fair ",
+        "\nFri 2031-12-12 10:00   Sun 2031-12-14 10:00  Trip ",
+    ] {
+        assert!(listed.contains(row), "{listed}");
+    }
+    run(&home, &["events", "cancel", long.stdout.trim()]);
 
     for (arguments, error) in [
         (&["events", "add", "Lunch"][..], "error: `Lunch` names no date and no time\n"),
@@ -109,6 +125,35 @@ fn an_event_is_added_changed_and_cancelled_in_the_words_of_its_user() {
     assert!(several.stderr.starts_with("error: there are several users\n"), "{}", several.stderr);
     let tea = run(&home, &["events", "add", "Tea tomorrow 15:00", "--user", "bo"]);
     assert_eq!(show(&home, tea.trim())["user_id"], "bo");
+}
+
+#[test]
+fn an_event_in_the_hour_that_comes_twice_is_when_it_was_typed() {
+    let home = home("");
+    let add = |text: &str| {
+        let added = home.run(["events", "add", text], "");
+        assert!(added.status.success(), "{text}: {}", added.stderr);
+        let shown = show(&home, added.stdout.trim());
+        (shown["start_ts"].as_str().unwrap().to_owned(), shown["end_ts"].as_str().unwrap().to_owned())
+    };
+    for (text, start, end) in [
+        ("F 2031-10-26T01:15:00Z for 30 min", "2031-10-26T02:15:00+01:00", "2031-10-26T02:45:00+01:00"),
+        ("A 26.10.2031 02:30 for 45 min", "2031-10-26T02:30:00+02:00", "2031-10-26T02:15:00+01:00"),
+        ("B 26.10.2031 02:30", "2031-10-26T02:30:00+02:00", "2031-10-26T02:30:00+01:00"),
+        ("E 2031-10-26T00:30:00Z for 1h", "2031-10-26T02:30:00+02:00", "2031-10-26T02:30:00+01:00"),
+        ("I 30.3.2031 02:30-03:15", "2031-03-30T03:30:00+02:00", "2031-03-30T04:15:00+02:00"),
+    ] {
+        assert_eq!(add(text), (start.to_owned(), end.to_owned()), "{text}");
+    }
+    let id = run(&home, &["events", "add", "Tea 1.7.2031 15:00"]).trim().to_owned();
+    run(&home, &["events", "edit", &id, "--when", "2031-10-26T02:30:00+01:00"]);
+    let shown = show(&home, &id);
+    assert_eq!(
+        (&shown["start_ts"], &shown["end_ts"]),
+        (&"2031-10-26T02:30:00+01:00".into(), &"2031-10-26T03:30:00+01:00".into())
+    );
+    let refused = home.run(["events", "edit", &id, "--title", ""], "");
+    assert!(refused.stderr.starts_with("error: title: an event has one\n"), "{}", refused.stderr);
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub enum Error {
     Invalid { path: PathBuf, reason: String },
     #[error("`{text}` is not a database; expected sqlite:FILE or postgres://USER@HOST/NAME")]
     Database { text: String },
-    #[error("`mail` must start with smtp://, smtps:// or folder:")]
+    #[error("`mail` must start with smtp://, smtps://, smtp+insecure:// or folder:")]
     Mail,
     #[error("`{text}` is not an address; expected one like 127.0.0.1:7437, or `off`")]
     Address { text: String },
