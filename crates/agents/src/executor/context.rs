@@ -285,7 +285,7 @@ pub(super) async fn make_space(context: &ExecutorContext) {
     let Ok(running) = tasks::running(&context.store, &context.hub, Millis::MAX).await else { return };
     let mut in_use: BTreeSet<String> = running.into_iter().map(|row| row.id).collect();
     in_use.extend(context.active().keys().cloned());
-    let removed = tokio::task::spawn_blocking(move || remove_while(&is_full, folders, &in_use)).await;
+    let removed = tokio::task::spawn_blocking(move || remove_while(&is_full, &folders, &in_use)).await;
     if let Ok(removed @ 1..) = removed {
         tracing::warn!(removed, "the disk is nearly full: the files of ended tasks were removed");
     }
@@ -303,7 +303,7 @@ fn oldest_folders(spool: &Path) -> Vec<PathBuf> {
 }
 
 /// Removes the files of the tasks that are not in use, as long as `is_full` says so. Returns the number of tasks.
-fn remove_while(is_full: &impl Fn() -> bool, folders: Vec<PathBuf>, in_use: &BTreeSet<String>) -> usize {
+fn remove_while(is_full: &impl Fn() -> bool, folders: &[PathBuf], in_use: &BTreeSet<String>) -> usize {
     let is_free = |folder: &&PathBuf| {
         folder.file_name().and_then(|name| name.to_str()).is_some_and(|id| !in_use.contains(id))
     };
@@ -365,9 +365,9 @@ mod tests {
         let left = || ids.map(|id| spool.path().join(id).join("run-1").exists());
         let in_use = BTreeSet::from([ids[3].to_owned()]);
         let removed =
-            remove_while(&|| left() != [true, true, false, true], oldest_folders(spool.path()), &in_use);
+            remove_while(&|| left() != [true, true, false, true], &oldest_folders(spool.path()), &in_use);
         assert_eq!((removed, left()), (1, [true, true, false, true]), "the oldest one is in use");
-        let removed = remove_while(&|| true, oldest_folders(spool.path()), &in_use);
+        let removed = remove_while(&|| true, &oldest_folders(spool.path()), &in_use);
         assert_eq!((removed, left()), (3, [false, false, false, true]));
         for name in ["0000000000000000000a/tree", "hub/run-1", "empty/run-1"] {
             assert!(spool.path().join(name).exists(), "{name}");

@@ -74,10 +74,9 @@ pub(super) fn prevent(spool: &Path) -> io::Result<()> {
 
 /// Continues the supervisor and the guard of a run, which somebody may have stopped.
 pub(super) fn wake(spool: &Path) {
-    for pid in [supervisor_of(spool).and_then(|pid| Pid::from_raw(pid.cast_signed())), guard_of(spool)] {
-        if let Some(pid) = pid {
-            let _ = kill_process(pid, Signal::CONT);
-        }
+    let supervisor = supervisor_of(spool).and_then(|pid| Pid::from_raw(pid.cast_signed()));
+    for pid in supervisor.into_iter().chain(guard_of(spool)) {
+        let _ = kill_process(pid, Signal::CONT);
     }
 }
 

@@ -12,7 +12,7 @@ use super::super::child;
 use super::super::descendants;
 use super::super::reexec::current_image;
 use super::super::supervised_run::Outcome;
-use super::super::supervisor_protocol::{OUTCOME, RECORD};
+use super::super::supervisor_protocol::{LOCK, OUTCOME};
 use super::{GUARDED, write_file};
 
 /// Runs the supervisor of the run with this spool folder, on this process's stdin and stdout.
@@ -29,7 +29,8 @@ pub fn guard(spool: &Path) -> io::Result<()> {
     rustix::stdio::dup2_stderr(&null)?;
     supervisor.wait()?;
     let processes_left = descendants::end_all();
-    let has_run = spool.join(RECORD).exists() && !spool.join(OUTCOME).exists();
+    // The supervisor may have started the runner without being able to record it.
+    let has_run = spool.join(LOCK).exists() && !spool.join(OUTCOME).exists();
     if has_run {
         let (wall, cpu) = (started.elapsed(), descendants::children_cpu());
         let outcome = Outcome { processes_left, is_counted: true, wall, cpu, ..Outcome::unobserved(spool) };
