@@ -78,8 +78,8 @@ fn render(cases: &[Case]) -> String {
         text += &format!("#### {}\n", case.name);
         for (when, files) in [("before", &case.before), ("after", &case.after), ("without", &case.removed)] {
             for (path, content) in files {
-                let is_same =
-                    number > 0 && path.ends_with(".js") && cases[0].after.get(path) == Some(content);
+                let is_plugin = path.ends_with("/adjutant.js");
+                let is_same = number > 0 && is_plugin && cases[0].after.get(path) == Some(content);
                 let content = if is_same { SAME.to_owned() } else { escape(content) };
                 text += &format!("==== {when} {path}\n{content}");
             }
