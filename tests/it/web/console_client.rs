@@ -166,6 +166,7 @@ impl Console {
         let text = redact_between(&text, "/static/icon-", ".svg", "[hash]", 12);
         let text = redact_between(&text, "/static/manifest-", ".webmanifest", "[hash]", 12);
         let text = redact_between(&text, "sha256:", "</code>", "[digest]", 64);
+        let text = redact_between(&text, "name=\"csrf\" value=\"", "\">", "[token]", 64);
         format!("{}\n\n{text}", answer.status)
     }
 }
