@@ -131,6 +131,8 @@ fn a_mistyped_command_starts_no_session() {
         (&["lits", "the", "files"], None),
         (&["lits the files"], None),
         (&["refactor"], None),
+        (&["look"], None),
+        (&["forge"], None),
     ];
     for (words, meant) in cases {
         let output = codex(&home, words);

@@ -464,6 +464,8 @@ fn a_hub_with_a_broken_database_still_reports_its_state() {
     let output = fixture.home.run(["tasks", "list"], "");
     assert!(!output.status.success() && output.stderr.contains("store does not answer"), "{output}");
     assert!(begun.elapsed() < Duration::from_secs(9), "{output}");
+    let output = fixture.home.run(["stop"], "");
+    assert!(output.status.success() && output.stderr.contains("the hub has stopped"), "{output}");
 }
 
 #[test]

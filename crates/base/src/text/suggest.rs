@@ -25,14 +25,15 @@ pub fn to_valid_name(foreign: &str) -> String {
 /// Returns up to three of `names` that are close to `wanted`, the closest first.
 ///
 /// A name is close if it differs only in letter case, if the last part of its path is the same, or if its edit distance
-/// is at most a third of the name.
+/// is at most a third of the name, and 1 for a short one.
 pub fn near_names<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let wanted = wanted.trim().trim_start_matches([':', '/', '!']).to_lowercase();
     let length = wanted.chars().count();
     if length == 0 || length > MAX_LEN {
         return Vec::new();
     }
-    let max_distance = length.div_ceil(3).max(1);
+    // Most short words are two edits from one another.
+    let max_distance = if length < 6 { 1 } else { length.div_ceil(3) };
     let mut close: Vec<(usize, &str)> = names
         .filter_map(|name| {
             let candidate = name.to_lowercase();
@@ -89,6 +90,7 @@ mod tests {
         assert_eq!(near(":Research"), ["research", "search"]);
         assert_eq!(near("review"), ["team/review"]);
         assert_eq!(near("zzz"), Vec::<String>::new());
+        assert_eq!(near_names("forge", ["fork"].into_iter()), Vec::<String>::new());
         assert_eq!(near(&"a".repeat(1 << 20)), Vec::<String>::new());
         assert_eq!(near(""), Vec::<String>::new());
     }
