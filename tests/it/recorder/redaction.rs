@@ -177,7 +177,22 @@ const SHAPES: &[&str] = &[
     "ssh-add\nEnter passphrase: «L10»\n",
     "define('DB_PASSWORD', '«L10»');",
     "ssh host\npassword: «L10» .\n",
+    "{\"passwords\":[\"«P9»\"],\"secrets\":{\"db\":\"«P9»\"},\"cookies\":{\"sid\":\"«A20»\"}}",
+    "{\"tokens\":[\"«A20»1\"],\"client_secret\":{\"value\":\"ek_«A20»\"}}",
+    "X-Custom-Auth: «A20»1",
+    "X-Hub-Signature-256: sha256=«H64»",
+    "network={\n  psk=\"«P12»\"\n}",
+    "<key>password</key>\n<string>«P12»</string>",
     // Commands and files.
+    "set -x API_TOKEN «P12»",
+    "setx API_TOKEN «P12»",
+    "ENV DB_PASSWORD «P12»",
+    "aws configure set aws_secret_access_key «A40»",
+    "npm config set //registry.example/:_authToken «A36»",
+    "gh secret set TIDES --body «P12»",
+    "zip -P «P12» tides.zip tides.txt",
+    "7z a -p«P12» tides.7z tides.txt",
+    "pbkdf2_sha256$870000$«A22»$«B43»=",
     "deploy --token «A24» --verbose",
     "openssl rsa -in key.pem -passin pass:«L10» -out plain.pem",
     "curl -u me:«P14» https://host.example",
@@ -305,14 +320,13 @@ impl Recording {
             }
             "escaped" => {
                 let escaped = |(at, sign): (usize, char)| {
-                    if at % 3 == 0 || sign < ' ' {
+                    if at % 3 == 0 || sign < ' ' || matches!(sign, '"' | '\\') {
                         format!("\\u{:04X}", u32::from(sign))
                     } else {
                         sign.into()
                     }
                 };
-                let content: String =
-                    text.replace(['"', '\\'], "'").chars().enumerate().map(escaped).collect();
+                let content: String = text.chars().enumerate().map(escaped).collect();
                 self.line("s2c", &format!("{{\"te\\u0078t\":\"{}\"}}", content.replace('/', "\\/")));
             }
             "coloured" => {

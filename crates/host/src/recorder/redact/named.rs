@@ -21,6 +21,7 @@ const WORDS: &[&str] = &[
     "pat",
     "sig",
     "dsn",
+    "psk",
 ];
 /// Ends of such names: `x-api-key`, `OPENAI_API_KEY`, `refreshToken`.
 const ENDINGS: &[&str] = &[
@@ -50,6 +51,7 @@ const ENDINGS: &[&str] = &[
     "secret",
     "token",
     "xamzsignature",
+    "hubsignature",
 ];
 /// Names of MCP that have such an end and are not secret.
 const HARMLESS: &[&str] = &["progresstoken", "canceltoken", "tasktoken", "pagetoken", "nextpagetoken"];
@@ -102,6 +104,9 @@ const CODE: &[&str] = &[
     "text",
 ];
 
+/// Maximum bytes before a name that are searched for its beginning.
+const MAX_NAME: usize = 80;
+
 /// The kind of a value, which decides what may be a secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Doubt {
@@ -125,7 +130,9 @@ fn is_secret(name: &[u8]) -> bool {
     let last = name.iter().rposition(|byte| matches!(byte, b'-' | b'_')).map_or(0, |at| at + 1);
     let hump = name[last..].iter().rposition(u8::is_ascii_uppercase).filter(|_| !upper).map_or(0, |at| at);
     let word = String::from_utf8_lossy(&name[last + hump..]).to_ascii_lowercase();
+    // `X-Custom-Auth`
     bare == "auth"
+        || word == "auth" && name.to_ascii_lowercase().starts_with(b"x-")
         || WORDS.contains(&word.as_str())
         || ENDINGS.iter().any(|ending| bare.ends_with(ending))
         || upper && word == "key"
@@ -147,7 +154,6 @@ fn name_end(text: &[u8], start: usize, after: usize) -> Option<usize> {
 
 /// Returns the values of the name with the secret word `word..after`.
 pub(super) fn values(text: &[u8], word: usize, after: usize) -> Vec<Range<usize>> {
-    const MAX_NAME: usize = 80;
     let low = word.saturating_sub(MAX_NAME);
     let mut start =
         text[low..word].iter().rposition(|byte| !is_of_name(*byte)).map_or(low, |at| low + at + 1);
@@ -166,9 +172,40 @@ pub(super) fn values(text: &[u8], word: usize, after: usize) -> Vec<Range<usize>
         start = before;
     }
     let Some(end) = name_end(text, start, after) else {
-        return query_key(text, start, after).into_iter().collect();
+        let found = of_plural(text, start, after);
+        return if found.is_empty() { query_key(text, start, after).into_iter().collect() } else { found };
     };
     value(text, start, end, dashes > 0)
+}
+
+/// Returns the values of a member such as `passwords` or `cookies`: a list, or an object.
+fn of_plural(text: &[u8], start: usize, after: usize) -> Vec<Range<usize>> {
+    let member = text.get(after) == Some(&b's') && opens(text, start) && is_secret(&text[start..after]);
+    let quote = quote(text, after + 1).filter(|_| member);
+    let Some((from, _)) = quote.and_then(|(end, ..)| separator(text, spaces(text, end, true))) else {
+        return Vec::new();
+    };
+    let from = spaces(text, from, true);
+    // The tokens of a text are no secrets.
+    let words = text[start..after].eq_ignore_ascii_case(b"token");
+    let is_given = |range: &Range<usize>| !words || is_strong(&text[range.clone()]);
+    structure(text, from, true).into_iter().filter(is_given).collect()
+}
+
+/// Returns the strings of a list, and of an object those that are values of its names, or the one called `value`.
+fn structure(text: &[u8], from: usize, names: bool) -> Vec<Range<usize>> {
+    if !matches!(text.get(from), Some(b'[' | b'{')) {
+        return Vec::new();
+    }
+    let items = strings(text, from);
+    let key = |item: &Item| item.key.as_ref().map(|key| &text[key.clone()]);
+    // A schema has a member for each argument; nothing in it is secret.
+    if items.iter().any(|item| matches!(key(item), Some(b"type" | b"description" | b"$ref"))) {
+        return Vec::new();
+    }
+    let is_given = |item: &Item| key(item).is_none_or(|key| names || key == b"value");
+    let given = items.into_iter().filter(|item| is_given(item)).map(|item| item.range);
+    given.filter(|range| !is_placeholder(&text[range.clone()])).collect()
 }
 
 /// Returns the value of `?key=…`, as in the addresses of Google.
@@ -209,17 +246,25 @@ fn value(text: &[u8], start: usize, end: usize, flag: bool) -> Vec<Range<usize>>
     if flag && (separator.is_none() || quoted && text.get(gap) == Some(&b',')) {
         return one(of_flag(text, at));
     }
+    // `<key>password</key><string>…</string>`
+    if let Some(string) =
+        text[at..].strip_prefix(b"</key>").map(|_| after_gap(text, at + 6).unwrap_or(at + 6))
+    {
+        let value = string + b"<string>".len();
+        let tag = text.get(string..value) == Some(b"<string>");
+        let end = memchr::memchr(b'<', &text[value.min(text.len())..]).filter(|_| tag);
+        return one(end.map(|length| value..value + length));
+    }
+    if separator.is_none() && is_assigned(text, start) {
+        return one(of_flag(text, at));
+    }
     let Some((after, colon)) = separator.or_else(|| apart(text, at)) else {
         return one(sentence(text, name, at, quoted));
     };
     let from = spaces(text, after, quoted);
     let from = if colon && !quoted { typed(text, from).unwrap_or(from) } else { from };
     match text.get(from) {
-        Some(b'[') if quoted => strings(text, from)
-            .into_iter()
-            .map(|string| string.range)
-            .filter(|range| !is_placeholder(&text[range.clone()]))
-            .collect(),
+        Some(b'[' | b'{') if quoted => structure(text, from, false),
         Some(b'[' | b'{') => Vec::new(),
         // Numbers of JSON are no secrets, and it has no other place for a replacement than a string.
         Some(b'-' | b'0'..=b'9') if quoted && colon && is_number(&text[from..parameter_end(text, from)]) => {
@@ -286,6 +331,23 @@ fn typed(text: &[u8], at: usize) -> Option<usize> {
     let equals = line.iter().position(|byte| !of_type(byte)).filter(|end| line[*end] == b'=')?;
     let value = spaces(text, at + equals + 1, false);
     quote(text, value).map(|_| value)
+}
+
+/// Returns whether the command before a name sets it to the next word: `set -x NAME value`, `ENV NAME value`.
+fn is_assigned(text: &[u8], start: usize) -> bool {
+    const COMMANDS: &[&[u8]] = &[
+        b"set -x ",
+        b"set -gx ",
+        b"set -Ux ",
+        b"setx ",
+        b"setenv ",
+        b"ENV ",
+        b"config set ",
+        b"configure set ",
+    ];
+    let low = start.saturating_sub(MAX_NAME);
+    let word = text[low..start].iter().rposition(u8::is_ascii_whitespace).map_or(low, |at| low + at + 1);
+    COMMANDS.iter().any(|command| text[..word].ends_with(command))
 }
 
 /// Returns the next argument of a command.
@@ -376,7 +438,8 @@ fn bare(text: &[u8], start: usize, end: usize, gap: Range<usize>, colon: bool) -
 fn is_setting(text: &[u8], start: usize, gap: &Range<usize>, colon: bool) -> bool {
     const OBJECTS: &[&[u8]] = &[b"self", b"this", b"cls", b"super"];
     let of_key = |byte: &u8| is_of_name(*byte) || *byte == b'.';
-    let first = text[..start].iter().rposition(|byte| !of_key(byte)).map_or(0, |at| at + 1);
+    let low = start.saturating_sub(MAX_NAME);
+    let first = text[low..start].iter().rposition(|byte| !of_key(byte)).map_or(low, |at| low + at + 1);
     // The letter of an escape is not part of the key.
     let first = first + usize::from(text[..=first].ends_with(b"\\n"));
     let key = text.get(first..start).unwrap_or_default();

@@ -74,6 +74,7 @@ const ANCHORS: &[(Check, &[&str])] = &[
             "sig",
             "signature",
             "dsn",
+            "psk",
         ],
     ),
     (Check::Environment, &["env\"", "env\\", "environment\"", "environment\\", "environmentvariables"]),
@@ -87,6 +88,9 @@ const ANCHORS: &[(Check, &[&str])] = &[
     ),
     (Check::Command("-a"), &["redis-cli"]),
     (Check::Command("pass:"), &["-passin", "-passout", "-pass "]),
+    (Check::Command("-P"), &["zip"]),
+    (Check::Command("-p"), &["7z a", "7z x"]),
+    (Check::Command("--body"), &["gh secret set"]),
     (Check::Command("-w"), &["ldapsearch", "ldapmodify"]),
     (Check::Netrc, &["machine ", "machine\\n", "machine\n", "login "]),
     // api.slack.com/messaging/webhooks, discord.com/developers/docs/resources/webhook, learn.microsoft.com/microsoftteams
@@ -106,8 +110,20 @@ const ANCHORS: &[(Check, &[&str])] = &[
     (
         Check::Hash,
         &[
-            "$1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$7$", "$y$", "$apr1$", "$argon2", "$pbkdf2",
-            "$scrypt$", "{ssha}",
+            "$1$",
+            "$2a$",
+            "$2b$",
+            "$2y$",
+            "$5$",
+            "$6$",
+            "$7$",
+            "$y$",
+            "$apr1$",
+            "$argon2",
+            "$pbkdf2",
+            "$scrypt$",
+            "{ssha}",
+            "pbkdf2_sha",
         ],
     ),
     (Check::Pgpass, &[":5432:", ":5433:", ":6432:"]),
@@ -137,7 +153,7 @@ static ALL: LazyLock<Option<Anchors>> = LazyLock::new(|| {
 /// Finds the secrets that begin in a part of a text.
 pub(super) fn search(text: &[u8], part: Range<usize>, found: &mut Vec<Secret>) {
     found.extend(anchored(text, part.clone()));
-    runs(text, part, found);
+    runs(text, &part, found);
 }
 
 /// Returns secrets in their order, and those that overlap as one.
@@ -170,9 +186,9 @@ fn anchored(text: &[u8], part: Range<usize>) -> Vec<Secret> {
     let mut found = Vec::new();
     let Some(Anchors { automaton, checks }) = &*ALL else { return found };
     // Anchors within a secret say nothing.
-    let mut end = 0;
+    let mut last = 0..0;
     for anchor in automaton.find_overlapping_iter(Input::new(text).range(part)) {
-        if anchor.start() < end {
+        if last.contains(&anchor.start()) {
             continue;
         }
         let (start, after) = (anchor.start(), anchor.end());
@@ -203,8 +219,10 @@ fn anchored(text: &[u8], part: Range<usize>) -> Vec<Secret> {
             Check::Pgpass => one("pgpass", syntax::pgpass(text, after)),
             Check::Sql => one("password in SQL", syntax::sql(text, after)),
         }
-        if let Some(last) = found.get(before..).and_then(<[Secret]>::last) {
-            end = end.max(last.range.end);
+        if let [.., one] = &found[before..]
+            && last.end < one.range.end
+        {
+            last = one.range.clone();
         }
     }
     found
@@ -243,7 +261,7 @@ fn vendor(text: &[u8], start: usize, after: usize, token: &Token) -> Option<Rang
 }
 
 /// Finds the secrets without a prefix, which are long runs of letters and digits.
-fn runs(text: &[u8], part: Range<usize>, found: &mut Vec<Secret>) {
+fn runs(text: &[u8], part: &Range<usize>, found: &mut Vec<Secret>) {
     const MIN_RUN: usize = 24;
     let of_run = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-');
     let mut at = part.start;
