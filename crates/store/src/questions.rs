@@ -118,6 +118,6 @@ pub(super) const PER_QUESTION: &[&[&str]] = &[
     deliveries::PER_QUESTION,
     due::STATEMENTS,
     pending_count::STATEMENTS,
-    settings::STATEMENTS,
+    settings::PER_QUESTION,
     views::STATEMENTS,
 ];

@@ -8,11 +8,11 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::support::Peer;
 use crate::support::model::{FINAL_TEXT, Model, Script};
 use crate::support::process_table::{descendants, processes_with_argument, wait_until_none, wait_until_some};
-use crate::support::real_clients::{RUN_DEADLINE, codex_config, is_excluded, node, package, packages, run};
+use crate::support::real_clients::{codex_config, is_excluded, node, package, packages};
 use crate::support::task_fixture::TaskFixture;
-use crate::support::{Peer, StopHubOnDrop};
 
 /// A fixture whose `codex` or `copilot` is the real one, and their models.
 pub(super) struct RealRunners {
@@ -329,44 +329,4 @@ fn a_kept_run_of_a_real_runner_is_adopted_by_the_next_hub() {
     assert_eq!(result["run_report"]["commands"][0]["exit"], 0, "{result:#}");
     assert_eq!(real.codex.requests().len(), 2, "the run went on, nothing was asked twice");
     real.fixture.assert_no_survivors();
-}
-
-/// The commands of the README, in a home with nothing but Codex.
-#[test]
-fn the_delegation_commands_of_the_readme_work() {
-    if is_excluded("npm") {
-        return;
-    }
-    let readme = include_str!("../../../README.md");
-    let (_, section) = readme.split_once("## Delegate a task").unwrap();
-    let (_, block) = section.split_once("```sh\n").unwrap();
-    let (lines, _) = block.split_once("```").unwrap();
-    assert_eq!(lines.lines().count(), 10);
-
-    let real = RealRunners::both(Script::Answer);
-    // Another hub may have the default port.
-    real.fixture.home.write(".adjutant/config.toml", "[http]\naddress = \"off\"\n");
-    std::fs::remove_dir_all(real.fixture.folder(".adjutant/agents")).unwrap();
-    std::fs::remove_dir_all(real.fixture.folder("work/.git")).unwrap();
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_adjutant"), real.fixture.folder("bin/adjutant")).unwrap();
-    let dressed = real.fixture.adjutant(&[]);
-    let shell = |script: &str| {
-        let mut shell = Command::new("sh");
-        let environment = dressed.get_envs().filter_map(|(name, value)| Some((name, value?)));
-        shell
-            .env_clear()
-            .envs(environment)
-            .args(["-e", "-c", script])
-            .current_dir(real.fixture.folder("work"));
-        run(&mut shell, RUN_DEADLINE)
-    };
-    let author = "-c user.name=T -c user.email=t@example.org";
-    let ready = shell(&format!("git init --quiet; git add .; git {author} commit --quiet -m first"));
-    assert!(ready.status.success(), "{ready}");
-    let _hub = StopHubOnDrop(&real.fixture.home);
-    let done = shell(lines);
-    assert!(done.status.success(), "{done}");
-    assert_eq!(done.stdout.matches(FINAL_TEXT).count(), 2, "{done}");
-    let config = std::fs::read_to_string(real.fixture.folder(".codex/config.toml")).unwrap();
-    assert!(config.contains("[mcp_servers.agents]"), "{config}");
 }

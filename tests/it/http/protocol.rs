@@ -230,8 +230,9 @@ fn a_client_that_lists_event_streams_first_gets_one() {
 fn the_console_shows_the_connected_clients() {
     let hub = Hub::open("");
     // Recent activity is further down and keeps the names of disconnected clients.
-    let connected =
-        || hub.send_request("GET", "/", &[], "").body.split_once("id=\"activity\"").unwrap().0.to_owned();
+    let connected = || {
+        hub.send_request("GET", "/timeline", &[], "").body.split_once("id=\"results\"").unwrap().0.to_owned()
+    };
     let shown = |name: &str| connected().contains(name);
     let mut hello = initialize("2025-11-25");
     hello["params"]["clientInfo"]["name"] = json!("with-a-session");

@@ -5,11 +5,13 @@
 //! the strings of JSON hold. A secret that looks like a word is not found. Text that passed in parts is searched as its
 //! reader joins it ([`streams`]).
 
+mod code_words;
 mod lexer;
 mod messages;
 mod named;
 mod reading;
 mod scan;
+mod secret_names;
 mod streams;
 mod syntax;
 mod tokens;

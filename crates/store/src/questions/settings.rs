@@ -30,3 +30,6 @@ pub async fn set_setting(store: &Store, name: &str, value: &str) -> Result<(), E
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[GET, GET_ALL, SET];
+
+#[cfg(test)]
+pub(super) const PER_QUESTION: &[&str] = &[GET, SET];

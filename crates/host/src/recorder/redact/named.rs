@@ -2,59 +2,13 @@
 
 use std::ops::Range;
 
+use super::code_words::{is_code, is_expression, is_number};
 use super::lexer::{
     Item, after_gap, in_quotes, is_member, is_mixed, is_of_name, is_placeholder, next_word, quote, spaces,
     strings, word_end,
 };
+use super::secret_names::is_secret;
 
-/// Whole names of secrets, in lower case without `-` and `_`; each is also the last word of a longer name.
-const WORDS: &[&str] = &[
-    "credential",
-    "credentials",
-    "creds",
-    "passwd",
-    "pwd",
-    "pass",
-    "pw",
-    "bearer",
-    "jwt",
-    "pat",
-    "sig",
-    "dsn",
-    "psk",
-];
-/// Ends of such names: `x-api-key`, `OPENAI_API_KEY`, `refreshToken`.
-const ENDINGS: &[&str] = &[
-    "authorization",
-    "cookie",
-    "apikey",
-    "accesskey",
-    "accesskeyid",
-    "privatekey",
-    "signingkey",
-    "encryptionkey",
-    "accountkey",
-    "authkey",
-    "masterkey",
-    "secretkey",
-    "sharedkey",
-    "storagekey",
-    "subscriptionkey",
-    "licensekey",
-    "servicekey",
-    "adminkey",
-    "hmackey",
-    "deploykey",
-    "password",
-    "passphrase",
-    "passcode",
-    "secret",
-    "token",
-    "xamzsignature",
-    "hubsignature",
-];
-/// Names of MCP that have such an end and are not secret.
-const HARMLESS: &[&str] = &["progresstoken", "canceltoken", "tasktoken", "pagetoken", "nextpagetoken"];
 /// Words that may follow a secret's name: `SECRET_KEY_BASE`, `DB_PASSWORD_PROD`, `TOKEN_2`.
 const SUFFIXES: &[&str] = &[
     "base",
@@ -74,36 +28,6 @@ const SUFFIXES: &[&str] = &[
 const VARIABLES: &[&str] = &[
     "HOME", "LANG", "LC_ALL", "LOGNAME", "NO_COLOR", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
 ];
-/// Values in code that are not secrets.
-const CODE: &[&str] = &[
-    "true",
-    "false",
-    "null",
-    "none",
-    "nil",
-    "undefined",
-    "string",
-    "str",
-    "bytes",
-    "int",
-    "number",
-    "bool",
-    "boolean",
-    "any",
-    "object",
-    "self",
-    "required",
-    "optional",
-    "default",
-    "yes",
-    "no",
-    "on",
-    "off",
-    "unset",
-    "input",
-    "text",
-];
-
 /// Maximum bytes before a name that are searched for its beginning.
 const MAX_NAME: usize = 80;
 
@@ -114,28 +38,6 @@ enum Doubt {
     None,
     /// It may be a word of a text or of a program.
     Code,
-}
-
-/// Returns whether a name is that of a secret.
-fn is_secret(name: &[u8]) -> bool {
-    let bare: String = name
-        .iter()
-        .filter(|byte| !matches!(byte, b'-' | b'_' | b' '))
-        .map(|byte| char::from(byte.to_ascii_lowercase()))
-        .collect();
-    if HARMLESS.contains(&bare.as_str()) {
-        return false;
-    }
-    let upper = !name.iter().any(u8::is_ascii_lowercase);
-    let last = name.iter().rposition(|byte| matches!(byte, b'-' | b'_')).map_or(0, |at| at + 1);
-    let hump = name[last..].iter().rposition(u8::is_ascii_uppercase).filter(|_| !upper).map_or(0, |at| at);
-    let word = String::from_utf8_lossy(&name[last + hump..]).to_ascii_lowercase();
-    // `X-Custom-Auth`
-    bare == "auth"
-        || word == "auth" && name.to_ascii_lowercase().starts_with(b"x-")
-        || WORDS.contains(&word.as_str())
-        || ENDINGS.iter().any(|ending| bare.ends_with(ending))
-        || upper && word == "key"
 }
 
 /// Returns the end of a name, and whether it is secret. `after` is the end of the secret word in it.
@@ -518,36 +420,6 @@ fn ends_line(text: &[u8], at: usize) -> bool {
         }
         _ => false,
     }
-}
-
-fn is_code(value: &[u8]) -> bool {
-    CODE.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(value))
-}
-
-fn is_number(value: &[u8]) -> bool {
-    value.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
-}
-
-/// Returns whether a value looks like a part of a program.
-fn is_expression(value: &[u8]) -> bool {
-    let path = |at: usize| value.get(at + 1).is_some_and(|next| next.is_ascii_alphabetic() || *next == b'_');
-    let call = value.iter().position(|byte| matches!(byte, b'(' | b'[' | b'{')).is_some_and(|at| {
-        at > 0
-            && value[..at].iter().all(|byte| {
-                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'!' | b'&' | b'*')
-            })
-    });
-    let member = value.iter().position(|byte| *byte == b'.').is_some_and(|at| {
-        at > 0 && path(at) && value[..at].iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_')
-    });
-    let long = value.len() >= if value.ends_with(b"=") { 8 } else { 16 } && is_mixed(value);
-    call || member
-        || !long
-            && matches!(
-                value.first(),
-                Some(b'&' | b'*' | b'(' | b'[' | b'{' | b'|' | b'@' | b'/' | b'.' | b'-' | b'+' | b'=')
-            )
-        || memchr::memmem::find(value, b"::").is_some()
 }
 
 fn is_strong(value: &[u8]) -> bool {

@@ -1,0 +1,63 @@
+//! Values that are words, numbers or expressions of a program, and no secrets.
+
+use super::lexer::is_mixed;
+
+/// Values in code that are not secrets.
+const CODE: &[&str] = &[
+    "true",
+    "false",
+    "null",
+    "none",
+    "nil",
+    "undefined",
+    "string",
+    "str",
+    "bytes",
+    "int",
+    "number",
+    "bool",
+    "boolean",
+    "any",
+    "object",
+    "self",
+    "required",
+    "optional",
+    "default",
+    "yes",
+    "no",
+    "on",
+    "off",
+    "unset",
+    "input",
+    "text",
+];
+
+pub(super) fn is_code(value: &[u8]) -> bool {
+    CODE.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(value))
+}
+
+pub(super) fn is_number(value: &[u8]) -> bool {
+    value.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
+}
+
+/// Returns whether a value looks like a part of a program.
+pub(super) fn is_expression(value: &[u8]) -> bool {
+    let path = |at: usize| value.get(at + 1).is_some_and(|next| next.is_ascii_alphabetic() || *next == b'_');
+    let call = value.iter().position(|byte| matches!(byte, b'(' | b'[' | b'{')).is_some_and(|at| {
+        at > 0
+            && value[..at].iter().all(|byte| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'!' | b'&' | b'*')
+            })
+    });
+    let member = value.iter().position(|byte| *byte == b'.').is_some_and(|at| {
+        at > 0 && path(at) && value[..at].iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_')
+    });
+    let long = value.len() >= if value.ends_with(b"=") { 8 } else { 16 } && is_mixed(value);
+    call || member
+        || !long
+            && matches!(
+                value.first(),
+                Some(b'&' | b'*' | b'(' | b'[' | b'{' | b'|' | b'@' | b'/' | b'.' | b'-' | b'+' | b'=')
+            )
+        || memchr::memmem::find(value, b"::").is_some()
+}
