@@ -188,6 +188,7 @@ impl Task {
             batch.events.extend(left);
         }
         let mut next = false;
+        let mut ended = None;
         for event in batch.events.iter().filter(|_| ours) {
             if let (CodexEvent::Ready(_), Some(id)) = (event, &batch.thread) {
                 self.id = Some(id.clone());
@@ -227,11 +228,9 @@ impl Task {
             match event {
                 CodexEvent::TurnEnded { .. } => {
                     self.kill_at = None;
-                    // Callers that learn of the end find it in the store.
+                    // Callers that learn of the end find it in the store, and in the log below.
                     self.writer.flush().await;
-                    if let Some(last) = thread.last {
-                        self.turns.ended(last);
-                    }
+                    ended = thread.last;
                     next = true;
                 }
                 CodexEvent::ApprovalRequested { approval } => {
@@ -257,6 +256,9 @@ impl Task {
         let unknown: Vec<String> = batch.events.iter().filter_map(unanswerable).collect();
         self.log.push(at, batch, bytes);
         self.notify();
+        if let Some(last) = ended {
+            self.turns.ended(last);
+        }
         for approval in unknown {
             self.decide(&approval, &Decision::Deny { note: None }, Decider::NotAsked).await;
         }

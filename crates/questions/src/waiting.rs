@@ -61,8 +61,9 @@ impl Questions {
         while self.store.is_shared() {
             match questions::change_number(&self.store).await {
                 Ok(number) => {
-                    // The changes of this hub count too, because a number does not name its hub.
-                    if last.replace(number).is_some_and(|last| last != number) {
+                    // The changes of this hub count too, because a number does not name its hub. So does the first number:
+                    // a list may have been read before a question that is in this number.
+                    if last.replace(number) != Some(number) {
                         self.waiters.notify_all();
                         self.wake.notify_one();
                         self.events.send(Event::QuestionsChanged);
