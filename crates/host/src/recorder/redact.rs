@@ -6,10 +6,10 @@
 //! reader joins it ([`streams`]).
 
 mod code_words;
+mod decoded_text;
 mod lexer;
-mod messages;
+mod message_strings;
 mod named;
-mod reading;
 mod scan;
 mod secret_names;
 mod streams;
@@ -22,7 +22,7 @@ pub use streams::Redactor;
 
 /// Replaces the secrets of a text.
 pub fn text(text: &str) -> Cow<'_, str> {
-    match messages::scan(text.as_bytes()) {
+    match message_strings::scan(text.as_bytes()) {
         secrets if secrets.is_empty() => Cow::Borrowed(text),
         secrets => String::from_utf8_lossy(&scan::replaced(text.as_bytes(), &secrets)).into_owned().into(),
     }

@@ -13,9 +13,9 @@ use memchr::memmem::Finder;
 use serde_json::Value;
 
 use super::super::format::{Direction, Entry};
+use super::decoded_text::unescaped;
 use super::lexer::{REDACTED, longest_string};
-use super::messages::{is_message, scan, scan_message};
-use super::reading::unescaped;
+use super::message_strings::{is_message, scan, scan_message};
 use super::scan::{Secret, merged, replaced};
 
 /// Maximum bytes of entries that wait for what follows them.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-use super::reading::{ESCAPE, Reading, simplified, unescaped};
+use super::decoded_text::{ESCAPE, Reading, simplified, unescaped};
 use super::scan::{Secret, merged, search};
 
 /// Maximum number of messages within one another.
