@@ -28,7 +28,7 @@ use adjutant_prompts::mentions::Command;
 use adjutant_prompts::{Catalogue, Error, Inputs, Prompts};
 use adjutant_terminal::socket::{self, Hello, HookCommand, HookReport};
 
-/// The clients whose hooks ask for permissions; all but opencode's may also add to a prompt.
+/// The clients with hooks that ask for permissions; all but opencode's may also add to a prompt.
 pub(super) const CLIENTS: [&str; 5] = ["claude", "codex", "copilot", "gemini", "opencode"];
 
 /// Time for notifying the hub.

@@ -23,7 +23,7 @@ use adjutant_host::recorder::redact::Redactor;
 
 /// Maximum characters of a message on one line.
 const MAX_MESSAGE_CHARS: usize = 200;
-/// Maximum requests whose answers a filter waits for, because some never get an answer.
+/// Maximum requests that a filter keeps for their answers, because some never get an answer.
 const MAX_PENDING_REQUESTS: usize = 4096;
 
 /// Commands of `adjutant log`.

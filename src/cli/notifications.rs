@@ -54,7 +54,7 @@ pub(super) enum Command {
         /// The notification, as `adjutant notifications list` shows it
         id: NotificationId,
     },
-    /// Resolve a notification whose state is unknown
+    /// Resolve a notification with an unknown state
     Resolve {
         /// The notification, as `adjutant notifications list` shows it
         id: NotificationId,

@@ -74,7 +74,7 @@ pub(super) fn setup(config: &Config) -> Result<Setup, Failure> {
     })
 }
 
-/// Refuses a value that would begin a line of its own in a file of the manager.
+/// Refuses a value that would begin a new line in a file of the manager.
 fn reject_control_characters(setup: &Setup) -> Result<(), Failure> {
     let paths = [Some(&setup.program), setup.home.as_ref(), setup.socket.as_ref(), Some(&setup.log)];
     let texts = paths.into_iter().flatten().map(|path| path.to_string_lossy());

@@ -94,7 +94,7 @@ fn end(args: &StopArgs, config: &Config, restarts: bool) -> Result<Option<Stoppe
     let query = Query { states: vec![State::Running], limit: MAX_LISTED, ..Query::default() };
     let running = match client.tasks(query) {
         Ok(running) => running.tasks,
-        // A hub whose store does not answer ends too; it knows itself whether tasks run.
+        // A hub ends too if its store does not answer; it knows itself whether tasks run.
         Err(control::Error::Rejected(_)) => Vec::new(),
         Err(error) => return Err(error.into()),
     };

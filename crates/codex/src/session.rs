@@ -290,7 +290,7 @@ impl Task {
         commands.map(notice).collect()
     }
 
-    /// Stores an event of an agent that Codex started, in a thread of its own.
+    /// Stores an event of an agent that Codex started, in a separate thread.
     async fn take_of_agent(&mut self, agent: &str, event: &CodexEvent, at: i64) {
         let Some(parent) = self.id.clone() else { return };
         if !self.agents.contains_key(agent) {

@@ -54,7 +54,7 @@ impl Codex {
         }
     }
 
-    /// Commits all files in the worktree of a thread, on a branch of its own. Returns the commit and its branch.
+    /// Commits all files in the worktree of a thread, on a new branch. Returns the commit and its branch.
     pub async fn commit(&self, thread: &str, message: &str) -> Result<(String, String), Error> {
         let row = self.row_here(thread).await?;
         let all = self.0.config.worktrees.as_ref().filter(|all| Path::new(&row.cwd).starts_with(all));

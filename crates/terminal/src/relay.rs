@@ -30,7 +30,7 @@ use state::Shared;
 #[derive(Clone, Debug)]
 pub struct Options {
     pub home: PathBuf,
-    /// The project that the client works in, where it has prompts of its own.
+    /// The project that the client works in, where that has prompts.
     pub workspace: Option<PathBuf>,
     /// The server's name, as the hub knows it.
     pub server: String,

@@ -63,7 +63,7 @@ pub(super) enum OperationCommand {
     },
     /// End the commands that continue after their turns
     EndCommands(ThreadArgs),
-    /// Commit the files in the worktree of a thread, on a branch of its own
+    /// Commit the files in the worktree of a thread, on a new branch
     Commit {
         /// The thread's id, or enough of its beginning
         thread: String,

@@ -1,4 +1,4 @@
-//! Check of runs without a hub, and of runs whose supervisor was killed.
+//! Check of runs without a hub, and of runs with a killed supervisor.
 
 use super::DoctorContext;
 use super::check_result::{CheckResult, Fix};

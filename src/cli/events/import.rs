@@ -158,7 +158,7 @@ fn read_bytes(file: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns whether a file is the standard input, whose events are added to the user's own calendar.
+/// Returns whether a file is the standard input; its events are added to the user's own calendar.
 fn is_stdin(file: &Path) -> bool {
     file == Path::new("-")
 }

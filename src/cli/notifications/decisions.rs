@@ -23,7 +23,7 @@ pub(super) async fn retry(id: &NotificationId, assistant: &Assistant) -> Result<
     output::changed("planned again; a running hub sends it now", &as_json(id, assistant).await?)
 }
 
-/// Sets the outcome of a notification whose state is unknown.
+/// Sets the outcome of a notification with an unknown state.
 pub(super) async fn resolve(
     id: &NotificationId,
     state: ResolvedAs,

@@ -45,7 +45,7 @@ pub(super) enum Message {
     },
     /// The client has taken notice of the answer to `initialize`.
     Initialized,
-    /// The client gives up a request of its own.
+    /// The client gives up its request.
     Cancelled {
         id: Id,
     },
