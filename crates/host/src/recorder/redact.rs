@@ -1,9 +1,9 @@
 //! The redaction of secrets in text that leaves the machine.
 //!
 //! Only this module and docs/recorder.md define secrets: tokens of vendors by their form ([`tokens`]), values by their
-//! names ([`named`]), and passwords by the syntax around them ([`syntax`]). [`scan`] finds all in one pass, and [`messages`] what
-//! the strings of JSON hold. A secret that looks like a word is not found. Text that passed in parts is searched as its
-//! reader joins it ([`streams`]).
+//! names ([`named`]), and passwords by the syntax around them ([`syntax`]). [`scan`] finds all in one pass, and
+//! [`message_strings`] what the strings of JSON hold. A secret that looks like a word is not found. Text that passed in
+//! parts is searched as its reader joins it ([`streams`]).
 
 mod code_words;
 mod decoded_text;
