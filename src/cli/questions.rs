@@ -55,7 +55,8 @@ fn state(details: &QuestionDetails) -> String {
             None => format!("pending, {} left", span_millis(details.question.deadline - now)),
         };
     };
-    let not_applied = if outcome.not_applied.is_some() { ", not applied," } else { "" };
+    let is_lost = outcome.answer.is_some() && outcome.not_applied.is_some();
+    let not_applied = if is_lost { ", not applied," } else { "" };
     let kind = format!("{}{not_applied}", outcome.kind.word(outcome.denied));
     match details.held_until.filter(|until| *until > now) {
         Some(until) => format!("{kind}, {} s to undo", seconds_left(until, now)),

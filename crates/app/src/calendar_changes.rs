@@ -1,11 +1,14 @@
 //! Permission of the user for a change of a calendar that a client wants: a question of the Inbox.
 
+use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use super::App;
 use adjutant_agents::Origin;
+use adjutant_base::mutex::lock;
 use adjutant_questions::{
     APPROVE, Asker, Choice, DecidedBy, Draft, Error, Field, FieldValue, Input, OutcomeKind,
 };
@@ -17,19 +20,21 @@ const QUESTION_TIMEOUT: Duration = Duration::from_hours(1);
 /// The values of the options.
 const DENY: &str = "deny";
 
+/// Why the outcome of an earlier hub has no effect. The hub may have ended after the change, and before its record.
+const HUB_ENDED: &str = "the hub ended before it recorded the change; look at the calendar";
+
 /// The user's decision about a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Permission {
-    Granted,
-    /// The user allowed it once, and another call in the same words makes the change.
+pub enum Permission<T> {
+    /// The change was made, or it failed; this is its result.
+    Granted(T),
+    /// The user allowed it once, and an earlier call in the same words makes the change.
     Used,
     /// The user does not want it; they may say why.
     Denied(Option<String>),
-    /// There is no decision yet; asking again waits for the same question.
-    Pending,
     /// Nobody decided in time.
     Expired,
-    /// The call was cancelled, or its client has gone; nobody would make the change.
+    /// The call was cancelled, or its client has gone; nothing is changed.
     Withdrawn,
 }
 
@@ -40,16 +45,15 @@ impl App {
         trusts(&self.config.assistant.trusted_clients, client, origin)
     }
 
-    /// Asks the user about a change that `asker` wants, and waits for the decision for at most `limit`. The same question
-    /// of the same asker is asked once, and withdrawn when `cancelled` is.
-    pub async fn permission(
-        &self,
-        asker: &Asker,
-        title: String,
-        message: String,
-        limit: Duration,
-        cancelled: &CancellationToken,
-    ) -> Result<Permission, Error> {
+    /// Asks the user about a change that `asker` wants, and makes it by `change` if the user allows it. The same question
+    /// of the same asker is asked once, and withdrawn when `withdrawn` is. A change that fails is shown with the question.
+    pub async fn change_with_permission<T, E: Display>(
+        self: Arc<Self>,
+        asker: Asker,
+        (title, message): (String, String),
+        withdrawn: CancellationToken,
+        change: impl Future<Output = Result<T, E>>,
+    ) -> Result<Permission<Result<T, E>>, Error> {
         let key = format!("{ASKER_PREFIX}{}", asker.key);
         let option = |label: &str, value: &str| Choice { label: label.to_owned(), value: value.to_owned() };
         let options = vec![option("Allow", APPROVE), option("Deny", DENY)];
@@ -62,31 +66,50 @@ impl App {
             denials: vec![DENY.to_owned()],
             ..Draft::default()
         };
-        let owner = Asker { key: key.clone(), client: asker.client.clone(), ..Asker::default() };
+        let owner = Asker { key: key.clone(), client: asker.client, ..Asker::default() };
         let ticket = self.questions.ask(owner, draft).await?.ticket;
-        let state = tokio::select! {
-            state = self.questions.wait(&ticket, limit) => state?,
-            () = cancelled.cancelled() => {
-                self.questions.withdraw_unapplied(&key, &ticket, "the call was cancelled").await?;
-                return Ok(Permission::Withdrawn);
+        let outcome = loop {
+            // The user may snooze the question, which then lasts longer.
+            let state = tokio::select! {
+                state = self.questions.wait(&ticket, QUESTION_TIMEOUT) => state?,
+                () = withdrawn.cancelled() => {
+                    self.questions.withdraw_unapplied(&key, &ticket, "the call was cancelled").await?;
+                    return Ok(Permission::Withdrawn);
+                }
+            };
+            if let Some(outcome) = state.outcome() {
+                break outcome.clone();
             }
         };
-        let Some(outcome) = state.outcome() else { return Ok(Permission::Pending) };
-        // Calls in the same words wait for one question, and the user allows one change.
-        let first = self.questions.mark_delivered(&key, &ticket).await;
         let chosen = outcome.answer.as_ref().and_then(|answer| answer.get("answer")).map(FieldValue::text);
-        Ok(match (outcome.kind, chosen.as_deref()) {
-            (OutcomeKind::Answered, Some(APPROVE)) if outcome.by == DecidedBy::User && first => {
-                Permission::Granted
+        let allowed = outcome.kind == OutcomeKind::Answered && chosen.as_deref() == Some(APPROVE);
+        if allowed && outcome.by == DecidedBy::User {
+            // Calls in the same words wait for one question, and the user allows one change.
+            if !lock(&self.allowed_changes).insert(ticket.clone()) {
+                return Ok(Permission::Used);
             }
-            (OutcomeKind::Answered, Some(APPROVE)) if outcome.by == DecidedBy::User => Permission::Used,
-            (OutcomeKind::TimedOut | OutcomeKind::Cancelled | OutcomeKind::ClientGone, _) => {
-                Permission::Expired
+            let changed = change.await;
+            // Recorded after the change: the next hub reports an outcome without a record.
+            match &changed {
+                Ok(_) => drop(self.questions.mark_delivered(&key, &ticket).await),
+                Err(error) => {
+                    self.questions.withdraw_unapplied(&key, &ticket, &error.to_string()).await?;
+                }
             }
-            (OutcomeKind::Answered | OutcomeKind::Declined | OutcomeKind::Dismissed, _) => {
-                Permission::Denied(outcome.note.clone())
+            return Ok(Permission::Granted(changed));
+        }
+        self.questions.mark_delivered(&key, &ticket).await;
+        Ok(match outcome.kind {
+            OutcomeKind::TimedOut | OutcomeKind::Cancelled | OutcomeKind::ClientGone => Permission::Expired,
+            OutcomeKind::Answered | OutcomeKind::Declined | OutcomeKind::Dismissed => {
+                Permission::Denied(outcome.note)
             }
         })
+    }
+
+    /// Withdraws the questions that an earlier hub left: their calls have ended with it.
+    pub async fn withdraw_calendar_questions(self: Arc<Self>) {
+        self.questions.withdraw_asked_by(ASKER_PREFIX, HUB_ENDED).await;
     }
 }
 

@@ -24,7 +24,7 @@ mod user_list_cache;
 pub mod waiters;
 mod workspaces;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -80,6 +80,8 @@ pub struct App {
     pub waiters: Arc<Waiters>,
     /// The questions of the approvals that Codex waits for, by approval.
     approval_questions: Arc<Mutex<HashMap<String, Ticket>>>,
+    /// The questions with a change that the user allowed to this hub, one for each act of the user.
+    allowed_changes: Arc<Mutex<HashSet<Ticket>>>,
     permissions: Arc<Permissions>,
     /// Where rows are kept: those of tasks may be apart.
     stores: Vec<Store>,
@@ -137,6 +139,7 @@ impl App {
             toolsets: Arc::new(ToolsetSwitches::new(config.toolsets.clone())),
             waiters: Arc::default(),
             approval_questions: Arc::default(),
+            allowed_changes: Arc::default(),
             permissions: Arc::new(Permissions::new(config.permissions.clone(), &config.home)),
             stores,
             workspaces: Mutex::default(),

@@ -36,6 +36,7 @@ impl App {
             toolsets: self.toolsets.clone(),
             waiters: self.waiters.clone(),
             approval_questions: self.approval_questions.clone(),
+            allowed_changes: self.allowed_changes.clone(),
             permissions: self.permissions.clone(),
             stores: self.stores.clone(),
             workspaces: Mutex::default(),

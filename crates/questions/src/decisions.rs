@@ -217,20 +217,30 @@ impl Questions {
 
     /// Withdraws `asker` (by its key) from the question, which is cancelled if it has no other asker.
     pub async fn cancel(&self, asker: &str, ticket: &Ticket) -> Result<State, Error> {
+        self.withdraw_because(asker, ticket, None).await
+    }
+
+    async fn withdraw_because(
+        &self,
+        asker: &str,
+        ticket: &Ticket,
+        reason: Option<&str>,
+    ) -> Result<State, Error> {
         let question = self.get_as(asker, ticket).await?;
         let now = self.clock.now();
-        let outcome = nobody(OutcomeKind::Cancelled, now, question.seen_ms);
+        let not_applied = reason.map(str::to_owned);
+        let outcome = Outcome { not_applied, ..nobody(OutcomeKind::Cancelled, now, question.seen_ms) };
         if questions::withdraw(&self.store, ticket.as_str(), asker, &rows::outcome(&outcome), now).await? {
             self.notify_changed(ticket.as_str());
         }
         Ok(self.get(ticket).await?.state)
     }
 
-    /// Withdraws `asker` like [`Self::cancel`], when it can no longer act on an outcome. An answer that has not reached it
-    /// is final, and recorded as not applied for this reason.
+    /// Withdraws `asker` like [`Self::cancel`], when it can no longer act on an outcome; the reason is kept. An answer that
+    /// has not reached it is final, and recorded as not applied for this reason.
     pub async fn withdraw_unapplied(&self, asker: &str, ticket: &Ticket, reason: &str) -> Result<(), Error> {
         self.secrets.lock().await.remove(ticket);
-        let state = self.cancel(asker, ticket).await?;
+        let state = self.withdraw_because(asker, ticket, Some(reason)).await?;
         // A denial needs nothing to be done.
         let is_lost = |outcome: &Outcome| outcome.kind == OutcomeKind::Answered && !outcome.denied;
         let Some((_, outcome)) = state.decision().filter(|(_, outcome)| is_lost(outcome)) else {

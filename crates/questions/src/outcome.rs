@@ -116,7 +116,7 @@ pub struct Outcome {
     /// Whether the answer chooses an option that denies.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
-    /// Why an answer had no effect, as a sentence fragment.
+    /// Why an answer had no effect, or why the question was withdrawn, as a sentence fragment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_applied: Option<String>,
     /// A note that the user added.

@@ -144,6 +144,74 @@ fn a_question_about_a_call_that_was_cancelled_or_lost_its_client_is_withdrawn() 
     withdrawn();
 }
 
+/// The questions that are decided, newest first.
+fn decided(home: &Home) -> Value {
+    let listed = run(home, &["questions", "list", "--decided", "--json"]);
+    serde_json::from_str::<Value>(&listed).unwrap()["items"].take()
+}
+
+#[test]
+fn a_question_about_a_change_ends_with_its_hub() {
+    let reason = "the hub ended before it recorded the change; look at the calendar";
+    let home = home("");
+    home.write(".adjutant/config.toml", "[questions]\nundo_milliseconds = 60000\n");
+    let mut hub = Serving::open_hub(&home);
+    let mut peer = connected(&home);
+    peer.initialize("2025-11-25");
+    for (title, kind) in [("Tea", "cancelled"), ("Walk", "answered")] {
+        let arguments = json!({"user_id": "ann", "title": title, "when": "1.7.2031 15:00"});
+        send_call(&mut peer, title, "createEvent", &arguments);
+        let question = wait_for("the question", || User::pending(&home).pop());
+        if kind == "answered" {
+            User::connect(&home).choose(&question, "approve");
+        }
+        hub.kill();
+        hub = Serving::open_hub(&home);
+        let outcome = wait_for("the outcome", || {
+            let mut all = decided(&home);
+            let question = all.as_array_mut()?.iter_mut().find(|one| one["ticket"] == question["ticket"])?;
+            Some(question["outcome"].take()).filter(|outcome| outcome["not_applied"] == reason)
+        });
+        assert_eq!(outcome["kind"], kind, "{outcome}");
+        assert!(User::pending(&home).is_empty());
+        assert!(hub.page("/history").contains(reason), "the console shows the reason");
+    }
+    let range = ["events", "list", "--from", "1.1.2031", "--to", "31.12.2031"];
+    let listed = run(&home, &range);
+    assert!(!listed.contains("Tea") && !listed.contains("Walk"), "{listed}");
+}
+
+#[test]
+fn a_change_that_is_allowed_after_its_call_returned_is_made() {
+    let home = home("wait_seconds = 1\n");
+    let _hub = Serving::open_hub(&home);
+    let mut peer = connected(&home);
+    peer.initialize("2025-11-25");
+    let id = run(&home, &["events", "add", "Dentist 1.7.2031 15:00"]).trim().to_owned();
+    let returned = |peer: &mut Peer, name: &str, arguments: Value| {
+        let refused = tool(peer, name, arguments)["result"].take();
+        let text = refused["content"][0]["text"].as_str().unwrap();
+        let why = "nothing was changed: the user has not answered yet; the change is made when they allow it";
+        assert_eq!(text, why, "{refused}");
+        wait_for("the question", || User::pending(&home).pop())
+    };
+    let tea = json!({"user_id": "ann", "title": "Tea", "when": "1.7.2031 15:00"});
+    let question = returned(&mut peer, "createEvent", tea);
+    User::connect(&home).choose(&question, "approve");
+    let range = ["events", "list", "--from", "1.1.2031", "--to", "31.12.2031"];
+    wait_for("the event", || run(&home, &range).contains("Tea").then_some(()));
+    // A change that fails is shown with its question.
+    let question = returned(&mut peer, "updateEvent", json!({"event_id": id, "title": "Doctor"}));
+    run(&home, &["events", "edit", &id, "--title", "Dr Wells"]);
+    User::connect(&home).choose(&question, "approve");
+    let reason = "the event was changed elsewhere meanwhile: it is now `Dr Wells`; look at it, and change it again";
+    wait_for("the reason", || {
+        let all = decided(&home);
+        let question = all.as_array()?.iter().find(|one| one["ticket"] == question["ticket"])?;
+        (question["outcome"]["not_applied"] == reason).then_some(())
+    });
+}
+
 #[test]
 fn an_event_that_changed_while_its_user_was_asked_is_left_as_it_is() {
     let home = home("");

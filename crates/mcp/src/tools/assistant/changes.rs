@@ -1,10 +1,11 @@
 //! `createEvent`, `updateEvent` and `cancelEvent`: changes of a calendar that the user allows one by one.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 use super::arguments;
 use super::result::{CallError, answer};
@@ -43,11 +44,9 @@ pub(super) async fn create(
     let edit = EventEdit { title: Some(title.to_owned()), time: Some(time), ..texts(arguments)? };
     own_events::check(&edit).map_err(failed)?;
     let message = format!("{} wants to add an event:\n\n{}", client(call), described(&edit, None));
-    if let Some(refused) = refusal(call, "Add an event?", message).await? {
-        return Ok(refused);
-    }
-    let event = assistant.add_event(&user, &edit, now).await.map_err(failed)?;
-    Ok(answer(call, &json::event(&event, None, zone)))
+    let (app, zone) = (call.client.app.clone(), zone.clone());
+    let change = async move { app.add_event(&user, None, &edit, now).await };
+    changed(call, &zone, ("Add an event?", message), change).await
 }
 
 /// Changes an event.
@@ -67,14 +66,9 @@ pub(super) async fn update(
     source.check(&edit).map_err(in_event)?;
     let old = described(&EventEdit::default(), Some((&source.event, zone)));
     let message = format!("{} wants to change\n\n{old}\n\nto\n\n{}", client(call), described(&edit, None));
-    if let Some(refused) = refusal(call, "Change an event?", message).await? {
-        return Ok(refused);
-    }
-    let event = match call.client.app.edit_event(&source, &edit, now).await {
-        Ok(event) => event,
-        Err(error) => return unchanged(error),
-    };
-    Ok(answer(call, &json::event(&event, None, zone)))
+    let (app, zone) = (call.client.app.clone(), zone.clone());
+    let change = async move { app.edit_event(&source, &edit, now).await };
+    changed(call, &zone, ("Change an event?", message), change).await
 }
 
 /// Cancels an event.
@@ -87,15 +81,12 @@ pub(super) async fn cancel(
     let zone = &source.user.preferences.zone;
     let what = described(&EventEdit::default(), Some((&source.event, zone)));
     let message = format!("{} wants to cancel\n\n{what}", client(call));
-    if let Some(refused) = refusal(call, "Cancel an event?", message).await? {
-        return Ok(refused);
-    }
-    let id = &source.event.id;
-    if let Err(error) = call.client.app.cancel_event(&source, ACTOR, now).await {
-        return unchanged(error);
-    }
-    let event = call.client.app.assistant.event(id).await.map_err(in_event)?;
-    Ok(answer(call, &json::event(&event, None, zone)))
+    let (app, zone) = (call.client.app.clone(), zone.clone());
+    let change = async move {
+        app.cancel_event(&source, ACTOR, now).await?;
+        Ok(app.assistant.event(&source.event.id).await?)
+    };
+    changed(call, &zone, ("Cancel an event?", message), change).await
 }
 
 /// Returns the event that the arguments name, which must be writable.
@@ -192,50 +183,62 @@ fn described(edit: &EventEdit, event: Option<(&Event, &Zone)>) -> String {
     lines
 }
 
-/// Asks the user, unless the client is trusted. Returns the result of a call that the user did not allow.
-async fn refusal(
+/// Makes a change if the user allows it, or without a question for a trusted client. When the call ends before the user
+/// has decided, the hub waits on and makes the change.
+async fn changed(
     call: &CallContext<'_>,
-    title: &str,
-    message: String,
-) -> Result<Option<CallToolResult>, CallError> {
+    zone: &Zone,
+    (title, message): (&str, String),
+    change: impl Future<Output = Result<Event, calendar_writes::Error>> + Send + 'static,
+) -> Result<CallToolResult, CallError> {
     let client = call.client;
     let app = &client.app;
-    if app.trusts_with_calendars(client.connected.name(), &client.origin()) {
-        return Ok(None);
-    }
     let refused = |why: &str| {
         let data = error::validation(&[], "permission", &Value::Null);
-        Ok(Some(error::error_result(format!("nothing was changed: {why}"), data)))
+        Ok(error::error_result(format!("nothing was changed: {why}"), data))
     };
-    if app.listening.socket.get().is_none() && app.listening.http.get().is_none() {
-        return refused("the user is asked by the hub; connect with `adjutant connect assistant`");
-    }
-    client.note_question(call.request);
-    let asker = client.asker();
-    let work = app.permission(&asker, title.to_owned(), message, wait_limit(call), &call.request.ct);
-    tokio::pin!(work);
-    let mut progress = Progress::new(call.request);
-    progress.set_line("waiting for the user".to_owned());
-    let permission = loop {
-        let pause = progress.notify(call.request).await;
-        if let Ok(permission) = tokio::time::timeout(pause, &mut work).await {
-            break permission;
+    let permission = if app.trusts_with_calendars(client.connected.name(), &client.origin()) {
+        Permission::Granted(change.await)
+    } else {
+        if app.listening.socket.get().is_none() && app.listening.http.get().is_none() {
+            return refused("the user is asked by the hub; connect with `adjutant connect assistant`");
+        }
+        client.note_question(call.request);
+        let withdrawn = CancellationToken::new();
+        let texts = (title.to_owned(), message);
+        let work = app.clone().change_with_permission(client.asker(), texts, withdrawn.clone(), change);
+        let mut work = Box::pin(work);
+        let end = Instant::now() + wait_limit(call);
+        let mut progress = Progress::new(call.request);
+        progress.set_line("waiting for the user".to_owned());
+        let permission = loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let pause = progress.notify(call.request).await.min(left);
+            tokio::select! {
+                permission = &mut work => break permission,
+                () = call.request.ct.cancelled(), if !withdrawn.is_cancelled() => withdrawn.cancel(),
+                () = tokio::time::sleep(pause) => {}
+            }
+            if left.is_zero() {
+                // It ends with its question.
+                tokio::spawn(work);
+                return refused("the user has not answered yet; the change is made when they allow it");
+            }
+        };
+        match permission {
+            Ok(permission) => permission,
+            Err(error) => return refused(&error.to_string()),
         }
     };
     match permission {
-        Ok(Permission::Granted) => Ok(None),
-        Ok(Permission::Used) => {
+        Permission::Granted(Ok(event)) => Ok(answer(call, &json::event(&event, None, zone))),
+        Permission::Granted(Err(error)) => unchanged(error),
+        Permission::Used => {
             refused("the user allowed it once, and another call in the same words makes the change")
         }
-        Ok(Permission::Denied(None)) => refused("the user does not want it"),
-        Ok(Permission::Denied(Some(note))) => {
-            refused(&format!("the user does not want it, and says: {note}"))
-        }
-        Ok(Permission::Withdrawn) => Err(CallError::Cancelled),
-        Ok(Permission::Expired) => refused("the user did not answer in time"),
-        Ok(Permission::Pending) => refused(
-            "the user has not answered yet; the same call, with the date and the time written out, waits on",
-        ),
-        Err(error) => refused(&error.to_string()),
+        Permission::Denied(None) => refused("the user does not want it"),
+        Permission::Denied(Some(note)) => refused(&format!("the user does not want it, and says: {note}")),
+        Permission::Expired => refused("the user did not answer in time"),
+        Permission::Withdrawn => Err(CallError::Cancelled),
     }
 }
