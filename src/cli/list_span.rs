@@ -57,10 +57,11 @@ pub(super) async fn zone_of(assistant: &Assistant, user: Option<&UserId>) -> Res
 /// Returns the instant that a text names in a zone; of a day its beginning, or the end of it.
 pub(super) fn instant(text: &str, zone: &Zone, ends: bool) -> Result<Zoned, Failure> {
     let now = Timestamp::now().to_zoned(zone.rules().clone());
-    let dated = plain_dates::parse_alone(text, &now)
+    let dated = plain_dates::parse_alone(text, &now, None)
         .map_err(|error| Failure::from(Error::Date(error)).with_code(2))?;
     if dated.all_day && ends {
-        let end = dated.start.datetime().saturating_add(1.day()).with().time(Time::midnight()).build();
+        let length = dated.length.unwrap_or_else(|| 1.day());
+        let end = dated.start.datetime().saturating_add(length).with().time(Time::midnight()).build();
         return end.and_then(|end| end.to_zoned(zone.rules().clone())).map_err(Failure::usage);
     }
     Ok(dated.start)

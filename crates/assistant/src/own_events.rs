@@ -169,6 +169,27 @@ fn new_component(edit: &EventEdit, now: Timestamp) -> Result<(String, String), E
     Ok((uid.clone(), calendar::created(&uid, edit, now)))
 }
 
+/// Reads the time to which an event is moved: a day keeps the event's time of day, and a time its day.
+///
+/// # Errors
+/// Fails as [`plain_dates::parse_alone`] and [`Dated::event_time`] do.
+pub fn moved_to(
+    text: &str,
+    zone: &Zone,
+    event: &Event,
+    now: Timestamp,
+) -> Result<EventTime, plain_dates::Error> {
+    let day = zone.civil(event.starts_at).date();
+    let mut dated = plain_dates::parse_alone(text, &now.to_zoned(zone.rules().clone()), Some(day))?;
+    if dated.all_day && dated.length.is_none() && !event.details.when.all_day {
+        let start = dated.start.date().to_datetime(zone.civil(event.starts_at).time());
+        let impossible = |_| plain_dates::Error::Impossible(text.to_owned());
+        dated.start = start.to_zoned(zone.rules().clone()).map_err(impossible)?;
+        dated.all_day = false;
+    }
+    dated.event_time(zone, Some(event))
+}
+
 impl Dated {
     /// Returns the time of an event. Without a length an event lasts as long as `before`, an hour, or the whole day.
     ///
@@ -177,7 +198,7 @@ impl Dated {
     pub fn event_time(&self, zone: &Zone, before: Option<&Event>) -> Result<EventTime, plain_dates::Error> {
         let before = before.filter(|event| event.details.when.all_day == self.all_day);
         let length = match (&self.length, before) {
-            (Some(length), _) if self.all_day && (length.get_hours() != 0 || length.get_minutes() != 0) => {
+            (Some(length), _) if self.all_day && plain_dates::is_exact(length) => {
                 return Err(plain_dates::Error::NoTime);
             }
             (Some(length), _) => *length,

@@ -13,7 +13,7 @@ use jiff::civil::{Date, Time};
 use jiff::{Span, ToSpan as _, Zoned};
 
 use phrases::{Phrase, phrase};
-use words::Word;
+use words::{CONNECTORS, Word};
 
 /// Maximum bytes of a text.
 const MAX_BYTES: usize = 1000;
@@ -79,6 +79,12 @@ pub enum Error {
     NoTime,
     #[error("`{0}` is not understood")]
     NotUnderstood(String),
+    #[error("`{text}` has several days: write `{first}`, or `{first} - {last}` for all of them")]
+    SeveralDays { text: String, first: String, last: String },
+    #[error("`{0}` ends before it begins")]
+    EndsFirst(String),
+    #[error("`{0}` has a time of day at one end only")]
+    HalfTimed(String),
     #[error("`{0}` repeats; an event of this kind can be imported from an `.ics` file")]
     Repeats(String),
     #[error("the text has more than 1000 bytes")]
@@ -92,6 +98,8 @@ struct Found {
     times: Option<(Time, Option<Time>, String)>,
     instant: Option<(Zoned, String)>,
     length: Option<(Span, String)>,
+    /// The first and the last of the days that a phrase names, and its text. They have no time of day.
+    days: Option<(Date, Date, String)>,
 }
 
 /// Reads a text with a date, a time or both, at the instant `now` of the reader's clock.
@@ -99,12 +107,25 @@ struct Found {
 /// # Errors
 /// Fails for a text without a date or a time, or with two, and for a date that has two meanings or does not exist.
 pub fn parse(text: &str, now: &Zoned) -> Result<Dated, Error> {
+    parse_on(text, now, None)
+}
+
+/// Reads a text in which a time without a date is on the day `day`.
+fn parse_on(text: &str, now: &Zoned, day: Option<Date>) -> Result<Dated, Error> {
     if text.len() > MAX_BYTES {
         return Err(Error::TooLong);
     }
     let words = words::split(text);
     let (mut found, mut rest, mut at, mut phrase_end) = (Found::default(), Vec::new(), 0, 0);
     while at < words.len() {
+        if at > 0
+            && at == phrase_end
+            && CONNECTORS.contains(&words[at].lower.as_str())
+            && let Some(count) = found.add_end(&words[at..], now, day)?
+        {
+            (at, phrase_end) = (at + count, at + count);
+            continue;
+        }
         let preposition = usize::from(PREPOSITIONS.contains(&words[at].lower.as_str()));
         if let Some((count, phrase)) = phrase(&words[at + preposition..], now, preposition > 0)? {
             let end = at + preposition + count;
@@ -119,7 +140,7 @@ pub fn parse(text: &str, now: &Zoned) -> Result<Dated, Error> {
             at += 1;
         }
     }
-    found.resolve(text, now, rest.join(" "))
+    found.resolve(text, now, day, rest.join(" "))
 }
 
 /// Returns whether a text begins with words about time: in a title they would be a time that nobody read.
@@ -130,28 +151,36 @@ fn is_time_like(words: &[Word<'_>], after_phrase: bool) -> bool {
         rest.strip_prefix([':', 'h']).is_some_and(|rest| rest.len() == 2 && words::number(rest).is_some());
     match (word, words.get(1).map_or("", |word| word.lower.as_str())) {
         ("half" | "quarter", "past" | "to") | ("o'clock", _) => true,
-        _ if matches!(digits.len(), 1 | 2) => minutes || matches!(rest, "am" | "pm" | "h"),
+        _ if matches!(digits.len(), 1 | 2) => {
+            let hours = rest.strip_prefix('-').is_some_and(|end| words::number(end).is_some());
+            minutes || matches!(rest, "am" | "pm" | "h") || after_phrase && hours
+        }
         _ => after_phrase && (NOT_UNDERSTOOD.contains(&word) || digits.len() == 4 && rest.is_empty()),
     }
 }
 
-/// Reads a text that is a date, a time or both, and nothing else.
+/// Reads a text that is a date, a time or both, and nothing else. A time without a date is on the day `day`, or today.
 ///
 /// # Errors
 /// Fails as [`parse`] does, and for other words.
-pub fn parse_alone(text: &str, now: &Zoned) -> Result<Dated, Error> {
-    let dated = parse(text, now)?;
+pub fn parse_alone(text: &str, now: &Zoned, day: Option<Date>) -> Result<Dated, Error> {
+    let dated = parse_on(text, now, day)?;
     if dated.rest.is_empty() { Ok(dated) } else { Err(Error::NotUnderstood(dated.rest)) }
+}
+
+/// Returns whether a length has a part that is shorter than a day.
+pub(crate) fn is_exact(length: &Span) -> bool {
+    length.get_hours() != 0 || length.get_minutes() != 0 || length.get_seconds() != 0
 }
 
 impl Found {
     fn add(&mut self, phrase: Phrase, words: &[Word<'_>]) -> Result<(), Error> {
-        let text = words.iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
+        let text = words::joined(words);
         let date = self.date.as_ref().map(|(_, text)| text);
         let date = date.or(self.instant.as_ref().map(|(_, text)| text));
         let time = self.times.as_ref().map(|(_, _, text)| text);
         let before = match &phrase {
-            Phrase::Date(_) => date.map(|text| ("dates", text)),
+            Phrase::Date(_) | Phrase::Days(..) => date.map(|text| ("dates", text)),
             Phrase::Times(..) => {
                 let instant = self.instant.as_ref().map(|(_, text)| text);
                 time.or(instant).map(|text| ("times", text))
@@ -164,6 +193,7 @@ impl Found {
         }
         match phrase {
             Phrase::Date(date) => self.date = Some((date, text)),
+            Phrase::Days(first, last) => self.add_days(first, last, text)?,
             Phrase::Times(start, end) => self.times = Some((start, end, text)),
             Phrase::Instant(at) => self.instant = Some((at, text)),
             Phrase::Length(length) => self.length = Some((length, text)),
@@ -171,25 +201,91 @@ impl Found {
         Ok(())
     }
 
-    fn resolve(self, text: &str, now: &Zoned, rest: String) -> Result<Dated, Error> {
-        let mut length = self.length.map(|(length, _)| length);
-        if let Some((start, _)) = self.instant {
-            return Ok(Dated { start, all_day: false, length, rest });
+    fn add_days(&mut self, first: Date, last: Date, text: String) -> Result<(), Error> {
+        let days = last.since(first).map_or(0, |span| span.get_days()) + 1;
+        let days = Span::new().try_days(days).map_err(|_| Error::Impossible(text.clone()))?;
+        if let Some((_, before)) = &self.length {
+            return Err(Error::Twice("lengths", before.clone(), text));
         }
-        let day = |date: Date| date.to_zoned(now.time_zone().clone());
+        self.date = Some((first, text.clone()));
+        self.length = Some((days, text.clone()));
+        self.days = Some((first, last, text));
+        Ok(())
+    }
+
+    /// Adds the end that follows a start, such as `- 2.1.` or `to Wednesday 12:00`, and returns the number of its words. An
+    /// end that is not after the start from today is the next one after the start.
+    fn add_end(
+        &mut self,
+        words: &[Word<'_>],
+        now: &Zoned,
+        day: Option<Date>,
+    ) -> Result<Option<usize>, Error> {
+        let text = |count| words::joined(&words[..count]);
+        let Ok((start, all_day)) = self.start("", now, day) else { return Ok(None) };
+        let mut failed = None;
+        for clock in [now, &start] {
+            let (mut end, mut count) = (Self::default(), 1);
+            let read = loop {
+                match phrase(&words[count..], clock, true) {
+                    Ok(Some((more, phrase @ (Phrase::Date(_) | Phrase::Instant(_) | Phrase::Times(_, None))))) => {
+                        if let Err(error) = end.add(phrase, &words[count..count + more]) {
+                            break Err(error);
+                        }
+                        count += more;
+                    }
+                    Ok(_) if count == 1 => return Ok(None),
+                    Ok(_) => break end.start("", clock, Some(start.date())),
+                    Err(error) => break Err(error),
+                }
+            };
+            match read {
+                Ok((_, other)) if other != all_day => return Err(Error::HalfTimed(text(count))),
+                Ok((end, _)) if all_day && end >= start => {
+                    self.add_days(start.date(), end.date(), text(count))?;
+                    return Ok(Some(count));
+                }
+                Ok((end, _)) if end > start => {
+                    let length = start.until(&end).map_err(|_| Error::Impossible(text(count)))?;
+                    self.add(Phrase::Length(length), &words[..count])?;
+                    return Ok(Some(count));
+                }
+                Ok(_) => failed = failed.or_else(|| Some(Error::EndsFirst(text(count)))),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        failed.map_or(Ok(None), Err)
+    }
+
+    /// Returns the start, and whether it is a whole day.
+    fn start(&self, text: &str, now: &Zoned, day: Option<Date>) -> Result<(Zoned, bool), Error> {
         let impossible = |_| Error::Impossible(text.to_owned());
-        let Some((time, end, time_text)) = self.times else {
-            let Some((date, _)) = self.date else { return Err(Error::NoDate(text.to_owned())) };
-            return Ok(Dated { start: day(date).map_err(impossible)?, all_day: true, length, rest });
-        };
-        let date = match self.date {
-            Some((date, _)) => date,
-            None if time < now.time() => return Err(Error::Passed(time_text)),
-            None => now.date(),
-        };
-        let resolve = |date: Date, time| date.to_datetime(time).to_zoned(now.time_zone().clone());
-        let start = resolve(date, time).map_err(impossible)?;
-        if let Some(end) = end {
+        let zone = now.time_zone().clone();
+        match (&self.instant, &self.times, &self.date) {
+            (Some((start, _)), ..) => Ok((start.clone(), false)),
+            (_, Some((time, _, time_text)), date) => {
+                let date = match date.as_ref().map(|(date, _)| *date).or(day) {
+                    Some(date) => date,
+                    None if *time < now.time() => return Err(Error::Passed(time_text.clone())),
+                    None => now.date(),
+                };
+                Ok((date.to_datetime(*time).to_zoned(zone).map_err(impossible)?, false))
+            }
+            (_, None, Some((date, _))) => Ok((date.to_zoned(zone).map_err(impossible)?, true)),
+            (_, None, None) => Err(Error::NoDate(text.to_owned())),
+        }
+    }
+
+    fn resolve(self, text: &str, now: &Zoned, day: Option<Date>, rest: String) -> Result<Dated, Error> {
+        let (start, all_day) = self.start(text, now, day)?;
+        if let Some((first, last, text)) = self.days.filter(|_| !all_day) {
+            return Err(phrases::several_days(&text, first, last));
+        }
+        let mut length = self.length.map(|(length, _)| length);
+        let impossible = |_| Error::Impossible(text.to_owned());
+        if let Some((time, Some(end), _)) = self.times {
+            let date = self.date.map_or_else(|| day.unwrap_or_else(|| now.date()), |(date, _)| date);
+            let resolve = |date: Date, time| date.to_datetime(time).to_zoned(now.time_zone().clone());
             // An end that is not after the start is on the next day.
             let last = if end > time { date } else { date.saturating_add(1.day()) };
             let until = resolve(last, end).and_then(|end| start.until(&end)).map_err(impossible)?;
@@ -197,6 +293,6 @@ impl Found {
             let named = || date.to_datetime(time).until(last.to_datetime(end)).map_err(impossible);
             length = Some(if until.is_positive() { until } else { named()? });
         }
-        Ok(Dated { start, all_day: false, length, rest })
+        Ok(Dated { start, all_day, length, rest })
     }
 }

@@ -9,7 +9,8 @@ use super::texts::{EventTexts, announce, failed};
 use adjutant_app::App;
 use adjutant_assistant::calendar::EventEdit;
 use adjutant_assistant::json;
-use adjutant_assistant::{Error, EventId, plain_dates};
+use adjutant_assistant::own_events::moved_to;
+use adjutant_assistant::{Error, EventId};
 
 /// Arguments of `adjutant events edit`.
 #[derive(Debug, Args)]
@@ -34,9 +35,7 @@ pub(super) async fn run(args: EditArgs, app: &App) -> Result<(), Failure> {
     let (now, zone) = (Timestamp::now(), &source.user.preferences.zone);
     let mut edit = EventEdit { title, ..texts.into_edit() };
     if let Some(when) = when {
-        let dated =
-            plain_dates::parse_alone(&when, &now.to_zoned(zone.rules().clone())).map_err(Error::Date)?;
-        edit.time = Some(dated.event_time(zone, Some(&source.event)).map_err(Error::Date)?);
+        edit.time = Some(moved_to(&when, zone, &source.event, now).map_err(Error::Date)?);
     }
     if edit == EventEdit::default() {
         return Err(

@@ -3,13 +3,15 @@
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
 
-use super::Error;
-use super::words::{Unit, Word, month, number, number_word, split_number, unit, weekday};
+use super::{Error, is_exact};
+use super::words::{CONNECTORS, Unit, Word, joined, month, number, number_word, split_number, unit, weekday};
 
 /// A phrase.
 #[derive(Debug)]
 pub(super) enum Phrase {
     Date(Date),
+    /// The first and the last of several whole days.
+    Days(Date, Date),
     /// A start, and an end if there is one.
     Times(Time, Option<Time>),
     Instant(Zoned),
@@ -32,15 +34,11 @@ pub(super) fn phrase(
     }
     let today = now.date();
     let date = |count: usize, date: Date| Ok(Some((count, Phrase::Date(date))));
-    match (at(0), at(1), at(2)) {
-        ("today" | "tonight", ..) => return date(1, today),
-        ("tomorrow", ..) => return date(1, after(today, 1)),
-        ("yesterday", ..) => return date(1, after(today, -1)),
-        ("day", "after", "tomorrow") => return date(3, after(today, 2)),
-        ("the", "day", "after") if at(3) == "tomorrow" => return date(4, after(today, 2)),
-        ("next", "week", _) => return date(2, coming(Weekday::Monday, today)),
-        ("next", "month", _) => return date(2, today.first_of_month().saturating_add(1.month())),
-        ("for", ..) => {
+    if let Some(found) = relative_days(words, today, after_preposition)? {
+        return Ok(Some(found));
+    }
+    match at(0) {
+        "for" => {
             let found = length(&words[1..]);
             // A length of a number and a unit that is none, such as `for 0 min` and `for -5 min`.
             let (digits, rest) = split_number(at(1).trim_start_matches('-'));
@@ -51,7 +49,7 @@ pub(super) fn phrase(
             }
             return Ok(found.map(|(count, length)| (count + 1, Phrase::Length(length))));
         }
-        ("in", ..) => {
+        "in" => {
             if let Some((count, distance)) = length(&words[1..]) {
                 return Ok(Some((count + 1, moved(now, distance, words)?)));
             }
@@ -63,7 +61,7 @@ pub(super) fn phrase(
         && words.len() > 1
         && let Some((count, Phrase::Date(named))) = written_date(&words[1..], today)?
     {
-        let text = words[1..=count].iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
+        let text = joined(&words[1..=count]);
         let is_same = named.weekday() == day;
         return if is_same { date(count + 1, named) } else { Err(Error::OtherDay(text, shown(named))) };
     }
@@ -102,6 +100,66 @@ fn after(date: Date, days: i64) -> Date {
     date.saturating_add(days.days())
 }
 
+/// Reads days that are named by their distance from today, and the day of a month such as `the 1st`.
+fn relative_days(
+    words: &[Word<'_>],
+    today: Date,
+    after_preposition: bool,
+) -> Result<Option<(usize, Phrase)>, Error> {
+    let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
+    let several = |first: Date, last: Date| Err(several_days(&joined(&words[..2]), first, last));
+    let monday = coming(Weekday::Monday, today);
+    let month = today.last_of_month().saturating_add(1.day());
+    Ok(Some(match (at(0), at(1), at(2)) {
+        ("today" | "tonight", ..) => (1, Phrase::Date(today)),
+        ("tomorrow", ..) => (1, Phrase::Date(after(today, 1))),
+        ("yesterday", ..) => (1, Phrase::Date(after(today, -1))),
+        ("day", "after", "tomorrow") => (3, Phrase::Date(after(today, 2))),
+        ("the", "day", "after") if at(3) == "tomorrow" => (4, Phrase::Date(after(today, 2))),
+        ("next", "week", _) => return several(monday, after(monday, 6)),
+        ("next", "month", _) => return several(month, month.last_of_month()),
+        ("this", "weekend", _) => {
+            let sunday = coming(Weekday::Sunday, after(today, -1));
+            (2, Phrase::Days(after(sunday, -1), sunday))
+        }
+        ("next", "weekend", _) => (2, Phrase::Days(after(monday, 5), after(monday, 6))),
+        ("the", ..) if after_preposition => return day_of_month(words, today),
+        _ => return Ok(None),
+    }))
+}
+
+/// Reads `the 1st` and `the 3rd of March`.
+fn day_of_month(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase)>, Error> {
+    let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
+    let Some(day) = ordinal(at(1)) else { return Ok(None) };
+    if let Some((count, date)) = named_date(&words[1..], today)? {
+        return Ok(Some((count + 1, date)));
+    }
+    // `on the 1st floor` is no date.
+    let next = at(2);
+    let ends = matches!(next, "" | "at" | "for" | "from") || CONNECTORS.contains(&next);
+    if !ends && !next.starts_with(|c: char| c.is_ascii_digit()) {
+        return Ok(None);
+    }
+    let months = (0..=12).map(|months| today.first_of_month().saturating_add(months.months()));
+    let mut dates = months.filter_map(|first| first.with().day(day).build().ok());
+    let date = dates.find(|date| *date >= today).ok_or_else(|| Error::Impossible(joined(&words[..2])))?;
+    Ok(Some((2, Phrase::Date(date))))
+}
+
+/// Returns the error for words that name several days where one is meant, or where a time of day is added.
+pub(super) fn several_days(text: &str, first: Date, last: Date) -> Error {
+    let [first, last] = [first, last].map(|date| date.strftime("%a %Y-%m-%d").to_string());
+    Error::SeveralDays { text: text.to_owned(), first, last }
+}
+
+/// Returns the day of a month that a word such as `1st` or `22nd` names.
+fn ordinal(word: &str) -> Option<i8> {
+    let (digits, rest) = split_number(word);
+    let day = number(digits).filter(|_| matches!(rest, "st" | "nd" | "rd" | "th"))?;
+    i8::try_from(day).ok()
+}
+
 /// Returns the first such day after a date.
 fn coming(day: Weekday, date: Date) -> Date {
     let days = i64::from(date.weekday().until(day));
@@ -119,8 +177,7 @@ fn ambiguous(text: &str, first: &str, second: &str) -> Error {
 /// Returns the instant in so long a time, or the day if it is so many days.
 fn moved(now: &Zoned, distance: Span, words: &[Word<'_>]) -> Result<Phrase, Error> {
     let to = now.checked_add(distance).map_err(|_| Error::Impossible(words[0].text.to_owned()))?;
-    let exact = distance.get_hours() != 0 || distance.get_minutes() != 0;
-    Ok(if exact { Phrase::Instant(to) } else { Phrase::Date(to.date()) })
+    Ok(if is_exact(&distance) { Phrase::Instant(to) } else { Phrase::Date(to.date()) })
 }
 
 /// Reads a length: `45 min`, `1h30`, `an hour`, `half an hour`, `1.5 hours`, `2 days`.
@@ -168,6 +225,7 @@ fn add_part(whole: Span, first: &str, second: &str) -> Option<(usize, Span)> {
 fn add(span: Span, amount: i16, unit: Unit) -> Option<Span> {
     let wide = i32::from(amount);
     let added = match unit {
+        Unit::Second => span.try_seconds(span.get_seconds() + i64::from(amount)),
         Unit::Minute => span.try_minutes(span.get_minutes() + i64::from(amount)),
         Unit::Hour => span.try_hours(span.get_hours() + wide),
         Unit::Day => span.try_days(span.get_days() + wide),
@@ -182,10 +240,25 @@ fn add(span: Span, amount: i16, unit: Unit) -> Option<Span> {
 fn written_date(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase)>, Error> {
     let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
     let text = words[0].text;
-    if let [year, month, day] = numbers(at(0), '-')[..]
-        && year > 999
+    for mark in ['-', '/'] {
+        match numbers(at(0), mark)[..] {
+            [year, month, day] if year > 999 => return dated(1, (day, month, Some(year)), today, text),
+            [first, second, year] if year > 999 || mark == '/' => {
+                return either_order([first, second], Some(year), today, text);
+            }
+            [first, second] if mark == '/' => return either_order([first, second], None, today, text),
+            _ => {}
+        }
+    }
+    // `24.-26.12.` and `24 - 26 December`.
+    if words.len() > 2
+        && CONNECTORS.contains(&at(1))
+        && let Some(first) = number(at(0).trim_end_matches('.')).and_then(|day| i8::try_from(day).ok())
+        && let Ok(Some((count, Phrase::Date(last)))) = written_date(&words[2..], today)
+        && let Ok(first) = last.with().day(first).build()
+        && first < last
     {
-        return dated(1, (day, month, Some(year)), today, text);
+        return Ok(Some((count + 2, Phrase::Days(first, last))));
     }
     // German: `24.12.`, `24.12.2026`.
     match numbers(at(0).trim_end_matches('.'), '.')[..] {
@@ -197,11 +270,16 @@ fn written_date(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase
         }
         _ => {}
     }
-    let (year, [first, second]) = match numbers(at(0), '/')[..] {
-        [first, second] => (None, [first, second]),
-        [first, second, year] => (Some(year), [first, second]),
-        _ => return named_date(words, today),
-    };
+    named_date(words, today)
+}
+
+/// Returns the date of a day and a month, of which only one may be the month.
+fn either_order(
+    [first, second]: [i16; 2],
+    year: Option<i16>,
+    today: Date,
+    text: &str,
+) -> Result<Option<(usize, Phrase)>, Error> {
     match (first <= 12, second <= 12) {
         (true, true) if first != second => {
             let [one, other] = [(first, second), (second, first)]
@@ -228,7 +306,7 @@ fn named_date(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase)>
     };
     let (Some(found), Some(name)) = (found.filter(|day| *day <= 31), name) else { return Ok(None) };
     let year = number(at(count)).filter(|year| *year > 999);
-    let text = words[..count].iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
+    let text = joined(&words[..count]);
     dated(count + usize::from(year.is_some()), (found, name.into(), year), today, &text)
 }
 

@@ -8,14 +8,51 @@ pub(super) struct Word<'a> {
     pub(super) lower: String,
 }
 
+/// Words and marks between a start and an end.
+pub(super) const CONNECTORS: [&str; 5] = ["-", "–", "to", "until", "till"];
+
+/// Splits a text at its white space, and a range of days at its dash.
 pub(super) fn split(text: &str) -> Vec<Word<'_>> {
-    let word = |text: &'_ str| text.trim_end_matches([',', ';', '!', '?']).to_lowercase();
-    text.split_whitespace().map(|text| Word { text, lower: word(text) }).collect()
+    let word =
+        |text| Word { text, lower: str::trim_end_matches(text, [',', ';', '!', '?']).to_lowercase() };
+    let mut words = Vec::new();
+    let mut rest = text.split_whitespace().peekable();
+    while let Some(text) = rest.next() {
+        let dash = text.find(['-', '–']).filter(|dash| {
+            let next = rest.peek().map_or("", |next| next.trim_end_matches([',', ';']));
+            is_range(&text[..*dash], text[*dash..].trim_start_matches(['-', '–']), &next.to_lowercase())
+        });
+        if let Some(dash) = dash {
+            let end = text[dash..].trim_start_matches(['-', '–']);
+            words.extend([&text[..dash], &text[dash..text.len() - end.len()], end].map(word));
+        } else {
+            words.push(word(text));
+        }
+    }
+    words
+}
+
+/// Returns whether two texts are the days of a range: `24.12.` and `2.1.`, `24.` and `26.12.`, `Mon` and `Wed`, or `24` and
+/// `26` before a month.
+fn is_range(first: &str, last: &str, next: &str) -> bool {
+    let dotted = |text: &str| {
+        let ends = text.ends_with('.') || text.matches('.').count() == 2;
+        ends && text.split('.').all(|part| part.is_empty() || number(part).is_some())
+    };
+    let named = |text: &str| weekday(text.to_lowercase().trim_end_matches([',', ';'])).is_some();
+    let days = number(first).is_some() && number(last.trim_end_matches("th")).is_some() && month(next).is_some();
+    dotted(first) && last.starts_with(|c: char| c.is_ascii_digit()) && last.contains('.') || named(first) && named(last) || days
+}
+
+/// Returns words as they are written.
+pub(super) fn joined(words: &[Word<'_>]) -> String {
+    words.iter().map(|word| word.text).collect::<Vec<_>>().join(" ")
 }
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
+    Second,
     Minute,
     Hour,
     Day,
@@ -26,6 +63,7 @@ pub(super) enum Unit {
 
 pub(super) fn unit(word: &str) -> Option<Unit> {
     Some(match word {
+        "s" | "sec" | "secs" | "second" | "seconds" => Unit::Second,
         "m" | "min" | "mins" | "minute" | "minutes" => Unit::Minute,
         "h" | "hr" | "hrs" | "hour" | "hours" => Unit::Hour,
         "d" | "day" | "days" => Unit::Day,

@@ -40,7 +40,12 @@ pub(super) async fn create(
     let failed = |error| CallError::Domain("user_id", error);
     let user = assistant.user(&id).await.map_err(failed)?;
     let zone = &user.preferences.zone;
-    let time = time(required_string(arguments, "when")?, zone, None, now)?;
+    let dated = plain_dates::parse_alone(
+        required_string(arguments, "when")?,
+        &now.to_zoned(zone.rules().clone()),
+        None,
+    );
+    let time = dated.and_then(|dated| dated.event_time(zone, None)).map_err(unread)?;
     let edit = EventEdit { title: Some(title.to_owned()), time: Some(time), ..texts(arguments)? };
     own_events::check(&edit).map_err(failed)?;
     let message = format!("{} wants to add an event:\n\n{}", client(call), described(&edit, None));
@@ -58,7 +63,7 @@ pub(super) async fn update(
     let source = named_event(call, arguments).await?;
     let zone = &source.user.preferences.zone;
     let time = match string(arguments, "when", false)? {
-        Some(when) => Some(time(when, zone, Some(&source.event), now)?),
+        Some(when) => Some(own_events::moved_to(when, zone, &source.event, now).map_err(unread)?),
         None => None,
     };
     let title = string(arguments, "title", false)?.map(str::to_owned);
@@ -129,17 +134,10 @@ fn texts(arguments: &Map<String, Value>) -> Result<EventEdit, ArgumentError> {
     Ok(EventEdit { location: text("location")?, description: text("description")?, ..EventEdit::default() })
 }
 
-fn time(when: &str, zone: &Zone, before: Option<&Event>, now: Timestamp) -> Result<EventTime, CallError> {
-    let wrong = |error: plain_dates::Error| {
-        CallError::Argument(ArgumentError::new(
-            "when",
-            &format!("cannot be read: {error}"),
-            "format",
-            "date-time",
-        ))
-    };
-    let dated = plain_dates::parse_alone(when, &now.to_zoned(zone.rules().clone())).map_err(wrong)?;
-    dated.event_time(zone, before).map_err(wrong)
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` passes it")]
+fn unread(error: plain_dates::Error) -> CallError {
+    let reason = format!("cannot be read: {error}");
+    CallError::Argument(ArgumentError::new("when", &reason, "format", "date-time"))
 }
 
 /// Describes the event, or what it is changed to, one property a line. The words of others are quoted.
