@@ -390,6 +390,72 @@ fn whether_a_server_took_a_new_event_may_be_unknown() {
 }
 
 #[test]
+fn an_event_that_is_added_again_after_a_lost_answer_is_the_same_one() {
+    let (url, asked) = server(vec![
+        multistatus(&[resource("a", "1", None)]),
+        multistatus(&[resource("a", "1", Some(&soon("a", "A")))]),
+        // Neither an answer nor a look at the calendar.
+        String::new(),
+        response("503 Later", "", ""),
+        // The first try has stored it.
+        response("412 Precondition Failed", "", ""),
+        response("503 Later", "", ""),
+        response("201 Created", "ETag: 9\r\n", ""),
+        response("503 Later", "", ""),
+    ]);
+    let home = home();
+    let import = ["events", "import", "ann", &format!("{url}/"), "--caldav", "--write"];
+    assert!(home.run(import, "").status.success());
+    let add = |title: &str| {
+        home.run(["events", "add", &format!("{title} 3.7.2031 15:00"), "--calendar", "feed.ics"], "")
+    };
+    for _ in 0..2 {
+        assert!(!add("Tea").status.success());
+    }
+    let other = add("Coffee");
+    assert!(other.status.success(), "{}", other.stderr);
+    // It is known by now, and is not sent again.
+    assert_eq!(add("Coffee").stdout, other.stdout);
+    let asked = asked.join().unwrap();
+    let put = |at: usize| asked[at].split(' ').take(2).collect::<Vec<_>>();
+    assert!(put(2) == put(4) && put(4) != put(6) && put(6)[0] == "put", "{asked:?}");
+    assert!([2, 4].iter().all(|at| asked[*at].contains("if-none-match: *\r\n")), "{asked:?}");
+}
+
+#[test]
+fn a_collection_under_a_second_address_is_refused() {
+    let list = || multistatus(&[resource("a", "1", None)]);
+    let (url, asked) = server(vec![
+        list(),
+        multistatus(&[resource("a", "1", Some(&soon("a", "A")))]),
+        list(),
+        list(),
+        multistatus(&[resource("a", "1", Some(&soon("a", "A")))]),
+    ]);
+    let home = home();
+    let other = url.replace("127.0.0.1", "127.1");
+    let import = |url: &str| home.run(["events", "import", "ann", &format!("{url}/"), "--caldav"], "");
+    assert!(import(&url).status.success());
+    let refused = import(&other).stderr;
+    let expected = format!("error: the calendar at that address is imported already, from {url}/\n");
+    assert!(refused.starts_with(&expected), "{refused}");
+    assert_eq!(titles(&home), ["A"]);
+    assert!(home.run(["events", "forget", "ann", &url], "").status.success());
+    let imported = import(&other);
+    assert!(imported.status.success(), "{}", imported.stderr);
+    asked.join().unwrap();
+    assert_eq!(titles(&home), ["A"]);
+}
+
+#[test]
+fn a_title_of_several_lines_is_imported_as_one() {
+    let home = home();
+    home.write("m.ics", calendar(&[&soon("a", "Hi\\nBcc: x\\n\\nthere")]));
+    imported(&home, "ann", "m.ics");
+    assert_eq!(titles(&home), ["Hi Bcc: x there"]);
+}
+
+#[test]
 fn a_message_cancels_an_event_in_the_calendar_that_has_it() {
     let home = home();
     let zone = "TZID=Europe/Berlin";

@@ -75,6 +75,8 @@ pub enum Error {
     NotCalDav,
     #[error("the address holds calendars, and no events of its own: {}", .0.join(", "))]
     HoldsCalendars(Vec<String>),
+    #[error("the calendar at that address is imported already, from {0}")]
+    Imported(String),
     #[error("{0}")]
     Assistant(#[from] AssistantError),
 }
@@ -103,10 +105,11 @@ pub async fn pull(
         place.url.push('/');
     }
     let place = &place;
-    let known = assistant.calendars(&user.id).await?;
-    let known = known.into_iter().find(|one| one.source == source && one.place == place.url);
+    let mut others = assistant.calendars(&user.id).await?;
+    others.retain(|one| one.source == source);
+    let known = others.iter().position(|one| one.place == place.url).map(|at| others.swap_remove(at));
     if place.caldav {
-        collection(assistant, user, place, known, actor, now).await
+        collection(assistant, user, place, (known, &others), actor, now).await
     } else {
         feed(assistant, user, place, known, actor, now).await
     }
@@ -165,7 +168,7 @@ async fn collection(
     assistant: &Assistant,
     user: &User,
     place: &CalendarAddress,
-    known: Option<Calendar>,
+    (known, others): (Option<Calendar>, &[Calendar]),
     actor: &str,
     now: Timestamp,
 ) -> Result<PullReport, Error> {
@@ -182,6 +185,9 @@ async fn collection(
         Some(changes) => changes,
         None => changes_of_all(place, &before).await?,
     };
+    if before.is_empty() {
+        refuse_twice(assistant, others, &changes.changed).await?;
+    }
     let calendar = known.unwrap_or(Calendar {
         id: CalendarId::new()?,
         user: user.id.clone(),
@@ -247,6 +253,23 @@ async fn collection(
         assistant.plan(&user.id, None, PlanScope::Unplanned, now).await?;
     }
     Ok(pulled)
+}
+
+/// Fails if another calendar of the user has one of these resources: a server may have several names, and each event would
+/// be there twice.
+async fn refuse_twice(
+    assistant: &Assistant,
+    others: &[Calendar],
+    resources: &[Resource],
+) -> Result<(), Error> {
+    let versions: HashSet<_> =
+        resources.iter().filter(|one| !one.etag.is_empty()).map(Resource::version).collect();
+    for other in others {
+        if assistant.versions(other).await?.iter().any(|one| versions.contains(&one.etag)) {
+            return Err(Error::Imported(other.place.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// Asks for the changes since a version (RFC 6578). `None` where the server does not know the version, or answers no such

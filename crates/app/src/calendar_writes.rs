@@ -9,9 +9,9 @@ use super::App;
 use super::calendar_refresh::stored_login;
 use super::calendar_sync::{self, CalendarAddress, pull};
 use adjutant_assistant::calendar::caldav::Resource;
-use adjutant_assistant::calendar::{EventEdit, document, edited_in};
+use adjutant_assistant::calendar::{Change, EventEdit, changed_in, document};
 use adjutant_assistant::event::CalendarSource;
-use adjutant_assistant::own_events::{EventSource, new_for_server};
+use adjutant_assistant::own_events::{EventSource, content_uid, new_for_server, random_uid, time_of};
 use adjutant_assistant::{Calendar, Error as AssistantError, Event, User};
 use adjutant_net::http_client::{self, HttpRequest, HttpResponse};
 
@@ -45,7 +45,8 @@ pub enum Error {
 }
 
 impl App {
-    /// Adds an event to the user's own calendar, or to `calendar` on its server, and plans it.
+    /// Adds an event to the user's own calendar, or to `calendar` on its server, and plans it. The same event is added to a
+    /// server once: a first try may have reached it without an answer.
     pub async fn add_event(
         &self,
         user: &User,
@@ -54,12 +55,23 @@ impl App {
         now: Timestamp,
     ) -> Result<Event, Error> {
         let Some(calendar) = calendar else { return Ok(self.assistant.add_event(user, edit, now).await?) };
-        let (uid, component) = new_for_server(edit, now)?;
         let place = address(calendar)?;
+        let mut uid = content_uid(calendar, edit);
+        if let Ok(event) = self.assistant.event_of_uid(calendar, &uid).await {
+            if edit.title.as_ref() == Some(&event.title) && edit.time == time_of(&event, &user.preferences.zone).ok() {
+                return Ok(event);
+            }
+            uid = random_uid()?;
+        }
+        let component = new_for_server(&uid, edit, now)?;
         let url = format!("{}{uid}.ics", place.url);
         let headers = vec![("if-none-match", "*".to_owned())];
         let answer = match send(&place, "PUT", &url, headers, document(&component)).await {
             Ok(answer) if answer.is_success() => answer,
+            Ok(HttpResponse { status: 412, .. }) => {
+                pull(&self.assistant, user, &place, ACTOR, now).await?;
+                return Ok(self.assistant.event_of_uid(calendar, &uid).await?);
+            }
             Ok(answer) => return Err(Error::Refused(answer.status)),
             Err(Error::Outbound(error)) => {
                 // The server may have stored it all the same.
@@ -76,19 +88,18 @@ impl App {
         Ok(self.assistant.event_of_uid(calendar, &uid).await?)
     }
 
-    /// Changes an event, and plans it anew.
-    pub async fn edit_event(
+    /// Changes an event, and plans it anew; returns how many notifications were withdrawn.
+    pub async fn change_event(
         &self,
         source: &EventSource,
-        edit: &EventEdit,
+        change: &Change,
         now: Timestamp,
-    ) -> Result<Event, Error> {
+    ) -> Result<u64, Error> {
         if source.calendar.source != CalendarSource::CalDav {
             self.check_unchanged(source).await?;
-            return Ok(self.assistant.edit_event(source, edit, now).await?);
+            return Ok(self.assistant.change_event(source, change, now).await?);
         }
-        self.write(source, Some(&source.for_server(edit)?), now).await?;
-        Ok(self.assistant.event(&source.event.id).await?)
+        self.write(source, Some(&source.for_server(change)?), now).await
     }
 
     /// Cancels an event, and returns how many notifications were withdrawn.
@@ -98,14 +109,13 @@ impl App {
         actor: &str,
         now: Timestamp,
     ) -> Result<u64, Error> {
+        if source.is_changed_occurrence() {
+            return self.change_event(source, &Change::Cancel, now).await;
+        }
         if source.calendar.source != CalendarSource::CalDav {
             self.check_unchanged(source).await?;
             let id = std::slice::from_ref(&source.event.id);
             return Ok(self.assistant.cancel_events(id, actor, now).await?);
-        }
-        if source.is_changed_occurrence() {
-            let reason = "it is one time of a series; cancel it in the program that it comes from".to_owned();
-            return Err(AssistantError::Invalid { field: "event", reason }.into());
         }
         self.write(source, None, now).await
     }
@@ -119,11 +129,11 @@ impl App {
         Err(Error::Conflict { title: event.title })
     }
 
-    /// Changes the resource of an event on its server, or deletes it without an edit, and reads the calendar again.
+    /// Changes the resource of an event on its server, or deletes it without a change, and reads the calendar again.
     async fn write(
         &self,
         source: &EventSource,
-        edit: Option<&EventEdit>,
+        wanted: Option<&Change>,
         now: Timestamp,
     ) -> Result<u64, Error> {
         let place = address(&source.calendar)?;
@@ -141,10 +151,12 @@ impl App {
         let (path, known) = source.etag.split_once('\n').unwrap_or_default();
         let url = resource_url(&place.url, path);
         let found = send(&place, "GET", &url, Vec::new(), String::new()).await?;
-        let change = match edit {
+        let change = match wanted {
             // The server has a different version, or the event is no longer there.
             _ if !found.is_success() || found.etag.as_deref() != Some(known) => None,
-            Some(edit) => edited_in(&found.text(), &source.text, edit, now).map(|text| ("PUT", text)),
+            Some(change) => {
+                changed_in(&found.text(), &source.text, change, now).map(|text| ("PUT", text))
+            }
             None => Some(("DELETE", String::new())),
         };
         let answer = match change {
@@ -158,10 +170,9 @@ impl App {
         let status = answer.as_ref().map(|answer| answer.status);
         if let (Some(answer @ HttpResponse { status: 200..=299, .. }), Err(error)) = (answer, &pulled) {
             unread(error);
-            return Ok(if let Some(edit) = edit {
+            return Ok(if let Some(change) = wanted {
                 let written = EventSource { etag: version(&url, answer), ..source.clone() };
-                self.assistant.edit_event(&written, edit, now).await?;
-                0
+                self.assistant.change_event(&written, change, now).await?
             } else {
                 let id = std::slice::from_ref(&source.event.id);
                 self.assistant.cancel_events(id, ACTOR, now).await?

@@ -26,8 +26,8 @@ pub(crate) mod zone_definition;
 #[cfg(test)]
 mod tests;
 
-pub use edit::{EventEdit, EventTime, document, edited_in};
-pub(crate) use edit::{cancelled, created, edited};
+pub use edit::{Change, EventEdit, EventTime, SeriesTime, changed_in, document};
+pub(crate) use edit::{cancelled, created};
 pub use error::{Effect, Error};
 pub use expand::{Horizon, occurrences};
 pub(crate) use export::to_ics;

@@ -75,6 +75,13 @@ pub struct Event {
     pub digest: String,
 }
 
+impl Event {
+    /// Returns whether it is a series.
+    pub fn repeats(&self) -> bool {
+        self.details.recurrence.is_some()
+    }
+}
+
 /// The JSON part of an event's row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventDetails {

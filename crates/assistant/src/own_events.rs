@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, ToSpan as _};
 
-use super::calendar::{self, Effect, EventEdit, EventTime};
+use super::calendar::{self, Change, Effect, EventEdit, EventTime, Horizon, SeriesTime};
 use super::event::CalendarSource;
 use super::events::NO_PROGRESS;
 use super::ids::CalendarId;
@@ -10,6 +10,7 @@ use super::import::{Origin, horizon};
 use super::plain_dates::{self, Dated};
 use super::plans::PlanScope;
 use super::{Assistant, Calendar, Error, Event, EventId, User, UserId, Zone};
+use adjutant_base::text::hex;
 use adjutant_store::assistant::events;
 
 /// The name of a user's own calendar.
@@ -41,7 +42,8 @@ pub struct EventSource {
 impl Assistant {
     /// Adds an event to a user's own calendar, and plans it.
     pub async fn add_event(&self, user: &User, edit: &EventEdit, now: Timestamp) -> Result<Event, Error> {
-        let (uid, component) = new_component(edit, now)?;
+        let uid = random_uid()?;
+        let component = new_component(&uid, edit, now)?;
         let calendar = Calendar {
             id: CalendarId::new()?,
             user: user.id.clone(),
@@ -60,22 +62,46 @@ impl Assistant {
 
     /// Returns the event of a uid in a calendar.
     pub async fn event_of_uid(&self, calendar: &Calendar, uid: &str) -> Result<Event, Error> {
-        let found = self.versions(calendar).await?.into_iter().find(|version| version.name.0 == uid);
+        self.event_of_name(calendar, uid, None).await
+    }
+
+    /// Returns the event of a uid in a calendar: the changed one if `time` is a time of a series that is changed alone.
+    async fn event_of_name(
+        &self,
+        calendar: &Calendar,
+        uid: &str,
+        time: Option<SeriesTime>,
+    ) -> Result<Event, Error> {
+        let time = time.map(|time| time.civil.to_string());
+        let is_named = |(found, start): &(String, String)| {
+            found == uid && time.as_ref().is_none_or(|time| time == start)
+        };
+        let found = self.versions(calendar).await?.into_iter().find(|version| is_named(&version.name));
         let found = found.ok_or_else(|| Error::Unknown { what: "event", id: uid.to_owned() })?;
         self.event(&found.id).await
     }
 
-    /// Changes an event and plans it anew. Its calendar has no server, or the server has the change.
-    pub async fn edit_event(
+    /// Changes an event and plans it anew; returns how many notifications were withdrawn. Its calendar has no server, or the
+    /// server has the change.
+    pub async fn change_event(
         &self,
         source: &EventSource,
-        edit: &EventEdit,
+        change: &Change,
         now: Timestamp,
-    ) -> Result<Event, Error> {
-        source.check(edit)?;
-        let text = calendar::edited(&source.text, edit, now) + &source.others;
-        self.write(&source.user, &source.calendar, &text, &source.etag, now).await?;
-        self.event(&source.event.id).await
+    ) -> Result<u64, Error> {
+        source.check(change)?;
+        let text = change.apply(&source.text, now) + &source.others;
+        self.write(&source.user, &source.calendar, &text, &source.etag, now).await
+    }
+
+    /// Returns the event that a change was made in: the series, or the one time of it.
+    pub async fn changed_event(&self, source: &EventSource, change: &Change) -> Result<Event, Error> {
+        match change {
+            Change::EditTime(time, _) => {
+                self.event_of_name(&source.calendar, &source.event.uid, Some(*time)).await
+            }
+            Change::Edit(_) | Change::Cancel | Change::CancelTime(_) => self.event(&source.event.id).await,
+        }
     }
 
     /// Returns an event with its calendar and its text. Fails for an event that is imported without
@@ -98,8 +124,8 @@ impl Assistant {
         Ok(EventSource { event, user, calendar, etag: row.etag, text: row.source, others })
     }
 
-    /// Takes the text of events of one uid into a calendar, and plans them. `etag` is the server's name of their version,
-    /// empty where there is no server.
+    /// Takes the text of events of one uid into a calendar, and plans them; returns how many notifications were withdrawn.
+    /// `etag` is the server's name of their version, empty where there is no server.
     pub async fn write(
         &self,
         user: &User,
@@ -107,7 +133,7 @@ impl Assistant {
         text: &str,
         etag: &str,
         now: Timestamp,
-    ) -> Result<(), Error> {
+    ) -> Result<u64, Error> {
         let text = calendar::document(text);
         let mut parsed =
             calendar::parse(&text, &user.preferences.zone, horizon(now)).map_err(Error::Calendar)?;
@@ -117,8 +143,9 @@ impl Assistant {
         for draft in &mut parsed.drafts {
             draft.etag = Some(etag.to_owned()).filter(|etag| !etag.is_empty());
         }
-        self.upsert(calendar, parsed.drafts, now, NO_PROGRESS).await?;
-        self.plan(&user.id, None, PlanScope::Unplanned, now).await.map(drop)
+        let upserted = self.upsert(calendar, parsed.drafts, now, NO_PROGRESS).await?;
+        self.plan(&user.id, None, PlanScope::Unplanned, now).await?;
+        Ok(upserted.withdrawn)
     }
 }
 
@@ -126,14 +153,43 @@ impl EventSource {
     /// Checks whether a change can be made.
     ///
     /// # Errors
-    /// Fails for a text that is too long or has several lines, and for another time of a series.
-    pub fn check(&self, edit: &EventEdit) -> Result<(), Error> {
+    /// Fails for a text that is too long or has several lines, and for another time of a whole series.
+    pub fn check(&self, change: &Change) -> Result<(), Error> {
+        let (Change::Edit(edit) | Change::EditTime(_, edit)) = change else { return Ok(()) };
         check(edit)?;
-        if edit.time.is_some() && self.event.details.recurrence.is_some() {
-            let reason = "the event repeats; change its times in the program that it comes from";
+        let is_whole = matches!(change, Change::Edit(_)) && self.event.details.recurrence.is_some();
+        if edit.time.is_some() && is_whole {
+            let reason = "the event repeats; `adjutant events edit ID --on DATE` changes one time of it";
             return Err(Error::Invalid { field: "start", reason: reason.to_owned() });
         }
         Ok(())
+    }
+
+    /// Returns the time of a series that a text names by its day, or by its day and time; and the event at that time.
+    ///
+    /// # Errors
+    /// Fails for an event that does not repeat, and where it happens never or several times.
+    pub fn time_on(&self, text: &str, now: Timestamp) -> Result<(SeriesTime, Event), Error> {
+        let invalid = |reason: &str| Error::Invalid { field: "on", reason: reason.to_owned() };
+        let when = &self.event.details.when;
+        let recurrence = self.event.details.recurrence.as_ref();
+        let recurrence = recurrence.ok_or_else(|| invalid("the event does not repeat"))?;
+        let zone = &self.user.preferences.zone;
+        let named = plain_dates::parse_alone(text, &now.to_zoned(zone.rules().clone()), None)?;
+        let length = if named.all_day { 1.day() } else { 1.minute() };
+        let to = named.start.checked_add(length).map_err(|_| invalid("it is in no calendar"))?;
+        let horizon = Horizon { from: named.start.timestamp(), to: to.timestamp() };
+        let mut budget = calendar::Budget::default();
+        let found = calendar::occurrences(when, Some(recurrence), zone, horizon, &mut budget);
+        let mut found = found.map_err(Error::Calendar)?.into_iter().filter(|one| one.starts_at >= horizon.from);
+        let one = found.next().ok_or_else(|| invalid("the event does not happen then"))?;
+        if found.next().is_some() {
+            return Err(invalid("the event happens several times then; add the time of day"));
+        }
+        // The second of two times that the clocks show alike has no name in its zone.
+        let civil = one.key.parse().map_err(|_| invalid("this time cannot be changed alone"))?;
+        let event = Event { starts_at: one.starts_at, ends_at: one.ends_at, ..self.event.clone() };
+        Ok((SeriesTime { civil, at: one.starts_at }, event))
     }
 
     /// Returns whether the event is one time of a series, which has a resource together with the series.
@@ -141,16 +197,32 @@ impl EventSource {
         self.event.details.recurrence.is_none() && !self.others.is_empty()
     }
 
-    /// Returns the changes as a server takes them, which may not know the zone of the user.
-    pub fn for_server(&self, edit: &EventEdit) -> Result<EventEdit, Error> {
-        self.check(edit)?;
-        in_utc(edit)
+    /// Returns a change as a server takes it, which may not know the zone of the user.
+    pub fn for_server(&self, change: &Change) -> Result<Change, Error> {
+        self.check(change)?;
+        Ok(match change {
+            Change::Edit(edit) => Change::Edit(in_utc(edit)?),
+            Change::EditTime(time, edit) => Change::EditTime(*time, in_utc(edit)?),
+            Change::Cancel | Change::CancelTime(_) => change.clone(),
+        })
     }
 }
 
-/// Makes the text of a new event, as a server takes it; returns its uid too.
-pub fn new_for_server(edit: &EventEdit, now: Timestamp) -> Result<(String, String), Error> {
-    new_component(&in_utc(edit)?, now)
+/// Makes the text of a new event, as a server takes it.
+pub fn new_for_server(uid: &str, edit: &EventEdit, now: Timestamp) -> Result<String, Error> {
+    new_component(uid, &in_utc(edit)?, now)
+}
+
+/// Returns the uid of a new event of a calendar on a server. The same event gets the same one, so that it is added once
+/// where a first try reached the server without an answer.
+pub fn content_uid(calendar: &Calendar, edit: &EventEdit) -> String {
+    let digest = hex::sha256(format!("{} {edit:?}", calendar.id.as_str()));
+    format!("{}@adjutant", &digest[..32])
+}
+
+/// Returns a random uid.
+pub fn random_uid() -> Result<String, Error> {
+    Ok(format!("{}@adjutant", EventId::new()?))
 }
 
 fn in_utc(edit: &EventEdit) -> Result<EventEdit, Error> {
@@ -158,15 +230,14 @@ fn in_utc(edit: &EventEdit) -> Result<EventEdit, Error> {
     edit.in_utc().ok_or_else(impossible)
 }
 
-fn new_component(edit: &EventEdit, now: Timestamp) -> Result<(String, String), Error> {
+fn new_component(uid: &str, edit: &EventEdit, now: Timestamp) -> Result<String, Error> {
     check(edit)?;
     for (field, is_missing) in [("title", edit.title.is_none()), ("start", edit.time.is_none())] {
         if is_missing {
             return Err(Error::Invalid { field, reason: "an event has one".to_owned() });
         }
     }
-    let uid = format!("{}@adjutant", EventId::new()?);
-    Ok((uid.clone(), calendar::created(&uid, edit, now)))
+    Ok(calendar::created(uid, edit, now))
 }
 
 /// Reads the time to which an event is moved: a day keeps the event's time of day, and a time its day.
@@ -188,6 +259,16 @@ pub fn moved_to(
         dated.all_day = false;
     }
     dated.event_time(zone, Some(event))
+}
+
+/// Returns the time of an event as it is.
+///
+/// # Errors
+/// Fails for a time at the end of all calendars.
+pub fn time_of(event: &Event, zone: &Zone) -> Result<EventTime, plain_dates::Error> {
+    let start = event.starts_at.to_zoned(zone.rules().clone());
+    let all_day = event.details.when.all_day;
+    Dated { start, all_day, length: None, rest: String::new() }.event_time(zone, Some(event))
 }
 
 impl Dated {

@@ -132,6 +132,7 @@ fn failed(error: Error) -> Failure {
         }
         Error::NotCalDav => "if the address is an `.ics` file, import it without `--caldav`",
         Error::HoldsCalendars(_) => "name one of these calendars",
+        Error::Imported(_) => "`adjutant events forget USER URL` removes that one",
         Error::Assistant(error) => return Failure::from(error),
     };
     Failure::new(escape_line(&error.to_string())).hint(hint)

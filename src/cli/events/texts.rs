@@ -1,6 +1,7 @@
 //! Texts of an event that a user writes, and what is shown of it.
 
 use clap::Args;
+use jiff::ToSpan as _;
 
 use crate::cli::output::{self, Failure};
 use adjutant_app::calendar_writes::Error;
@@ -41,16 +42,22 @@ pub(super) async fn user_or_only(assistant: &Assistant, user: Option<UserId>) ->
 
 /// Prints an event with its weekday, because the time may have been written in words.
 pub(super) fn announce(done: &str, event: &Event, zone: &Zone) {
-    let form = if event.details.when.all_day { "%A, %Y-%m-%d" } else { "%A, %Y-%m-%d %H:%M" };
+    output::note(escape_line(&format!("{done}: {} on {}", event.title, when(event, zone))));
+}
+
+/// Returns when an event is, with its weekday: of whole days the first and the last one.
+pub(super) fn when(event: &Event, zone: &Zone) -> String {
+    let all_day = event.details.when.all_day;
+    let form = if all_day { "%A, %Y-%m-%d" } else { "%A, %Y-%m-%d %H:%M" };
     let [start, end] = [event.starts_at, event.ends_at].map(|at| zone.civil(at));
+    let end = if all_day { end.saturating_sub(1.second()) } else { end };
+    let same_day = start.date() == end.date();
     let start = start.strftime(form);
-    let when = if event.details.when.all_day {
-        start.to_string()
-    } else {
-        let same_day = zone.civil(event.starts_at).date() == end.date();
-        format!("{start} to {} ({zone})", end.strftime(if same_day { "%H:%M" } else { form }))
-    };
-    output::note(escape_line(&format!("{done}: {} on {when}", event.title)));
+    if all_day && same_day {
+        return start.to_string();
+    }
+    let end = end.strftime(if same_day { "%H:%M" } else { form });
+    if all_day { format!("{start} to {end}") } else { format!("{start} to {end} ({zone})") }
 }
 
 /// Returns the failure of a change, with a hint.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cli::list_span::instant;
 use crate::cli::local_assistant::ACTOR;
 use crate::cli::output::{self, Failure};
 use adjutant_app::App;
@@ -14,7 +13,9 @@ use adjutant_assistant::dispatch::SendOutcome;
 use adjutant_assistant::json;
 use adjutant_assistant::notification::Channel;
 use adjutant_assistant::notifications::ResolvedAs;
-use adjutant_assistant::{Assistant, NotificationId, UserId};
+use adjutant_assistant::plain_dates::parse_alone;
+use adjutant_assistant::planner::quiet_hours;
+use adjutant_assistant::{Assistant, Error, NotificationId, UserId};
 use adjutant_base::text::escape_invisible::escape_line;
 
 /// Plans a failed or unknown notification again.
@@ -42,13 +43,18 @@ pub(super) async fn cancel(id: &NotificationId, assistant: &Assistant) -> Result
 /// Plans a notification for a later time, and prints the id of the later one.
 pub(super) async fn snooze(id: &NotificationId, until: &str, assistant: &Assistant) -> Result<(), Failure> {
     let user = assistant.notification(id).await?.user;
-    let zone = assistant.user(&user).await?.preferences.zone;
-    let until = instant(until, &zone, false)?;
-    let later = assistant.snooze(id, until.timestamp(), ACTOR, Timestamp::now()).await?;
+    let preferences = assistant.user(&user).await?.preferences;
+    let (now, zone) = (Timestamp::now(), &preferences.zone);
+    let named = parse_alone(until, &now.to_zoned(zone.rules().clone()), None).map_err(Error::Date)?;
+    // A day alone is meant by the hours in which the user is awake.
+    let morning = Some(named.start.date()).filter(|_| named.all_day);
+    let morning = morning.and_then(|day| quiet_hours::morning(&preferences, day));
+    let until = morning.unwrap_or_else(|| named.start.timestamp());
+    let later = assistant.snooze(id, until, ACTOR, now).await?;
     if output::is_json() {
         return output::json(&as_json(&later.id, assistant).await?);
     }
-    output::note(format!("snoozed until {}", until.strftime("%A, %Y-%m-%d %H:%M")));
+    output::note(format!("snoozed until {}", zone.civil(until).strftime("%A, %Y-%m-%d %H:%M")));
     output::data(later.id.as_str())
 }
 

@@ -6,6 +6,8 @@ use super::clipped;
 
 /// Minimum width of the flexible cell; a narrower one moves to a line below its row.
 const MIN_WIDTH: usize = 20;
+/// Maximum width to which shorter cells of a column are padded.
+const MAX_PADDED_WIDTH: usize = 200;
 /// Indentation of that line.
 const INDENT: usize = 4;
 
@@ -30,8 +32,10 @@ pub(super) fn lines<const N: usize>(
     let available = width.map_or(usize::MAX, |width| width.saturating_sub(others));
     let below = available < widths[flexible].min(MIN_WIDTH);
     widths[flexible] = widths[flexible].min(available);
-    // The formatter pads no further.
-    widths = widths.map(|width| width.min(usize::from(u16::MAX)));
+    // One long cell makes no other row long.
+    widths = widths.map(|width| width.min(MAX_PADDED_WIDTH));
+    // Nothing follows the last cell.
+    widths[N - 1] = 0;
     let line = |style: Style, cells: [&str; N]| {
         let mut line = String::new();
         for (column, cell) in
@@ -115,6 +119,8 @@ mod tests {
         for flexible in [0, 1] {
             let shown = lines(["ONE", "TWO"], flexible, &rows, None, ("", ""));
             assert!(shown[1].starts_with(&rows[0][0]) && shown[2].ends_with(&rows[1][1]));
+            let lengths: Vec<_> = shown.iter().map(String::len).collect();
+            assert_eq!(lengths, [200 + 2 + 3, 70_000 + 2 + 1, 200 + 2 + 70_000]);
         }
     }
 

@@ -213,6 +213,74 @@ fn one_time_of_a_series_stays_changed_when_the_series_is() {
 }
 
 #[test]
+fn one_time_of_a_series_is_moved_or_cancelled() {
+    let home = home("");
+    let stamps = [2, 3, 4].map(|day| berlin_time_in(day, "1000"));
+    let days = stamps.clone().map(|stamp| format!("{}-{}-{}", &stamp[..4], &stamp[4..6], &stamp[6..8]));
+    let text = format!(
+        "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//t//EN\r\nBEGIN:VEVENT\r\nUID:s\r\n\
+         DTSTART;TZID=Europe/Berlin:{}\r\nDURATION:PT1H\r\nRRULE:FREQ=DAILY;COUNT=3\r\nSUMMARY:Daily\r\n\
+         END:VEVENT\r\nEND:VCALENDAR\r\n",
+        stamps[0]
+    );
+    home.run(["events", "import", "ann", "-"], text);
+    let id = |title: &str| {
+        let listed = run(&home, &["events", "list"]);
+        let line = listed.lines().find(|line| line.contains(title)).unwrap_or_else(|| panic!("{listed}"));
+        line.split_whitespace().last().unwrap().to_owned()
+    };
+    let starts = || -> Vec<String> {
+        let start = |(start, title): (String, String)| format!("{} {title}", &start[..16]);
+        events(&home, &[]).into_iter().map(start).collect()
+    };
+    let [first, second, third] = &days;
+    let series = id("Daily");
+    let moved = ["events", "edit", &series, "--on", second, "--when", "15:00", "--title", "Later"];
+    let moved = home.run(moved, "").stderr;
+    assert!(moved.starts_with("changed: Later on ") && moved.contains(&format!("{second} 15:00 to 16:00")), "{moved}");
+    let expected = [format!("{first}T10:00 Daily"), format!("{second}T15:00 Later"), format!("{third}T10:00 Daily")];
+    assert_eq!(starts(), expected);
+    let cancelled = home.run(["events", "cancel", &series, "--on", third], "");
+    let output = format!("{}{}", cancelled.stdout, cancelled.stderr);
+    assert!(output.starts_with("cancelled: Daily, ") && output.contains(&format!("{third} 10:00 to 11:00")), "{output}");
+    assert_eq!(starts(), expected[..2]);
+    for on in [second, third] {
+        let refused = home.run(["events", "cancel", &series, "--on", on], "");
+        assert!(refused.stderr.starts_with("error: on: the event does not happen then\n"), "{}", refused.stderr);
+    }
+    let later = id("Later");
+    let refused = home.run(["events", "cancel", &later, "--on", second], "");
+    assert!(refused.stderr.starts_with("error: on: the event does not repeat\n"), "{}", refused.stderr);
+    // What was cancelled stays so when the series is changed.
+    run(&home, &["events", "cancel", &later]);
+    run(&home, &["events", "edit", &series, "--title", "Every day"]);
+    assert_eq!(starts(), [format!("{first}T10:00 Every day")]);
+    let whole = home.run(["events", "cancel", &series], "");
+    assert!(format!("{}{}", whole.stdout, whole.stderr).starts_with("cancelled: Every day, all its times, and "), "{whole}");
+    assert!(starts().is_empty());
+}
+
+#[test]
+fn an_edit_keeps_the_day_or_the_time_of_day() {
+    let home = home("");
+    let added = home.run(["events", "add", "Ski 24.12.2031 - 2.1.2032"], "");
+    assert_eq!(added.stderr, "added: Ski on Wednesday, 2031-12-24 to Friday, 2032-01-02\n");
+    let id = run(&home, &["events", "add", "Dentist 1.7.2031 15:00 for 45 min"]).trim().to_owned();
+    for (when, expected) in [
+        ("2.7.2031", "Wednesday, 2031-07-02 15:00 to 15:45 (Europe/Berlin)"),
+        ("17:00", "Wednesday, 2031-07-02 17:00 to 17:45 (Europe/Berlin)"),
+        ("9:00-9:30", "Wednesday, 2031-07-02 09:00 to 09:30 (Europe/Berlin)"),
+        ("3.7.2031 for 2 days", "Thursday, 2031-07-03 to Friday, 2031-07-04"),
+        ("10:00", "Thursday, 2031-07-03 10:00 to 11:00 (Europe/Berlin)"),
+    ] {
+        let changed = home.run(["events", "edit", &id, "--when", when], "");
+        assert_eq!(changed.stderr, format!("changed: Dentist on {expected}\n"), "{when}");
+    }
+    let ambiguous = home.run(["events", "edit", &id, "--when", "next week"], "");
+    assert!(ambiguous.stderr.starts_with("error: `next week` has several days: write `Mon "), "{}", ambiguous.stderr);
+}
+
+#[test]
 fn a_notification_is_cancelled_snoozed_and_tested() {
     let mail_server = MailServer::start();
     let home = home(&mail_config(&mail_server.address));
@@ -255,4 +323,17 @@ fn a_notification_is_cancelled_snoozed_and_tested() {
     let _hub = Hub::start(&home);
     wait_for("the second mail", || (mail_server.counts().len() == 3).then_some(()));
     assert_eq!(mail_server.mails.lock().unwrap().len(), 3);
+}
+
+#[test]
+fn a_notification_that_is_put_off_to_a_day_comes_in_its_morning() {
+    let home = home("");
+    run(&home, &["events", "add", "Trip in 30 hours for 5 days"]);
+    for (quiet, time) in [("none", "08:00"), ("21:00-09:30", "09:30")] {
+        run(&home, &["users", "edit", "ann", "--quiet-hours", quiet]);
+        let planned = notifications(&home, &["--status", "planned"]);
+        let id = planned[0]["id"].as_str().unwrap();
+        let snoozed = home.run(["notifications", "snooze", id, "in 3 days"], "");
+        assert!(snoozed.stderr.ends_with(&format!(" {time}\n")), "{}", snoozed.stderr);
+    }
 }

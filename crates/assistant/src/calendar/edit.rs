@@ -5,7 +5,7 @@ use std::ops::Range;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 
-use super::content_lines::{escape, fold, lines, name, own_lines};
+use super::content_lines::{escape, fold, lines, name, own_lines, value};
 use crate::time_zone::Zone;
 
 /// Changes of an event. `None` leaves a property as it is, and an empty text removes it.
@@ -15,6 +15,61 @@ pub struct EventEdit {
     pub location: Option<String>,
     pub description: Option<String>,
     pub time: Option<EventTime>,
+}
+
+/// A change of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    Edit(EventEdit),
+    /// Cancels an event that is one time of a series.
+    Cancel,
+    /// Changes one time of a series, which becomes an event beside the series.
+    EditTime(SeriesTime, EventEdit),
+    /// Leaves one time out of a series.
+    CancelTime(SeriesTime),
+}
+
+/// One start of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeriesTime {
+    /// On the clock of the series.
+    pub civil: DateTime,
+    pub at: Timestamp,
+}
+
+impl Change {
+    /// Returns the text of an event with the change, as a later version of it.
+    pub(crate) fn apply(&self, text: &str, now: Timestamp) -> String {
+        match self {
+            Self::Edit(edit) => edited(text, edit, now),
+            Self::Cancel => cancelled(&edited(text, &EventEdit::default(), now)),
+            Self::EditTime(time, edit) => {
+                let series = ["RRULE", "RDATE", "EXDATE", "EXRULE"];
+                let own = with_lines(text, &series, &[time.line("RECURRENCE-ID", text)]);
+                format!("{text}{}", edited(&own, edit, now))
+            }
+            Self::CancelTime(time) => {
+                with_lines(&edited(text, &EventEdit::default(), now), &[], &[time.line("EXDATE", text)])
+            }
+        }
+    }
+}
+
+impl SeriesTime {
+    /// Returns the line of a property with this start, in the form of the start of the series.
+    fn line(&self, property: &str, series: &str) -> String {
+        let start = own_lines(series).find(|line| is(line, "DTSTART")).unwrap_or_default();
+        let (start, value) = (start.trim_end(), value(&start));
+        let parameters = &start[name(start).len()..start.len() - value.len()];
+        let at = if value.ends_with(['Z', 'z']) {
+            Zone::utc().civil(self.at).strftime("%Y%m%dT%H%M%SZ")
+        } else if value.contains(['T', 't']) {
+            self.civil.strftime("%Y%m%dT%H%M%S")
+        } else {
+            self.civil.strftime("%Y%m%d")
+        };
+        format!("{property}{parameters}{at}")
+    }
 }
 
 /// The time of an event. The end is after the start.
@@ -52,9 +107,9 @@ impl EventEdit {
     }
 }
 
-/// Returns the resource of a CalDAV server with the changes in one event, whose text was `component` when it was read; `None`
+/// Returns the resource of a CalDAV server with the change of one event, whose text was `component` when it was read; `None`
 /// if the resource has no such event.
-pub fn edited_in(resource: &str, component: &str, edit: &EventEdit, now: Timestamp) -> Option<String> {
+pub fn changed_in(resource: &str, component: &str, change: &Change, now: Timestamp) -> Option<String> {
     let mut events: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
     for (raw, line) in lines(resource) {
@@ -69,7 +124,7 @@ pub fn edited_in(resource: &str, component: &str, edit: &EventEdit, now: Timesta
     let wanted = content(component);
     let only = events.len() == 1;
     let event = events.into_iter().find(|event| only || content(&resource[event.clone()]) == wanted)?;
-    let changed = edited(&resource[event.clone()], edit, now);
+    let changed = change.apply(&resource[event.clone()], now);
     Some(format!("{}{changed}{}", &resource[..event.start], &resource[event.end..]))
 }
 
@@ -86,7 +141,7 @@ pub(crate) fn created(uid: &str, edit: &EventEdit, now: Timestamp) -> String {
 }
 
 /// Returns an event's text with the changes, as a later version of it.
-pub(crate) fn edited(text: &str, edit: &EventEdit, now: Timestamp) -> String {
+fn edited(text: &str, edit: &EventEdit, now: Timestamp) -> String {
     let own = || own_lines(text);
     let sequence = own().find(|line| is(line, "SEQUENCE"));
     let sequence = sequence.and_then(|line| line.split_once(':')?.1.trim().parse::<u32>().ok());
@@ -154,6 +209,30 @@ fn stamp_line(property: &str, at: DateTime, time: &EventTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_time_of_a_series_is_named_in_the_form_of_its_start() {
+        let time = SeriesTime {
+            civil: "2031-07-02T00:00".parse().unwrap(),
+            at: "2031-07-01T22:00:00Z".parse().unwrap(),
+        };
+        for (start, line) in [
+            ("DTSTART;X=\"a:b\";TZID=Europe/Berlin:20310701T000000", "EXDATE;X=\"a:b\";TZID=Europe/Berlin:20310702T000000"),
+            ("dtstart:20310630T220000Z", "EXDATE:20310701T220000Z"),
+            ("DTSTART;VALUE=DATE:20310701", "EXDATE;VALUE=DATE:20310702"),
+            ("DTSTART:20310701T000000", "EXDATE:20310702T000000"),
+        ] {
+            let series = format!("BEGIN:VEVENT\r\n{start}\r\nRRULE:FREQ=DAILY\r\nEND:VEVENT\r\n");
+            let now = "2026-11-23T10:00:00Z".parse().unwrap();
+            let changed = Change::CancelTime(time).apply(&series, now);
+            assert!(changed.contains(&format!("\r\n{line}\r\n")) && changed.contains("RRULE"), "{changed}");
+            let edit = EventEdit { title: Some("Moved".to_owned()), ..EventEdit::default() };
+            let changed = Change::EditTime(time, edit).apply(&series, now);
+            let own = changed.strip_prefix(&series).unwrap();
+            let replaced = line.replacen("EXDATE", "RECURRENCE-ID", 1);
+            assert!(own.contains(&replaced) && own.contains("SUMMARY:Moved") && !own.contains("RRULE"), "{own}");
+        }
+    }
 
     #[test]
     fn a_change_keeps_every_other_line() {

@@ -123,7 +123,12 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
         uid,
         replaces,
         rest,
-        title: words(&ICalendarProperty::Summary),
+        // A title is one line, in lists and in the subjects of mails.
+        title: words(&ICalendarProperty::Summary)
+            .split(char::is_control)
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" "),
         status: match event.status() {
             Some(ICalendarStatus::Cancelled) => EventStatus::Cancelled,
             Some(ICalendarStatus::Tentative) => EventStatus::Tentative,

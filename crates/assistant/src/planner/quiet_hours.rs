@@ -1,11 +1,15 @@
 //! Quiet hours and weekends: whether a channel may be used at an instant. Plans follow this already; it is checked
 //! again before a send, because a send may be late or escalate to another channel.
 
+use jiff::civil::{Date, Time};
 use jiff::{SignedDuration, Timestamp};
 
 use super::due_times::{after_quiet, is_quiet, is_weekend};
 use crate::notification::Channel;
 use crate::user::{Preferences, WeekendPolicy};
+
+/// The time of day that is meant where a user names a day alone.
+const MORNING: Time = Time::constant(8, 0, 0, 0);
 
 /// Why nothing may go out by a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +18,13 @@ pub enum Blocked {
     Quiet(Timestamp),
     /// The user does not want it at the weekend.
     Weekend,
+}
+
+/// Returns when a notification is sent that a user puts off to a day: in the morning, after the quiet hours.
+pub fn morning(preferences: &Preferences, day: Date) -> Option<Timestamp> {
+    let zone = &preferences.zone;
+    let at = zone.rules().to_timestamp(day.to_datetime(MORNING)).ok()?;
+    preferences.quiet.map_or(Some(at), |quiet| after_quiet(quiet, at, zone))
 }
 
 /// Returns whether a way is closed at an instant, by what the user prefers.

@@ -16,7 +16,7 @@ use crate::error;
 use crate::tools::questions;
 use adjutant_app::calendar_changes::Permission;
 use adjutant_app::calendar_writes;
-use adjutant_assistant::calendar::{EventEdit, EventTime};
+use adjutant_assistant::calendar::{Change, EventEdit, EventTime};
 use adjutant_assistant::own_events::{self, EventSource};
 use adjutant_assistant::{Error, Event, Zone, json, plain_dates};
 
@@ -68,11 +68,15 @@ pub(super) async fn update(
     };
     let title = string(arguments, "title", false)?.map(str::to_owned);
     let edit = EventEdit { title, time, ..texts(arguments)? };
-    source.check(&edit).map_err(in_event)?;
+    let change = Change::Edit(edit.clone());
+    source.check(&change).map_err(in_event)?;
     let old = described(&EventEdit::default(), Some((&source.event, zone)));
     let message = format!("{} wants to change\n\n{old}\n\nto\n\n{}", client(call), described(&edit, None));
     let (app, zone) = (call.client.app.clone(), zone.clone());
-    let change = async move { app.edit_event(&source, &edit, now).await };
+    let change = async move {
+        app.change_event(&source, &change, now).await?;
+        Ok(app.assistant.event(&source.event.id).await?)
+    };
     changed(call, &zone, ("Change an event?", message), change).await
 }
 
