@@ -1043,6 +1043,24 @@ fn entries_that_are_not_events_are_named_and_skipped() {
 }
 
 #[test]
+fn the_documentation_shows_how_broken_parts_are_named() {
+    let home = home();
+    let (first, second) = (berlin_time_in(2, "1000"), berlin_time_in(3, "1000"));
+    let series =
+        format!("UID:s\r\nSUMMARY:Daily\r\nDTSTART:{first}\r\nDURATION:PT1H\r\nRRULE:FREQ=DAILY;COUNT=3");
+    let zone = format!("UID:y\r\nDTSTART;TZID=Mars/Base:{first}");
+    let change = format!(
+        "UID:s\r\nRECURRENCE-ID;RANGE=THISANDPRIOR:{second}\r\nDTSTART:{second}\r\nDURATION:PT2H\r\nSUMMARY:Long\r\nX-A:b"
+    );
+    let task = "BEGIN:VTODO\r\nSUMMARY:Buy nails\r\nEND:VTODO\r\n".repeat(4);
+    let text = calendar(&[&series, "UID:x\r\nDTSTART:tomorrow", &zone, &change]);
+    home.write("work.ics", text.replace("END:VCALENDAR", &format!("{task}END:VCALENDAR")));
+    let named = home.run(["events", "import", "ann", "work.ics"], "").stderr;
+    let page = include_str!("../../docs/assistant.md");
+    assert!(page.contains(&format!("\n```\n{named}```\n")), "{named}");
+}
+
+#[test]
 fn another_import_of_an_export_gives_the_same_calendar() {
     let home = home();
     let event = |uid: &str, zone: &str, more: &str| {

@@ -58,7 +58,9 @@ impl App {
         let place = address(calendar)?;
         let mut uid = content_uid(calendar, edit);
         if let Ok(event) = self.assistant.event_of_uid(calendar, &uid).await {
-            if edit.title.as_ref() == Some(&event.title) && edit.time == time_of(&event, &user.preferences.zone).ok() {
+            if edit.title.as_ref() == Some(&event.title)
+                && edit.time == time_of(&event, &user.preferences.zone).ok()
+            {
                 return Ok(event);
             }
             uid = random_uid()?;
@@ -154,9 +156,7 @@ impl App {
         let change = match wanted {
             // The server has a different version, or the event is no longer there.
             _ if !found.is_success() || found.etag.as_deref() != Some(known) => None,
-            Some(change) => {
-                changed_in(&found.text(), &source.text, change, now).map(|text| ("PUT", text))
-            }
+            Some(change) => changed_in(&found.text(), &source.text, change, now).map(|text| ("PUT", text)),
             None => Some(("DELETE", String::new())),
         };
         let answer = match change {

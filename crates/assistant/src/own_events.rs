@@ -181,7 +181,8 @@ impl EventSource {
         let horizon = Horizon { from: named.start.timestamp(), to: to.timestamp() };
         let mut budget = calendar::Budget::default();
         let found = calendar::occurrences(when, Some(recurrence), zone, horizon, &mut budget);
-        let mut found = found.map_err(Error::Calendar)?.into_iter().filter(|one| one.starts_at >= horizon.from);
+        let mut found =
+            found.map_err(Error::Calendar)?.into_iter().filter(|one| one.starts_at >= horizon.from);
         let one = found.next().ok_or_else(|| invalid("the event does not happen then"))?;
         if found.next().is_some() {
             return Err(invalid("the event happens several times then; add the time of day"));

@@ -228,7 +228,10 @@ impl Found {
             let (mut end, mut count) = (Self::default(), 1);
             let read = loop {
                 match phrase(&words[count..], clock, true) {
-                    Ok(Some((more, phrase @ (Phrase::Date(_) | Phrase::Instant(_) | Phrase::Times(_, None))))) => {
+                    Ok(Some((
+                        more,
+                        phrase @ (Phrase::Date(_) | Phrase::Instant(_) | Phrase::Times(_, None)),
+                    ))) => {
                         if let Err(error) = end.add(phrase, &words[count..count + more]) {
                             break Err(error);
                         }

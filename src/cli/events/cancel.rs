@@ -33,8 +33,12 @@ pub(super) async fn run(args: &CancelArgs, app: &App) -> Result<(), Failure> {
             let withdrawn = app.change_event(&source, &Change::CancelTime(time), now).await;
             (withdrawn, when(&event, &source.user.preferences.zone))
         }
-        None if source.event.repeats() => (app.cancel_event(&source, ACTOR, now).await, "all its times".to_owned()),
-        None => (app.cancel_event(&source, ACTOR, now).await, when(&source.event, &source.user.preferences.zone)),
+        None if source.event.repeats() => {
+            (app.cancel_event(&source, ACTOR, now).await, "all its times".to_owned())
+        }
+        None => {
+            (app.cancel_event(&source, ACTOR, now).await, when(&source.event, &source.user.preferences.zone))
+        }
     };
     let withdrawn = withdrawn.map_err(failed)?;
     let title = &source.event.title;

@@ -204,7 +204,8 @@ fn a_change_that_is_allowed_after_its_call_returned_is_made() {
     let question = returned(&mut peer, "updateEvent", json!({"event_id": id, "title": "Doctor"}));
     run(&home, &["events", "edit", &id, "--title", "Dr Wells"]);
     User::connect(&home).choose(&question, "approve");
-    let reason = "the event was changed elsewhere meanwhile: it is now `Dr Wells`; look at it, and change it again";
+    let reason =
+        "the event was changed elsewhere meanwhile: it is now `Dr Wells`; look at it, and change it again";
     wait_for("the reason", || {
         let all = decided(&home);
         let question = all.as_array()?.iter().find(|one| one["ticket"] == question["ticket"])?;

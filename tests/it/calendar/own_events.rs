@@ -237,16 +237,27 @@ fn one_time_of_a_series_is_moved_or_cancelled() {
     let series = id("Daily");
     let moved = ["events", "edit", &series, "--on", second, "--when", "15:00", "--title", "Later"];
     let moved = home.run(moved, "").stderr;
-    assert!(moved.starts_with("changed: Later on ") && moved.contains(&format!("{second} 15:00 to 16:00")), "{moved}");
-    let expected = [format!("{first}T10:00 Daily"), format!("{second}T15:00 Later"), format!("{third}T10:00 Daily")];
+    assert!(
+        moved.starts_with("changed: Later on ") && moved.contains(&format!("{second} 15:00 to 16:00")),
+        "{moved}"
+    );
+    let expected =
+        [format!("{first}T10:00 Daily"), format!("{second}T15:00 Later"), format!("{third}T10:00 Daily")];
     assert_eq!(starts(), expected);
     let cancelled = home.run(["events", "cancel", &series, "--on", third], "");
     let output = format!("{}{}", cancelled.stdout, cancelled.stderr);
-    assert!(output.starts_with("cancelled: Daily, ") && output.contains(&format!("{third} 10:00 to 11:00")), "{output}");
+    assert!(
+        output.starts_with("cancelled: Daily, ") && output.contains(&format!("{third} 10:00 to 11:00")),
+        "{output}"
+    );
     assert_eq!(starts(), expected[..2]);
     for on in [second, third] {
         let refused = home.run(["events", "cancel", &series, "--on", on], "");
-        assert!(refused.stderr.starts_with("error: on: the event does not happen then\n"), "{}", refused.stderr);
+        assert!(
+            refused.stderr.starts_with("error: on: the event does not happen then\n"),
+            "{}",
+            refused.stderr
+        );
     }
     let later = id("Later");
     let refused = home.run(["events", "cancel", &later, "--on", second], "");
@@ -256,7 +267,10 @@ fn one_time_of_a_series_is_moved_or_cancelled() {
     run(&home, &["events", "edit", &series, "--title", "Every day"]);
     assert_eq!(starts(), [format!("{first}T10:00 Every day")]);
     let whole = home.run(["events", "cancel", &series], "");
-    assert!(format!("{}{}", whole.stdout, whole.stderr).starts_with("cancelled: Every day, all its times, and "), "{whole}");
+    assert!(
+        format!("{}{}", whole.stdout, whole.stderr).starts_with("cancelled: Every day, all its times, and "),
+        "{whole}"
+    );
     assert!(starts().is_empty());
 }
 
@@ -277,7 +291,11 @@ fn an_edit_keeps_the_day_or_the_time_of_day() {
         assert_eq!(changed.stderr, format!("changed: Dentist on {expected}\n"), "{when}");
     }
     let ambiguous = home.run(["events", "edit", &id, "--when", "next week"], "");
-    assert!(ambiguous.stderr.starts_with("error: `next week` has several days: write `Mon "), "{}", ambiguous.stderr);
+    assert!(
+        ambiguous.stderr.starts_with("error: `next week` has several days: write `Mon "),
+        "{}",
+        ambiguous.stderr
+    );
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub enum Change {
     Edit(EventEdit),
     /// Cancels an event that is one time of a series.
     Cancel,
-    /// Changes one time of a series, which becomes an event beside the series.
+    /// Changes one time of a series, which becomes a separate event.
     EditTime(SeriesTime, EventEdit),
     /// Leaves one time out of a series.
     CancelTime(SeriesTime),
@@ -217,7 +217,10 @@ mod tests {
             at: "2031-07-01T22:00:00Z".parse().unwrap(),
         };
         for (start, line) in [
-            ("DTSTART;X=\"a:b\";TZID=Europe/Berlin:20310701T000000", "EXDATE;X=\"a:b\";TZID=Europe/Berlin:20310702T000000"),
+            (
+                "DTSTART;X=\"a:b\";TZID=Europe/Berlin:20310701T000000",
+                "EXDATE;X=\"a:b\";TZID=Europe/Berlin:20310702T000000",
+            ),
             ("dtstart:20310630T220000Z", "EXDATE:20310701T220000Z"),
             ("DTSTART;VALUE=DATE:20310701", "EXDATE;VALUE=DATE:20310702"),
             ("DTSTART:20310701T000000", "EXDATE:20310702T000000"),
@@ -230,7 +233,10 @@ mod tests {
             let changed = Change::EditTime(time, edit).apply(&series, now);
             let own = changed.strip_prefix(&series).unwrap();
             let replaced = line.replacen("EXDATE", "RECURRENCE-ID", 1);
-            assert!(own.contains(&replaced) && own.contains("SUMMARY:Moved") && !own.contains("RRULE"), "{own}");
+            assert!(
+                own.contains(&replaced) && own.contains("SUMMARY:Moved") && !own.contains("RRULE"),
+                "{own}"
+            );
         }
     }
 

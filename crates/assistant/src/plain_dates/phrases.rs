@@ -3,8 +3,8 @@
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
 
-use super::{Error, is_exact};
 use super::words::{CONNECTORS, Unit, Word, joined, month, number, number_word, split_number, unit, weekday};
+use super::{Error, is_exact};
 
 /// A phrase.
 #[derive(Debug)]

@@ -13,8 +13,7 @@ pub(super) const CONNECTORS: [&str; 5] = ["-", "–", "to", "until", "till"];
 
 /// Splits a text at its white space, and a range of days at its dash.
 pub(super) fn split(text: &str) -> Vec<Word<'_>> {
-    let word =
-        |text| Word { text, lower: str::trim_end_matches(text, [',', ';', '!', '?']).to_lowercase() };
+    let word = |text| Word { text, lower: str::trim_end_matches(text, [',', ';', '!', '?']).to_lowercase() };
     let mut words = Vec::new();
     let mut rest = text.split_whitespace().peekable();
     while let Some(text) = rest.next() {
@@ -40,8 +39,11 @@ fn is_range(first: &str, last: &str, next: &str) -> bool {
         ends && text.split('.').all(|part| part.is_empty() || number(part).is_some())
     };
     let named = |text: &str| weekday(text.to_lowercase().trim_end_matches([',', ';'])).is_some();
-    let days = number(first).is_some() && number(last.trim_end_matches("th")).is_some() && month(next).is_some();
-    dotted(first) && last.starts_with(|c: char| c.is_ascii_digit()) && last.contains('.') || named(first) && named(last) || days
+    let days =
+        number(first).is_some() && number(last.trim_end_matches("th")).is_some() && month(next).is_some();
+    dotted(first) && last.starts_with(|c: char| c.is_ascii_digit()) && last.contains('.')
+        || named(first) && named(last)
+        || days
 }
 
 /// Returns words as they are written.
