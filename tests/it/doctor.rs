@@ -487,6 +487,12 @@ fn processes_without_a_supervisor_are_found_and_ended() {
     let record = json!({"supervisor": 4_000_001, "runner": 4_000_002, "runner_start": 1, "mark": "00ff"});
     fixture.home.write(".adjutant/spool/tasks/one/run-1/run.json", record.to_string());
     fixture.home.write(".adjutant/spool/tasks/one/run-1/lock", "");
+    // Folders that an agent may write.
+    let forged = json!({"supervisor": 4_000_001, "runner": 4_000_002, "runner_start": 1, "mark": "00fe"});
+    for folder in ["tree", "scratch-1"] {
+        fixture.home.write(&format!(".adjutant/spool/tasks/one/{folder}/run.json"), forged.to_string());
+        fixture.home.write(&format!(".adjutant/spool/tasks/one/{folder}/lock"), "");
+    }
     fixture.mode("spool", 0o700);
     let mut left = Command::new("sleep").arg("600").env("ADJUTANT_RUN", "00ff").spawn().unwrap();
     let other_run = Command::new("sleep").arg("600").env("ADJUTANT_RUN", "00fe").spawn();

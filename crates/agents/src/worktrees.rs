@@ -4,12 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use adjutant_host::git::{has_locked_entry, remove_kept_worktree};
-
 use crate::task::TaskId;
+use adjutant_host::git::{has_locked_entry, remove_kept_worktree};
+use adjutant_host::process;
 
 /// The name of a task's worktree in the task's folder.
-pub(crate) const WORKTREE: &str = "tree";
+pub(crate) const WORKTREE: &str = process::WORKTREE;
 
 /// The name of the empty folder next to the folders of tasks; no task has it.
 pub(crate) const EMPTY: &str = "empty";

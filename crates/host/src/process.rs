@@ -30,7 +30,7 @@ pub use ancestry::{
 };
 pub use inside::{inside_command, run_inside};
 pub use open::{open_browser, open_editor};
-pub use orphans::{Orphan, end_orphans, has_runs, orphans, supervisor_of};
+pub use orphans::{Orphan, SCRATCH, WORKTREE, end_orphans, has_runs, orphans, run_folders, supervisor_of};
 pub use output_line::OutputLine;
 pub use reattach::{Resumed, resume};
 pub use reexec::{run_self, spawn_detached_self};

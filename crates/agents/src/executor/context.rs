@@ -27,7 +27,7 @@ use adjutant_base::text::timefmt;
 use adjutant_host::disk;
 use adjutant_host::file_catalogue::atomic_write;
 use adjutant_host::git::{Repository, Snapshot};
-use adjutant_host::process::Canceller;
+use adjutant_host::process::{Canceller, SCRATCH};
 use adjutant_host::recorder::Recorder;
 use adjutant_host::temporary_folder;
 use adjutant_store::{Millis, Store, tasks};
@@ -215,7 +215,7 @@ impl RunState {
 impl TaskRun<'_> {
     /// Returns the folder for the files of an attempt, and the folder of its spool.
     pub(super) fn attempt_folders(&self, number: usize) -> (PathBuf, PathBuf) {
-        (self.folder.join(format!("scratch-{number}")), self.folder.join(format!("run-{number}")))
+        (self.folder.join(format!("{SCRATCH}{number}")), self.folder.join(format!("run-{number}")))
     }
 
     /// Writes the state for the next hub, all of it or nothing. The error is a sentence fragment.

@@ -4,8 +4,10 @@
 //! by the mark in their environment, by their session, or by their parent, and are not counted.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -23,6 +25,10 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_DEPTH: usize = 3;
 /// Maximum folders that are searched; a spool without pruning has some thousands.
 const MAX_FOLDERS: usize = 20_000;
+/// The name of a worktree next to the folders of runs. An agent may write there, so a record there is not a supervisor's.
+pub const WORKTREE: &str = "tree";
+/// The beginning of the name of a folder for the files of an attempt, of which the same holds.
+pub const SCRATCH: &str = "scratch-";
 
 /// A run without an outcome.
 #[derive(Debug)]
@@ -47,12 +53,12 @@ pub fn orphans(spool: &Path) -> Vec<Orphan> {
         let processes = if is_supervised { 0 } else { u32::try_from(members()).unwrap_or(u32::MAX) };
         Some(Orphan { folder, is_supervised, processes })
     };
-    runs(spool).into_iter().filter_map(orphan).collect()
+    run_folders(spool).into_iter().filter_map(orphan).collect()
 }
 
 /// Returns whether a run below `spool` has a living supervisor. Reads no process table. Blocks on the disk.
 pub fn has_runs(spool: &Path) -> bool {
-    runs(spool).iter().any(|folder| supervisor_of(folder).is_some())
+    run_folders(spool).iter().any(|folder| supervisor_of(folder).is_some())
 }
 
 /// Returns the limits of a run, as its supervisor recorded them.
@@ -101,8 +107,8 @@ pub fn supervisor_of(spool: &Path) -> Option<u32> {
     read_record(spool).and_then(|record| u32::try_from(record.supervisor).ok())
 }
 
-/// Returns the folders of the runs below `spool`.
-fn runs(spool: &Path) -> Vec<PathBuf> {
+/// Returns the folders of the runs below `spool`. Blocks on the disk.
+pub fn run_folders(spool: &Path) -> Vec<PathBuf> {
     let mut open = vec![(spool.to_owned(), 0)];
     let mut found = Vec::new();
     let mut searched = 0;
@@ -112,7 +118,11 @@ fn runs(spool: &Path) -> Vec<PathBuf> {
             found.push(folder);
         } else if depth < MAX_DEPTH && searched < MAX_FOLDERS {
             let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-            let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            let is_agents =
+                |name: &OsStr| name == WORKTREE || name.as_bytes().starts_with(SCRATCH.as_bytes());
+            let folders = entries.flatten().filter(|entry| {
+                entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_agents(&entry.file_name())
+            });
             open.extend(folders.map(|entry| (entry.path(), depth + 1)));
         }
     }
