@@ -87,7 +87,7 @@ pub struct RunReport {
     pub peak_rss_bytes: u64,
     /// Descendants of the runners that could not be ended.
     pub processes_left: u32,
-    /// Set if a supervisor was killed together with its guard, so that others may be left too.
+    /// Set if neither a supervisor nor its guard could count, so that others may be left too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_uncounted: bool,
     pub usage: Usage,

@@ -1,7 +1,6 @@
 //! Tasks on a hub outlive their client and their hub, through the socket and over HTTP.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -351,14 +350,26 @@ impl Drop for LoggedHub {
 }
 
 #[test]
-fn a_hub_without_runs_to_adopt_does_not_wait_for_the_database() {
+fn clients_wait_at_most_five_seconds_for_the_runs_of_the_last_hub() {
     let fixture = TaskFixture::new();
-    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let database = format!("postgres://ann@{}/tasks", silent.local_addr().unwrap());
-    let hub = LoggedHub::start(&fixture, &["--database", &database]);
-    client(&fixture);
-    let output = hub.logged();
-    assert!(!output.contains("is taken for any other client"), "the hub waited for the database: {output}");
+    let gate = fixture.folder("gate");
+    fixture.agent("keeper", "on_hub_exit: keep\n");
+    let mut hub = fixture.hub();
+    let mut peer = client(&fixture);
+    let mut task = fixture.task(&format!("until-file {}", gate.display()));
+    task["agent"] = json!("keeper");
+    let kept = peer.delegate_in_background(1, task);
+    peer.wait_for_activity(2, &kept, "working");
+    hub.kill();
+    let lock = DatabaseLock::take(&fixture);
+    let next = LoggedHub::start(&fixture, &[]);
+    let mut peer = client(&fixture);
+    let words = "agents and answers of the last hub are not known until the database answers";
+    assert!(next.logged().contains(words), "{}", next.logged());
+    lock.release();
+    std::fs::write(&gate, "").unwrap();
+    let result = peer.tool(3, "task_wait", json!({"task_id": kept}))["structuredContent"].clone();
+    assert_eq!(result["message"], "working\nresult", "{result:#}");
 }
 
 fn rename_table(fixture: &TaskFixture, table: &str, name: &str) {
@@ -456,6 +467,25 @@ fn a_run_that_the_next_hub_cannot_follow_is_ended_before_its_task_is_lost() {
     let detail = "its runner is not configured any more";
     assert_eq!(result["failure"], json!({"class": "lost", "detail": detail}), "{result:#}");
     assert_eq!(result["run_report"]["processes_left"], 0);
+}
+
+#[test]
+fn processes_of_a_run_that_the_next_hub_cannot_read_are_not_counted() {
+    let fixture = TaskFixture::new();
+    let mut hub = fixture.hub();
+    let mut peer = client(&fixture);
+    let task = peer.delegate_in_background(1, fixture.task("ignore-term"));
+    peer.wait_for_activity(2, &task, "working");
+    hub.kill();
+    fixture.assert_no_survivors();
+    let lock = fixture.folder(&format!(".adjutant/spool/{task}/run-1/lock"));
+    std::fs::remove_file(&lock).unwrap();
+    std::os::unix::fs::symlink("lock", &lock).unwrap();
+    let _next = fixture.hub();
+    let result = client(&fixture).tool(1, "task_wait", json!({"task_id": task}))["structuredContent"].clone();
+    let detail = "the hub that ran it ended, and its run cannot be read";
+    assert_eq!(result["failure"], json!({"class": "lost", "detail": detail}), "{result:#}");
+    assert_eq!(result["run_report"]["is_uncounted"], true, "{result:#}");
 }
 
 #[test]

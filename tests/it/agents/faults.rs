@@ -213,6 +213,17 @@ esac
 }
 
 #[test]
+fn the_longest_limit_of_a_configuration_is_none() {
+    let fixture = TaskFixture::new();
+    let runners = std::fs::read_to_string(fixture.folder("runners.yaml")).unwrap();
+    let mut runners: Value = serde_json::from_str(&runners).unwrap();
+    runners["runners"][0]["stall_seconds"] = json!(u64::MAX);
+    fixture.home.write("runners.yaml", runners.to_string());
+    let result = peer(&fixture).delegate_and_wait(1, fixture.task("ok"));
+    assert_eq!(result["status"], "succeeded", "{result:#}");
+}
+
+#[test]
 fn a_runner_that_is_not_installed_is_named_in_the_error() {
     let fixture = TaskFixture::new();
     let runners =

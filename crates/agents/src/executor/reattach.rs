@@ -73,6 +73,7 @@ pub(super) async fn reattach(
         }
         Err(error) => {
             tracing::warn!(%error, task = run.row.id, "a run could not be resumed");
+            run.state.report.is_uncounted = true;
             Err(NotResumed::Lost("the hub that ran it ended, and its run cannot be read"))
         }
     }
@@ -97,7 +98,10 @@ pub(super) async fn end_run(report: &mut RunReport, resumed: Result<Resumed, pro
         }
         Ok(Resumed::Ended(outcome)) => count_left(report, &outcome),
         Ok(Resumed::NotBegun) => return false,
-        Err(error) => tracing::warn!(%error, "a run could not be resumed"),
+        Err(error) => {
+            tracing::warn!(%error, "a run could not be resumed");
+            report.is_uncounted = true;
+        }
     }
     true
 }

@@ -1,8 +1,10 @@
 //! One run of a task: runners in order, the answer validated against its schema, the checks, the outcome.
 
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use futures::FutureExt as _;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -66,11 +68,14 @@ pub(super) async fn run(
     let mut outcome = match run.state.outcome.take() {
         // The last hub ended between the cleanup and the end of the task.
         Some(outcome) => outcome,
-        None => match outcome_of(context, &mut run, spool.as_deref()).await {
-            Some(outcome) => outcome,
-            // The next hub resumes it.
-            None => return,
-        },
+        None => {
+            match AssertUnwindSafe(outcome_of(context, &mut run, spool.as_deref())).catch_unwind().await {
+                Ok(Some(outcome)) => outcome,
+                // The next hub resumes it.
+                Ok(None) => return,
+                Err(_) => end_after_panic(&run).await,
+            }
+        }
     };
     if options.worktree && run.folder.join(WORKTREE).exists() {
         run.state.outcome = Some(outcome.clone());
@@ -98,7 +103,7 @@ async fn outcome_of(
     spool: Option<&Path>,
 ) -> Option<Outcome> {
     let answered = answer(context, run, spool).await.transpose()?;
-    let report = std::mem::take(&mut run.state.report);
+    let report = run.state.report.clone();
     let mut outcome = match answered {
         Ok((result, answer)) => outcome(report, result, answer),
         Err(reason) => lost(reason, report),
@@ -132,11 +137,36 @@ fn lost(detail: &str, report: RunReport) -> Outcome {
     Outcome { failure, report, ..Outcome::new(Ending::Lost) }
 }
 
-/// Ends a task whose run panicked; the panic is in the log.
-pub(super) async fn mark_failed(context: &ExecutorContext, row: &tasks::Task, stop: &CancellationToken) {
+/// Ends the processes of a run that panicked, and returns the outcome of its task.
+async fn end_after_panic(run: &TaskRun<'_>) -> Outcome {
+    // All its runs have their count on the disk.
+    let mut report = RunReport { processes_left: 0, is_uncounted: false, ..run.state.report.clone() };
+    let folder = run.folder.clone();
+    match tokio::task::spawn_blocking(move || process::run_folders(&folder)).await {
+        Ok(spools) => {
+            for spool in spools {
+                end_run(&mut report, process::resume(&spool).await).await;
+            }
+        }
+        Err(_) => report.is_uncounted = true,
+    }
+    if run.state.baseline.is_some() {
+        report.files_unknown = Some("the hub made a mistake before it compared them".to_owned());
+    }
+    panicked(report)
+}
+
+/// Returns the outcome of a task whose run panicked; the panic is in the log.
+fn panicked(report: RunReport) -> Outcome {
     let detail = "the hub made a mistake while it ran; its log says more".to_owned();
     let failure = Some(FailureReport { class: "hub".to_owned(), detail });
-    finish(context, row, &Outcome { failure, ..Outcome::new(Ending::Failed) }, stop).await;
+    Outcome { failure, report, ..Outcome::new(Ending::Failed) }
+}
+
+/// Ends a task after a panic in the end of its run.
+pub(super) async fn mark_failed(context: &ExecutorContext, row: &tasks::Task, stop: &CancellationToken) {
+    let report = RunReport { is_uncounted: true, ..RunReport::default() };
+    finish(context, row, &panicked(report), stop).await;
 }
 
 /// Runs the agent, and once more where its answer does not follow the schema. `None` when the run was left to the
@@ -300,4 +330,83 @@ fn outcome(report: RunReport, result: AttemptResult, answer: Answer) -> Outcome 
         }
     }
     Outcome { message: result.message, structured, failure, report, ..Outcome::new(status) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+
+    use super::run;
+    use crate::executor::context::{ExecutorContext, lease_until, now};
+    use crate::run_report::Outcome;
+    use crate::selector::Selector;
+    use crate::task::TaskId;
+    use crate::workdir::Workdir;
+    use crate::{CommandVariant, worktrees};
+    use adjutant_base::config::database::Database;
+    use adjutant_base::config::delegation::Delegation;
+    use adjutant_base::config::recorder::RecorderConfig;
+    use adjutant_base::config::runners::RunnersConfig;
+    use adjutant_base::events::Events;
+    use adjutant_host::recorder::Recorder;
+    use adjutant_store::Store;
+    use adjutant_store::tasks::{self, Claim, NewTask, QueueLimits, Slots};
+
+    /// The runtime has no I/O, so the start of git panics, after the entry of the worktree was made.
+    #[test]
+    fn a_run_that_panics_ends_its_task_and_leaves_no_worktree() {
+        let folder = tempfile::tempdir().unwrap();
+        let (work, spool) = (folder.path().join("work"), folder.path().join("spool"));
+        for part in ["objects", "refs"] {
+            fs::create_dir_all(work.join(".git").join(part)).unwrap();
+        }
+        fs::write(work.join(".git/HEAD"), "0".repeat(40)).unwrap();
+        let id = TaskId::new().unwrap().to_string();
+        let workdir = Workdir::parse(work.to_str().unwrap()).unwrap();
+        let options = json!({"label": "", "persona": "", "permission": "read-only", "timeout_ms": 60_000, "keep": false,
+            "env": {}, "checks": [], "worktree": true, "workdir": workdir});
+        let new = NewTask {
+            id: id.clone(),
+            caller: String::new(),
+            agent: String::new(),
+            runner: "codex".to_owned(),
+            text: String::new(),
+            workdir: String::new(),
+            priority: 0,
+            parent: None,
+            root: id.clone(),
+            depth: 0,
+            options: options.to_string(),
+            created_at: now(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let outcome = runtime.block_on(async {
+            let settings = Delegation { spool: Some(spool.clone()), ..Delegation::default() };
+            let selector = Selector::new(&RunnersConfig::default(), None, CommandVariant::Native).unwrap();
+            let recorder = Recorder::new(RecorderConfig::default());
+            let store = Store::new(Database::Memory);
+            let context = ExecutorContext::new(settings, selector, store, Events::new(), recorder);
+            let limits = QueueLimits { each_caller: 1, total: 1 };
+            tasks::enqueue(&context.store, new, limits).await.unwrap();
+            let claim = Claim {
+                hub: context.hub.clone(),
+                now: now(),
+                lease_until: lease_until(),
+                total: 1,
+                runners: vec![Slots { runner: "codex".to_owned(), slots: 1 }],
+                at_most: 1,
+            };
+            let row = tasks::claim(&context.store, claim).await.unwrap().remove(0);
+            run(&context, row, None, CancellationToken::new(), &CancellationToken::new()).await;
+            tasks::outcome(&context.store, &id).await.unwrap().unwrap()
+        });
+        let outcome: Outcome = serde_json::from_str(&outcome).unwrap();
+        assert_eq!(outcome.failure.unwrap().class, "hub");
+        assert_eq!((outcome.report.processes_left, outcome.report.is_uncounted), (0, false));
+        assert!(!work.join(".git/worktrees").exists(), "its entry is left");
+        assert_eq!(worktrees::count(&spool), 0);
+    }
 }

@@ -13,6 +13,8 @@ use adjutant_base::text::yaml;
 
 /// Most bytes of a runner configuration, which is written by hand.
 const MAX_BYTES: u64 = 1024 * 1024;
+/// The longest limit of a runner's retries.
+const MAX_STALL: Duration = Duration::from_hours(24 * 365);
 /// The priority of a runner that has none: after the others.
 const DEFAULT_PRIORITY: i64 = 1_000;
 
@@ -83,6 +85,8 @@ pub(super) fn candidates(config: &RunnersConfig, default: &[Runner]) -> Result<V
         if candidates.iter().any(|other| other.runner.name() == entry.name) {
             return Err(Error::Twice { name: entry.name.clone() });
         }
+        // A longer one could not be added to an instant.
+        let stall = entry.stall_seconds.map(|seconds| Duration::from_secs(seconds).min(MAX_STALL));
         candidates.push(Candidate {
             runner: runner(entry)?,
             priority: entry.priority.unwrap_or(DEFAULT_PRIORITY),
@@ -90,7 +94,7 @@ pub(super) fn candidates(config: &RunnersConfig, default: &[Runner]) -> Result<V
             program: entry.program.clone(),
             writable: entry.writable.clone(),
             hosts: entry.hosts.clone(),
-            stall: entry.stall_seconds.map(Duration::from_secs).filter(|stall| !stall.is_zero()),
+            stall: stall.filter(|stall| !stall.is_zero()),
         });
     }
     Ok(candidates)
