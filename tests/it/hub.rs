@@ -353,6 +353,24 @@ fn the_relay_repeats_the_handshake_with_the_next_hub_and_fails_open_calls() {
 }
 
 #[test]
+fn calls_that_are_open_at_the_users_stop_are_answered_with_it() {
+    let fixture = Fixture::new();
+    let fake_hub = FakeHub::new(&fixture);
+    let mut peer = fixture.connect();
+    let (mut hub, _) = fake_hub.accept_client(&welcome());
+    let call = json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call"});
+    peer.send(&call);
+    assert_eq!(hub.receive(), call);
+    // As `adjutant stop` leaves it.
+    fixture.home.write(".adjutant/hub.stopped", "");
+    drop(hub);
+    let answer = peer.receive();
+    let message = "the user stopped the hub before this call was finished; `adjutant serve --background` starts it \
+                   again, and a question asked in the same words is found then";
+    assert_eq!((&answer["id"], &answer["error"]["message"]), (&json!("a"), &json!(message)));
+}
+
+#[test]
 fn a_call_without_a_hub_waits_for_the_next_hub() {
     let fixture = Fixture::new();
     let mut peer = fixture.connect();

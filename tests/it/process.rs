@@ -747,6 +747,63 @@ fn processes_of_a_killed_supervisor_and_its_killed_guard_are_not_counted() {
     assert_eq!(survivors_in(&run.home), Vec::<String>::new());
 }
 
+/// As when the supervisor is killed between the start of the runner and its record.
+#[test]
+fn a_run_without_a_record_is_counted_by_its_guard() {
+    let run = Order::new(&["ignore-term"]).start_with(&["supervise", "--start"]);
+    run.line("working");
+    let supervisor = run.record()["supervisor"].clone();
+    std::fs::remove_file(run.spool.join("run.json")).unwrap();
+    kill(&supervisor);
+    let (_, outcome) = read_to_outcome(&run.events);
+    let facts = (&outcome["cause"], &outcome["processes_left"], &outcome["is_counted"]);
+    assert_eq!(facts, (&json!("lost"), &json!(0), &json!(true)), "{outcome}");
+    assert_eq!(survivors_in(&run.home), Vec::<String>::new());
+}
+
+/// After the end of the guard the parent of a supervisor is a process of the system, which no hub may kill.
+#[test]
+fn a_supervisor_takes_only_the_guard_that_started_it_for_its_guard() {
+    for (guard, is_recorded) in [(std::process::id(), true), (1, false)] {
+        let mut run = Order::new(&["slow"]).start_with(&["supervise", "--guarded", &guard.to_string()]);
+        run.line("working");
+        let recorded = run.record()["guard"][0].clone();
+        assert_eq!(recorded, if is_recorded { json!(guard) } else { Value::Null });
+        run.cancel();
+        run.read_to_end();
+    }
+}
+
+/// It is stopped again as soon as it was continued.
+#[test]
+fn a_supervisor_that_never_ends_its_cancelled_run_is_killed() {
+    let mut run = Order::new(&["ignore-term"]).start_with(&["supervise", "--start"]);
+    run.line("working");
+    let supervisor = run.record()["supervisor"].clone();
+    let pid = i32::try_from(supervisor.as_i64().unwrap()).ok().and_then(Pid::from_raw).unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    let stopper = std::thread::spawn(move || {
+        while kill_process(pid, Signal::STOP).is_ok() {
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+    });
+    run.cancel();
+    // The hub waits half a minute for it.
+    let end = Instant::now() + 3 * DEADLINE;
+    let outcome = loop {
+        match run.events.recv_timeout(DEADLINE) {
+            Ok(mut event) if event["event"] == "ended" => break event["outcome"].take(),
+            Ok(_) | Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
+            Err(error) => panic!("{error}"),
+        }
+        assert!(Instant::now() < end, "the supervisor lives");
+    };
+    stopper.join().unwrap();
+    let facts = (&outcome["cause"], &outcome["processes_left"], &outcome["is_counted"]);
+    assert_eq!(facts, (&json!("lost"), &json!(0), &json!(true)), "{outcome}");
+    assert_eq!(survivors_in(&run.home), Vec::<String>::new());
+}
+
 #[test]
 fn a_supervisor_or_guard_that_was_stopped_does_not_keep_its_run_from_its_end() {
     let start = |wall: Value| {

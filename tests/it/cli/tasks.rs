@@ -513,6 +513,14 @@ fn a_runner_that_the_hub_does_not_know_is_refused_until_a_reload() {
     let done = fixture.run(&["delegate", "new", "answer x"]);
     assert_eq!((done.status.code(), done.stdout.as_str()), (Some(0), "x\n"), "{}", done.stderr);
     assert!(done.stderr.contains("hub | other starts"), "{}", done.stderr);
+
+    // SIGHUP does the same.
+    let third = other.replace("\"other\"", "\"third\"");
+    fixture.home.write(".adjutant/config.toml", format!("{config}[[runners]]{third}"));
+    fixture.home.write(".adjutant/agents/new.yaml", agent.replace("other", "third"));
+    let pid = fixture.json(&["status", "--json"])["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
+    kill_process(pid.and_then(Pid::from_raw).unwrap(), Signal::HUP).unwrap();
+    wait_for("the reload", || fixture.run(&["delegate", "new", "answer y"]).status.success().then_some(()));
 }
 
 #[test]
