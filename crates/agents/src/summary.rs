@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::definition::Permission;
-use super::run_report::{Check, CommandRun, Outcome, RunReport};
+use super::run_report::{Attempt, Check, CommandRun, Outcome, RunReport};
 use super::sandbox::Holder;
 use super::task::Ending;
 
@@ -25,7 +25,13 @@ impl Outcome {
         let why = self.failure.as_ref().map(reason).unwrap_or_default();
         match self.status {
             Ending::Succeeded => "The agent has finished.".to_owned(),
-            Ending::Cancelled => "The task was cancelled; no process of it is left.".to_owned(),
+            Ending::Cancelled => match self.report.processes_left {
+                _ if self.report.is_uncounted => {
+                    "The task was cancelled; how many processes of it are left is unknown.".to_owned()
+                }
+                0 => "The task was cancelled; no process of it is left.".to_owned(),
+                left => format!("The task was cancelled, but {left} processes of it could not be ended."),
+            },
             Ending::Lost => format!("The task is lost {why}; the hub that ran it ended."),
             Ending::Failed => format!("The agent did not finish {why}."),
         }
@@ -68,7 +74,7 @@ impl Outcome {
         facts.push(report.checks_text());
         facts.extend(usage(report));
         facts.push(if report.is_uncounted {
-            "processes left: unknown, because the supervisor of the run was killed together with its guard"
+            "processes left: unknown, because neither the supervisor of the run nor its guard could count them"
                 .to_owned()
         } else {
             format!("{} left", counted(report.processes_left as usize, "process"))
@@ -131,12 +137,15 @@ impl RunReport {
         {
             return None;
         }
-        let count = usize::try_from(repository.more_files).unwrap_or(usize::MAX);
+        let more = usize::try_from(repository.more_files).unwrap_or(usize::MAX);
+        let names: Vec<&String> = repository.files.iter().map(|file| &file.path).collect();
+        let own: Vec<&String> = repository.caller_files.iter().collect();
         let mut changes: Vec<String> = Vec::new();
-        if !repository.files.is_empty() {
-            let names: Vec<&String> = repository.files.iter().map(|file| &file.path).collect();
-            let files = counted(names.len().saturating_add(count), "file");
-            changes.push(format!("{files} changed ({})", quoted(&names)));
+        for (names, more, place) in [(names, more, ""), (own, 0, " of your own tree")] {
+            if !names.is_empty() {
+                let files = counted(names.len().saturating_add(more), "file");
+                changes.push(format!("{files}{place} changed ({})", quoted(&names)));
+            }
         }
         changes.extend(repository.git_changes.iter().take(MAX_NAMES).cloned());
         if changes.is_empty()
@@ -176,8 +185,13 @@ impl RunReport {
                 findings.push(format!("your own tree: unknown, because {reason}"));
             }
         }
+        let is_by_word = |attempt: &Attempt| attempt.held_by == Holder::Word.name();
         if self.permission == Permission::Full.name() && !self.attempts.is_empty() {
             findings.push("files elsewhere: unknown, because it could write everywhere".to_owned());
+        } else if self.attempts.iter().any(is_by_word) {
+            findings.push(
+                "files elsewhere: unknown, because only the runner's word kept it from them".to_owned(),
+            );
         }
         findings
     }
@@ -227,8 +241,15 @@ fn files(report: &RunReport) -> Option<String> {
         let aside = if repository.ignores_files { " (ignored files are not compared)" } else { "" };
         return Some(format!("no file changed{aside}"));
     }
-    let (plus, minus) = (repository.insertions, repository.deletions);
-    Some(format!("{} changed +{plus} \u{2212}{minus}", counted(count, "file")))
+    let uncounted = repository.files.iter().filter(|file| file.insertions.is_none()).count();
+    let mut text = format!("{} changed", counted(count, "file"));
+    if uncounted < repository.files.len() {
+        let _ = write!(text, " +{} \u{2212}{}", repository.insertions, repository.deletions);
+    }
+    if uncounted > 0 {
+        let _ = write!(text, " ({uncounted} without a count of lines)");
+    }
+    Some(text)
 }
 
 fn usage(report: &RunReport) -> Option<String> {
@@ -281,7 +302,7 @@ mod tests {
                     ..Check::default()
                 }],
                 repository: Some(Repository {
-                    files: vec![ChangedFile::default()],
+                    files: vec![ChangedFile { insertions: Some(3), ..ChangedFile::default() }],
                     insertions: 3,
                     deletions: 1,
                     ..Repository::default()
@@ -305,5 +326,14 @@ mod tests {
         let fault = FailureReport { class: "usage_limit".to_owned(), detail: "try later.".to_owned() };
         let failed = Outcome { failure: Some(fault), ..Outcome::new(Ending::Failed) };
         assert_eq!(failed.sentence(), "The agent did not finish (usage_limit): try later.");
+        for (processes_left, is_uncounted, end) in [
+            (0, false, "; no process of it is left."),
+            (2, false, ", but 2 processes of it could not be ended."),
+            (0, true, "; how many processes of it are left is unknown."),
+        ] {
+            let report = RunReport { processes_left, is_uncounted, ..RunReport::default() };
+            let cancelled = Outcome { report, ..Outcome::new(Ending::Cancelled) };
+            assert_eq!(cancelled.sentence(), format!("The task was cancelled{end}"));
+        }
     }
 }

@@ -30,6 +30,9 @@ const GIT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum bytes of a listing of files.
 const MAX_LISTING_BYTES: u64 = 64 * 1024 * 1024;
 
+/// The beginning of the names of the entries of worktrees that the hub makes.
+const WORKTREE_PREFIX: &str = "adjutant-";
+
 /// Settings that the private configuration does not have to repeat.
 const SETTINGS: [&str; 9] = [
     "core.hooksPath=/dev/null",

@@ -5,6 +5,7 @@ use clap::Args;
 use super::super::output::{self, Failure};
 use super::progress::Progress;
 use super::{as_json, short_id};
+use adjutant_agents::task::Ending;
 use adjutant_terminal::socket::control::ControlClient;
 
 /// Arguments of `adjutant tasks cancel`.
@@ -25,16 +26,11 @@ pub(super) fn run(args: &CancelArgs, client: &mut ControlClient) -> Result<(), F
         progress.clear();
         let task = task?;
         if !output::is_json() {
-            let left = task.outcome.as_ref().map_or(0, |outcome| outcome.report.processes_left);
-            output::data(&match (task.state.as_str(), left) {
-                ("cancelled", 0) => {
-                    format!("{} is cancelled; none of its processes is left", short_id(&task.id))
-                }
-                ("cancelled", left) => {
-                    format!("{} is cancelled; {left} of its processes could not be ended", short_id(&task.id))
-                }
-                (status, _) => format!("{} had ended already: {status}", short_id(&task.id)),
-            })?;
+            let ended = match &task.outcome {
+                Some(outcome) if outcome.status == Ending::Cancelled => outcome.sentence(),
+                _ => format!("It had ended already: {}.", task.state.as_str()),
+            };
+            output::data(&format!("{}: {ended}", short_id(&task.id)))?;
         }
         cancelled.push(as_json(&task));
     }

@@ -45,7 +45,9 @@ pub(in crate::cli) fn print(task: &Task) -> Result<ExitCode, Failure> {
         return Ok(Failure::new(escape_line(&outcome.sentence())).hint(more(task)).report());
     }
     if refuted {
-        return Ok(Failure::new("the agent has finished, but not every check passed")
+        let changes = outcome.report.read_only_changes();
+        let reason = changes.unwrap_or_else(|| "not every check passed".to_owned());
+        return Ok(Failure::new(format!("the agent has finished, but {}", escape_line(&reason)))
             .hint(more(task))
             .report());
     }

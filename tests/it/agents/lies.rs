@@ -73,6 +73,21 @@ const LIES: &[Lie] = &[
         "common=$(git rev-parse --git-common-dir); echo true >$common/hooks/pre-commit; git config core.pager evil",
         &["hooks/pre-commit\" created", "config\" changed"],
     ),
+    (
+        "hides a hook behind other changes",
+        "cd $(git rev-parse --git-common-dir); for n in 1 2 3 4 5 6 7 8 9 10 11 12 13; do echo x >a$n; done; echo true >hooks/post-merge",
+        &["hooks/post-merge\" created", " more findings"],
+    ),
+    (
+        "adds a worktree",
+        "git worktree add -q --detach ../elsewhere",
+        &["no file changed", "worktrees/elsewhere\" created"],
+    ),
+    (
+        "overwrites the old content",
+        "old=$(git rev-parse --git-path objects)/$(git rev-parse HEAD:README.md | sed 's,^..,&/,'); rm -f $old; echo x >$old; echo new >README.md",
+        &["1 file changed (1 without a count of lines)"],
+    ),
     ("removes .git", "echo x >new.txt; rm -rf .git", &["1 file changed +1", " removed;", "!no file changed"]),
     (
         "breaks the index",
@@ -88,7 +103,7 @@ const LIES: &[Lie] = &[
     (
         "makes a nested repository",
         "git init -q nested; echo x >nested/new.txt; echo y >plain.txt",
-        &["2 files changed +2", "\"nested/.git\" created"],
+        &["2 files changed +2", "\"nested/.git\" created", "!nested/.git/"],
     ),
     (
         "makes an empty nested repository",
@@ -180,7 +195,20 @@ fn what_cannot_be_known_is_unknown_with_the_reason() {
     free["agent"] = json!("free");
     let (_, report) = peer.reported(2, free);
     assert!(report.contains("files elsewhere: unknown, because it could write everywhere"), "{report}");
+    let (_, report) = peer.reported(7, task(&fixture, "true", "none"));
+    let words = "files elsewhere: unknown, because only the runner's word kept it from them";
+    assert!(report.contains(words), "{report}");
     for (id, isolation) in [(3, "none"), (4, "worktree")] {
+        let script = "folder=$PWD; cd ..; mv $folder moved; ln -s moved $folder; echo x >moved/new.txt";
+        let (result, report) = peer.reported(id, task(&fixture, script, isolation));
+        let reason =
+            "files: unknown, because the run put another folder in the place of the one that it worked in";
+        assert!(report.contains(reason), "{report}\n{result:#}");
+        assert!(result["run_report"]["repository"]["kept"].is_null(), "{result:#}");
+    }
+    std::fs::remove_file(fixture.folder("work")).unwrap();
+    std::fs::rename(fixture.folder("moved"), fixture.home.path().join("work")).unwrap();
+    for (id, isolation) in [(5, "none"), (6, "worktree")] {
         let (result, report) = peer.reported(id, task(&fixture, "rm -rf \"$PWD\"", isolation));
         let reason = "files: unknown, because the run removed the folder that it worked in";
         assert!(report.contains(reason), "{report}\n{result:#}");
@@ -214,6 +242,8 @@ fn writes_into_the_callers_tree_are_in_the_report() {
     assert!(report.contains("no file changed"), "{report}");
     let files = "changed in your own tree meanwhile: \"stolen.txt\", \"sub/s.txt\"";
     assert!(report.contains(files), "{report}\n{result:#}");
+    let refuted = "not read-only: 2 files of your own tree changed (\"stolen.txt\", \"sub/s.txt\")";
+    assert_eq!((&result["verdict"], report.contains(refuted)), (&json!("refuted"), true), "{report}");
 }
 
 #[test]
@@ -225,12 +255,14 @@ fn a_check_that_runs_what_the_run_changed_says_so() {
         fixture.commit_all();
         let mut peer = fixture.connect_with_runner("fake");
         peer.initialize("2025-11-25");
-        let script = "echo 'exit 0' >check.sh; printf 'all:\\n\\ttrue\\n' >Makefile; echo x >data.txt";
+        let script = "echo 'exit 0' >check.sh; printf 'all:\\n\\ttrue\\n' >Makefile; echo x >data.txt; echo 'exit 0' >docs/in.sh";
         for (id, check, changed) in [
             (1, json!(["sh", "check.sh"]), json!(["check.sh"])),
             (2, json!(["sh", "-c", "cd . && ./docs/../check.sh || true"]), json!(["check.sh"])),
             (3, json!(["sh", "-c", "true; sh ./check.sh"]), json!(["check.sh"])),
             (4, json!(["test", "-e", "data.txt"]), json!(null)),
+            (5, json!(["sh", "-c", "cd docs && sh <in.sh"]), json!(["docs/in.sh"])),
+            (6, json!(["sh", "-c", "true || timeout 60 make"]), json!(["Makefile"])),
         ] {
             fixture.git(&["checkout", "--quiet", "."]);
             fixture.git(&["clean", "--quiet", "-f"]);
@@ -238,8 +270,8 @@ fn a_check_that_runs_what_the_run_changed_says_so() {
             task["checks"] = json!([check]);
             let (result, report) = peer.reported(id, task);
             assert_eq!(result["run_report"]["checks"][0]["changed_by_run"], changed, "{result:#}");
-            let words = "verified by 1 check, but the run changed what they run: \"check.sh\"";
-            assert_eq!(report.contains(words), !changed.is_null(), "{report}");
+            let words = format!("verified by 1 check, but the run changed what they run: {}", changed[0]);
+            assert_eq!(report.contains(&words), !changed.is_null(), "{report}");
         }
     }
 }

@@ -128,6 +128,7 @@ fn a_worktree_that_the_agent_removed_or_locked_is_pruned() {
         (1, "rm -rf \"$PWD\""),
         (2, "chmod 0500 folder; echo x >/dev/null"),
         (3, "mv ../tree ../moved; exit 1"),
+        (4, "entry=$(git rev-parse --git-dir); rm -rf \"$entry\"; echo x >\"$entry\""),
     ] {
         let script = fixture.home.write("script.sh", script);
         let result =
@@ -135,6 +136,24 @@ fn a_worktree_that_the_agent_removed_or_locked_is_pruned() {
         assert!(result["run_report"]["repository"]["kept"].is_null(), "{result:#}");
         no_worktree_is_left(&fixture);
     }
+}
+
+/// Only an administrator can make a file that cannot be removed.
+#[test]
+fn a_worktree_that_cannot_be_removed_is_named() {
+    let fixture = TaskFixture::new();
+    fixture.commit_all();
+    let mut peer = peer(&fixture);
+    let script = fixture.home.write("script.sh", "chattr +i README.md 2>/dev/null && echo held");
+    let result = peer.delegate_and_wait(1, in_worktree(&fixture, &format!("script {}", script.display())));
+    if result["message"] != "held\nresult" {
+        return;
+    }
+    let kept = result["run_report"]["repository"]["kept"].as_str().unwrap_or_else(|| panic!("{result:#}"));
+    let file = std::path::Path::new(kept).join("README.md");
+    assert!(std::process::Command::new("chattr").arg("-i").arg(file).status().unwrap().success());
+    let locked = format!("work/.git/worktrees/adjutant-{}/locked", result["task_id"].as_str().unwrap());
+    assert!(!fixture.folder(&locked).exists());
 }
 
 /// As on a full disk: git has no place for its files.

@@ -144,6 +144,13 @@ async fn changes(
     if !run.workspace.is_dir() {
         return Err("the run removed the folder that it worked in".to_owned());
     }
+    let is_same = match &baseline.worktree {
+        Some(_) => run.workspace.canonicalize().is_ok_and(|real| real == run.workspace),
+        None => run.options.workdir.is_unchanged(),
+    };
+    if !is_same {
+        return Err("the run put another folder in the place of the one that it worked in".to_owned());
+    }
     let after = git.snapshot(&baseline.inner, INNER).await?;
     let max_patch = baseline.worktree.as_ref().map(|_| context.settings.max_patch_bytes);
     let pair = (&baseline.snapshot, &after);
@@ -205,14 +212,20 @@ pub(super) async fn cleanup(context: &ExecutorContext, run: &TaskRun<'_>, report
     let lacks_patch = report.files_unknown.is_some()
         || changed.is_some_and(|changed| changed.patch_left_out || !changed.hidden.is_empty());
     let has_changes = lacks_patch || changed.is_some_and(|changed| !changed.files.is_empty());
-    if worktree.is_dir() && has_changes && (context.settings.keep_worktrees || lacks_patch) {
-        git.release_worktree(&repository, &run.row.id);
-        let changed = report.repository.get_or_insert_default();
-        changed.kept = Some(worktree.display().to_string());
-        run.options.isolation().name().clone_into(&mut changed.isolation);
-    } else if let Err(reason) = git.remove_worktree(&repository, &worktree, &run.row.id).await {
-        tracing::warn!(task = run.row.id, reason, "a worktree could not be removed");
+    // An agent may have put a link in its place.
+    let is_there = || worktree.symlink_metadata().is_ok_and(|found| found.is_dir());
+    if !is_there() || !has_changes || !(context.settings.keep_worktrees || lacks_patch) {
+        if let Err(reason) = git.remove_worktree(&repository, &worktree, &run.row.id).await {
+            tracing::warn!(task = run.row.id, reason, "a worktree could not be removed");
+        }
+        if !is_there() {
+            return;
+        }
     }
+    git.release_worktree(&repository, &run.row.id);
+    let changed = report.repository.get_or_insert_default();
+    changed.kept = Some(worktree.display().to_string());
+    run.options.isolation().name().clone_into(&mut changed.isolation);
 }
 
 fn git(context: &ExecutorContext, run: &TaskRun<'_>) -> Result<Git, String> {

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use super::WORKTREE_PREFIX;
 use super::repository::{Repository, packed_references, read_bytes};
 use adjutant_base::text::hex;
 
@@ -29,6 +30,9 @@ const LEFT_OUT: &[&str] = &[
     "worktrees",
 ];
 
+/// Parts of the names of files by which git starts programs.
+const STARTS_PROGRAMS: &[&str] = &["/hooks/", "/config", "/info/"];
+
 /// The name of the log of HEAD in a state.
 const HEAD_LOG: &str = "the log of HEAD";
 
@@ -42,6 +46,13 @@ pub(super) fn read_state(repository: &Repository) -> Result<State, String> {
         state.insert(format!(".git/{name}"), id);
     }
     collect(&repository.common_dir, ".git", &mut state)?;
+    // Tasks make and remove worktrees at any time.
+    for entry in fs::read_dir(repository.common_dir.join("worktrees")).into_iter().flatten().flatten() {
+        let name = super::name(entry.file_name().as_encoded_bytes());
+        if !name.starts_with(WORKTREE_PREFIX) {
+            state.insert(format!(".git/worktrees/{name}"), "a worktree".to_owned());
+        }
+    }
     if repository.git_dir != repository.common_dir {
         collect(&repository.git_dir, "this worktree's .git", &mut state)?;
     }
@@ -110,13 +121,27 @@ fn value(file: &Path) -> String {
     }
 }
 
-/// Returns the differences of two states in words. `moved` says that HEAD names another commit.
+/// Returns the differences of two states in words, those first by which git starts programs. `moved` says that HEAD names
+/// another commit.
 pub(super) fn changes(before: &State, after: &State, moved: bool) -> Vec<String> {
     let head = ".git/HEAD";
     if before.contains_key(head) && !after.contains_key(head) {
         return vec!["the repository's `.git` was removed".to_owned()];
     }
+    // Of a folder that came or went the name is enough.
+    let is_part = |name: &&String| {
+        Path::new(name)
+            .ancestors()
+            .skip(1)
+            .filter_map(Path::to_str)
+            .any(|folder| before.contains_key(folder) != after.contains_key(folder))
+    };
     let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
+    let mut names: Vec<&String> = names.filter(|name| !is_part(name)).collect();
+    // A list may be cut off, and nobody may hide these behind others.
+    names.sort_by_key(|name| {
+        (!after.contains_key(*name), !STARTS_PROGRAMS.iter().any(|part| name.contains(part)))
+    });
     let mut changes = Vec::new();
     for name in names {
         let verb = match (before.get(name), after.get(name)) {

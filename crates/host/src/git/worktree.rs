@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::private_dir::{Attributes, PrivateDir, split};
 use super::repository::{MAX_LINE_BYTES, Repository, read};
-use super::{Git, MAX_LISTING_BYTES, blocking, name};
+use super::{Git, MAX_LISTING_BYTES, WORKTREE_PREFIX, blocking, name};
 
 /// The file that names the ignored files to copy, in the format of `.gitignore`.
 const INCLUDE: &str = ".worktreeinclude";
@@ -187,7 +187,7 @@ fn copy_files<'a>(from: &Path, to: &Path, paths: impl Iterator<Item = &'a [u8]>)
 
 /// Returns the folder of a worktree's entry in its repository.
 fn admin_folder(repository: &Repository, id: &str) -> PathBuf {
-    repository.common_dir.join("worktrees").join(format!("adjutant-{id}"))
+    repository.common_dir.join("worktrees").join(format!("{WORKTREE_PREFIX}{id}"))
 }
 
 /// Writes the entry of a worktree into its repository, and its link to the entry, as gitrepository-layout(5) has them.
@@ -236,7 +236,8 @@ fn entry_of(place: &Path, id: &str) -> Option<PathBuf> {
     let link = place.join(".git");
     let admin = PathBuf::from(read(&link, MAX_LINE_BYTES)?.strip_prefix("gitdir: ")?.trim_end());
     let named = read(&admin.join("gitdir"), MAX_LINE_BYTES)?;
-    let is_entry = admin.ends_with(format!("worktrees/adjutant-{id}")) && Path::new(named.trim_end()) == link;
+    let is_entry =
+        admin.ends_with(format!("worktrees/{WORKTREE_PREFIX}{id}")) && Path::new(named.trim_end()) == link;
     is_entry.then_some(admin)
 }
 
@@ -244,6 +245,8 @@ fn entry_of(place: &Path, id: &str) -> Option<PathBuf> {
 fn remove_folder(folder: &Path) -> io::Result<()> {
     let remove = || match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // An agent may have put a file in its place.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => fs::remove_file(folder),
         other => other,
     };
     remove().or_else(|_| {

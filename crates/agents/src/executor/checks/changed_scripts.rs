@@ -27,18 +27,22 @@ pub(super) fn find(argv: &[String], report: &RunReport, run: &TaskRun<'_>) -> Ve
     let Some(repository) = &report.repository else { return Vec::new() };
     let top = run.state.baseline.as_ref().map_or(Path::new(""), |baseline| baseline.inner.top.as_path());
     let mut found = Vec::new();
-    for file in named(argv) {
-        let file = normal(&run.workspace.join(file));
-        let below = file.strip_prefix(top).unwrap_or(&file).to_string_lossy().into_owned();
-        if !found.contains(&below) && repository.files.iter().any(|changed| changed.path == below) {
-            found.push(below);
+    for (file, is_anywhere) in named(argv) {
+        let place = normal(&run.workspace.join(file));
+        let (below, name) = (place.strip_prefix(top).unwrap_or(&place), normal(Path::new(file)));
+        for changed in repository.files.iter().map(|changed| &changed.path) {
+            let path = Path::new(changed);
+            let is_named = is_anywhere && !name.as_os_str().is_empty() && path.ends_with(&name);
+            if (path == below || is_named) && !found.contains(changed) {
+                found.push(changed.clone());
+            }
         }
     }
     found
 }
 
-/// Returns the files that a command line may run, as it names them.
-fn named(argv: &[String]) -> Vec<&str> {
+/// Returns the files that a command line may run, as it names them, and whether each may be in another folder.
+fn named(argv: &[String]) -> Vec<(&str, bool)> {
     let mut files = Vec::new();
     let commands: Vec<Vec<&str>> = match argv {
         // A line for a shell has several commands.
@@ -48,14 +52,19 @@ fn named(argv: &[String]) -> Vec<&str> {
         }
         _ => vec![argv.iter().map(String::as_str).collect()],
     };
+    let moves =
+        commands.iter().any(|command| command.first().is_some_and(|name| ["cd", "pushd"].contains(name)));
     for command in commands {
         let Some(program) = command.first() else { continue };
-        let name = program.rsplit('/').next().unwrap_or(program);
-        files.push(*program);
-        if !READERS.contains(&name) {
-            files.extend(command.iter().skip(1).map(|word| word.trim_matches(['"', '\''])));
+        let base = |word: &&str| word.rsplit('/').next().unwrap_or(word).to_owned();
+        files.push((*program, moves));
+        if !READERS.contains(&base(program).as_str()) {
+            files.extend(command.iter().skip(1).map(|word| (word.trim_matches(['"', '\'', '<']), moves)));
+            // Such a program may be started by another one, and reads files of subfolders too.
+            let names: Vec<String> = command.iter().map(base).collect();
+            let implied = IMPLIED.iter().filter(|(program, _)| names.iter().any(|name| name == program));
+            files.extend(implied.flat_map(|(_, files)| files.iter().map(|file| (*file, true))));
         }
-        files.extend(IMPLIED.iter().filter(|(program, _)| *program == name).flat_map(|(_, files)| *files));
     }
     files
 }
