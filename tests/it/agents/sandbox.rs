@@ -67,6 +67,14 @@ fn peer(mut peer: Peer) -> Peer {
     peer
 }
 
+/// What `adjutant agents show` says that holds an agent.
+fn shown(fixture: &TaskFixture, agent: &str) -> String {
+    let shown = fixture.adjutant(&["agents", "show", agent]).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let held = shown.lines().find_map(|line| line.strip_prefix("held by"));
+    held.unwrap_or_else(|| panic!("{shown}")).trim().to_owned()
+}
+
 #[test]
 fn a_hub_uses_the_sandbox_and_reports_it() {
     let fixture = fixture("sandbox = \"auto\"", FAKE);
@@ -86,6 +94,7 @@ fn a_hub_uses_the_sandbox_and_reports_it() {
         assert_eq!(result["status"], "succeeded", "{agent}: {result:#}");
         assert_eq!(attempt["held_by"] == "kernel (bubblewrap)", held.is_some(), "{agent}: {attempt:#}");
         assert_eq!(report.contains("; held by kernel (bubblewrap);"), held.is_some(), "{agent}: {report}");
+        assert_eq!(shown(&fixture, agent), if held.is_some() { "kernel (bubblewrap)" } else { "nothing" });
         if let Some(held) = held {
             assert_eq!(calls(&fixture).iter().filter(|call| call.contains(&held)).count(), 1, "{agent}");
         }
@@ -111,8 +120,11 @@ fn without_a_working_sandbox_the_report_says_so_or_the_run_is_refused() {
                 json!({"class": "refused", "detail": reason}),
                 "{tasks}: {result:#}"
             );
+            let shown = shown(&fixture, "reviewer");
+            assert!(shown.starts_with("nothing, so it is refused: bubblewrap does not work"), "{shown}");
         } else {
             assert!(report.contains("; held by the runner's word;"), "{tasks}: {report}");
+            assert_eq!(shown(&fixture, "reviewer"), "the runner's word");
         }
     }
 }

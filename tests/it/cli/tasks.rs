@@ -506,7 +506,7 @@ fn a_runner_that_the_hub_does_not_know_is_refused_until_a_reload() {
     let (before, fake) = config.split_once("[[runners]]").unwrap();
     let other = fake.replace("\"fake\"", "\"other\"").replace("\"workspace-write\"", "\"full\"");
     let config = format!("{before}[[runners]]{fake}[[runners]]{other}");
-    fixture.home.write(".adjutant/config.toml", config);
+    fixture.home.write(".adjutant/config.toml", &config);
     let reloaded = fixture.run(&["reload"]);
     assert!(reloaded.status.success(), "{}", reloaded.stderr);
     assert_eq!(reloaded.stderr, "the hub has applied config.toml\n");

@@ -346,7 +346,7 @@ mod tests {
     use crate::task::TaskId;
     use crate::workdir::Workdir;
     use crate::{CommandVariant, worktrees};
-    use adjutant_base::config::database::Database;
+    use adjutant_base::config::Database;
     use adjutant_base::config::delegation::Delegation;
     use adjutant_base::config::recorder::RecorderConfig;
     use adjutant_base::config::runners::RunnersConfig;
