@@ -155,7 +155,9 @@ fn all(
         output::note(summary(&done, installs, handling.dry_run));
     }
     if installs && !handling.dry_run && done.iter().any(|(_, outcome)| *outcome == Done::Changed) {
-        output::note("next: write `:research tides` to one of them; `adjutant doctor` checks the connection");
+        output::note(
+            "next: write `:research databases` to one of them; `adjutant doctor` checks the connection",
+        );
     }
     Ok(ExitCode::from(u8::from(done.iter().any(|(_, outcome)| *outcome == Done::Failed))))
 }

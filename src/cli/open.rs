@@ -13,7 +13,7 @@ use super::output::{self, Failure};
 use super::{Common, status};
 use adjutant_base::config::Roots;
 use adjutant_host::process;
-use adjutant_terminal::socket::{self, Query};
+use adjutant_terminal::socket::{self, Hello, Query, Start};
 
 /// Arguments of `adjutant open`.
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ pub(super) struct OpenArgs {
     print: bool,
 }
 
-/// Asks the hub for a link and opens it.
+/// Asks the hub for a link and opens it. Starts the hub if none runs.
 pub(super) fn run(args: &OpenArgs, common: Common) -> Result<(), Failure> {
     let mut config = common.config(Roots::User)?;
     if let Some(address) = args.address {
@@ -36,6 +36,9 @@ pub(super) fn run(args: &OpenArgs, common: Common) -> Result<(), Failure> {
                 .hint("`adjutant mcp questions --http` says where it listens; a hub takes no address"));
         }
         config.socket = Some(socket);
+    } else {
+        let hello = Hello::query(Query::Status);
+        socket::connect_or_start(&config.home, config.socket.as_deref(), &hello, Start::IfNeeded)?;
     }
     let link = |query| {
         status::query_hub(&config, query)?.link.ok_or_else(|| {

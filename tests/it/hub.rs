@@ -969,6 +969,15 @@ fn open_prints_a_login_link_of_this_hub() {
 }
 
 #[test]
+fn open_starts_the_hub_of_a_new_home() {
+    let fixture = Fixture::new();
+    let _stop = crate::support::StopHubOnDrop(&fixture.home);
+    fixture.home.write(".adjutant/config.toml", "[http]\naddress = \"127.0.0.1:0\"\n");
+    let opened = fixture.home.run(["open", "--print"], "");
+    assert!(opened.stdout.starts_with("http://127.0.0.1:") && opened.stdout.contains("/login/"), "{opened}");
+}
+
+#[test]
 fn the_hub_takes_the_pid_of_a_client_from_the_kernel() {
     let fixture = Fixture::new();
     fixture.start();

@@ -62,13 +62,13 @@ pub(super) async fn add_rows(app: &App) -> Result<(), Failure> {
 pub(super) fn suggestions(home: &Path) -> [String; 4] {
     let at = format!("--home {}", env::with_tilde(home));
     [
-        format!("  try      adjutant {at} prompts expand research \"how bees sleep\""),
+        format!("  try      adjutant {at} prompts expand research \"message queues\""),
         format!(
             "           adjutant {at} notifications list --user demo, for a planned week; mails go to spool/mail"
         ),
         format!("           edit {} with the console open", home.join("prompts").join(NAME).display()),
         format!(
-            "           codex mcp add demo -- adjutant {at} connect, then ask Codex \":research how bees sleep\""
+            "           codex mcp add demo -- adjutant {at} connect, then ask Codex \":research message queues\""
         ),
     ]
 }

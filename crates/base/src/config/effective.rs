@@ -21,12 +21,17 @@ pub struct Setting {
 pub fn list(config: &Config, toolsets: &ToolsetsConfig) -> Vec<Setting> {
     let home = to_toml(&env::abbreviate(&config.home));
     let outside = vec![
-        Row::new("", "home", home, "Folder of the hub's files."),
+        Row::new(
+            "",
+            "home",
+            home,
+            "Folder of the hub's files. Not a key of the file: set `--home` or `ADJUTANT_HOME`.",
+        ),
         Row::new(
             "",
             "log_filter",
             to_toml(&env::log_filter()),
-            "Filter of the log lines, in the syntax of tracing filters.",
+            "Filter of the log lines, such as `debug`. Not a key of the file: set `--log-level` or `ADJUTANT_LOG`.",
         ),
     ];
     let sections = [

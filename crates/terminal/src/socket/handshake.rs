@@ -89,8 +89,8 @@ impl Hello {
         Self { user: true, workspace: workspace.map(Path::to_owned), ..Self::new() }
     }
 
-    /// The hello of a query.
-    pub(super) fn query(query: Query) -> Self {
+    /// Makes the hello of a query.
+    pub fn query(query: Query) -> Self {
         Self { ask: Some(query), ..Self::new() }
     }
 
