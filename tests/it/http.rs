@@ -5,6 +5,7 @@ mod authentication;
 pub(crate) mod client;
 mod delegation;
 mod hostile_input;
+mod monitoring;
 mod protocol;
 mod sampling;
 mod subscriptions;

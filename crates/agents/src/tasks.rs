@@ -109,6 +109,13 @@ impl Agents {
         Ok(Page { tasks, total, next })
     }
 
+    /// Returns each state of tasks by name, with the number of this machine's tasks in it.
+    pub async fn count_by_state(&self) -> Result<Vec<(&'static str, u64)>, Error> {
+        let counted = tasks::count_by_state(&self.context.store).await?;
+        let count = |state| counted.iter().find(|(of, _)| *of == state).map_or(0, |(_, count)| *count);
+        Ok(State::ALL.map(|state| (state.as_str(), count(state))).to_vec())
+    }
+
     /// Cancels a task and the tasks that its agent delegated. A queued task is cancelled at once; a running one has
     /// ended when no process of it is left, which [`Self::wait`] waits for. An ended task does not change.
     pub async fn cancel(&self, viewer: &Viewer, id: &TaskId) -> Result<Task, Error> {

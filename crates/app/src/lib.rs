@@ -12,6 +12,7 @@ pub mod client_registry;
 mod daily_planning;
 pub mod health;
 mod machines;
+pub mod monitoring;
 mod notification_questions;
 pub mod pending_counts;
 pub mod permissions;
@@ -46,6 +47,7 @@ use adjutant_questions::{Questions, Ticket};
 use adjutant_store::Store;
 use agent_processes::AgentProcesses;
 use client_registry::ClientRegistry;
+use monitoring::RequestCounts;
 use permissions::Permissions;
 use repo_status::RepoStatusCache;
 use toolset_switches::{PendingChanges, ToolsetSwitches};
@@ -70,6 +72,8 @@ pub struct App {
     pub clients: Arc<ClientRegistry>,
     /// Recent activity, newest last, bounded.
     pub activity: Arc<ActivityLog>,
+    /// The requests of all clients.
+    pub requests: Arc<RequestCounts>,
     /// The processes that are an agent's, so that they do not act for the user.
     pub agent_processes: Arc<AgentProcesses>,
     /// Where others can reach this process.
@@ -134,6 +138,7 @@ impl App {
         Arc::new(Self {
             clients: Arc::new(ClientRegistry::new(events.clone(), activity.clone())),
             activity,
+            requests: Arc::new(RequestCounts::new()),
             agent_processes: Arc::new(AgentProcesses::new(&config)),
             listening: Arc::default(),
             toolsets: Arc::new(ToolsetSwitches::new(config.toolsets.clone())),

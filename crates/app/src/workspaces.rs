@@ -31,6 +31,7 @@ impl App {
             events: self.events.clone(),
             clients: self.clients.clone(),
             activity: self.activity.clone(),
+            requests: self.requests.clone(),
             agent_processes: self.agent_processes.clone(),
             listening: self.listening.clone(),
             toolsets: self.toolsets.clone(),

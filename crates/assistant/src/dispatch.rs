@@ -289,7 +289,10 @@ impl Assistant {
         now: Timestamp,
     ) -> Result<(), Error> {
         let retry_at = self.retry_at(row, outcome, now).await?;
-        outbox::record_attempt(&self.store, attempt_result(row, retry_at, outcome, now)).await?;
+        let result = attempt_result(row, retry_at, outcome, now);
+        let name = result.outcome.clone();
+        outbox::record_attempt(&self.store, result).await?;
+        self.attempts.add(&name);
         Ok(())
     }
 

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 use adjutant_base::events::{Event as HubEvent, Events};
+use adjutant_base::metrics::Counts;
 use adjutant_base::trace_context::DeferredTraces;
 use adjutant_store::Store;
 pub use error::Error;
@@ -50,12 +51,20 @@ pub struct Assistant {
     wake: Arc<Notify>,
     /// The traces of the notifications that this process planned.
     traces: Arc<DeferredTraces>,
+    /// Attempts to send of this process, by outcome.
+    attempts: Arc<Counts>,
 }
 
 impl Assistant {
     /// Does no I/O: the store is opened by the first verb.
     pub fn new(store: Store, events: Events) -> Self {
-        Self { store, events, wake: Arc::default(), traces: Arc::default() }
+        let attempts = Arc::new(Counts::new(&["sent", "simulated", "failed", "unknown", "withdrawn", "held"]));
+        Self { store, events, wake: Arc::default(), traces: Arc::default(), attempts }
+    }
+
+    /// Returns the number of attempts of this process to send a notification, by outcome.
+    pub fn attempts(&self) -> &Counts {
+        &self.attempts
     }
 
     /// Notes that another process changed calendars or notifications.

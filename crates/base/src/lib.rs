@@ -5,6 +5,7 @@ pub mod events;
 #[cfg(any(test, feature = "testing"))]
 pub mod fuzz;
 pub mod logging;
+pub mod metrics;
 pub mod mutex;
 pub mod text;
 pub mod trace_context;

@@ -28,6 +28,7 @@ pub use ancestry::{
     Ancestor, adopter, ancestor, ancestry, is_marked, is_running, is_this_program, oldest_child, program,
     session, session_leader, supervisors_above,
 };
+pub use descendants::resident_bytes;
 pub use inside::{inside_command, run_inside};
 pub use open::{open_browser, open_editor};
 pub use orphans::{Orphan, SCRATCH, WORKTREE, end_orphans, has_runs, orphans, run_folders, supervisor_of};

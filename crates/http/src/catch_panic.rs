@@ -1,4 +1,4 @@
-//! A handler wrapper that answers a panic with an internal error.
+//! A handler wrapper that counts requests, and answers a panic with an internal error.
 //!
 //! rmcp runs every request in a separate task: after a panic its client would wait for ever. On a stream our service
 //! catches the panic; rmcp's HTTP service accepts handlers only, so here the handler is wrapped instead.
@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures::FutureExt;
 use rmcp::model::{
@@ -22,11 +23,12 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
+use adjutant_app::monitoring::RequestCounts;
 use adjutant_mcp::error;
 
 /// Answers as the inner handler does, and with an internal error when that panics.
 #[derive(Debug)]
-pub(crate) struct CatchPanic<H>(pub(crate) H);
+pub(crate) struct CatchPanic<H>(pub(crate) H, pub(crate) Arc<RequestCounts>);
 
 async fn caught<T>(work: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
@@ -38,7 +40,7 @@ async fn caught<T>(work: impl Future<Output = Result<T, ErrorData>>) -> Result<T
 macro_rules! requests {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
         async fn $name(&self, $($argument: $kind),*) -> Result<$result, ErrorData> {
-            caught(async move { self.0.$name($($argument),*).await }).await
+            self.1.count(caught(async move { self.0.$name($($argument),*).await })).await
         }
     )*};
 }
@@ -63,7 +65,6 @@ impl<H: ServerHandler> ServerHandler for CatchPanic<H> {
         list_resources(request: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> ListResourcesResult;
         list_resource_templates(request: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> ListResourceTemplatesResult;
         read_resource(request: ReadResourceRequestParams, context: RequestContext<RoleServer>) -> ReadResourceResponse;
-        listen(context: SubscriptionContext) -> ();
         subscribe(request: SubscribeRequestParams, context: RequestContext<RoleServer>) -> ();
         unsubscribe(request: UnsubscribeRequestParams, context: RequestContext<RoleServer>) -> ();
         call_tool(request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResponse;
@@ -75,6 +76,10 @@ impl<H: ServerHandler> ServerHandler for CatchPanic<H> {
         list_skills(request: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> ListSkillsResult;
         get_skill(request: GetSkillRequestParams, context: RequestContext<RoleServer>) -> GetSkillResult;
         read_resource_directory(request: ReadResourceDirectoryRequestParams, context: RequestContext<RoleServer>) -> ReadResourceDirectoryResult;
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        caught(async move { self.0.listen(context).await }).await
     }
 
     notifications! {

@@ -11,6 +11,7 @@ mod delivery;
 mod host_guard;
 mod listener;
 mod mcp_endpoint;
+mod monitoring;
 mod rejections;
 mod replay_server;
 mod response_builders;
@@ -204,7 +205,7 @@ async fn serve_these(app: Arc<App>, listener: BoundListener, servers: &[(&str, m
         };
         routes = routes.route(path, mcp_endpoint::mcp_service(server.name(), shared.clone(), factory));
     }
-    run(shared, listener, routes.merge(web::router(app))).await;
+    run(shared, listener, routes.merge(monitoring::router(app.clone())).merge(web::router(app))).await;
 }
 
 /// Serves handlers of `factory` on `/mcp`, with the same checks as the product; for the conformance server of the tests.
@@ -352,7 +353,14 @@ impl Gate {
         if web::is_asset(parts.uri.path()) || (web::is_feed(parts.uri.path()) && !self.proxied) {
             return None;
         }
+        if monitoring::PROBES.contains(&parts.uri.path()) {
+            return None;
+        }
         let authenticator = self.authenticator.as_ref()?;
+        if parts.uri.path() == monitoring::METRICS {
+            let has_token = authenticator.token_name(&parts.headers).is_some();
+            return (!has_token).then(|| rejections::unauthorized(&parts.headers));
+        }
         let nonce = parts.uri.path().strip_prefix(LOGIN_PATH);
         match nonce {
             Some(nonce) if parts.method == Method::GET => {

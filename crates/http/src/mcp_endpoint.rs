@@ -11,6 +11,7 @@ mod recording;
 mod stateless;
 mod trigger_popup;
 
+use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 use axum::body::{Body, Bytes};
@@ -138,8 +139,9 @@ where
     F: Fn(HandlerContext) -> H + Send + Sync + 'static,
 {
     let factory = Arc::new(factory);
+    let requests = shared.app.requests.clone();
     let make = move || match CALLER.try_with(HandlerContext::clone) {
-        Ok(caller) => Ok(CatchPanic(factory(caller))),
+        Ok(caller) => Ok(CatchPanic(factory(caller), requests.clone())),
         Err(_) => Err(std::io::Error::other("a handler was asked for outside a request")),
     };
     // The guard in front has checked Host and Origin for every route, and the body's size.
@@ -215,7 +217,9 @@ impl<H: ServerHandler> Endpoint<H> {
             && session.is_none()
             && let Some((id, params)) = trigger_popup::asked(&envelope)
         {
-            return trigger_popup::post(&self.shared, &parts, id, params).await;
+            let asked = async { Ok::<_, Infallible>(trigger_popup::post(&self.shared, &parts, id, params).await) };
+            let Ok(response) = self.shared.app.requests.count(asked).await;
+            return response;
         }
         let message = match decode::typed(envelope) {
             Ok(Some(message)) => self.shaped(&parts, message, session.as_deref()).map(Some),

@@ -176,7 +176,12 @@ impl ServerHandler for Handler {
             .await
             .map_err(|error| error::in_contract(self.client.selection, revision, error))?;
         match &mut answer {
-            CallToolResponse::Complete(result) => self.sign(revision, &mut result.meta),
+            CallToolResponse::Complete(result) => {
+                if result.is_error == Some(true) {
+                    self.client.app.requests.add_tool_error();
+                }
+                self.sign(revision, &mut result.meta);
+            }
             CallToolResponse::InputRequired(result) => self.sign(revision, &mut result.meta),
             CallToolResponse::Task(task) => self.sign(revision, &mut task.meta),
             _ => {}

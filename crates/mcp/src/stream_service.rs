@@ -95,12 +95,20 @@ impl rmcp::Service<RoleServer> for StreamService {
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let (id, revision) = (context.id.clone(), Revision::of(&context));
+        let is_subscription = matches!(request, ClientRequest::SubscriptionsListenRequest(_));
         // Boxed, because the future of all methods is large and rmcp moves a spawned future several times.
-        let answer = AssertUnwindSafe(Box::pin(self.answer(request, context))).catch_unwind().await;
-        let answer = answer.unwrap_or_else(|_| {
-            tracing::error!(request.id = %id, "a handler panicked");
-            Err(error::internal())
+        let answer = AssertUnwindSafe(Box::pin(self.answer(request, context))).catch_unwind();
+        let answer = answer.map(|answer| {
+            answer.unwrap_or_else(|_| {
+                tracing::error!(request.id = %id, "a handler panicked");
+                Err(error::internal())
+            })
         });
+        let answer = if is_subscription {
+            answer.await
+        } else {
+            self.handler.client().app.requests.count(answer).await
+        };
         answer.map_err(|error| error::in_contract(self.handler.client().selection, revision, error))
     }
 

@@ -18,11 +18,13 @@ pub mod timeline;
 mod writer;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use sqlx::{Any, AnyPool};
 use tokio::sync::OnceCell;
 
 use adjutant_base::config::Database;
+use adjutant_base::metrics::Histogram;
 pub use integrity::faults;
 use writer::{Order, Writer};
 
@@ -42,6 +44,18 @@ struct Inner {
     /// The id of this machine where several machines may share the database, else empty.
     machine: String,
     opened: OnceCell<Opened>,
+    timings: Timings,
+}
+
+/// How long the verbs of this process took.
+#[derive(Debug, Default)]
+pub struct Timings {
+    /// Changes, from the call to the answer after the commit; failed ones too.
+    pub writes: Histogram,
+    /// Claims that found a task.
+    pub claims: Histogram,
+    /// Claimed tasks, from their delegation to the claim.
+    pub waits: Histogram,
 }
 
 #[derive(Debug)]
@@ -103,7 +117,7 @@ impl Store {
     /// database that several machines may share name it.
     pub fn on_machine(database: Database, machine: String) -> Self {
         let machine = if matches!(database, Database::Postgres(_)) { machine } else { String::new() };
-        Self(Arc::new(Inner { database, machine, opened: OnceCell::new() }))
+        Self(Arc::new(Inner { database, machine, opened: OnceCell::new(), timings: Timings::default() }))
     }
 
     /// Connects and brings the tables up to date, so that a wrong address is reported at the start.
@@ -127,6 +141,11 @@ impl Store {
         (!self.is_shared()).then(|| self.0.opened.get().map_or(0, |opened| opened.writer.done()))
     }
 
+    /// Returns how long the verbs of this process took.
+    pub fn timings(&self) -> &Timings {
+        &self.0.timings
+    }
+
     /// Carries out the accepted verbs, then closes the connections. Later verbs fail with [`Error::Closed`].
     pub async fn close(&self) {
         if let Some(opened) = self.0.opened.get() {
@@ -146,7 +165,7 @@ impl Store {
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
-        self.opened().await?.writer.write(Order::Alone, arguments, verb).await
+        self.write_in(Order::Alone, arguments, verb).await
     }
 
     /// Carries out a verb like [`Self::write`], also while another hub writes. The verb must be right then: it changes
@@ -156,7 +175,18 @@ impl Store {
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
-        self.opened().await?.writer.write(Order::Concurrent, arguments, verb).await
+        self.write_in(Order::Concurrent, arguments, verb).await
+    }
+
+    async fn write_in<A, T>(&self, order: Order, arguments: A, verb: writer::Verb<A, T>) -> Result<T, Error>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        let began = Instant::now();
+        let written = self.opened().await?.writer.write(order, arguments, verb).await;
+        self.0.timings.writes.observe(began.elapsed());
+        written
     }
 
     /// Returns a connection that reads every acknowledged change.

@@ -16,7 +16,7 @@ use crate::support::{Home, stateless_meta};
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 
 /// A path of every kind: pages, their forms, events, files, exports, the protocol, and an unknown one.
-const PATHS: [(&str, &str); 17] = [
+const PATHS: [(&str, &str); 20] = [
     ("GET", "/"),
     ("GET", "/events"),
     ("GET", "/prompts"),
@@ -33,6 +33,9 @@ const PATHS: [(&str, &str); 17] = [
     ("GET", "/mcp"),
     ("POST", "/mcp"),
     ("POST", "/mcp/popup"),
+    ("GET", "/healthz"),
+    ("GET", "/readyz"),
+    ("GET", "/metrics"),
     ("GET", "/nowhere"),
 ];
 

@@ -22,6 +22,11 @@ pub(super) fn become_subreaper() {
     let _ = rustix::process::set_child_subreaper(Some(getpid()));
 }
 
+/// Returns the resident memory of this process; `None` on a system without `/proc`.
+pub fn resident_bytes() -> Option<u64> {
+    read_process(getpid()).map(|process| process.resident)
+}
+
 /// Returns whether this process has no children, after dead ones are reaped.
 pub(super) fn has_no_children() -> bool {
     loop {

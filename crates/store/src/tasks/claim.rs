@@ -3,6 +3,8 @@
 mod postgres;
 mod sqlite;
 
+use std::time::{Duration, Instant};
+
 use sqlx::AnyConnection;
 
 use super::Task;
@@ -39,14 +41,22 @@ pub struct Claim {
 /// then by age. They are running then, with a lease of this hub. Await it to its end: a dropped call may have claimed
 /// tasks, which stay with this hub.
 pub async fn claim(store: &Store, claim: Claim) -> Result<Vec<Task>, Error> {
-    change_concurrently!(store, (claim, store.machine().to_owned()), |connection, (claim, machine)| {
+    let (began, now, timings) = (Instant::now(), claim.now, store.timings());
+    let claimed = change_concurrently!(store, (claim, store.machine().to_owned()), |connection, (claim, machine)| {
         let mut tasks = Vec::new();
         while tasks.len() < claim.at_most as usize {
             let Some(task) = next(connection, claim, machine).await? else { break };
             tasks.push(task);
         }
         Ok(tasks)
-    })
+    })?;
+    if !claimed.is_empty() {
+        timings.claims.observe(began.elapsed());
+    }
+    for task in &claimed {
+        timings.waits.observe(Duration::from_millis(u64::try_from(now - task.created_at).unwrap_or(0)));
+    }
+    Ok(claimed)
 }
 
 async fn next(

@@ -34,6 +34,8 @@ const POSITION: &str = "\
             WHERE t.state = 'queued' AND t.machine = (SELECT o.machine FROM tasks o WHERE o.id = $1)) AS rounds) AS places \
     WHERE id = $1";
 
+const COUNT_BY_STATE: &str = "SELECT state, COUNT(*) FROM tasks WHERE machine = $1 GROUP BY state";
+
 const IDS: &str = "SELECT id FROM tasks WHERE ($1 = '' OR caller = $1) AND id LIKE $2 ESCAPE '!' ORDER BY seq DESC LIMIT $3";
 
 /// The filter of a list of tasks; the default is all.
@@ -91,6 +93,13 @@ pub async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> {
     Ok(count.cast_unsigned())
 }
 
+/// Returns the number of this machine's tasks in each state that has some.
+pub async fn count_by_state(store: &Store) -> Result<Vec<(State, u64)>, Error> {
+    let query = sqlx::query_as::<_, (State, i64)>(COUNT_BY_STATE).bind(store.machine());
+    let counted = read!(store, query, fetch_all).into_iter();
+    Ok(counted.map(|(state, count)| (state, count.cast_unsigned())).collect())
+}
+
 /// Returns at most `limit` ids that begin with `start`, newest task first; of one caller if it is given.
 pub async fn ids(store: &Store, caller: Option<&str>, start: &str, limit: u32) -> Result<Vec<String>, Error> {
     let plain = start.replace('!', "!!").replace('%', "!%").replace('_', "!_");
@@ -108,4 +117,4 @@ pub async fn position(store: &Store, task: &str) -> Result<Option<u64>, Error> {
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[GET, LIST, COUNT, IDS, POSITION];
+pub(super) const STATEMENTS: &[&str] = &[GET, LIST, COUNT, COUNT_BY_STATE, IDS, POSITION];
