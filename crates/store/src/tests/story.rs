@@ -1,7 +1,7 @@
 //! One story of tasks on SQLite in a file, SQLite in memory and PostgreSQL; and several hubs on one database.
 
-use std::collections::BTreeSet;
-use std::time::Instant;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use super::postgres::Postgres;
 use super::{ROOMY, claim_of, file_store, new_task};
@@ -73,6 +73,12 @@ async fn claims(store: &Store) -> (Task, Task) {
     let [c1, a2]: [Task; 2] = first.try_into().unwrap();
     assert_eq!((c1.state, c1.attempt, c1.hub.as_deref()), (State::Running, 1, Some("hub-1")));
     assert_eq!((c1.started_at, c1.lease_until, c1.text.as_str()), (Some(2_000), Some(3_000), "look at c1"));
+    let counted: BTreeMap<_, _> = tasks::count_by_state(store).await.unwrap().into_iter().collect();
+    assert_eq!(counted, BTreeMap::from([(State::Queued, 1), (State::Running, 4)]));
+    let timings = store.timings();
+    assert_eq!(timings.claims.counts().iter().sum::<u64>(), 3, "claims without a task are not timed");
+    assert_eq!(timings.waits.sum(), Duration::from_secs(4), "each of four waited a second");
+    assert!(timings.writes.counts().iter().sum::<u64>() >= 10);
     (c1, a2)
 }
 
