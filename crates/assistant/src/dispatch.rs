@@ -292,7 +292,7 @@ impl Assistant {
         let result = attempt_result(row, retry_at, outcome, now);
         let name = result.outcome.clone();
         outbox::record_attempt(&self.store, result).await?;
-        self.attempts.add(&name);
+        self.attempt_counts.add(&name);
         Ok(())
     }
 

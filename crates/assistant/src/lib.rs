@@ -52,19 +52,19 @@ pub struct Assistant {
     /// The traces of the notifications that this process planned.
     traces: Arc<DeferredTraces>,
     /// Attempts to send of this process, by outcome.
-    attempts: Arc<Counts>,
+    attempt_counts: Arc<Counts>,
 }
 
 impl Assistant {
     /// Does no I/O: the store is opened by the first verb.
     pub fn new(store: Store, events: Events) -> Self {
-        let attempts = Arc::new(Counts::new(&["sent", "simulated", "failed", "unknown", "withdrawn", "held"]));
-        Self { store, events, wake: Arc::default(), traces: Arc::default(), attempts }
+        let attempt_counts = Arc::new(Counts::new(&["sent", "simulated", "failed", "unknown", "withdrawn", "held"]));
+        Self { store, events, wake: Arc::default(), traces: Arc::default(), attempt_counts }
     }
 
     /// Returns the number of attempts of this process to send a notification, by outcome.
-    pub fn attempts(&self) -> &Counts {
-        &self.attempts
+    pub fn attempt_counts(&self) -> &Counts {
+        &self.attempt_counts
     }
 
     /// Notes that another process changed calendars or notifications.

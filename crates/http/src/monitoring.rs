@@ -89,7 +89,7 @@ async fn metrics(State(app): State<Arc<App>>) -> Response<Body> {
     text.counts(
         "adjutant_notification_attempts_total",
         "Attempts to send a notification by outcome.",
-        app.assistant.attempts(),
+        app.assistant.attempt_counts(),
     );
     if let Some(bytes) = process::resident_bytes() {
         text.number("process_resident_memory_bytes", "gauge", "Resident memory of the hub.", bytes);
