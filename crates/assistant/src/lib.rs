@@ -58,7 +58,8 @@ pub struct Assistant {
 impl Assistant {
     /// Does no I/O: the store is opened by the first verb.
     pub fn new(store: Store, events: Events) -> Self {
-        let attempt_counts = Arc::new(Counts::new(&["sent", "simulated", "failed", "unknown", "withdrawn", "held"]));
+        let attempt_counts =
+            Arc::new(Counts::new(&["sent", "simulated", "failed", "unknown", "withdrawn", "held"]));
         Self { store, events, wake: Arc::default(), traces: Arc::default(), attempt_counts }
     }
 

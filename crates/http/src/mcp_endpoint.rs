@@ -217,7 +217,8 @@ impl<H: ServerHandler> Endpoint<H> {
             && session.is_none()
             && let Some((id, params)) = trigger_popup::asked(&envelope)
         {
-            let asked = async { Ok::<_, Infallible>(trigger_popup::post(&self.shared, &parts, id, params).await) };
+            let asked =
+                async { Ok::<_, Infallible>(trigger_popup::post(&self.shared, &parts, id, params).await) };
             let Ok(response) = self.shared.app.requests.count(asked).await;
             return response;
         }

@@ -98,7 +98,7 @@ fn metrics_count_requests_by_outcome_and_hold_nothing_of_a_user() {
     };
     assert_eq!(counted(&metrics(&hub)), ["0", "0", "0"]);
     let secret = "walrus-under-glass";
-    let expand = |name: &str| call("expand_prompt", &json!({"name": name, "input": secret}));
+    let expand = |name: &str| call("expand_prompt", &json!({"command": name, "input": secret}));
     for (path, message) in [
         ("/mcp", expand("greet")),
         ("/mcp", expand(secret)),
@@ -116,13 +116,16 @@ fn metrics_count_requests_by_outcome_and_hold_nothing_of_a_user() {
 #[test]
 fn metrics_show_a_call_that_waits_with_its_question() {
     let hub = Hub::open("");
-    let body = call("triggerPopup", &json!({"title": "Deploy?", "message": "Now?", "workspacePath": "/w"})).to_string();
+    let body = call("triggerPopup", &json!({"title": "Deploy?", "message": "Now?", "workspacePath": "/w"}))
+        .to_string();
     let (address, length) = (hub.address, body.len());
     let head = format!("POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n");
     let mut client = TcpStream::connect(address).unwrap();
     client.write_all(format!("{head}content-length: {length}\r\n\r\n{body}").as_bytes()).unwrap();
     let waits = |text: &str| {
-        ["adjutant_questions_pending", "adjutant_calls_in_flight"].iter().all(|name| sample(text, name) == "1")
+        ["adjutant_questions_pending", "adjutant_calls_in_flight"]
+            .iter()
+            .all(|name| sample(text, name) == "1")
     };
     let text = wait_for("a call in flight", || Some(metrics(&hub)).filter(|text| waits(text)));
     assert!(!text.contains("Deploy"), "{text}");
@@ -151,9 +154,11 @@ fn metrics_are_well_formed() {
         }
     }
     assert_eq!(help, families(&text).len(), "each family is there once");
-    for name in ["adjutant_store_write_seconds", "adjutant_task_claim_seconds", "adjutant_task_wait_seconds"] {
+    for name in ["adjutant_store_write_seconds", "adjutant_task_claim_seconds", "adjutant_task_wait_seconds"]
+    {
         let buckets = text.lines().filter(|line| line.starts_with(&format!("{name}_bucket")));
-        let counts: Vec<u64> = buckets.map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect();
+        let counts: Vec<u64> =
+            buckets.map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect();
         assert!(counts.is_sorted() && !counts.is_empty(), "{text}");
         let last = counts.last().unwrap().to_string();
         assert_eq!(last, sample(&text, &format!("{name}_count")), "{text}");

@@ -42,14 +42,15 @@ pub struct Claim {
 /// tasks, which stay with this hub.
 pub async fn claim(store: &Store, claim: Claim) -> Result<Vec<Task>, Error> {
     let (began, now, timings) = (Instant::now(), claim.now, store.timings());
-    let claimed = change_concurrently!(store, (claim, store.machine().to_owned()), |connection, (claim, machine)| {
-        let mut tasks = Vec::new();
-        while tasks.len() < claim.at_most as usize {
-            let Some(task) = next(connection, claim, machine).await? else { break };
-            tasks.push(task);
-        }
-        Ok(tasks)
-    })?;
+    let claimed =
+        change_concurrently!(store, (claim, store.machine().to_owned()), |connection, (claim, machine)| {
+            let mut tasks = Vec::new();
+            while tasks.len() < claim.at_most as usize {
+                let Some(task) = next(connection, claim, machine).await? else { break };
+                tasks.push(task);
+            }
+            Ok(tasks)
+        })?;
     if !claimed.is_empty() {
         timings.claims.observe(began.elapsed());
     }
