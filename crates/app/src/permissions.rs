@@ -460,7 +460,7 @@ fn of_file(entries: &[ApprovalRule]) -> Vec<Result<Rule, String>> {
         };
         rule.client.clone_from(&entry.client);
         rule.tool.clone_from(&entry.tool);
-        rule.host = entry.host.as_ref().map(|host| host.to_ascii_lowercase());
+        rule.host = entry.host.as_ref().map(|host| host.trim_end_matches('.').to_ascii_lowercase());
         rule.folder = absolute(&entry.folder)?;
         rule.path = absolute(&entry.path)?;
         if let Some(command) = &entry.command {

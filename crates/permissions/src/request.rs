@@ -1,5 +1,6 @@
 //! A permission request: one call of a tool, for which a client asks its user.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -22,6 +23,9 @@ adjutant_base::named_enum! {
         Unknown = "unknown",
     }
 }
+
+/// Paths in words that a request looks up. A command with more is not understood.
+const MAX_RESOLVED_PATHS: usize = 512;
 
 /// A tool: its clients and names, the members with the command, path or address, and members that widen nothing.
 struct Tool {
@@ -128,6 +132,14 @@ pub struct Request {
     pub line: Option<String>,
     /// The commands of the line; `None` if the line is not understood.
     pub(crate) commands: Option<Vec<Vec<String>>>,
+    /// What looks like the commands of the line.
+    pub(crate) rough: Vec<Vec<String>>,
+    /// The words of the line, or of the arguments of an unknown tool.
+    pub(crate) words: BTreeSet<String>,
+    /// The paths that these words would be, without links.
+    pub(crate) named_paths: Vec<PathBuf>,
+    /// What looks like a host in these words or in the address.
+    pub(crate) named_hosts: BTreeSet<String>,
     /// Whether the hub knows what each argument means.
     pub(crate) is_understood: bool,
 }
@@ -149,16 +161,21 @@ impl Request {
         });
         let text = |name: &&str| arguments.get(*name).and_then(Value::as_str).map(str::to_owned);
         let found: Vec<String> = subjects.iter().filter_map(text).collect();
-        // A folder is optional for lists. A pattern must not leave it, and one with alternatives may name anything.
+        // A folder is optional for lists. A pattern must not leave it, and one with alternatives or escapes may name anything.
         let pattern = text(&"pattern").filter(|_| access == Access::List).unwrap_or_default();
         let leaves = pattern.starts_with('~')
-            || pattern.contains(['{', '['])
+            || pattern.contains(['{', '[', '(', '\\'])
             || pattern.split('/').enumerate().any(|(number, part)| {
                 part.starts_with('.') || (part.is_empty() && number == 0 && !pattern.is_empty())
             });
         // An unknown tool with a command may be a shell, or say that of a connection.
         let line = text(&"command").filter(|_| access == Access::Unknown);
-        let is_known = |name: &str| subjects.contains(&name) || others.contains(&name);
+        let names_files = matches!(access, Access::Read | Access::List | Access::Write);
+        let is_known = |(name, value): (&String, &Value)| {
+            let is_subject = |text: &str| !names_files || is_plain(text);
+            others.contains(&name.as_str())
+                || subjects.contains(&name.as_str()) && value.as_str().is_some_and(is_subject)
+        };
         let expected = access == Access::List || found.len() == 1;
         let mut request = Self {
             client: client.to_owned(),
@@ -169,9 +186,13 @@ impl Request {
             host: None,
             line: None,
             commands: None,
+            rough: Vec::new(),
+            words: BTreeSet::new(),
+            named_paths: Vec::new(),
+            named_hosts: BTreeSet::new(),
             is_understood: match access {
                 Access::Unknown => line.is_none(),
-                _ => expected && !leaves && arguments.keys().all(|name| is_known(name)),
+                _ => expected && !leaves && arguments.iter().all(is_known),
             },
             works_in: folder.clone(),
             folder,
@@ -183,10 +204,11 @@ impl Request {
                     let folder = folder.as_str().unwrap_or_default();
                     request.works_in = resolve(&request.folder, folder);
                     // A link could lead elsewhere by the time that the command runs.
-                    request.is_understood &=
-                        !folder.is_empty() && request.works_in == lexical(&request.folder, folder);
+                    request.is_understood &= !folder.is_empty()
+                        && is_plain(folder)
+                        && request.works_in == lexical(&request.folder, folder);
                 }
-                request.line = found.into_iter().next();
+                request.line = found.first().cloned();
                 let line = request.line.as_deref().and_then(command::parse);
                 request.commands = line.and_then(|line| {
                     if let Some(word) = line.folder {
@@ -221,7 +243,36 @@ impl Request {
             }
             Access::Unknown => request.line = line,
         }
+        request.look_for_names(found.first().map_or("", String::as_str), resolve);
         request
+    }
+
+    /// Fills what a rule that asks or denies looks at: it may see more than there is.
+    fn look_for_names(&mut self, subject: &str, resolve: impl Fn(&Path, &str) -> PathBuf) {
+        self.rough = self.line.as_deref().map(command::rough).unwrap_or_default();
+        self.words = self.rough.iter().flatten().cloned().collect();
+        if self.access == Access::Unknown {
+            let arguments = serde_json::to_string(&self.arguments).unwrap_or_default();
+            let words = arguments.split(|letter: char| letter.is_whitespace() || "\"'\\".contains(letter));
+            self.words.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
+        }
+        // An option may hold a path, and an address may be one.
+        let paths = self.words.iter().flat_map(|word| {
+            let value = word.split_once('=').map(|(_, value)| value);
+            let glued = word.strip_prefix('-').and_then(|option| option.get(1..));
+            [Some(word.as_str()), value, glued, word.strip_prefix("file://")].into_iter().flatten()
+        });
+        let paths = paths.filter(|path| !path.starts_with('-')).enumerate().map(|(number, path)| {
+            let is_few = number < MAX_RESOLVED_PATHS;
+            if is_few { resolve(&self.works_in, path) } else { lexical(&self.works_in, path) }
+        });
+        self.named_paths = paths.collect();
+        self.is_understood &= self.access != Access::Run || self.named_paths.len() <= MAX_RESOLVED_PATHS;
+        let address = (self.access == Access::Fetch).then_some(subject);
+        let hosts = self.words.iter().map(String::as_str).chain(address);
+        let hosts = hosts.flat_map(|text| text.split(|letter: char| !is_host(letter)));
+        let hosts = hosts.map(|host| host.trim_end_matches('.').to_ascii_lowercase());
+        self.named_hosts = hosts.filter(|host| !host.is_empty()).collect();
     }
 }
 
@@ -229,6 +280,11 @@ impl Request {
     /// Returns whether its command runs in the folder that the client works in, or below it.
     pub(crate) fn stays_inside(&self) -> bool {
         self.works_in.starts_with(&self.folder)
+    }
+
+    /// Returns the paths that it names or may name.
+    pub(crate) fn all_paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.paths.iter().chain(&self.named_paths)
     }
 
     /// Returns what it acts on, in one line: the command, the paths, the host or the tool.
@@ -241,6 +297,12 @@ impl Request {
             (None, None) => paths(),
         }
     }
+}
+
+/// Returns whether each client reads a path as it is: Claude Code removes the white space around it.
+fn is_plain(path: &str) -> bool {
+    let is_blank = |letter: char| letter.is_whitespace() || letter == '\u{feff}';
+    !path.starts_with(is_blank) && !path.ends_with(is_blank) && !path.contains(char::is_control)
 }
 
 /// Joins a path to its folder, and removes `..` by its text.
@@ -256,11 +318,15 @@ pub(crate) fn lexical(folder: &Path, path: &str) -> PathBuf {
     joined
 }
 
+/// Returns whether a host's name has this letter.
+fn is_host(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-')
+}
+
 /// Returns the host of a plain `https` address; `None` for any other text.
 fn host(url: &str) -> Option<String> {
     let rest = url.strip_prefix("https://")?;
     let host = rest.split(['/', '?', '#']).next()?;
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-');
     let host = host.strip_suffix('.').unwrap_or(host);
-    (!host.is_empty() && host.chars().all(is_plain)).then(|| host.to_ascii_lowercase())
+    (!host.is_empty() && host.chars().all(is_host)).then(|| host.to_ascii_lowercase())
 }

@@ -137,23 +137,24 @@ impl Rule {
         parts.collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns whether the conditions other than the command hold. A broad rule needs one of several paths, a narrow one all.
+    /// Returns whether the conditions other than the command hold. A narrow rule needs all paths, a broad one any path, also
+    /// one that a word of the command may be.
     pub(crate) fn surrounds(&self, request: &Request, now: i64) -> bool {
         let same =
             |wanted: &Option<String>, given: &str| wanted.as_ref().is_none_or(|wanted| wanted == given);
-        let paths = |root: &Path| -> (bool, bool) {
-            let mut inside = request.paths.iter().map(|path| path.starts_with(root));
-            (inside.clone().any(|is| is), inside.all(|is| is))
-        };
+        let any = |root: &Path| request.all_paths().any(|path| path.starts_with(root));
+        let all = |root: &Path| request.paths.iter().all(|path| path.starts_with(root));
         let is_narrow = self.verdict == Verdict::Allow;
         let in_folder = self.folder.as_ref().is_none_or(|folder| {
-            let (any, all) = paths(folder);
             let works_there = request.works_in.starts_with(folder);
             if is_narrow {
-                works_there && all
+                works_there && all(folder)
             } else {
-                works_there || request.folder.starts_with(folder) || any
+                works_there || request.folder.starts_with(folder) || any(folder)
             }
+        });
+        let at_host = self.host.as_ref().is_none_or(|host| {
+            if is_narrow { request.host.as_ref() == Some(host) } else { request.named_hosts.contains(host) }
         });
         // A program may run a hidden file, such as a hook of Git, so a folder alone does not allow it.
         let is_hidden = |path: &PathBuf, root: &Path| {
@@ -161,17 +162,17 @@ impl Rule {
             inside.iter().any(|part| part.as_encoded_bytes().starts_with(b"."))
         };
         let at_path = self.path.as_ref().is_none_or(|root| {
-            let (any, all) = paths(root);
             if is_narrow {
-                any && all && !request.paths.iter().any(|path| is_hidden(path, root))
+                let is_open = |path| !is_hidden(path, root);
+                !request.paths.is_empty() && all(root) && request.paths.iter().all(is_open)
             } else {
-                any
+                any(root)
             }
         });
         same(&self.client, &request.client)
             && same(&self.session, &request.session)
             && same(&self.tool, &request.tool)
-            && self.host.as_ref().is_none_or(|host| request.host.as_ref() == Some(host))
+            && at_host
             && self.expires.is_none_or(|end| now < end)
             && in_folder
             && at_path

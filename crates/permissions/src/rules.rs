@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::command;
 use crate::request::{Access, Request};
 use crate::rule::{Rule, Verdict, program};
 use crate::secrets::is_secret;
@@ -51,12 +50,14 @@ pub struct Decision {
     pub rules: Vec<String>,
 }
 
-/// The rules of a hub, indexed by the first word of their command, else by their tool.
+/// The rules of a hub, indexed by the first word of their command, else by their tool, path or host.
 #[derive(Debug, Default)]
 pub struct Rules {
     all: Vec<Rule>,
     by_program: HashMap<String, Vec<usize>>,
     by_tool: HashMap<String, Vec<usize>>,
+    by_path: HashMap<PathBuf, Vec<usize>>,
+    by_host: HashMap<String, Vec<usize>>,
     others: Vec<usize>,
     /// The hub's folder, which holds the rules themselves.
     home: Option<PathBuf>,
@@ -72,6 +73,10 @@ impl Rules {
                 index.by_program.entry(program(first).to_owned()).or_default().push(number);
             } else if let Some(tool) = &rule.tool {
                 index.by_tool.entry(tool.clone()).or_default().push(number);
+            } else if let Some(path) = &rule.path {
+                index.by_path.entry(path.clone()).or_default().push(number);
+            } else if let Some(host) = &rule.host {
+                index.by_host.entry(host.clone()).or_default().push(number);
             } else {
                 index.others.push(number);
             }
@@ -97,11 +102,13 @@ impl Rules {
 
     /// Decides a request at an instant, in milliseconds since 1970.
     pub fn decide(&self, request: &Request, now: i64) -> Decision {
-        let rough: Vec<Vec<String>> = request.line.as_deref().map(command::rough).unwrap_or_default();
         let mut candidates: BTreeSet<usize> = self.others.iter().copied().collect();
         candidates.extend(self.by_tool.get(&request.tool).into_iter().flatten());
-        let programs: BTreeSet<&str> = rough.iter().flatten().map(|word| program(word)).collect();
+        let programs: BTreeSet<&str> = request.words.iter().map(|word| program(word)).collect();
         candidates.extend(programs.iter().filter_map(|program| self.by_program.get(*program)).flatten());
+        let paths: BTreeSet<&Path> = request.all_paths().flat_map(|path| path.ancestors()).collect();
+        candidates.extend(paths.iter().filter_map(|path| self.by_path.get(*path)).flatten());
+        candidates.extend(request.named_hosts.iter().filter_map(|host| self.by_host.get(host)).flatten());
         let matching: Vec<&Rule> = candidates
             .iter()
             .map(|number| &self.all[*number])
@@ -110,7 +117,8 @@ impl Rules {
         let caught = |verdict: Verdict| -> Vec<String> {
             let catches = |rule: &&&Rule| {
                 rule.verdict == verdict
-                    && (rule.command.is_none() || rough.iter().any(|words| rule.catches_command(words)))
+                    && (rule.command.is_none()
+                        || request.rough.iter().any(|words| rule.catches_command(words)))
             };
             matching.iter().filter(catches).map(|rule| rule.name.clone()).collect()
         };
@@ -119,7 +127,7 @@ impl Rules {
             return Decision { verdict: Verdict::Deny, rules: denied };
         }
         let mut asked = caught(Verdict::Ask);
-        if self.names_secret(request, &rough) {
+        if self.names_secret(request) {
             asked.push(DEFAULTS[0].0.to_owned());
         }
         if !asked.is_empty() {
@@ -134,19 +142,11 @@ impl Rules {
 
 impl Rules {
     /// Returns whether a path, the folder, a word of the command or an argument of an unknown tool names a secret.
-    fn names_secret(&self, request: &Request, rough: &[Vec<String>]) -> bool {
+    fn names_secret(&self, request: &Request) -> bool {
         let in_home = |path: &Path| self.home.as_ref().is_some_and(|home| path.starts_with(home));
-        let mut paths = request.paths.iter().chain([&request.folder, &request.works_in]);
-        let arguments = if request.access == Access::Unknown {
-            serde_json::to_string(&request.arguments).unwrap_or_default()
-        } else {
-            String::new()
-        };
+        let mut paths = request.all_paths().chain([&request.folder, &request.works_in]);
         paths.any(|path| in_home(path) || is_secret(&path.to_string_lossy()))
-            || rough.iter().flatten().any(|word| is_secret(word) || in_home(Path::new(word)))
-            || arguments
-                .split(|letter: char| letter.is_whitespace() || "\"'\\".contains(letter))
-                .any(is_secret)
+            || request.words.iter().any(|word| is_secret(word))
     }
 }
 

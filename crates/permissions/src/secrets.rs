@@ -17,14 +17,49 @@ const BEGINNINGS: &[&str] = &[
     "_netrc",
     "auth.json",
     "hosts.yml",
+    "kubeconfig",
+    "passwords",
     "secret",
 ];
 
 /// Parts of names.
-const PARTS: &[&str] = &["client_secret", "credential", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa"];
+const PARTS: &[&str] = &[
+    ".env.",
+    "accesskey",
+    "access_key",
+    "api-key",
+    "api_key",
+    "apikey",
+    "client_secret",
+    "credential",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_rsa",
+    "private-key",
+    "private_key",
+    "privatekey",
+    "service-account",
+    "service_account",
+    "serviceaccount",
+];
 
 /// Ends of names.
-const ENDS: &[&str] = &[".env", ".jks", ".kdbx", ".key", ".keystore", ".p12", ".pem", ".pfx"];
+const ENDS: &[&str] = &[
+    ".env",
+    ".gpg",
+    ".jks",
+    ".kdbx",
+    ".key",
+    ".keystore",
+    ".p12",
+    ".p8",
+    ".pem",
+    ".pfx",
+    ".ppk",
+    ".tfstate",
+    ".tfvars",
+];
 
 /// Returns whether a path, or an option with one, leads to keys, logins or other secrets, as far as names show that.
 pub(crate) fn is_secret(path: &str) -> bool {

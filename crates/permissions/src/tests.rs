@@ -204,6 +204,22 @@ fn the_default_rules_read_in_the_folder_and_never_secrets() {
         ("claude", "Read", json!({"file_path": "certs/server.pem"}), "default: secrets"),
         ("claude", "Read", json!({"file_path": "ID_RSA"}), "default: secrets"),
         ("claude", "Read", json!({"file_path": "credentials.json"}), "default: secrets"),
+        ("claude", "Read", json!({"file_path": "deploy/prod.env.local"}), "default: secrets"),
+        ("claude", "Read", json!({"file_path": "deploy_private_key"}), "default: secrets"),
+        ("claude", "Read", json!({"file_path": "service-account.json"}), "default: secrets"),
+        ("claude", "Read", json!({"file_path": "AWS_accessKeys.csv"}), "default: secrets"),
+        ("claude", "Read", json!({"file_path": "src/tokenizer.rs"}), "default: read"),
+        // Claude Code removes white space around a path, and `~` is then a home.
+        ("claude", "Read", json!({"file_path": " /etc/passwd"}), ""),
+        ("claude", "Read", json!({"file_path": "\u{feff}~/notes"}), ""),
+        ("claude", "Read", json!({"file_path": "src/a.rs\n"}), ""),
+        ("claude", "Read", json!({"file_path": "src/\u{0}a.rs"}), ""),
+        ("claude", "Read", json!({"file_path": "src/a b.rs"}), "default: read"),
+        ("claude", "Read", json!({"file_path": "a.rs", "path": ["/etc/passwd"]}), ""),
+        ("claude", "Glob", json!({"pattern": "*", "path": ["/etc"]}), ""),
+        ("claude", "Glob", json!({"pattern": "*", "path": " /etc"}), ""),
+        ("claude", "Glob", json!({"pattern": "\\.\\./*"}), ""),
+        ("claude", "Glob", json!({"pattern": "@(..)/*"}), ""),
         ("claude", "Grep", json!({"pattern": "KEY"}), ""),
         ("claude", "Write", json!({"file_path": "a.rs", "content": ""}), ""),
         ("claude", "Bash", json!({"command": "ls -la && pwd"}), "default: look"),
@@ -214,6 +230,7 @@ fn the_default_rules_read_in_the_folder_and_never_secrets() {
         ("opencode", "bash", json!({"command": "ls", "workdir": "src"}), "default: look"),
         ("opencode", "bash", json!({"command": "ls", "workdir": "/etc"}), ""),
         ("opencode", "bash", json!({"command": "ls", "workdir": ["src"]}), ""),
+        ("opencode", "bash", json!({"command": "ls", "workdir": " /etc"}), ""),
         ("opencode", "read", json!({"filePath": "src/a.rs", "limit": 5}), "default: read"),
         ("opencode", "external_directory", json!({"patterns": ["/etc/*"]}), ""),
         ("claude", "Bash", json!({"command": "cat src/a.rs"}), ""),
@@ -270,6 +287,65 @@ fn secrets_are_asked_by_the_folder_by_glued_options_and_in_the_home_of_the_hub()
         let arguments = json!({"command": "cat known_hosts"}).as_object().unwrap().clone();
         asked(&Request::new(("claude", "s"), Path::new(folder), "Bash", arguments, lexical));
     }
+}
+
+#[test]
+fn a_rule_that_denies_sees_paths_and_hosts_in_every_word() {
+    let rules = || {
+        let deny = |name: &str, set: fn(&mut Rule)| {
+            let mut rule = Rule::new(name, Verdict::Deny);
+            set(&mut rule);
+            rule
+        };
+        [
+            deny("path", |rule| rule.path = Some("/home/ann/tides/private".into())),
+            deny("folder", |rule| rule.folder = Some("/home/ann/notes".into())),
+            deny("host", |rule| rule.host = Some("evil.example".into())),
+            command(Verdict::Allow, "cat *"),
+            command(Verdict::Allow, "curl *"),
+            rule(Verdict::Allow, |rule| rule.tool = Some("mcp__files__read".into())),
+        ]
+    };
+    let fetch = |url: &str| request("claude", "WebFetch", json!({"url": url, "prompt": "p"}));
+    let files = |path: &str| request("claude", "mcp__files__read", json!({"files": ["a.rs", path]}));
+    for (request, expected) in [
+        (shell("cat private/a"), "path"),
+        (shell("cat ./src/../private/a"), "path"),
+        (shell("cat --from=/home/ann/tides/private"), "path"),
+        (shell("cat -f/home/ann/tides/private/a"), "path"),
+        (shell("cat private/a > b"), "path"),
+        (shell("cd ./private && cat a"), "path"),
+        (shell("cat private2/a"), "allow"),
+        (shell("cat ../notes/a"), "folder"),
+        (shell("curl http://evil.example:8080/a"), "host"),
+        (shell("curl EVIL.example."), "host"),
+        (shell("curl https://evil.example.org"), "allow"),
+        (fetch("http://evil.example/"), "host"),
+        (fetch("https://ann@evil.example:444/"), "host"),
+        (fetch("https://example.org/"), ""),
+        (files("/home/ann/tides/private/a"), "path"),
+        (files("file:///home/ann/notes/a"), "folder"),
+        (files("src/b.rs"), "allow"),
+    ] {
+        assert_eq!(decided(&rules(), &request).1, expected, "{request:?}");
+    }
+    let many = (0..600).fold("cat".to_owned(), |line, number| format!("{line} {number}"));
+    assert_eq!(
+        decided(&[command(Verdict::Allow, "cat *")], &shell(&many)).0,
+        Verdict::Ask,
+        "too many words to look up"
+    );
+}
+
+#[test]
+fn a_link_names_what_it_leads_to() {
+    let follow = |folder: &Path, path: &str| {
+        let full = lexical(folder, path);
+        if full.ends_with("tides/link") { "/home/ann/tides/.env".into() } else { full }
+    };
+    let arguments = json!({"command": "cat link"}).as_object().unwrap().clone();
+    let request = Request::new(("claude", "s1"), Path::new("/home/ann/tides"), "Bash", arguments, follow);
+    assert_eq!(decided(&[command(Verdict::Allow, "cat *")], &request).1, "default: secrets");
 }
 
 #[test]
