@@ -102,6 +102,10 @@ fn examples_show_ids_in_their_real_form() {
     home.write("calendar.ics", calendar);
     run(&["users", "add", "Ann", "--id", "ann"]);
     let rule = run(&["users", "rule", "ann", "vip_organizer", "organizer=bob"]);
+    for term in ["organiser=bob", "minutes=5", "organizer="] {
+        let refused = home.run(["users", "rule", "ann", "vip_organizer", term], "");
+        assert!(refused.stderr.contains("takes `organizer` and nothing else"), "{term}: {refused}");
+    }
     run(&["events", "import", "ann", "calendar.ics"]);
     run(&["notifications", "plan", "ann"]);
     let first = |noun: &str| {

@@ -25,10 +25,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::real_clients::RUN_DEADLINE;
-use crate::support::{Finished, Home};
+use crate::support::{Finished, Home, schemas};
 
 /// `adjutant codex` that runs, line by line.
 struct RunningCommand {
+    arguments: Vec<String>,
     child: Child,
     lines: Receiver<String>,
     output: String,
@@ -36,7 +37,8 @@ struct RunningCommand {
 
 impl RunningCommand {
     fn start(home: &Home, arguments: &[&str]) -> Self {
-        let mut command = home.adjutant([["codex"].as_slice(), arguments].concat());
+        let arguments: Vec<String> = ["codex"].iter().chain(arguments).map(ToString::to_string).collect();
+        let mut command = home.adjutant(&arguments);
         let mut child = command
             .current_dir(home.path().join("work"))
             .stdin(Stdio::null())
@@ -47,7 +49,7 @@ impl RunningCommand {
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = channel();
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
-        Self { child, lines, output: String::new() }
+        Self { arguments, child, lines, output: String::new() }
     }
 
     /// Waits for a line that holds `part`, and returns it.
@@ -84,6 +86,9 @@ impl RunningCommand {
             self.output.push('\n');
         }
         let status = crate::support::wait(&mut self.child, RUN_DEADLINE);
+        if self.arguments.iter().any(|word| word == "--json") {
+            schemas::check_values(&self.arguments, &self.output);
+        }
         (self.output, status.code())
     }
 }
@@ -100,8 +105,12 @@ fn install(home: &Home, script: &str, backend: &str) {
 
 /// Runs `adjutant codex` to its end.
 fn codex(home: &Home, arguments: &[&str]) -> Finished {
-    let mut command = home.adjutant([["codex"].as_slice(), arguments].concat());
-    crate::support::real_clients::run(command.current_dir(home.path().join("work")), RUN_DEADLINE)
+    let arguments = [["codex"].as_slice(), arguments].concat();
+    let mut command = home.adjutant(&arguments);
+    let finished =
+        crate::support::real_clients::run(command.current_dir(home.path().join("work")), RUN_DEADLINE);
+    schemas::check(&arguments, &finished);
+    finished
 }
 
 /// The known threads, the most recent first.

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use adjutant_agents::task::TaskEventKind;
+use adjutant_codex::approval::ApprovalKind;
+use adjutant_codex::event::{CodexEvent, Item};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use crate::cli::pages;
 use crate::support::task_fixture::TaskFixture;
@@ -23,8 +28,9 @@ const WITHOUT_RESULT: [&str; 9] = [
 ];
 
 /// Schemas that the tests of a command check, which need Codex, an editor of the clock, or a service manager.
-const CHECKED_ELSEWHERE: [&str; 27] = [
+const CHECKED_ELSEWHERE: [&str; 30] = [
     "codex",
+    "codex-approval",
     "codex-approve",
     "codex-archive",
     "codex-capabilities",
@@ -34,9 +40,11 @@ const CHECKED_ELSEWHERE: [&str; 27] = [
     "codex-deny",
     "codex-diff",
     "codex-end-commands",
+    "codex-event",
     "codex-follow",
     "codex-fork",
     "codex-interrupt",
+    "codex-item",
     "codex-limits",
     "codex-plan",
     "codex-rename",
@@ -72,8 +80,8 @@ fn every_command_has_a_schema() {
     for name in WITHOUT_RESULT {
         assert!(expected.remove(name), "there is no command `{name}`");
     }
-    // `codex` is a command and a group.
-    expected.extend(["codex", "error"].map(str::to_owned));
+    // `codex` is a command and a group; the last three are parts of other schemas.
+    expected.extend(["codex", "error", "codex-approval", "codex-event", "codex-item"].map(str::to_owned));
     assert_eq!(schema_names(), expected);
     for name in schema_names() {
         schemas::close(&mut schemas::read(&name), &name);
@@ -239,6 +247,112 @@ fn every_command_prints_what_its_schema_says() {
     run(&["doctor"]);
     let checked = commands.checked.iter().map(String::as_str).chain(CHECKED_ELSEWHERE).map(str::to_owned);
     assert_eq!(schema_names(), checked.collect());
+}
+
+/// Returns the kinds of an enum that `tag` distinguishes, as serde names them for an unknown one.
+fn kinds<T: DeserializeOwned>(tag: &str, base: &Value) -> BTreeSet<String> {
+    let mut unknown = base.clone();
+    unknown[tag] = "nothing".into();
+    let error = serde_json::from_value::<T>(unknown).err().unwrap().to_string();
+    error.split('`').skip(3).step_by(2).map(str::to_owned).collect()
+}
+
+/// Checks that a schema names the kinds of an enum and that the samples, one of each kind, follow it.
+fn check_kinds<T: DeserializeOwned + Serialize>(tag: &str, base: &Value, schema: &Value, samples: &[Value]) {
+    let expected = kinds::<T>(tag, base);
+    let variants = schema["oneOf"].as_array().unwrap().iter();
+    let named = variants.map(|variant| variant["properties"][tag]["const"].as_str().unwrap().to_owned());
+    assert_eq!(named.collect::<BTreeSet<String>>(), expected);
+    let given = samples.iter().map(|sample| sample[tag].as_str().unwrap().to_owned());
+    assert_eq!(given.collect::<BTreeSet<String>>(), expected);
+    for sample in samples {
+        let mut whole = base.clone();
+        whole.as_object_mut().unwrap().extend(sample.as_object().unwrap().clone());
+        let value: T =
+            serde_json::from_value(whole.clone()).unwrap_or_else(|error| panic!("{sample}: {error}"));
+        let printed = serde_json::to_value(value).unwrap();
+        assert_eq!(printed, whole);
+        schemas::check_value(schema.clone(), tag, &printed);
+    }
+}
+
+#[test]
+fn every_kind_of_an_event_an_item_and_an_approval_has_its_members_in_a_schema() {
+    let change = json!({"path": "a", "how": "add", "diff": "+a"});
+    let item = json!({"id": "i", "turn": "u", "state": "done"});
+    let items = [
+        json!({"kind": "user", "text": "a"}),
+        json!({"kind": "agent", "text": "a"}),
+        json!({"kind": "reasoning", "text": "a"}),
+        json!({"kind": "command", "command": "ls", "cwd": "/", "output": "", "exit_code": 0}),
+        json!({"kind": "patch", "changes": [change]}),
+        json!({"kind": "tool", "server": "s", "tool": "t", "arguments": {"a": 1}, "result": "r"}),
+        json!({"kind": "plan", "explanation": "e", "steps": [{"step": "s", "status": "pending"}]}),
+        json!({"kind": "error", "message": "m"}),
+        json!({"kind": "other", "name": "n", "content": {"a": 1}}),
+    ];
+    check_kinds::<Item>("kind", &item, &schemas::read("codex-item"), &items);
+
+    let question = json!({"id": "q", "text": "a", "options": ["b"], "other": true, "secret": true});
+    let approvals = [
+        json!({"type": "command", "argv": ["ls"]}),
+        json!({"type": "network", "host": "h", "protocol": "https", "argv": ["curl"]}),
+        json!({"type": "patch", "changes": [change], "grant_root": "/"}),
+        json!({"type": "elicitation", "server": "s", "message": "m", "url": "https://h", "schema": {}}),
+        json!({"type": "tool_call", "server": "s", "tool": "t", "message": "m", "arguments": {"a": 1}}),
+        json!({"type": "permissions", "permissions": {"a": 1}}),
+        json!({"type": "input", "questions": [question]}),
+        json!({"type": "unknown", "method": "m", "params": {"a": 1}}),
+    ];
+    let schema = &schemas::read("codex-approval")["properties"]["kind"];
+    check_kinds::<ApprovalKind>("type", &json!({}), schema, &approvals);
+
+    let choices = json!(["approve", "approve_for_session", "approve_always", "abort", {"deny": {"note": null}}, {"content": 1}]);
+    let approval = json!({
+        "id": "a", "thread": "t", "turn": "u", "item": "i", "kind": approvals[0], "folder": "/", "reason": "r", "choices": choices,
+        "session_scope": "s", "always_scope": "s", "others": {"a": 1},
+    });
+    let whole = json!({"id": "i", "state": "running", "kind": "user", "text": "a"});
+    let usage = json!({
+        "type": "usage", "input": 1, "cached": 1, "output": 1, "reasoning": 1, "total": 1, "context": 1, "window": 1,
+    });
+    let events = [
+        json!({"type": "ready", "model": "m", "cwd": "/", "version": "1"}),
+        json!({"type": "turn_started", "turn": "u"}),
+        json!({"type": "turn_ended", "turn": "u", "end": "failed", "message": "m"}),
+        json!({"type": "steered", "number": 1, "refused": "r"}),
+        json!({"type": "item_started", "item": whole}),
+        json!({"type": "item_grew", "id": "i", "text": "a"}),
+        json!({"type": "item_ended", "item": whole}),
+        json!({"type": "approval_requested", "approval": approval}),
+        json!({"type": "approval_resolved", "approval": "a", "decision": {"deny": {"note": "n"}}, "by": "nobody"}),
+        json!({"type": "diff", "diff": "+a"}),
+        usage.clone(),
+        // The command writes the instants of its windows.
+        json!({"type": "limits", "plan": "plus", "windows": []}),
+        json!({"type": "sub_agent", "thread": "t", "event": usage}),
+        json!({"type": "notice", "level": "warning", "message": "m"}),
+        json!({"type": "closed", "message": "m"}),
+    ];
+    check_kinds::<CodexEvent>("type", &json!({}), &schemas::read("codex-event"), &events);
+
+    let events = [
+        json!({"kind": "started", "runner": "r", "attempt": 1}),
+        json!({"kind": "text", "text": "a"}),
+        json!({"kind": "thinking", "text": "a"}),
+        json!({"kind": "command_started", "command": "ls"}),
+        json!({"kind": "command_ended", "command": "ls", "exit": null}),
+        json!({"kind": "tool_started", "tool": "t"}),
+        json!({"kind": "tool_ended", "tool": "t", "failed": true}),
+        json!({"kind": "denied", "call": "ls"}),
+        json!({"kind": "files_changed", "files": ["a"]}),
+        json!({"kind": "notice", "text": "a"}),
+        json!({"kind": "hub_notice", "text": "a"}),
+        json!({"kind": "check_started", "command": "ls"}),
+        json!({"kind": "check_ended", "command": "ls", "passed": true}),
+    ];
+    let schema = &schemas::read("tasks-logs")["properties"]["what"];
+    check_kinds::<TaskEventKind>("kind", &json!({}), schema, &events);
 }
 
 /// A calendar with an event on every day.

@@ -125,3 +125,15 @@ adjutant_base::named_enum! {
         QuietTitle = "quiet_title",
     }
 }
+
+impl RuleKind {
+    /// Returns the name of its only term: a number for `minutes`, a text for the others.
+    pub(super) fn term(self) -> &'static str {
+        match self {
+            Self::VipOrganizer => "organizer",
+            Self::InternalMeeting => "domain",
+            Self::TravelBuffer => "minutes",
+            Self::QuietTitle => "title",
+        }
+    }
+}

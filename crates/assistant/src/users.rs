@@ -1,6 +1,7 @@
 //! Users, their calendars and their rules.
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::event::Refresh;
 use super::ids;
@@ -105,6 +106,13 @@ impl Assistant {
         self.user(&rule.user).await?;
         if rule.priority > 100 {
             return Err(Error::Invalid { field: "priority", reason: "it must be 0 to 100".to_owned() });
+        }
+        let term = rule.kind.term();
+        let value = rule.terms.get(term).filter(|_| rule.terms.len() == 1);
+        let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
+        if !value.is_some_and(|value| if term == "minutes" { value.is_u64() } else { is_text(value) }) {
+            let reason = format!("{} takes `{term}` and nothing else", rule.kind.name());
+            return Err(Error::Invalid { field: "rule", reason });
         }
         let row = RuleRow {
             id: rule.id.as_str().to_owned(),

@@ -11,7 +11,7 @@ use super::{PromptArgs, prompt, resolve_full_id};
 use crate::cli::hub_client;
 use crate::cli::output::{self, Failure};
 use adjutant_base::config::Config;
-use adjutant_base::text::escape_invisible::escape_line;
+use adjutant_base::text::escape_invisible::{escape_json, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_codex::event::End;
 use adjutant_codex::text_log;
@@ -50,7 +50,7 @@ pub(super) fn turn(prompt: Prompt, config: Config) -> Result<ExitCode, Failure> 
     runtime.shutdown_background();
     let Some(ended) = ended? else { return Ok(ExitCode::from(INTERRUPTED)) };
     if output::is_json() {
-        output::data(&json!({"ended": ended}).to_string())?;
+        output::data(&escape_json(&json!({"ended": ended}).to_string()))?;
     } else {
         output::note(format!("thread {}", ended.thread));
     }
@@ -195,9 +195,25 @@ fn show(progress: Progress) -> Result<bool, Failure> {
         }
         Progress::Thread { thread } => json!({ "thread": thread }),
         Progress::Missed { entries } => json!({ "missed": entries }),
-        Progress::Entry { batch, seq, at } => json!({"seq": seq, "at": stamp(instant(at)), "batch": batch}),
+        Progress::Entry { batch, seq, at } => {
+            let mut value = json!({"seq": seq, "at": stamp(instant(at)), "batch": batch});
+            let events = value.pointer_mut("/batch/events").and_then(Value::as_array_mut);
+            events.into_iter().flatten().for_each(put_instants);
+            value
+        }
     };
-    output::raw(format!("{value}\n").as_bytes())
+    output::raw(format!("{}\n", escape_json(&value.to_string())).as_bytes())
+}
+
+/// Writes when the limits in an event end as RFC 3339.
+fn put_instants(event: &mut Value) {
+    if let Some(of_agent) = event.get_mut("event") {
+        put_instants(of_agent);
+    }
+    let windows = event.get_mut("windows").and_then(Value::as_array_mut);
+    for window in windows.into_iter().flatten() {
+        *window = output::with_instants(window.take(), &["/resets_at"]);
+    }
 }
 
 fn folder(cwd: Option<&Path>) -> Result<String, Failure> {

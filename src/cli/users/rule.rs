@@ -55,7 +55,8 @@ async fn add_rule(
         let (name, value) = text
             .split_once('=')
             .ok_or_else(|| Failure::usage(format!("`{text}` has no `=`")).hint("use NAME=VALUE"))?;
-        let value = value.parse::<u64>().map_or_else(|_| json!(value), |number| json!(number));
+        let number = value.parse::<u64>().ok().filter(|_| name == "minutes");
+        let value = number.map_or_else(|| json!(value), |number| json!(number));
         Ok((name.to_owned(), value))
     };
     let terms = terms.iter().map(term).collect::<Result<_, Failure>>()?;

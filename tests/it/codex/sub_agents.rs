@@ -31,6 +31,8 @@ fn the_approvals_of_a_sub_agent_appear_in_the_thread_that_started_it() {
     let hub = Serving::open_hub(&home);
     let mut running = RunningCommand::start(&home, &["please"]);
     let approval = running.wait_for_approval("change a.txt");
+    let mut follower = RunningCommand::start(&home, &["follow", "t-1", "--json"]);
+    follower.wait_for("\"thread\"");
     let page = hub.page("/codex/t-1");
     assert!(page.contains("Codex wants to change files") && page.contains("+new"), "{page}");
     assert!(codex(&home, &["approve", &approval]).status.success());

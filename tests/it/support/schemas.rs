@@ -41,31 +41,60 @@ pub(crate) fn check<S: AsRef<OsStr>>(arguments: &[S], finished: &Finished) {
         assert_eq!(error["exit_code"].as_i64(), finished.status.code().map(i64::from), "{error}");
         return;
     }
+    check_values(arguments, &finished.stdout);
+}
+
+/// Checks the values that a command has printed: one, or one on each line.
+pub(crate) fn check_values<S: AsRef<OsStr>>(arguments: &[S], stdout: &str) {
     let name = name_of(arguments);
-    // One value, or one on each line.
-    for value in serde_json::Deserializer::from_str(&finished.stdout).into_iter::<Value>() {
-        validate(&name, &value.unwrap_or_else(|error| panic!("{name}: {error}: {finished}")));
+    for value in serde_json::Deserializer::from_str(stdout).into_iter::<Value>() {
+        validate(&name, &value.unwrap_or_else(|error| panic!("{name}: {error}: {stdout}")));
     }
 }
 
 /// Inserts the schemas of other files, and refuses members that no schema names, so that no member of a result is missing
 /// there. A program must ignore them, so the file itself lets them be.
 pub(crate) fn close(schema: &mut Value, place: &str) {
-    if let Some(file) = schema["$ref"].as_str() {
+    let mut place = place.to_owned();
+    if let Some(file) = schema["$ref"].as_str().map(str::to_owned) {
+        if place.matches(&file).count() > 1 {
+            // An event of an agent is an event: the inner one may be any.
+            *schema = true.into();
+            return;
+        }
         *schema = read(file.strip_suffix(".json").unwrap());
+        place = format!("{place}/{file}");
     }
-    let Some(schema) = schema.as_object_mut() else { return };
-    let is_object = schema.get("type").is_some_and(|kind| kind.to_string().contains("\"object\""));
-    let is_named = schema.contains_key("properties") || schema.contains_key("additionalProperties");
+    let Some(members) = schema.as_object() else { return };
+    let is_object = members.get("type").is_some_and(|kind| kind.to_string().contains("\"object\""));
+    let is_named = ["properties", "additionalProperties"].iter().any(|name| members.contains_key(*name));
     assert!(!is_object || is_named, "docs/schemas: {place} names no members");
+    let is_described = is_named || members.keys().any(|name| DESCRIBING.contains(&name.as_str()));
+    assert!(is_described, "docs/schemas: {place} says nothing");
+    close_members(schema, &place);
+    let has_properties = schema.get("properties").is_some();
+    let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+    let has_variants = variants.is_some();
+    for variant in variants.into_iter().flatten() {
+        // The members that all variants share are those of the schema.
+        if has_properties { close_members(variant, &place) } else { close(variant, &place) }
+    }
+    let schema = schema.as_object_mut().unwrap();
+    if has_properties {
+        let rest = if has_variants { "unevaluatedProperties" } else { "additionalProperties" };
+        schema.entry(rest).or_insert(false.into());
+    }
+}
+
+/// One of them is in each schema; a value that another program chooses has a description.
+const DESCRIBING: [&str; 5] = ["const", "description", "enum", "oneOf", "type"];
+
+fn close_members(schema: &mut Value, place: &str) {
     for (name, member) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
         close(member, &format!("{place}/{name}"));
     }
     if let Some(items) = schema.get_mut("items") {
         close(items, &format!("{place}/items"));
-    }
-    if schema.contains_key("properties") {
-        schema.entry("additionalProperties").or_insert(false.into());
     }
 }
 
@@ -75,13 +104,17 @@ pub(crate) fn read(name: &str) -> Value {
 }
 
 fn validate(name: &str, value: &Value) {
-    let mut schema = read(name);
+    check_value(read(name), name, value);
+    for item in value["items"].as_array().into_iter().flatten() {
+        assert!(item["id"].is_string() || name.ends_with("import"), "{name}: no id in {item}");
+    }
+}
+
+/// Checks a value against a schema, which takes no further members.
+pub(crate) fn check_value(mut schema: Value, name: &str, value: &Value) {
     close(&mut schema, name);
     let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
     let errors: Vec<String> =
         validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "docs/schemas/{name}.json: {}\n{value:#}", errors.join("\n"));
-    for item in value["items"].as_array().into_iter().flatten() {
-        assert!(item["id"].is_string() || name.ends_with("import"), "{name}: no id in {item}");
-    }
 }
