@@ -240,7 +240,9 @@ impl App {
 
     /// Records a decision, also in the store.
     fn record_permission(&self, mut record: PermissionRecord) {
-        let subject = redact::text(&record.subject);
+        // A long one is not searched whole, because its client waits.
+        let subject = clip::chars(&record.subject, 2 * MAX_SUBJECT_CHARS);
+        let subject = redact::text(&subject);
         let subject = clip::chars(&subject, MAX_SUBJECT_CHARS).into_owned();
         if subject != record.subject {
             (record.subject, record.rule) = (subject, None);

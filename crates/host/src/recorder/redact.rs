@@ -145,6 +145,15 @@ mod tests {
         check("the basic idea of a bearer token", "the basic idea of a bearer token");
     }
 
+    #[test]
+    fn the_time_grows_with_the_length_of_a_word_and_not_with_its_square() {
+        for part in ["a", "A", "token", "token-", "token=", "key_", "sk-", "AzFu", "://", "$1$", "\\\\"] {
+            let started = std::time::Instant::now();
+            text(&part.repeat((64 << 10) / part.len()));
+            assert!(started.elapsed().as_secs() < 10, "{part}: {:?}", started.elapsed());
+        }
+    }
+
     proptest! {
         #[test]
         fn what_is_clean_stays_as_it_is(any in any::<String>()) {

@@ -10,6 +10,8 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 /// The replacement of a secret.
 pub(super) const REDACTED: &str = "[redacted]";
+/// Maximum bytes of a word or a token. A longer one would be read once for each anchor in it.
+const MAX_WORD: usize = 8 << 10;
 /// Maximum bytes of a structure that is searched for its strings.
 const MAX_STRUCTURE: usize = 256 << 10;
 
@@ -42,6 +44,7 @@ impl Class {
 
     /// Returns the end of the bytes of this class from `at` on.
     pub(super) fn end(self, text: &[u8], at: usize) -> usize {
+        let text = &text[..text.len().min(at + MAX_WORD)];
         text[at..].iter().position(|byte| !self.holds(*byte)).map_or(text.len(), |length| at + length)
     }
 }
@@ -56,6 +59,7 @@ pub(super) fn is_mixed(text: &[u8]) -> bool {
 
 /// Returns the end of a word: at white space, a quote, or an escape that is one.
 pub(super) fn word_end(text: &[u8], at: usize) -> usize {
+    let text = &text[..text.len().min(at + MAX_WORD)];
     let mut end = at;
     while let Some(byte) = text.get(end) {
         match byte {

@@ -28,7 +28,7 @@ const SUFFIXES: &[&str] = &[
 const VARIABLES: &[&str] = &[
     "HOME", "LANG", "LC_ALL", "LOGNAME", "NO_COLOR", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
 ];
-/// Maximum bytes before a name that are searched for its beginning.
+/// Maximum bytes before and after a secret word that are searched for the beginning and the end of its name.
 const MAX_NAME: usize = 80;
 
 /// The kind of a value, which decides what may be a secret.
@@ -42,8 +42,8 @@ enum Doubt {
 
 /// Returns the end of a name, and whether it is secret. `after` is the end of the secret word in it.
 fn name_end(text: &[u8], start: usize, after: usize) -> Option<usize> {
-    let end =
-        text[after..].iter().position(|byte| !is_of_name(*byte)).map_or(text.len(), |length| after + length);
+    let rest = &text[after..text.len().min(after + MAX_NAME)];
+    let end = after + rest.iter().position(|byte| !is_of_name(*byte)).unwrap_or(rest.len());
     let suffix = text[after..end].to_ascii_lowercase();
     let harmless = |word: &[u8]| {
         word.is_empty()

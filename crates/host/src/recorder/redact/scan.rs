@@ -232,9 +232,15 @@ fn vendor(text: &[u8], start: usize, after: usize, token: &Token) -> Option<Rang
     const MAX_SIGNED: usize = 120;
     let prefix = &text[start..after];
     let exact = token.prefixes.iter().any(|exact| exact.as_bytes() == prefix);
+    let in_word = matches!(prefix, b".atlasv1." | b"8Q~" | b"7Q~" | b"+ASt" | b"+ACR" | b"JQQJ99" | b"AzFu");
+    // A kebab-case name is not a key: `task-…`, `data-sk-…`.
+    let is_name = prefix.len() < 4 && start > 0 && matches!(text[start - 1], b'-' | b'_');
+    // Before the tail is read, because a long run of a letter has an anchor at each byte.
+    if !exact || is_name || !(in_word || syntax::begins(text, start)) {
+        return None;
+    }
     let end = token.class.end(text, after);
     let tail = &text[after..end];
-    let in_word = matches!(prefix, b".atlasv1." | b"8Q~" | b"7Q~" | b"+ASt" | b"+ACR" | b"JQQJ99" | b"AzFu");
     // After a long prefix, letters in both cases are enough.
     let clear = prefix.len() > 3 && (prefix.len() > 8 || !prefix.iter().all(u8::is_ascii_alphanumeric));
     let cases = tail.iter().any(u8::is_ascii_uppercase) && tail.iter().any(u8::is_ascii_lowercase);
@@ -242,15 +248,13 @@ fn vendor(text: &[u8], start: usize, after: usize, token: &Token) -> Option<Rang
     let long = tail.len() >= 30 && tail.iter().all(u8::is_ascii_alphanumeric) && !is_placeholder(tail);
     let random =
         is_mixed(tail) || (clear || in_word) && (cases || long || tail.iter().any(u8::is_ascii_digit));
-    if !exact || tail.len() < token.min || !random || !(in_word || syntax::begins(text, start)) {
-        return None;
-    }
-    // A kebab-case name is not a key: `task-…`, `data-sk-…`.
-    if prefix.len() < 4 && start > 0 && matches!(text[start - 1], b'-' | b'_') {
+    if tail.len() < token.min || !random {
         return None;
     }
     let start = if in_word {
-        let head = text[..start].iter().rposition(|byte| !Class::Base64.holds(*byte)).map_or(0, |at| at + 1);
+        let low = start.saturating_sub(MAX_SIGNED);
+        let head = text[low..start].iter().rposition(|byte| !Class::Base64.holds(*byte));
+        let head = head.map_or(low, |at| low + at + 1);
         // `NAME=` is not part of it.
         text[head..start].iter().rposition(|byte| *byte == b'=').map_or(head, |at| head + at + 1)
     } else {

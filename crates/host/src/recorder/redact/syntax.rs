@@ -157,14 +157,17 @@ pub(super) fn netrc(text: &[u8], start: usize) -> Option<Range<usize>> {
 }
 
 pub(super) fn webhook(text: &[u8], after: usize) -> Option<Range<usize>> {
+    const MAX_PATH: usize = 2 << 10;
     let of_path = |byte: &u8| Class::Base64.holds(*byte) || *byte == b'@';
-    let end =
-        text[after..].iter().position(|byte| !of_path(byte)).map_or(text.len(), |length| after + length);
+    let path = &text[after..text.len().min(after + MAX_PATH)];
+    let end = after + path.iter().position(|byte| !of_path(byte)).unwrap_or(path.len());
     is_mixed(&text[after..end]).then_some(after..end)
 }
 
 pub(super) fn hash(text: &[u8], start: usize) -> Option<Range<usize>> {
+    const MAX_HASH: usize = 2 << 10;
     let of_hash = |byte: &u8| Class::Base64.holds(*byte) || matches!(byte, b'$' | b',' | b'{' | b'}');
+    let text = &text[..text.len().min(start + MAX_HASH)];
     let end =
         text[start..].iter().position(|byte| !of_hash(byte)).map_or(text.len(), |length| start + length);
     let whole = &text[start..end];
