@@ -45,7 +45,7 @@ const MAX_REASON_CHARS: usize = 500;
 
 /// Hint for input that is not a hook's.
 const FOR_CLIENTS: &str =
-    "clients run this when a user sends a prompt; run `adjutant prompts expand` instead";
+    "clients run this with an event as input; run `adjutant prompts expand` for a prompt";
 
 /// Arguments of `adjutant hook`.
 #[derive(Debug, Args)]
@@ -141,7 +141,9 @@ fn decision(client: &str, input: &Value, common: Common) -> Option<Value> {
 }
 
 fn added(client: &str, input: Value, common: Common) -> Result<Option<Added>, Failure> {
-    let input: HookInput = serde_json::from_value(input).map_err(|error| unreadable(&error))?;
+    let mut input: HookInput = serde_json::from_value(input).map_err(|error| unreadable(&error))?;
+    // Invisible characters of a pasted text may precede the first word.
+    input.prompt = input.prompt.trim_start_matches(['\u{feff}', '\u{200b}', '\u{2060}']).to_owned();
     if !mentions::may_hold_any(&input.prompt) {
         return Ok(None);
     }

@@ -12,6 +12,7 @@ use super::output::{self, Failure};
 use super::{Common, hub_client, questions};
 use adjutant_app::permissions::{PermissionRecord, ToolCall};
 use adjutant_base::config::{Roots, env};
+use adjutant_base::text::clip;
 use adjutant_base::text::escape_invisible::{escape_line, is_invisible};
 use adjutant_permissions::{Rule, Rules, Verdict};
 use adjutant_questions::Question;
@@ -24,6 +25,9 @@ const MIN_ALIKE: usize = 3;
 
 /// The word for an answer that approves.
 const APPROVE: &str = "approve";
+
+/// Maximum characters of what an answered approval was about.
+const MAX_FACT_CHARS: usize = 200;
 
 /// Maximum pending questions that are looked through for approvals.
 const MAX_PENDING: u32 = 1_000;
@@ -166,7 +170,7 @@ fn pending(client: &mut ControlClient) -> Result<(), Failure> {
 fn answer(client: &mut ControlClient, approves: bool, ids: &[String]) -> Result<(), Failure> {
     let (mut answered, mut missed) = (Vec::new(), Vec::new());
     for id in ids {
-        let Question { ticket, title, .. } = match answer_one(client, approves, id) {
+        let Question { ticket, title, message, .. } = match answer_one(client, approves, id) {
             Ok(question) => question,
             Err(reason) => {
                 missed.push(format!("{id}: {reason}"));
@@ -177,7 +181,10 @@ fn answer(client: &mut ControlClient, approves: bool, ids: &[String]) -> Result<
         let done = if approves { "approved" } else { "denied" };
         answered.push(json!({"id": ticket, "ticket": ticket, "decision": done}));
         if !output::is_json() {
-            output::data(&format!("{short} {done}: {}", escape_line(&title)))?;
+            // The first fact of an approval is in the first block of its message.
+            let fact = message.lines().skip_while(|line| !line.starts_with("```")).nth(1).unwrap_or_default();
+            let fact = clip::chars(fact, MAX_FACT_CHARS);
+            output::data(&format!("{short} {done}: {}: {}", escape_line(&title), escape_line(&fact)))?;
         }
     }
     if output::is_json() {

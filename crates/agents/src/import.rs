@@ -69,11 +69,17 @@ pub fn find(from: &Path, program: Option<Program>, own: bool, limits: Limits) ->
             roots.extend(there.map(|folder| AgentRoot::named(folder, *program)));
         }
     }
-    for folder in PUBLISHED.iter().flat_map(|pattern| matching_folders(from, pattern)) {
+    let published = PUBLISHED.iter().flat_map(|pattern| {
+        let folders = matching_folders(from, pattern).into_iter();
+        folders.map(|folder| (folder, pattern.starts_with("plugins/").then_some(Program::Claude)))
+    });
+    for (folder, default) in published {
         let folders = std::iter::once(folder.clone()).chain(subfolders(&folder));
         let mut entries = folders.flat_map(|folder| files(&folder, limits));
         let shown = entries.find_map(|file| {
-            let program = program_of_file(&file, own).or_else(|| program_of_text(&file, limits))?;
+            // Plugins are those of Claude Code, and its agents need not show that.
+            let program =
+                program_of_file(&file, own).or_else(|| program_of_text(&file, limits)).or(default)?;
             let text = read_text(&file, limits.file).ok()?;
             formats::read(program, &text).is_ok().then_some(program)
         });

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command;
 use crate::request::{Access, Request, is_shell};
+use adjutant_base::text::timefmt::{instant, stamp};
 
 adjutant_base::named_enum! {
     /// The decision of a rule.
@@ -132,6 +133,7 @@ impl Rule {
             ("client", self.client.clone()),
             ("folder", self.folder.as_ref().map(path)),
             ("session", self.session.clone()),
+            ("until", self.expires.map(|end| stamp(instant(end)))),
         ];
         let parts = parts.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?)));
         parts.collect::<Vec<_>>().join(", ")

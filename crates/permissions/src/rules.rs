@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::{Access, Request};
 use crate::rule::{Rule, Verdict, program};
-use crate::secrets::is_secret;
+use crate::secrets::{is_secret, is_secret_file};
 
 /// The default rules, in the order of lists: names with sentences.
 const DEFAULTS: &[(&str, Verdict, &str)] = &[
@@ -146,6 +146,7 @@ impl Rules {
         let in_home = |path: &Path| self.home.as_ref().is_some_and(|home| path.starts_with(home));
         let mut paths = request.all_paths().chain([&request.folder, &request.works_in]);
         paths.any(|path| in_home(path) || is_secret(&path.to_string_lossy()))
+            || request.paths.iter().any(|path| is_secret_file(path))
             || request.words.iter().any(|word| is_secret(word))
     }
 }

@@ -1,11 +1,32 @@
 //! Files that hold secrets, by their names.
 
-/// Folders of keys and logins.
-const FOLDERS: &[&str] =
-    &[".adjutant", ".aws", ".azure", ".docker", ".gnupg", ".kube", ".password-store", ".ssh", "gcloud"];
+use std::path::Path;
+
+/// Whole names of folders and files.
+const NAMES: &[&str] = &[
+    ".adjutant",
+    ".aws",
+    ".azure",
+    ".docker",
+    ".gnupg",
+    ".kube",
+    ".password-store",
+    ".ssh",
+    "environ",
+    "gcloud",
+    "gshadow",
+    "shadow",
+];
+
+/// Names of files of data, without their end.
+const DATA: &[&str] = &["htpasswd", "passwd", "password", "token", "tokens"];
+
+/// Ends of files of data: `token.json` is a secret, and `token.rs` is none.
+const DATA_ENDS: &[&str] = &[".cfg", ".conf", ".csv", ".ini", ".json", ".toml", ".txt", ".yaml", ".yml"];
 
 /// Beginnings of names.
 const BEGINNINGS: &[&str] = &[
+    ".bash_history",
     ".env",
     ".git-credentials",
     ".htpasswd",
@@ -14,8 +35,10 @@ const BEGINNINGS: &[&str] = &[
     ".pgpass",
     ".pypirc",
     ".vault-token",
+    ".zsh_history",
     "_netrc",
     "auth.json",
+    "dotenv",
     "hosts.yml",
     "kubeconfig",
     "passwords",
@@ -32,6 +55,7 @@ const PARTS: &[&str] = &[
     "apikey",
     "client_secret",
     "credential",
+    "firebase-adminsdk",
     "id_dsa",
     "id_ecdsa",
     "id_ed25519",
@@ -46,6 +70,7 @@ const PARTS: &[&str] = &[
 
 /// Ends of names.
 const ENDS: &[&str] = &[
+    ".asc",
     ".env",
     ".gpg",
     ".jks",
@@ -67,9 +92,20 @@ pub(crate) fn is_secret(path: &str) -> bool {
     let glued = path.strip_prefix('-').and_then(|option| option.get(1..)).unwrap_or_default();
     path.split(['/', '=', ':', '@', ',']).chain([glued]).any(|name| {
         let name = name.to_lowercase();
-        FOLDERS.contains(&name.as_str())
+        NAMES.contains(&name.as_str())
             || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
             || PARTS.iter().any(|part| name.contains(part))
             || ENDS.iter().any(|end| name.ends_with(end))
+            || DATA_ENDS.iter().filter_map(|end| name.strip_suffix(end)).any(is_data)
     })
+}
+
+/// Returns whether a name without its end is that of a file with secrets.
+fn is_data(stem: &str) -> bool {
+    DATA.contains(&stem) || stem.ends_with("-key") || stem.ends_with("_key")
+}
+
+/// Returns whether the last name of a path is that of a file with secrets, which as a word of a command means little.
+pub(crate) fn is_secret_file(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| is_data(&name.to_string_lossy().to_lowercase()))
 }

@@ -80,11 +80,12 @@ pub(super) fn parse(client: &str, input: &Value) -> Option<(Form, ToolCall)> {
         && ["description", "command"].iter().any(|member| {
             arguments.get(*member).and_then(Value::as_str).is_some_and(|text| text.starts_with(NETWORK))
         });
-    let is_usable = folder.is_absolute() && !DIALOGS.contains(&tool);
+    let session = text(&["session_id", "sessionId"]).unwrap_or_default();
+    let is_usable = folder.is_absolute() && !DIALOGS.contains(&tool) && !session.is_empty();
     let call = ToolCall {
         client: client.to_owned(),
         client_title: known.title().to_owned(),
-        session: text(&["session_id", "sessionId"]).unwrap_or_default().to_owned(),
+        session: session.to_owned(),
         folder,
         // A rule for a command must not allow a connection.
         tool: if connects { NETWORK.to_owned() } else { tool.to_owned() },
@@ -183,8 +184,7 @@ mod tests {
     fn a_connection_of_codex_is_not_a_command() {
         let tool = |tool_input: Value| {
             let event = "PermissionRequest";
-            let input =
-                json!({"hook_event_name": event, "cwd": "/w", "tool_name": "Bash", "tool_input": tool_input});
+            let input = json!({"session_id": "s", "hook_event_name": event, "cwd": "/w", "tool_name": "Bash", "tool_input": tool_input});
             call("codex", &input).unwrap().1.tool
         };
         assert_eq!(tool(json!({"command": "cargo test", "description": "Tests the tides"})), "Bash");
@@ -200,7 +200,8 @@ mod tests {
         let tool = |permission: &str, tool: &str, arguments: Value| {
             let tool_input = json!({"patterns": ["p"], "tool": tool, "arguments": arguments});
             let input = json!({
-                "hook_event_name": "permission.asked", "cwd": "/w", "tool_name": permission, "tool_input": tool_input,
+                "session_id": "s", "hook_event_name": "permission.asked", "cwd": "/w", "tool_name": permission,
+                "tool_input": tool_input,
             });
             let call = call("opencode", &input).unwrap().1;
             (call.tool, call.arguments.contains_key("patterns"))
@@ -221,6 +222,8 @@ mod tests {
         for (member, value) in [
             ("hook_event_name", json!("PostToolUse")),
             ("hook_event_name", json!(7)),
+            ("session_id", json!(null)),
+            ("session_id", json!("")),
             ("cwd", json!("relative")),
             ("cwd", json!(null)),
             ("tool_name", json!("AskUserQuestion")),

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{Folders, file};
 use crate::cli::Common;
 use crate::cli::output::{self, Failure};
+use adjutant_host::file_catalogue::leaves;
 use adjutant_host::process;
 
 /// Arguments of `adjutant prompts edit`.
@@ -24,6 +25,12 @@ pub(in crate::cli) struct EditArgs {
 pub(super) fn run(args: &EditArgs, common: Common) -> Result<(), Failure> {
     let catalogue = args.folders.load(common)?;
     let (name, file) = file(&catalogue, &args.name)?;
+    // The name of a prompt is its path in its root.
+    let root = file.ancestors().nth(name.split('/').count());
+    if file.is_symlink() && root.is_none_or(|root| leaves(root, file)) {
+        return Err(Failure::new(format!("{} is a link that leaves its root", file.display()))
+            .hint("replace it by a file, or edit the file that it leads to"));
+    }
     // The result alone is on stdout.
     let stdout = if output::is_json() { io::stderr().into() } else { Stdio::inherit() };
     process::open_editor(file, stdout).map_err(|error| {

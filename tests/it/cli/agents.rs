@@ -322,6 +322,7 @@ fn import_finds_the_agents_that_a_repository_publishes() {
     home.write("r/agents/top.agent.md", "---\nname: top\ndescription: d\n---\n\nYou are top.\n");
     home.write("r/plugins/one/agents/first.md", claude("first"));
     home.write("r/plugins/two/agents/second.md", claude("second"));
+    home.write("r/plugins/few/agents/plain.md", "---\nname: plain\ndescription: d\n---\n\nYou are plain.\n");
     home.write("r/cli/components/agents/web/third.md", claude("third"));
     home.write("r/categories/01-core/README.md", "# Core\n");
     home.write(
@@ -340,7 +341,7 @@ fn import_finds_the_agents_that_a_repository_publishes() {
     names.sort();
     assert_eq!(
         names,
-        ["claude first", "claude second", "claude third", "codex fourth", "copilot top"],
+        ["claude first", "claude plain", "claude second", "claude third", "codex fourth", "copilot top"],
         "{found}"
     );
     assert_eq!(found["passed_over"], serde_json::json!({"documentation file": 1}), "{found}");
@@ -354,7 +355,7 @@ fn import_finds_the_agents_that_a_repository_publishes() {
     set(0o700);
     let reason = if bound { "unreadable folder" } else { "other file" };
     assert_eq!(report["passed_over"], serde_json::json!({"documentation file": 1, reason: 1}), "{report}");
-    assert_eq!(report["total"], 5, "{report}");
+    assert_eq!(report["total"], 6, "{report}");
     let none = transcript(&home, &["import", "s", "--dry-run"]);
     assert!(none.contains("cannot tell which program"), "{none}");
 }

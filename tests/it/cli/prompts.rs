@@ -647,6 +647,13 @@ fn a_prompts_file_is_found_edited_and_removed_by_its_name() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "Edited.");
     let failed = home.adjutant(["prompts", "edit", "review"]).env("VISUAL", "false").output().unwrap();
     assert_eq!(failed.status.code(), Some(1));
+    // A project could lead the editor to any file.
+    let outside = home.write("outside.md", "Secret.\n");
+    std::os::unix::fs::symlink(&outside, home.path().join(".adjutant/prompts/leak.md")).unwrap();
+    let leak = home.adjutant(["prompts", "edit", "leak"]).env("VISUAL", "cat").output().unwrap();
+    let [shown, reason] = [&leak.stdout, &leak.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert!(shown.is_empty() && reason.contains("a link that leaves its root"), "{shown}{reason}");
+    std::fs::remove_file(home.path().join(".adjutant/prompts/leak.md")).unwrap();
     let removed = prompts(&home, &["remove", "review"], "");
     assert_eq!(removed.stdout, format!("{shown}\n"));
     assert!(
@@ -823,6 +830,7 @@ fn import_finds_what_a_repository_publishes_and_counts_the_rest() {
         ]
     );
     assert_eq!(report["passed_over"], serde_json::json!({"documentation file": 4, "other file": 2}));
+    assert!(!report.to_string().contains("differs from its folder's"), "{report}");
     let by_topic = transcript(&home, &["import", "t", "--dry-run"], "");
     assert!(by_topic.contains("would be created   tools/tidy  t/tools/tidy.md -> "), "{by_topic}");
     assert!(

@@ -109,6 +109,11 @@ fn a_request_shows_what_it_allows_and_each_answer_decides_one_call() {
     answer(&console, &again, DENY);
     assert_eq!(hook.decision(), json!({"behavior": "deny", "message": "denied by the user, in the Inbox"}));
     wait_for_text(&console, "/timeline", "by the user");
+    // A long word and a long button neither hold the hub up nor keep the request from the Inbox.
+    let long = format!("git commit -m {}", "a".repeat(20_000));
+    let hook = Hook::ask(home, "s1", &long);
+    answer(&console, &question(&console, "aaaaaaaa"), DENY);
+    assert_eq!(behavior(&hook.decision()), "deny");
 }
 
 #[test]
@@ -335,6 +340,7 @@ fn the_command_line_answers_the_approvals_that_it_names() {
     let answered: Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!([0, 1].map(|at| answered["items"][at]["decision"].clone()), ["approved", "approved"]);
     let denied = home.run(["permissions", "answer", "deny", "qnone", &install], "");
+    assert!(denied.stdout.contains("denied: Claude Code wants to run a command: make install\n"), "{denied}");
     assert!(!denied.status.success() && denied.stderr.contains("qnone"), "{denied}");
     let decided = hooks.map(|hook| behavior(&hook.decision()).to_owned());
     assert_eq!(decided, ["allow", "allow", "deny"]);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::ToolCall;
 use crate::approvals::fenced;
-use adjutant_base::text::timefmt;
+use adjutant_base::text::{clip, timefmt};
 use adjutant_permissions::{Access, Decision, Request, Rule, Verdict};
 use adjutant_questions::{APPROVE, Choice, Draft, Field, FieldValue, Input, Outcome};
 
@@ -18,6 +18,9 @@ const FOLDER: &str = "folder";
 const SESSION: &str = "session";
 const DENY: &str = "deny";
 const NEVER: &str = "never";
+
+/// Maximum characters of a button and of a tool's name in a title. The message has the whole request.
+const MAX_LABEL_CHARS: usize = 200;
 
 /// How long a rule for one session counts at most, because the end of a session is not seen.
 const SESSION_RULE_LIFETIME: Duration = Duration::from_hours(24);
@@ -31,7 +34,7 @@ pub(super) fn draft(call: &ToolCall, request: &Request, decision: &Decision, wai
         Access::Write => "write a file".to_owned(),
         Access::Run => "run a command".to_owned(),
         Access::Fetch => "fetch an address".to_owned(),
-        Access::Unknown => format!("use the tool {}", call.tool),
+        Access::Unknown => format!("use the tool {}", clip::chars(&call.tool, MAX_LABEL_CHARS)),
     };
     let mut message = String::new();
     let mut add = |label: &str, language: &str, text: &str| {
@@ -74,7 +77,10 @@ pub(super) fn draft(call: &ToolCall, request: &Request, decision: &Decision, wai
     if let Some(words) = text(&["description"]) {
         add("in the words of the agent, which may be wrong", "", words);
     }
-    let choice = |(value, label): (&str, String)| Choice { label, value: value.to_owned() };
+    let choice = |(value, label): (&str, String)| Choice {
+        label: clip::chars(&label, MAX_LABEL_CHARS).into_owned(),
+        value: value.to_owned(),
+    };
     let options: Vec<Choice> = options(request, decision).into_iter().map(choice).collect();
     Draft {
         title: format!("{} wants to {what}", call.client_title),

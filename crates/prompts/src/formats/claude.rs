@@ -33,7 +33,7 @@ fn note_first_number(draft: &mut Draft) {
 pub(super) fn read_skill(foreign: &Foreign) -> Result<Draft, String> {
     let mut head = Head::read(&foreign.text)?;
     match head.take("name") {
-        Some(name) if name != foreign.name => {
+        Some(name) if Some(name.as_str()) != foreign.name.rsplit('/').next() => {
             head.notes.push(format!(
                 "the name in its front matter, `{name}`, differs from its folder's and is left out"
             ));

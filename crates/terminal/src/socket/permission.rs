@@ -25,6 +25,9 @@ const MAX_ANSWER_BYTES: u64 = 256 * 1024;
 /// How long a hook waits for the hub at most. Clients end it after 600 s.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(595);
 
+/// How long a hook waits for a hub that takes no call, or that decides by rules alone.
+const RULES_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Asks the running hub of `home` to decide a call; `default_socket` is the configured path. An answer to another call is
 /// an error.
 pub fn ask_permission(
@@ -37,7 +40,9 @@ pub fn ask_permission(
     let mut line = serde_json::to_vec(call).map_err(|error| stopped(error.into()))?;
     line.push(b'\n');
     let stream = connection.input.get_mut();
-    stream.set_read_timeout(Some(ANSWER_TIMEOUT)).map_err(stopped)?;
+    let limit = if call.rules_only { RULES_TIMEOUT } else { ANSWER_TIMEOUT };
+    stream.set_read_timeout(Some(limit)).map_err(stopped)?;
+    stream.set_write_timeout(Some(RULES_TIMEOUT)).map_err(stopped)?;
     stream.write_all(&line).map_err(stopped)?;
     line.clear();
     connection.input.take(MAX_ANSWER_BYTES).read_until(b'\n', &mut line).map_err(stopped)?;
