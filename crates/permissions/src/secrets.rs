@@ -3,20 +3,8 @@
 use std::path::Path;
 
 /// Whole names of folders and files.
-const NAMES: &[&str] = &[
-    ".adjutant",
-    ".aws",
-    ".azure",
-    ".docker",
-    ".gnupg",
-    ".kube",
-    ".password-store",
-    ".ssh",
-    "environ",
-    "gcloud",
-    "gshadow",
-    "shadow",
-];
+const NAMES: &[&str] =
+    &[".adjutant", ".aws", ".azure", ".docker", ".gnupg", ".kube", ".password-store", ".ssh", "gcloud"];
 
 /// Names of files of data, without their end.
 const DATA: &[&str] = &["htpasswd", "passwd", "password", "token", "tokens"];
@@ -90,14 +78,18 @@ const ENDS: &[&str] = &[
 pub(crate) fn is_secret(path: &str) -> bool {
     // `-f.env` is the option `-f` with the file `.env`.
     let glued = path.strip_prefix('-').and_then(|option| option.get(1..)).unwrap_or_default();
-    path.split(['/', '=', ':', '@', ',']).chain([glued]).any(|name| {
-        let name = name.to_lowercase();
-        NAMES.contains(&name.as_str())
-            || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
-            || PARTS.iter().any(|part| name.contains(part))
-            || ENDS.iter().any(|end| name.ends_with(end))
-            || DATA_ENDS.iter().filter_map(|end| name.strip_suffix(end)).any(is_data)
-    })
+    let ends = |end| path.ends_with(end);
+    let is_of_system =
+        ends("/etc/shadow") || ends("/etc/gshadow") || path.contains("/proc/") && ends("/environ");
+    is_of_system
+        || path.split(['/', '=', ':', '@', ',']).chain([glued]).any(|name| {
+            let name = name.to_lowercase();
+            NAMES.contains(&name.as_str())
+                || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+                || PARTS.iter().any(|part| name.contains(part))
+                || ENDS.iter().any(|end| name.ends_with(end))
+                || DATA_ENDS.iter().filter_map(|end| name.strip_suffix(end)).any(is_data)
+        })
 }
 
 /// Returns whether a name without its end is that of a file with secrets.

@@ -249,7 +249,9 @@ fn the_default_rules_read_in_the_folder_and_never_secrets() {
     let all = rule(Verdict::Allow, |rule| rule.path = Some("/".into()));
     assert_eq!(decided(&[all], &request("claude", "Read", json!({"file_path": ".env"}))).0, Verdict::Ask);
     let cat = command(Verdict::Allow, "cat *");
-    assert_eq!(decided(&[cat], &shell("cat a .env")), (Verdict::Ask, "default: secrets".to_owned()));
+    for line in ["cat a .env", "cat /etc/shadow", "cat ../../../etc/shadow", "cat /proc/self/environ"] {
+        assert_eq!(decided(std::slice::from_ref(&cat), &shell(line)).1, "default: secrets", "{line}");
+    }
 }
 
 #[test]
