@@ -305,9 +305,11 @@ fn lint_names_what_cannot_be_seen_in_its_own_words() {
         "---\ndescription: d\nengine: jinja\n---\n\n{% include \"missing\" %}\n{% include '_part.md' %}\n{%- include '_missing.md' -%}\n",
     );
     home.write("p/several.md", "---\ndescription: a\n...\n--- \n---\nText\n");
+    home.write("p/choice.md", "---\ndescription: d\n---\nIn a ${input:tone|dry|warm} tone.\n");
     let found = transcript(&home, &["lint", "--prompts-dir", "p"], "");
     for part in [
         "p/nul.md:4:2: warning[P112]: the text has a NUL character, where some programs take it to end\n",
+        "p/choice.md:4:6: warning[P104]: `${input:…}` stays in the text, because the engine is literal\n  hint: add `engine: args`",
         "warning[P112]: its name looks like `cafe",
         "p/twice.md:3:1: warning[P101]: the front matter is not valid YAML: the key `description` is there twice\n  hint: remove one",
         "p/list.md:2:1: warning[P101]: the front matter is not valid YAML: it has no keys\n  hint: write each key",

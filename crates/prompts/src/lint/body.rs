@@ -81,6 +81,12 @@ fn places(file: &mut File<'_>, body: &str, prompt: &Prompt) {
         Engine::Literal => placeholders::braces(body),
         Engine::Args | Engine::Jinja => placeholders::find(prompt.engine, body, &prompt.arguments),
     };
+    if matches!(prompt.engine, Engine::Literal) {
+        for (at, place) in body.match_indices("${input:") {
+            let message = format!("`{place}…}}` stays in the text, because the engine is literal");
+            file.add(&rules::UNDECLARED, start + at, message, "add `engine: args`".to_owned());
+        }
+    }
     for place in &written {
         let Slot::Named(name, _) = &place.slot else { continue };
         // `${{ … }}` belongs to GitHub.
