@@ -7,7 +7,7 @@ const NAMES: &[&str] =
     &[".adjutant", ".aws", ".azure", ".docker", ".gnupg", ".kube", ".password-store", ".ssh", "gcloud"];
 
 /// Names of files of data, without their end.
-const DATA: &[&str] = &["htpasswd", "passwd", "password", "token", "tokens"];
+const DATA: &[&str] = &["htpasswd", "password", "token", "tokens"];
 
 /// Ends of files of data: `token.json` is a secret, and `token.rs` is none.
 const DATA_ENDS: &[&str] = &[".cfg", ".conf", ".csv", ".ini", ".json", ".toml", ".txt", ".yaml", ".yml"];

@@ -653,8 +653,8 @@ fn a_prompts_file_is_found_edited_and_removed_by_its_name() {
     let outside = home.write("outside.md", "Secret.\n");
     std::os::unix::fs::symlink(&outside, home.path().join(".adjutant/prompts/leak.md")).unwrap();
     let leak = home.adjutant(["prompts", "edit", "leak"]).env("VISUAL", "cat").output().unwrap();
-    let [shown, reason] = [&leak.stdout, &leak.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
-    assert!(shown.is_empty() && reason.contains("a link that leaves its root"), "{shown}{reason}");
+    let reason = String::from_utf8_lossy(&leak.stderr);
+    assert!(leak.stdout.is_empty() && reason.contains("a link that leaves its root"), "{leak:?}");
     std::fs::remove_file(home.path().join(".adjutant/prompts/leak.md")).unwrap();
     let removed = prompts(&home, &["remove", "review"], "");
     assert_eq!(removed.stdout, format!("{shown}\n"));
