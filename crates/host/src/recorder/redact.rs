@@ -146,6 +146,18 @@ mod tests {
     }
 
     #[test]
+    fn a_long_secret_is_replaced_whole() {
+        let long = "Ab3xYz9_".repeat(5_000);
+        for (line, clean) in [
+            (format!("password={long} next"), "password=[redacted] next"),
+            (format!("ghp_{} next", long.replace('_', "K")), "[redacted] next"),
+            (format!("Authorization: Bearer {long}\nnext"), "Authorization: Bearer [redacted]\nnext"),
+        ] {
+            check(&line, clean);
+        }
+    }
+
+    #[test]
     fn the_time_grows_with_the_length_of_a_word_and_not_with_its_square() {
         for part in ["a", "A", "token", "token-", "token=", "key_", "sk-", "AzFu", "://", "$1$", "\\\\"] {
             let started = std::time::Instant::now();

@@ -10,8 +10,9 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 /// The replacement of a secret.
 pub(super) const REDACTED: &str = "[redacted]";
-/// Maximum bytes of a word or a token. A longer one would be read once for each anchor in it.
-const MAX_WORD: usize = 8 << 10;
+/// Maximum bytes of a word or a token that are read at an anchor. A long one would be read to its end for each anchor in it;
+/// [`whole`] reads the rest of it once, where it is a secret.
+pub(super) const MAX_WORD: usize = 8 << 10;
 /// Maximum bytes of a structure that is searched for its strings.
 const MAX_STRUCTURE: usize = 256 << 10;
 
@@ -55,6 +56,19 @@ pub(super) fn is_mixed(text: &[u8]) -> bool {
     let upper = text.iter().any(u8::is_ascii_uppercase);
     let lower = text.iter().any(u8::is_ascii_lowercase);
     digit && (upper || lower) || upper && lower && text.len() >= 24
+}
+
+/// Returns a secret with the rest of its word, of which an anchor's check has read [`MAX_WORD`] bytes at most.
+pub(super) fn whole(text: &[u8], secret: Range<usize>) -> Range<usize> {
+    let mut end = secret.end;
+    while end >= secret.start + MAX_WORD / 2 {
+        let next = word_end(text, end);
+        if next == end {
+            break;
+        }
+        end = next;
+    }
+    secret.start..end
 }
 
 /// Returns the end of a word: at white space, a quote, or an escape that is one.

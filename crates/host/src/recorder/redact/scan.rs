@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 
-use super::lexer::{Class, REDACTED, decoded, is_mixed, is_placeholder};
+use super::lexer::{Class, REDACTED, decoded, is_mixed, is_placeholder, whole};
 use super::tokens::{TOKENS, Token};
 use super::{named, syntax};
 
@@ -194,7 +194,8 @@ fn anchored(text: &[u8], part: Range<usize>) -> Vec<Secret> {
         let (start, after) = (anchor.start(), anchor.end());
         let before = found.len();
         let mut one = |rule, range: Option<Range<usize>>| {
-            found.extend(range.filter(|range| !range.is_empty()).map(|range| Secret { rule, range }));
+            let range = range.filter(|range| !range.is_empty()).map(|range| whole(text, range));
+            found.extend(range.map(|range| Secret { rule, range }));
         };
         match checks[anchor.pattern()] {
             Check::Token(token) => one(token.name, vendor(text, start, after, token)),

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::lexer::{Class, after_gap, decoded, is_member, is_mixed, is_placeholder, next_word, word_end};
+use super::lexer::{
+    Class, MAX_WORD, after_gap, decoded, is_member, is_mixed, is_placeholder, next_word, word_end,
+};
 
 /// Returns a block from its `BEGIN` line up to its `END` line, or to where it breaks off.
 pub(super) fn private_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
@@ -157,17 +159,15 @@ pub(super) fn netrc(text: &[u8], start: usize) -> Option<Range<usize>> {
 }
 
 pub(super) fn webhook(text: &[u8], after: usize) -> Option<Range<usize>> {
-    const MAX_PATH: usize = 2 << 10;
     let of_path = |byte: &u8| Class::Base64.holds(*byte) || *byte == b'@';
-    let path = &text[after..text.len().min(after + MAX_PATH)];
+    let path = &text[after..text.len().min(after + MAX_WORD)];
     let end = after + path.iter().position(|byte| !of_path(byte)).unwrap_or(path.len());
     is_mixed(&text[after..end]).then_some(after..end)
 }
 
 pub(super) fn hash(text: &[u8], start: usize) -> Option<Range<usize>> {
-    const MAX_HASH: usize = 2 << 10;
     let of_hash = |byte: &u8| Class::Base64.holds(*byte) || matches!(byte, b'$' | b',' | b'{' | b'}');
-    let text = &text[..text.len().min(start + MAX_HASH)];
+    let text = &text[..text.len().min(start + MAX_WORD)];
     let end =
         text[start..].iter().position(|byte| !of_hash(byte)).map_or(text.len(), |length| start + length);
     let whole = &text[start..end];
