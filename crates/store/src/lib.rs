@@ -18,7 +18,6 @@ pub mod timeline;
 mod writer;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use sqlx::{Any, AnyPool};
 use tokio::sync::OnceCell;
@@ -165,7 +164,8 @@ impl Store {
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
-        self.write_in(Order::Alone, arguments, verb).await
+        let timings = &self.0.timings.writes;
+        self.opened().await?.writer.write(Order::Alone, timings, arguments, verb).await
     }
 
     /// Carries out a verb like [`Self::write`], also while another hub writes. The verb must be right then: it changes
@@ -175,18 +175,8 @@ impl Store {
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
-        self.write_in(Order::Concurrent, arguments, verb).await
-    }
-
-    async fn write_in<A, T>(&self, order: Order, arguments: A, verb: writer::Verb<A, T>) -> Result<T, Error>
-    where
-        A: Send + Sync + 'static,
-        T: Send + 'static,
-    {
-        let began = Instant::now();
-        let written = self.opened().await?.writer.write(order, arguments, verb).await;
-        self.0.timings.writes.observe(began.elapsed());
-        written
+        let timings = &self.0.timings.writes;
+        self.opened().await?.writer.write(Order::Concurrent, timings, arguments, verb).await
     }
 
     /// Returns a connection that reads every acknowledged change.

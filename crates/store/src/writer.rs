@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use futures::future::BoxFuture;
 use sqlx::{AnyConnection, AnyPool, Connection as _};
@@ -13,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Error;
+use adjutant_base::metrics::Histogram;
 
 /// Verbs in one transaction at most; bounds how long one verb waits for the others.
 const BATCH_SIZE: usize = 128;
@@ -74,12 +76,19 @@ impl Writer {
         Self { jobs, done: AtomicU64::new(0), stop, task: Mutex::new(Some(task)) }
     }
 
-    /// Carries out `verb` and returns its result, once the change is on disk.
-    pub(super) async fn write<A, T>(&self, order: Order, arguments: A, verb: Verb<A, T>) -> Result<T, Error>
+    /// Carries out `verb` and returns its result, once the change is on disk. Its duration counts in `timings`.
+    pub(super) async fn write<A, T>(
+        &self,
+        order: Order,
+        timings: &Histogram,
+        arguments: A,
+        verb: Verb<A, T>,
+    ) -> Result<T, Error>
     where
         A: Send + Sync + 'static,
         T: Send + 'static,
     {
+        let began = Instant::now();
         let given = Arc::new(Mutex::new(None));
         let (slot, arguments) = (given.clone(), Arc::new(arguments));
         let step: Step = Box::new(move |connection| {
@@ -94,6 +103,7 @@ impl Writer {
         self.jobs.send(Job { order, step, answer }).await.map_err(|_| Error::Closed)?;
         let answered = answered.await;
         self.done.fetch_add(1, Ordering::Release);
+        timings.observe(began.elapsed());
         answered.map_err(|_| Error::Closed)??;
         given.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or(Error::Closed)
     }
