@@ -19,7 +19,7 @@ use adjutant_base::config::Roots;
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::recorder::format::{Direction, Entry};
 use adjutant_host::recorder::reader::{self, Found};
-use adjutant_host::recorder::redact::Redactor;
+use adjutant_host::recorder::redact::{Redactor, Searched};
 
 /// Maximum characters of a message on one line.
 const MAX_MESSAGE_CHARS: usize = 200;
@@ -96,17 +96,35 @@ impl<'a> Filter<'a> {
                 take(entry, rules);
             }
         };
-        if keeps_secrets { select(&entry, &[]) } else { redactor.push(entry, select) }
+        if keeps_secrets { select(&entry, &[]) } else { redactor.push(Searched::of(entry), select) }
     }
 
-    /// Passes the selected entries that waited for what follows them to `take`.
-    fn finish(&mut self, mut take: impl FnMut(&Entry<'_>, &[&'static str])) {
-        let Self { redactor, selection } = self;
+    /// Passes the selected entries of a whole recording to `take`, without their secrets and with the rules that found
+    /// these, until it returns `false`.
+    fn read(
+        self,
+        found: &Found,
+        mut take: impl FnMut(&Entry<'_>, &[&'static str]) -> bool,
+    ) -> Result<(), reader::Error> {
+        let Self { mut redactor, mut selection } = self;
+        let keeps_secrets = selection.args.secrets;
+        let mut goes_on = true;
+        let mut select = |entry: &Entry<'_>, rules: &[&'static str]| {
+            goes_on = goes_on && (!selection.contains(entry) || take(entry, rules));
+            goes_on
+        };
+        if keeps_secrets {
+            return reader::entries(found, |entry| select(&entry, &[]));
+        }
+        let mut has_more = true;
+        reader::searched_entries(found, |searched| {
+            redactor.push(searched, |entry, rules| has_more = select(entry, rules));
+            has_more
+        })?;
         redactor.finish(|entry, rules| {
-            if selection.contains(entry) {
-                take(entry, rules);
-            }
+            select(entry, rules);
         });
+        Ok(())
     }
 }
 

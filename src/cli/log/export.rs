@@ -60,6 +60,7 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<(), Failure> {
         last: (0, 0, 0),
         found: BTreeMap::new(),
         rows: Vec::new(),
+        is_closed: false,
         error: None,
     };
     if let Some(path) = args.output.as_deref().filter(|_| !args.check) {
@@ -70,12 +71,10 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<(), Failure> {
         Format::Jsonl => sink.json(&header),
         Format::Markdown => sink.out.extend_from_slice(page(&header).as_bytes()),
     }
-    let mut filter = Filter::new(&args.filter);
-    reader::entries(&found, |entry| {
-        filter.pass(entry, |entry, rules| sink.entry(entry, rules));
-        sink.error.is_none()
+    Filter::new(&args.filter).read(&found, |entry, rules| {
+        sink.entry(entry, rules);
+        sink.error.is_none() && !sink.is_closed
     })?;
-    filter.finish(|entry, rules| sink.entry(entry, rules));
     let found = std::mem::take(&mut sink.found);
     if !args.filter.secrets && !args.check {
         // The header was written before this was known.
@@ -87,6 +86,9 @@ pub(super) fn run(args: &ExportArgs, folder: &Path) -> Result<(), Failure> {
     sink.write();
     if let Some(error) = sink.error {
         return Err(error);
+    }
+    if sink.is_closed {
+        return Ok(());
     }
     let rules: Vec<String> = found.iter().map(|(rule, count)| format!("{count} {rule}")).collect();
     let summary = match found.values().sum::<usize>() {
@@ -118,6 +120,8 @@ struct Sink<'a> {
     rows: Vec<Value>,
     /// Number and times of the last entry.
     last: (u64, i64, u64),
+    /// Nobody reads stdout any more.
+    is_closed: bool,
     error: Option<Failure>,
 }
 
@@ -155,8 +159,7 @@ impl Sink<'_> {
     fn write(&mut self) {
         let written = match (&mut self.file, &self.args.output) {
             (Some(file), Some(path)) => file.write_all(&self.out).map_err(|error| failed(path, &error)),
-            // Without a reader nothing is left to do.
-            _ => output::raw(&self.out).map(drop),
+            _ => output::raw(&self.out).map(|has_reader| self.is_closed |= !has_reader),
         };
         self.out.clear();
         self.error = self.error.take().or(written.err());

@@ -34,10 +34,9 @@ pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<(), Failure> {
         let about = escape_line(&redact::text(&header.about));
         output::note(format!("{}: {about}, {}", header.session, header.started));
     }
-    let mut filter = Filter::new(&args.filter);
     let mut out = Vec::new();
     let mut written = Ok(true);
-    let mut print = |entry: &Entry<'_>| {
+    let print = |entry: &Entry<'_>, _: &[&'static str]| {
         if output::is_json() {
             // Writing an entry as JSON into a vector cannot fail.
             let _ = serde_json::to_writer(&mut out, entry);
@@ -50,14 +49,7 @@ pub(super) fn run(args: &ShowArgs, folder: &Path) -> Result<(), Failure> {
         }
         matches!(written, Ok(true))
     };
-    reader::entries(&found, |entry| {
-        let mut has_reader = true;
-        filter.pass(entry, |entry, _| has_reader = print(entry));
-        has_reader
-    })?;
-    filter.finish(|entry, _| {
-        print(entry);
-    });
+    Filter::new(&args.filter).read(&found, print)?;
     if written? {
         output::raw(&out)?;
     }

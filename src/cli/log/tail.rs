@@ -82,7 +82,12 @@ impl<'a> Session<'a> {
             })?;
         }
         // A later entry is not awaited.
-        self.filter.finish(|entry, _| print(entry));
+        let Filter { redactor, selection } = &mut self.filter;
+        redactor.finish(|entry, _| {
+            if selection.contains(entry) {
+                print(entry);
+            }
+        });
         Ok(has_reader)
     }
 }

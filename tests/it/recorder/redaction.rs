@@ -133,6 +133,16 @@ const SHAPES: &[&str] = &[
     "AQE«B100»",
     "live_«H35»",
     "polar_oat_«A43»",
+    "packagist_uut_«H68»",
+    "hcbik_«A58»",
+    "2/«D16»/«D16»:«H32»",
+    "pk_«D8»_«U32»",
+    "«H10»msh«H15»p1«H5»jsn«H12»",
+    "«A6»_«A29»_mmk",
+    "SCW«U16»7",
+    "sq0atp-«L22»",
+    "GR1348941«L20»",
+    "access_token$production$«A16»$«H32»",
     "pat-na1-«H8»-«H4»-«H4»-«H4»-«H12»",
     "secret-«A43»",
     "s-s4t2ud-«H64»",
@@ -196,6 +206,26 @@ const SHAPES: &[&str] = &[
     "deploy --token «A24» --verbose",
     "openssl rsa -in key.pem -passin pass:«L10» -out plain.pem",
     "curl -u me:«P14» https://host.example",
+    "curl -s -b 'sid=«A20»; theme=dark' https://host.example",
+    "curl --cookie sid=«A20» https://host.example",
+    "htpasswd -b -c users bob «P12»",
+    "htpasswd -nbB bob «P12»",
+    "rabbitmqctl add_user bob «P12»",
+    "echo bob:«P12» | sudo chpasswd",
+    "smbclient //host/share -U TIDES\\bob%«P12» -c ls",
+    "jdbc:oracle:thin:scott/«P12»@db.example:1521:tides",
+    "kubectl create secret generic tides --from-literal=level=«P12» --from-literal='other=«P12»'",
+    "AWS Access Key ID [None]: AKIA«U16»\nAWS Secret Access Key [None]: «B40»\n",
+    "Driver={Tides};Server=db;Uid=sa;Pwd={«P6»;«P6»};Encrypt=yes",
+    "Authorization: Digest username=\"bob\", realm=\"tides\", nonce=\"abc\", uri=\"/\", response=\"«H32»\"",
+    "{\"d\":\"«W43»\",\"kty\":\"EC\",\"crv\":\"P-256\"}",
+    "{\"kty\":\"RSA\",\"e\":\"AQAB\",\"p\":\"«W43»\",\"q\":\"«W43»\",\"dp\":\"«W43»\",\"dq\":\"«W43»\",\"qi\":\"«W43»\"}",
+    "{\"kty\":\"oct\",\"k\":\"«W43»\"}",
+    "PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 2\n«B64»\n«B40»\nPrivate-MAC: 00\n",
+    "host.example\tTRUE\t/\tFALSE\t1795455025\tsid\t«A20»",
+    "db:\n  password: |\n    «P12»\n    «P12»\n  host: db\n",
+    "db:\n  password: «L7» «L6» «L8» «L6»\n  host: db\n",
+    "# settings\npassword=«L7» «L6» «L8» «L6»\n",
     "machine host.example\n  login me\n  password «P12»",
 ];
 
@@ -468,6 +498,46 @@ fn an_export_says_what_was_replaced_and_a_check_lists_it_without_the_values() {
     assert_eq!(note, json!({"redacted": {"GitHub token": 1, "password in a URL": 1}}));
     let again = home.run(["log", "export", "secrets.jsonl", "--secrets"], "");
     assert!(again.stdout.contains(&token));
+}
+
+#[test]
+fn an_export_of_several_blocks_keeps_the_order() {
+    let home = Home::new();
+    let mut recording = Recording::new();
+    let password = Random(3).of("abcDEF123", 12);
+    for number in 0..12_000 {
+        let text = format!("line {number} {}", "of the tide ".repeat(20));
+        recording.line(
+            "s2c",
+            &json!({"id": number, "result": {"output": text, "password": password}}).to_string(),
+        );
+    }
+    assert!(recording.0.len() > 4 << 20);
+    let exported = export(&home, &recording);
+    assert!(!exported.contains(&password));
+    let entries = exported.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let numbers: Vec<u64> = entries.map(|entry| entry["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=12_001).collect::<Vec<u64>>());
+}
+
+#[test]
+fn an_export_ends_when_nobody_reads_it() {
+    let home = Home::new();
+    let mut recording = Recording::new();
+    for _ in 0..12_000 {
+        recording.line("s2c", &"of the tide ".repeat(20));
+        recording.line("s2c", r#"{"id":1,"result":{"password":"hunter22"}}"#);
+    }
+    home.write("secrets.jsonl", &recording.0);
+    for options in [&[][..], &["--secrets"], &["--format", "markdown"]] {
+        let mut command = home.adjutant([&["log", "export", "secrets.jsonl"], options].concat());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let mut running = command.spawn().unwrap();
+        drop(running.stdout.take());
+        let output = running.wait_with_output().unwrap();
+        // An export to its end says how many secrets it replaced.
+        assert!(output.status.success() && output.stderr.is_empty(), "{options:?}: {output:?}");
+    }
 }
 
 #[test]

@@ -2,13 +2,20 @@
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
 
 use super::format::{Entry, FORMAT, Header};
+use super::redact::Searched;
 pub use super::segments::{Found, create, list};
 
 /// Bytes at the beginning of a recording that are searched for an id, such as a thread's.
 const HEAD: u64 = 1 << 20;
+/// Bytes of the lines that are searched together.
+const BLOCK_SIZE: usize = 1 << 20;
+/// Maximum number of threads that search.
+const MAX_SEARCHERS: usize = 8;
 
 /// The reason why a recording cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +93,62 @@ pub fn entries(found: &Found, mut take: impl FnMut(Entry<'_>) -> bool) -> Result
         }
     }
     Ok(())
+}
+
+/// Passes the entries of a recording to `take`, in their order and searched for secrets, until it returns `false`. All
+/// processors search; a block of lines waits before and after each of them.
+pub fn searched_entries(found: &Found, mut take: impl FnMut(Searched<'_>) -> bool) -> Result<(), Error> {
+    header(found)?;
+    let searchers = std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_SEARCHERS);
+    std::thread::scope(|scope| {
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        for _ in 0..searchers {
+            let (input, blocks) = sync_channel::<Vec<u8>>(1);
+            let (output, searched) = sync_channel(1);
+            scope.spawn(move || {
+                // Without a receiver nothing is left to do.
+                let _ = blocks.iter().try_for_each(|block| output.send(search(&block)));
+            });
+            inputs.push(input);
+            outputs.push(searched);
+        }
+        let reading = scope.spawn(move || {
+            // Each searcher gets the next block in its turn.
+            let mut next = inputs.iter().cycle();
+            let mut give = |block| next.next().is_some_and(|input| input.send(block).is_ok());
+            found.files.iter().try_for_each(|path| blocks(path, &mut give))
+        });
+        let in_turn = outputs.iter().cycle().map_while(|searched| searched.recv().ok());
+        let _ = in_turn.flatten().try_for_each(|entry| take(entry).then_some(()));
+        drop(outputs);
+        reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Passes the lines of a file in blocks to `give`, until it returns `false`.
+fn blocks(path: &Path, mut give: impl FnMut(Vec<u8>) -> bool) -> Result<(), Error> {
+    let failed = |source| Error::Io { path: path.to_owned(), source };
+    let mut file = match File::open(path) {
+        // The recording has continued, and this file in its middle was removed.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => BufReader::with_capacity(BLOCK_SIZE, file.map_err(failed)?),
+    };
+    loop {
+        let mut block = Vec::with_capacity(BLOCK_SIZE);
+        while block.len() < BLOCK_SIZE && file.read_until(b'\n', &mut block).map_err(failed)? > 0 {}
+        if block.is_empty() || !give(block) {
+            return Ok(());
+        }
+    }
+}
+
+/// Searches the entries in a block. A half-written last line is left out.
+fn search(block: &[u8]) -> Vec<Searched<'static>> {
+    let mut start = 0;
+    let lines = memchr::memchr_iter(b'\n', block).map(|end| &block[std::mem::replace(&mut start, end + 1)..end]);
+    // Others are the header, or a line of a newer version.
+    let entries = lines.filter_map(|line| serde_json::from_slice::<Entry<'_>>(line).ok());
+    entries.map(|entry| Searched::of(entry).into_owned()).collect()
 }
 
 /// A file of a recording that may still grow.

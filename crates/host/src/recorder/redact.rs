@@ -6,6 +6,7 @@
 //! parts is searched as its reader joins it ([`streams`]).
 
 mod code_words;
+mod command_arguments;
 mod decoded_text;
 mod lexer;
 mod message_strings;
@@ -15,10 +16,11 @@ mod secret_names;
 mod streams;
 mod syntax;
 mod tokens;
+mod value_blocks;
 
 use std::borrow::Cow;
 
-pub use streams::Redactor;
+pub use streams::{Redactor, Searched};
 
 /// Replaces the secrets of a text.
 pub fn text(text: &str) -> Cow<'_, str> {
@@ -107,6 +109,38 @@ mod tests {
         );
         check(r#"{"t":"DB_PASSWORD=Gr\u00f6\u00dfe2024 x"}"#, r#"{"t":"DB_PASSWORD=[redacted] x"}"#);
         check(&format!("a {{\"t\":\"gh\\u0070{token}\"}}"), r#"a {"t":"[redacted]"}"#);
+    }
+
+    #[test]
+    fn words_near_the_signs_of_secrets_stay() {
+        for line in [
+            "password: the password of the database user",
+            "password: string required field",
+            "passed: every check ran again",
+            "curl -b cookies.txt -c cookies.txt https://host.example",
+            "htpasswd -c users bob",
+            "rabbitmqctl add_user bob",
+            "cat users | chpasswd",
+            "smbclient -L host -U bob",
+            "date -U %Y%m%d",
+            "jdbc:oracle:thin:@//db.example:1521/tides",
+            "sqlplus / as sysdba",
+            "kubectl create configmap tides --from-literal=level=$LEVEL",
+            "token [string]: the token of a request",
+            "<Input password={password} />",
+            "f\"UID={uid};PWD={pwd};\"",
+            "response=ok",
+            "{\"kty\":\"RSA\",\"n\":\"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86\",\"e\":\"AQAB\"}",
+            "Private-Lines: a number",
+            "a\tTRUE\t/\tFALSE",
+            "password: |",
+            "| password: | what it is |",
+            "pk_live_ begins a public key",
+            "e3b0c44298fc1c149afbf4c8996fb924:27",
+            "_mmk",
+        ] {
+            check(line, line);
+        }
     }
 
     #[test]

@@ -36,6 +36,31 @@ pub(super) fn is_code(value: &[u8]) -> bool {
     CODE.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(value))
 }
 
+/// Words of sentences, of which a phrase that is a password has none.
+const GRAMMAR: &str = "\
+    the and for you your are was has have had with from into than then this that these not but must \
+    may can will should would when where which who how its all any each one two via per only also \
+    after before same other use used uses using set see new old user name value field file password \
+    passwords secret token tokens key without within between does did been being missing invalid \
+    expired here there";
+
+/// Returns whether a text is several plain words without grammar, such as a passphrase of a generator.
+pub(super) fn is_phrase(text: &[u8]) -> bool {
+    const WORDS: std::ops::RangeInclusive<usize> = 3..=12;
+    const MIN_LETTERS: usize = 3;
+    let plain = |word: &[u8]| {
+        word.len() >= MIN_LETTERS
+            && word.iter().all(u8::is_ascii_lowercase)
+            && !is_code(word)
+            && !GRAMMAR.split(' ').any(|known| known.as_bytes() == word)
+    };
+    let mut count = 0;
+    text.split(|byte| *byte == b' ').all(|word| {
+        count += 1;
+        plain(word)
+    }) && WORDS.contains(&count)
+}
+
 pub(super) fn is_number(value: &[u8]) -> bool {
     value.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
 }

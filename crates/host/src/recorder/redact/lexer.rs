@@ -26,6 +26,8 @@ pub(super) enum Class {
     Dotted,
     /// Also `+`, `/`, `=`, `%`, `:`.
     Base64,
+    /// Letters, digits and `$`.
+    Dollar,
     Hex,
     /// Hexadecimal digits and `-`.
     Uuid,
@@ -38,6 +40,7 @@ impl Class {
             Self::Word => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
             Self::Dotted => Self::Word.holds(byte) || matches!(byte, b'.' | b'~'),
             Self::Base64 => Self::Dotted.holds(byte) || matches!(byte, b'+' | b'/' | b'=' | b'%' | b':'),
+            Self::Dollar => byte.is_ascii_alphanumeric() || byte == b'$',
             Self::Hex => byte.is_ascii_hexdigit(),
             Self::Uuid => byte.is_ascii_hexdigit() || byte == b'-',
         }
@@ -165,6 +168,10 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
 pub(super) fn decoded(text: &[u8]) -> Option<Vec<u8>> {
     const HEAD: usize = 12;
     const MAX_TEXT: usize = 64 << 10;
+    // The first bit of a byte of ASCII is 0. Nearly all words and paths end here.
+    if !text.iter().take(HEAD).step_by(4).all(|sign| matches!(sign, b'A'..=b'Z' | b'a'..=b'f')) {
+        return None;
+    }
     let text = &text[..text.len() - text.iter().rev().take_while(|byte| **byte == b'=').count()];
     let text = &text[..text.len().min(MAX_TEXT)];
     // One character more than whole bytes holds nothing.

@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
-use super::code_words::{is_code, is_expression, is_number};
+use super::code_words::{is_code, is_expression, is_number, is_phrase};
+use super::command_arguments::argument_end;
 use super::lexer::{
     Item, after_gap, in_quotes, is_member, is_mixed, is_of_name, is_placeholder, next_word, quote, spaces,
     strings, word_end,
 };
 use super::secret_names::is_secret;
+use super::value_blocks::{block, braced, prompted};
 
 /// Words that may follow a secret's name: `SECRET_KEY_BASE`, `DB_PASSWORD_PROD`, `TOKEN_2`.
 const SUFFIXES: &[&str] = &[
@@ -44,13 +46,12 @@ enum Doubt {
 fn name_end(text: &[u8], start: usize, after: usize) -> Option<usize> {
     let rest = &text[after..text.len().min(after + MAX_NAME)];
     let end = after + rest.iter().position(|byte| !is_of_name(*byte)).unwrap_or(rest.len());
-    let suffix = text[after..end].to_ascii_lowercase();
     let harmless = |word: &[u8]| {
         word.is_empty()
             || word.iter().all(u8::is_ascii_digit)
-            || SUFFIXES.iter().any(|suffix| suffix.as_bytes() == word)
+            || SUFFIXES.iter().any(|suffix| suffix.as_bytes().eq_ignore_ascii_case(word))
     };
-    let known = suffix.split(|byte| matches!(byte, b'-' | b'_')).all(harmless);
+    let known = text[after..end].split(|byte| matches!(byte, b'-' | b'_')).all(harmless);
     (known && is_secret(&text[start..after])).then_some(end)
 }
 
@@ -144,6 +145,9 @@ fn value(text: &[u8], start: usize, end: usize, flag: bool) -> Vec<Range<usize>>
         return one(close.filter(closes));
     }
     let gap = spaces(text, at, quoted);
+    if let Some(value) = prompted(text, gap) {
+        return vec![value];
+    }
     let separator = separator(text, gap);
     if flag && (separator.is_none() || quoted && text.get(gap) == Some(&b',')) {
         return one(of_flag(text, at));
@@ -167,7 +171,9 @@ fn value(text: &[u8], start: usize, end: usize, flag: bool) -> Vec<Range<usize>>
     let from = if colon && !quoted { typed(text, from).unwrap_or(from) } else { from };
     match text.get(from) {
         Some(b'[' | b'{') if quoted => structure(text, from, false),
+        Some(b'{') if from == after => one(braced(text, start, from)),
         Some(b'[' | b'{') => Vec::new(),
+        Some(b'|' | b'>') if colon => one(block(text, start, from)),
         // Numbers of JSON are no secrets, and it has no other place for a replacement than a string.
         Some(b'-' | b'0'..=b'9') if quoted && colon && is_number(&text[from..parameter_end(text, from)]) => {
             Vec::new()
@@ -256,10 +262,7 @@ fn is_assigned(text: &[u8], start: usize) -> bool {
 fn of_flag(text: &[u8], at: usize) -> Option<Range<usize>> {
     let start = next_word(text, at);
     let apart = text[at..start].iter().any(|byte| matches!(byte, b' ' | b','));
-    let end = match text[..start].last() {
-        Some(b'"' | b'\'') => in_quotes(text, start - 1).flatten().map_or(start, |range| range.end),
-        _ => word_end(text, start),
-    };
+    let end = argument_end(text, start);
     let value = &text[start..end];
     let word = value.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'-');
     let harmless = value.starts_with(b"-")
@@ -306,8 +309,11 @@ fn bare(text: &[u8], start: usize, end: usize, gap: Range<usize>, colon: bool) -
         return header(text, from, colon);
     }
     let begin = line_begin(text, start);
-    let line = if begin && colon { line_end(text, from) } else { from };
-    let passphrase = begin && lower.ends_with(b"passphrase");
+    let line = if begin { line_end(text, from) } else { from };
+    let passphrase = begin && colon && lower.ends_with(b"passphrase");
+    let password =
+        [&b"password"[..], b"passphrase", b"passwd", b"pwd"].iter().any(|end| lower.ends_with(end));
+    let phrase = password && is_phrase(text[from..line].trim_ascii());
     let word = parameter_end(text, from);
     let stop = text.get(word).copied();
     let value = &text[from..word];
@@ -330,7 +336,7 @@ fn bare(text: &[u8], start: usize, end: usize, gap: Range<usize>, colon: bool) -
     let words = |byte: &u8| {
         !matches!(byte, b'(' | b')' | b'{' | b'}' | b',' | b';' | b'&' | b'|' | b'=' | b'<' | b'>')
     };
-    if passphrase && line > word && text[from..line].iter().all(words) {
+    if phrase || passphrase && line > word && text[from..line].iter().all(words) {
         return Some(from..line);
     }
     secret.then_some(from..word)
@@ -368,8 +374,12 @@ fn doubt(text: &[u8], start: usize, name: &[u8], gap: &Range<usize>, colon: bool
 /// Returns the value of a header up to the end of its line, without the scheme of an authorization.
 fn header(text: &[u8], from: usize, colon: bool) -> Option<Range<usize>> {
     const SCHEMES: &[&[u8]] =
-        &[b"basic", b"bearer", b"token", b"digest", b"apikey", b"negotiate", b"ntlm", b"ssws", b"key"];
+        &[b"basic", b"bearer", b"token", b"apikey", b"negotiate", b"ntlm", b"ssws", b"key"];
     let word = word_end(text, from);
+    // The answer has a name of its own there.
+    if text[from..word].eq_ignore_ascii_case(b"digest") {
+        return None;
+    }
     let scheme = SCHEMES.iter().any(|scheme| text[from..word].eq_ignore_ascii_case(scheme));
     let from = if scheme { spaces(text, word, false) } else { from };
     let end = if colon { line_end(text, from) } else { parameter_end(text, from) };

@@ -7,7 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 
 use super::lexer::{Class, REDACTED, decoded, is_mixed, is_placeholder, whole};
 use super::tokens::{TOKENS, Token};
-use super::{named, syntax};
+use super::{command_arguments, named, syntax};
 
 /// The rule and the place of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,12 @@ enum Check {
     User,
     /// A command with a password after a flag, which is in the table.
     Command(&'static str),
+    /// A command with a password after a name.
+    Second,
+    Htpasswd,
+    Chpasswd,
+    /// `--from-literal=NAME=VALUE`.
+    Literal,
     /// `login name password …` of a netrc file.
     Netrc,
     /// A path that is secret by itself.
@@ -43,6 +49,14 @@ enum Check {
     Pgpass,
     /// `IDENTIFIED BY '…'`.
     Sql,
+    /// `name/password@database`.
+    Oracle,
+    /// A line of a cookie jar.
+    Cookie,
+    /// `Authorization: Digest … response="…"`.
+    Digest,
+    WebKey,
+    Putty,
 }
 
 const ANCHORS: &[(Check, &[&str])] = &[
@@ -92,8 +106,12 @@ const ANCHORS: &[(Check, &[&str])] = &[
     (Check::Command("-p"), &["7z a", "7z x"]),
     (Check::Command("--body"), &["gh secret set"]),
     (Check::Command("-w"), &["ldapsearch", "ldapmodify"]),
+    (Check::Command("-b"), &["curl"]),
+    (Check::Second, &["rabbitmqctl add_user", "rabbitmqctl change_password"]),
+    (Check::Htpasswd, &["htpasswd"]),
+    (Check::Chpasswd, &["chpasswd"]),
+    (Check::Literal, &["--from-literal"]),
     (Check::Netrc, &["machine ", "machine\\n", "machine\n", "login "]),
-    // api.slack.com/messaging/webhooks, discord.com/developers/docs/resources/webhook, learn.microsoft.com/microsoftteams
     (
         Check::Webhook,
         &[
@@ -128,7 +146,16 @@ const ANCHORS: &[(Check, &[&str])] = &[
     ),
     (Check::Pgpass, &[":5432:", ":5433:", ":6432:"]),
     (Check::Sql, &["identified by ", "identified with "]),
+    (Check::Oracle, &["jdbc:oracle:thin:", "jdbc:oracle:oci:", "sqlplus ", "sqlplus -s "]),
+    // curl.se/docs/http-cookies.html
+    (Check::Cookie, &["\ttrue\t/", "\tfalse\t/", "\\ttrue\\t/", "\\tfalse\\t/"]),
+    (Check::Digest, &["response="]),
+    (Check::WebKey, &["\"kty\"", "\"kty\\\""]),
+    (Check::Putty, &["private-lines:"]),
 ];
+
+/// The rule of the passwords in the arguments of commands.
+const COMMAND: &str = "password of a command";
 
 struct Anchors {
     automaton: AhoCorasick,
@@ -212,13 +239,26 @@ fn anchored(text: &[u8], part: Range<usize>) -> Vec<Secret> {
             Check::PrivateKey => one("private key", syntax::private_key(text, start, after)),
             Check::Authority => one("password in a URL", syntax::authority(text, after)),
             Check::Scheme => one("authorization", syntax::scheme(text, start, after)),
-            Check::User => one("name:password", syntax::user(text, after)),
-            Check::Command(flag) => one("password of a command", syntax::command(text, after, flag)),
+            Check::User => one("name:password", command_arguments::user(text, after)),
+            Check::Command(flag) => one(COMMAND, command_arguments::after_flag(text, after, flag)),
+            Check::Second => one(COMMAND, command_arguments::second(text, after)),
+            Check::Htpasswd => one(COMMAND, command_arguments::htpasswd(text, after)),
+            Check::Chpasswd => one(COMMAND, command_arguments::piped(text, start)),
+            Check::Literal => one(COMMAND, command_arguments::literal(text, after)),
             Check::Netrc => one("netrc", syntax::netrc(text, start)),
             Check::Webhook => one("webhook", syntax::webhook(text, after)),
             Check::Hash => one("password hash", syntax::hash(text, start)),
             Check::Pgpass => one("pgpass", syntax::pgpass(text, after)),
             Check::Sql => one("password in SQL", syntax::sql(text, after)),
+            Check::Oracle => one("password in a URL", syntax::oracle(text, after)),
+            Check::Cookie => one("cookie", syntax::cookie(text, start, after)),
+            Check::Digest => one("authorization", syntax::digest(text, after)),
+            Check::WebKey => {
+                for range in syntax::web_key(text, start) {
+                    one("private key", Some(range));
+                }
+            }
+            Check::Putty => one("private key", syntax::putty(text, after)),
         }
         if let [.., one] = &found[before..]
             && last.end < one.range.end
@@ -246,7 +286,9 @@ fn vendor(text: &[u8], start: usize, after: usize, token: &Token) -> Option<Rang
     let clear = prefix.len() > 3 && (prefix.len() > 8 || !prefix.iter().all(u8::is_ascii_alphanumeric));
     let cases = tail.iter().any(u8::is_ascii_uppercase) && tail.iter().any(u8::is_ascii_lowercase);
     // Nobody writes a word of so many letters.
-    let long = tail.len() >= 30 && tail.iter().all(u8::is_ascii_alphanumeric) && !is_placeholder(tail);
+    let long = tail.len() >= if prefix.len() > 6 { 20 } else { 30 }
+        && tail.iter().all(u8::is_ascii_alphanumeric)
+        && !is_placeholder(tail);
     let random =
         is_mixed(tail) || (clear || in_word) && (cases || long || tail.iter().any(u8::is_ascii_digit));
     if tail.len() < token.min || !random {
@@ -290,14 +332,14 @@ fn run(text: &[u8], start: usize, end: usize) -> Option<(&'static str, Range<usi
     let start = start
         + usize::from(start > 0 && text[start - 1] == b'\\' && matches!(text[start], b'n' | b'r' | b't'));
     let whole = &text[start..end];
-    // core.telegram.org/bots/api#authorizing-your-bot: `123456789:AA…`
+    // Telegram: `123456789:AA…`
     if (34..=36).contains(&whole.len()) && whole.starts_with(b"AA") && start > 8 && text[start - 1] == b':' {
         let digits = text[..start - 1].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
         if digits >= 8 {
             return Some(("Telegram token", start - 1 - digits..end));
         }
     }
-    // discord.com/developers/docs/reference#authentication: the id of the bot in base64, a time, a signature
+    // Discord: the id of the bot in base64, a time, a signature
     if whole.len() <= 30 && matches!(whole[0], b'M' | b'N' | b'O') && text.get(end) == Some(&b'.') {
         let time = Class::Word.end(text, end + 1);
         let signature = if text.get(time) == Some(&b'.') { Class::Word.end(text, time + 1) } else { time };
@@ -305,11 +347,41 @@ fn run(text: &[u8], start: usize, end: usize) -> Option<(&'static str, Range<usi
             return Some(("Discord token", start..signature));
         }
     }
-    // mailchimp.com/developer/marketing/guides/quick-start: 32 digits, and the data center
+    // Asana: numbers, and 32 digits after a colon
+    if whole.len() == 32 && start > 16 && text[start - 1] == b':' && whole.iter().all(u8::is_ascii_hexdigit) {
+        let ids =
+            text[..start - 1].iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b'/').count();
+        let ids = start - 1 - ids..start - 1;
+        if ids.len() >= 16 && text[ids.clone()].contains(&b'/') {
+            return Some(("Asana token", ids.start..end));
+        }
+    }
+    // ClickUp: the number of a user, and letters
+    let mut parts = whole.splitn(3, |byte| *byte == b'_');
+    if let (Some(b"pk"), Some(number), Some(rest)) = (parts.next(), parts.next(), parts.next())
+        && rest.len() >= 32
+        && !number.is_empty()
+        && number.iter().all(u8::is_ascii_digit)
+    {
+        return Some(("ClickUp token", start..end));
+    }
+    // RapidAPI: 50 characters with two marks
+    if whole.len() == 50 && whole[10..].starts_with(b"msh") && memchr::memmem::find(whole, b"jsn").is_some() {
+        return Some(("RapidAPI key", start..end));
+    }
+    // docs.honeycomb.io/api/dataset-definitions/authorization: `hc`, any letter, `ik_`, `lk_` or `mk_`
+    if whole.len() >= 32 && whole.starts_with(b"hc") && matches!(&whole[3..6], b"ik_" | b"lk_" | b"mk_") {
+        return Some(("Honeycomb key", start..end));
+    }
+    // dev.maxmind.com/geoip/release-notes/2023-03-16-changes-to-maxmind-license-keys: a mark at the end
+    if whole.ends_with(b"_mmk") {
+        return Some(("MaxMind key", start..end));
+    }
+    // Mailchimp: 32 digits, and the data center
     if whole.len() >= 36 && whole[..32].iter().all(u8::is_ascii_hexdigit) && whole[32..].starts_with(b"-us") {
         return Some(("Mailchimp key", start..end));
     }
-    // learn.microsoft.com/azure/devops: 84 characters with a signature
+    // Azure DevOps: 84 characters with a signature
     if whole.len() >= 80 && memchr::memmem::find(whole, b"AZDO").is_some() {
         return Some(("Azure DevOps token", start..end));
     }

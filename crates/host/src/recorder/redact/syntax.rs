@@ -1,10 +1,8 @@
-//! Secrets by the syntax around them: blocks, addresses, headers, commands and the files of passwords.
+//! Secrets by the syntax around them: blocks, addresses, headers and the files of passwords.
 
 use std::ops::Range;
 
-use super::lexer::{
-    Class, MAX_WORD, after_gap, decoded, is_member, is_mixed, is_placeholder, next_word, word_end,
-};
+use super::lexer::{Class, MAX_WORD, after_gap, decoded, is_mixed, is_placeholder, quote, strings, word_end};
 
 /// Returns a block from its `BEGIN` line up to its `END` line, or to where it breaks off.
 pub(super) fn private_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
@@ -97,45 +95,6 @@ pub(super) fn scheme(text: &[u8], start: usize, after: usize) -> Option<Range<us
     (secret && begins(text, start)).then_some(after..end)
 }
 
-pub(super) fn user(text: &[u8], after: usize) -> Option<Range<usize>> {
-    let gap = text.get(after).copied()?;
-    let word = if gap == b'=' { after + 1 } else { next_word(text, after) };
-    let end = word_end(text, word);
-    let pair = &text[word..end];
-    let colon = memchr::memchr(b':', pair)?;
-    let (name, password) = (&pair[..colon], &pair[colon + 1..]);
-    let ids = name.iter().chain(password).all(u8::is_ascii_digit);
-    let path = matches!(password.first(), None | Some(b'/' | b'.' | b'~' | b'$' | b':' | b'%'));
-    (!ids && !path && !is_member(text, end) && !name.starts_with(b"+") && !is_placeholder(password))
-        .then_some(word + colon + 1..end)
-}
-
-/// Returns the word after, or in one with, a flag of a command, on the same line.
-pub(super) fn command(text: &[u8], after: usize, flag: &str) -> Option<Range<usize>> {
-    const MAX_COMMAND: usize = 300;
-    let line = &text[after..text.len().min(after + MAX_COMMAND)];
-    let line =
-        &line[..line.iter().position(|byte| matches!(byte, b'\n' | b'|' | b';')).unwrap_or(line.len())];
-    let flags = memchr::memmem::find_iter(line, flag.as_bytes());
-    let mut ends = flags
-        .filter(|at| *at > 0 && matches!(line[at - 1], b' ' | b'"' | b'\''))
-        .map(|at| after + at + flag.len());
-    ends.find_map(|at| {
-        let attached = word_end(text, at) > at;
-        // `-p 3306`, and a long flag such as `-port`, are not passwords.
-        let word = if attached { at } else { next_word(text, at) };
-        let end = word_end(text, word);
-        let value = &text[word..end];
-        let number = value.iter().all(u8::is_ascii_digit) && value.len() < 6;
-        let harmless = value.is_empty()
-            || number
-            || is_member(text, end)
-            || value.starts_with(b"-")
-            || is_placeholder(value);
-        (!harmless).then_some(word..end)
-    })
-}
-
 /// Returns the password of an entry in a netrc file, which has one or several lines.
 pub(super) fn netrc(text: &[u8], start: usize) -> Option<Range<usize>> {
     const MAX_ENTRY: usize = 300;
@@ -188,6 +147,64 @@ pub(super) fn sql(text: &[u8], after: usize) -> Option<Range<usize>> {
     let line = &text[after..text.len().min(after + MAX_PLUGIN)];
     let quote = after + memchr::memchr(b'\'', line)?;
     Some(quote + 1..quote + 1 + memchr::memchr(b'\'', &text[quote + 1..])?)
+}
+
+/// Returns the password in `name/password@database` after the beginning of an address of Oracle.
+pub(super) fn oracle(text: &[u8], after: usize) -> Option<Range<usize>> {
+    let word = &text[after..word_end(text, after)];
+    let slash = memchr::memchr(b'/', word).filter(|slash| *slash > 0)?;
+    let at = memchr::memrchr(b'@', word).filter(|at| *at > slash)?;
+    let password = &word[slash + 1..at];
+    (!word[..slash].contains(&b'@') && !is_placeholder(password)).then_some(after + slash + 1..after + at)
+}
+
+/// Returns the value in a line of a cookie jar: host, with subdomains, path, secure, time, name and value.
+pub(super) fn cookie(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
+    const MAX_LINE: usize = 4096;
+    let tab: &[u8] = if text[start] == b'\t' { b"\t" } else { b"\\t" };
+    let line = &text[after..text.len().min(after + MAX_LINE)];
+    let mut tabs = memchr::memmem::find_iter(line, tab).map(|at| at + tab.len());
+    let (_secure, time, name, value) = (tabs.next()?, tabs.next()?, tabs.next()?, tabs.next()?);
+    let ends = |byte: &u8| byte.is_ascii_control() || matches!(byte, b'"' | b'\\');
+    let end = line[value..].iter().position(ends).map_or(line.len(), |length| value + length);
+    let of_one_line =
+        line[time..name - tab.len()].iter().all(u8::is_ascii_digit) && !line[..value].contains(&b'\n');
+    of_one_line.then_some(after + value..after + end)
+}
+
+/// Returns the answer of a client in the digest scheme (RFC 7616), which a dictionary can be tried on.
+pub(super) fn digest(text: &[u8], after: usize) -> Option<Range<usize>> {
+    const MIN_DIGEST: usize = 32;
+    let start = quote(text, after).map_or(after, |(start, ..)| start);
+    let end = Class::Hex.end(text, start);
+    (end - start >= MIN_DIGEST).then_some(start..end)
+}
+
+/// Returns the private members of a JSON Web Key (RFC 7518), in which there is a `kty` at `start`.
+pub(super) fn web_key(text: &[u8], start: usize) -> Vec<Range<usize>> {
+    const PRIVATE: &[&[u8]] = &[b"d", b"p", b"q", b"dp", b"dq", b"qi", b"k"];
+    const MAX_KEY: usize = 16 << 10;
+    let low = start.saturating_sub(MAX_KEY);
+    let Some(open) = memchr::memrchr(b'{', &text[low..start]) else { return Vec::new() };
+    let items = strings(text, low + open).into_iter();
+    let private =
+        items.filter(|item| item.key.as_ref().is_some_and(|key| PRIVATE.contains(&&text[key.clone()])));
+    private.map(|item| item.range).collect()
+}
+
+/// Returns the lines of the private part of a key of PuTTY, which has their number before and an authentication after it.
+pub(super) fn putty(text: &[u8], after: usize) -> Option<Range<usize>> {
+    const MAX_LINES: usize = 16 << 10;
+    let number = after_gap(text, after)?;
+    let start =
+        after_gap(text, number + text[number..].iter().take_while(|byte| byte.is_ascii_digit()).count())?;
+    let block = &text[start..text.len().min(start + MAX_LINES)];
+    let of_block = |byte: &u8| Class::Base64.holds(*byte) || byte.is_ascii_whitespace() || *byte == b'\\';
+    let end = memchr::memmem::find(block, b"Private-MAC")
+        .or_else(|| block.iter().position(|byte| !of_block(byte)))
+        .unwrap_or(block.len());
+    let end = block[..end].iter().rposition(|byte| !byte.is_ascii_whitespace() && *byte != b'\\')?;
+    Some(start..start + end + 1)
 }
 
 /// Returns whether a token may begin at `at`: no letter or digit precedes it, but as the end of an escape.
