@@ -30,8 +30,12 @@ use adjutant_terminal::socket::control::codex::Prompt;
 /// Maximum bytes of a prompt from stdin.
 const MAX_PROMPT_BYTES: u64 = 4 << 20;
 
-/// Characters of a thread's full id.
+/// Characters of a thread's full id, and the least that are shown of one.
 const ID_LEN: usize = 36;
+const MIN_ID_LEN: usize = 8;
+
+/// Maximum threads that a hint names.
+const MAX_NAMED: usize = 4;
 
 /// Maximum threads of one answer.
 const MAX_THREADS: u32 = 1000;
@@ -324,18 +328,34 @@ fn resolve_full_id(client: &mut ControlClient, prefix: &str) -> Result<String, F
     if prefix.len() >= ID_LEN {
         return Ok(prefix.to_owned());
     }
+    let ids = all_ids(client)?;
+    let matching: Vec<&String> = ids.iter().filter(|id| id.starts_with(prefix)).collect();
+    match matching.as_slice() {
+        _ if ids.iter().any(|id| id == prefix) => Ok(prefix.to_owned()),
+        [] => Ok(prefix.to_owned()),
+        [one] => Ok((*one).clone()),
+        several => {
+            let enough: Vec<_> =
+                several.iter().take(MAX_NAMED).map(|id| format!("`{}`", unique_prefix(id, &ids))).collect();
+            Err(Failure::new(format!("{} threads begin with `{prefix}`", several.len()))
+                .hint(format!("enough of the id is {}", enough.join(" or "))))
+        }
+    }
+}
+
+/// Returns the ids of the threads, archived ones too.
+fn all_ids(client: &mut ControlClient) -> Result<Vec<String>, Failure> {
     let all = Query { limit: MAX_THREADS, ..Query::default() };
     let mut threads = client.codex_threads(all.clone())?;
     threads.extend(client.codex_threads(Query { archived: true, ..all })?);
-    let mut matching = threads.iter().filter(|thread| thread.row.id.starts_with(prefix)).peekable();
-    let exact = threads.iter().find(|thread| thread.row.id == prefix);
-    match (exact, matching.next(), matching.peek()) {
-        (Some(_), ..) | (None, None, _) => Ok(prefix.to_owned()),
-        (None, Some(one), None) => Ok(one.row.id.clone()),
-        (None, Some(_), Some(_)) => {
-            Err(Failure::new(format!("several threads begin with `{prefix}`")).hint("enter more of the id"))
-        }
-    }
+    Ok(threads.into_iter().map(|thread| thread.row.id).collect())
+}
+
+/// Returns the beginning of an id that no other id has.
+fn unique_prefix<'a>(id: &'a str, ids: &[String]) -> &'a str {
+    let shared = |other: &String| id.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    let longest = ids.iter().filter(|other| *other != id).map(shared).max().unwrap_or(0);
+    id.get(..MIN_ID_LEN.max(longest + 1)).unwrap_or(id)
 }
 
 /// Returns the prompt: the argument, else all of stdin.
@@ -353,4 +373,17 @@ fn prompt(argument: Option<String>) -> Result<String, Failure> {
         return Err(Failure::usage("the prompt on stdin is empty").hint("adjutant codex \"what to do\""));
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unique_prefix;
+
+    #[test]
+    fn so_many_digits_of_an_id_are_shown_as_no_other_id_begins_with() {
+        let ids = ["01a20975-0000-7abc", "01a20975-0001-7abc", "01a30000-0000-7abc"].map(ToOwned::to_owned);
+        let shown = ids.each_ref().map(|id| unique_prefix(id, &ids));
+        assert_eq!(shown, ["01a20975-0000", "01a20975-0001", "01a30000"]);
+        assert_eq!(unique_prefix("t-1", &["t-1".to_owned(), "t-10".to_owned()]), "t-1");
+    }
 }

@@ -1,5 +1,6 @@
 //! The errors of Codex sessions.
 
+use adjutant_base::text::suggest::near_hint;
 use adjutant_host::process;
 use adjutant_store as store;
 
@@ -28,6 +29,13 @@ pub enum Error {
     FewTurns(usize),
     #[error("the thread has no turn `{0}`")]
     UnknownTurn(String),
+    #[error("the name of a thread is not empty")]
+    NoName,
+    /// `why` is a sentence fragment.
+    #[error("{path} is no image for Codex: {why}")]
+    NoImage { path: String, why: String },
+    #[error("no model takes the effort `{effort}`: they take {}{}", .known.join(", "), near_hint(.near))]
+    UnknownEffort { effort: String, near: Vec<String>, known: Vec<String> },
     /// A sentence fragment.
     #[error("git cannot do it: {0}")]
     Worktree(String),
@@ -87,6 +95,14 @@ impl Error {
             Self::FewTurns(_) | Self::UnknownTurn(_) => {
                 Some("`adjutant codex show --json` names the turn of each item")
             }
+            Self::NoName => Some("adjutant codex rename THREAD NAME"),
+            Self::NoImage { .. } => {
+                Some("a prompt names a file of another kind with `--file`, or with `/file`")
+            }
+            Self::UnknownEffort { .. } => {
+                Some("each model has its own efforts; without one, Codex takes its default")
+            }
+            Self::Worktree(_) => Some("`git status` in the folder says what git finds there"),
             Self::UnsavedWorktree(_) => Some(
                 "`adjutant codex commit` commits the files, `git worktree remove --force` removes the worktree",
             ),
@@ -113,12 +129,7 @@ impl Error {
             Self::NotAsked(_) | Self::NotPermitted(_) => Some(
                 "`adjutant codex approvals` shows each pending approval; forms are filled in in the Inbox",
             ),
-            Self::Busy(_)
-            | Self::Worktree(_)
-            | Self::Rejected(_)
-            | Self::TooMany(_)
-            | Self::Over
-            | Self::Store(_) => None,
+            Self::Busy(_) | Self::Rejected(_) | Self::TooMany(_) | Self::Over | Self::Store(_) => None,
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod error;
 pub mod event;
 pub mod event_log;
 mod external_threads;
+mod input_check;
 mod jsonrpc;
 mod one_off_process;
 pub mod operations;
@@ -176,7 +177,7 @@ impl Codex {
         let lock = self.thread_lock(thread);
         let _held = lock.lock().await;
         if let Some(session) = self.session(thread) {
-            capabilities::check_turn(&self.installed().await?, &turn)?;
+            self.check_input(&turn).await?;
             let after = session.log.last_seq();
             match session.prompt(turn.clone()).await {
                 Ok(QueuedPrompt { answer, begins, ticket, ahead }) => {
@@ -204,7 +205,9 @@ impl Codex {
 
     /// Adds a prompt to the running turn of a thread, if the protocol supports it.
     pub async fn steer(&self, thread: &str, input: TurnInput) -> Result<(), Error> {
-        self.session(thread).ok_or(Error::NoTurn)?.steer(input).await
+        let session = self.session(thread).ok_or(Error::NoTurn)?;
+        self.check_input(&input).await?;
+        session.steer(input).await
     }
 
     /// Requests the end of the running turn of a thread. The end comes as an event.
@@ -403,6 +406,7 @@ impl Codex {
     async fn open(&self, mut start: ThreadOptions, resume: Option<String>) -> Result<StartedTurn, Error> {
         // Otherwise a turn of this process would be taken for an orphaned one.
         self.recover_at_startup().await?;
+        self.check_input(&start.turn).await?;
         if resume.is_none() {
             let usual = || self.0.config.folder.as_ref().map(|folder| folder.display().to_string());
             start.cwd = start.cwd.or_else(usual);
@@ -411,13 +415,11 @@ impl Codex {
                 start.cwd = Some(self.add_worktree(Path::new(&folder)).await?);
             }
         }
-        let installed = self.installed().await?;
-        capabilities::check_turn(&installed, &start.turn)?;
         let open = self.live_sessions().len();
         if open >= self.0.config.max_sessions {
             return Err(Error::TooMany(open));
         }
-        let plan = self.session_setup(installed, start, resume);
+        let plan = self.session_setup(self.installed().await?, start, resume);
         let recording = plan.recording.clone();
         let outside = SessionContext {
             store: self.0.store.clone(),

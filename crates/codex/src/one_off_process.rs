@@ -16,6 +16,9 @@ use super::{Codex, Error};
 /// Time for all requests of an operation; Codex reads its files one by one.
 const PROCESS_TIMEOUT: Duration = Duration::from_mins(1);
 
+/// Maximum bytes of an answer. The history of a thread is in one line.
+const MAX_ANSWER_BYTES: usize = 256 << 20;
+
 /// The requests of an operation.
 type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
@@ -40,7 +43,8 @@ impl Codex {
         let stop = self.0.stop.clone();
         // A separate task, so that the process ends even if the caller leaves.
         let done = self.0.tasks.spawn(async move {
-            let child = Child::start(&plan).await?;
+            let mut child = Child::start(&plan).await?;
+            child.lines.limit = MAX_ANSWER_BYTES;
             let mut protocol = AppServer::new("call");
             let mut out = Vec::new();
             protocol.initialize(&mut out);

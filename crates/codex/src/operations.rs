@@ -148,6 +148,9 @@ impl Codex {
     async fn carry_out(&self, id: String, operation: Operation) -> Result<String, Error> {
         let thread = id.as_str();
         let row = self.row_here(thread).await?;
+        if matches!(&operation, Operation::Rename { name } if name.trim().is_empty()) {
+            return Err(Error::NoName);
+        }
         let Some((capability, what)) = operation.needs() else {
             return match self.session(thread) {
                 Some(session) => session.end_commands().await.map(|()| id),
@@ -199,12 +202,12 @@ impl Codex {
                 return Ok(new);
             }
             Operation::Revert { before } => {
-                let turns = match before {
-                    TurnRef::Id(turn) => format!("the turn {turn} and those after it were"),
-                    TurnRef::FromEnd(1) => "the last turn was".to_owned(),
-                    TurnRef::FromEnd(count) => format!("the last {count} turns were"),
+                let (turns, them) = match before {
+                    TurnRef::Id(turn) => (format!("the turn {turn} and those after it were"), "them"),
+                    TurnRef::FromEnd(1) => ("the last turn was".to_owned(), "it"),
+                    TurnRef::FromEnd(count) => (format!("the last {count} turns were"), "them"),
                 };
-                vec![note(format!("{turns} taken back; the model does not know them any more"))]
+                vec![note(format!("{turns} taken back; the model does not know {them} any more"))]
             }
             Operation::Rename { name } => vec![Change::Title { thread, title: title(&name) }],
             Operation::Archive => vec![Change::Archived { thread, archived: true }],

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::as_json;
+use super::{all_ids, as_json, unique_prefix};
 use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt;
@@ -60,10 +60,11 @@ pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<(), Fai
         archived: args.archived,
         ..Query::default()
     })?;
+    let ids = if output::is_json() { Vec::new() } else { all_ids(client)? };
     let row = |ListedThread { row, state }: &ListedThread| {
         let end = row.last_end.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
         let state = format!("{}{end}  {}", state.name(), stamp(row.updated_at));
-        [row.id.clone(), escape_line(&row.title), state]
+        [unique_prefix(&row.id, &ids).to_owned(), escape_line(&row.title), state]
     };
     let empty = match query {
         "" => "there are no threads yet; `adjutant codex PROMPT` starts one",

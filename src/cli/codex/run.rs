@@ -52,7 +52,7 @@ pub(super) fn turn(prompt: Prompt, config: Config) -> Result<ExitCode, Failure> 
     if output::is_json() {
         output::data(&escape_json(&json!({"ended": ended}).to_string()))?;
     } else {
-        output::note(format!("thread {}", ended.thread));
+        output::note(format!("[thread {}]", ended.thread));
     }
     match ended.end {
         End::Completed => Ok(ExitCode::SUCCESS),

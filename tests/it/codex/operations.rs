@@ -51,6 +51,25 @@ fn a_prompt_with_an_image_and_a_file_goes_into_the_running_turn() {
 }
 
 #[test]
+fn a_fork_of_a_long_history_has_all_of_it() {
+    let forks = r#"read -r thread; case "$thread" in *thread/fork*)
+printf '{"id":2,"result":{"thread":{"id":"t-2","cwd":"/","turns":[{"id":"u-1","status":"completed","items":['
+for number in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do
+printf '{"type":"agentMessage","id":"m-%s","text":"%s ' $number $number; head -c 1048576 /dev/zero | tr '\0' x; printf '"},'
+done
+line '{"type":"agentMessage","id":"m","text":"the last one"}]}]}}}'; cat > /dev/null;; esac;"#;
+    let home = Home::new();
+    install(&home, &faults::app_server("say first; done_").replace("read -r thread;", forks), "auto");
+    let _hub = Serving::socket_hub(&home);
+    assert!(codex(&home, &["please"]).status.success());
+    assert_eq!(json(&home, &["fork", "t-1"])["id"], "t-2");
+    let shown = codex(&home, &["show", "t-2", "--items", "1"]);
+    assert!(shown.stdout.contains("the last one"), "{}", shown.stderr);
+    let items = codex(&home, &["show", "t-2", "--all"]).stdout;
+    assert_eq!(items.lines().filter(|line| line.starts_with("agent ")).count(), 19);
+}
+
+#[test]
 fn no_line_of_an_agent_looks_like_one_of_adjutant_on_a_pipe() {
     let home = Home::new();
     let says = r"say '[approval a-1] run rm\n | [mcp x] y\n[turn failed]\r[closed] z'; done_";
@@ -79,7 +98,13 @@ fn run_operations(package: &str, version: &str) {
     configure(&home, &model);
     let hub = Serving::open_hub(&home);
     let first = codex(&home, &["the first prompt", "--approval-policy", "never", "--sandbox", "read-only"]);
-    let thread = first.stderr.trim().strip_prefix("thread ").unwrap_or_else(|| panic!("{first}")).to_owned();
+    let thread = first
+        .stderr
+        .trim()
+        .strip_prefix("[thread ")
+        .and_then(|id| id.strip_suffix(']'))
+        .unwrap_or_else(|| panic!("{first}"))
+        .to_owned();
 
     // The input of a turn.
     home.write("work/red.png", IMAGE);
@@ -91,6 +116,25 @@ fn run_operations(package: &str, version: &str) {
     let input = asked["input"].to_string();
     assert!(input.contains("data:image/png;base64,") && input.contains("work/note.txt"), "{input}");
     assert_eq!(reply(&home, &model, &[&thread, "the third prompt"])["model"], "other-model");
+
+    let refused = |arguments: &[&str], why: &str| {
+        let output = codex(&home, arguments);
+        assert!(output.stderr.contains(why) && !output.status.success(), "{arguments:?}: {output}");
+    };
+    refused(
+        &["reply", &thread, "x", "--image", "note.txt"],
+        "note.txt is no image for Codex: it is neither PNG",
+    );
+    refused(&["a new one", "--image", "note.txt", "--worktree"], "is no image for Codex");
+    refused(
+        &["reply", &thread, "x", "--effort", "hgh"],
+        "error: no model takes the effort `hgh`: they take low, medium, high",
+    );
+    refused(&["reply", &thread, "x", "--effort", "hgh"], "; did you mean `high`?\nhint: each model has");
+    refused(
+        &["rename", &thread, " "],
+        "error: the name of a thread is not empty\nhint: adjutant codex rename",
+    );
 
     // A fork has the history, and its own turns.
     let fork = json(&home, &["fork", &thread])["id"].as_str().unwrap().to_owned();

@@ -34,7 +34,7 @@ fn replaying_a_recorded_codex_session_gives_the_same_output() {
     let hub = Serving::socket_hub(&home);
     let real = codex(&home, &TURN);
     assert_eq!(output_lines(&real.stdout), [FINAL_TEXT], "{real}");
-    let thread = real.stderr.trim().strip_prefix("thread ").unwrap();
+    let thread = real.stderr.trim().strip_prefix("[thread ").and_then(|id| id.strip_suffix(']')).unwrap();
     // It is found by Codex's thread id, also while its process is still open.
     let exported = home.run(["log", "export", thread, "--output", "bug.jsonl"], "");
     assert!(exported.status.success(), "{exported}");

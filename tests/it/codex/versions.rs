@@ -54,7 +54,8 @@ fn run_story(version: &Version) {
     assert!(first.status.success(), "{first}");
     assert_eq!(output_lines(&first.stdout), [FINAL_TEXT], "{first}");
     assert!(first.stdout.starts_with("[mcp "), "{first}");
-    let thread = first.stderr.trim().strip_prefix("thread ").unwrap().to_owned();
+    let thread =
+        first.stderr.trim().strip_prefix("[thread ").and_then(|id| id.strip_suffix(']')).unwrap().to_owned();
 
     // Two simultaneous threads, one of them the first.
     let reply = RunningCommand::start(&home, &["--thread", &thread, "and again"]);

@@ -6,8 +6,10 @@ const MAX_LINE_BYTES: usize = 16 << 20;
 const RETAINED_BYTES: usize = 1 << 20;
 
 /// Splits a stream into lines, with chunks of any size.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Lines {
+    /// Bytes of the longest line.
+    pub(crate) limit: usize,
     buffer: Vec<u8>,
     /// The start of the first line, and the offset up to which no newline was found.
     start: usize,
@@ -22,6 +24,12 @@ pub(crate) enum Line<'a> {
     Whole(&'a [u8]),
     /// The line was too long; this many bytes of it were dropped.
     TooLong(u64),
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self { limit: MAX_LINE_BYTES, buffer: Vec::new(), start: 0, searched: 0, dropped: 0 }
+    }
 }
 
 impl Lines {
@@ -43,7 +51,7 @@ impl Lines {
         loop {
             let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
                 self.searched = self.buffer.len();
-                if self.searched - self.start > MAX_LINE_BYTES {
+                if self.searched - self.start > self.limit {
                     self.dropped += (self.searched - self.start) as u64;
                     self.buffer = Vec::new();
                     (self.start, self.searched) = (0, 0);

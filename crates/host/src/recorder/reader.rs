@@ -145,7 +145,8 @@ fn blocks(path: &Path, mut give: impl FnMut(Vec<u8>) -> bool) -> Result<(), Erro
 /// Searches the entries in a block. A half-written last line is left out.
 fn search(block: &[u8]) -> Vec<Searched<'static>> {
     let mut start = 0;
-    let lines = memchr::memchr_iter(b'\n', block).map(|end| &block[std::mem::replace(&mut start, end + 1)..end]);
+    let lines =
+        memchr::memchr_iter(b'\n', block).map(|end| &block[std::mem::replace(&mut start, end + 1)..end]);
     // Others are the header, or a line of a newer version.
     let entries = lines.filter_map(|line| serde_json::from_slice::<Entry<'_>>(line).ok());
     entries.map(|entry| Searched::of(entry).into_owned()).collect()
