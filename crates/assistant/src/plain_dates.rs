@@ -118,13 +118,15 @@ fn parse_on(text: &str, now: &Zoned, day: Option<Date>) -> Result<Dated, Error> 
     let words = words::split(text);
     let (mut found, mut rest, mut at, mut phrase_end) = (Found::default(), Vec::new(), 0, 0);
     while at < words.len() {
-        if at > 0
-            && at == phrase_end
-            && CONNECTORS.contains(&words[at].lower.as_str())
-            && let Some(count) = found.add_end(&words[at..], now, day)?
-        {
-            (at, phrase_end) = (at + count, at + count);
-            continue;
+        if at > 0 && at == phrase_end && CONNECTORS.contains(&words[at].lower.as_str()) {
+            if let Some(count) = found.add_end(&words[at..], now, day)? {
+                (at, phrase_end) = (at + count, at + count);
+                continue;
+            }
+            let next = words.get(at + 1).filter(|next| next.text.starts_with(|c: char| c.is_ascii_digit()));
+            if let Some(next) = next.filter(|_| words::is_dash(words[at].text)) {
+                return Err(Error::NotUnderstood(next.text.to_owned()));
+            }
         }
         let preposition = usize::from(PREPOSITIONS.contains(&words[at].lower.as_str()));
         if let Some((count, phrase)) = phrase(&words[at + preposition..], now, preposition > 0)? {
@@ -151,6 +153,7 @@ fn is_time_like(words: &[Word<'_>], after_phrase: bool) -> bool {
         rest.strip_prefix([':', 'h']).is_some_and(|rest| rest.len() == 2 && words::number(rest).is_some());
     match (word, words.get(1).map_or("", |word| word.lower.as_str())) {
         ("half" | "quarter", "past" | "to") | ("o'clock", _) => true,
+        ("and", "a") if after_phrase => words.get(2).is_some_and(|word| word.lower == "half"),
         _ if matches!(digits.len(), 1 | 2) => {
             let hours = rest.strip_prefix('-').is_some_and(|end| words::number(end).is_some());
             minutes || matches!(rest, "am" | "pm" | "h") || after_phrase && hours
@@ -223,6 +226,18 @@ impl Found {
     ) -> Result<Option<usize>, Error> {
         let text = |count| words::joined(&words[..count]);
         let Ok((start, all_day)) = self.start("", now, day) else { return Ok(None) };
+        // `- 26` of `24.12. - 26` is a day of the same month.
+        let is_last = words::is_dash(words[0].text) || words.len() == 2;
+        if all_day
+            && is_last
+            && let Some(last) = words.get(1).and_then(|word| words::day_number(&word.lower))
+            && let Ok(None) = phrase(&words[1..], now, false)
+            && let Ok(last) = start.date().with().day(last).build()
+            && last > start.date()
+        {
+            self.add_days(start.date(), last, text(2))?;
+            return Ok(Some(2));
+        }
         let mut failed = None;
         for clock in [now, &start] {
             let (mut end, mut count) = (Self::default(), 1);

@@ -3,7 +3,9 @@
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
 
-use super::words::{CONNECTORS, Unit, Word, joined, month, number, number_word, split_number, unit, weekday};
+use super::words::{
+    CONNECTORS, Unit, Word, day_number, joined, month, number, number_word, split_number, unit, weekday,
+};
 use super::{Error, is_exact};
 
 /// A phrase.
@@ -131,7 +133,9 @@ fn relative_days(
 /// Reads `the 1st` and `the 3rd of March`.
 fn day_of_month(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase)>, Error> {
     let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
-    let Some(day) = ordinal(at(1)) else { return Ok(None) };
+    let Some(day) = day_number(at(1)).filter(|_| at(1).ends_with(char::is_alphabetic)) else {
+        return Ok(None);
+    };
     if let Some((count, date)) = named_date(&words[1..], today)? {
         return Ok(Some((count + 1, date)));
     }
@@ -151,13 +155,6 @@ fn day_of_month(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase
 pub(super) fn several_days(text: &str, first: Date, last: Date) -> Error {
     let [first, last] = [first, last].map(|date| date.strftime("%a %Y-%m-%d").to_string());
     Error::SeveralDays { text: text.to_owned(), first, last }
-}
-
-/// Returns the day of a month that a word such as `1st` or `22nd` names.
-fn ordinal(word: &str) -> Option<i8> {
-    let (digits, rest) = split_number(word);
-    let day = number(digits).filter(|_| matches!(rest, "st" | "nd" | "rd" | "th"))?;
-    i8::try_from(day).ok()
 }
 
 /// Returns the first such day after a date.
@@ -187,6 +184,9 @@ fn length(words: &[Word<'_>]) -> Option<(usize, Span)> {
         return Some((3, 30.minutes()));
     }
     if matches!(at(0), "a" | "an") {
+        if at(1) == "hour" && [at(2), at(3), at(4)] == ["and", "a", "half"] {
+            return Some((5, 90.minutes()));
+        }
         return unit(at(1)).and_then(|unit| Some((2, add(Span::new(), 1, unit)?)));
     }
     let (mut count, mut whole) = (0, Span::new());
@@ -253,7 +253,7 @@ fn written_date(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase
     // `24.-26.12.` and `24 - 26 December`.
     if words.len() > 2
         && CONNECTORS.contains(&at(1))
-        && let Some(first) = number(at(0).trim_end_matches('.')).and_then(|day| i8::try_from(day).ok())
+        && let Some(first) = day_number(at(0))
         && let Ok(Some((count, Phrase::Date(last)))) = written_date(&words[2..], today)
         && let Ok(first) = last.with().day(first).build()
         && first < last
@@ -294,20 +294,16 @@ fn either_order(
 /// Reads `24 December`, `December 24th`, each with or without a year.
 fn named_date(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase)>, Error> {
     let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
-    let day = |word: &str| {
-        let (digits, rest) = split_number(word);
-        number(digits).filter(|_| matches!(rest, "" | "." | "st" | "nd" | "rd" | "th"))
-    };
-    let (count, found, name) = match (day(at(0)), month(at(0))) {
+    let (count, found, name) = match (day_number(at(0)), month(at(0))) {
         (Some(found), _) if at(1) == "of" => (3, Some(found), month(at(2))),
         (Some(found), _) => (2, Some(found), month(at(1))),
-        (None, Some(name)) => (2, day(at(1)), Some(name)),
+        (None, Some(name)) => (2, day_number(at(1)), Some(name)),
         (None, None) => return Ok(None),
     };
-    let (Some(found), Some(name)) = (found.filter(|day| *day <= 31), name) else { return Ok(None) };
+    let (Some(found), Some(name)) = (found, name) else { return Ok(None) };
     let year = number(at(count)).filter(|year| *year > 999);
     let text = joined(&words[..count]);
-    dated(count + usize::from(year.is_some()), (found, name.into(), year), today, &text)
+    dated(count + usize::from(year.is_some()), (found.into(), name.into(), year), today, &text)
 }
 
 /// Returns the numbers that a mark separates; none where something else is there too.
@@ -355,10 +351,11 @@ fn times(words: &[Word<'_>], after_preposition: bool) -> Result<Option<(usize, P
     let one = if glued { format!("{}{}", at(0), at(1).replace('.', "")) } else { at(0).to_owned() };
     let Some((start, clock)) = time(&one) else { return Ok(None) };
     let count = 1 + usize::from(glued);
+    let has_end = CONNECTORS.contains(&at(1)) && time(at(2)).is_some();
+    let ends = matches!(at(1), "" | "for" | "on" | "today" | "tomorrow");
     match clock {
         // A number alone is a time only after `at`, and at the end or before another phrase.
-        Clock::Hour | Clock::EitherHalf if !after_preposition => return Ok(None),
-        Clock::Hour | Clock::EitherHalf if !matches!(at(1), "" | "for" | "on" | "today" | "tomorrow") => {
+        Clock::Hour | Clock::EitherHalf if !after_preposition || !ends && !has_end => {
             return Ok(None);
         }
         Clock::Sure | Clock::Hour => {}
@@ -367,8 +364,8 @@ fn times(words: &[Word<'_>], after_preposition: bool) -> Result<Option<(usize, P
             return Err(ambiguous(words[0].text, &format!("{hour:02}:00"), &format!("{}:00", hour + 12)));
         }
     }
-    if matches!(at(count), "to" | "until" | "till" | "-" | "–")
-        && let Some((end, Clock::Sure)) = time(at(count + 1))
+    if CONNECTORS.contains(&at(count))
+        && let Some((end, Clock::Sure | Clock::Hour)) = time(at(count + 1))
     {
         return Ok(Some((count + 2, Phrase::Times(start, Some(end)))));
     }

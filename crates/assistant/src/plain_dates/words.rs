@@ -18,8 +18,13 @@ pub(super) fn split(text: &str) -> Vec<Word<'_>> {
     let mut rest = text.split_whitespace().peekable();
     while let Some(text) = rest.next() {
         let dash = text.find(['-', '–']).filter(|dash| {
-            let next = rest.peek().map_or("", |next| next.trim_end_matches([',', ';']));
-            is_range(&text[..*dash], text[*dash..].trim_start_matches(['-', '–']), &next.to_lowercase())
+            let next = rest.peek().map_or("", |next| next.trim_end_matches([',', ';'])).to_lowercase();
+            // `Dec 24-26`, but not `24 Dec 9-10`.
+            let before =
+                |back: usize| words.iter().rev().nth(back).map_or("", |word: &Word<'_>| &*word.lower);
+            let after_month = month(before(0)).is_some() && day_number(before(1)).is_none();
+            let end = text[*dash..].trim_start_matches(['-', '–']);
+            is_range(&text[..*dash], end, after_month || month(&next).is_some())
         });
         if let Some(dash) = dash {
             let end = text[dash..].trim_start_matches(['-', '–']);
@@ -32,18 +37,23 @@ pub(super) fn split(text: &str) -> Vec<Word<'_>> {
 }
 
 /// Returns whether two texts are the days of a range: `24.12.` and `2.1.`, `24.` and `26.12.`, `Mon` and `Wed`, or `24` and
-/// `26` before a month.
-fn is_range(first: &str, last: &str, next: &str) -> bool {
+/// `26` next to a month.
+fn is_range(first: &str, last: &str, next_to_month: bool) -> bool {
     let dotted = |text: &str| {
         let ends = text.ends_with('.') || text.matches('.').count() == 2;
         ends && text.split('.').all(|part| part.is_empty() || number(part).is_some())
     };
     let named = |text: &str| weekday(text.to_lowercase().trim_end_matches([',', ';'])).is_some();
-    let days =
-        number(first).is_some() && number(last.trim_end_matches("th")).is_some() && month(next).is_some();
+    let day = |text: &str| day_number(text.trim_end_matches([',', ';'])).is_some();
+    let days = next_to_month && day(first) && day(last);
     dotted(first) && last.starts_with(|c: char| c.is_ascii_digit()) && last.contains('.')
         || named(first) && named(last)
         || days
+}
+
+/// Returns whether a word is a dash.
+pub(super) fn is_dash(word: &str) -> bool {
+    word == "-" || word == "–"
 }
 
 /// Returns words as they are written.
@@ -123,6 +133,13 @@ pub(super) fn number_word(word: &str) -> Option<i16> {
         ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
     let at = WORDS.iter().position(|name| *name == word)?;
     i16::try_from(at + 1).ok()
+}
+
+/// Returns the day of a month that a word such as `1`, `1.` or `1st` names.
+pub(super) fn day_number(word: &str) -> Option<i8> {
+    let (digits, rest) = split_number(word);
+    let day = number(digits).filter(|_| matches!(rest, "" | "." | "st" | "nd" | "rd" | "th"))?;
+    i8::try_from(day).ok().filter(|day| *day <= 31)
 }
 
 /// Splits a word after its leading digits.
