@@ -1,56 +1,69 @@
 //! One statement for several rows. Each statement costs a round trip to another thread or machine, and reading a
 //! calendar or planning for many users inserts very many rows at once.
 
-use sqlx::AssertSqlSafe;
+use sqlx::{AnyConnection, AssertSqlSafe};
 
-/// Values of one statement at most. SQLite searches the list of their names for each of them, so that twice as many cost
-/// four times as much; fewer mean more round trips.
-const VALUES: usize = 128;
+use crate::POSTGRES;
+
+/// Values of one statement at most.
+const VALUES: usize = 1024;
 
 /// Returns how many rows of `one` a statement may have.
 pub(super) fn rows(one: &str) -> usize {
     VALUES / one.matches('$').count().max(1)
 }
 
-/// Returns `one` with its group of values, `VALUES ($1, …)` or `IN ($1)`, repeated for `rows` rows.
-pub(super) fn repeated(one: &'static str, rows: usize) -> AssertSqlSafe<String> {
-    // Safe: both parts come from constants, without any input.
-    let Some((head, rest)) = one.split_once("VALUES (").or_else(|| one.split_once("IN (")) else {
-        return AssertSqlSafe(one.to_owned());
+/// Returns `one` with its group of values, `VALUES ($1, …)` or `IN ($1)`, repeated for `rows` rows. `one` has each value
+/// once, in order.
+pub(super) fn repeated(connection: &AnyConnection, one: &'static str, rows: usize) -> AssertSqlSafe<String> {
+    // SQLite searches the list of all numbers for each of them, so that twice as many cost four times as much.
+    let value: fn(usize) -> String = match connection.backend_name() {
+        POSTGRES => |number| format!("${number}"),
+        _ => |_| "?".to_owned(),
     };
-    let Some((group, tail)) = rest.split_once(')') else { return AssertSqlSafe(one.to_owned()) };
+    // Safe: it comes from constants, without any input.
+    AssertSqlSafe(repeat(one, rows, value))
+}
+
+fn repeat(one: &str, rows: usize, value: fn(usize) -> String) -> String {
+    let Some((head, rest)) = one.split_once("VALUES (").or_else(|| one.split_once("IN (")) else {
+        return one.to_owned();
+    };
+    let Some((group, tail)) = rest.split_once(')') else { return one.to_owned() };
     let values = one.contains("VALUES (");
     let width = group.matches('$').count();
     let group_of = |row: usize| {
-        let mut numbers = (row * width + 1..).map(|number| format!("${number}"));
+        let mut numbers = (row * width + 1..).map(value);
         let parts = group.split(", ").map(|part| {
             if part.starts_with('$') { numbers.next().unwrap_or_default() } else { part.to_owned() }
         });
         parts.collect::<Vec<_>>().join(", ")
     };
     let groups: Vec<String> = (0..rows).map(group_of).collect();
-    AssertSqlSafe(if values {
+    if values {
         format!("{head}VALUES ({}){tail}", groups.join("), ("))
     } else {
         format!("{head}IN ({}){tail}", groups.join(", "))
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::repeated;
+    use super::repeat;
 
     #[test]
     fn groups_are_repeated_with_numbers_of_their_own() {
         let one = "INSERT INTO a (x, y, z) VALUES ($1, 'planned', $2) ON CONFLICT (x) DO NOTHING RETURNING x";
-        assert_eq!(repeated(one, 1).0, one);
+        let repeated = |one, rows| repeat(one, rows, |number| format!("${number}"));
+        assert_eq!(repeated(one, 1), one);
         assert_eq!(
-            repeated(one, 3).0,
+            repeated(one, 3),
             one.replace(
                 "($1, 'planned', $2)",
                 "($1, 'planned', $2), ($3, 'planned', $4), ($5, 'planned', $6)"
             )
         );
-        assert_eq!(repeated("SELECT x FROM a WHERE x IN ($1)", 2).0, "SELECT x FROM a WHERE x IN ($1, $2)");
+        assert_eq!(repeated("SELECT x FROM a WHERE x IN ($1)", 2), "SELECT x FROM a WHERE x IN ($1, $2)");
+        assert_eq!(repeat("IN ($1)", 2, |_| "?".to_owned()), "IN (?, ?)");
     }
 }

@@ -172,7 +172,7 @@ pub(super) async fn insert_all(
     rows: &[&NotificationRow],
 ) -> Result<(), sqlx::Error> {
     for chunk in rows.chunks(bulk_insert::rows(INSERT)) {
-        let mut query = sqlx::query(bulk_insert::repeated(INSERT, chunk.len()));
+        let mut query = sqlx::query(bulk_insert::repeated(connection, INSERT, chunk.len()));
         for row in chunk {
             query = query.bind(&row.id).bind(&row.plan_id).bind(&row.user_id).bind(&row.event_id);
             query = query.bind(&row.occurrence).bind(&row.channel).bind(row.due_at).bind(&row.urgency);

@@ -108,12 +108,12 @@ pub async fn apply(store: &Store, plans: Vec<NewPlan>) -> Result<Vec<Applied>, E
 /// Adds plans that are the first for their occurrences, with their notifications, and returns their ids. Leaves out
 /// other plans, and plans for deleted events.
 async fn add(connection: &mut AnyConnection, plans: &[NewPlan]) -> Result<Vec<String>, sqlx::Error> {
-    let mut query = sqlx::query_scalar(bulk_insert::repeated(EVENTS, plans.len()));
+    let mut query = sqlx::query_scalar(bulk_insert::repeated(connection, EVENTS, plans.len()));
     for new in plans {
         query = query.bind(&new.plan.event_id);
     }
     let there: HashSet<String> = query.fetch_all(&mut *connection).await?.into_iter().collect();
-    let mut query = sqlx::query_as(bulk_insert::repeated(PLANNED, plans.len()));
+    let mut query = sqlx::query_as(bulk_insert::repeated(connection, PLANNED, plans.len()));
     for new in plans {
         query = query.bind(&new.plan.event_id);
     }
@@ -125,7 +125,7 @@ async fn add(connection: &mut AnyConnection, plans: &[NewPlan]) -> Result<Vec<St
     if plans.is_empty() {
         return Ok(Vec::new());
     }
-    let mut query = sqlx::query_scalar(bulk_insert::repeated(INSERT, plans.len()));
+    let mut query = sqlx::query_scalar(bulk_insert::repeated(connection, INSERT, plans.len()));
     for new in &plans {
         query = bind_plan!(query, new.plan);
     }

@@ -113,7 +113,7 @@ async fn add(
 ) -> Result<HashSet<String>, sqlx::Error> {
     let mut added = HashSet::new();
     for chunk in changes.chunks(bulk_insert::rows(INSERT)) {
-        let mut query = sqlx::query(bulk_insert::repeated(INSERT, chunk.len()));
+        let mut query = sqlx::query(bulk_insert::repeated(connection, INSERT, chunk.len()));
         for EventChange { event, .. } in chunk {
             query = query.bind(&event.id).bind(&event.user_id).bind(&event.calendar_id);
             query = query.bind(&event.uid).bind(&event.recurrence_id).bind(&event.title).bind(&event.status);
@@ -126,7 +126,7 @@ async fn add(
             added.extend(chunk.iter().map(|change| change.event.id.clone()));
             continue;
         }
-        let mut query = sqlx::query_scalar(bulk_insert::repeated(plans::EVENTS, chunk.len()));
+        let mut query = sqlx::query_scalar(bulk_insert::repeated(connection, plans::EVENTS, chunk.len()));
         for change in chunk {
             query = query.bind(&change.event.id);
         }
@@ -136,7 +136,7 @@ async fn add(
     let new: Vec<_> = changes.iter().filter(|change| added.contains(&change.event.id)).copied().collect();
     let sources: Vec<_> = new.iter().filter(|change| !change.source.is_empty()).collect();
     for chunk in sources.chunks(bulk_insert::rows(SOURCE)) {
-        let mut query = sqlx::query(bulk_insert::repeated(SOURCE, chunk.len()));
+        let mut query = sqlx::query(bulk_insert::repeated(connection, SOURCE, chunk.len()));
         for change in chunk {
             query = query.bind(&change.event.id).bind(&change.source);
         }
@@ -193,7 +193,7 @@ async fn insert_occurrences<R: Borrow<OccurrenceRow>>(
     occurrences: &[R],
 ) -> Result<(), sqlx::Error> {
     for chunk in occurrences.chunks(bulk_insert::rows(OCCURRENCE)) {
-        let mut query = sqlx::query(bulk_insert::repeated(OCCURRENCE, chunk.len()));
+        let mut query = sqlx::query(bulk_insert::repeated(connection, OCCURRENCE, chunk.len()));
         for row in chunk.iter().map(R::borrow) {
             query = query.bind(&row.event_id).bind(&row.occurrence).bind(&row.user_id);
             query = query.bind(row.starts_at).bind(row.ends_at).bind(row.adjusted);
