@@ -39,7 +39,7 @@ pub enum Verification {
     Unverified,
     /// Every check passed.
     Verified,
-    /// A check did not pass, or a read-only run changed something.
+    /// A check did not pass, or a read-only run changed something or kept the hub from seeing it.
     Refuted,
 }
 

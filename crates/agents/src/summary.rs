@@ -126,7 +126,7 @@ impl RunReport {
         }
     }
 
-    /// Returns what changed although the run was read-only, as a sentence fragment. Where the kernel held the level, only others can have changed it.
+    /// Returns what changed although the run was read-only, or why that is unknown, as a sentence fragment. Where the kernel held the level, only others can have changed it.
     pub fn read_only_changes(&self) -> Option<String> {
         let repository =
             self.repository.as_ref().filter(|_| self.permission == Permission::ReadOnly.name())?;
@@ -136,6 +136,10 @@ impl RunReport {
             .all(|attempt| Holder::from_name(&attempt.held_by).is_some_and(Holder::is_kernel))
         {
             return None;
+        }
+        // Nobody may pass by hiding what changed.
+        if let Some(reason) = &self.files_unknown {
+            return Some(format!("not shown to be read-only: files unknown, because {reason}"));
         }
         let more = usize::try_from(repository.more_files).unwrap_or(usize::MAX);
         let names: Vec<&String> = repository.files.iter().map(|file| &file.path).collect();
@@ -148,10 +152,7 @@ impl RunReport {
             }
         }
         changes.extend(repository.git_changes.iter().take(MAX_NAMES).cloned());
-        if changes.is_empty()
-            && repository.head_before != repository.head_after
-            && self.files_unknown.is_none()
-        {
+        if changes.is_empty() && repository.head_before != repository.head_after {
             changes.push("HEAD moved".to_owned());
         }
         (!changes.is_empty()).then(|| format!("not read-only: {}", changes.join(", ")))

@@ -61,6 +61,19 @@ fn a_result_outlives_its_client_and_its_hub_until_a_client_fetches_it() {
 }
 
 #[test]
+fn the_files_of_a_run_stay_unless_it_succeeded() {
+    let fixture = TaskFixture::new();
+    let _hub = fixture.hub();
+    let mut peer = client(&fixture);
+    let folder = |task: &str| fixture.folder(&format!(".adjutant/spool/{task}/run-1/stdout"));
+    let mut run =
+        |id, mode| peer.delegate_and_wait(id, fixture.task(mode))["task_id"].as_str().unwrap().to_owned();
+    let (succeeded, failed) = (run(1, "ok"), run(2, "crash"));
+    eventually("the removal", || if folder(&succeeded).exists() { Err("not yet") } else { Ok(()) });
+    assert_eq!(std::fs::read_to_string(folder(&failed)).unwrap(), "working\n");
+}
+
+#[test]
 fn a_task_with_a_killed_supervisor_names_the_supervisor() {
     let fixture = TaskFixture::new();
     let _hub = fixture.hub();

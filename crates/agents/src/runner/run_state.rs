@@ -123,7 +123,11 @@ impl RunAccumulator {
     }
 
     /// Records the end of a command; the runner may not have reported its start.
-    pub(super) fn command_ended(&mut self, command: String, exit: Option<i32>) -> Vec<TaskEventKind> {
+    pub(super) fn command_ended(&mut self, mut command: String, exit: Option<i32>) -> Vec<TaskEventKind> {
+        if command.is_empty() {
+            // Its line was cut before it.
+            "(not reported)".clone_into(&mut command);
+        }
         if self.commands.len() < MAX_LISTED {
             self.commands.push(CommandRun { command: command.clone(), exit, unfinished: false });
         }

@@ -129,6 +129,8 @@ fn commands_without_an_end_and_in_cut_lines_are_listed() {
         cut(2, "yes", "yyyy"),
         cut(3, "no start", "\\"),
         cut(4, "unicode", "\\u00"),
+        r#"{"type":"item.completed","item":{"id":"item_9","type":"command_execution","aggregated_output":"yyyy"#
+            .to_owned(),
         started(5, "sleep 60"),
     ];
     let timed_out = AttemptEnd { exit: Exit::Signal(9), cause: Cause::TimedOut(Limit::Wall), ..exited(0) };
@@ -137,7 +139,14 @@ fn commands_without_an_end_and_in_cut_lines_are_listed() {
         result.commands.iter().map(|command| (command.command.as_str(), command.unfinished)).collect();
     assert_eq!(
         listed,
-        [("yes", false), ("no start", false), ("unicode", false), ("make", true), ("sleep 60", true)]
+        [
+            ("yes", false),
+            ("no start", false),
+            ("unicode", false),
+            ("(not reported)", false),
+            ("make", true),
+            ("sleep 60", true)
+        ]
     );
     // A cut message is neither the answer nor the end.
     let cut = r#"{"type":"item.completed","item":{"type":"agent_message","text":"the beginn"#;

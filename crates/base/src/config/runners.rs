@@ -57,7 +57,8 @@ super::table::table! {
         #[serde(default)]
         pub hosts: Vec<String>,
         /// Seconds that it may retry or wait for its model without progress; then it is ended, and the task has the
-        /// reason of its last retry. None and 0 mean no limit but `idle_timeout_seconds`.
+        /// reason of its last retry. A custom runner, which reports no retries, is ended after that time without output.
+        /// None and 0 mean no limit but `idle_timeout_seconds`.
         pub stall_seconds: Option<u64>,
         /// Custom runner: program and arguments, with placeholders.
         pub command: Option<Vec<String>>,

@@ -17,6 +17,9 @@ const MAX_PATCH: usize = 64 * 1024;
 /// Maximum characters of a task's message in the result of another call.
 const MAX_MESSAGE: usize = 8 * 1024;
 
+/// The beginning of the hub's verdict in a result.
+const VERDICT: &str = "Checks by the hub:";
+
 /// The reason for which a call of this toolset has no result.
 #[derive(Debug)]
 pub(super) enum CallError {
@@ -104,12 +107,18 @@ pub(super) fn texts(task: &Task, revision: Revision) -> Vec<String> {
         }
     } else {
         let report = &outcome.report;
-        let verdict = format!("Checks by the hub: {}.", outcome.verdict_text());
+        let verdict = format!("{VERDICT} {}.", outcome.verdict_text());
         let parts = match revision {
             // The contract's text begins with the agent's message, and is nothing else where no checks were asked for.
             Revision::V2024_11_05 if report.checks.is_empty() => vec![message],
             Revision::V2024_11_05 => vec![message, verdict],
-            _ if report.checks.is_empty() && report.read_only_changes().is_none() => vec![message],
+            // An agent may write a verdict of the hub, which then gets the hub's own before it.
+            _ if report.checks.is_empty()
+                && report.read_only_changes().is_none()
+                && !message.contains(VERDICT) =>
+            {
+                vec![message]
+            }
             _ => vec![verdict, message],
         };
         texts.push(parts.join("\n\n"));
