@@ -51,7 +51,7 @@ pub(super) async fn create(
     let message = format!("{} wants to add an event:\n\n{}", client(call), described(&edit, None));
     let (app, zone) = (call.client.app.clone(), zone.clone());
     let change = async move { app.add_event(&user, None, &edit, now).await };
-    changed(call, &zone, ("Add an event?", message), change).await
+    Box::pin(changed(call, &zone, ("Add an event?", message), change)).await
 }
 
 /// Changes an event.
@@ -77,7 +77,7 @@ pub(super) async fn update(
         app.change_event(&source, &change, now).await?;
         Ok(app.assistant.event(&source.event.id).await?)
     };
-    changed(call, &zone, ("Change an event?", message), change).await
+    Box::pin(changed(call, &zone, ("Change an event?", message), change)).await
 }
 
 /// Cancels an event.
@@ -95,7 +95,7 @@ pub(super) async fn cancel(
         app.cancel_event(&source, ACTOR, now).await?;
         Ok(app.assistant.event(&source.event.id).await?)
     };
-    changed(call, &zone, ("Cancel an event?", message), change).await
+    Box::pin(changed(call, &zone, ("Cancel an event?", message), change)).await
 }
 
 /// Returns the event that the arguments name, which must be writable.
