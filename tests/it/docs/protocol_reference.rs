@@ -19,8 +19,8 @@ fn the_wire_reference_matches_what_is_served() {
     let agents = agents.parent().unwrap().to_str().unwrap();
     let _hub = StopHubOnDrop(&home);
     let mut page = String::from(
-        "# On the wire\n\n\
-         What the servers say of themselves, written by a test: `INSTA_UPDATE=always ./scripts/test wire_reference` writes it anew.\n\n\
+        "# MCP tools and resources\n\n\
+         What the servers list, written by a test: `INSTA_UPDATE=always ./scripts/test wire_reference` writes it anew.\n\n\
          ## All toolsets in one server\n\n\
          `adjutant connect` and `/mcp` of the hub. The same tools answer in every revision; `triggerPopup` and \
          `delegate_task` take more where a client can use it.\n\n",
