@@ -972,9 +972,9 @@ fn open_prints_a_login_link_of_this_hub() {
 fn open_starts_the_hub_of_a_new_home() {
     let fixture = Fixture::new();
     let _stop = crate::support::StopHubOnDrop(&fixture.home);
-    fixture.home.write(".adjutant/config.toml", "[http]\naddress = \"127.0.0.1:0\"\n");
+    // Without a terminal the link is refused, but by a hub.
     let opened = fixture.home.run(["open", "--print"], "");
-    assert!(opened.stdout.starts_with("http://127.0.0.1:") && opened.stdout.contains("/login/"), "{opened}");
+    assert!(fixture.status().is_some(), "{opened}");
 }
 
 #[test]

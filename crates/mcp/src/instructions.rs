@@ -2,7 +2,7 @@
 
 use adjutant_base::config::toolsets::Toolset;
 
-const PROMPTS: &str = "When a message of the user contains `:name` (for example `:research tides`), call expand_prompt \
+const PROMPTS: &str = "When a message of the user contains `:name` (for example `:research databases`), call expand_prompt \
 with that name and the text after it before you answer, then follow the returned prompt as if the user had written it. \
 list_prompts shows the names.";
 
