@@ -55,7 +55,7 @@ impl Error {
             }
             // The program may accept a file that cannot be changed safely.
             Self::Text { error: SyntaxError::Shape { .. } | SyntaxError::Twice { .. }, .. } => {
-                "change the file by hand; docs/recipes.md shows the entry"
+                "change the file by hand; docs/clients has a page for each client with its entry"
             }
             Self::Text { error: SyntaxError::Syntax { .. }, .. } => {
                 "correct the file first; the program that reads it cannot read it either"

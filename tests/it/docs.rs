@@ -22,6 +22,7 @@ pub(crate) fn pages() -> Vec<PathBuf> {
     };
     let mut pages = in_folder(root());
     pages.extend(in_folder(&root().join("docs")));
+    pages.extend(in_folder(&root().join("docs/clients")));
     pages.extend(in_folder(&root().join("docs/design")));
     pages.sort();
     pages

@@ -214,21 +214,21 @@ fn the_files_of_zed_match() {
 }
 
 #[test]
-fn the_recipes_show_the_written_entries() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/recipes.md");
-    let page = fs::read_to_string(page).unwrap();
+fn the_page_of_each_client_shows_the_written_entries() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = 0;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/install/golden");
+    let folder = root.join("tests/it/install/golden");
     for entry in fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let client = name.strip_suffix(".golden").unwrap();
+        let page = fs::read_to_string(root.join(format!("docs/clients/{client}.md"))).unwrap();
         let cases = read(client);
         let fresh = cases.iter().find(|case| case.name == "no file").unwrap();
         assert!(page.contains(&format!("```sh\nadjutant install {client}\n```\n")), "{client}");
         for (path, text) in &fresh.after {
             let language = path.rsplit('.').next().unwrap();
             let block = format!("`~/{path}`\n\n```{language}\n{}```\n", escape(text));
-            assert!(page.contains(&block), "docs/recipes.md does not show this for {client}:\n{block}");
+            assert!(page.contains(&block), "docs/clients/{client}.md does not show this:\n{block}");
             found += 1;
         }
     }
