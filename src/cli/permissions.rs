@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use super::hook::CLIENTS;
 use super::output::{self, Failure};
 use super::{Common, hub_client, questions};
-use adjutant_app::permissions::{PermissionRecord, ToolCall};
+use adjutant_app::permissions::{PermissionRecord, ToolCall, rule_faults};
+use adjutant_base::config::permissions::ApprovalRule;
 use adjutant_base::config::{Roots, env};
 use adjutant_base::text::clip;
 use adjutant_base::text::escape_invisible::{escape_line, is_invisible};
@@ -79,7 +80,7 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
     match command {
-        Command::List => list(&mut client),
+        Command::List => list(&mut client, &config.permissions.rules),
         Command::Test { line, client: name, folder } => test(&mut client, &line, name, folder),
         Command::Explain { id: Some(id) } => explain(&mut client, id),
         Command::Explain { id: None } => recent(&mut client),
@@ -93,8 +94,11 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
     }
 }
 
-fn list(client: &mut ControlClient) -> Result<(), Failure> {
+fn list(client: &mut ControlClient, of_file: &[ApprovalRule]) -> Result<(), Failure> {
     let rules = client.approval_rules()?;
+    for fault in rule_faults(of_file) {
+        output::note(format!("a rule of config.toml does not count: {}", escape_line(&fault)));
+    }
     if output::is_json() {
         let rules = rules.iter().map(|rule| json!(rule)).collect();
         return output::json(&output::list(rules, "name"));

@@ -131,12 +131,11 @@ struct RuleSet {
 
 impl RuleSet {
     fn rebuild(&mut self) {
-        let (rules, faults): (Vec<_>, Vec<_>) =
-            of_file(&self.settings.rules).into_iter().partition(Result::is_ok);
-        for fault in faults.into_iter().filter_map(Result::err) {
+        for fault in rule_faults(&self.settings.rules) {
             tracing::warn!(fault, "an approval rule of config.toml does not count");
         }
-        let rules = Rules::new(rules.into_iter().flatten().chain(self.stored.iter().cloned()));
+        let rules = of_file(&self.settings.rules).into_iter().flatten();
+        let rules = Rules::new(rules.chain(self.stored.iter().cloned()));
         self.rules = Arc::new(rules.with_home(self.home.clone()));
     }
 }
@@ -448,6 +447,11 @@ fn resolve(folder: &Path, path: &str) -> PathBuf {
             if resolved.is_symlink() { Path::new("/").join("a link that leads nowhere") } else { resolved }
         })
     })
+}
+
+/// Returns why rules of the file do not count, each with its name.
+pub fn rule_faults(entries: &[ApprovalRule]) -> Vec<String> {
+    of_file(entries).into_iter().filter_map(Result::err).collect()
 }
 
 /// Converts the rules of the file; an error names a rule and its fault.

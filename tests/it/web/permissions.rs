@@ -226,7 +226,8 @@ fn rules_of_the_file_decide_and_the_command_line_explains_them() {
         ".adjutant/config.toml",
         "[[approval_rules]]\nname = \"tests\"\ndecision = \"allow\"\ncommand = \"cargo test *\"\n\
          [[approval_rules]]\nname = \"no force\"\ndecision = \"deny\"\ncommand = \"git push --force\"\n\
-         [[approval_rules]]\nname = \"faulty\"\ndecision = \"allow\"\n",
+         [[approval_rules]]\nname = \"faulty\"\ndecision = \"allow\"\n\
+         [[approval_rules]]\nname = \"old\"\ndecision = \"deny\"\ncommand = \"make\"\nexpires = \"2026-01-01T00:00:00Z\"\n",
     );
     assert!(home.run(["reload"], "").status.success());
     for (line, expected) in [
@@ -250,11 +251,14 @@ fn rules_of_the_file_decide_and_the_command_line_explains_them() {
     let before_tool =
         event(home, "BeforeTool", "s1", "git push --force").replace("Bash", "run_shell_command");
     assert_eq!(home.run(["hook", "gemini"], before_tool).lines(), [denial]);
-    let list = home.run(["permissions", "list"], "").stdout;
-    for part in ["tests", "no force", "git push --force", "default: secrets"] {
+    let listed = home.run(["permissions", "list"], "");
+    let list = &listed.stdout;
+    for part in ["tests", "no force", "git push --force", "default: secrets", "until 2026-01-01T00:00:00Z"] {
         assert!(list.contains(part), "{part}: {list}");
     }
     assert!(!list.contains("faulty"), "{list}");
+    let fault = "does not count: `faulty`: a rule that allows needs a tool, a command, a host or a path";
+    assert!(listed.stderr.contains(fault), "{listed}");
     let explained = home.run(["permissions", "explain", "2"], "").stdout;
     assert!(
         explained.contains("git push --force") && explained.contains("denied by no force"),
