@@ -106,7 +106,11 @@ fn a_misspelt_or_broken_command_at_the_beginning_is_answered_with_the_reason() {
     let text = added_context(&home, "claude", ":resarch bees, :tone!");
     assert!(text.contains("did you mean `:research`?") && text.contains("Write plainly."), "{text}");
     assert!(added_context(&home, "claude", "(:research) how bees sleep").ends_with(EXPANDED));
-    assert!(added_context(&home, "claude", "“:research” how bees sleep").ends_with(EXPANDED));
+    for message in
+        ["“:research” how bees sleep", "\u{feff}:research how bees sleep", "\u{200b}:research how bees sleep"]
+    {
+        assert!(added_context(&home, "claude", message).ends_with(EXPANDED), "{message:?}");
+    }
 }
 
 #[test]
