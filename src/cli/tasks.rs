@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use super::output::{self, Failure};
 use super::{Common, hub_client};
+use adjutant_agents::run_report::Verification;
 use adjutant_agents::{Task, TaskId};
 use adjutant_base::config::Roots;
 use adjutant_base::text::timefmt;
@@ -93,6 +94,9 @@ fn status(task: &Task) -> String {
     match (task.cancelling, task.position) {
         (true, _) => "cancelling".to_owned(),
         (false, Some(position)) => format!("{}, position {position}", task.state.as_str()),
+        (false, None) if task.verdict == Some(Verification::Refuted) => {
+            format!("{}, checks failed", task.state.as_str())
+        }
         (false, None) => task.state.as_str().to_owned(),
     }
 }

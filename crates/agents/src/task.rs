@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::run_report::Outcome;
+use super::run_report::{Outcome, Verification};
 use adjutant_base::text::random_id::{is_random_id, random_id};
 use adjutant_store::Millis;
 pub use adjutant_store::tasks::{Ending, Filter, State};
@@ -74,6 +74,9 @@ pub struct Task {
     pub created_at: Millis,
     pub started_at: Option<Millis>,
     pub ended_at: Option<Millis>,
+    /// The result of the hub's own checks, once it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verification>,
     /// How it ended; never in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Box<Outcome>>,

@@ -100,10 +100,12 @@ impl Agents {
         }
         let store = &self.context.store;
         let rows = tasks::list(store, &filter, before, limit.saturating_add(1)).await?;
-        let total = tasks::count(store, &filter).await?;
         let mut tasks =
             rows.into_iter().map(|row| rows::task(row, None, None)).collect::<Result<Vec<_>, _>>()?;
         let more = tasks.len() > limit as usize;
+        // A first page with all of them needs no second pass over the rows.
+        let total =
+            if more || before.is_some() { tasks::count(store, &filter).await? } else { tasks.len() as u64 };
         tasks.truncate(limit as usize);
         let next = tasks.last().filter(|_| more).map(|task| task.seq);
         Ok(Page { tasks, total, next })

@@ -3,7 +3,7 @@
 use super::Questions;
 use super::error::Error;
 use super::outcome::OutcomeKind;
-use super::question::{Asker, AuditEntry, Filter, Page, Question, Queue, Ticket};
+use super::question::{Asker, AuditEntry, Filter, Page, PendingKind, Question, Queue, Ticket};
 use super::rows;
 use adjutant_base::trace_context::Trace;
 use adjutant_store::questions;
@@ -44,6 +44,23 @@ impl Questions {
     pub async fn pending(&self, after: Option<i64>, limit: u32) -> Result<Page, Error> {
         let found = questions::pending(&self.store, after, limit.saturating_add(1)).await?;
         let total = questions::count_pending(&self.store).await?;
+        self.page(found, total, limit)
+    }
+
+    /// Returns the pending questions of a kind with `text` in their title, message, workspace or client, in any case (beyond
+    /// ASCII, as written), oldest first; an empty text is in all of them. At most `limit` after the one with the `seq` of
+    /// `after`.
+    pub async fn find_pending(
+        &self,
+        text: &str,
+        kind: Option<PendingKind>,
+        after: Option<i64>,
+        limit: u32,
+    ) -> Result<Page, Error> {
+        let found = questions::find_pending(&self.store, text, kind, after, limit.saturating_add(1)).await?;
+        let is_all = after.is_none() && found.len() <= limit as usize;
+        let total =
+            if is_all { found.len() as u64 } else { questions::count_found(&self.store, text, kind).await? };
         self.page(found, total, limit)
     }
 

@@ -340,6 +340,8 @@ impl AskerPresence {
     }
 }
 
+pub use adjutant_store::questions::PendingKind;
+
 /// A page of questions.
 #[derive(Clone, Debug)]
 pub struct Page {

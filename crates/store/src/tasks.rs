@@ -11,7 +11,8 @@ macro_rules! select_tasks {
             "SELECT t.id, t.seq, t.caller, t.agent, t.runner, ",
             $text,
             " AS text, t.workdir, t.priority, t.parent, t.root, t.depth, i.options, t.state, t.attempt, t.fence, ",
-            "t.hub, t.machine, COALESCE(m.name, ''), t.lease_until, t.spool, t.cancel_requested_at, t.failure, t.created_at, t.started_at, t.ended_at ",
+            "t.hub, t.machine, COALESCE(m.name, ''), t.lease_until, t.spool, t.cancel_requested_at, t.failure, t.created_at, t.started_at, t.ended_at, ",
+            "(SELECT SUBSTR(o.outcome, 1, 64) FROM task_results o WHERE o.task = t.id) ",
             "FROM tasks t JOIN task_inputs i ON i.task = t.id LEFT JOIN machines m ON m.id = t.machine ",
             $rest
         )
@@ -125,6 +126,8 @@ row! {
         created_at: Millis,
         started_at: Option<Millis>,
         ended_at: Option<Millis>,
+        /// The first characters of its outcome: the members that the domain writes first.
+        outcome_start: Option<String>,
     }
 }
 

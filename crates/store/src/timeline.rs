@@ -86,6 +86,10 @@ macro_rules! part {
 
 #[rustfmt::skip]
 const READ: &str = concat!(
+    "SELECT happened_at, place, toolset, \
+     CASE WHEN EXISTS (SELECT 1 FROM task_results r WHERE r.task = e.id AND e.kind = 'succeeded' \
+                       AND r.outcome LIKE '{\"status\":\"succeeded\",\"verdict\":\"refuted\"%') \
+          THEN 'refuted' ELSE kind END, id, who, text FROM (",
     part!("agents", "a", "t.created_at", "'delegated'", "t.id", "t.agent", "i.text",
         "tasks t JOIN task_inputs i ON i.task = t.id WHERE 1 = 1"),
     " UNION ALL ",
@@ -107,7 +111,7 @@ const READ: &str = concat!(
     " UNION ALL ",
     part!("codex", "h", "c.ended_at", "c.ended", "(c.thread || '/' || c.turn)", "h.model", "COALESCE(c.failure, h.title)",
         "codex_turns c JOIN codex_threads h ON h.id = c.thread WHERE c.ended IS NOT NULL"),
-    " ORDER BY happened_at DESC, place DESC LIMIT $5",
+    " ORDER BY happened_at DESC, place DESC LIMIT $5) AS e ORDER BY happened_at DESC, place DESC",
 );
 
 /// Returns at most `limit` entries, the newest first.

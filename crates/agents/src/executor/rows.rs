@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::Error;
 use crate::definition::{Isolation, OnHubExit, Permission};
 use crate::request::ValidatedRequest;
+use crate::run_report::Verification;
 use crate::task::{Machine, Task, TaskEvent, TaskEventKind, TaskId};
 use crate::workdir::Workdir;
 use adjutant_base::config::network::Network;
@@ -131,9 +132,16 @@ pub(crate) fn task(row: tasks::Task, position: Option<u64>, outcome: Option<&str
         created_at: row.created_at,
         started_at: row.started_at,
         ended_at: row.ended_at,
+        verdict: row.outcome_start.as_deref().and_then(verdict),
         // An outcome of another version that cannot be read counts as absent.
         outcome: outcome.and_then(|json| serde_json::from_str(json).ok()),
     })
+}
+
+/// Reads the verdict at the start of an outcome, where only the status is before it.
+fn verdict(start: &str) -> Option<Verification> {
+    let (_, rest) = start.split_once("\"verdict\":")?;
+    serde_json::Deserializer::from_str(rest).into_iter().next()?.ok()
 }
 
 /// Returns the machine of a task; `None` if one machine has the database, or the row does not name it.

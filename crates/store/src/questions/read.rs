@@ -2,10 +2,29 @@
 
 use super::{Question, pending_count};
 use crate::{Error, Millis, Store, pattern, read};
+use adjutant_base::named_enum;
 
 const GET: &str = select_questions!("WHERE q.id = $1");
 
 const PENDING: &str = select_questions!("WHERE q.state = 'pending' AND q.seq > $1 ORDER BY q.seq LIMIT $2");
+
+/// The names in `$2` are those of [`PendingKind`]. A name of a member in quotes is only there as a name: in a text the quotes
+/// are escaped.
+const FOUND: &str = select_questions!(
+    "WHERE q.state = 'pending' AND ($1 = '' OR LOWER(q.title) LIKE $1 ESCAPE '!' OR LOWER(b.message) LIKE $1 ESCAPE '!' \
+            OR LOWER(q.workspace) LIKE $1 ESCAPE '!' OR LOWER(q.client) LIKE $1 ESCAPE '!') \
+       AND ($2 = '' OR $2 = q.level OR ($2 = 'approval' AND b.form LIKE '%\"denials\":[%') \
+            OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL)) \
+       AND q.seq > $3 \
+     ORDER BY q.seq LIMIT $4"
+);
+
+const COUNT_FOUND: &str = "\
+    SELECT COUNT(*) FROM questions q JOIN question_bodies b ON b.question = q.id \
+    WHERE q.state = 'pending' AND ($1 = '' OR LOWER(q.title) LIKE $1 ESCAPE '!' OR LOWER(b.message) LIKE $1 ESCAPE '!' \
+           OR LOWER(q.workspace) LIKE $1 ESCAPE '!' OR LOWER(q.client) LIKE $1 ESCAPE '!') \
+      AND ($2 = '' OR $2 = q.level OR ($2 = 'approval' AND b.form LIKE '%\"denials\":[%') \
+           OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL))";
 
 const NEWEST: &str = select_questions!("WHERE q.state = 'pending' ORDER BY q.seq DESC LIMIT $1");
 
@@ -39,6 +58,15 @@ const COUNT_HISTORY: &str = "\
            OR LOWER(q.workspace) LIKE $2 ESCAPE '!' OR LOWER(q.client) LIKE $2 ESCAPE '!' \
            OR LOWER(q.outcome) LIKE $2 ESCAPE '!')";
 
+named_enum! {
+    /// A kind of pending questions that a list can be limited to.
+    PendingKind {
+        Approval = "approval",
+        HighRisk = "high",
+        Snoozed = "snoozed",
+    }
+}
+
 /// Returns one question.
 pub async fn get(store: &Store, id: &str) -> Result<Option<Question>, Error> {
     Ok(read!(store, sqlx::query_as(GET).bind(id), fetch_optional))
@@ -48,6 +76,26 @@ pub async fn get(store: &Store, id: &str) -> Result<Option<Question>, Error> {
 pub async fn pending(store: &Store, after: Option<i64>, limit: u32) -> Result<Vec<Question>, Error> {
     let query = sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit));
     Ok(read!(store, query, fetch_all))
+}
+
+/// Returns at most `limit` pending questions of `kind` that contain `text` (empty is all), oldest first, after the `seq` of
+/// `after`.
+pub async fn find_pending(
+    store: &Store,
+    text: &str,
+    kind: Option<PendingKind>,
+    after: Option<i64>,
+    limit: u32,
+) -> Result<Vec<Question>, Error> {
+    let query = sqlx::query_as(FOUND).bind(pattern(text)).bind(kind.map_or("", PendingKind::name));
+    Ok(read!(store, query.bind(after.unwrap_or(0)).bind(i64::from(limit)), fetch_all))
+}
+
+/// Returns the number of pending questions of `kind` that contain `text`.
+pub async fn count_found(store: &Store, text: &str, kind: Option<PendingKind>) -> Result<u64, Error> {
+    let query = sqlx::query_scalar(COUNT_FOUND).bind(pattern(text)).bind(kind.map_or("", PendingKind::name));
+    let count: i64 = read!(store, query, fetch_one);
+    Ok(count.cast_unsigned())
 }
 
 /// Returns at most `limit` pending questions, newest first.
@@ -104,4 +152,4 @@ pub async fn count_history(store: &Store, text: &str, kind: &str) -> Result<u64,
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] =
-    &[GET, PENDING, NEWEST, HELD, BY_PREFIX, PLACE, NEXT, HISTORY, COUNT_HISTORY];
+    &[GET, PENDING, FOUND, COUNT_FOUND, NEWEST, HELD, BY_PREFIX, PLACE, NEXT, HISTORY, COUNT_HISTORY];

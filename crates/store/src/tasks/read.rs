@@ -11,7 +11,7 @@ const LIST: &str = select_tasks!(
     "WHERE ($1 = '' OR t.caller = $1) AND ($2 = '' OR t.root = $2) \
        AND ($3 = '' OR $3 LIKE '%,' || t.state || ',%') \
        AND ($4 = '' OR LOWER(i.text) LIKE $4 ESCAPE '!' OR LOWER(t.agent) LIKE $4 ESCAPE '!' OR LOWER(COALESCE( \
-            (SELECT r.outcome FROM task_results r WHERE r.task = t.id), '')) LIKE $4 ESCAPE '!') \
+            (SELECT r.outcome FROM task_results r WHERE r.task = t.id AND $7 = 0), '')) LIKE $4 ESCAPE '!') \
        AND t.seq < $5 \
      ORDER BY t.seq DESC LIMIT $6"
 );
@@ -21,7 +21,7 @@ const COUNT: &str = "\
     WHERE ($1 = '' OR t.caller = $1) AND ($2 = '' OR t.root = $2) \
       AND ($3 = '' OR $3 LIKE '%,' || t.state || ',%') \
       AND ($4 = '' OR LOWER(i.text) LIKE $4 ESCAPE '!' OR LOWER(t.agent) LIKE $4 ESCAPE '!' OR LOWER(COALESCE( \
-           (SELECT r.outcome FROM task_results r WHERE r.task = t.id), '')) LIKE $4 ESCAPE '!')";
+           (SELECT r.outcome FROM task_results r WHERE r.task = t.id AND $5 = 0), '')) LIKE $4 ESCAPE '!')";
 
 /// Callers of a machine take turns: the first tasks of all callers come before their second tasks.
 const POSITION: &str = "\
@@ -47,6 +47,8 @@ pub struct Filter {
     pub states: Vec<State>,
     /// Found in the task's text, its agent's name or its outcome, in any case (beyond ASCII, as written).
     pub text: Option<String>,
+    /// Whether the text is not looked for in outcomes, which are long.
+    pub skip_outcomes: bool,
 }
 
 impl Filter {
@@ -78,7 +80,8 @@ pub async fn list(
         .bind(filter.states())
         .bind(pattern(filter.text.as_deref().unwrap_or_default()))
         .bind(before.unwrap_or(i64::MAX))
-        .bind(i64::from(limit));
+        .bind(i64::from(limit))
+        .bind(i64::from(filter.skip_outcomes));
     Ok(read!(store, query, fetch_all))
 }
 
@@ -88,7 +91,8 @@ pub async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> {
         .bind(filter.caller.as_deref().unwrap_or_default())
         .bind(filter.root.as_deref().unwrap_or_default())
         .bind(filter.states())
-        .bind(pattern(filter.text.as_deref().unwrap_or_default()));
+        .bind(pattern(filter.text.as_deref().unwrap_or_default()))
+        .bind(i64::from(filter.skip_outcomes));
     let count: i64 = read!(store, query, fetch_one);
     Ok(count.cast_unsigned())
 }
