@@ -1,7 +1,7 @@
 //! `adjutant serve`: the hub.
 
 mod daemonize;
-mod demo;
+pub(super) mod demo;
 mod hub;
 
 use std::ffi::OsString;

@@ -1041,6 +1041,37 @@ fn the_demo_fills_an_empty_home_only() {
     drop(second);
 }
 
+#[test]
+fn one_command_removes_the_demo_and_nothing_else() {
+    let fixture = Fixture::new();
+    let hub = ForegroundHub::start(&fixture, &["--demo"]);
+    fixture.home.write(".adjutant/prompts/mine.md", "Mine.");
+    fixture.home.write(".adjutant/agents/translator.yaml", "description: changed\npersona: I am mine.\n");
+    let run = |words: &[&str]| fixture.home.run(words, "");
+    assert!(run(&["users", "add", "Ann", "--id", "ann"]).status.success());
+    assert!(run(&["users", "list"]).stdout.contains("Robin Example"));
+    let removed = run(&["remove-demo", "--json"]);
+    let removed: serde_json::Value =
+        serde_json::from_str(&removed.stdout).unwrap_or_else(|_| panic!("{removed}"));
+    assert_eq!(removed, serde_json::json!({"rows": 14, "files": 2}));
+    let users = run(&["users", "list"]).stdout;
+    assert!(users.contains("Ann") && !users.contains("Robin"), "{users}");
+    for list in [
+        &["questions", "list"][..],
+        &["questions", "list", "--decided"],
+        &["tasks", "list"],
+        &["events", "list", "ann"],
+    ] {
+        let listed = run(list).stdout;
+        assert!(listed.lines().count() <= 1, "{list:?}: {listed}");
+    }
+    let kept = |path: &str| fixture.folder().join(path).exists();
+    assert!(kept("prompts/mine.md") && kept("agents/translator.yaml"));
+    assert!(!kept("prompts/standup.md") && !kept("corner-shop"));
+    assert!(run(&["remove-demo"]).stderr.contains("there is no example data"));
+    drop(hub);
+}
+
 /// In a container the session may have begun outside: its leader has no process number inside.
 #[test]
 fn a_hub_in_a_container_accepts_the_user() {

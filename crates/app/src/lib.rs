@@ -116,6 +116,15 @@ pub struct Listening {
     pub restart_arguments: OnceLock<Vec<OsString>>,
 }
 
+/// Removes the example that [`App::fill_demo`] and the assistant added to a database; returns the number of its questions,
+/// tasks, Codex sessions and users.
+pub async fn remove_demo(database: config::Database) -> Result<u64, adjutant_store::Error> {
+    let store = Store::new(database);
+    let removed = adjutant_store::demo::remove(&store).await;
+    store.close().await;
+    removed
+}
+
 impl App {
     /// Builds the domains. Reads nothing from disk yet: a domain loads at its first call.
     /// `selector` chooses the runners of delegated tasks.

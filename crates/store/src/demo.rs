@@ -13,6 +13,17 @@ const IS_EMPTY: &str = "\
 const COUNT_PENDING: &str =
     "UPDATE question_counts SET pending = (SELECT COUNT(*) FROM questions WHERE state = 'pending')";
 
+/// The roots of the rows; what belongs to them goes with them. The user is the one of the assistant's example.
+const REMOVE: [&str; 4] = [
+    "DELETE FROM questions WHERE id LIKE 'qdem000000%'",
+    "DELETE FROM tasks WHERE id LIKE 'dem000000%'",
+    "DELETE FROM codex_threads WHERE id LIKE '0199dem0-%'",
+    "DELETE FROM users WHERE id = 'demo' AND email = 'robin@example.org'",
+];
+
+/// The activity of the assistant's example.
+const REMOVE_AUDIT: &str = "DELETE FROM audit WHERE actor = 'demo'";
+
 /// Adds the rows to a store without questions, tasks and threads; returns whether it did. `folder` is the folder of the shop.
 pub async fn fill(store: &Store, folder: &str, now: Millis) -> Result<bool, Error> {
     let rows = ROWS.replace("@shop", &folder.replace('\'', "''")).replace("@now", &now.to_string());
@@ -29,11 +40,24 @@ pub async fn fill(store: &Store, folder: &str, now: Millis) -> Result<bool, Erro
     })
 }
 
+/// Removes the rows that the example added, and returns the number of questions, tasks, threads and users among them.
+pub async fn remove(store: &Store) -> Result<u64, Error> {
+    change!(store, (), |connection, ()| {
+        let mut removed = 0;
+        for statement in REMOVE {
+            removed += sqlx::query(statement).execute(&mut *connection).await?.rows_affected();
+        }
+        sqlx::query(REMOVE_AUDIT).execute(&mut *connection).await?;
+        sqlx::query(COUNT_PENDING).execute(connection).await?;
+        Ok(removed)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use adjutant_base::config::Database;
 
-    use super::{Store, fill};
+    use super::{Store, fill, remove};
     use crate::{codex, questions, tasks};
 
     #[tokio::test]
@@ -48,5 +72,10 @@ mod tests {
         assert_eq!(asked[0].workspace, "/home/o'hara/corner-shop");
         assert!(tasks::get(&store, "dem00000000000000003").await.unwrap().is_some());
         assert!(codex::thread(&store, "0199dem0-7a41-7c52-9b0e-c0de5e551011").await.unwrap().is_some());
+        assert_eq!(remove(&store).await.unwrap(), 7 + 5 + 1);
+        assert_eq!(questions::count_pending(&store).await.unwrap(), 0);
+        assert!(tasks::get(&store, "dem00000000000000003").await.unwrap().is_none());
+        assert_eq!(remove(&store).await.unwrap(), 0);
+        assert!(fill(&store, "/elsewhere", now).await.unwrap(), "nothing of it was left");
     }
 }

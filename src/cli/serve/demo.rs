@@ -45,6 +45,27 @@ pub(super) fn fill(home: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes the example files that were not changed, and the folders that are empty then. Returns the number of files.
+pub(in crate::cli) fn remove_files(home: &Path) -> io::Result<usize> {
+    let examples = FILES.map(|(folder, name, content)| (home.join(folder).join(name), content));
+    let shop = home.join(SHOP);
+    let mut removed = 0;
+    for (file, content) in examples.into_iter().chain([(shop.join("cart.ts"), CART)]) {
+        if std::fs::read(&file).is_ok_and(|found| found == content.as_bytes()) {
+            std::fs::remove_file(file)?;
+            removed += 1;
+        }
+    }
+    let git = shop.join(".git");
+    // A repository with objects is in use.
+    if std::fs::remove_dir(git.join("objects")).is_ok() {
+        std::fs::remove_dir_all(git)?;
+        // A folder with other files stays.
+        let _ = std::fs::remove_dir(shop);
+    }
+    Ok(removed)
+}
+
 /// Writes mails into a folder if no mail server is configured, so that the example sends none.
 pub(super) fn store_mails(config: &mut Config) {
     let folder = config::spool(&config.home).join("mail");
