@@ -30,6 +30,7 @@ mod permissions;
 mod prompts;
 mod questions;
 mod reload;
+mod remove_demo;
 mod serve;
 mod service;
 mod shutdown_signal;
@@ -219,6 +220,8 @@ enum Command {
     Stop(stop::StopArgs),
     /// End the hub, and start it again
     Restart(stop::StopArgs),
+    /// Remove the example data of `adjutant serve --demo`; what you changed or added stays
+    RemoveDemo,
     /// Check the installation, and explain how to repair it
     Doctor(doctor::DoctorArgs),
     /// Start the hub with your session, as a service of systemd or launchd
@@ -264,6 +267,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Permissions(command) => exit_code(permissions::run(command, common)),
         Command::Questions(command) => exit_code(questions::run(command, common)),
         Command::Inbox(args) => exit_code(inbox::run(&args, common)),
+        Command::RemoveDemo => exit_code(remove_demo::run(common)),
         Command::Users(args) => exit_code(users::run(args, common)),
         Command::Events(args) => exit_code(events::run(args, common)),
         Command::Notifications(args) => exit_code(notifications::run(args, common)),

@@ -3,10 +3,12 @@
 mod agent_fixtures;
 pub(crate) mod browser;
 mod calendar;
+mod compression;
 mod console_client;
 mod permissions;
 mod question_fixtures;
 mod questions;
+mod queue;
 mod tasks;
 mod timeline;
 

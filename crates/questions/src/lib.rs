@@ -50,7 +50,8 @@ use passphrase::Passphrase;
 pub use passphrase::check_passphrase_length;
 pub use question::{
     APPROVE, AskResult, Asker, AskerPresence, AuditEntry, Choice, DefaultAnswer, Delivery, Draft,
-    ElicitationFailure, Field, Filter, Format, Input, Level, Page, PendingKind, Question, Queue, Route, Ticket,
+    ElicitationFailure, Field, Filter, Format, Input, Level, Page, PendingKind, Question, Queue, Route,
+    Ticket,
 };
 use redaction::RedactText;
 

@@ -42,8 +42,8 @@ pub use insert::{Asked, Identical, Limits, NewQuestion, ask, identical};
 pub use pending_count::change_number;
 pub use prune::prune;
 pub use read::{
-    PendingKind, by_prefix, count_found, count_history, count_pending, find_pending, get, held, history, newest, next,
-    pending, position,
+    PendingKind, by_prefix, count_found, count_history, count_pending, find_pending, get, held, history,
+    newest, next, pending, position,
 };
 pub use settings::{set_setting, setting, settings};
 pub use views::{View, end_snooze, mark_seen, snooze};

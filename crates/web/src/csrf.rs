@@ -1,8 +1,11 @@
 //! The CSRF token of every form that changes something. A page of another site cannot read it.
 //!
 //! The guard rejects foreign origins already, and the login cookie is `SameSite=Strict`; the token is a third check. It
-//! is a random number of this process, so it proves that the form came from a page of this console, which only a
-//! logged-in browser receives. It does not prove which person sent the form.
+//! proves that the form came from a page of this process, which only a logged-in browser receives. It does not prove which
+//! person sent the form.
+//!
+//! Each page has another token: a random number, and its digest with the secret of this process. So the length of a
+//! compressed page does not reveal a token that is good for a form (BREACH, CVE-2013-3587).
 
 use std::io;
 use std::sync::LazyLock;
@@ -15,15 +18,28 @@ use adjutant_base::text::hex;
 /// The field's name.
 pub(super) const FIELD: &str = "csrf";
 
-static TOKEN: LazyLock<io::Result<String>> = LazyLock::new(hex::random::<32>);
+/// Random bytes at the start of a token.
+const NONCE_SIZE: usize = 16;
 
-/// Returns the token for a form.
-pub(super) fn token() -> Result<&'static str, Failure> {
-    TOKEN.as_deref().map_err(Failure::internal)
+static SECRET: LazyLock<io::Result<String>> = LazyLock::new(hex::random::<32>);
+
+/// Returns a token for the forms of one page.
+pub(super) fn token() -> Result<String, Failure> {
+    let nonce = hex::random::<NONCE_SIZE>().map_err(Failure::internal)?;
+    Ok(format!("{nonce}{}", digest(&nonce)?))
 }
 
 /// Rejects a form with another token, such as that of an earlier hub. The comparison takes the same time wherever the
 /// tokens differ.
 pub(super) fn check(sent: &str) -> Result<(), Failure> {
-    if bool::from(sent.as_bytes().ct_eq(token()?.as_bytes())) { Ok(()) } else { Err(Failure::Stale) }
+    let (nonce, sent_digest) = sent.split_at_checked(2 * NONCE_SIZE).ok_or(Failure::Stale)?;
+    if bool::from(sent_digest.as_bytes().ct_eq(digest(nonce)?.as_bytes())) {
+        Ok(())
+    } else {
+        Err(Failure::Stale)
+    }
+}
+
+fn digest(nonce: &str) -> Result<String, Failure> {
+    Ok(hex::sha256(format!("{}{nonce}", SECRET.as_deref().map_err(Failure::internal)?)))
 }

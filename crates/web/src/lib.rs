@@ -5,6 +5,7 @@
 
 mod assets;
 mod calendar_feed;
+mod compression;
 mod csrf;
 mod diff;
 mod early_submit;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
@@ -34,7 +36,12 @@ pub use error::Login;
 /// Returns every route of the console. It has its own fallback, which answers with a page.
 pub fn router(app: Arc<App>) -> Router {
     let body_limit = app.config.http.body_limit;
-    Router::new()
+    let router = if cfg!(debug_assertions) {
+        Router::new().route("/patterns", get(pages::patterns::show))
+    } else {
+        Router::new()
+    };
+    router
         .route("/", get(pages::inbox::show))
         .route("/prompts", get(pages::prompts::list))
         .route("/prompts/{*name}", get(pages::prompt::show).post(pages::prompt::expand))
@@ -43,7 +50,6 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/calendar", get(pages::calendar::show))
         .route("/calendar/notification", post(pages::calendar::notification))
         .route("/calendar/plan", post(pages::calendar::plan))
-        .route("/calendar/preferences", post(pages::calendar::change))
         .route("/feeds/{file}", get(calendar_feed::show))
         .route("/tasks", get(pages::tasks::list).post(pages::tasks::delegate))
         .route("/tasks/{id}", get(pages::task::show))
@@ -59,6 +65,10 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/questions/{ticket}/seen", post(pages::question::seen))
         .route("/timeline", get(pages::timeline::list))
         .route("/settings", get(pages::settings::show))
+        .route(
+            "/settings/notifications",
+            get(pages::notification_settings::show).post(pages::notification_settings::change),
+        )
         .route("/find", get(pages::search::show))
         .route("/history", get(pages::history::list))
         .route("/history/{file}", get(pages::history::export))
@@ -68,6 +78,7 @@ pub fn router(app: Arc<App>) -> Router {
         .fallback(error::no_such_page)
         .method_not_allowed_fallback(error::wrong_method)
         .layer(DefaultBodyLimit::max(body_limit))
+        .layer(middleware::from_fn(compression::gzip))
 }
 
 /// Whether a path is a file that every page needs, even the page that asks for a login. Such files hold nothing private.

@@ -6,7 +6,8 @@ pub(super) mod approvals;
 pub(super) mod calendar;
 pub(super) mod history;
 pub(super) mod inbox;
-
+pub(super) mod notification_settings;
+pub(super) mod patterns;
 pub(super) mod prompt;
 pub(super) mod prompts;
 pub(super) mod question;

@@ -17,7 +17,7 @@ function settled(pause, act) {
 }
 
 // Takes over the token of a newer page: a hub that was started anew takes none of the old one, and what is filled in on
-// an open page has to be good for it.
+// an open page has to be good for it. With the same token, a part that did not change is the same text.
 function renew(fresh) {
   const token = fresh.querySelector("input[name=csrf]")?.value;
   if (!token) return;
@@ -33,6 +33,8 @@ function reading(part) {
 // Puts the new content of each element that `choose` finds in place, unless it is the same. The focus stays, and
 // so does what was opened, closed or scrolled.
 function swap(fresh, choose) {
+  renew(fresh);
+  localize(fresh);
   const follows = document.querySelector(".composer") && innerHeight + scrollY > page.scrollHeight - 60;
   for (const old of document.querySelectorAll(choose)) {
     const now = old.id && fresh.getElementById(old.id);
@@ -41,7 +43,7 @@ function swap(fresh, choose) {
     const selection = getSelection();
     if (!selection.isCollapsed && old.contains(selection.anchorNode)) continue;
     const held = old.contains(document.activeElement) ? document.activeElement : null;
-    const kept = [...old.querySelectorAll("details[id], .sheet[id]")].map((part) => [part.id, part.open, reading(part)]);
+    const kept = [...old.querySelectorAll("details[id], .sheet[id], .week[id]")].map((part) => [part.id, part.open, reading(part)]);
     old.replaceChildren(...now.cloneNode(true).childNodes);
     for (const [id, open, where] of kept) {
       const part = document.getElementById(id);
@@ -56,14 +58,29 @@ function swap(fresh, choose) {
     again?.focus();
   }
   offer();
-  localize();
   if (follows) scrollTo(0, page.scrollHeight);
 }
 
-// A deadline in the words of this place: `24 h`, and on hover the day and the time.
-function localize() {
-  for (const time of document.querySelectorAll("time[data-local], time[title]")) {
-    time.title = new Date(time.dateTime).toLocaleString([], { dateStyle: "full", timeStyle: "short" });
+// Times on the clock of this place: a deadline and an old time with the day (`tomorrow, 14:20`), and on hover all of it.
+const DAY = 86400000;
+const days = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+function localize(where) {
+  const midnight = (date) => new Date(date).setHours(0, 0, 0, 0);
+  for (const time of where.querySelectorAll("time[data-local], time[data-clock], time[title]")) {
+    const at = new Date(time.dateTime);
+    // What has its day on hover was done before.
+    if (time.title.length > 20 || isNaN(at)) continue;
+    time.title = at.toLocaleString([], { dateStyle: "full", timeStyle: "short" });
+    if ("clock" in time.dataset) {
+      time.textContent = at.toLocaleTimeString([], { hourCycle: "h23" });
+      continue;
+    }
+    const far = Math.round((midnight(at) - midnight(Date.now())) / DAY);
+    const words = "local" in time.dataset ? time.textContent : "";
+    if (!words && Date.now() - at < DAY) continue;
+    const day = Math.abs(far) < 2 ? days.format(far, "day") : at.toLocaleDateString([], { weekday: "short", day: "numeric", month: "short" });
+    const clock = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    time.textContent = words ? `${words} (${day}, ${clock})` : `${day}, ${clock}`;
   }
 }
 
@@ -181,9 +198,10 @@ if (palette) {
   });
   field.addEventListener("input", settled(120, look));
   palette.addEventListener("submit", async (event) => {
+    if (found.contains(event.target)) return;
     event.preventDefault();
     await look();
-    found.querySelector("a")?.click();
+    found.querySelector("a, button")?.click();
   });
   palette.addEventListener("click", (event) => event.target === palette && palette.close());
   palette.addEventListener("keydown", (event) => {
@@ -193,7 +211,7 @@ if (palette) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const links = [...found.querySelectorAll("a")];
+    const links = [...found.querySelectorAll("a, button")];
     const next = links.indexOf(document.activeElement) + step;
     (next < 0 ? field : links[Math.min(next, links.length - 1)] ?? field).focus();
   });
@@ -411,7 +429,6 @@ if (inbox) {
       const { text } = await send(action, { method: "POST", body: new URLSearchParams(new FormData(form, event.submitter)) });
       const fresh = parse(text);
       if (!fresh.getElementById("list-questions")) return location.assign(action.replace("/undo", ""));
-      renew(fresh);
       asks(fresh);
       swap(fresh, '[data-live~="questions"]');
       asks(document);
@@ -422,12 +439,14 @@ if (inbox) {
   });
 }
 
-// J and K walk through a list of questions or tasks, and from one question to the next.
+// J and K walk through a list of questions or tasks, and from one question to the next of the list at its side.
 document.addEventListener("keydown", (event) => {
   const step = { j: 1, k: -1 }[event.key];
   if (!step || event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select")) return;
-  const page = document.getElementById(step === 1 ? "next" : "previous");
-  if (page) return page.click();
+  const here = document.querySelector(".queue [aria-current]")?.parentElement;
+  const beside = (step === 1 ? here?.nextElementSibling : here?.previousElementSibling)?.querySelector("a");
+  const page = beside ?? (step === 1 && document.getElementById("next"));
+  if (page || answer) return page && page.click();
   const links = [...document.querySelectorAll(".ask a.name, .tasks a.name, .prompts a.name")];
   const at = links.indexOf(document.activeElement);
   links[at < 0 ? 0 : Math.min(Math.max(at + step, 0), links.length - 1)]?.focus();
@@ -440,11 +459,39 @@ function append(log, event) {
   const list = log.querySelector("ol");
   list.append(...document.importNode(parse(`<ol>${event.data}</ol>`).querySelector("ol"), true).children);
   while (list.children.length > KEPT) list.firstElementChild.remove();
+  localize(list);
   log.dataset.last = event.lastEventId;
   if (follows) log.scrollTop = log.scrollHeight;
 }
 
-// Live sections. A hidden tab lets go of its stream: a browser keeps few connections to one host.
+// Notifications of this browser, on request: one as often as the number of pending questions grows while the tab is hidden. It
+// shows nothing of a question, because others may see the screen.
+const bell = document.getElementById("bell");
+const rings = () => window.Notification?.permission === "granted" && localStorage.getItem("notify") === "yes";
+function offer_bell() {
+  const button = document.getElementById("bell");
+  if (!button) return;
+  button.hidden = !window.Notification || Notification.permission === "denied";
+  button.setAttribute("aria-pressed", rings());
+}
+if (bell) {
+  offer_bell();
+  document.addEventListener("click", async (event) => {
+    if (event.target.id !== "bell") return;
+    const on = !rings() && (await Notification.requestPermission()) === "granted";
+    localStorage.setItem("notify", on ? "yes" : "no");
+    offer_bell();
+  });
+}
+const waiting = (where) => parseInt(where.getElementById("badge")?.textContent) || 0;
+function ring(before) {
+  const now = waiting(document);
+  if (now <= before || !document.hidden || !rings()) return;
+  const shown = new Notification("A question needs your answer", { body: `${now} pending`, tag: "adjutant", icon: document.getElementById("icon").href });
+  shown.addEventListener("click", () => (focus(), location.assign("/"), shown.close()));
+}
+
+// Live sections. A hidden tab lets go of its stream, unless it notifies: a browser keeps few connections to one host.
 const pulse = document.getElementById("pulse");
 if (pulse && document.querySelector("[data-live]")) {
   const ask = latest();
@@ -461,13 +508,14 @@ if (pulse && document.querySelector("[data-live]")) {
       const sections = [...looked];
       looked.clear();
       const fresh = parse(text);
-      renew(fresh);
       document.title = fresh.title;
       document.getElementById("icon").href = fresh.getElementById("icon").href;
       // What is known is made the same before it is put in place, so that it stays where it is.
       asks(fresh);
+      const before = waiting(document);
       swap(fresh, sections.map((section) => `[data-live~="${section}"]`).join());
       asks(document);
+      ring(before);
       if (sections.includes("questions")) question?.(fresh);
       if (form && sections.includes("prompts")) {
         refill();
@@ -506,16 +554,18 @@ if (pulse && document.querySelector("[data-live]")) {
     });
   };
   document.addEventListener("visibilitychange", () => {
+    if (rings()) return;
     if (document.hidden) stream?.close();
     else open();
   });
-  if (!document.hidden) open();
+  if (!document.hidden || rings()) open();
   // What was said in words about time grows old by itself.
   setInterval(() => document.hidden || touch(["activity", "clients", "questions", "tasks"]), 30000);
 }
 
 offer();
-localize();
+localize(document);
+for (const week of document.querySelectorAll("[data-opens-at]")) week.scrollTop = week.dataset.opensAt;
 for (const log of document.querySelectorAll("[data-log]")) log.scrollTop = log.scrollHeight;
 // A conversation opens at its end.
 if (document.querySelector(".composer") && !location.hash && !location.search) scrollTo(0, page.scrollHeight);

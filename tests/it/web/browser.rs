@@ -54,7 +54,7 @@ fn the_palette_opens_any_page_by_keyboard() {
     assert_eq!(browser.evaluate("document.getElementById('palette').open"), json!(false));
     browser.press(Key::Palette);
     browser.type_text("pull");
-    browser.wait_until("document.querySelectorAll('#palette-found a').length === 1");
+    browser.wait_until("document.querySelectorAll('#palette-found a[href^=\"/prompts/\"]').length === 1");
     browser.press(Key::Down);
     assert_eq!(browser.evaluate(active), json!("/prompts/review/pull-request"));
     browser.press(Key::Enter);
@@ -323,6 +323,7 @@ fn pages(tasks: &[String; 3]) -> Vec<(&'static str, String)> {
         ("settings", "/settings"),
         ("find", "/find?q=re"),
         ("palette", "/tasks"),
+        ("patterns", "/patterns"),
     ]
     .map(|(name, path)| (name, path.to_owned()))
     .to_vec()
@@ -442,6 +443,11 @@ fn pages_are_accessible_and_fit_every_width() {
                 "faulty" => fill(&mut browser, "field-1", "2.5", "An agent would be refused"),
                 _ => {}
             }
+            assert_ne!(
+                browser.evaluate("document.querySelector('h1').textContent"),
+                json!("Something went wrong here"),
+                "{name}"
+            );
             let background = browser.evaluate("getComputedStyle(document.body).backgroundColor");
             assert_eq!(background == json!("rgb(18, 21, 20)"), dark, "{name} {look}: {background}");
             let scrolled = browser.evaluate("document.documentElement.scrollWidth > innerWidth");

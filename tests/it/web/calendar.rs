@@ -79,7 +79,29 @@ fn the_week_page_shows_notifications_with_reasons_and_a_form() {
             browser.screenshot(&folder.join(format!("{name}.png")));
         }
     }
+    // The week opens two hours before now, or at its first event.
+    browser.set_window(1280, 600, false);
+    browser.open(&root);
+    let opened = "document.getElementById('week-grid')";
+    assert_eq!(
+        browser.evaluate(&format!("Math.abs({opened}.scrollTop - Math.min({opened}.dataset.opensAt, {opened}.scrollHeight - {opened}.clientHeight)) < 2")),
+        json!(true)
+    );
+    // A phone has the agenda alone.
+    browser.set_window(390, 900, false);
+    assert_eq!(
+        browser.evaluate(&format!(
+            "[{opened}.checkVisibility(), document.querySelector('.agenda').checkVisibility()]"
+        )),
+        json!([false, true])
+    );
+    browser.set_window(1280, 900, false);
     // A preference that cannot be kept is rejected with the reason, and nothing of the form is stored.
+    browser.open(&hub.url("/settings/notifications"));
+    assert_eq!(
+        browser.evaluate("[...document.querySelectorAll('legend')].map((one) => one.textContent)"),
+        json!(["When", "How", "Escalation"])
+    );
     let submit = |browser: &mut Browser, zone: &str| {
         browser.evaluate(&format!("document.getElementById('zone').value = {zone:?}"));
         browser.evaluate("document.getElementById('save').click()");
@@ -88,6 +110,8 @@ fn the_week_page_shows_notifications_with_reasons_and_a_form() {
     submit(&mut browser, "Mars/Base");
     browser.wait_until("document.getElementById('fault') !== null");
     submit(&mut browser, "Asia/Kathmandu");
+    browser.wait_until("document.getElementById('saved') !== null");
+    browser.open(&root);
     browser.wait_until("document.querySelector('.eyebrow').textContent.includes('Asia/Kathmandu')");
 }
 
@@ -97,13 +121,16 @@ fn the_week_page_is_accessible_and_fits_every_width() {
     let Some(axe) = axe() else { return };
     let home = home();
     let hub = Serving::open_hub(&home);
-    for (width, dark) in [(1280, false), (1280, true), (375, false), (375, true)] {
+    let looks = [(1280, false), (1280, true), (375, false), (375, true)];
+    for ((width, dark), path) in
+        looks.into_iter().flat_map(|look| [(look, "/calendar"), (look, "/settings/notifications")])
+    {
         browser.set_window(width, 900, dark);
-        browser.open(&hub.url("/calendar"));
+        browser.open(&hub.url(path));
         browser.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })");
         let wider = browser.evaluate("document.documentElement.scrollWidth > innerWidth");
-        assert_eq!(wider, json!(false), "{width}: the page is wider than the window");
-        assert_accessible(&mut browser, &axe, &format!("{width} {dark}"));
+        assert_eq!(wider, json!(false), "{path} {width}: the page is wider than the window");
+        assert_accessible(&mut browser, &axe, &format!("{path} {width} {dark}"));
     }
     browser.assert_no_page_errors();
 }
@@ -120,6 +147,7 @@ fn preferences_are_changed_by_keyboard_and_without_script() {
     tab_to(&mut browser, "details summary");
     browser.press(Key::Enter);
     assert_eq!(browser.evaluate("document.activeElement.parentElement.open"), json!(true));
+    browser.open(&hub.url("/settings/notifications"));
     tab_to(&mut browser, "#voice");
     browser.evaluate("document.activeElement.select()");
     browser.type_text("de");

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
 
@@ -120,6 +120,18 @@ impl Console {
         self.send_request("GET", path, &[], "")
     }
 
+    /// Changes the hub's database.
+    pub(crate) fn sql(&self, statements: &str) {
+        let mut child = Command::new("sqlite3")
+            .args(["-bail", "-cmd", ".timeout 10000"])
+            .arg(self.home.path().join(".adjutant/adjutant.db"))
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("no sqlite3: apt-get install sqlite3");
+        child.stdin.take().unwrap().write_all(statements.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+    }
+
     /// Sends a form, as a browser does.
     pub(crate) fn post(&self, path: &str, form: &str) -> Answer {
         self.send_request("POST", path, &[("content-type", "application/x-www-form-urlencoded")], form)
@@ -166,7 +178,7 @@ impl Console {
         let text = redact_between(&text, "/static/icon-", ".svg", "[hash]", 12);
         let text = redact_between(&text, "/static/manifest-", ".webmanifest", "[hash]", 12);
         let text = redact_between(&text, "sha256:", "</code>", "[digest]", 64);
-        let text = redact_between(&text, "name=\"csrf\" value=\"", "\">", "[token]", 64);
+        let text = redact_between(&text, "name=\"csrf\" value=\"", "\">", "[token]", 96);
         format!("{}\n\n{text}", answer.status)
     }
 }

@@ -1,7 +1,6 @@
 //! Questions for the console's tests. They are written to the store's table, so that the pages are tested without the
 //! interfaces through which agents ask, which have other tests.
 
-use std::process::{Command, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
@@ -51,14 +50,7 @@ pub(crate) fn ask(
         quoted(message),
         quoted(&form),
     );
-    let mut child = Command::new("sqlite3")
-        .args(["-bail", "-cmd", ".timeout 10000"])
-        .arg(console.home.path().join(".adjutant/adjutant.db"))
-        .stdin(Stdio::piped())
-        .spawn()
-        .expect("no sqlite3: apt-get install sqlite3");
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), statements.as_bytes()).unwrap();
-    assert!(child.wait().unwrap().success());
+    console.sql(&statements);
     format!("/questions/{ticket}")
 }
 

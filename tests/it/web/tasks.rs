@@ -48,6 +48,36 @@ fn a_task_page_shows_the_agents_message_and_the_run_report() {
 }
 
 #[test]
+fn every_list_shows_what_the_checks_say() {
+    let console = Console::new();
+    let mut delegating_client = DelegatingClient::new(&console);
+    for (task, check) in [("Count the tides: quick", "sh -c false"), ("Name the tides: quick", "test -d .")] {
+        let id = delegating_client.delegate(&console, task, json!({"checks": [check]}));
+        delegating_client.wait(&id);
+    }
+    for (path, texts) in [
+        (
+            "/tasks",
+            &[
+                "<span class=\"state refuted\">checks failed</span>",
+                "<span class=\"state verified\">checks passed</span>",
+            ][..],
+        ),
+        ("/timeline", &["<li class=\"refuted\"", "finished, and checks failed", "<li class=\"succeeded\""]),
+        ("/", &["<li class=\"refuted\"", "<li class=\"succeeded\""]),
+        ("/find?q=count", &["reviewer, checks failed"]),
+        ("/find?q=name", &["reviewer, checks passed"]),
+    ] {
+        let page = console.get(path).body;
+        for text in texts {
+            assert!(page.contains(text), "{path} lacks {text}:\n{page}");
+        }
+    }
+    let listed = console.home.run(["tasks", "list"], "").stdout;
+    assert!(listed.contains("succeeded, checks failed"), "{listed}");
+}
+
+#[test]
 fn a_task_is_delegated_and_run_again_from_the_page() {
     let console = Console::new();
     let page = console.get("/tasks").body;

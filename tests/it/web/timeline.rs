@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::agent_fixtures::DelegatingClient;
 use super::console_client::Console;
+use super::question_fixtures::{ask, choice, field};
+use super::tasks::token;
 
 /// The lines of a timeline's page: the class of each, and its text.
 fn lines(page: &str) -> Vec<(String, String)> {
@@ -126,7 +128,9 @@ fn the_search_finds_every_kind_of_item_without_script() {
         let page = console.get(&format!("/find?q={q}")).body.replace("&#x2f;", "/");
         let found = page.split("id=\"found\"").nth(1).unwrap();
         let links = found.split("</main>").next().unwrap().split("class=\"name\" href=\"").skip(1);
-        links.map(|rest| rest.split('"').next().unwrap().to_owned()).collect::<Vec<_>>()
+        let links = links.map(|rest| rest.split('"').next().unwrap().to_owned());
+        // Every text can be delegated.
+        links.filter(|link| !link.starts_with("/tasks?delegate=")).collect::<Vec<_>>()
     };
     assert!(found("").contains(&"/settings".to_owned()));
     assert_eq!(found("pull-req"), ["/prompts/review/pull-request"]);
@@ -134,4 +138,39 @@ fn the_search_finds_every_kind_of_item_without_script() {
     assert_eq!(found("sort+the"), [format!("/tasks/{done}")]);
     assert_eq!(found("approval_timeout"), ["/settings#codex.approval_timeout_seconds"]);
     assert_eq!(found("nothing-is-called-like-this"), Vec::<String>::new());
+    // The page with this name, before all that contains it.
+    assert_eq!(found("tasks")[0], "/tasks");
+    assert_eq!(found("research")[0], "/prompts/research");
+}
+
+#[test]
+fn the_search_offers_acts_without_script() {
+    let console = Console::new();
+    ask(
+        &console,
+        1,
+        "Deploy the tide table?",
+        "The tests pass.",
+        &[field("answer", "", choice(&["Yes", "No"], 1))],
+        "normal",
+    );
+    let page_of = |path: &str| console.get(path).body.replace("&#x2f;", "/");
+    let page = page_of("/find?q=answer");
+    assert!(
+        page.contains("href=\"/questions/q00000000000000000001\">Answer the oldest question</a>"),
+        "{page}"
+    );
+    let page = page_of("/find?q=deploy+it+%26+wait");
+    assert!(page.contains("href=\"/tasks?delegate=deploy%20it%20%26%20wait\""), "{page}");
+    let form = page_of("/tasks?delegate=deploy%20it%20%26%20wait");
+    assert!(
+        form.contains("<details class=\"begin\" open>") && form.contains(">deploy it &amp; wait</textarea>"),
+        "{form}"
+    );
+    let page = console.get("/find?q=away").body;
+    assert!(page.contains("value=\"away\">Away for 30 minutes</button>"), "{page}");
+    let away = format!("csrf={}&minutes=30&availability=away", token(&page));
+    assert_eq!(console.post("/questions/availability", &away).status, 303);
+    let page = console.get("/").body;
+    assert!(page.contains("<summary>Away for 29 min") || page.contains("<summary>Away for 30 min"), "{page}");
 }

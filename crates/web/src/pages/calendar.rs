@@ -1,6 +1,5 @@
-//! `/calendar`: a user's week with events, notifications and their reasons, and the user's preferences.
+//! `/calendar`: a user's week with events, notifications and their reasons.
 
-mod preferences;
 mod week_chart;
 
 use std::collections::HashMap;
@@ -23,7 +22,6 @@ use adjutant_assistant::event::CalendarSource;
 use adjutant_assistant::events::{EventOccurrence, Span};
 use adjutant_assistant::notification::{Status, Urgency};
 use adjutant_assistant::notifications::{Due, ResolvedAs};
-use adjutant_assistant::plans::PlanScope;
 use adjutant_assistant::{Error, Notification, NotificationId, Reason, User, UserId, Zone};
 
 /// Days on one page.
@@ -31,9 +29,9 @@ const DAYS: i32 = 7;
 /// Maximum events of one page.
 const MAX_EVENTS: u32 = 500;
 /// Maximum users to choose from.
-const MAX_USERS: u32 = 200;
+pub(super) const MAX_USERS: u32 = 200;
 /// The actor in the audit.
-const ACTOR: &str = "user at the console";
+pub(super) const ACTOR: &str = "user at the console";
 
 #[derive(Default, Deserialize)]
 pub(crate) struct Week {
@@ -52,26 +50,7 @@ pub(crate) async fn show(
         Some(name) => Some(find(&app, name).await?),
         None => users.first().cloned(),
     };
-    render(&app, &users, user.as_ref(), week.from, None).await
-}
-
-/// Changes a user's preferences, and shows the week with them.
-pub(crate) async fn change(
-    State(app): State<Arc<App>>,
-    SignedForm(fields): SignedForm,
-) -> Result<Response, Failure> {
-    let mut user = find(&app, fields.get("user")).await?;
-    let now = Timestamp::now();
-    let changed = match preferences::apply(&mut user, &fields) {
-        Ok(()) => app.assistant.put_user(&user, ACTOR, now).await.map_err(|error| error.to_string()),
-        Err(error) => Err(error),
-    };
-    if let Err(error) = changed {
-        let users = app.assistant.users(None, MAX_USERS).await.map_err(Failure::internal)?;
-        return render(&app, &users, Some(&user), None, Some(error)).await;
-    }
-    app.assistant.plan(&user.id, None, PlanScope::Unplanned, now).await.map_err(Failure::internal)?;
-    Ok(back(&user))
+    render(&app, &users, user.as_ref(), week.from).await
 }
 
 /// Plans the notifications of the coming days.
@@ -137,10 +116,18 @@ fn back(user: &User) -> Response {
     page::redirect(&format!("/calendar?user={}", page::path(user.id.as_str())))
 }
 
-async fn find(app: &App, name: &str) -> Result<User, Failure> {
+/// Returns the user of an id.
+pub(super) async fn find(app: &App, name: &str) -> Result<User, Failure> {
     let unknown = Failure::BadRequest("There is no such user.");
     let Some(id) = UserId::parse(name) else { return Err(unknown) };
     app.assistant.user(&id).await.map_err(|_| unknown)
+}
+
+/// Returns the users to choose from.
+pub(super) fn choices(users: &[User], chosen: &User) -> Vec<Value> {
+    let choice =
+        |one: &User| context! { id => one.id.as_str(), name => &one.name, here => one.id == chosen.id };
+    users.iter().map(choice).collect()
 }
 
 async fn render(
@@ -148,7 +135,6 @@ async fn render(
     users: &[User],
     user: Option<&User>,
     from: Option<Date>,
-    error: Option<String>,
 ) -> Result<Response, Failure> {
     let Some(user) = user else {
         return page::page(app, Place::Section("/calendar"), "calendar.html", context! { user => false })
@@ -206,9 +192,7 @@ async fn render(
     let values = context! {
         csrf => csrf::token()?,
         user => context! { id => user.id.as_str(), name => &user.name, zone => zone.name() },
-        users => users.iter().map(|one| context! {
-            id => one.id.as_str(), name => &one.name, here => one.id == user.id,
-        }).collect::<Vec<_>>(),
+        users => choices(users, user),
         title => format!("{} – {}", first.strftime("%-d %B"), days.last().unwrap_or(&first).strftime("%-d %B %Y")),
         before => before.to_string(),
         after => after.to_string(),
@@ -217,8 +201,6 @@ async fn render(
         more,
         days => list,
         sources => sources.collect::<Vec<_>>(),
-        preferences => preferences::values(user),
-        fault => error,
     };
     page::page(app, Place::Section("/calendar"), "calendar.html", values).await
 }

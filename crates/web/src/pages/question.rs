@@ -149,6 +149,10 @@ fn filled(outcome: &Outcome, question: &Question) -> Filled {
     Filled::of(&answer, &question.fields, outcome.note.as_deref())
 }
 
+/// Rows of the list next to a question, and how many numbers before the question it begins.
+const LIST_ROWS: u32 = 40;
+const LIST_BEFORE: i64 = 12;
+
 async fn page(
     app: &Arc<App>,
     question: &Question,
@@ -158,6 +162,8 @@ async fn page(
     let now = SystemTime::now();
     let queue = app.questions.queue(question.seq).await.map_err(Failure::internal)?;
     let pending = matches!(question.state, QuestionState::Pending);
+    let start = (queue.total > u64::from(LIST_ROWS)).then_some(question.seq - LIST_BEFORE);
+    let list = app.questions.pending(start, LIST_ROWS).await.map_err(Failure::internal)?;
     let decision = question.state.decision();
     let held = decision.and_then(|(until, _)| until).map(|until| (until - millis(now)).max(0));
     let default = question.default.as_ref().filter(|_| pending).map(|default| {
@@ -198,6 +204,7 @@ async fn page(
         fault => error.filter(|error| error.field.is_none()).map(|error| error.message),
         place => queue.place,
         total => queue.total,
+        list => list.questions.iter().map(|question| view::row(question, None)).collect::<Vec<_>>(),
         next => queue.next.map(|ticket| ticket.to_string()),
     };
     page::page(app, Place::Section(page::INBOX), "question.html", values).await

@@ -19,7 +19,7 @@ use crate::{csrf, timefmt};
 use adjutant_app::App;
 use adjutant_base::config::Auth;
 use adjutant_base::text::timefmt::millis;
-use adjutant_questions::{Availability, Question};
+use adjutant_questions::{Availability, PendingKind, Question};
 
 /// Rows of one page.
 const PAGE_SIZE: u32 = 50;
@@ -30,19 +30,44 @@ const MAX_FOLDERS: usize = 12;
 /// Questions on the start page, each with its message.
 const INBOX_ROWS: u32 = 8;
 
+/// The kinds of the filter with their labels.
+const KINDS: [(PendingKind, &str); 3] = [
+    (PendingKind::Approval, "Approvals"),
+    (PendingKind::HighRisk, "High risk"),
+    (PendingKind::Snoozed, "Snoozed"),
+];
+
 #[derive(Deserialize)]
 pub(crate) struct Part {
+    #[serde(default)]
+    q: String,
+    /// The name of a kind; empty for all.
+    #[serde(default)]
+    kind: String,
     /// The page begins after this question's number.
     after: Option<i64>,
 }
 
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    Address(Part { after }): Address<Part>,
+    Address(Part { q, kind, after }): Address<Part>,
 ) -> Result<Response, Failure> {
-    let found = app.questions.pending(after, PAGE_SIZE).await.map_err(Failure::internal)?;
+    let chosen = match kind.as_str() {
+        "" => None,
+        name => Some(PendingKind::from_name(name).ok_or(Failure::BadRequest("There is no such kind."))?),
+    };
+    let query = q.trim();
+    let found = if query.is_empty() && chosen.is_none() {
+        app.questions.pending(after, PAGE_SIZE).await
+    } else {
+        app.questions.find_pending(query, chosen, after, PAGE_SIZE).await
+    };
+    let found = found.map_err(Failure::internal)?;
     let values = context! {
         csrf => csrf::token()?,
+        query,
+        kind,
+        kinds => page::choices(KINDS, chosen.as_ref(), |kind| kind.name()),
         total => found.total,
         questions => rows(&app, &found.questions),
         approvals => found.questions.iter().filter(|question| approvals::is_shown(question)).count(),

@@ -1,4 +1,4 @@
-//! `/find`: one search over everything that has a page; with script it is the palette of Ctrl-K.
+//! `/find`: one search over everything that has a page, and over frequent acts; with script it is the palette of Ctrl-K.
 
 use std::sync::Arc;
 
@@ -6,7 +6,8 @@ use axum::extract::State;
 use axum::response::Response;
 use minijinja::{Value, context};
 
-use super::{catalogue, definitions, prompts};
+use super::{catalogue, definitions, prompts, tasks};
+use crate::csrf;
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::{Address, Search};
@@ -15,13 +16,17 @@ use adjutant_agents::task::Filter;
 use adjutant_app::App;
 use adjutant_base::config::effective;
 use adjutant_codex as codex;
+use adjutant_prompts::Search as PromptSearch;
 use adjutant_questions as questions;
 
 /// Hits of each kind. The pages have searches of their own for more.
 const MAX_HITS: usize = 5;
 
-/// Rows of the store for each kind.
-const MAX_ROWS: u32 = 5;
+/// Rows of the store for each kind, from which the closest are taken.
+const MAX_ROWS: u32 = 20;
+
+/// Minutes of the absence that the search offers.
+const AWAY_MINUTES: u32 = 30;
 
 /// Pages that the navigation does not name.
 const OTHER_PAGES: [(&str, &str); 3] = [
@@ -30,108 +35,186 @@ const OTHER_PAGES: [(&str, &str); 3] = [
     ("History of questions", "/history"),
 ];
 
-/// Pending questions of one read.
-const PAGE_SIZE: u32 = 200;
+/// The rank of what is offered for every query, after all that matches.
+const OFFERED: u8 = 4;
+
+/// A page or an act that matches the query.
+struct Hit {
+    /// How far its name is from the query; 0 is the name itself.
+    rank: u8,
+    values: Value,
+}
+
+/// What a user typed.
+struct Query<'a> {
+    text: &'a str,
+    lower: String,
+}
+
+impl Query<'_> {
+    /// How far a name is from the query: 0 if they are equal, 1 if the name begins with it, 2 if all its words are in the name,
+    /// 3 if some are only in the note. `None` if a word is in neither.
+    fn rank(&self, name: &str, note: &str) -> Option<u8> {
+        let (name, note) = (name.to_lowercase(), note.to_lowercase());
+        let mut words = self.lower.split_whitespace();
+        if !words.clone().all(|word| name.contains(word) || note.contains(word)) {
+            None
+        } else if name == self.lower {
+            Some(0)
+        } else if name.starts_with(&self.lower) {
+            Some(1)
+        } else {
+            Some(if words.all(|word| name.contains(word)) { 2 } else { 3 })
+        }
+    }
+
+    /// Returns a page that matches the query: the path of its section, and its name there. The store may have found the query in
+    /// a text that is not shown.
+    fn hit(&self, label: &str, note: &str, section: &str, name: &str) -> Hit {
+        let path = format!("{section}{}", page::path(name));
+        Hit { rank: self.rank(label, note).unwrap_or(3), values: context! { label, note, path } }
+    }
+}
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Address(Search { q }): Address<Search>,
 ) -> Result<Response, Failure> {
-    let query = q.trim();
-    let mut groups = vec![("Pages", pages(query))];
-    if !query.is_empty() {
+    let text = q.trim();
+    let query = Query { text, lower: text.to_lowercase() };
+    let mut groups = vec![("Pages", pages(&query))];
+    if !text.is_empty() {
         groups.extend([
-            ("Prompts", of_prompts(&app, query).await?),
-            ("Agents", of_agents(&app, query).await?),
-            ("Questions", of_questions(&app, query).await?),
-            ("Tasks", of_tasks(&app, query).await?),
-            ("Codex", of_threads(&app, query).await?),
-            ("Settings", of_settings(&app, query)),
+            ("Actions", actions(&app, &query).await?),
+            ("Prompts", of_prompts(&app, &query).await?),
+            ("Agents", of_agents(&app, &query).await?),
+            ("Questions", of_questions(&app, &query).await?),
+            ("Tasks", of_tasks(&app, &query).await?),
+            ("Codex", of_threads(&app, &query).await?),
+            ("Settings", of_settings(&app, &query)),
         ]);
     }
-    let groups = groups.into_iter().filter(|(_, hits)| !hits.is_empty());
-    let groups: Vec<Value> = groups.map(|(label, hits)| context! { label, hits }).collect();
-    page::page(&app, Place::Nowhere, "search.html", context! { query, groups }).await
+    for (_, hits) in &mut groups {
+        hits.sort_by_key(|hit| hit.rank);
+        hits.truncate(if text.is_empty() { usize::MAX } else { MAX_HITS });
+    }
+    groups.retain(|(_, hits)| !hits.is_empty());
+    groups.sort_by_key(|(_, hits)| hits.first().map(|hit| hit.rank));
+    let is_found = groups.iter().any(|(_, hits)| hits.iter().any(|hit| hit.rank < OFFERED));
+    let groups = groups.into_iter().map(|(label, hits)| {
+        context! { label, hits => hits.into_iter().map(|hit| hit.values).collect::<Vec<_>>() }
+    });
+    let values =
+        context! { query => text, is_found, groups => groups.collect::<Vec<_>>(), csrf => csrf::token()? };
+    page::page(&app, Place::Nowhere, "search.html", values).await
 }
 
-/// Returns a page that matches the query: the path of its section, and its name there.
-fn hit(label: &str, note: &str, section: &str, name: &str) -> Value {
-    context! { label, note, path => format!("{section}{}", page::path(name)) }
-}
-
-/// Whether each word of the query occurs in one of these texts.
-fn matches(query: &str, texts: &[&str]) -> bool {
-    let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
-    query.to_lowercase().split_whitespace().all(|word| texts.iter().any(|text| text.contains(word)))
-}
-
-fn pages(query: &str) -> Vec<Value> {
+fn pages(query: &Query<'_>) -> Vec<Hit> {
     let sections = page::SECTIONS.into_iter().flat_map(|(_, sections)| sections);
     let pages = sections.map(|section| (section.label, section.path)).chain(OTHER_PAGES);
-    pages
-        .filter(|(label, _)| matches(query, &[label]))
-        .map(|(label, path)| hit(label, "", path, ""))
-        .collect()
-}
-
-async fn of_prompts(app: &Arc<App>, query: &str) -> Result<Vec<Value>, Failure> {
-    let catalogue = catalogue(app).await?;
-    let found = prompts::search(&catalogue, query).into_iter().take(MAX_HITS);
-    let hits =
-        found.map(|prompt| hit(&format!(":{}", prompt.name), &prompt.description, "/prompts/", &prompt.name));
-    Ok(hits.collect())
-}
-
-async fn of_agents(app: &Arc<App>, query: &str) -> Result<Vec<Value>, Failure> {
-    let catalogue = definitions(app).await?;
-    let found = catalogue.agents.values().filter(|agent| matches(query, &[&agent.name, &agent.description]));
-    let hits = found.map(|agent| hit(&agent.name, &agent.description, "/agents/", &agent.name));
-    Ok(hits.take(MAX_HITS).collect())
-}
-
-async fn of_questions(app: &App, query: &str) -> Result<Vec<Value>, Failure> {
-    let filter = questions::Filter { text: Some(query.to_owned()), ..questions::Filter::default() };
-    let decided = app.questions.history(&filter, None, MAX_ROWS).await.map_err(Failure::internal)?;
-    let hit = |question: &questions::Question, note: &str| {
-        hit(&question.title, note, "/questions/", question.ticket.as_str())
+    let hit = |(label, path): (&str, &str)| {
+        Some(Hit { rank: query.rank(label, "")?, values: context! { label, note => "", path } })
     };
-    let (mut hits, mut after) = (Vec::new(), None);
-    while hits.len() < MAX_HITS {
-        let page = app.questions.pending(after, PAGE_SIZE).await.map_err(Failure::internal)?;
-        let open =
-            page.questions.iter().filter(|one| matches(query, &[&one.title, &one.client, &one.workspace]));
-        hits.extend(open.map(|question| hit(question, "pending")));
-        after = page.next;
-        if after.is_none() {
-            break;
-        }
+    pages.filter_map(hit).collect()
+}
+
+/// Returns the acts: links to the page of the oldest question and to the form of a new task, and forms that say whether the
+/// user takes questions.
+async fn actions(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
+    let mut hits = Vec::new();
+    let mut add = |label: &str, note: &str, values: Value| {
+        let rank = query.rank(label, "");
+        hits.extend(rank.map(|rank| Hit { rank, values: context! { label, note, ..values } }));
+    };
+    let oldest = app.questions.pending(None, 1).await.map_err(Failure::internal)?.questions;
+    if let Some(oldest) = oldest.first() {
+        let path = format!("/questions/{}", oldest.ticket);
+        add("Answer the oldest question", &oldest.title, context! { path });
     }
-    hits.extend(decided.questions.iter().map(|question| hit(question, "decided")));
-    hits.truncate(MAX_HITS);
+    add("Delegate a task", "", context! { path => "/tasks?delegate=" });
+    let away = format!("Away for {AWAY_MINUTES} minutes");
+    add(
+        &away,
+        "agents that ask are answered so",
+        context! { availability => "away", minutes => AWAY_MINUTES },
+    );
+    let quiet = format!("Do not disturb for {AWAY_MINUTES} minutes");
+    add(&quiet, "", context! { availability => "do_not_disturb", minutes => AWAY_MINUTES });
+    add("Available", "questions are shown again", context! { availability => "here", minutes => "" });
+    let path = format!("/tasks?delegate={}", page::path(query.text));
+    let label = format!("Delegate “{}”", query.text);
+    hits.push(Hit { rank: OFFERED, values: context! { label, note => "as a task", path } });
     Ok(hits)
 }
 
-async fn of_tasks(app: &App, query: &str) -> Result<Vec<Value>, Failure> {
-    let filter = Filter { text: Some(query.to_owned()), ..Filter::default() };
-    let found = app.agents.list(&Viewer::User, filter, None, MAX_ROWS).await.map_err(Failure::internal)?;
-    let hits = found.tasks.iter().map(|task| {
-        let note = format!("{}, {}", task.agent, task.state.as_str());
-        hit(&task.text, &note, "/tasks/", task.id.as_str())
+async fn of_prompts(app: &Arc<App>, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
+    let catalogue = catalogue(app).await?;
+    let search = PromptSearch::new(query.text);
+    let found = prompts::search(&catalogue, query.text).into_iter().take(MAX_HITS);
+    let hits = found.map(|prompt| Hit {
+        rank: search.rank(prompt).unwrap_or(3).min(3),
+        values: context! {
+            label => format!(":{}", prompt.name),
+            note => &prompt.description,
+            path => format!("/prompts/{}", page::path(&prompt.name)),
+        },
     });
     Ok(hits.collect())
 }
 
-async fn of_threads(app: &App, query: &str) -> Result<Vec<Value>, Failure> {
-    let query = codex::Query { text: query.to_owned(), limit: MAX_ROWS, ..codex::Query::default() };
-    let found = app.codex.threads(&query, None).await.map_err(Failure::internal)?;
-    let hits =
-        found.iter().map(|thread| hit(&thread.row.title, thread.state.name(), "/codex/", &thread.row.id));
+async fn of_agents(app: &Arc<App>, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
+    let catalogue = definitions(app).await?;
+    let agents =
+        catalogue.agents.values().filter(|agent| query.rank(&agent.name, &agent.description).is_some());
+    Ok(agents.map(|agent| query.hit(&agent.name, &agent.description, "/agents/", &agent.name)).collect())
+}
+
+/// Returns the questions with the query in them; without any, those with each of its words.
+async fn of_questions(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
+    let longest_word = query.text.split_whitespace().max_by_key(|word| word.len()).unwrap_or_default();
+    for text in [query.text, longest_word] {
+        let open = app.questions.find_pending(text, None, None, MAX_ROWS).await.map_err(Failure::internal)?;
+        let filter = questions::Filter { text: Some(text.to_owned()), ..questions::Filter::default() };
+        let decided = app.questions.history(&filter, None, MAX_ROWS).await.map_err(Failure::internal)?;
+        let hit = |question: &questions::Question, state: &str| {
+            let note = format!("{} in {}, {state}", question.client, question.workspace);
+            let has_all_words = text == query.text || query.rank(&question.title, &note).is_some();
+            let path = question.ticket.as_str();
+            has_all_words.then(|| query.hit(&question.title, &note, "/questions/", path))
+        };
+        let open = open.questions.iter().filter_map(|question| hit(question, "pending"));
+        let hits: Vec<Hit> =
+            open.chain(decided.questions.iter().filter_map(|one| hit(one, "decided"))).collect();
+        if !hits.is_empty() {
+            return Ok(hits);
+        }
+    }
+    Ok(Vec::new())
+}
+
+async fn of_tasks(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
+    let text = Some(query.text.to_owned());
+    let filter = Filter { text, skip_outcomes: true, ..Filter::default() };
+    let found = app.agents.list(&Viewer::User, filter, None, MAX_ROWS).await.map_err(Failure::internal)?;
+    let hits = found.tasks.iter().map(|task| {
+        let note = format!("{}, {}", task.agent, tasks::standing(task).1);
+        query.hit(&task.text, &note, "/tasks/", task.id.as_str())
+    });
     Ok(hits.collect())
 }
 
-fn of_settings(app: &App, query: &str) -> Vec<Value> {
+async fn of_threads(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
+    let text = query.text.to_owned();
+    let threads = codex::Query { text, limit: MAX_ROWS, ..codex::Query::default() };
+    let found = app.codex.threads(&threads, None).await.map_err(Failure::internal)?;
+    let hit = |thread: &codex::ListedThread| {
+        query.hit(&thread.row.title, thread.state.name(), "/codex/", &thread.row.id)
+    };
+    Ok(found.iter().map(hit).collect())
+}
+
+fn of_settings(app: &App, query: &Query<'_>) -> Vec<Hit> {
     let found = effective::list(&app.config, &app.toolsets.current());
-    let found = found.iter().filter(|setting| matches(query, &[&setting.key, setting.about]));
-    let hits = found.map(|setting| hit(&setting.key, setting.about, "/settings#", &setting.key));
-    hits.take(MAX_HITS).collect()
+    let found = found.iter().filter(|setting| query.rank(&setting.key, setting.about).is_some());
+    found.map(|setting| query.hit(&setting.key, setting.about, "/settings#", &setting.key)).collect()
 }

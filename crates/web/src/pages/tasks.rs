@@ -16,6 +16,7 @@ use crate::page::{self, Place};
 use crate::request::{Address, SignedForm};
 use crate::{csrf, timefmt};
 use adjutant_agents::definition::Isolation;
+use adjutant_agents::run_report::Verification;
 use adjutant_agents::task::{self, Ending, Filter};
 use adjutant_agents::{Caller, Origin, Request, Task, Viewer};
 use adjutant_app::App;
@@ -49,6 +50,8 @@ pub(crate) struct Search {
     state: String,
     /// The page begins before this task's number.
     before: Option<i64>,
+    /// The text of a new task, for the open form.
+    delegate: Option<String>,
 }
 
 pub(crate) async fn list(
@@ -89,7 +92,7 @@ pub(super) fn user() -> Caller {
 /// Shows the list. `refused` has the error of a task that was not delegated, which stays in the form.
 async fn render(
     app: &Arc<App>,
-    Search { q, state, before }: Search,
+    Search { q, state, before, delegate }: Search,
     refused: Option<(String, Request)>,
 ) -> Result<Response, Failure> {
     let wanted = match state.as_str() {
@@ -109,9 +112,10 @@ async fn render(
         csrf => csrf::token()?,
         agents => agents.agents.values().map(|agent| agent.name.clone()).collect::<Vec<_>>(),
         fault => error,
-        typed => typed.map(|typed| {
-            context! { agent => typed.agent, task => typed.task, workdir => typed.workdir, worktree => typed.isolation.is_some() }
-        }),
+        typed => match typed {
+            Some(typed) => context! { agent => typed.agent, task => typed.task, workdir => typed.workdir, worktree => typed.isolation.is_some() },
+            None => delegate.map(|task| context! { agent => "", task, workdir => "", worktree => false }).unwrap_or_else(|| Value::from(())),
+        },
         query,
         state,
         states => page::choices(STATES, wanted.as_ref(), |state| state.as_str()),
@@ -130,6 +134,19 @@ pub(super) async fn running(app: &App) -> Result<(Vec<Task>, u64), Failure> {
     Ok((found.tasks, found.total))
 }
 
+/// Returns the state of a task, or what the checks say about the result of a task that succeeded: a word for the style, and
+/// its text.
+pub(super) fn standing(task: &Task) -> (&'static str, &'static str) {
+    match (task.state, task.verdict) {
+        _ if task.cancelling => ("running", "being cancelled"),
+        (task::State::Ended(Ending::Succeeded), Some(Verification::Refuted)) => ("refuted", "checks failed"),
+        (task::State::Ended(Ending::Succeeded), Some(Verification::Verified)) => {
+            ("verified", "checks passed")
+        }
+        (state, _) => (state.as_str(), state.as_str()),
+    }
+}
+
 /// Returns the values of a task that every page shows.
 pub(super) fn row(task: &Task) -> Value {
     // The time since its start, or until its end.
@@ -138,5 +155,6 @@ pub(super) fn row(task: &Task) -> Value {
         timefmt::length(end.duration_since(instant(started)).unwrap_or_default())
     });
     let place = task.machine.as_ref().map(ToString::to_string);
-    context! { ended => task.state.is_ended(), took, place, ..Value::from(Serde(task)) }
+    let (standing, standing_text) = standing(task);
+    context! { ended => task.state.is_ended(), took, place, standing, standing_text, ..Value::from(Serde(task)) }
 }

@@ -151,6 +151,7 @@ fn action(kind: EntryKind, action: &str) -> &str {
         (EntryKind::Toolset(Toolset::Prompts), "changed") => "Prompt files changed on disk",
         (EntryKind::Toolset(Toolset::Agents), "delegated") => "was given a task",
         (EntryKind::Toolset(Toolset::Agents), "succeeded") => "finished",
+        (EntryKind::Toolset(Toolset::Agents), "refuted") => "finished, and checks failed:",
         (EntryKind::Toolset(Toolset::Agents), "cancelled") => "was cancelled",
         (EntryKind::Toolset(Toolset::Agents), "lost") => "was lost",
         (EntryKind::Toolset(Toolset::Questions), "answered") => "was answered",

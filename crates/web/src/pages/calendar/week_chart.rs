@@ -1,26 +1,29 @@
-//! Chart of the week: a row for each day on the user's clock, quiet hours shaded, events as bars, and a mark for each
-//! notification. Gives numbers for the template; the list below the chart says the same in words.
+//! Chart of the week: a column for each day on the user's clock, quiet hours shaded, events as boxes, and a mark for each
+//! notification. Gives numbers for the template; the list next to the chart says the same in words. Places from left to
+//! right are percentages of the width, places from top to bottom are pixels.
 
 use jiff::Timestamp;
-use jiff::civil::{Date, Time};
+use jiff::civil::{Date, Time, Weekday};
 use minijinja::{Value, context};
 
 use adjutant_assistant::events::EventOccurrence;
 use adjutant_assistant::notification::Status;
 use adjutant_assistant::{Notification, User};
 
-const LEFT: f64 = 104.0;
-const HOUR: f64 = 36.0;
-const TOP: f64 = 26.0;
-const ROW: f64 = 66.0;
-/// Lanes for overlapping events; further events share the last lane.
-const LANES: usize = 2;
-const LANE: f64 = 20.0;
-/// The width of a title, even after a short event.
-const TITLE: f64 = 110.0;
-/// The approximate width of a letter, and the gap around a title.
-const LETTER: f64 = 7.4;
-const GAP: f64 = 6.0;
+const HOUR: f64 = 48.0;
+const HEIGHT: f64 = 24.0 * HOUR;
+/// The width of the hours at the left.
+const LEFT: f64 = 6.0;
+/// The part of a day that events fill; the marks of notifications are in the rest.
+const EVENTS: f64 = 0.86;
+/// The height of a title.
+const MIN_HEIGHT: f64 = 19.0;
+/// The height of a title with a time below it.
+const WITH_TIME: f64 = 34.0;
+/// Maximum events next to each other; further ones share the last lane.
+const MAX_LANES: usize = 4;
+/// Where the chart opens in a week without the present.
+const MORNING: f64 = 7.0 * HOUR;
 
 /// The mark of a notification, which is readable without colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,126 +74,122 @@ pub(super) fn draw(
     now: Timestamp,
 ) -> Value {
     let zone = &user.preferences.zone;
-    let x = |time: Time| LEFT + HOUR * (f64::from(time.hour()) + f64::from(time.minute()) / 60.0);
+    let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    let width = (100.0 - LEFT) / number(days.len());
+    let x = |day: usize| LEFT + width * number(day);
+    let y = |time: Time| HOUR * (f64::from(time.hour()) + f64::from(time.minute()) / 60.0);
     let place = |at: Timestamp| {
         let civil = zone.civil(at);
-        let row = days.iter().position(|day| *day == civil.date())?;
-        Some((row, x(civil.time())))
+        Some((days.iter().position(|day| *day == civil.date())?, y(civil.time())))
     };
-    let y = |row: usize| TOP + ROW * f64::from(u32::try_from(row).unwrap_or(0));
-    let (begin, end) = (LEFT, LEFT + 24.0 * HOUR);
+    let today = place(now);
+    let quiet: Vec<Value> = match user.preferences.quiet {
+        None => Vec::new(),
+        Some(quiet) if quiet.start < quiet.end => vec![(y(quiet.start), y(quiet.end))],
+        Some(quiet) => vec![(0.0, y(quiet.end)), (y(quiet.start), HEIGHT)],
+    }
+    .into_iter()
+    .map(|(from, to)| context! { y => from, height => to - from })
+    .collect();
 
-    let rows: Vec<Value> = days
-        .iter()
-        .enumerate()
-        .map(|(row, day)| {
-            let weekend = matches!(day.weekday(), jiff::civil::Weekday::Saturday | jiff::civil::Weekday::Sunday);
-            let quiet = match user.preferences.quiet {
-                None => Vec::new(),
-                Some(quiet) if quiet.start < quiet.end => vec![(x(quiet.start), x(quiet.end))],
-                Some(quiet) => vec![(begin, x(quiet.end)), (x(quiet.start), end)],
-            };
-            let quiet: Vec<Value> =
-                quiet.into_iter().map(|(from, to)| context! { x => from, width => to - from }).collect();
-            let weekday = day.strftime("%a").to_string();
-            context! { y => y(row), label => y(row) + 30.0, weekday, date => day.strftime("%-d %b").to_string(), weekend, quiet }
-        })
-        .collect();
-
-    // The end of the last title in each lane of each day.
-    let mut free = vec![[begin; LANES]; days.len()];
-    let mut bars = Vec::new();
-    for EventOccurrence { event, occurrence } in event_occurrences {
-        let Some((row, from)) = place(occurrence.starts_at) else { continue };
-        let to = match place(occurrence.ends_at) {
-            _ if event.details.when.all_day => end,
-            Some((same, to)) if same == row => to,
-            _ => end,
+    let (mut columns, mut bars, mut first) = (Vec::new(), Vec::new(), MORNING);
+    for (day, date) in days.iter().enumerate() {
+        let of_day = |one: &&EventOccurrence| zone.civil(one.occurrence.starts_at).date() == *date;
+        let (all_day, timed): (Vec<_>, Vec<_>) =
+            event_occurrences.iter().filter(of_day).partition(|one| one.event.details.when.all_day);
+        let span = |one: &&EventOccurrence| {
+            let from = y(zone.civil(one.occurrence.starts_at).time()).min(HEIGHT - MIN_HEIGHT);
+            let to =
+                place(one.occurrence.ends_at).filter(|(same, _)| *same == day).map_or(HEIGHT, |(_, to)| to);
+            (from, to.max(from + MIN_HEIGHT))
         };
-        let to = to.max(from + 10.0).min(end);
-        let lane = free[row].iter().position(|free| *free <= from).unwrap_or(LANES - 1);
-        let title = place_title(&event.title, to - from, end - from);
-        free[row][lane] = from + title.end;
-        let lane = f64::from(u32::try_from(lane).unwrap_or(0));
-        bars.push(context! {
-            x => from, y => y(row) + 4.0 + lane * LANE, width => to - from, room => title.end,
-            title => &event.title, shown => title.text, at => title.x,
-            when => zone.civil(occurrence.starts_at).strftime("%a %H:%M").to_string(),
-            status => event.status.name(),
+        let spans: Vec<(f64, f64)> = timed.iter().map(span).collect();
+        for ((EventOccurrence { event, occurrence }, (from, to)), (lane, count)) in
+            timed.iter().zip(&spans).zip(lanes(&spans))
+        {
+            first = first.min(*from);
+            let lane_width = width * EVENTS / number(count);
+            bars.push(context! {
+                x => x(day) + lane_width * number(lane), y => from, width => lane_width, height => to - from,
+                title => &event.title,
+                when => zone.civil(occurrence.starts_at).strftime("%a %H:%M").to_string(),
+                clock => (to - from >= WITH_TIME).then(|| zone.civil(occurrence.starts_at).strftime("%H:%M").to_string()),
+                status => event.status.name(),
+            });
+        }
+        columns.push(context! {
+            x => x(day), middle => x(day) + width / 2.0, weekday => date.strftime("%a").to_string(),
+            date => date.strftime("%-d %b").to_string(),
+            weekend => matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday),
+            today => today.is_some_and(|(today, _)| today == day),
+            all_day => all_day.iter().map(|one| one.event.title.clone()).collect::<Vec<_>>(),
         });
     }
     let marks: Vec<Value> = notifications
         .iter()
         .filter_map(|one| {
-            let (row, x) = place(one.due_at)?;
+            let (day, y) = place(one.due_at)?;
             let shape = Shape::of(one.status);
             let when = zone.civil(one.due_at).strftime("%a %H:%M");
             Some(context! {
-                x, y => y(row) + 54.0, shape => shape.name(),
+                x => x(day) + width, y, shape => shape.name(),
                 label => format!("{when} {} by {}: {}", one.status.name(), one.channel.name(), one.wording.subject),
             })
         })
         .collect();
-    let height = y(days.len());
     context! {
-        width => end + 12.0,
-        height,
-        left => begin,
-        right => end,
-        top => TOP,
-        row => ROW,
-        rows,
-        hours => (0..=24).step_by(3).map(|hour| context! {
-            x => begin + HOUR * f64::from(hour), label => format!("{hour:02}"),
+        left => LEFT,
+        width,
+        height => HEIGHT,
+        columns,
+        quiet,
+        hours => (1..24).map(|hour| context! {
+            y => HOUR * f64::from(hour), label => format!("{hour:02}:00"),
         }).collect::<Vec<_>>(),
         bars,
         marks,
-        now => place(now).map(|(row, x)| context! { x, y => y(row) }),
+        now => today.map(|(day, y)| context! { x => x(day), y }),
+        // Two hours before now, so that what has just begun is seen too.
+        opens_at => today.map_or(first, |(_, y)| y - 2.0 * HOUR).max(0.0),
     }
 }
 
-/// The title of a bar, and its place.
-struct PlacedTitle {
-    text: String,
-    x: f64,
-    /// The width of bar and title together.
-    end: f64,
-}
-
-/// Puts a title into its bar of this `width` if it fits, else after it, and cuts it at `max_end`.
-fn place_title(title: &str, width: f64, max_end: f64) -> PlacedTitle {
-    let long = |text: &str| f64::from(u32::try_from(text.chars().count()).unwrap_or(u32::MAX)) * LETTER;
-    let after = width + GAP;
-    let (x, end) = if long(title) + 2.0 * GAP <= width || max_end < after + TITLE / 2.0 {
-        (GAP, width.max(TITLE).min(max_end))
-    } else {
-        (after, (after + long(title).min(TITLE)).min(max_end))
-    };
-    let mut text = title.to_owned();
-    while x + long(&text) > end && text.pop().is_some() {}
-    if text.len() < title.len() {
-        text.pop();
-        text = format!("{}…", text.trim_end());
+/// Puts spans that overlap next to each other: returns the lane of each, and the number of lanes there. The spans are in the
+/// order of their starts.
+fn lanes(spans: &[(f64, f64)]) -> Vec<(usize, usize)> {
+    // The ends of the lanes of one group of spans that overlap, and the lanes of each group.
+    let (mut ends, mut counts) = (Vec::<f64>::new(), Vec::new());
+    let mut placed = Vec::new();
+    for &(from, to) in spans {
+        if ends.iter().all(|end| *end <= from) {
+            ends.clear();
+            counts.push(0);
+        }
+        let free = ends.iter().position(|end| *end <= from).unwrap_or(ends.len());
+        let lane = free.min(MAX_LANES - 1);
+        match ends.get_mut(lane) {
+            Some(end) => *end = end.max(to),
+            None => ends.push(to),
+        }
+        let group = counts.len() - 1;
+        counts[group] = ends.len();
+        placed.push((lane, group));
     }
-    PlacedTitle { text, x, end }
+    placed.into_iter().map(|(lane, group)| (lane, counts[group])).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::place_title;
+    use super::lanes;
 
     #[test]
-    fn a_title_is_in_its_bar_or_after_it_and_is_cut_by_whole_letters() {
-        let placed = |title: &str, width: f64, max_end: f64| {
-            let placed = place_title(title, width, max_end);
-            assert!(placed.end <= max_end, "{title}");
-            (placed.text, placed.x < width)
-        };
-        assert_eq!(placed("Budget", 100.0, 900.0), ("Budget".to_owned(), true));
-        assert_eq!(placed("Stand-up", 30.0, 900.0), ("Stand-up".to_owned(), false));
-        let (cut, inside) = placed("A very long breakfast with everybody who ever was here", 30.0, 900.0);
-        assert!(cut.ends_with('…') && cut.starts_with("A very") && !inside, "{cut}");
-        let (cut, inside) = placed("Late supper", 30.0, 60.0);
-        assert!(cut.ends_with('…') && inside, "at the end of a day nothing follows it: {cut}");
+    fn events_that_overlap_are_next_to_each_other() {
+        assert_eq!(lanes(&[(0.0, 5.0), (5.0, 9.0)]), [(0, 1), (0, 1)], "one after the other");
+        assert_eq!(
+            lanes(&[(0.0, 5.0), (2.0, 4.0), (4.0, 9.0), (9.0, 10.0)]),
+            [(0, 2), (1, 2), (1, 2), (0, 1)]
+        );
+        let many = lanes(&[(0.0, 9.0); 6]);
+        assert_eq!(many, [(0, 4), (1, 4), (2, 4), (3, 4), (3, 4), (3, 4)], "the last lane is shared");
     }
 }

@@ -1,15 +1,85 @@
-//! Form of a user's notification preferences.
+//! `/settings/notifications`: how a user is notified of events.
 
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use jiff::Timestamp;
 use jiff::civil::Time;
 use minijinja::{Value, context};
+use serde::Deserialize;
 
-use crate::request::Fields;
+use super::calendar::{ACTOR, MAX_USERS, choices, find};
+use crate::csrf;
+use crate::error::Failure;
+use crate::page::{self, Place};
+use crate::request::{Address, Fields, SignedForm};
+use adjutant_app::App;
 use adjutant_assistant::notification::Channel;
+use adjutant_assistant::plans::PlanScope;
 use adjutant_assistant::user::{ChannelPreference, QuietHours, WeekendPolicy};
 use adjutant_assistant::{User, Zone};
 
+#[derive(Deserialize)]
+pub(crate) struct Chosen {
+    /// The user; without one the first user.
+    user: Option<String>,
+    /// Present after a change.
+    saved: Option<String>,
+}
+
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    Address(chosen): Address<Chosen>,
+) -> Result<Response, Failure> {
+    let user = match &chosen.user {
+        Some(name) => Some(find(&app, name).await?),
+        None => None,
+    };
+    render(&app, user, chosen.saved.is_some(), None).await
+}
+
+/// Changes a user's preferences, and plans the notifications that follow from them.
+pub(crate) async fn change(
+    State(app): State<Arc<App>>,
+    SignedForm(fields): SignedForm,
+) -> Result<Response, Failure> {
+    let mut user = find(&app, fields.get("user")).await?;
+    let now = Timestamp::now();
+    let changed = match apply(&mut user, &fields) {
+        Ok(()) => app.assistant.put_user(&user, ACTOR, now).await.map_err(|error| error.to_string()),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = changed {
+        return render(&app, Some(user), false, Some(error)).await;
+    }
+    app.assistant.plan(&user.id, None, PlanScope::Unplanned, now).await.map_err(Failure::internal)?;
+    Ok(page::redirect(&format!("/settings/notifications?user={}&saved", page::path(user.id.as_str()))))
+}
+
+async fn render(
+    app: &App,
+    user: Option<User>,
+    is_saved: bool,
+    fault: Option<String>,
+) -> Result<Response, Failure> {
+    let users = app.assistant.users(None, MAX_USERS).await.map_err(Failure::internal)?;
+    let values = match user.as_ref().or(users.first()) {
+        None => context! { user => false },
+        Some(user) => context! {
+            csrf => csrf::token()?,
+            user => context! { id => user.id.as_str(), name => &user.name },
+            users => choices(&users, user),
+            preferences => values(user),
+            is_saved,
+            fault,
+        },
+    };
+    page::page(app, Place::Section("/settings"), "notification_settings.html", values).await
+}
+
 /// Returns what the form shows.
-pub(super) fn values(user: &User) -> Value {
+fn values(user: &User) -> Value {
     let preferences = &user.preferences;
     let clock = |time: Time| time.strftime("%H:%M").to_string();
     let choice = |word: &'static str, label: &'static str, here: bool| context! { word, label, here };
@@ -55,7 +125,7 @@ pub(super) fn values(user: &User) -> Value {
 ///
 /// # Errors
 /// A sentence about the invalid value.
-pub(super) fn apply(user: &mut User, fields: &Fields) -> Result<(), String> {
+fn apply(user: &mut User, fields: &Fields) -> Result<(), String> {
     let field = |name: &str| fields.get(name).trim();
     user.email = fields.filled("email");
     user.phone = fields.filled("phone");
