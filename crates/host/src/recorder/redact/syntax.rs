@@ -192,7 +192,7 @@ pub(super) fn web_key(text: &[u8], start: usize) -> Vec<Range<usize>> {
     private.map(|item| item.range).collect()
 }
 
-/// Returns the lines of the private part of a key of PuTTY, which has their number before and an authentication after it.
+/// Returns the lines of the private part of a key of `PuTTY`, which has their number before and an authentication after it.
 pub(super) fn putty(text: &[u8], after: usize) -> Option<Range<usize>> {
     const MAX_LINES: usize = 16 << 10;
     let number = after_gap(text, after)?;
