@@ -400,7 +400,7 @@ mod tests {
                 at_most: 1,
             };
             let row = tasks::claim(&context.store, claim).await.unwrap().remove(0);
-            run(&context, row, None, CancellationToken::new(), &CancellationToken::new()).await;
+            Box::pin(run(&context, row, None, CancellationToken::new(), &CancellationToken::new())).await;
             tasks::outcome(&context.store, &id).await.unwrap().unwrap()
         });
         let outcome: Outcome = serde_json::from_str(&outcome).unwrap();
