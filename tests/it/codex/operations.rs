@@ -55,7 +55,7 @@ fn a_fork_of_a_long_history_has_all_of_it() {
     let forks = r#"read -r thread; case "$thread" in *thread/fork*)
 printf '{"id":2,"result":{"thread":{"id":"t-2","cwd":"/","turns":[{"id":"u-1","status":"completed","items":['
 for number in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do
-printf '{"type":"agentMessage","id":"m-%s","text":"%s ' $number $number; head -c 1048576 /dev/zero | tr '\0' x; printf '"},'
+printf '{"type":"agentMessage","id":"m-%s","text":"%s ' $number $number; head -c 1000000 /dev/zero | tr '\0' x; printf '"},'
 done
 line '{"type":"agentMessage","id":"m","text":"the last one"}]}]}}}'; cat > /dev/null;; esac;"#;
     let home = Home::new();
