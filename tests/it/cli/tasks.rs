@@ -161,6 +161,8 @@ fn delegate_prints_the_result_to_stdout_and_progress_to_stderr() {
         fixture.run(&["delegate", "doer", "answer x", "--check", "true", "--check", "sh -c 'exit 3'"]);
     assert_eq!((checked.status.code(), checked.stdout.as_str()), (Some(1), "x\n"));
     assert!(checked.stderr.contains("not every check passed"), "{}", checked.stderr);
+    let listed = fixture.run(&["tasks", "list"]).stdout;
+    assert!(listed.contains("  succeeded, checks failed  "), "{listed}");
     let schema = fixture.home.write("schema.json", r#"{"type":"object","required":["n"]}"#);
     let schema = schema.to_str().unwrap();
     let shaped = fixture.run(&["delegate", "doer", "answer {\"n\": 1}", "--schema", schema]);

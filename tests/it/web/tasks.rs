@@ -73,8 +73,6 @@ fn every_list_shows_what_the_checks_say() {
             assert!(page.contains(text), "{path} lacks {text}:\n{page}");
         }
     }
-    let listed = console.home.run(["tasks", "list"], "").stdout;
-    assert!(listed.contains("succeeded, checks failed"), "{listed}");
 }
 
 #[test]
