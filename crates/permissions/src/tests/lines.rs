@@ -560,7 +560,7 @@ fn random_lines() -> Vec<String> {
         usize::try_from(state >> 33).unwrap() % bound
     };
     let parts: Vec<&str> = PARTS.split('¦').collect();
-    let mut line = || (0..1 + next(12)).map(|_| parts[next(parts.len())]).collect::<String>();
+    let mut line = || (0..=next(12)).map(|_| parts[next(parts.len())]).collect::<String>();
     let mut lines = std::iter::repeat_with(&mut line).take(200_000);
     let understood: Vec<String> = lines.by_ref().filter(|line| parse(line).is_some()).take(3_000).collect();
     assert!(understood.len() > 1_000, "{} lines are understood", understood.len());
@@ -580,7 +580,7 @@ fn bash_reads_the_same_words_in_every_line_that_is_understood() {
         is_safe.then_some((line, commands))
     });
     let expected: Vec<(&str, Vec<Vec<String>>)> = expected.collect();
-    let lines: String = expected.iter().map(|(line, _)| format!("{line}\0")).collect();
+    let lines: String = expected.iter().flat_map(|(line, _)| [*line, "\0"]).collect();
     let mut bash = Command::new("/bin/bash")
         .args(["--norc", "--noprofile", "-c", PRINT_COMMANDS])
         .env_clear()

@@ -114,7 +114,7 @@ async fn render(
         fault => error,
         typed => match typed {
             Some(typed) => context! { agent => typed.agent, task => typed.task, workdir => typed.workdir, worktree => typed.isolation.is_some() },
-            None => delegate.map(|task| context! { agent => "", task, workdir => "", worktree => false }).unwrap_or_else(|| Value::from(())),
+            None => delegate.map_or_else(|| Value::from(()), |task| context! { agent => "", task, workdir => "", worktree => false }),
         },
         query,
         state,
