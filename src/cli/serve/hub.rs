@@ -38,8 +38,9 @@ const LAST_ADDRESS: &str = "last-http-address";
 
 const OTHER_ADDRESS: &str = "use --http 127.0.0.1:0 for any free port, or --http off";
 
-/// Time that clients wait until the runs of the last hub are known, so that their processes are recognized as agents.
-const RESUME_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time that clients wait until the runs of the last hub are known, so that their processes are recognized as agents. A client
+/// that connects gives up after five seconds without a reply, so this is less.
+const RESUME_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Time for relays of the last hub to come back before their questions may pass to other sessions. A relay looks for a hub
 /// every two seconds.

@@ -363,7 +363,7 @@ impl Drop for LoggedHub {
 }
 
 #[test]
-fn clients_wait_at_most_five_seconds_for_the_runs_of_the_last_hub() {
+fn clients_do_not_give_up_while_the_runs_of_the_last_hub_are_not_known() {
     let fixture = TaskFixture::new();
     let gate = fixture.folder("gate");
     fixture.agent("keeper", "on_hub_exit: keep\n");
