@@ -105,26 +105,26 @@ impl Running {
         tokio::spawn(async move {
             let overdue = Overdue::new(limits, folder.clone());
             let end = forward_events(BufReader::new(input), output, &send_lines, cancelled, overdue).await;
-            let outcome = match end {
-                ConnectionEnd::Outcome(outcome) => Some(outcome),
-                ConnectionEnd::Closed(offset) => {
-                    let rest = move || {
-                        let outcome = orphans::finish_orphan(&folder);
-                        (outcome.stdout.lines(offset), outcome)
-                    };
-                    let (lines, outcome) = tokio::task::spawn_blocking(rest).await.ok().unzip();
-                    for line in lines.into_iter().flatten() {
-                        if send_lines.send(line).await.is_err() {
-                            break;
-                        }
-                    }
-                    outcome
-                }
+            let (ended, offset) = match end {
+                ConnectionEnd::Outcome(outcome, offset) => (Some(outcome), offset),
+                ConnectionEnd::Closed(offset) => (None, offset),
                 ConnectionEnd::HandleDropped => {
                     let _ = tokio::task::spawn_blocking(move || orphans::wake(&folder)).await;
                     return;
                 }
             };
+            let rest = move || {
+                // A supervisor that ends before it has read `attach` sends its outcome and no line.
+                let is_incomplete = ended.is_none() || offset == 0;
+                let outcome = ended.unwrap_or_else(|| orphans::finish_orphan(&folder));
+                (if is_incomplete { outcome.stdout.lines(offset) } else { Vec::new() }, outcome)
+            };
+            let (lines, outcome) = tokio::task::spawn_blocking(rest).await.ok().unzip();
+            for line in lines.into_iter().flatten() {
+                if send_lines.send(line).await.is_err() {
+                    break;
+                }
+            }
             drop(send_lines);
             if let Some(outcome) = outcome {
                 let _ = send_outcome.send(outcome);
@@ -143,8 +143,9 @@ impl Running {
 
 /// The end of a connection to a supervisor.
 enum ConnectionEnd {
-    Outcome(Outcome),
-    /// The supervisor closed it without an outcome; perhaps it was killed. With the bytes of stdout that had arrived as lines.
+    /// With the bytes of stdout that had arrived as lines.
+    Outcome(Outcome, u64),
+    /// The supervisor closed it without an outcome; perhaps it was killed. With the same bytes.
     Closed(u64),
     /// The handle of the run was dropped.
     HandleDropped,
@@ -217,7 +218,7 @@ async fn forward_events(
                     offset += line.stream_bytes();
                     pending = Some(line);
                 }
-                Some(Event::Ended { outcome }) => return ConnectionEnd::Outcome(outcome),
+                Some(Event::Ended { outcome }) => return ConnectionEnd::Outcome(outcome, offset),
                 Some(Event::Started { .. } | Event::Refused { .. }) => {}
                 None => return ConnectionEnd::Closed(offset),
             },
@@ -375,4 +376,26 @@ async fn validate(command: Command) -> Result<SpawnRequest, Error> {
         is_wrapped: command.is_wrapped,
         mark,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_run_that_ends_while_a_hub_attaches_keeps_its_lines() {
+        let spool = tempfile::tempdir().unwrap();
+        std::fs::write(spool.path().join("stdout"), "working\nresult\n").unwrap();
+        let ended = Event::Ended { outcome: Outcome::unobserved(spool.path()) };
+        let sent = serde_json::to_string(&ended).unwrap() + "\n";
+        let limits = Limits { wall: None, grace: Duration::ZERO };
+        let input = std::io::Cursor::new(sent.into_bytes());
+        let mut running = Running::attached(0, input, tokio::io::sink(), spool.path().to_owned(), limits);
+        let mut lines = Vec::new();
+        while let Some(line) = running.lines.recv().await {
+            lines.push(line.text);
+        }
+        assert_eq!(lines, ["working", "result"]);
+        assert!(!running.ended().await.is_counted);
+    }
 }
