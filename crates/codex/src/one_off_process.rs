@@ -88,9 +88,14 @@ impl OneOffProcess {
                 }
                 if let Some(answer) = self.protocol.answered.take() {
                     // An old version goes on to list every method that it knows.
-                    return answer.map_err(|fault| {
-                        refused(what, fault.message.split(", expected one of").next().unwrap_or_default())
-                    });
+                    return match answer {
+                        Ok(answer @ (Value::Object(_) | Value::Null)) => Ok(answer),
+                        Ok(_) => Err(unanswered("its answer is not an object")),
+                        Err(fault) => {
+                            let message = fault.message.split(", expected one of").next();
+                            Err(refused(what, message.unwrap_or_default()))
+                        }
+                    };
                 }
             }
         }

@@ -87,6 +87,7 @@ fn a_thread_list_that_codex_cannot_give_has_a_reason() {
             r#"line '{"id":2,"error":{"code":-32600,"message":"unknown variant `thread/list`"}}'"#,
             "unknown variant",
         ),
+        (r#"line '{"id":2,"result":"threads"}'"#, "its answer is not an object"),
         ("echo 'out of luck' >&2; exit 7", "codex exited with 7: out of luck"),
     ] {
         let hello = app_server("").split("read -r thread").next().unwrap().to_owned();
@@ -99,11 +100,11 @@ fn a_thread_list_that_codex_cannot_give_has_a_reason() {
     }
 }
 
-/// An app-server with a thread that has a turn of more than 16 MiB, so that its history does not fit into a line either.
+/// An app-server with a thread that has a turn of more than 256 MiB, so that its history does not fit into a line either.
 const LONG_HISTORY: &str = r#"#!/bin/sh
 if [ "$1" = --version ]; then echo codex-cli 0.169.0; exit; fi
 answer() { printf '{"id":%s,"result":%s}\n' "$id" "$1"; }
-long() { printf '{"id":%s,"result":"' "$id"; head -c 17000000 /dev/zero | tr '\0' x; printf '"}\n'; }
+long() { printf '{"id":%s,"result":"' "$id"; head -c 270000000 /dev/zero | tr '\0' x; printf '"}\n'; }
 turn() { answer '{"data":[{"id":"'"$1"'","items":[{"type":"agentMessage","id":"'"$1"'","text":"'"$2"'"}]}],"nextCursor":'"$3"'}'; }
 THREAD='"thread":{"id":"01a1fb15-a37b-75c1-bd0c-33d573a944b7","cwd":"/","preview":"Tides"}'
 about() { printf '{"method":"%s","params":{"threadId":"01a1fb15-a37b-75c1-bd0c-33d573a944b7","turn":{"id":"u-3","status":"completed"}}}\n' "$1"; }
