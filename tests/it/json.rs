@@ -243,6 +243,7 @@ fn every_command_prints_what_its_schema_says() {
     run(&["man", "pages"]);
     run(&["restart"]);
     run(&["stop"]);
+    run(&["remove-demo"]);
     // Its handshakes are those of an agent, which may not act for the user.
     run(&["doctor"]);
     let checked = commands.checked.iter().map(String::as_str).chain(CHECKED_ELSEWHERE).map(str::to_owned);
