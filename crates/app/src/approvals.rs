@@ -37,8 +37,9 @@ impl App {
     /// sessions of this hub.
     /// Questions of sessions that have ended are withdrawn at both ends.
     pub async fn run_codex_sessions(self: Arc<Self>) {
-        self.questions.withdraw_asked_by(ASKER_PREFIX, HUB_ENDED).await;
+        // First, because a session may ask while the questions of the last hub are withdrawn.
         let mut asked = self.codex.subscribe_approvals();
+        self.questions.withdraw_asked_by(ASKER_PREFIX, HUB_ENDED).await;
         let mut asking = JoinSet::new();
         let codex = self.codex.clone();
         asking.spawn(async move { codex.reap_orphaned_turns().await });
