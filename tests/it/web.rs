@@ -5,10 +5,10 @@ pub(crate) mod browser;
 mod calendar;
 mod compression;
 mod console_client;
+mod pending_questions;
 mod permissions;
 mod question_fixtures;
 mod questions;
-mod queue;
 mod tasks;
 mod timeline;
 
