@@ -1,5 +1,6 @@
 //! Import and export of calendars on the command line, and the notifications for them.
 
+mod caldav_series;
 mod own_events;
 
 use std::io::{BufRead, BufReader, Read, Write};
