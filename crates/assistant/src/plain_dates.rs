@@ -149,8 +149,11 @@ fn parse_on(text: &str, now: &Zoned, day: Option<Date>) -> Result<Dated, Error> 
 fn is_time_like(words: &[Word<'_>], after_phrase: bool) -> bool {
     let word = words[0].lower.as_str();
     let (digits, rest) = words::split_number(word);
-    let minutes =
-        rest.strip_prefix([':', 'h']).is_some_and(|rest| rest.len() == 2 && words::number(rest).is_some());
+    let minutes = rest.strip_prefix([':', 'h']).and_then(|rest| rest.split_at_checked(2));
+    // With an offset, as in `15:00+01:00`, it is a time too.
+    let minutes = minutes.is_some_and(|(minutes, offset)| {
+        words::number(minutes).is_some() && (offset.is_empty() || offset.starts_with(['+', 'z']))
+    });
     match (word, words.get(1).map_or("", |word| word.lower.as_str())) {
         ("half" | "quarter", "past" | "to") | ("o'clock", _) => true,
         ("and", "a") if after_phrase => words.get(2).is_some_and(|word| word.lower == "half"),

@@ -73,6 +73,7 @@ pub(super) fn phrase(
         ("next", _, Some(day)) => {
             return date(2, coming(day, after(coming(Weekday::Monday, today), -1)));
         }
+        ("last", _, Some(day)) => return Ok(Some((2, last(day, words, today)?))),
         (_, Some(day), _) if day == today.weekday() => {
             return Err(ambiguous(words[0].text, &shown(today), &shown(after(today, 7))));
         }
@@ -120,6 +121,7 @@ fn relative_days(
         ("the", "day", "after") if at(3) == "tomorrow" => (4, Phrase::Date(after(today, 2))),
         ("next", "week", _) => return several(monday, after(monday, 6)),
         ("next", "month", _) => return several(month, month.last_of_month()),
+        ("last", "week", _) => return several(after(monday, -14), after(monday, -8)),
         ("this", "weekend", _) => {
             let sunday = coming(Weekday::Sunday, after(today, -1));
             (2, Phrase::Days(after(sunday, -1), sunday))
@@ -161,6 +163,20 @@ pub(super) fn several_days(text: &str, first: Date, last: Date) -> Error {
 fn coming(day: Weekday, date: Date) -> Date {
     let days = i64::from(date.weekday().until(day));
     after(date, if days == 0 { 7 } else { days })
+}
+
+/// Reads `last Friday`: the one before today, if that is also the one of the last week.
+fn last(day: Weekday, words: &[Word<'_>], today: Date) -> Result<Phrase, Error> {
+    // `last Friday of December` is another day.
+    if words.get(2).is_some_and(|word| matches!(word.lower.as_str(), "of" | "in")) {
+        return Err(Error::NotUnderstood(joined(&words[..3])));
+    }
+    let before = after(coming(day, after(today, -1)), -7);
+    let of_week = after(coming(day, after(coming(Weekday::Monday, today), -1)), -14);
+    if before != of_week {
+        return Err(ambiguous(&joined(&words[..2]), &shown(of_week), &shown(before)));
+    }
+    Ok(Phrase::Date(before))
 }
 
 fn shown(date: Date) -> String {
@@ -338,7 +354,7 @@ fn dated(
 fn times(words: &[Word<'_>], after_preposition: bool) -> Result<Option<(usize, Phrase)>, Error> {
     let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
     if let Some((first, second)) = at(0).split_once(['-', '–'])
-        && let Some((end, Clock::Sure)) = time(second)
+        && let Some((end, Clock::Sure)) = end_time(second)
         && let Some((start, clock)) = time(first)
     {
         // `3-4pm` means both after noon.
@@ -351,7 +367,7 @@ fn times(words: &[Word<'_>], after_preposition: bool) -> Result<Option<(usize, P
     let one = if glued { format!("{}{}", at(0), at(1).replace('.', "")) } else { at(0).to_owned() };
     let Some((start, clock)) = time(&one) else { return Ok(None) };
     let count = 1 + usize::from(glued);
-    let has_end = CONNECTORS.contains(&at(1)) && time(at(2)).is_some();
+    let has_end = CONNECTORS.contains(&at(1)) && end_time(at(2)).is_some();
     let ends = matches!(at(1), "" | "for" | "on" | "today" | "tomorrow");
     match clock {
         // A number alone is a time only after `at`, and at the end or before another phrase.
@@ -365,7 +381,7 @@ fn times(words: &[Word<'_>], after_preposition: bool) -> Result<Option<(usize, P
         }
     }
     if CONNECTORS.contains(&at(count))
-        && let Some((end, Clock::Sure | Clock::Hour)) = time(at(count + 1))
+        && let Some((end, Clock::Sure | Clock::Hour)) = end_time(at(count + 1))
     {
         return Ok(Some((count + 2, Phrase::Times(start, Some(end)))));
     }
@@ -380,6 +396,11 @@ enum Clock {
     Hour,
     /// A number that may be an hour before or after noon.
     EitherHalf,
+}
+
+/// Reads the end of an event, which may be the end of its day.
+fn end_time(word: &str) -> Option<(Time, Clock)> {
+    if word == "24:00" { Some((Time::midnight(), Clock::Sure)) } else { time(word) }
 }
 
 fn time(word: &str) -> Option<(Time, Clock)> {
