@@ -120,7 +120,13 @@ impl Assistant {
             | Status::Simulated
             | Status::Merged
             | Status::Cancelled
-            | Status::Superseded => return Err(wrong_status(&found, "there is nothing to resolve")),
+            | Status::Superseded => {
+                let reason = match resolved_as {
+                    ResolvedAs::Sent => "there is nothing to resolve",
+                    ResolvedAs::Cancelled => "there is nothing to cancel",
+                };
+                return Err(wrong_status(&found, reason));
+            }
         }
         let (to, why) = match resolved_as {
             ResolvedAs::Sent => (Status::Sent, "a user says that it arrived"),

@@ -45,7 +45,9 @@ pub(super) async fn run(args: &CalendarsArgs, assistant: &Assistant) -> Result<(
             },
             None => String::new(),
         };
-        [escape_line(&calendar.place), calendar.read_at.map(shown).unwrap_or_default(), escape_line(&next)]
+        // The user's own calendar has no place.
+        let place = if calendar.place.is_empty() { &calendar.name } else { &calendar.place };
+        [escape_line(place), calendar.read_at.map(shown).unwrap_or_default(), escape_line(&next)]
     });
     let (read, next) = (format!("LAST READ ({zone})"), "NEXT".to_owned());
     let empty = "no calendar was imported; `adjutant events import USER FILE` imports one";

@@ -322,7 +322,15 @@ fn a_notification_is_cancelled_snoozed_and_tested() {
         let found = all.iter().find(|one| one["subject"].as_str().unwrap().contains(title)).unwrap();
         found["id"].as_str().unwrap().to_owned()
     };
-    run(&home, &["notifications", "cancel", &id("Tea")]);
+    let tea = id("Tea");
+    run(&home, &["notifications", "cancel", &tea]);
+    let again = home.run(["notifications", "cancel", &tea], "").stderr;
+    assert!(
+        again.starts_with(&format!("error: notification `{tea}` is cancelled: there is nothing to cancel\n")),
+        "{again}"
+    );
+    let calendars = run(&home, &["events", "calendars", "ann"]);
+    assert!(calendars.contains("Own events"), "{calendars}");
     let tea = home.run(["notifications", "snooze", &id("Walk"), "in 9 hours"], "");
     assert_eq!(tea.stderr.lines().next(), Some("error: time: the event is over then"));
     let later = run(&home, &["notifications", "snooze", &id("Walk"), "in 2 minutes"]);
