@@ -124,7 +124,7 @@ impl Assistant {
         let had: HashMap<_, _> = had.map(|version| (version.name.clone(), version)).collect();
         let (mut issues, mut kept) = (Vec::new(), Vec::with_capacity(drafts.len()));
         for draft in drafts.drain(..) {
-            let changed = |old: &&Version| old.digest != digest(&draft.title, draft.status, &draft.details);
+            let changed = |old: &&Version| old.digest != Content::of(&draft).digest;
             let known = match had.get(&draft.name()).filter(changed) {
                 Some(old) => events::source(&self.store, old.id.as_str()).await?.into_iter().next(),
                 None => None,
@@ -161,15 +161,14 @@ impl Assistant {
             let mut changes = Vec::with_capacity(batch.len());
             for (draft, id) in batch.iter().zip(ids.by_ref()) {
                 let old = had.get(&draft.name());
-                let same = |old: &&Version| {
-                    old.digest == digest(&draft.title, draft.status, &draft.details)
-                        && old.etag == draft.etag.as_deref().unwrap_or_default()
-                };
+                let content = Content::of(draft);
+                let etag = draft.etag.as_deref().unwrap_or_default();
+                let same = old.is_some_and(|old| old.digest == content.digest && old.etag == etag);
                 // A series may have got occurrences since; of anything else there is nothing to write.
-                if draft.details.recurrence.is_none() && old.is_some_and(|old| same(&old)) {
+                if same && draft.details.recurrence.is_none() {
                     report.same += 1;
                 } else {
-                    changes.push(self.change(calendar, draft, old, id, now).await?);
+                    changes.push(self.change(calendar, draft, content, old, id, now).await?);
                 }
             }
             for changed in events::put(&self.store, changes).await? {
@@ -195,34 +194,34 @@ impl Assistant {
         &self,
         calendar: &Calendar,
         draft: &Draft,
+        content: Content,
         old: Option<&Version>,
         new_id: EventId,
         now: Timestamp,
     ) -> Result<EventChange, Error> {
-        let recurrence = recurrence_id(draft.replaces);
         let id = old.map_or(new_id, |old| old.id.clone());
         let event = EventRow {
             id: id.as_str().to_owned(),
             user_id: calendar.user.as_str().to_owned(),
             calendar_id: calendar.id.as_str().to_owned(),
             uid: draft.uid.clone(),
-            recurrence_id: recurrence,
+            recurrence_id: recurrence_id(draft.replaces),
             title: draft.title.clone(),
             status: draft.status.name().to_owned(),
             starts_at: millis(draft.starts_at),
             ends_at: millis(draft.ends_at),
             recurs: draft.details.recurrence.is_some().into(),
-            details: json(&draft.details),
-            digest: digest(&draft.title, draft.status, &draft.details),
+            details: content.details,
+            digest: content.digest,
             etag: draft.etag.clone(),
             updated_at: millis(now),
         };
-        let occurrences: Vec<_> =
+        let occurrences =
             draft.occurrences.iter().map(|one| occurrence_row(one, &id, &calendar.user)).collect();
-        let (mut planned_from, mut plans) = (String::new(), Vec::new());
+        let (fresh, mut planned_from, mut plans) = (old.is_none(), String::new(), Vec::new());
         if let Some(old) = old.filter(|old| old.digest != event.digest) {
             let changed = Event {
-                id: id.clone(),
+                id,
                 user: calendar.user.clone(),
                 uid: draft.uid.clone(),
                 title: draft.title.clone(),
@@ -232,11 +231,11 @@ impl Assistant {
                 ends_at: draft.ends_at,
                 digest: event.digest.clone(),
             };
-            plans = self.replan(&changed, &draft.occurrences, now).await?;
+            // Boxed, because few events of an import have changed, and all would have the size of this future.
+            plans = Box::pin(self.replan(&changed, &draft.occurrences, now)).await?;
             planned_from.clone_from(&old.digest);
         }
-        let (fresh, source) = (old.is_none(), draft.source.clone());
-        Ok(EventChange { event, fresh, source, occurrences, planned_from, plans })
+        Ok(EventChange { event, fresh, source: draft.source.clone(), occurrences, planned_from, plans })
     }
 
     /// Cancels events that were removed from their calendar, with their planned notifications; returns how many
@@ -287,11 +286,24 @@ fn page_key(event: Option<&Event>) -> (i64, String) {
     event.map_or((i64::MIN, String::new()), |event| (millis(event.starts_at), event.id.as_str().to_owned()))
 }
 
-/// Returns a digest of all that a plan depends on, without the notes of the import.
-fn digest(title: &str, status: EventStatus, details: &EventDetails) -> String {
-    let content = EventDetails { notes: Vec::new(), ..details.clone() };
-    let text = json(&(title, status, content));
-    hex::sha256(text)
+/// The content of an event as it is stored.
+struct Content {
+    /// [`EventDetails`] as JSON.
+    details: String,
+    /// Of all that a plan depends on, without the notes of the import.
+    digest: String,
+}
+
+impl Content {
+    fn of(draft: &Draft) -> Self {
+        let details = json(&draft.details);
+        let without_notes = (!draft.details.notes.is_empty())
+            .then(|| json(&EventDetails { notes: Vec::new(), ..draft.details.clone() }));
+        let hashed = without_notes.as_ref().unwrap_or(&details);
+        // The JSON of all three; writing the details is most of the work, and is done once.
+        let text = format!("[{},{},{hashed}]", json(&draft.title), json(&draft.status));
+        Self { digest: hex::sha256(text), details }
+    }
 }
 
 /// A single event happens once, however far from now: nobody has to look at it again.

@@ -38,12 +38,21 @@ pub(crate) struct Version {
 impl Version {
     /// Reads the version of a component.
     pub(crate) fn of(text: &str) -> Self {
-        let named = |property: &str| {
-            let mut lines = own_lines(text).filter(|line| name(line).eq_ignore_ascii_case(property));
-            lines.next().map(|line| value(&line).to_owned())
-        };
-        let stamp = named("DTSTAMP").and_then(|value| Stamp::parse(&value, None)?.instant(&Zone::utc()).ok());
-        Self { sequence: named("SEQUENCE").and_then(|value| value.parse().ok()), stamp }
+        Self::of_lines(own_lines(text))
+    }
+
+    fn of_lines<'a>(lines: impl Iterator<Item = Cow<'a, str>>) -> Self {
+        let (mut sequence, mut stamp) = (None, None);
+        for line in lines {
+            let property = match name(&line) {
+                name if name.eq_ignore_ascii_case("SEQUENCE") => &mut sequence,
+                name if name.eq_ignore_ascii_case("DTSTAMP") => &mut stamp,
+                _ => continue,
+            };
+            property.get_or_insert_with(|| value(&line).to_owned());
+        }
+        let stamp = stamp.and_then(|value| Stamp::parse(&value, None)?.instant(&Zone::utc()).ok());
+        Self { sequence: sequence.and_then(|value| value.parse().ok()), stamp }
     }
 
     /// Returns whether it is older than another version. A time counts only where both have one.
@@ -135,7 +144,7 @@ pub(super) fn component<'a>(text: &'a str, zones: &Zones) -> Result<Component<'a
             _ => EventStatus::Confirmed,
         },
         details,
-        version: Version::of(text),
+        version: Version::of_lines(dates.lines.into_iter()),
         remarks,
         text,
     })

@@ -16,16 +16,24 @@ pub(super) fn rows(one: &str) -> usize {
 /// Returns `one` with its group of values, `VALUES ($1, …)` or `IN ($1)`, repeated for `rows` rows. `one` has each value
 /// once, in order.
 pub(super) fn repeated(connection: &AnyConnection, one: &'static str, rows: usize) -> AssertSqlSafe<String> {
-    // SQLite searches the list of all numbers for each of them, so that twice as many cost four times as much.
-    let value: fn(usize) -> String = match connection.backend_name() {
-        POSTGRES => |number| format!("${number}"),
-        _ => |_| "?".to_owned(),
+    let places = match connection.backend_name() {
+        POSTGRES => Places::Numbered,
+        _ => Places::Plain,
     };
     // Safe: it comes from constants, without any input.
-    AssertSqlSafe(repeat(one, rows, value))
+    AssertSqlSafe(repeat(one, rows, places))
 }
 
-fn repeat(one: &str, rows: usize, value: fn(usize) -> String) -> String {
+/// How a statement names the places of its values.
+#[derive(Clone, Copy)]
+enum Places {
+    /// `$1`
+    Numbered,
+    /// `?`: SQLite searches the list of all numbers for each of them, so that twice as many cost four times as much.
+    Plain,
+}
+
+fn repeat(one: &str, rows: usize, places: Places) -> String {
     let Some((head, rest)) = one.split_once("VALUES (").or_else(|| one.split_once("IN (")) else {
         return one.to_owned();
     };
@@ -33,13 +41,21 @@ fn repeat(one: &str, rows: usize, value: fn(usize) -> String) -> String {
     let values = one.contains("VALUES (");
     let width = group.matches('$').count();
     let group_of = |row: usize| {
-        let mut numbers = (row * width + 1..).map(value);
-        let parts = group.split(", ").map(|part| {
-            if part.starts_with('$') { numbers.next().unwrap_or_default() } else { part.to_owned() }
+        let mut number = row * width;
+        let parts = group.split(", ").map(|part| match places {
+            _ if !part.starts_with('$') => part.to_owned(),
+            Places::Plain => "?".to_owned(),
+            Places::Numbered => {
+                number += 1;
+                format!("${number}")
+            }
         });
         parts.collect::<Vec<_>>().join(", ")
     };
-    let groups: Vec<String> = (0..rows).map(group_of).collect();
+    let groups = match places {
+        Places::Numbered => (0..rows).map(group_of).collect(),
+        Places::Plain => vec![group_of(0); rows],
+    };
     if values {
         format!("{head}VALUES ({}){tail}", groups.join("), ("))
     } else {
@@ -49,12 +65,12 @@ fn repeat(one: &str, rows: usize, value: fn(usize) -> String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::repeat;
+    use super::{Places, repeat};
 
     #[test]
     fn groups_are_repeated_with_numbers_of_their_own() {
         let one = "INSERT INTO a (x, y, z) VALUES ($1, 'planned', $2) ON CONFLICT (x) DO NOTHING RETURNING x";
-        let repeated = |one, rows| repeat(one, rows, |number| format!("${number}"));
+        let repeated = |one, rows| repeat(one, rows, Places::Numbered);
         assert_eq!(repeated(one, 1), one);
         assert_eq!(
             repeated(one, 3),
@@ -64,6 +80,7 @@ mod tests {
             )
         );
         assert_eq!(repeated("SELECT x FROM a WHERE x IN ($1)", 2), "SELECT x FROM a WHERE x IN ($1, $2)");
-        assert_eq!(repeat("IN ($1)", 2, |_| "?".to_owned()), "IN (?, ?)");
+        assert_eq!(repeat("IN ($1)", 2, Places::Plain), "IN (?, ?)");
+        assert_eq!(repeat("VALUES ($1, 'a', $2)", 2, Places::Plain), "VALUES (?, 'a', ?), (?, 'a', ?)");
     }
 }
