@@ -35,11 +35,11 @@ pub(crate) enum Error {
     Unwritable { path: PathBuf, reason: String },
     #[error("{} cannot be changed: {error}", path.display())]
     Text { path: PathBuf, error: SyntaxError },
-    #[error("{} has another server of the name `{NAME}`: {entry}", path.display())]
+    #[error("{} already has a different server named `{NAME}`: {entry}", path.display())]
     Foreign { path: PathBuf, entry: String },
     #[error("{} was not written by Adjutant", path.display())]
     ForeignFile { path: PathBuf },
-    #[error("{} changed meanwhile; nothing was written", path.display())]
+    #[error("{} was changed by another program, and nothing was written; run the command again", path.display())]
     Changed { path: PathBuf },
 }
 

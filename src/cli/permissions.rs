@@ -246,7 +246,7 @@ fn explain(client: &mut ControlClient, id: u64) -> Result<(), Failure> {
     let records = client.permission_records()?;
     let record = records.into_iter().find(|record| record.id == id);
     let record = record.ok_or_else(|| {
-        Failure::new(format!("there is no decision {id} among the last ones"))
+        Failure::new(format!("no recent decision has the id {id}"))
             .hint("`adjutant permissions explain` lists them")
     })?;
     if output::is_json() {

@@ -187,7 +187,7 @@ fn a_caldav_answer_that_is_cut_off_or_failed_changes_nothing() {
     let home = home();
     let import = || home.run(["events", "import", "ann", &format!("{url}/"), "--caldav"], "");
     assert_eq!(import().stdout, "2 new, 0 changed, 0 as before, 0 removed, 0 left out\n");
-    let not_caldav = "error: the server does not answer with CalDAV at that address, or not wholly; nothing was changed\n\
+    let not_caldav = "error: the server sent no complete CalDAV answer from that address; nothing was changed\n\
                       hint: if the address is an `.ics` file, import it without `--caldav`\n";
     assert_eq!(import().stderr, not_caldav);
     assert_eq!(import().stderr, not_caldav);
@@ -381,7 +381,7 @@ fn whether_a_server_took_a_new_event_may_be_unknown() {
     assert!(home.run(import, "").status.success());
     let added = home.run(["events", "add", "Tea 3.7.2031 15:00", "--calendar", "feed.ics"], "");
     assert!(
-        added.stderr.starts_with("error: whether the server has the event is not known: ")
+        added.stderr.starts_with("error: it is unknown whether the server stored the event: ")
             && added.stderr.ends_with("hint: look at the calendar before you add it again\n"),
         "{}",
         added.stderr
@@ -438,7 +438,7 @@ fn a_collection_under_a_second_address_is_refused() {
     let import = |url: &str| home.run(["events", "import", "ann", &format!("{url}/"), "--caldav"], "");
     assert!(import(&url).status.success());
     let refused = import(&other).stderr;
-    let expected = format!("error: the calendar at that address is imported already, from {url}/\n");
+    let expected = format!("error: the calendar at that address was already imported from {url}/\n");
     assert!(refused.starts_with(&expected), "{refused}");
     assert_eq!(titles(&home), ["A"]);
     assert!(home.run(["events", "forget", "ann", &url], "").status.success());
@@ -654,7 +654,7 @@ fn events_of_a_caldav_calendar_are_changed_on_its_server() {
         assert!(put.contains(" 201 "), "{put}");
         let conflict = home.run(act, "");
         let message =
-            format!("error: the event was changed elsewhere meanwhile: it is now `{title}`; look at it, ");
+            format!("error: another program changed the event, which is now `{title}`; review it, ");
         assert!(conflict.stderr.starts_with(&message), "{act:?}: {}{}", conflict.stdout, conflict.stderr);
         let there = radicale.answer("GET", "/ann/team/m%20x.ics", "");
         assert!(there.contains(&format!("SUMMARY:{title}\r\n")), "{there}");
@@ -666,7 +666,7 @@ fn events_of_a_caldav_calendar_are_changed_on_its_server() {
     radicale.ask("DELETE", &format!("/ann/team/{}.ics", shown["uid"].as_str().unwrap()), "");
     let deleted = home.run(["events", "edit", lost.trim(), "--title", "Mine"], "");
     assert!(
-        deleted.stderr.starts_with("error: the event was deleted elsewhere meanwhile\n"),
+        deleted.stderr.starts_with("error: another program has deleted the event\n"),
         "{}",
         deleted.stderr
     );
@@ -721,7 +721,7 @@ fn a_caldav_calendar_is_synchronized_by_its_changes() {
     assert!(!outside.status.success());
     assert_eq!(
         outside.stderr,
-        "error: the address holds calendars, and no events of its own: /ann/team/\nhint: name one of these calendars\n"
+        "error: the address is a list of calendars without events; choose one of: /ann/team/\nhint: name one of these calendars\n"
     );
     assert!(radicale.ask("MKCALENDAR", "/ann/empty/", "").contains(" 201 "));
     assert_eq!(at("/ann/empty/").stdout, "0 new, 0 changed, 0 as before, 0 removed, 0 left out\n");

@@ -492,11 +492,11 @@ fn a_program_on_the_socket_that_is_not_a_hub_is_described() {
     let cases = [
         ("", "it closed the connection without an answer", "start one"),
         ("HTTP/1.1 400 Bad Request\n", "the program that answers is not a hub", "start one"),
-        (r#"{"error": "full"}"#, "the hub rejected this: full", "doctor"),
+        (r#"{"error": "full"}"#, "the hub rejected the request: full", "doctor"),
         (other, "no server `prompts`", "restart the older one"),
         (
             r#"{"adjutant": "0.0.1", "hello": 0}"#,
-            "do not understand each other",
+            "have incompatible versions",
             "restart the hub, which is older: stop it",
         ),
     ];

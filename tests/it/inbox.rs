@@ -423,7 +423,7 @@ fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
     // Nobody types a passphrase twice that is too short.
     let short = [("Current passphrase:", "correct horse"), ("New passphrase:", "hors")];
     assert_eq!(set(&short, "has between 8 and 1024 characters"), 1);
-    assert_eq!(set(&changed, "not the approval passphrase"), 1);
+    assert_eq!(set(&changed, "wrong approval passphrase"), 1);
 
     // Over lines in a terminal, as with a screen reader, it is asked for; through a pipe it is rejected.
     let high = [&DEPLOY[..], &["--high"]].concat();
@@ -439,7 +439,7 @@ fn a_passphrase_is_read_from_a_terminal_and_never_shown() {
     lines.send(&format!("{id} yes\r"));
     lines.shows(&format!("PASSPHRASE {id} this question needs the approval passphrase"));
     lines.send("wrong horse\r");
-    lines.shows("that is not the approval passphrase");
+    lines.shows("wrong approval passphrase");
     lines.send("correct horse\r");
     let screen = lines.shows(&format!("DONE {id} answered"));
     assert!(!screen.contains("horse"), "{screen}");

@@ -27,6 +27,7 @@ mod hub;
 mod inbox;
 mod install;
 mod json;
+mod messages;
 mod packaging;
 mod process;
 mod prompts;

@@ -69,12 +69,12 @@ pub enum Error {
     NoTask { start: String, near: Vec<String> },
     #[error("several tasks have ids that begin with `{start}`: {}", .among.join(", "))]
     SeveralTasks { start: String, among: Vec<String> },
-    #[error("{waiting} tasks are waiting already, which is the limit{}; ask again later", if *.own { " for one caller" } else { "" })]
+    #[error("{waiting} tasks are waiting, which is the limit{}; ask again later", if *.own { " for one caller" } else { "" })]
     QueueFull { waiting: u32, own: bool },
     #[error("the hub stops; ask again in a moment")]
     Stopping,
     /// The source is for the log only.
-    #[error("the hub's store does not answer; nothing was kept")]
+    #[error("the hub's store does not answer, and nothing was stored; try again")]
     Store(#[source] store::Error),
 }
 

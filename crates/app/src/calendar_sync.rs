@@ -71,11 +71,11 @@ pub enum Error {
     },
     #[error("the server answers with status {status} for `{href}`; nothing was changed")]
     Incomplete { href: String, status: u16 },
-    #[error("the server does not answer with CalDAV at that address, or not wholly; nothing was changed")]
+    #[error("the server sent no complete CalDAV answer from that address; nothing was changed")]
     NotCalDav,
-    #[error("the address holds calendars, and no events of its own: {}", .0.join(", "))]
+    #[error("the address is a list of calendars without events; choose one of: {}", .0.join(", "))]
     HoldsCalendars(Vec<String>),
-    #[error("the calendar at that address is imported already, from {0}")]
+    #[error("the calendar at that address was already imported from {0}")]
     Imported(String),
     #[error("{0}")]
     Assistant(#[from] AssistantError),

@@ -29,14 +29,12 @@ pub enum Error {
     #[error("{0}")]
     Outbound(#[from] http_client::Error),
     /// The server has another version than the one that was read; it is read now.
-    #[error(
-        "the event was changed elsewhere meanwhile: it is now `{title}`; look at it, and change it again"
-    )]
+    #[error("another program changed the event, which is now `{title}`; review it, then change it again")]
     Conflict { title: String },
-    #[error("the event was deleted elsewhere meanwhile")]
+    #[error("another program has deleted the event")]
     Deleted,
     /// The connection failed after a new event was sent, and the calendar could not be read, or has no such event.
-    #[error("whether the server has the event is not known: {0}")]
+    #[error("it is unknown whether the server stored the event: {0}")]
     Uncertain(http_client::Error),
     #[error("the server answers with status {0}; nothing was changed")]
     Refused(u16),

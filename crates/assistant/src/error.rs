@@ -14,7 +14,7 @@ pub enum Error {
     /// A value that a person or a file gave and that cannot be taken.
     #[error("{field}: {reason}")]
     Invalid { field: &'static str, reason: String },
-    #[error("a user with the {field} `{value}` is there already")]
+    #[error("a user with the {field} `{value}` already exists")]
     AlreadyExists { field: &'static str, value: String },
     /// The action does not fit the status of the notification.
     #[error("notification `{id}` is {status}: {reason}")]
@@ -28,7 +28,7 @@ pub enum Error {
     /// A date that a person typed.
     #[error("{0}")]
     Date(#[from] crate::plain_dates::Error),
-    #[error("the system gives no random numbers")]
+    #[error("cannot get random numbers from the operating system")]
     Randomness,
     #[error("{0}")]
     Store(#[from] store::Error),

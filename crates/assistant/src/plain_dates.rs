@@ -63,7 +63,7 @@ pub struct Dated {
 /// The reason why a text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    #[error("`{0}` names no date and no time")]
+    #[error("`{0}` contains no date or time")]
     NoDate(String),
     #[error("`{text}` may be {first} or {second}")]
     Ambiguous { text: String, first: String, second: String },
@@ -73,9 +73,9 @@ pub enum Error {
     Impossible(String),
     #[error("`{0}` is {1}")]
     OtherDay(String, String),
-    #[error("`{0}` has passed today")]
+    #[error("`{0}` has passed today; name the day")]
     Passed(String),
-    #[error("a length in hours or minutes needs a time to begin at")]
+    #[error("a length in hours or minutes needs a start time, such as `14:00`")]
     NoTime,
     #[error("`{0}` is not understood")]
     NotUnderstood(String),
@@ -83,11 +83,11 @@ pub enum Error {
     SeveralDays { text: String, first: String, last: String },
     #[error("`{0}` ends before it begins")]
     EndsFirst(String),
-    #[error("`{0}` has a time of day at one end only")]
+    #[error("`{0}` has a time of day at one end only; write it at both or at neither")]
     HalfTimed(String),
-    #[error("`{0}` repeats; an event of this kind can be imported from an `.ics` file")]
+    #[error("`{0}` repeats, which cannot be written here; import the event from an `.ics` file")]
     Repeats(String),
-    #[error("the text has more than 1000 bytes")]
+    #[error("the text has more than 1000 bytes; shorten it")]
     TooLong,
 }
 

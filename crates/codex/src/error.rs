@@ -9,72 +9,72 @@ use adjutant_store as store;
 pub enum Error {
     #[error("codex was not found{}", .configured.as_ref().map(|path| format!(" at `{path}`")).unwrap_or_default())]
     Missing { configured: Option<String> },
-    #[error("codex cannot be asked for its version: {0}")]
+    #[error("cannot read the version of codex: {0}")]
     Version(String),
     #[error("codex {version} has no `{back}`")]
     NoBack { version: String, back: &'static str },
-    #[error("codex cannot be started: {0}")]
+    #[error("cannot start codex: {0}")]
     Start(#[from] process::Error),
     /// In Codex's words.
-    #[error("codex did not begin the thread: {0}")]
+    #[error("codex rejected the new thread: {0}")]
     Refused(String),
     #[error("{program} cannot {about}; {since} and later can")]
     Lacks { program: String, about: &'static str, since: String },
-    #[error("codex did not answer when it was asked to {what}: {why}; it may have done it nevertheless")]
+    #[error("codex did not answer when it was asked to {what}: {why}; it may have been done all the same")]
     Unanswered { what: &'static str, why: String },
     /// `why` is in Codex's words.
     #[error("codex did not {what}: {why}")]
     NotDone { what: &'static str, why: String },
-    #[error("the thread has {0} turns")]
+    #[error("the thread has only {0} turns")]
     FewTurns(usize),
     #[error("the thread has no turn `{0}`")]
     UnknownTurn(String),
-    #[error("the name of a thread is not empty")]
+    #[error("the name of a thread must not be empty")]
     NoName,
     /// `why` is a sentence fragment.
-    #[error("{path} is no image for Codex: {why}")]
+    #[error("{path} cannot be sent to Codex as an image: {why}")]
     NoImage { path: String, why: String },
     #[error("no model takes the effort `{effort}`: they take {}{}", .known.join(", "), near_hint(.near))]
     UnknownEffort { effort: String, near: Vec<String>, known: Vec<String> },
     /// A sentence fragment.
-    #[error("git cannot do it: {0}")]
+    #[error("the Git operation failed: {0}")]
     Worktree(String),
     /// The path of the worktree.
-    #[error("the worktree {0} has files or commits that no branch has")]
+    #[error("the worktree {0} has files or commits that are not on any branch")]
     UnsavedWorktree(String),
     #[error("the thread has no worktree")]
     NoWorktree,
-    #[error("a turn runs in this thread")]
+    #[error("a turn is running in this thread")]
     TurnRuns,
     #[error("the thread `{0}` is archived")]
     Archived(String),
-    #[error("an agent of the thread `{0}` works in this thread")]
+    #[error("this thread is used by an agent of the thread `{0}`")]
     OfAgent(String),
     #[error("the thread `{0}` is on another machine")]
     OtherMachine(String),
-    #[error("there is no thread `{0}`")]
+    #[error("unknown thread `{0}`")]
     UnknownThread(String),
-    #[error("{0} prompts are waiting in this thread already")]
+    #[error("{0} prompts are queued in this thread, which is the limit; wait for the next turn")]
     Busy(usize),
-    #[error("no turn runs in this thread")]
+    #[error("no turn is running in this thread")]
     NoTurn,
-    #[error("codex mcp-server takes nothing into a running turn")]
+    #[error("codex mcp-server cannot add text to a running turn")]
     NoSteering,
-    #[error("a running turn keeps its model and its effort")]
+    #[error("the model and the effort of a running turn cannot be changed")]
     KeptModel,
     /// In Codex's words.
-    #[error("codex did not take it into the running turn: {0}")]
+    #[error("codex rejected the text for the running turn: {0}")]
     NotSteered(String),
-    #[error("nothing is asked by the name `{0}` (any more)")]
+    #[error("no pending approval `{0}`; it may have been answered already")]
     NotAsked(String),
     /// The Inbox does not take the decision, in its words.
     #[error("{0}")]
     Rejected(String),
     #[error("the approval `{0}` cannot be answered with this decision")]
     NotPermitted(String),
-    #[error("{0} threads are open, which is the limit")]
+    #[error("{0} threads are open, which is the limit; wait until one ends")]
     TooMany(usize),
-    #[error("the session is over")]
+    #[error("the session has ended")]
     Over,
     #[error(transparent)]
     Store(#[from] store::Error),

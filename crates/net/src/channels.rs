@@ -41,7 +41,7 @@ impl std::fmt::Debug for Action {
 /// The reason why a message was not delivered.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("there is no notification service: {0}")]
+    #[error("no notification service was found: {0}")]
     NoService(String),
     #[error("the notification service rejected it: {0}")]
     Rejected(String),
@@ -51,6 +51,6 @@ pub enum Error {
     Busy,
     #[error("the server cannot be reached: {0}")]
     Unreachable(String),
-    #[error("the server refused: status {0}")]
+    #[error("the server answered with the error status {0}")]
     Status(u16),
 }

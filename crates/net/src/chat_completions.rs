@@ -33,9 +33,9 @@ pub enum Error {
     Key(#[from] KeyError),
     #[error("{0}")]
     Outbound(#[from] http_client::Error),
-    #[error("the model's server refuses with status {0}{hint}", hint = hint(*.0))]
+    #[error("the model's server answered with the error status {0}{hint}", hint = hint(*.0))]
     Status(u16),
-    #[error("the model's server answers with something else than a chat completion")]
+    #[error("the model's server did not answer with a chat completion")]
     NotACompletion,
     #[error("the model declines to answer")]
     Declined,

@@ -98,7 +98,7 @@ pub enum Error {
     TooLarge { host: String, max_bytes: usize },
     #[error("{host} closed the connection before the end of its response")]
     Incomplete { host: String },
-    #[error("TLS cannot be set up on this machine")]
+    #[error("cannot set up TLS on this machine; check its certificates")]
     Tls,
 }
 

@@ -12,7 +12,7 @@ pub enum Error {
     /// The question itself is invalid; `path` leads to the fault within the question.
     #[error("{message}")]
     Invalid { message: String, path: Vec<String>, validator: &'static str, expected: Value },
-    #[error("{pending} questions wait already, which is the limit{}; wait for an answer first", if *.own { " for one client" } else { "" })]
+    #[error("{pending} questions are pending, which is the limit{}; wait for an answer first", if *.own { " for one client" } else { "" })]
     TooMany { pending: u32, own: bool },
     /// Another question with this request's id waits for its answer on the same stream.
     #[error("request {request} is still waiting for its answer; use another id")]
@@ -52,7 +52,7 @@ pub enum Error {
     NeedsPassphrase,
     #[error("no approval passphrase is set; set one in a terminal with: adjutant passphrase")]
     NoPassphrase,
-    #[error("that is not the approval passphrase")]
+    #[error("wrong approval passphrase")]
     WrongPassphrase,
     #[error("too many wrong passphrases; try again in {seconds} s")]
     Locked { seconds: u64 },
@@ -60,10 +60,10 @@ pub enum Error {
     WeakPassphrase,
     #[error("the approval passphrase cannot be read or kept: {0}")]
     Passphrase(String),
-    #[error("the system gives no random numbers")]
+    #[error("cannot get random numbers from the operating system")]
     Random,
     /// The source has the details for the log.
-    #[error("the hub's store does not answer; nothing was kept")]
+    #[error("the hub's store does not answer, and nothing was stored; try again")]
     Store(#[from] store::Error),
 }
 

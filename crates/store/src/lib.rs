@@ -71,18 +71,18 @@ pub enum Error {
     #[error("task `{id}` is in the store already")]
     Exists { id: String },
     /// The queue is full: the limit of waiting tasks is reached.
-    #[error("{waiting} tasks are waiting already, which is the limit{}", if *.own { " for one caller" } else { "" })]
+    #[error("{waiting} tasks are waiting, which is the limit{}", if *.own { " for one caller" } else { "" })]
     QueueFull { waiting: u32, own: bool },
     /// A row that its own domain cannot read.
-    #[error("{what} `{id}` cannot be read back")]
+    #[error("cannot read the stored {what} `{id}`")]
     Broken { what: &'static str, id: String },
-    #[error("the database's file cannot be made or opened")]
+    #[error("cannot create or open the file of the database")]
     File(#[source] Arc<std::io::Error>),
     #[error("the database cannot be reached")]
     Unreachable(#[source] Arc<sqlx::Error>),
-    #[error("another program holds the database")]
+    #[error("another program has locked the database; end that program and try again")]
     Held(#[source] Arc<sqlx::Error>),
-    #[error("the database is damaged")]
+    #[error("the database is damaged; restore a backup (docs/operations.md)")]
     Damaged(#[source] Arc<sqlx::Error>),
     #[error("the database was written by a newer adjutant; start that one, or choose another database")]
     Newer,
@@ -94,7 +94,7 @@ pub enum Error {
     BeforeFirstRelease,
     #[error("the database's tables were not made by this adjutant; choose another database")]
     Foreign(#[source] Arc<sqlx::migrate::MigrateError>),
-    #[error("the database did not carry it out, and nothing of it was kept")]
+    #[error("the database rejected the change, and nothing of it was stored")]
     Failed(#[source] Arc<sqlx::Error>),
     #[error("the store is closed")]
     Closed,

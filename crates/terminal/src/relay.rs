@@ -52,7 +52,7 @@ pub enum Error {
     Settings(#[from] config::Error),
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("the hub ended, or was too slow, before the last call was finished")]
+    #[error("the hub ended or timed out before the last call was finished")]
     Unanswered,
 }
 

@@ -7,7 +7,7 @@ pub(crate) struct Source {
     /// The folder's name below `crates`, or `adjutant` for the root package.
     pub(super) krate: String,
     /// The path below the repository.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The module's path inside of its crate; empty for `lib.rs`.
     pub(super) module: Vec<String>,
     pub(crate) text: String,

@@ -99,7 +99,7 @@ fn a_client_changes_events_after_the_user_allows_it() {
 
     for (when, why) in [
         ("5/6 15:00", "`5/6` may be the day 5 of the month 6 or the day 6 of the month 5"),
-        ("soon", "`soon` names no date and no time"),
+        ("soon", "`soon` contains no date or time"),
         ("1.7.2031 15:00 in Berlin", "`in Berlin` is not understood"),
     ] {
         let answer = tool(&mut peer, "createEvent", json!({"user_id": "ann", "title": "x", "when": when}));
@@ -205,7 +205,7 @@ fn a_change_that_is_allowed_after_its_call_returned_is_made() {
     run(&home, &["events", "edit", &id, "--title", "Dr Wells"]);
     User::connect(&home).choose(&question, "approve");
     let reason =
-        "the event was changed elsewhere meanwhile: it is now `Dr Wells`; look at it, and change it again";
+        "another program changed the event, which is now `Dr Wells`; review it, then change it again";
     wait_for("the reason", || {
         let all = decided(&home);
         let question = all.as_array()?.iter().find(|one| one["ticket"] == question["ticket"])?;
@@ -231,8 +231,7 @@ fn an_event_that_changed_while_its_user_was_asked_is_left_as_it_is() {
         User::connect(&home).choose(&question, "approve");
         let refused = result_of(&mut peer, call);
         let text = refused["content"][0]["text"].as_str().unwrap();
-        let why =
-            format!("nothing was changed: the event was changed elsewhere meanwhile: it is now `{title}`;");
+        let why = format!("nothing was changed: another program changed the event, which is now `{title}`;");
         assert!(text.starts_with(&why), "{refused}");
         let shown: Value = serde_json::from_str(&run(&home, &["events", "show", &id, "--json"])).unwrap();
         let expected = [title, "", "confirmed"];

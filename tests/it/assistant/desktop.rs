@@ -112,7 +112,7 @@ fn a_desktop_service_that_dies_does_not_delay_the_next_channel() {
     by_channel(&home, "popup", "sent");
     let failed = by_channel(&home, "desktop", "failed");
     let why = failed["error"].as_str().unwrap();
-    assert!(why.starts_with("there is no notification service: "), "{why}");
+    assert!(why.starts_with("no notification service was found: "), "{why}");
     assert_eq!(attempt_outcomes(&home, &failed), ["failed"]);
     assert!(matches!(desktop.next_call(), Call::Shown { .. }));
     assert!(desktop.remaining_calls().is_empty());

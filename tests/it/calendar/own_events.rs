@@ -95,7 +95,7 @@ fn an_event_is_added_changed_and_cancelled_in_the_words_of_its_user() {
     run(&home, &["events", "cancel", long.stdout.trim()]);
 
     for (arguments, error) in [
-        (&["events", "add", "Lunch"][..], "error: `Lunch` names no date and no time\n"),
+        (&["events", "add", "Lunch"][..], "error: `Lunch` contains no date or time\n"),
         (
             &["events", "add", "5/6 Tea"],
             "error: `5/6` may be the day 5 of the month 6 or the day 6 of the month 5\n",
@@ -103,7 +103,7 @@ fn an_event_is_added_changed_and_cancelled_in_the_words_of_its_user() {
         (&["events", "add", "tomorrow 15:00"], "error: the event has no title\n"),
         (
             &["events", "add", "Tea tomorrow for 2 hours"],
-            "error: a length in hours or minutes needs a time to begin at\n",
+            "error: a length in hours or minutes needs a start time, such as `14:00`\n",
         ),
         (&["events", "edit", "event-x", "--title", "x"], "error: unknown event `event-x`\n"),
         (&["events", "cancel", id], "error: unknown event"),
@@ -111,7 +111,7 @@ fn an_event_is_added_changed_and_cancelled_in_the_words_of_its_user() {
             &["events", "list", "--from", "tomorrow", "--to", "today"],
             "error: the last day is before the first\n",
         ),
-        (&["events", "list", "--from", "someday"], "error: `someday` names no date and no time\n"),
+        (&["events", "list", "--from", "someday"], "error: `someday` contains no date or time\n"),
     ] {
         let refused = home.run(arguments, "");
         assert!(

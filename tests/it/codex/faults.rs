@@ -185,9 +185,9 @@ fn a_missing_codex_thread_or_backend_has_a_hint() {
         "error: codex 0.169.0 has no `mcp-server`\nhint: set [codex] backend to \"auto\" in config.toml, or leave it out\n"
     );
     let run = codex(&home, &["--thread", "nope", "hello"]);
-    assert!(run.stderr.starts_with("error: there is no thread `nope`\nhint: "), "{run}");
+    assert!(run.stderr.starts_with("error: unknown thread `nope`\nhint: "), "{run}");
     let run = codex(&home, &["approve", "nope"]);
-    assert!(run.stderr.starts_with("error: nothing is asked by the name `nope`"), "{run}");
+    assert!(run.stderr.starts_with("error: no pending approval `nope`"), "{run}");
     std::fs::remove_file(home.path().join("bin/codex")).unwrap();
     let run = codex(&home, &["hello"]);
     assert!(run.stderr.starts_with("error: codex was not found at `"), "{run}");

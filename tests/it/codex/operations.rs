@@ -123,9 +123,9 @@ fn run_operations(package: &str, version: &str) {
     };
     refused(
         &["reply", &thread, "x", "--image", "note.txt"],
-        "note.txt is no image for Codex: it is neither PNG",
+        "note.txt cannot be sent to Codex as an image: it is neither PNG",
     );
-    refused(&["a new one", "--image", "note.txt", "--worktree"], "is no image for Codex");
+    refused(&["a new one", "--image", "note.txt", "--worktree"], "cannot be sent to Codex as an image");
     refused(
         &["reply", &thread, "x", "--effort", "hgh"],
         "error: no model takes the effort `hgh`: they take low, medium, high",
@@ -133,7 +133,7 @@ fn run_operations(package: &str, version: &str) {
     refused(&["reply", &thread, "x", "--effort", "hgh"], "; did you mean `high`?\nhint: each model has");
     refused(
         &["rename", &thread, " "],
-        "error: the name of a thread is not empty\nhint: adjutant codex rename",
+        "error: the name of a thread must not be empty\nhint: adjutant codex rename",
     );
 
     // A fork has the history, and its own turns.
@@ -158,7 +158,7 @@ fn run_operations(package: &str, version: &str) {
     let shown = codex(&home, &["show", &thread]).stdout;
     assert!(shown.contains("the third prompt") && shown.contains("the last turn was taken back"), "{shown}");
     let none = codex(&home, &["revert", &thread, "--turns", "99"]);
-    assert!(none.stderr.starts_with("error: the thread has 3 turns\nhint: "), "{none}");
+    assert!(none.stderr.starts_with("error: the thread has only 3 turns\nhint: "), "{none}");
 
     let reviewed = json(&home, &["review", &thread, "the error messages"]);
     assert_eq!(reviewed["thread"], thread);
@@ -178,7 +178,7 @@ fn run_operations(package: &str, version: &str) {
         }
     }
     if !is_old {
-        assert!(codex(&home, &["show", &fork]).stderr.contains("there is no thread"), "it was deleted");
+        assert!(codex(&home, &["show", &fork]).stderr.contains("unknown thread"), "it was deleted");
         let titles: Vec<Value> = threads(&home).iter().map(|thread| thread["title"].clone()).collect();
         assert!(titles.contains(&"Tables of tides".into()), "{titles:?}");
         let shown = json(&home, &["show", &thread]);
@@ -289,7 +289,7 @@ fn the_commands_of_an_old_codex_end_with_its_process() {
     let mut running = RunningCommand::start(&home, &["please"]);
     running.wait_for("[mcp item/started]");
     let refused = codex(&home, &["end-commands", "t-1"]);
-    assert!(refused.stderr.starts_with("error: a turn runs in this thread\n"), "{refused}");
+    assert!(refused.stderr.starts_with("error: a turn is running in this thread\n"), "{refused}");
     running.interrupt();
     assert_eq!(running.end().1, Some(130));
     assert!(codex(&home, &["end-commands", "t-1"]).status.success());
@@ -354,7 +354,7 @@ fn the_page_does_the_operations_without_script() {
     assert_eq!(post("act=rename&name=Tables+of+tides").status, 303);
     assert!(hub.page("/codex").contains(">Tables of tides</a>"));
     let refused = post("act=revert").text;
-    assert!(refused.contains("the thread has 0 turns"), "{refused}");
+    assert!(refused.contains("the thread has only 0 turns"), "{refused}");
     let refused = post("act=commit").text;
     assert!(refused.contains("the thread has no worktree"), "{refused}");
     assert_eq!(post("act=archive").status, 303);
@@ -403,7 +403,7 @@ fn a_thread_works_in_a_worktree_of_its_own_which_is_committed() {
     assert_eq!(git(&work, &["rev-parse", &format!("{branch}^")]), git(&work, &["rev-parse", "main"]));
     assert_eq!(git(Path::new(&worktree), &["status", "--porcelain"]), "");
     let none = codex(&home, &["commit", "t-1"]);
-    assert!(none.stderr.starts_with("error: git cannot do it: no file has changed\n"), "{none}");
+    assert!(none.stderr.starts_with("error: the Git operation failed: no file has changed\n"), "{none}");
 
     // The next commit follows on the same branch.
     std::fs::write(Path::new(&worktree).join("tides.txt"), "flow\n").unwrap();
@@ -414,7 +414,8 @@ fn a_thread_works_in_a_worktree_of_its_own_which_is_committed() {
     // It goes with the thread, when nothing would be lost.
     std::fs::write(Path::new(&worktree).join("new.txt"), "low\n").unwrap();
     let unsaved = codex(&home, &["delete", "t-1", "--yes"]);
-    let why = format!("error: the worktree {worktree} has files or commits that no branch has\nhint: ");
+    let why =
+        format!("error: the worktree {worktree} has files or commits that are not on any branch\nhint: ");
     assert!(unsaved.stderr.starts_with(&why) && Path::new(&worktree).exists(), "{unsaved}");
     std::fs::remove_file(Path::new(&worktree).join("new.txt")).unwrap();
     json(&home, &["delete", "t-1", "--yes"]);
@@ -432,7 +433,7 @@ fn a_thread_without_a_worktree_is_not_committed() {
     let refused = codex(&home, &["commit", "t-1"]);
     assert!(refused.stderr.starts_with("error: the thread has no worktree\nhint: "), "{refused}");
     let outside = codex(&home, &["--worktree", "please"]);
-    assert!(outside.stderr.starts_with("error: git cannot do it: no folder above it"), "{outside}");
+    assert!(outside.stderr.starts_with("error: the Git operation failed: no folder above it"), "{outside}");
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn run_story(version: &Version) {
     if version.backend == "mcp-server" {
         let id = threads(&home)[0]["thread"].as_str().unwrap().to_owned();
         let steered = codex(&home, &["steer", &id, "mind the tide"]);
-        let answer = "error: codex mcp-server takes nothing into a running turn\nhint: send it as a reply";
+        let answer = "error: codex mcp-server cannot add text to a running turn\nhint: send it as a reply";
         assert!(steered.stderr.starts_with(answer), "{steered}");
     }
     running.interrupt();

@@ -111,7 +111,7 @@ fn another_server_named_adjutant_is_replaced_by_force_only() {
         ),
     ] {
         let path = home.write(file, text);
-        refused(&home, &["install", client], &["another server of the name `adjutant`", "army", "--force"]);
+        refused(&home, &["install", client], &["a different server named `adjutant`", "army", "--force"]);
         run_ok(&home, &["uninstall", client]);
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "it is not ours to remove");
         run_ok(&home, &["install", client, "--force"]);
@@ -285,7 +285,7 @@ fn the_user_is_asked_at_a_terminal_and_a_file_changed_meanwhile_is_not_written()
     terminal.shows("Write this? [Y/n]");
     fs::write(&file, "{\"mcpServers\": {}}\n").unwrap();
     terminal.send("\r");
-    terminal.shows("changed meanwhile");
+    terminal.shows("changed by another program");
     assert_eq!(terminal.exit_code(), 1);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"mcpServers\": {}}\n");
 }

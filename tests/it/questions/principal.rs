@@ -663,7 +663,7 @@ fn a_passphrase_gives_a_ticket_to_one_terminal_only() {
     lines.send("q yes\r");
     lines.shows("has not given the approval passphrase");
     lines.send("wrong horse\r");
-    lines.shows("that is not the approval passphrase");
+    lines.shows("wrong approval passphrase");
     lines.send("correct horse\r");
     lines.shows("DONE q");
     // The undo in the same terminal needs no passphrase, and neither does the next answer.

@@ -65,7 +65,7 @@ fn log_show_lists_methods_and_directions_and_hides_secrets() {
     assert_eq!(run.status.code(), Some(1));
     assert_eq!(
         run.stderr,
-        "error: there is no recording `nothing-like-it`\nhint: `adjutant log list` lists the recordings\n"
+        "error: unknown recording `nothing-like-it`\nhint: `adjutant log list` lists the recordings\n"
     );
     let run = home.run(["log", "show", "--direction", "up"], "");
     assert_eq!(run.status.code(), Some(2));

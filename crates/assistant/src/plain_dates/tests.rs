@@ -122,9 +122,9 @@ fn dates_in_the_words_of_people_are_read() {
 #[test]
 fn what_has_two_meanings_or_none_says_so() {
     for (text, expected) in [
-        ("Lunch", "`Lunch` names no date and no time"),
-        ("", "`` names no date and no time"),
-        ("at", "`at` names no date and no time"),
+        ("Lunch", "`Lunch` contains no date or time"),
+        ("", "`` contains no date or time"),
+        ("at", "`at` contains no date or time"),
         ("5/6", "`5/6` may be the day 5 of the month 6 or the day 6 of the month 5"),
         ("Tea tomorrow at 3", "`3` may be 03:00 or 15:00"),
         ("Tea tomorrow at 12", "`12` may be 00:00 or 12:00"),

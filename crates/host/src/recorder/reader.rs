@@ -20,15 +20,15 @@ const MAX_SEARCHERS: usize = 8;
 /// The reason why a recording cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("there is no recording `{0}`")]
+    #[error("unknown recording `{0}`")]
     Unknown(String),
-    #[error("`{wanted}` is in the names of {found} recordings")]
+    #[error("`{wanted}` matches {found} recordings; write more of the name")]
     Several { wanted: String, found: usize },
     #[error("nothing is recorded yet")]
     Nothing,
     #[error("{0} is not a recording: its first line is not a header")]
     NoHeader(PathBuf),
-    #[error("{path} has the format {format}, and this version reads {FORMAT}")]
+    #[error("{path} has the format {format}, but this version of adjutant reads the format {FORMAT}")]
     Newer { path: PathBuf, format: u32 },
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },

@@ -32,11 +32,11 @@ pub struct AgentToken {
 pub enum AgentTokenError {
     #[error("`{0}` is not a valid name of a token: use up to 40 letters, digits, `-`, `_` and `.`")]
     Name(String),
-    #[error("there is a token `{0}` already")]
+    #[error("a token `{0}` already exists; choose another name, or revoke it first")]
     Taken(String),
-    #[error("there is no token `{0}`")]
+    #[error("unknown token `{0}`")]
     Unknown(String),
-    #[error("there are {MAX_TOKENS} tokens already")]
+    #[error("there are {MAX_TOKENS} tokens, which is the limit; revoke one first")]
     Full,
     #[error("the tokens of agents cannot be read or written: {0}")]
     File(#[from] io::Error),

@@ -21,12 +21,12 @@ pub enum Error {
     NoHub { path: PathBuf, reason: String },
     /// The hub or this program is too old for the other.
     #[error(
-        "the hub (pid {pid}, adjutant {version}) and this adjutant ({}) do not understand each other",
+        "the hub (pid {pid}, adjutant {version}) and this adjutant ({}) have incompatible versions",
         env!("CARGO_PKG_VERSION")
     )]
     Skew { pid: u32, version: String, hub_is_older: bool },
     /// With the version of the hub, if it differs.
-    #[error("the hub rejected this: {reason}")]
+    #[error("the hub rejected the request: {reason}")]
     Rejected { reason: String, other_version: Option<String> },
     #[error("the socket is switched off in config.toml, so no hub can be reached")]
     SocketOff,

@@ -195,15 +195,18 @@ fn the_policy_plans_when_the_model_server_fails_and_the_next_planning_asks_it_ag
     configure(&url, "key_file = 'model.key'\n");
     let elsewhere = ModelEndpoint::always("{}");
     for (reply, failure) in [
-        (Reply::Refuse(500), "refuses with status 500"),
+        (Reply::Refuse(500), "answered with the error status 500"),
         (
             Reply::Redirect(elsewhere.base_url()),
-            "refuses with status 308: it redirects, which is not followed; set base_url to the address that it redirects to",
+            "answered with the error status 308: it redirects, which is not followed; set base_url to the address that it redirects to",
         ),
-        (Reply::Refuse(401), "refuses with status 401: it does not accept the key"),
-        (Reply::Refuse(429), "refuses with status 429: there were too many requests, or the budget is spent"),
-        (Reply::Body("<html>".to_owned()), "answers with something else than a chat completion"),
-        (Reply::Body("{\"choices\": []}".to_owned()), "answers with something else than a chat completion"),
+        (Reply::Refuse(401), "answered with the error status 401: it does not accept the key"),
+        (
+            Reply::Refuse(429),
+            "answered with the error status 429: there were too many requests, or the budget is spent",
+        ),
+        (Reply::Body("<html>".to_owned()), "did not answer with a chat completion"),
+        (Reply::Body("{\"choices\": []}".to_owned()), "did not answer with a chat completion"),
     ] {
         endpoint.set_script(move |_| reply.clone());
         let answer = plan(&mut assistant(&home));

@@ -67,7 +67,7 @@ pub enum KeyError {
     Unset(String),
     #[error("the file that should hold its key cannot be read")]
     Unreadable,
-    #[error("its key is empty, or no text of one line")]
+    #[error("its key is empty or has more than one line")]
     Unfit,
 }
 

@@ -248,7 +248,7 @@ fn a_prompt_begins_a_thread_goes_into_a_turn_or_waits_for_its_end() {
     let [Effect::Run(Action::Steer { input, .. })] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(input.text, "more");
     let input = TurnInput { files: vec!["/tides".to_owned()], ..input.clone() };
-    let refused = Err("codex mcp-server takes nothing into a running turn".to_owned());
+    let refused = Err("codex mcp-server cannot add text to a running turn".to_owned());
     view.on(Message::Steered { input, done: refused });
     let frame = view.draw();
     assert!(frame.contains("> more") && frame.contains("file /tides"), "what was refused is back: {frame}");
