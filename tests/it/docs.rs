@@ -2,6 +2,7 @@
 //! exists.
 
 mod protocol_reference;
+mod security_model;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
