@@ -5,6 +5,7 @@
 
 mod question;
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -20,7 +21,7 @@ use adjutant_base::mutex::lock;
 use adjutant_base::text::{clip, hex, timefmt};
 use adjutant_host::recorder::redact;
 use adjutant_permissions::{Decision, Request, Rule, Rules, Verdict};
-use adjutant_questions::{Asker, DecidedBy, Outcome, OutcomeKind, Route, State, Ticket};
+use adjutant_questions::{Asker, DecidedBy, Draft, Outcome, OutcomeKind, Route, State, Ticket};
 use adjutant_store::Store;
 use adjutant_store::questions::{set_setting, setting, settings};
 
@@ -145,13 +146,14 @@ impl RuleSet {
 struct OpenQuestion {
     key: String,
     ticket: Ticket,
+    draft: Draft,
     asked: Instant,
     calls: usize,
 }
 
 impl OpenQuestion {
-    fn new(key: &str, ticket: &Ticket) -> Self {
-        Self { key: key.to_owned(), ticket: ticket.clone(), asked: Instant::now(), calls: 0 }
+    fn new(key: &str, ticket: &Ticket, draft: Draft) -> Self {
+        Self { key: key.to_owned(), ticket: ticket.clone(), draft, asked: Instant::now(), calls: 0 }
     }
 }
 
@@ -275,13 +277,18 @@ impl App {
     ) -> Option<Outcome> {
         let wait = lock(&self.permissions.state).settings.wait.min(MAX_WAIT);
         let digest = call.digest();
+        let by_itself =
+            |error: adjutant_questions::Error| tracing::info!(%error, "the client asks by itself");
+        let draft = question::draft(call, request, decision, wait);
         let (key, ticket) = {
             // Held while the question is stored, so that calls at the same time find it.
             let mut open = self.permissions.open.lock().await;
             let key = match open.get(&digest) {
-                // A call that the user has not seen must not get an earlier answer.
+                // A call that the user has not seen must not get an earlier answer. Other rules offer other answers.
                 Some(shared)
-                    if shared.asked.elapsed() < SAME_QUESTION && self.is_pending(&shared.ticket).await =>
+                    if shared.draft == draft
+                        && shared.asked.elapsed() < SAME_QUESTION
+                        && self.is_pending(&shared.ticket).await =>
                 {
                     shared.key.clone()
                 }
@@ -292,17 +299,16 @@ impl App {
                 Route { request: Value::from(Ticket::new().ok()?.as_str()).to_string(), ..Route::default() };
             let asker =
                 Asker { key: key.clone(), client: call.client_title.clone(), route, ..Asker::default() };
-            let entered = self.questions.ask(asker, question::draft(call, request, decision, wait)).await;
-            let entered =
-                entered.inspect_err(|error| tracing::info!(%error, "the client asks by itself")).ok()?;
+            let entered = self.questions.ask(asker, draft.clone()).await.map_err(by_itself).ok()?;
             if entered.state != State::Pending {
                 return None;
             }
             let ticket = entered.ticket;
-            let shared = open.entry(digest.clone()).or_insert_with(|| OpenQuestion::new(&key, &ticket));
-            if shared.key != key {
-                *shared = OpenQuestion::new(&key, &ticket);
-            }
+            let new = || OpenQuestion::new(&key, &ticket, draft);
+            let shared = match open.entry(digest.clone()) {
+                Entry::Occupied(shared) if shared.get().key == key => shared.into_mut(),
+                entry => entry.insert_entry(new()).into_mut(),
+            };
             shared.calls += 1;
             (key, ticket)
         };

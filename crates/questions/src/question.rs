@@ -86,7 +86,7 @@ named_enum! {
 }
 
 /// A question as a client asks it; validated by [`crate::Questions::ask`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draft {
     pub title: String,
     /// Markdown; shown without raw HTML and without remote images.

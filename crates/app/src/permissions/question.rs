@@ -98,11 +98,15 @@ pub(super) fn draft(call: &ToolCall, request: &Request, decision: &Decision, wai
 
 /// Returns the options. Those that make a rule name it, and are left out where no rule can decide the request.
 fn options(request: &Request, decision: &Decision) -> Vec<(&'static str, String)> {
-    let rule = |value| rule(request, value).map(|rule| rule.summary());
+    // The end of a session's rule counts from the answer. Here it would make identical requests differ.
+    let rule = |value| rule(request, value).map(|rule| Rule { expires: None, ..rule }.summary());
     // A rule that asks wins over one that allows.
     let may_learn = decision.rules.is_empty();
-    let learned =
-        [(ALWAYS, "Always allow"), (FOLDER, "Always allow here"), (SESSION, "Allow for this session")];
+    let learned = [
+        (ALWAYS, "Always allow"),
+        (FOLDER, "Always allow here"),
+        (SESSION, "Allow for this session, at most 24 hours"),
+    ];
     let learned = learned
         .into_iter()
         .filter(|(value, _)| may_learn && (*value != SESSION || !request.session.is_empty()));
@@ -139,4 +143,21 @@ pub(super) fn decision(request: &Request, outcome: &Outcome) -> Option<(Verdict,
         _ => return None,
     };
     Some((verdict, rule(request, value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identical_requests_at_different_times_are_one_draft() {
+        let arguments = [("command".to_owned(), Value::from("make docs"))].into_iter().collect();
+        let request = Request::new(("claude", "s1"), "/w".as_ref(), "Bash", arguments, |_, path| path.into());
+        let offered = options(&request, &adjutant_permissions::Rules::default().decide(&request, 0));
+        let session = offered.iter().find(|(value, _)| *value == SESSION).map(|(_, label)| label.as_str());
+        assert_eq!(
+            session,
+            Some("Allow for this session, at most 24 hours: command make docs, client claude, session s1")
+        );
+    }
 }
