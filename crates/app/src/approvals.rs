@@ -24,10 +24,10 @@ use adjutant_questions::{Answer, Asker, Channel, Field, OutcomeKind, Proof, Stat
 const RECHECK_INTERVAL: Duration = Duration::from_mins(1);
 
 /// How the keys of approvals begin.
-const ASKER_PREFIX: &str = "codex:";
+pub(crate) const ASKER_PREFIX: &str = "codex:";
 
 /// Why an answer of the last hub had no effect.
-const HUB_ENDED: &str = "the hub ended before Codex got the answer";
+pub(crate) const HUB_ENDED: &str = "the hub ended before Codex got the answer";
 
 /// Why an answer of this hub had none.
 const CODEX_STOPPED_ASKING: &str = "Codex stopped asking before the answer was final";
@@ -37,9 +37,7 @@ impl App {
     /// sessions of this hub.
     /// Questions of sessions that have ended are withdrawn at both ends.
     pub async fn run_codex_sessions(self: Arc<Self>) {
-        // First, because a session may ask while the questions of the last hub are withdrawn.
         let mut asked = self.codex.subscribe_approvals();
-        self.questions.withdraw_asked_by(ASKER_PREFIX, HUB_ENDED).await;
         let mut asking = JoinSet::new();
         let codex = self.codex.clone();
         asking.spawn(async move { codex.reap_orphaned_turns().await });
@@ -152,7 +150,11 @@ impl App {
             Err(_) => String::new(),
         };
         let draft = mapping::draft(&approval, workspace, self.config.codex.approval_timeout);
-        let ticket = match self.questions.ask(asker, draft).await {
+        let question = async {
+            self.earlier_questions.approvals.withdraw(&self.questions).await?;
+            self.questions.ask(asker, draft).await
+        };
+        let ticket = match question.await {
             Ok(entered) => entered.ticket,
             Err(error) => {
                 tracing::error!(%error, "an approval cannot be asked; it is denied");

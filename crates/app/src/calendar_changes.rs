@@ -14,14 +14,14 @@ use adjutant_questions::{
 };
 
 /// How the keys of these askers begin, so that an answer is not appended to another result of the client.
-const ASKER_PREFIX: &str = "calendar:";
+pub(crate) const ASKER_PREFIX: &str = "calendar:";
 /// How long the user may think about it.
 const QUESTION_TIMEOUT: Duration = Duration::from_hours(1);
 /// The values of the options.
 const DENY: &str = "deny";
 
 /// Why the outcome of an earlier hub has no effect. The hub may have ended after the change, and before its record.
-const HUB_ENDED: &str = "the hub ended before it recorded the change; look at the calendar";
+pub(crate) const HUB_ENDED: &str = "the hub ended before it recorded the change; look at the calendar";
 
 /// The user's decision about a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +67,7 @@ impl App {
             ..Draft::default()
         };
         let owner = Asker { key: key.clone(), client: asker.client, ..Asker::default() };
+        self.earlier_questions.calendar_changes.withdraw(&self.questions).await?;
         let ticket = self.questions.ask(owner, draft).await?.ticket;
         let outcome = loop {
             // The user may snooze the question, which then lasts longer.
@@ -105,11 +106,6 @@ impl App {
                 Permission::Denied(outcome.note)
             }
         })
-    }
-
-    /// Withdraws the questions that an earlier hub left: their calls have ended with it.
-    pub async fn withdraw_calendar_questions(self: Arc<Self>) {
-        self.questions.withdraw_asked_by(ASKER_PREFIX, HUB_ENDED).await;
     }
 }
 

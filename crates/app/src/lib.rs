@@ -10,6 +10,7 @@ pub mod calendar_sync;
 pub mod calendar_writes;
 pub mod client_registry;
 mod daily_planning;
+mod earlier_questions;
 pub mod health;
 mod machines;
 pub mod monitoring;
@@ -47,6 +48,7 @@ use adjutant_questions::{Questions, Ticket};
 use adjutant_store::Store;
 use agent_processes::AgentProcesses;
 use client_registry::ClientRegistry;
+use earlier_questions::EarlierQuestions;
 use monitoring::RequestCounts;
 use permissions::Permissions;
 use repo_status::RepoStatusCache;
@@ -87,6 +89,7 @@ pub struct App {
     /// The questions with a change that the user allowed to this hub, one for each act of the user.
     allowed_changes: Arc<Mutex<HashSet<Ticket>>>,
     permissions: Arc<Permissions>,
+    earlier_questions: Arc<EarlierQuestions>,
     /// Where rows are kept: those of tasks may be apart.
     stores: Vec<Store>,
     /// The application of each workspace that has a client, by folder.
@@ -155,6 +158,7 @@ impl App {
             approval_questions: Arc::default(),
             allowed_changes: Arc::default(),
             permissions: Arc::new(Permissions::new(config.permissions.clone(), &config.home)),
+            earlier_questions: Arc::default(),
             stores,
             workspaces: Mutex::default(),
             repo_status: Arc::new(RepoStatusCache::new(config.home.clone(), events.clone())),

@@ -26,7 +26,10 @@ use adjutant_store::Store;
 use adjutant_store::questions::{set_setting, setting, settings};
 
 /// How the keys of permission requests begin.
-const ASKER_PREFIX: &str = "permission:";
+pub(crate) const ASKER_PREFIX: &str = "permission:";
+
+/// Why an answer of the last hub had no effect.
+pub(crate) const HUB_ENDED: &str = "the hub ended before the client got the answer";
 
 /// The name under which the store has the rules of the Inbox.
 const STORED_RULES: &str = "approval_rules";
@@ -279,6 +282,7 @@ impl App {
         let digest = call.digest();
         let by_itself =
             |error: adjutant_questions::Error| tracing::info!(%error, "the client asks by itself");
+        self.earlier_questions.permissions.withdraw(&self.questions).await.map_err(by_itself).ok()?;
         let draft = question::draft(call, request, decision, wait);
         let (key, ticket) = {
             // Held while the question is stored, so that calls at the same time find it.
@@ -424,12 +428,6 @@ impl App {
     pub async fn permission_records(&self) -> Vec<PermissionRecord> {
         self.approval_rules().await;
         lock(&self.permissions.records).iter().cloned().collect()
-    }
-
-    /// Withdraws the permission requests that an earlier hub left.
-    pub async fn withdraw_permission_requests(self: Arc<Self>) {
-        let reason = "the hub ended before the client got the answer";
-        self.questions.withdraw_asked_by(ASKER_PREFIX, reason).await;
     }
 }
 

@@ -39,6 +39,7 @@ impl App {
             approval_questions: self.approval_questions.clone(),
             allowed_changes: self.allowed_changes.clone(),
             permissions: self.permissions.clone(),
+            earlier_questions: self.earlier_questions.clone(),
             stores: self.stores.clone(),
             workspaces: Mutex::default(),
             repo_status: self.repo_status.clone(),

@@ -113,19 +113,14 @@ impl Questions {
     }
 
     /// Withdraws the questions without a delivered outcome of all askers with keys that begin with `prefix`: their sessions
-    /// have ended. Their answers are recorded as not applied, for this reason.
-    pub async fn withdraw_asked_by(&self, prefix: &str, reason: &str) {
-        let withdrawn = async {
-            for (ticket, asker) in questions::asked_by(&self.store, prefix).await? {
-                if let Some(ticket) = Ticket::parse(&ticket) {
-                    self.withdraw_unapplied(&asker, &ticket, reason).await?;
-                }
+    /// have ended. Their answers are recorded as not applied, for this reason. After an error it can be called again.
+    pub async fn withdraw_asked_by(&self, prefix: &str, reason: &str) -> Result<(), Error> {
+        for (ticket, asker) in questions::asked_by(&self.store, prefix).await? {
+            if let Some(ticket) = Ticket::parse(&ticket) {
+                self.withdraw_unapplied(&asker, &ticket, reason).await?;
             }
-            Ok::<_, Error>(())
-        };
-        if let Err(error) = withdrawn.await {
-            tracing::warn!(%error, "questions of sessions that have ended could not be withdrawn");
         }
+        Ok(())
     }
 
     /// Records that a client is back under the name of its earlier session.

@@ -227,8 +227,7 @@ async fn serve(
     tasks.spawn(app.clone().plan_daily());
     tasks.spawn(app.clone().run_notifier());
     tasks.spawn(app.clone().run_codex_sessions());
-    tasks.spawn(app.clone().withdraw_permission_requests());
-    tasks.spawn(app.clone().withdraw_calendar_questions());
+    tasks.spawn(app.clone().withdraw_earlier_questions());
     tasks.close();
     claim.sign(&Holder {
         pid: std::process::id(),
