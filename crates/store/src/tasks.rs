@@ -1,6 +1,7 @@
 //! Delegated tasks: rows, their states, and the verbs that move them.
 //!
-//! queued → running → succeeded, failed, cancelled or lost; queued → cancelled; never back. Every change repeats in
+//! queued → running → succeeded, failed, cancelled or lost; queued → cancelled; never back, except a task whose worker was lost
+//! before it started the agent. Every change repeats in
 //! its `WHERE` the state it starts from, and the fence of the lease when a hub holds the task.
 
 /// Starts a statement that reads whole tasks, in the order of [`Task`]'s `FromRow`; `$text` is the task's text or a
@@ -27,6 +28,7 @@ mod lease;
 mod outcomes;
 mod prune;
 mod read;
+mod worker;
 
 pub use claim::{Claim, Slots, claim};
 pub use enqueue::{QueueLimits, enqueue};
@@ -36,6 +38,7 @@ pub use lease::{extend, move_to_runner, running, take_over};
 pub use outcomes::{mark_delivered, outcome, undelivered};
 pub use prune::{Retention, prune};
 pub use read::{Filter, count, count_by_state, get, ids, list, position};
+pub use worker::{claim_for_worker, expired, holder, offered, release};
 
 use adjutant_base::named_enum;
 
@@ -208,4 +211,5 @@ pub(super) const STATEMENTS: &[&[&str]] = &[
     prune::STATEMENTS,
     read::STATEMENTS,
     outcomes::STATEMENTS,
+    worker::STATEMENTS,
 ];

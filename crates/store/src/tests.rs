@@ -8,6 +8,7 @@ mod machines;
 mod postgres;
 mod questions;
 mod story;
+mod workers;
 
 use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
 use tempfile::TempDir;

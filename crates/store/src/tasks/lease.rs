@@ -14,7 +14,7 @@ const MOVE: &str = "\
 
 const RUNNING: &str = select_tasks!(
     "i.text",
-    "WHERE t.state = 'running' AND (t.hub = $1 OR t.lease_until < $2 AND t.machine IN ('', $3)) ORDER BY t.seq"
+    "WHERE t.state = 'running' AND (t.hub = $1 OR t.lease_until < $2 AND t.machine IN ('', $3) AND t.hub NOT LIKE 'worker:%') ORDER BY t.seq"
 );
 
 const TAKE_OVER: &str = "\
@@ -52,7 +52,7 @@ pub async fn move_to_runner(store: &Store, lease: &Lease, runner: &str) -> Resul
 }
 
 /// Returns the running tasks of `hub`, and those of this machine that other hubs hold with a lease that ended before `now`,
-/// oldest first. A hub that knows that the process before it has ended passes `Millis::MAX`.
+/// oldest first, without those of workers. A hub that knows that the process before it has ended passes `Millis::MAX`.
 pub async fn running(store: &Store, hub: &str, now: Millis) -> Result<Vec<Task>, Error> {
     Ok(read!(store, sqlx::query_as(RUNNING).bind(hub).bind(now).bind(store.machine()), fetch_all))
 }
