@@ -4,6 +4,7 @@
 //! alternates. So no filter, hook or other program that a workspace configures can be started. The repository's
 //! references are read without git, and nothing is written into it except a requested worktree or commit.
 
+mod bundle;
 mod commit;
 mod private_dir;
 mod repository;
