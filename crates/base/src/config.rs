@@ -25,6 +25,7 @@ pub mod sources;
 mod switch;
 mod table;
 pub mod toolsets;
+pub mod workers;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -51,6 +52,7 @@ use sources::SettingSources;
 pub use switch::Switch;
 use table::{Notation, Seconds};
 use toolsets::ToolsetsConfig;
+use workers::WorkersConfig;
 
 /// Default time for requests in flight after end of input or a stop signal.
 pub const GRACE: Duration = Duration::from_secs(5);
@@ -101,6 +103,7 @@ table::settings! {
         /// The runners of `config.toml`; none means every known one.
         runners: RunnersConfig = RunnersConfig::default();
         http: HttpConfig = HttpConfig::default();
+        workers: WorkersConfig = WorkersConfig::default();
         /// The sources of the values.
         sources: SettingSources = SettingSources::default();
     }
@@ -122,6 +125,7 @@ table::settings! {
         notifications: notification_delivery::File;
         notify: channels::File;
         ntfy: Option<channels::NtfyConfig>;
+        workers: workers::File;
     }
 }
 
@@ -140,6 +144,7 @@ impl File {
         assistant::check(&config.assistant).map_err(invalid)?;
         std::mem::take(&mut self.tasks).apply(&mut config.delegation, &home)?;
         std::mem::take(&mut self.codex).apply(&mut config.codex, &home)?;
+        std::mem::take(&mut self.workers).apply(&mut config.workers, &home)?;
         std::mem::take(&mut self.log).apply(&mut config.recorder, &home)?;
         std::mem::take(&mut self.notifications).apply(&mut config.delivery, &home)?;
         std::mem::take(&mut self.notify).apply(&mut config.channels, &home)?;

@@ -48,6 +48,7 @@ pub fn list(config: &Config, toolsets: &ToolsetsConfig) -> Vec<Setting> {
         vec![config.permissions.rules_row()],
         config.codex.rows(),
         config.assistant.rows(),
+        config.workers.rows(),
         config.recorder.rows(),
         config.delivery.rows(),
         config.channels.rows(),
