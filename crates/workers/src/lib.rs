@@ -1,0 +1,5 @@
+//! Interface to workers on other machines, over NATS.
+
+mod connection;
+
+pub use connection::connect;
