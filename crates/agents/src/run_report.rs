@@ -76,6 +76,9 @@ impl From<&Failure> for FailureReport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunReport {
+    /// The name of the worker that ran it; absent where the hub's own machine did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
     pub attempts: Vec<Attempt>,
     /// Why the runner that the agent names was not tried, and which one was in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,6 +190,9 @@ pub struct Repository {
     /// Where the worktree is, if it was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
+    /// The reference of the worker's commit in the caller's repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     pub files: Vec<ChangedFile>,
     pub insertions: u64,
     pub deletions: u64,

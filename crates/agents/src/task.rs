@@ -183,6 +183,12 @@ impl TaskEventKind {
         )
     }
 
+    /// Returns the name of the kind, as in its JSON.
+    pub(crate) fn name(&self) -> String {
+        let json = serde_json::to_value(self).unwrap_or_default();
+        json["kind"].as_str().unwrap_or("notice").to_owned()
+    }
+
     /// Returns one line for a progress message or a log.
     pub fn line(&self) -> String {
         match self {

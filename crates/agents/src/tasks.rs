@@ -154,7 +154,11 @@ impl Agents {
             FailureReport { class: "cancelled".to_owned(), detail: "cancelled before it ran".to_owned() };
         let outcome = Outcome { failure: Some(fault), ..Outcome::new(Ending::Cancelled) };
         match tasks::cancel(&context.store, id.as_str(), &rows::json(&outcome), now()).await? {
-            tasks::Cancelled::Asked => context.cancel_run(id.as_str()),
+            tasks::Cancelled::Asked => {
+                context.cancel_run(id.as_str());
+                // No receiver: no worker runs tasks for this hub.
+                let _ = context.cancellations.send(id.to_string());
+            }
             tasks::Cancelled::Waiting => context.events.send(Event::TasksChanged),
             tasks::Cancelled::Not(_) => {}
         }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::rows::{self, Options};
@@ -41,6 +41,9 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 /// Bytes that the disk of the runs should have free; with fewer the files of ended tasks are removed.
 const MIN_FREE_BYTES: u64 = 32 * 1024 * 1024;
 
+/// Cancellations that may wait for a slow reader; a worker learns of a dropped one with its next report.
+const CANCELLATIONS: usize = 256;
+
 /// The file in a task's folder that holds its [`RunState`].
 const RUN_STATE_FILE: &str = "run-state.json";
 
@@ -56,7 +59,7 @@ pub(crate) struct ExecutorContext {
     pub(super) hub: String,
     /// The folder above the folders of all tasks.
     pub(super) spool: PathBuf,
-    pub(super) environment: RunnerEnv,
+    pub(crate) environment: RunnerEnv,
     pub(super) versions: Versions,
     pub(super) sandbox: Sandbox,
     /// How many requests to end the hub wait for the running tasks; while there are any, no task is claimed.
@@ -65,6 +68,8 @@ pub(crate) struct ExecutorContext {
     pub(crate) claiming: tokio::sync::Mutex<()>,
     /// Notified when a task may be ready to be claimed.
     pub(crate) wake: Notify,
+    /// The running tasks whose cancellation is requested here, for those that workers run.
+    pub(crate) cancellations: broadcast::Sender<String>,
     /// Whether the runs that the last hub left are known.
     pub(crate) runs_adopted: watch::Sender<bool>,
     /// By task, for tasks with waiting readers: grows with everything that this process writes about the task.
@@ -114,6 +119,7 @@ impl ExecutorContext {
             drains: AtomicU32::new(0),
             claiming: tokio::sync::Mutex::default(),
             wake: Notify::new(),
+            cancellations: broadcast::Sender::new(CANCELLATIONS),
             runs_adopted: watch::Sender::new(false),
             changes: Mutex::default(),
             active: Mutex::default(),

@@ -87,7 +87,7 @@ pub(super) async fn write_events(context: &ExecutorContext, row: &tasks::Task, e
     if events.is_empty() {
         return;
     }
-    let event = |kind: TaskEventKind| NewEvent { at: now(), kind: name(&kind), data: rows::json(&kind) };
+    let event = |kind: TaskEventKind| NewEvent { at: now(), kind: kind.name(), data: rows::json(&kind) };
     let events = events.into_iter().map(event).collect();
     if let Err(error) = tasks::append_events(&context.store, &row.lease(), events).await {
         tracing::warn!(%error, task = row.id, "the events of a run could not be written");
@@ -107,10 +107,4 @@ pub(super) async fn count_written(context: &ExecutorContext, task: &str) -> usiz
         }
     }
     count
-}
-
-/// Returns the name of an event's kind, as in its JSON.
-fn name(kind: &TaskEventKind) -> String {
-    let json = serde_json::to_value(kind).unwrap_or_default();
-    json["kind"].as_str().unwrap_or("notice").to_owned()
 }

@@ -31,7 +31,7 @@ pub(crate) struct Options {
     #[serde(default)]
     pub(super) outer_networks: Vec<Network>,
     pub(super) timeout_ms: u64,
-    pub(super) keep: bool,
+    pub(crate) keep: bool,
     pub(super) env: BTreeMap<String, String>,
     pub(crate) schema: Option<Value>,
     #[serde(default)]
@@ -42,8 +42,8 @@ pub(crate) struct Options {
     pub(crate) agent_checks: usize,
     #[serde(default)]
     pub(super) checks_may_fail: bool,
-    pub(super) worktree: bool,
-    pub(super) workdir: Workdir,
+    pub(crate) worktree: bool,
+    pub(crate) workdir: Workdir,
 }
 
 impl Options {

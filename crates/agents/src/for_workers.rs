@@ -1,0 +1,254 @@
+//! The hub's side of workers: offers its queued tasks, hands them over, and takes their results.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::broadcast;
+
+use super::agents::Agents;
+use super::error::Error;
+use super::executor::context::{ExecutorContext, make_private, now};
+use super::executor::rows;
+use super::run_report::{FailureReport, Outcome};
+use super::task::TaskEvent;
+use super::worker_order::{Claimed, Offer, Order, Reply};
+use adjutant_base::events::Event;
+use adjutant_host::git::{Git, Repository};
+use adjutant_store::Millis;
+use adjutant_store::tasks::{self, Ending, Lease, NewEvent, State};
+
+/// Queued tasks that are offered at once.
+const MAX_OFFERS: u32 = 1_000;
+
+/// The order in a task's folder on the hub while a worker has the task.
+pub const ORDER_FILE: &str = "order.json";
+/// The bundle of the commit that the order names, in the same folder.
+pub const BUNDLE_FILE: &str = "workspace.bundle";
+
+/// The folder of private git directories in a task's folder.
+const SCRATCH: &str = "worker-git";
+
+impl Agents {
+    /// Returns the queued tasks of this machine that a worker may claim: those that work in a worktree.
+    pub async fn offers(&self) -> Result<Vec<Offer>, Error> {
+        let rows = tasks::offered(&self.context.store, MAX_OFFERS).await?;
+        let in_worktree = |row: &tasks::Task| rows::options(row).is_ok_and(|options| options.worktree);
+        let offered = rows.into_iter().filter(in_worktree);
+        Ok(offered
+            .map(|row| Offer { task: row.id, attempt: row.attempt + 1, fence: row.fence, runner: row.runner })
+            .collect())
+    }
+
+    /// Claims a task for a worker, whose lease ends after `lease` without a report, and writes its order and its bundle. The error is a
+    /// sentence for the worker; the task is queued still, or has ended.
+    pub async fn claim_for_worker(
+        &self,
+        ticket: &Lease,
+        worker: &str,
+        lease: Duration,
+        max_bundle: u64,
+    ) -> Result<Claimed, String> {
+        let context = &*self.context;
+        let row = tasks::get(&context.store, &ticket.task).await.map_err(|error| error.to_string())?;
+        let current = row.filter(|row| row.state == State::Queued && row.fence == ticket.fence);
+        let Some(row) = current else {
+            return Err("stale: the task is not queued with this fence".to_owned());
+        };
+        let folder = context.folder(&row.id);
+        make_private(&folder).map_err(|error| format!("the task's folder cannot be made: {error}"))?;
+        let (order, bundle_bytes) = pack(context, &row, &folder, max_bundle).await?;
+        let order = rows::json(&order);
+        fs::write(folder.join(ORDER_FILE), &order).map_err(|error| error.to_string())?;
+        let claimed = tasks::claim_for_worker(&context.store, ticket, worker, now(), lease_end(lease));
+        let Some(row) = claimed.await.map_err(|error| error.to_string())? else {
+            return Err("stale: another hub or worker was faster".to_owned());
+        };
+        context.notify_changed(&row.id);
+        context.events.send(Event::TasksChanged);
+        Ok(Claimed { fence: row.fence, order_bytes: order.len() as u64, bundle_bytes })
+    }
+
+    /// Returns the folder of a task that `worker` holds with this fence; `None` when it does not.
+    pub async fn folder_for_worker(&self, lease: &Lease, worker: &str) -> Result<Option<PathBuf>, Error> {
+        let Some(row) = held(&self.context, lease, worker).await? else { return Ok(None) };
+        let folder = self.context.folder(&row.id);
+        // It is removed while the disk is nearly full; a result needs it again.
+        if let Err(error) = make_private(&folder) {
+            tracing::warn!(%error, task = row.id, "the folder of a worker's task cannot be made");
+        }
+        Ok(Some(folder))
+    }
+
+    /// Takes a report of a worker: extends its lease, and appends the events of the run.
+    pub async fn progress_of_worker(
+        &self,
+        lease: &Lease,
+        worker: &str,
+        started: bool,
+        events: Vec<TaskEvent>,
+        lost_after: Duration,
+    ) -> Result<Reply, Error> {
+        let context = &*self.context;
+        if held(context, lease, worker).await?.is_none() {
+            return Ok(Reply::Stale);
+        }
+        let spool = started.then(|| context.folder(&lease.task).display().to_string());
+        let Some(cancel) =
+            tasks::extend(&context.store, lease, lease_end(lost_after), spool.as_deref()).await?
+        else {
+            return Ok(Reply::Stale);
+        };
+        if !events.is_empty() {
+            let event = |event: TaskEvent| NewEvent {
+                at: event.at,
+                kind: event.kind.name(),
+                data: rows::json(&event.kind),
+            };
+            tasks::append_events(&context.store, lease, events.into_iter().map(event).collect()).await?;
+            context.notify_changed(&lease.task);
+        }
+        Ok(if cancel { Reply::Cancel } else { Reply::Continue })
+    }
+
+    /// Ends a task with the outcome of its worker, after the commit in `bundle` is in the repository as `refs/adjutant/TASK`.
+    /// False when the fence is stale: then nothing has changed.
+    pub async fn finish_for_worker(
+        &self,
+        lease: &Lease,
+        worker: (&str, &str),
+        mut outcome: Outcome,
+        result: Option<(String, PathBuf)>,
+    ) -> Result<bool, Error> {
+        let context = &*self.context;
+        let (id, name) = worker;
+        let Some(row) = held(context, lease, id).await? else { return Ok(false) };
+        outcome.report.worker = Some(name.to_owned());
+        if let Some((commit, bundle)) = result {
+            match unpack(context, &row, &commit, &bundle).await {
+                Ok(reference) => {
+                    outcome.report.repository.get_or_insert_default().reference = Some(reference);
+                }
+                Err(reason) => {
+                    outcome.report.files_unknown =
+                        Some(format!("the worker's commit was not taken: {reason}"));
+                }
+            }
+        }
+        let class = outcome.failure.as_ref().map(|fault| fault.class.clone());
+        let (ending, json) = (outcome.status, rows::json(&outcome));
+        let ended = tasks::finish(&context.store, lease, ending, class.as_deref(), &json, now()).await?;
+        context.notify_changed(&lease.task);
+        context.events.send(Event::TasksChanged);
+        if ended {
+            let folder = context.folder(&lease.task);
+            let _ = tokio::task::spawn_blocking(move || fs::remove_dir_all(folder)).await;
+        }
+        Ok(ended)
+    }
+
+    /// Puts the tasks of lost workers back into the queue, or ends them as lost where the agent was started, because a run
+    /// that started is never run again by itself.
+    pub async fn settle_lost_workers(&self) -> Result<(), Error> {
+        let context = &*self.context;
+        for row in tasks::expired(&context.store, now()).await? {
+            let lease = row.lease();
+            if tasks::release(&context.store, &lease).await? {
+                tracing::warn!(
+                    task = row.id,
+                    "a worker was lost before it started the task: it is queued again"
+                );
+                context.wake.notify_one();
+            } else {
+                let detail = "its worker stopped reporting, and how far the agent came is unknown".to_owned();
+                let failure = Some(FailureReport { class: "lost".to_owned(), detail });
+                let outcome = rows::json(&Outcome { failure, ..Outcome::new(Ending::Lost) });
+                tasks::finish(&context.store, &lease, Ending::Lost, Some("lost"), &outcome, now()).await?;
+            }
+            context.notify_changed(&row.id);
+            context.events.send(Event::TasksChanged);
+        }
+        Ok(())
+    }
+
+    /// Returns the running tasks whose cancellation is requested from now on.
+    pub fn cancellations(&self) -> broadcast::Receiver<String> {
+        self.context.cancellations.subscribe()
+    }
+}
+
+fn lease_end(lease: Duration) -> Millis {
+    now() + Millis::try_from(lease.as_millis()).unwrap_or(Millis::MAX / 2)
+}
+
+/// Returns the row of a task that `worker` holds with this fence.
+async fn held(context: &ExecutorContext, lease: &Lease, worker: &str) -> Result<Option<tasks::Task>, Error> {
+    let row = tasks::get(&context.store, &lease.task).await?;
+    let holder = tasks::holder(worker);
+    Ok(row.filter(|row| {
+        row.state == State::Running && row.fence == lease.fence && row.hub.as_deref() == Some(&holder)
+    }))
+}
+
+/// Makes the order of a task, and the bundle of the commit that its folder has without changes.
+async fn pack(
+    context: &ExecutorContext,
+    row: &tasks::Task,
+    folder: &Path,
+    max_bundle: u64,
+) -> Result<(Order, u64), String> {
+    let options = rows::options(row)?;
+    let workdir = options.workdir.path();
+    let (git, repository) = repository_of(context, row, workdir).await?;
+    let Some(commit) = repository.head.clone() else {
+        return Err("the repository has no commit yet".to_owned());
+    };
+    if repository.top.join(".gitmodules").exists() {
+        return Err("the repository has submodules, which do not travel".to_owned());
+    }
+    let facts = git.facts(&repository.top).await?;
+    if facts.dirty > 0 || facts.more {
+        return Err("the working directory has changes that are in no commit".to_owned());
+    }
+    let file = folder.join(BUNDLE_FILE);
+    let _ = fs::remove_file(&file);
+    let bytes = git.write_bundle(&repository, &commit, None, &file, max_bundle).await?;
+    let order = Order {
+        agent: row.agent.clone(),
+        runner: row.runner.clone(),
+        text: row.text.clone(),
+        options: row.options.clone(),
+        commit,
+        below: repository.below,
+    };
+    Ok((order, bytes))
+}
+
+/// Takes the commit of a bundle into the repository of the task. Returns its reference.
+async fn unpack(
+    context: &ExecutorContext,
+    row: &tasks::Task,
+    commit: &str,
+    bundle: &Path,
+) -> Result<String, String> {
+    let options = rows::options(row)?;
+    let order = fs::read(context.folder(&row.id).join(ORDER_FILE)).map_err(|error| error.to_string())?;
+    let order: Order = serde_json::from_slice(&order).map_err(|error| error.to_string())?;
+    let (git, repository) = repository_of(context, row, options.workdir.path()).await?;
+    let reference = format!("refs/adjutant/{}", row.id);
+    git.fetch_bundle(&repository, bundle, &order.commit, commit, &reference).await?;
+    Ok(reference)
+}
+
+async fn repository_of(
+    context: &ExecutorContext,
+    row: &tasks::Task,
+    workdir: &Path,
+) -> Result<(Git, Repository), String> {
+    let scratch = context.folder(&row.id).join(SCRATCH);
+    let _ = fs::remove_dir_all(&scratch);
+    make_private(&scratch).map_err(|error| error.to_string())?;
+    let git = Git::new(&scratch, context.environment.path());
+    let repository = git.find(workdir).await?;
+    Ok((git, repository))
+}

@@ -1,0 +1,114 @@
+//! The worker's side of a task of a hub: runs it through the same queue as a hub's own, and packs its result.
+
+use std::fs;
+use std::path::Path;
+
+use super::agents::Agents;
+use super::error::Error;
+use super::executor::context::{make_private, now};
+use super::executor::rows;
+use super::run_report::Outcome;
+use super::task::{Task, TaskId};
+use super::workdir::Workdir;
+use super::worker_order::Order;
+use adjutant_base::events::Event;
+use adjutant_host::git::{Author, Git};
+use adjutant_store::tasks;
+
+/// The caller of all tasks of hubs.
+const CALLER: &str = "hub";
+
+/// The folder of private git directories in an order's folder.
+const SCRATCH: &str = "git";
+
+impl Agents {
+    /// Makes the working tree of an order in `folder/tree` of the bundle beside it, and queues its task. Returns the id that
+    /// the task has here.
+    pub async fn accept_order(&self, order: &Order, bundle: &Path, folder: &Path) -> Result<TaskId, Error> {
+        let tree = folder.join("tree");
+        let git = self.git_of_order(folder).map_err(Error::Workdir)?;
+        git.clone_bundle(bundle, &order.commit, &tree).await.map_err(Error::Workdir)?;
+        let workdir = tree.join(&order.below);
+        let workdir = Workdir::parse(&workdir.to_string_lossy()).map_err(Error::Workdir)?;
+        let mut options: rows::Options = serde_json::from_str(&order.options)
+            .map_err(|error| Error::Workdir(format!("the order cannot be read: {error}")))?;
+        let path = workdir.path().to_string_lossy().into_owned();
+        options.workdir = workdir;
+        options.keep = false;
+        let id = TaskId::new().map_err(|_| Error::Stopping)?;
+        let row = tasks::NewTask {
+            id: id.to_string(),
+            caller: CALLER.to_owned(),
+            agent: order.agent.clone(),
+            runner: order.runner.clone(),
+            text: order.text.clone(),
+            workdir: path,
+            priority: 0,
+            parent: None,
+            root: id.to_string(),
+            depth: 0,
+            options: rows::json(&options),
+            created_at: now(),
+        };
+        let limits = tasks::QueueLimits { each_caller: u32::MAX, total: u32::MAX };
+        tasks::enqueue(&self.context.store, row, limits).await?;
+        self.context.wake.notify_one();
+        self.context.events.send(Event::TasksChanged);
+        Ok(id)
+    }
+
+    /// Packs the commit that an ended task left: all its changes, in a bundle without what the hub has. Returns the outcome
+    /// as the hub keeps it, and the commit; `None` where nothing changed.
+    pub async fn pack_result(
+        &self,
+        task: &Task,
+        order: &Order,
+        folder: &Path,
+        bundle: &Path,
+        limit: u64,
+    ) -> (Outcome, Option<String>) {
+        let mut outcome =
+            task.outcome.as_deref().cloned().unwrap_or_else(|| Outcome::new(tasks::Ending::Lost));
+        let kept = outcome.report.repository.as_mut().and_then(|repository| repository.kept.take());
+        let Some(kept) = kept else { return (outcome, None) };
+        match self.commit_of(task, order, folder, Path::new(&kept), bundle, limit).await {
+            Ok(commit) => (outcome, commit),
+            Err(reason) => {
+                outcome.report.files_unknown = Some(format!("the worker cannot send its commit: {reason}"));
+                (outcome, None)
+            }
+        }
+    }
+
+    async fn commit_of(
+        &self,
+        task: &Task,
+        order: &Order,
+        folder: &Path,
+        worktree: &Path,
+        bundle: &Path,
+        limit: u64,
+    ) -> Result<Option<String>, String> {
+        let git = self.git_of_order(folder)?;
+        let inner = git.find(worktree).await?;
+        let author = Author { name: task.agent.clone(), email: format!("{}@adjutant.invalid", task.agent) };
+        let message = format!("{}: {:.60}\n", task.agent, task.text.lines().next().unwrap_or_default());
+        let dirty = git.facts(worktree).await.map_or(true, |facts| facts.dirty > 0 || facts.more);
+        let commit = if dirty {
+            Some(git.commit(&inner, &format!("adjutant/{}", task.id), &author, &message).await?.0)
+        } else {
+            inner.head.clone()
+        };
+        let Some(commit) = commit.filter(|commit| *commit != order.commit) else { return Ok(None) };
+        let _ = fs::remove_file(bundle);
+        git.write_bundle(&inner, &commit, Some(&order.commit), bundle, limit).await?;
+        Ok(Some(commit))
+    }
+
+    fn git_of_order(&self, folder: &Path) -> Result<Git, String> {
+        let scratch = folder.join(SCRATCH);
+        let _ = fs::remove_dir_all(&scratch);
+        make_private(&scratch).map_err(|error| error.to_string())?;
+        Ok(Git::new(&scratch, self.context.environment.path()))
+    }
+}
