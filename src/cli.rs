@@ -42,6 +42,7 @@ mod tap;
 mod tasks;
 mod tokens;
 mod users;
+mod worker;
 
 use std::ffi::OsString;
 use std::io;
@@ -222,6 +223,8 @@ enum Command {
     Restart(stop::StopArgs),
     /// Remove the example data of `adjutant serve --demo`; what you changed or added stays
     RemoveDemo,
+    /// Run delegated tasks of hubs on other machines, over a NATS server
+    Worker(worker::WorkerArgs),
     /// Check the installation, and explain how to repair it
     Doctor(doctor::DoctorArgs),
     /// Start the hub with your session, as a service of systemd or launchd
@@ -284,6 +287,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Reload => exit_code(reload::run(common)),
         Command::Stop(args) => exit_code(stop::stop(&args, common)),
         Command::Restart(args) => exit_code(stop::restart(&args, common)),
+        Command::Worker(args) => exit_code(worker::run(args, common)),
         Command::Doctor(args) => exit_code(doctor::run(&args, common)),
         Command::Service(command) => exit_code(service::run(&command, common)),
         Command::Completions(args) => exit_code(completions::run(&args)),

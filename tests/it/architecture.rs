@@ -14,16 +14,20 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("infrastructure", &["base", "host", "net", "store"]),
     ("domain", &["agents", "assistant", "codex", "permissions", "prompts", "questions"]),
     ("app", &["app"]),
-    ("interface", &["mcp", "web", "http", "terminal", "adjutant"]),
+    ("interface", &["mcp", "web", "http", "terminal", "workers", "adjutant"]),
 ];
 
 /// The only interfaces that use others: a listener mounts what it serves, and the command line starts everything.
-const INTERFACES_ON_INTERFACES: &[(&str, &[&str])] =
-    &[("http", &["mcp", "web"]), ("terminal", &["mcp"]), ("adjutant", &["http", "mcp", "terminal", "web"])];
+const INTERFACES_ON_INTERFACES: &[(&str, &[&str])] = &[
+    ("http", &["mcp", "web"]),
+    ("terminal", &["mcp"]),
+    ("adjutant", &["http", "mcp", "terminal", "web", "workers"]),
+];
 
 /// The path below which each outside crate may be named.
 const OUTSIDE_CRATES: &[(&str, &[&str])] = &[
     ("aho_corasick", &["crates/host/src/recorder/redact"]),
+    ("async_nats", &["crates/workers"]),
     ("axum", &["crates/http", "crates/web"]),
     ("calcard", &["crates/assistant/src/calendar"]),
     ("clap", &["src/cli"]),

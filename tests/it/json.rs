@@ -15,7 +15,7 @@ use crate::support::terminal::Terminal;
 use crate::support::{Finished, Home, schemas, wait_for};
 
 /// Commands that speak a protocol or show a view; of `--json` they take only the errors.
-const WITHOUT_RESULT: [&str; 9] = [
+const WITHOUT_RESULT: [&str; 10] = [
     "connect",
     "inbox",
     "log-replay",
@@ -25,6 +25,7 @@ const WITHOUT_RESULT: [&str; 9] = [
     "mcp-prompts",
     "mcp-questions",
     "tap",
+    "worker",
 ];
 
 /// Schemas that the tests of a command check, which need Codex, an editor of the clock, or a service manager.

@@ -39,3 +39,4 @@ mod service;
 mod store;
 mod transport;
 mod web;
+mod workers;

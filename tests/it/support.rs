@@ -4,6 +4,7 @@ pub(crate) mod chromium;
 pub(crate) mod desktop;
 pub(crate) mod model;
 pub(crate) mod model_endpoint;
+pub(crate) mod nats;
 pub(crate) mod ntfy;
 pub(crate) mod postgres;
 pub(crate) mod process_table;

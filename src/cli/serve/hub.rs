@@ -223,6 +223,14 @@ async fn serve(
         let (questions, stop) = (app.questions.clone(), app.shutdown.clone());
         async move { questions.watch_other_hubs(stop).await }
     });
+    let (workers, stop_workers) = (&app.config, app.shutdown.clone());
+    let workers = adjutant_workers::Hub::new(
+        app.agents.clone(),
+        workers.workers.clone(),
+        workers.machine.clone(),
+        workers.home.clone(),
+    );
+    tasks.spawn(workers.serve(stop_workers));
     tasks.spawn(app.clone().send_notifications());
     tasks.spawn(app.clone().plan_daily());
     tasks.spawn(app.clone().run_notifier());

@@ -1,0 +1,170 @@
+//! The hub's side: publishes tickets, answers workers, and settles what lost workers held.
+
+mod requests;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_nats::jetstream;
+use futures::StreamExt as _;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
+
+use crate::protocol::{
+    STREAM, Ticket, VERSION, can_be_subject, cancel_subject, consumer, consumer_name, hub_subject, stream,
+    ticket_subject,
+};
+use adjutant_agents::Agents;
+use adjutant_agents::worker_order::Offer;
+use adjutant_base::config::workers::WorkersConfig;
+
+/// How often the tickets are compared with the queue.
+const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
+/// How long a published ticket counts as being in the stream; NATS may have lost it.
+const REPUBLISH_INTERVAL: Duration = Duration::from_secs(5);
+/// How long a task that cannot travel is not offered again. A commit of its changes may make it travel.
+const REFUSAL_INTERVAL: Duration = Duration::from_secs(30);
+/// Requests that are answered at the same time.
+const MAX_REQUESTS: usize = 16;
+
+/// A hub with workers.
+pub struct Hub {
+    agents: Agents,
+    config: WorkersConfig,
+    /// The id of this machine.
+    id: String,
+    home: PathBuf,
+    /// Until when tasks are not offered, by task and fence.
+    quiet: Mutex<HashMap<(String, i64), Instant>>,
+}
+
+impl Hub {
+    /// Does no I/O. `id` is that of the machine, `home` the folder that a relative path of credentials is below.
+    pub fn new(agents: Agents, config: WorkersConfig, id: String, home: PathBuf) -> Self {
+        Self { agents, config, id, home, quiet: Mutex::default() }
+    }
+
+    /// Serves workers until `stop`; returns at once where no NATS server is configured.
+    pub async fn serve(self, stop: CancellationToken) {
+        let Some(url) = self.config.nats.clone() else { return };
+        let creds = self.config.creds.as_ref().map(|path| self.home.join(path));
+        let client = match crate::connect(&url, creds.as_deref(), "adjutant hub").await {
+            Ok(client) => client,
+            Err(reason) => return tracing::error!(reason, "no worker is served"),
+        };
+        let hub = Arc::new(self);
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = hub.answer(&client) => {}
+            () = hub.cancel(&client) => {}
+            () = hub.reconcile(&client) => {}
+            () = hub.settle() => {}
+        }
+    }
+
+    async fn answer(self: &Arc<Self>, client: &async_nats::Client) {
+        let requests = match client.subscribe(hub_subject(&self.id)).await {
+            Ok(requests) => requests,
+            Err(error) => return tracing::error!(%error, "no request of a worker is answered"),
+        };
+        requests
+            .for_each_concurrent(MAX_REQUESTS, |message| async move {
+                let Some(inbox) = message.reply else { return };
+                let response = serde_json::to_vec(&self.respond(&message.payload).await).unwrap_or_default();
+                if let Err(error) = client.publish(inbox, response.into()).await {
+                    tracing::warn!(%error, "a worker gets no answer");
+                }
+            })
+            .await;
+    }
+
+    /// Sends cancellations to the workers at once; a report of a worker that missed one is answered with it too.
+    async fn cancel(&self, client: &async_nats::Client) {
+        let mut cancellations = self.agents.cancellations();
+        loop {
+            match cancellations.recv().await {
+                Ok(task) => {
+                    if let Err(error) = client.publish(cancel_subject(&self.id, &task), "".into()).await {
+                        tracing::warn!(%error, task, "a cancellation reaches its worker with its next report");
+                    }
+                }
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+
+    /// Keeps a ticket in the stream for each task that the database has as queued.
+    async fn reconcile(&self, client: &async_nats::Client) {
+        let jetstream = jetstream::new(client.clone());
+        let mut failed = false;
+        loop {
+            match self.publish(&jetstream).await {
+                Ok(()) => failed = false,
+                Err(reason) if failed => tracing::debug!(reason, "tasks are not offered to workers"),
+                Err(reason) => {
+                    failed = true;
+                    tracing::warn!(reason, "tasks are not offered to workers until this works again");
+                }
+            }
+            tokio::time::sleep(RECONCILE_INTERVAL).await;
+        }
+    }
+
+    async fn publish(&self, jetstream: &jetstream::Context) -> Result<(), String> {
+        let offers = self.agents.offers().await.map_err(|error| error.to_string())?;
+        let offers = self.due(offers);
+        if offers.is_empty() {
+            return Ok(());
+        }
+        let queue = jetstream.get_or_create_stream(stream()).await;
+        let queue = queue.map_err(|error| format!("the stream {STREAM} cannot be made: {error}"))?;
+        for offer in offers {
+            let name = consumer_name(&offer.runner);
+            let made = queue.get_or_create_consumer(&name, consumer(&offer.runner)).await;
+            made.map_err(|error| format!("the queue {name} cannot be made: {error}"))?;
+            let ticket = Ticket {
+                version: VERSION,
+                hub: self.id.clone(),
+                task: offer.task.clone(),
+                attempt: offer.attempt,
+                fence: offer.fence,
+            };
+            let subject = ticket_subject(&self.id, &offer.runner, &offer.task);
+            let payload = serde_json::to_vec(&ticket).unwrap_or_default();
+            let sent = jetstream.publish(subject, payload.into()).await.map_err(|error| error.to_string())?;
+            sent.await.map_err(|error| format!("a ticket is not stored: {error}"))?;
+            self.be_quiet(offer.task, offer.fence, REPUBLISH_INTERVAL);
+        }
+        Ok(())
+    }
+
+    /// Returns the offers whose tickets are to be published now.
+    fn due(&self, offers: Vec<Offer>) -> Vec<Offer> {
+        let mut quiet = self.quiet.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        quiet.retain(|_, until| *until > now);
+        let is_due = |offer: &Offer| !quiet.contains_key(&(offer.task.clone(), offer.fence));
+        offers.into_iter().filter(|offer| can_be_subject(&offer.runner) && is_due(offer)).collect()
+    }
+
+    fn be_quiet(&self, task: String, fence: i64, duration: Duration) {
+        let mut quiet = self.quiet.lock().unwrap_or_else(PoisonError::into_inner);
+        quiet.insert((task, fence), Instant::now() + duration);
+    }
+
+    /// Settles the tasks of lost workers. Workers get the whole time after the start of the hub, because they could not
+    /// report without it.
+    async fn settle(&self) {
+        let mut wait = self.config.lost_after;
+        loop {
+            tokio::time::sleep(wait).await;
+            wait = RECONCILE_INTERVAL;
+            if let Err(error) = self.agents.settle_lost_workers().await {
+                tracing::warn!(%error, "the tasks of lost workers cannot be read");
+            }
+        }
+    }
+}

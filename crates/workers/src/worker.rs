@@ -1,0 +1,180 @@
+//! The worker's side: pulls tickets, and runs each claimed task in a folder of its own.
+
+mod assignment;
+mod claim;
+mod hub_client;
+mod outbox;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::{Consumer, pull};
+use async_nats::jetstream::{self, AckKind};
+use futures::StreamExt as _;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::protocol::{STREAM, Ticket, VERSION, can_be_subject, consumer_name};
+use adjutant_agents::Agents;
+use assignment::Assignment;
+
+/// How long one pull waits for a ticket.
+const PULL_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a worker waits after a failed pull: there is no stream before the first ticket.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Settings of a worker.
+#[derive(Clone, Debug)]
+pub struct WorkerSettings {
+    /// The id of this machine, and its name.
+    pub id: String,
+    pub name: String,
+    /// The folder of the claimed tasks.
+    pub folder: PathBuf,
+    /// The runners whose tasks are claimed.
+    pub runners: Vec<String>,
+    /// Tasks that run at the same time.
+    pub max_tasks: usize,
+    /// Whether the worker ends when there is no ticket and no task.
+    pub exit_when_idle: bool,
+}
+
+/// A worker that is connected to a NATS server.
+pub struct Worker {
+    agents: Agents,
+    client: async_nats::Client,
+    settings: WorkerSettings,
+    slots: Arc<Semaphore>,
+    running: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Worker {
+    /// Does no I/O. `agents` is a queue of its own, with its own database.
+    pub fn new(
+        agents: Agents,
+        client: async_nats::Client,
+        settings: WorkerSettings,
+        stop: CancellationToken,
+    ) -> Self {
+        let slots = Arc::new(Semaphore::new(settings.max_tasks));
+        Self { agents, client, settings, slots, running: TaskTracker::new(), stop }
+    }
+
+    /// Delivers what an earlier process of this worker left, then claims and runs tasks until the stop, or until it is idle
+    /// where that ends it.
+    pub async fn run(self) {
+        let worker = Arc::new(self);
+        for assignment in Assignment::left_over(&worker.settings.folder) {
+            let running = worker.clone();
+            worker.running.spawn(async move { running.end(assignment).await });
+        }
+        let idle: Vec<AtomicBool> = worker.settings.runners.iter().map(|_| AtomicBool::new(false)).collect();
+        let pulls = worker.settings.runners.iter().enumerate().map(|(number, runner)| {
+            let (worker, idle) = (&worker, &idle);
+            async move {
+                if can_be_subject(runner) {
+                    worker.pull(runner, number, idle).await;
+                }
+            }
+        });
+        futures::future::join_all(pulls).await;
+        worker.running.close();
+        worker.running.wait().await;
+    }
+
+    async fn pull(self: &Arc<Self>, runner: &str, number: usize, idle: &[AtomicBool]) {
+        let jetstream = jetstream::new(self.client.clone());
+        while !self.stop.is_cancelled() {
+            let Ok(slot) = self.slots.clone().acquire_owned().await else { return };
+            let next = self.stop.run_until_cancelled(next_ticket(&jetstream, runner)).await;
+            match next {
+                None => return,
+                Some(Ok(Some(message))) => {
+                    idle[number].store(false, Ordering::SeqCst);
+                    let worker = self.clone();
+                    self.running.spawn(async move {
+                        worker.take(message).await;
+                        drop(slot);
+                    });
+                }
+                Some(Ok(None)) => {
+                    drop(slot);
+                    idle[number].store(true, Ordering::SeqCst);
+                    let all_idle = idle.iter().all(|idle| idle.load(Ordering::SeqCst));
+                    if self.settings.exit_when_idle && all_idle && self.running.is_empty() {
+                        self.stop.cancel();
+                    }
+                }
+                Some(Err(reason)) => {
+                    drop(slot);
+                    tracing::debug!(reason, runner, "no ticket can be pulled");
+                    tokio::time::sleep(RETRY_INTERVAL).await;
+                }
+            }
+        }
+    }
+
+    /// Claims the task of a ticket and runs it to its end.
+    async fn take(&self, message: jetstream::Message) {
+        let Ok(ticket) = serde_json::from_slice::<Ticket>(&message.payload) else {
+            return acknowledge(&message, AckKind::Term).await;
+        };
+        if ticket.version != VERSION {
+            tracing::warn!(
+                theirs = ticket.version,
+                ours = VERSION,
+                "the hub of a ticket has another protocol"
+            );
+            return acknowledge(&message, AckKind::Nak(Some(PULL_TIMEOUT))).await;
+        }
+        match self.claim(&ticket).await {
+            Ok(Some(mut assignment)) => {
+                assignment.message = Some(message);
+                self.end(assignment).await;
+            }
+            // The hub publishes it again as long as the task is queued.
+            Ok(None) => acknowledge(&message, AckKind::Ack).await,
+            Err(reason) => {
+                tracing::warn!(reason, task = ticket.task, "the hub cannot be asked for a task");
+                acknowledge(&message, AckKind::Nak(Some(PULL_TIMEOUT))).await;
+            }
+        }
+    }
+
+    /// Runs an assignment from where it is to its end, and removes its files once the hub needs them no more.
+    async fn end(&self, mut assignment: Assignment) {
+        // After a stop, the next process of this worker delivers it.
+        let Some(settled) = self.stop.run_until_cancelled(self.work(&mut assignment)).await else { return };
+        if let Err(reason) = settled {
+            tracing::warn!(reason, task = assignment.task(), "a task of a hub does not count");
+        }
+        if let Some(message) = &assignment.message {
+            acknowledge(message, AckKind::Ack).await;
+        }
+        assignment.remove();
+    }
+}
+
+/// Pulls the next ticket of a runner; `None` when there is none.
+async fn next_ticket(
+    jetstream: &jetstream::Context,
+    runner: &str,
+) -> Result<Option<jetstream::Message>, String> {
+    let stream = jetstream.get_stream(STREAM).await.map_err(|error| error.to_string())?;
+    let consumer: Consumer<pull::Config> =
+        stream.get_consumer(&consumer_name(runner)).await.map_err(|error| error.to_string())?;
+    let batch = consumer.batch().max_messages(1).expires(PULL_TIMEOUT).messages().await;
+    let mut batch = batch.map_err(|error| error.to_string())?;
+    batch.next().await.transpose().map_err(|error| error.to_string())
+}
+
+/// Acknowledges a ticket. A lost acknowledgement brings the ticket again, whose claim is refused by its fence.
+async fn acknowledge(message: &jetstream::Message, kind: AckKind) {
+    if let Err(error) = message.ack_with(kind).await {
+        tracing::debug!(%error, "a ticket could not be acknowledged");
+    }
+}

@@ -1,0 +1,48 @@
+//! Requests of a worker to the hub of a task.
+
+use std::time::Duration;
+
+use super::Worker;
+use super::claim::Claim;
+use crate::protocol::{Body, Request, Response, VERSION, hub_subject};
+
+/// How long a request waits for its response. A claim makes a bundle first.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(40);
+
+/// How long a worker waits before it sends the same request again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+impl Worker {
+    /// Sends a request once. The error is a sentence fragment: no hub answered, or not now.
+    pub(super) async fn ask(&self, claim: &Claim, body: Body) -> Result<Response, String> {
+        let request = Request {
+            version: VERSION,
+            worker: self.settings.id.clone(),
+            worker_name: self.settings.name.clone(),
+            task: claim.task.clone(),
+            attempt: claim.attempt,
+            fence: claim.fence,
+            body,
+        };
+        let payload = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
+        let asked = self.client.request(hub_subject(&claim.hub), payload.into());
+        let message =
+            tokio::time::timeout(REQUEST_TIMEOUT, asked).await.map_err(|_| "no answer".to_owned())?;
+        let message = message.map_err(|error| error.to_string())?;
+        match serde_json::from_slice(&message.payload).map_err(|error| error.to_string())? {
+            Response::Later { reason } => Err(reason),
+            response => Ok(response),
+        }
+    }
+
+    /// Sends a request until the hub answers.
+    pub(super) async fn ask_until_answered(&self, claim: &Claim, body: Body) -> Response {
+        loop {
+            match self.ask(claim, body.clone()).await {
+                Ok(response) => return response,
+                Err(reason) => tracing::debug!(reason, task = claim.task, "the hub does not answer yet"),
+            }
+            tokio::time::sleep(RETRY_INTERVAL).await;
+        }
+    }
+}
