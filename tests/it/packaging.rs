@@ -41,7 +41,10 @@ fn script(home: &Home, without: &str) -> Command {
     let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/release"));
     command.args(["--repository", "example/adjutant", "--target", TARGET, "--without", without]);
     command.arg("--binary").arg(program).arg("--dist").arg(home.path().join("dist"));
-    command.env("HOME", home.path());
+    // The licences of the linked crates are read from Cargo's own folder.
+    let cargo_home = std::env::var_os("CARGO_HOME")
+        .map_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cargo"), PathBuf::from);
+    command.env("CARGO", env!("CARGO")).env("CARGO_HOME", cargo_home).env("HOME", home.path());
     command
 }
 
@@ -109,6 +112,40 @@ fn every_checksum_matches_and_every_placeholder_is_filled() {
     let refused = script(&release.home, "npm").args(["--repository", "no name"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("is not OWNER/NAME"));
+}
+
+#[test]
+fn two_releases_of_one_binary_have_the_same_bytes_and_name_the_linked_crates() {
+    let without = if is_excluded("npm") || is_excluded("dpkg") { "npm,deb" } else { "" };
+    let release = Release::new(without);
+    let sums = release.text("SHA256SUMS");
+    // An archive that took the time of its files would differ now.
+    let binary = fs::File::options().append(true).open(release.home.path().join("build/adjutant")).unwrap();
+    binary.set_modified(std::time::UNIX_EPOCH).unwrap();
+    drop(binary);
+    let mut repeated = script(&release.home, without);
+    run(repeated.arg("--dist").arg(release.home.path().join("again")));
+    assert_eq!(fs::read_to_string(release.home.path().join("again/SHA256SUMS")).unwrap(), sums);
+
+    let bill: Value =
+        serde_json::from_str(&release.text(&format!("adjutant-{VERSION}-{TARGET}.cdx.json"))).unwrap();
+    assert_eq!((&bill["bomFormat"], &bill["specVersion"]), (&json!("CycloneDX"), &json!("1.6")));
+    let components = bill["components"].as_array().unwrap();
+    let serde = components.iter().find(|component| component["name"] == "serde").unwrap();
+    assert!(serde["purl"].as_str().unwrap().starts_with("pkg:cargo/serde@1."), "{serde}");
+    assert_eq!(serde["hashes"][0]["content"].as_str().unwrap().len(), 64, "{serde}");
+    for linked in ["tokio", "rmcp", "adjutant-store"] {
+        assert!(components.iter().any(|component| component["name"] == linked), "{linked}");
+    }
+    assert!(components.iter().all(|component| component["name"] != "insta"), "a crate of the tests");
+
+    let folder = release.unpacked(&format!("adjutant-{VERSION}-{TARGET}.mcpb"));
+    let notices = fs::read_to_string(folder.join("THIRD-PARTY-LICENSES.txt")).unwrap();
+    for component in components.iter().filter(|component| !component["hashes"].is_null()) {
+        let (name, version) = (component["name"].as_str().unwrap(), component["version"].as_str().unwrap());
+        assert!(notices.matches(&format!("{name} {version}")).count() >= 2, "no text for {name} {version}");
+    }
+    assert!(folder.join("adjutant.cdx.json").exists());
 }
 
 #[test]
@@ -224,7 +261,7 @@ fn ruby_reads_the_formula() {
     let url = format!("url https://github.com/example/adjutant/releases/download/v{VERSION}/{archive}");
     let sum = format!("sha256 {}", release.sha256(&archive));
     let expected = [
-        "desc Desk between you and your coding agents: a local-first MCP hub",
+        "desc Local hub for coding agents: prompts, delegation, questions over MCP",
         "homepage https://github.com/example/adjutant",
         &format!("version {VERSION}"),
         "license any_of MIT Apache-2.0",
