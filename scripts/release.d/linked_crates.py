@@ -69,8 +69,10 @@ class LinkedCrates:
         return "\n".join(parts) + "\n"
 
     def stand_in(self, package):
-        """The text for a crate that was published without one: the general text of MIT with the authors that it names."""
+        """The text for a crate that was published without one: that of MIT with the authors that it names, or of Apache."""
         if "MIT" not in package["license"]:
+            if "Apache-2.0" in package["license"]:
+                return (self.root / "LICENSE-APACHE").read_text().strip()
             raise ValueError(f"{package['name']} has no text of its licence {package['license']}; add one to scripts/release.d")
         holders = ", ".join(package["authors"]) or f"the authors of {package['name']}"
         text = (self.root / "LICENSE-MIT").read_text()
