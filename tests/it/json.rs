@@ -374,7 +374,7 @@ fn errors_are_json_with_the_exit_code() {
         ("nothing", 2, "unrecognized subcommand 'nothing'"),
         ("prompts new Ä", 2, "not a valid name"),
         ("inbox", 2, "as lines, not as JSON"),
-        ("log replay nothing", 1, "no recording"),
+        ("log replay nothing", 1, "unknown recording"),
     ] {
         let output = home.run(["--json"].into_iter().chain(line.split(' ')), "");
         assert_eq!((output.status.code(), output.stdout.as_str()), (Some(code), ""), "{line}: {output}");

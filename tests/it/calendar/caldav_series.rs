@@ -125,7 +125,7 @@ fn one_time_of_a_series_is_moved_or_cancelled_on_its_server() {
         );
         let conflict = home.run(command, "");
         assert!(
-            conflict.stderr.starts_with("error: the event was changed elsewhere meanwhile: it is now "),
+            conflict.stderr.starts_with("error: another program changed the event, which is now `"),
             "{}{}",
             conflict.stdout,
             conflict.stderr

@@ -171,7 +171,7 @@ fn run_story(version: &Version) {
         assert_eq!(session.text("#main .error"), "");
     } else {
         let fault = session.text("#main .error");
-        assert!(fault.contains("did not take it into the running turn"), "{fault}");
+        assert!(fault.contains("rejected the text for the running turn"), "{fault}");
         let kept = session.browser.evaluate("document.getElementById('prompt').value");
         assert_eq!(kept, "Mind the spring tide.", "what was typed is still there");
     }

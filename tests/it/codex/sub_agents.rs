@@ -54,7 +54,7 @@ fn the_approvals_of_a_sub_agent_appear_in_the_thread_that_started_it() {
     let page = hub.page("/codex/t-1");
     assert!(page.contains("href=\"/codex/t-2\""), "{page}");
     let reply = codex(&home, &["reply", "t-2", "hello"]);
-    assert!(reply.stderr.contains("an agent of the thread `t-1` works in this thread"), "{reply}");
+    assert!(reply.stderr.contains("this thread is used by an agent of the thread `t-1`"), "{reply}");
     assert!(
         !shown.contains("of another") && shown.contains("change a.txt\n  [approved (by a user)]"),
         "{shown}"

@@ -127,7 +127,7 @@ fn a_file_that_is_not_a_recording_is_rejected() {
                 hint: `adjutant log list` lists the recordings\n";
     assert_eq!(run.stderr, none);
     let run = home.run(["log", "show", "newer.jsonl"], "");
-    let newer = "error: newer.jsonl has the format 9, and this version reads 1\n\
+    let newer = "error: newer.jsonl has the format 9, but this version of adjutant reads the format 1\n\
                  hint: read it with the adjutant that wrote it, or a newer one\n";
     assert_eq!(run.stderr, newer);
 }

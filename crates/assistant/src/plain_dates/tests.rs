@@ -153,8 +153,11 @@ fn what_has_two_meanings_or_none_says_so() {
             "Hike next weekend 10:00",
             "`next weekend` has several days: write `Sat 2026-12-05`, or `Sat 2026-12-05 - Sun 2026-12-06` for all of them",
         ),
-        ("Fair Tue 10:00 - Wed", "`- Wed` has a time of day at one end only"),
-        ("24.12. - 2.1. 10:00", "`- 2.1. 10:00` has a time of day at one end only"),
+        ("Fair Tue 10:00 - Wed", "`- Wed` has a time of day at one end only; write it at both or at neither"),
+        (
+            "24.12. - 2.1. 10:00",
+            "`- 2.1. 10:00` has a time of day at one end only; write it at both or at neither",
+        ),
         ("24.12.2026 - 2.1.2026", "`- 2.1.2026` ends before it begins"),
         ("24.12. - 2.1. for 3 days", "there are two lengths: `- 2.1.` and `for 3 days`"),
         ("Mon-Wed Fair", "`Mon` may be Monday, 2026-11-23 or Monday, 2026-11-30"),
@@ -179,10 +182,10 @@ fn what_has_two_meanings_or_none_says_so() {
         ("Bar tomorrow 15:00 for 0 min", "`0` does not exist"),
         ("Bar tomorrow 15:00 for -5 min", "`-5` does not exist"),
         ("2026-13-01", "`2026-13-01` does not exist"),
-        ("Tea 9:00", "`9:00` has passed today"),
+        ("Tea 9:00", "`9:00` has passed today; name the day"),
         (
             "Stand-up every Monday 9:00",
-            "`every` repeats; an event of this kind can be imported from an `.ics` file",
+            "`every` repeats, which cannot be written here; import the event from an `.ics` file",
         ),
     ] {
         assert_eq!(shown(text), format!("error: {expected}"), "{text}");
