@@ -79,7 +79,9 @@ pub struct EventJson<'a> {
     start_ts: String,
     end_ts: String,
     weekday: String,
-    time_zone: &'a str,
+    /// Left out in a list, which names the zone once for all its events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_zone: Option<&'a str>,
     all_day: bool,
     location: &'a str,
     conf_link: &'a str,
@@ -119,7 +121,7 @@ pub fn event<'a>(event: &'a Event, occurrence: Option<&'a Occurrence>, zone: &'a
         start_ts: time(starts, zone),
         end_ts: time(ends, zone),
         weekday: weekday(starts, zone),
-        time_zone: zone.name(),
+        time_zone: Some(zone.name()),
         all_day: details.when.all_day,
         location: &details.location,
         conf_link: &details.conference,
@@ -162,7 +164,10 @@ pub fn events<'a>(
         from: time(from, zone),
         until: time(until, zone),
         time_zone: zone.name(),
-        events: found.iter().map(|one| event(&one.event, Some(&one.occurrence), zone)).collect(),
+        events: found
+            .iter()
+            .map(|one| EventJson { time_zone: None, ..event(&one.event, Some(&one.occurrence), zone) })
+            .collect(),
         more: more.then_some(MORE),
     }
 }

@@ -69,6 +69,7 @@ fn listed_events_are_compact_text_outside_the_contract() {
     for revision in ["2025-03-26", "2025-11-25"] {
         let text = text(revision);
         assert!(text.starts_with("{\"count\":22,"), "{revision}: {text}");
+        assert_eq!(text.matches("\"time_zone\":").count(), 1, "the zone stands once for all events: {text}");
         let tokens = tokens(&home, &text);
         assert!(tokens <= MAX_EVENTS_TOKENS, "{revision}: {tokens} tokens of {MAX_EVENTS_TOKENS}: {text}");
     }
