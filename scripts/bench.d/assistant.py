@@ -140,16 +140,17 @@ def people(home, users):
     start = int(time.time() * 1000) // DAY * DAY + DAY + 10 * 3_600_000
     with sqlite3.connect(home.database) as rows:
         for user in (f"user-{number:05}" for number in users):
-            rows.execute("INSERT INTO users VALUES (?, ?, ?, NULL, '{}', 1, 0, 0)", (user, user, f"{user}@example.org"))
-            rows.execute("INSERT INTO calendars VALUES (?, ?, 'work', 'file', '/work.ics', NULL, NULL, 0)",
+            rows.execute("INSERT INTO users (id, name, email, preferences, revision, created_at, updated_at) "
+                         "VALUES (?, ?, ?, '{}', 1, 0, 0)", (user, user, f"{user}@example.org"))
+            rows.execute("INSERT INTO calendars (id, user_id, name, source, place) "
+                         "VALUES (?, ?, 'work', 'file', '/work.ics')",
                          (f"calendar-{user}", user))
             for number in range(EVENTS_OF_ONE):
                 at = start + number * DAY
                 civil = datetime.datetime.fromtimestamp(at / 1000, datetime.timezone.utc)
                 shown = f"{civil:%Y-%m-%dT%H:%M:%S}"
-                end = f"{civil + datetime.timedelta(minutes=30):%Y-%m-%dT%H:%M:%S}"
                 event = f"event-{user}-{number}"
-                details = json.dumps({"when": {"start": shown, "end": end, "zone": "UTC"}})
+                details = json.dumps({"when": {"start": shown, "length": {"days": 0, "seconds": 1800}, "zone": "UTC"}})
                 rows.execute("INSERT INTO events VALUES (?, ?, ?, ?, '', 'Review', 'confirmed', ?, ?, 0, ?, ?, NULL, 0)",
                              (event, user, f"calendar-{user}", event, at, at + 1_800_000, details, event))
                 rows.execute("INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, 0)",
