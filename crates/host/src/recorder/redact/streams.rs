@@ -3,7 +3,7 @@
 //!
 //! Entries wait until what follows them cannot change them, and leave in their order. The bytes that wait are bounded.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -24,9 +24,11 @@ const MAX_WAITING: usize = 16 << 20;
 const WINDOW: usize = 64 << 10;
 /// Bytes before the waiting ones that say what these are, such as the name of a value.
 const CONTEXT: usize = 4 << 10;
-/// Maximum streams that are remembered for their context alone.
-const MAX_STREAMS: usize = 1024;
-/// Bytes that count for an entry in addition to its content.
+/// Maximum bytes of the streams that are remembered for their context alone.
+const MAX_CONTEXTS: usize = 8 << 20;
+/// Maximum secret questions that are remembered until their answers.
+const MAX_ASKED: usize = 1024;
+/// Bytes that count for an entry or a context in addition to its content.
 const OVERHEAD: usize = 256;
 
 /// Replaces the secrets of a recording.
@@ -37,6 +39,11 @@ pub struct Redactor {
     first: u64,
     bytes: usize,
     streams: HashMap<String, Stream>,
+    /// The streams without a waiting entry, by the time at which the last one left.
+    contexts: BTreeMap<u64, String>,
+    context_bytes: usize,
+    /// The number of the next context.
+    next_context: u64,
     /// Sources with an unfinished line.
     unfinished: HashSet<(u64, &'static str)>,
     /// The questions of Codex with secret answers, by the request that asks them.
@@ -58,6 +65,8 @@ struct Waiting {
 struct Stream {
     text: Vec<u8>,
     fragments: VecDeque<Fragment>,
+    /// Its number among the contexts, if no entry waits for it.
+    context: Option<u64>,
 }
 
 /// The part of a stream that is in one entry.
@@ -190,7 +199,7 @@ impl Redactor {
             let questions = message["params"]["questions"].as_array().into_iter().flatten();
             let secret = questions.filter(|question| question["isSecret"] == true);
             let names = secret.map(|question| question["id"].clone()).collect();
-            if self.asked.len() < MAX_STREAMS {
+            if self.asked.len() < MAX_ASKED {
                 self.asked.insert(request, names);
             } else {
                 self.asked_too_many = true;
@@ -217,17 +226,30 @@ impl Redactor {
     }
 
     fn append(&mut self, key: &str, within: Range<usize>, bytes: &[u8], form: Form) {
-        if !self.streams.contains_key(key) {
-            if self.streams.len() >= MAX_STREAMS {
-                self.streams.retain(|_, stream| !stream.fragments.is_empty());
-            }
-            self.streams.insert(key.to_owned(), Stream::default());
-        }
         let entry = self.first + self.waiting.len() as u64;
-        if let Some(stream) = self.streams.get_mut(key) {
-            let at = stream.text.len()..stream.text.len() + bytes.len();
-            stream.text.extend_from_slice(bytes);
-            stream.fragments.push_back(Fragment { entry, within, at, form });
+        let stream = self.streams.entry(key.to_owned()).or_default();
+        if let Some(number) = stream.context.take() {
+            self.contexts.remove(&number);
+            self.context_bytes -= stream.text.len() + OVERHEAD;
+        }
+        let at = stream.text.len()..stream.text.len() + bytes.len();
+        stream.text.extend_from_slice(bytes);
+        stream.fragments.push_back(Fragment { entry, within, at, form });
+    }
+
+    /// Keeps the context of a stream without a waiting entry, and forgets the oldest contexts over the limit.
+    fn keep_context(&mut self, key: &str) {
+        let Some(stream) = self.streams.get_mut(key).filter(|stream| stream.fragments.is_empty()) else {
+            return;
+        };
+        stream.context = Some(self.next_context);
+        self.contexts.insert(self.next_context, key.to_owned());
+        self.next_context += 1;
+        self.context_bytes += stream.text.len() + OVERHEAD;
+        while self.context_bytes > MAX_CONTEXTS {
+            let Some((_, oldest)) = self.contexts.pop_first() else { break };
+            let bytes = self.streams.remove(&oldest).map_or(0, |stream| stream.text.len() + OVERHEAD);
+            self.context_bytes -= bytes;
         }
     }
 
@@ -267,19 +289,29 @@ impl Redactor {
 
     /// Replaces the secrets of a stream, but for those that may have begun in its last `keep` bytes.
     fn settle(&mut self, key: &str, keep: usize) {
-        let Some(stream) = self.streams.get_mut(key) else { return };
+        let Some(stream) = self.streams.get_mut(key).filter(|stream| stream.context.is_none()) else {
+            return;
+        };
         let secrets = scan(&stream.text);
         let mut end = stream.text.len().saturating_sub(keep);
+        let mut known = end;
         if keep > 0 {
-            // Neither an entry nor a secret is divided.
+            // No entry is divided.
             let starts = |end: usize| {
                 stream.fragments.iter().map(|part| part.at.start).take_while(move |at| *at <= end).last()
             };
             end = starts(end).unwrap_or(0);
+            known = end;
+            // A short secret may be: what is kept of the text has its beginning, so that its end is found, too.
             while let Some(secret) =
                 secrets.iter().find(|secret| secret.range.start < end && end < secret.range.end)
             {
-                end = starts(secret.range.start).unwrap_or(0);
+                known = secret.range.start;
+                if end - known <= WINDOW {
+                    break;
+                }
+                end = starts(known).unwrap_or(0);
+                known = end;
             }
         }
         let count = stream.fragments.iter().take_while(|part| part.at.end <= end).count();
@@ -326,11 +358,12 @@ impl Redactor {
             waiting.entry = with_bytes(&waiting.entry, &clean);
             self.bytes = (self.bytes + weight(&waiting.entry)).saturating_sub(before);
         }
-        let gone = end.saturating_sub(CONTEXT);
+        let gone = known.saturating_sub(CONTEXT);
         stream.text.drain(..gone);
         for part in &mut stream.fragments {
             part.at = part.at.start - gone..part.at.end - gone;
         }
+        self.keep_context(key);
     }
 }
 
