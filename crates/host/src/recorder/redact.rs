@@ -144,6 +144,26 @@ mod tests {
     }
 
     #[test]
+    fn a_token_of_gitea_is_told_from_a_commit_by_what_gitea_writes_near_it() {
+        let digits = "0123456789abcdef".repeat(3)[..40].to_owned();
+        for line in [
+            format!("commit {digits}"),
+            format!(r#"{{"sha1":"{digits}"}}"#),
+            format!(r#"{{"sha1":"{digits}","token_last_eight":"00000000"}}"#),
+        ] {
+            check(&line, &line);
+        }
+        check(
+            &format!(r#"{{"id":1,"sha1":"{digits}","token_last_eight":"01234567"}}"#),
+            r#"{"id":1,"sha1":"[redacted]","token_last_eight":"01234567"}"#,
+        );
+        check(
+            &format!(r#"{{"output":"{{\"token_last_eight\": \"01234567\", \"sha1\": \"{digits}\"}}"}}"#),
+            r#"{"output":"{\"token_last_eight\": \"01234567\", \"sha1\": \"[redacted]\"}"}"#,
+        );
+    }
+
+    #[test]
     fn of_an_environment_only_harmless_values_are_left() {
         check(
             r#"{"env":{"PATH":"/bin","STRIPE":"x"},"e":{"environment":["A=b","HOME=/h"]}}"#,

@@ -1,6 +1,6 @@
 //! Values that are words, numbers or expressions of a program, and no secrets.
 
-use super::lexer::is_mixed;
+use super::lexer::{Class, is_mixed};
 
 /// Values in code that are not secrets.
 const CODE: &[&str] = &[
@@ -77,7 +77,11 @@ pub(super) fn is_expression(value: &[u8]) -> bool {
     let member = value.iter().position(|byte| *byte == b'.').is_some_and(|at| {
         at > 0 && path(at) && value[..at].iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_')
     });
-    let long = value.len() >= if value.ends_with(b"=") { 8 } else { 16 } && is_mixed(value);
+    let padded = value.ends_with(b"=");
+    let base64 = padded
+        && value.len().is_multiple_of(4)
+        && value.iter().all(|byte| Class::Base64.holds(*byte) || *byte == b'=');
+    let long = base64 && value.len() >= 8 || value.len() >= if padded { 8 } else { 16 } && is_mixed(value);
     call || member
         || !long
             && matches!(

@@ -107,6 +107,7 @@ const ANCHORS: &[(Check, &[&str])] = &[
     (Check::Command("--body"), &["gh secret set"]),
     (Check::Command("-w"), &["ldapsearch", "ldapmodify"]),
     (Check::Command("-b"), &["curl"]),
+    (Check::Command("-t"), &["tea login", "tea logins"]),
     (Check::Second, &["rabbitmqctl add_user", "rabbitmqctl change_password"]),
     (Check::Htpasswd, &["htpasswd"]),
     (Check::Chpasswd, &["chpasswd"]),
@@ -282,18 +283,6 @@ fn vendor(text: &[u8], start: usize, after: usize, token: &Token) -> Option<Rang
     }
     let end = token.class.end(text, after);
     let tail = &text[after..end];
-    // After a long prefix, letters in both cases are enough.
-    let clear = prefix.len() > 3 && (prefix.len() > 8 || !prefix.iter().all(u8::is_ascii_alphanumeric));
-    let cases = tail.iter().any(u8::is_ascii_uppercase) && tail.iter().any(u8::is_ascii_lowercase);
-    // Nobody writes a word of so many letters.
-    let long = tail.len() >= if prefix.len() > 6 { 20 } else { 30 }
-        && tail.iter().all(u8::is_ascii_alphanumeric)
-        && !is_placeholder(tail);
-    let random =
-        is_mixed(tail) || (clear || in_word) && (cases || long || tail.iter().any(u8::is_ascii_digit));
-    if tail.len() < token.min || !random {
-        return None;
-    }
     let start = if in_word {
         let low = start.saturating_sub(MAX_SIGNED);
         let head = text[low..start].iter().rposition(|byte| !Class::Base64.holds(*byte));
@@ -303,8 +292,33 @@ fn vendor(text: &[u8], start: usize, after: usize, token: &Token) -> Option<Rang
     } else {
         start
     };
+    // A signature within a word says nothing of the letters before it.
+    let letters = if in_word { &text[start..end] } else { tail };
+    if tail.len() < token.min || !is_random(prefix, letters, in_word) {
+        return None;
+    }
     // The signature of a vendor may also be in an image.
     (!in_word || end - start <= MAX_SIGNED).then_some(start..end)
+}
+
+/// Returns whether what follows a prefix is no word. One key in thirty has no digit.
+fn is_random(prefix: &[u8], tail: &[u8], in_word: bool) -> bool {
+    let has = |of: fn(&u8) -> bool| tail.iter().any(of);
+    let (upper, lower) = (has(u8::is_ascii_uppercase), has(u8::is_ascii_lowercase));
+    // After a long prefix, letters in both cases are enough.
+    let clear = prefix.len() > 3
+        && (prefix.len() > 8
+            || !prefix.iter().all(u8::is_ascii_alphanumeric)
+            || prefix.iter().all(u8::is_ascii_uppercase));
+    // Nobody writes a word of so many letters, nor of so many capitals after others.
+    let only_letters = tail.iter().all(u8::is_ascii_alphanumeric) && !is_placeholder(tail);
+    let long = only_letters && tail.len() >= if prefix.len() > 6 { 20 } else { 30 };
+    let capitals = only_letters && !lower && prefix.len() > 3 && tail.len() >= 16;
+    // support.1password.com/secret-key-security: groups of capitals and digits
+    let groups = prefix == b"A3-" && !lower && tail.split(|byte| *byte == b'-').all(|group| group.len() > 4);
+    is_mixed(tail)
+        || groups
+        || (clear || in_word) && (upper && lower || long || capitals || has(u8::is_ascii_digit))
 }
 
 /// Finds the secrets without a prefix, which are long runs of letters and digits.
@@ -385,7 +399,40 @@ fn run(text: &[u8], start: usize, end: usize) -> Option<(&'static str, Range<usi
     if whole.len() >= 80 && memchr::memmem::find(whole, b"AZDO").is_some() {
         return Some(("Azure DevOps token", start..end));
     }
+    if is_gitea(text, start..end) {
+        return Some(("Gitea token", start..end));
+    }
     let plain = decoded(whole)?;
     let padded = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
     (!anchored(&plain, 0..plain.len()).is_empty()).then_some(("secret in base64", start..end + padded))
+}
+
+/// Returns whether a run is a token of Gitea or Forgejo: 40 digits like those of a commit, so only the words that Gitea
+/// itself writes near one tell them apart (`routers/api/v1/user/app.go`, `cmd/admin_user_generate_access_token.go`).
+fn is_gitea(text: &[u8], run: Range<usize>) -> bool {
+    const DIGITS: usize = 40;
+    const LAST: &[u8] = b"token_last_eight";
+    /// Bytes of the other members of an answer, such as a list of scopes.
+    const MAX_DISTANCE: usize = 512;
+    if run.len() != DIGITS || !text[run.clone()].iter().all(u8::is_ascii_hexdigit) {
+        return false;
+    }
+    let before = &text[run.start.saturating_sub(MAX_DISTANCE)..run.start];
+    let after = &text[run.end..text.len().min(run.end + MAX_DISTANCE)];
+    let last_eight = &text[run.end - 8..run.end];
+    let names_its_end = |near: &[u8]| {
+        memchr::memmem::find_iter(near, LAST).any(|at| {
+            let value = &near[at + LAST.len()..];
+            let signs = value.iter().take_while(|byte| !byte.is_ascii_alphanumeric()).count();
+            value[signs..].starts_with(last_eight)
+        })
+    };
+    let holds = |words: &[u8]| memchr::memmem::find(before, words).is_some();
+    let line = before.iter().rposition(|byte| *byte == b'\n').map_or(before, |end| &before[end + 1..]);
+    // `--raw` prints the token alone, on the line after the command.
+    let alone = line.iter().all(u8::is_ascii_whitespace);
+    names_its_end(before)
+        || names_its_end(after)
+        || holds(b"Access token was successfully created: ")
+        || alone && holds(b"generate-access-token")
 }
