@@ -154,12 +154,22 @@ fn is_time_like(words: &[Word<'_>], after_phrase: bool) -> bool {
     let minutes = minutes.is_some_and(|(minutes, offset)| {
         words::number(minutes).is_some() && (offset.is_empty() || offset.starts_with(['+', 'z']))
     });
-    match (word, words.get(1).map_or("", |word| word.lower.as_str())) {
+    let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
+    match (word, at(1)) {
         ("half" | "quarter", "past" | "to") | ("o'clock", _) => true,
+        // `two days before Friday`, and `Friday week`.
+        (_, "from" | "after" | "before") if word.len() > 1 && words::unit(word).is_some() => {
+            words::weekday(at(2)).is_some()
+                || matches!(at(2), "today" | "tomorrow")
+                || words::month(at(2)).is_some()
+        }
+        ("week", _) if after_phrase => true,
         ("and", "a") if after_phrase => words.get(2).is_some_and(|word| word.lower == "half"),
         _ if matches!(digits.len(), 1 | 2) => {
             let hours = rest.strip_prefix('-').is_some_and(|end| words::number(end).is_some());
-            minutes || matches!(rest, "am" | "pm" | "h") || after_phrase && hours
+            let point = rest.strip_prefix('.').filter(|minutes| minutes.len() == 2);
+            let point = point.and_then(words::number).is_some_and(|minutes| minutes < 60);
+            minutes || matches!(rest, "am" | "pm" | "h") || after_phrase && (hours || point)
         }
         _ => after_phrase && (NOT_UNDERSTOOD.contains(&word) || digits.len() == 4 && rest.is_empty()),
     }

@@ -42,12 +42,14 @@ pub(super) fn phrase(
     match at(0) {
         "for" => {
             let found = length(&words[1..]);
-            // A length of a number and a unit that is none, such as `for 0 min` and `for -5 min`.
-            let (digits, rest) = split_number(at(1).trim_start_matches('-'));
-            let is_length =
-                number(digits).is_some() && unit(if rest.is_empty() { at(2) } else { rest }).is_some();
-            if found.is_none() && is_length {
-                return Err(Error::Impossible(words[1].text.to_owned()));
+            // A number and a unit that are no length, such as `for 0 min`, `for -5 min` and `for 1.25h`.
+            let written = at(1).trim_start_matches('-');
+            let rest = written.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','));
+            let has_unit = unit(if rest.is_empty() { at(2) } else { rest }).is_some();
+            if found.is_none() && has_unit && written.starts_with(|c: char| c.is_ascii_digit()) {
+                let text = words[1].text.to_owned();
+                let is_whole = number(split_number(written).0).is_some() && !written.contains(['.', ',']);
+                return Err(if is_whole { Error::Impossible(text) } else { Error::NotUnderstood(text) });
             }
             return Ok(found.map(|(count, length)| (count + 1, Phrase::Length(length))));
         }
@@ -216,12 +218,16 @@ fn length(words: &[Word<'_>]) -> Option<(usize, Span)> {
 
 /// Adds a number with its unit, as one word or two.
 fn add_part(whole: Span, first: &str, second: &str) -> Option<(usize, Span)> {
-    if let Some((hours, tenths)) = first.split_once(['.', ','])
-        && let (Some(hours), Some(tenths), Some(Unit::Hour)) =
-            (number(hours), number(tenths).filter(|_| tenths.len() == 1), unit(second))
-    {
-        let whole = add(whole, hours, Unit::Hour)?;
-        return Some((2, add(whole, tenths * 6, Unit::Minute)?));
+    // `1.5 hours` and `1.5h`.
+    if let Some((hours, tenths)) = first.split_once(['.', ',']) {
+        let (tenths, attached) = split_number(tenths);
+        let (count, of) = if attached.is_empty() { (2, second) } else { (1, attached) };
+        if let (Some(hours), Some(tenths), Some(Unit::Hour)) =
+            (number(hours), number(tenths).filter(|_| tenths.len() == 1), unit(of))
+        {
+            let whole = add(whole, hours, Unit::Hour)?;
+            return Some((count, add(whole, tenths * 6, Unit::Minute)?));
+        }
     }
     let (digits, rest) = split_number(first);
     let amount = number(digits).or_else(|| number_word(first))?;

@@ -25,6 +25,8 @@ fn shown(text: &str) -> String {
 fn dates_in_the_words_of_people_are_read() {
     for (text, expected) in [
         ("Dentist tomorrow 15:00 for 45 min", "Tue 2026-11-24 15:00 to Tue 2026-11-24 15:45 | Dentist"),
+        ("Dentist tomorrow 15:00 for 1.5h", "Tue 2026-11-24 15:00 to Tue 2026-11-24 16:30 | Dentist"),
+        ("Week from hell Friday 20:00", "Fri 2026-11-27 20:00 | Week from hell"),
         ("Tomorrow 3pm, call Kim", "Tue 2026-11-24 15:00 | call Kim"),
         ("today", "Mon 2026-11-23"),
         ("tonight 20:30 Cinema", "Mon 2026-11-23 20:30 | Cinema"),
@@ -116,6 +118,20 @@ fn dates_in_the_words_of_people_are_read() {
         ("Lunch in Berlin tomorrow at 13", "Tue 2026-11-24 13:00 | Lunch in Berlin"),
     ] {
         assert_eq!(shown(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn words_that_move_a_date_or_a_length_are_not_left_in_the_title() {
+    for (text, expected) in [
+        ("Bar Friday 14.30", "`14.30` is not understood"),
+        ("Bar tomorrow 9:00 for 1.25h", "`1.25h` is not understood"),
+        ("Bar tomorrow 9:00 for 99999999999 hours", "`99999999999` is not understood"),
+        ("Bar a week from Friday", "`week` is not understood"),
+        ("Bar two days before Friday 9:00", "`days` is not understood"),
+        ("Bar Friday week", "`week` is not understood"),
+    ] {
+        assert_eq!(shown(text), format!("error: {expected}"), "{text}");
     }
 }
 
