@@ -7,7 +7,7 @@
 /// Starts a statement that reads whole tasks, in the order of [`Task`]'s `FromRow`; `$text` is the task's text or a
 /// part of it.
 macro_rules! select_tasks {
-    ($text:literal, $rest:literal) => {
+    ($text:literal, $($rest:tt)+) => {
         concat!(
             "SELECT t.id, t.seq, t.caller, t.agent, t.runner, ",
             $text,
@@ -15,7 +15,7 @@ macro_rules! select_tasks {
             "t.hub, t.machine, COALESCE(m.name, ''), t.lease_until, t.spool, t.cancel_requested_at, t.failure, t.created_at, t.started_at, t.ended_at, ",
             "(SELECT SUBSTR(o.outcome, 1, 64) FROM task_results o WHERE o.task = t.id) ",
             "FROM tasks t JOIN task_inputs i ON i.task = t.id LEFT JOIN machines m ON m.id = t.machine ",
-            $rest
+            $($rest)+
         )
     };
 }
@@ -199,7 +199,9 @@ impl State {
 }
 
 #[cfg(test)]
-pub(super) use claim::{OF_POSTGRES, OF_SQLITE};
+pub(super) const OF_POSTGRES: &[&[&str]] = &[claim::OF_POSTGRES, read::OF_POSTGRES];
+#[cfg(test)]
+pub(super) const OF_SQLITE: &[&[&str]] = &[claim::OF_SQLITE, read::OF_SQLITE];
 
 /// Every statement of this folder that both engines have, for the test that prepares them.
 #[cfg(test)]

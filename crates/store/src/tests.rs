@@ -54,15 +54,15 @@ fn file_store() -> (TempDir, Store) {
     (folder, store)
 }
 
-async fn prepare_all(store: &Store, claims: &[&str]) {
+async fn prepare_all(store: &Store, of_engine: &[&[&str]]) {
     let mut connection = store.read().await.unwrap();
     let rooms = super::assistant::STATEMENTS
         .iter()
         .chain(super::codex::STATEMENTS)
         .chain(super::questions::STATEMENTS)
         .chain(super::timeline::STATEMENTS);
-    let others = [claims, super::machines::STATEMENTS];
-    for sql in STATEMENTS.iter().chain(rooms).chain(&others).copied().flatten() {
+    let others = [super::machines::STATEMENTS];
+    for sql in STATEMENTS.iter().chain(rooms).chain(&others).chain(of_engine).copied().flatten() {
         let prepared = connection.prepare(AssertSqlSafe(*sql).into_sql_str()).await;
         assert!(prepared.is_ok(), "{:?}\n{sql}", prepared.err());
     }
@@ -77,6 +77,20 @@ async fn every_statement_is_sql_for_sqlite() {
 async fn every_statement_is_sql_for_postgresql() {
     let Some(postgres) = Postgres::start() else { return };
     prepare_all(&postgres.store("statements").await, OF_POSTGRES).await;
+}
+
+#[tokio::test]
+async fn the_newest_tasks_of_the_timeline_are_read_by_an_index() {
+    let store = Store::new(Database::Memory);
+    let mut connection = store.read().await.unwrap();
+    let explained = format!("EXPLAIN QUERY PLAN {}", super::timeline::STATEMENTS[0][0]);
+    let query = sqlx::query_as::<_, (i64, i64, i64, String)>(AssertSqlSafe(explained));
+    let query = query.bind(i64::MAX).bind("").bind("").bind("").bind(16_i64);
+    let plan = query.fetch_all(&mut *connection).await.unwrap();
+    let reads = |index: &str| {
+        plan.iter().any(|(.., step)| step.starts_with("SEARCH t USING INDEX") && step.contains(index))
+    };
+    assert!(reads("tasks_created") && reads("tasks_ended"), "{plan:?}");
 }
 
 #[tokio::test]

@@ -1,27 +1,56 @@
 //! Queries of tasks.
 
+use sqlx::AnyConnection;
+
 use super::{State, Task};
-use crate::{Error, Store, pattern, read};
+use crate::{Error, POSTGRES, Store, pattern, read};
 
 pub(super) const GET: &str = select_tasks!("i.text", "WHERE t.id = $1");
 
-/// A list shows the beginning of a task's text.
-const LIST: &str = select_tasks!(
-    "SUBSTR(i.text, 1, 400)",
-    "WHERE ($1 = '' OR t.caller = $1) AND ($2 = '' OR t.root = $2) \
-       AND ($3 = '' OR $3 LIKE '%,' || t.state || ',%') \
-       AND ($4 = '' OR LOWER(i.text) LIKE $4 ESCAPE '!' OR LOWER(t.agent) LIKE $4 ESCAPE '!' OR LOWER(COALESCE( \
-            (SELECT r.outcome FROM task_results r WHERE r.task = t.id AND $7 = 0), '')) LIKE $4 ESCAPE '!') \
-       AND t.seq < $5 \
-     ORDER BY t.seq DESC LIMIT $6"
-);
+/// The condition of a filter. `LIKE` of SQLite and `ILIKE` of PostgreSQL ignore the case of ASCII letters without a copy of
+/// each text in lower case. Outcomes are read once, in the order in which they are stored.
+macro_rules! matching {
+    ($like:literal, $skip_outcomes:literal) => {
+        concat!(
+            "WHERE ($1 = '' OR t.caller = $1) AND ($2 = '' OR t.root = $2) \
+               AND ($3 = '' OR $3 LIKE '%,' || t.state || ',%') AND ($4 = '' OR i.text ",
+            $like,
+            " $4 ESCAPE '!' OR t.agent ",
+            $like,
+            " $4 ESCAPE '!' OR (",
+            $skip_outcomes,
+            " = 0 AND t.id IN (SELECT r.task FROM task_results r WHERE r.outcome ",
+            $like,
+            " $4 ESCAPE '!'))) "
+        )
+    };
+}
 
-const COUNT: &str = "\
-    SELECT COUNT(*) FROM tasks t JOIN task_inputs i ON i.task = t.id \
-    WHERE ($1 = '' OR t.caller = $1) AND ($2 = '' OR t.root = $2) \
-      AND ($3 = '' OR $3 LIKE '%,' || t.state || ',%') \
-      AND ($4 = '' OR LOWER(i.text) LIKE $4 ESCAPE '!' OR LOWER(t.agent) LIKE $4 ESCAPE '!' OR LOWER(COALESCE( \
-           (SELECT r.outcome FROM task_results r WHERE r.task = t.id AND $5 = 0), '')) LIKE $4 ESCAPE '!')";
+/// A list shows the beginning of a task's text.
+macro_rules! list {
+    ($like:literal) => {
+        select_tasks!(
+            "SUBSTR(i.text, 1, 400)",
+            matching!($like, "$7"),
+            "AND t.seq < $5 ORDER BY t.seq DESC LIMIT $6"
+        )
+    };
+}
+
+macro_rules! count {
+    ($like:literal) => {
+        concat!("SELECT COUNT(*) FROM tasks t JOIN task_inputs i ON i.task = t.id ", matching!($like, "$5"))
+    };
+}
+
+/// Statements in the words of one engine.
+struct Searches {
+    list: &'static str,
+    count: &'static str,
+}
+
+const SQLITE_SEARCHES: Searches = Searches { list: list!("LIKE"), count: count!("LIKE") };
+const POSTGRES_SEARCHES: Searches = Searches { list: list!("ILIKE"), count: count!("ILIKE") };
 
 /// Callers of a machine take turns: the first tasks of all callers come before their second tasks.
 const POSITION: &str = "\
@@ -61,6 +90,13 @@ impl Filter {
     }
 }
 
+fn searches(connection: &AnyConnection) -> Searches {
+    match connection.backend_name() {
+        POSTGRES => POSTGRES_SEARCHES,
+        _ => SQLITE_SEARCHES,
+    }
+}
+
 /// Returns one task.
 pub async fn get(store: &Store, task: &str) -> Result<Option<Task>, Error> {
     Ok(read!(store, sqlx::query_as(GET).bind(task), fetch_optional))
@@ -74,7 +110,8 @@ pub async fn list(
     before: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Task>, Error> {
-    let query = sqlx::query_as(LIST)
+    let mut connection = store.read().await?;
+    let query = sqlx::query_as(searches(&connection).list)
         .bind(filter.caller.as_deref().unwrap_or_default())
         .bind(filter.root.as_deref().unwrap_or_default())
         .bind(filter.states())
@@ -82,18 +119,19 @@ pub async fn list(
         .bind(before.unwrap_or(i64::MAX))
         .bind(i64::from(limit))
         .bind(i64::from(filter.skip_outcomes));
-    Ok(read!(store, query, fetch_all))
+    Ok(query.fetch_all(&mut *connection).await?)
 }
 
 /// Returns the number of tasks that pass the filter.
 pub async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> {
-    let query = sqlx::query_scalar(COUNT)
+    let mut connection = store.read().await?;
+    let query = sqlx::query_scalar(searches(&connection).count)
         .bind(filter.caller.as_deref().unwrap_or_default())
         .bind(filter.root.as_deref().unwrap_or_default())
         .bind(filter.states())
         .bind(pattern(filter.text.as_deref().unwrap_or_default()))
         .bind(i64::from(filter.skip_outcomes));
-    let count: i64 = read!(store, query, fetch_one);
+    let count: i64 = query.fetch_one(&mut *connection).await?;
     Ok(count.cast_unsigned())
 }
 
@@ -121,4 +159,8 @@ pub async fn position(store: &Store, task: &str) -> Result<Option<u64>, Error> {
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[GET, LIST, COUNT, COUNT_BY_STATE, IDS, POSITION];
+pub(super) const STATEMENTS: &[&str] = &[GET, COUNT_BY_STATE, IDS, POSITION];
+#[cfg(test)]
+pub(super) const OF_POSTGRES: &[&str] = &[POSTGRES_SEARCHES.list, POSTGRES_SEARCHES.count];
+#[cfg(test)]
+pub(super) const OF_SQLITE: &[&str] = &[SQLITE_SEARCHES.list, SQLITE_SEARCHES.count];
