@@ -211,7 +211,7 @@ pub(crate) fn list(items: Vec<Value>, typed: &str) -> Value {
     page(items, typed, Some(total), None)
 }
 
-/// Returns an object with the members of another one.
+/// Returns an object with the members of a second object.
 pub(crate) fn with(mut value: Value, more: Value) -> Value {
     if let (Some(members), Value::Object(more)) = (value.as_object_mut(), more) {
         members.extend(more);

@@ -112,7 +112,7 @@ async fn work(
     Ok(())
 }
 
-/// Returns the names of the runners whose programs are on this machine.
+/// Returns the names of the runners that have their programs on this machine.
 fn installed(selector: &Selector) -> Vec<String> {
     let plan = selector.plan(None, None, Permission::default(), Instant::now());
     plan.choices.iter().map(|choice| choice.runner.name().to_owned()).collect()

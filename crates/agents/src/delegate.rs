@@ -99,7 +99,7 @@ impl Agents {
     }
 }
 
-/// The task whose agent makes a request.
+/// The task of the agent that makes a request.
 struct Parent {
     row: tasks::Task,
     permission: Permission,

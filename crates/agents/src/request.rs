@@ -51,9 +51,9 @@ pub(crate) struct ValidatedRequest {
     /// The networks of the tasks above the task.
     pub(crate) outer_networks: Vec<Network>,
     pub(crate) trace: BTreeMap<String, String>,
-    /// The name of the runner whose slots the task waits for.
+    /// The name of the runner that the task waits for a slot of.
     pub(crate) runner: String,
-    /// The task whose agent made the request, if one did.
+    /// The task of the agent that made the request, if one did.
     pub(crate) parent: Option<String>,
     /// The first task of the tree; `None` makes this task the first.
     pub(crate) root: Option<String>,

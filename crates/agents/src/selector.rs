@@ -38,7 +38,7 @@ pub struct Selector {
 struct Configured {
     /// By priority, then by name.
     candidates: Arc<[Candidate]>,
-    /// The names of all runners since the start: a task may wait for one that is not configured any more.
+    /// The names of all runners since the start: a task may wait for a runner that was removed from the configuration.
     names: BTreeSet<String>,
     /// The cooldown of a limited runner that reports no time itself.
     cooldown: Duration,

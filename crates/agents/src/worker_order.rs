@@ -46,6 +46,6 @@ pub enum Reply {
     Continue,
     /// The user requested the cancellation.
     Cancel,
-    /// The task has another fence or has ended: nothing of this worker counts any more.
+    /// The task has another fence or has ended: nothing of this worker counts from now on.
     Stale,
 }

@@ -13,7 +13,7 @@ use adjutant_base::config::{Auth, Config};
 use adjutant_base::mutex::lock;
 use adjutant_host::process::{self, Ancestor};
 
-/// Clients over HTTP whose processes are remembered; the oldest are forgotten first.
+/// Clients over HTTP that keep their processes here; the oldest are forgotten first.
 const MAX_HTTP_CLIENTS: usize = 512;
 
 /// Clients of the socket that have left and are kept for a while; the oldest are forgotten first.

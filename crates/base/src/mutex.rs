@@ -1,4 +1,4 @@
-//! Mutexes whose value stays usable after a panic.
+//! Mutexes with a value that stays usable after a panic.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

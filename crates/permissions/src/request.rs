@@ -118,7 +118,7 @@ pub struct Request {
     pub session: String,
     /// The folder that the client works in, absolute and without links.
     pub folder: PathBuf,
-    /// The folder that the command runs in, without links: after `cd`, another one than `folder`.
+    /// The folder that the command runs in, without links: after `cd`, a folder other than `folder`.
     pub works_in: PathBuf,
     /// The tool, as the client names it.
     pub tool: String,

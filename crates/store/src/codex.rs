@@ -22,7 +22,7 @@ pub struct NewThread {
     pub title: String,
     /// JSON of the domain: the settings that the thread was started with.
     pub settings: String,
-    /// The thread whose agent works in it; empty for a thread of the user.
+    /// The thread of the agent that works in it; empty for a thread of the user.
     pub parent: String,
     pub at: Millis,
 }
@@ -46,7 +46,7 @@ row! {
         context_window: i64,
         /// 1 while Codex has it among its archived threads.
         archived: i64,
-        /// The thread whose agent works in it; empty for a thread of the user.
+        /// The thread of the agent that works in it; empty for a thread of the user.
         parent: String,
         /// The machine that Codex has the thread on; empty where no other machine has the database.
         #[serde(default, skip_serializing_if = "String::is_empty")]

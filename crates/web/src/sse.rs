@@ -50,7 +50,7 @@ const ALL: [Section; 9] =
 
 #[derive(Deserialize)]
 pub(super) struct Subject {
-    /// The task whose lines the page shows.
+    /// The task that the page shows the lines of.
     task: Option<String>,
     /// The number of the last line on the page.
     #[serde(default)]

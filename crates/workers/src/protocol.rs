@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use adjutant_agents::TaskEvent;
 use adjutant_agents::worker_order::Reply;
 
-/// The version of the messages. A side that reads another one refuses with both numbers.
+/// The version of the messages. A side that reads a different version refuses it and names both numbers.
 pub(crate) const VERSION: u32 = 1;
 
 /// The stream of tickets. All hubs on a NATS server share it.

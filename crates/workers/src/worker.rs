@@ -34,7 +34,7 @@ pub struct WorkerSettings {
     pub name: String,
     /// The folder of the claimed tasks.
     pub folder: PathBuf,
-    /// The runners whose tasks are claimed.
+    /// The runners for which tasks are claimed.
     pub runners: Vec<String>,
     /// Tasks that run at the same time.
     pub max_tasks: usize,

@@ -120,7 +120,7 @@ struct Sink<'a> {
     rows: Vec<Value>,
     /// Number and times of the last entry.
     last: (u64, i64, u64),
-    /// Nobody reads stdout any more.
+    /// The reader of stdout has closed it.
     is_closed: bool,
     error: Option<Failure>,
 }

@@ -131,7 +131,7 @@ async fn finish(context: &ExecutorContext, row: &tasks::Task, outcome: &Outcome,
     context.notify_changed(&row.id);
 }
 
-/// Returns the outcome of a task whose progress is unknown. It is never run again by itself.
+/// Returns the outcome of a task with an unknown progress. It is never run again by itself.
 fn lost(detail: &str, report: RunReport) -> Outcome {
     let failure = Some(FailureReport { class: "lost".to_owned(), detail: detail.to_owned() });
     Outcome { failure, report, ..Outcome::new(Ending::Lost) }
@@ -156,7 +156,7 @@ async fn end_after_panic(run: &TaskRun<'_>) -> Outcome {
     panicked(report)
 }
 
-/// Returns the outcome of a task whose run panicked; the panic is in the log.
+/// Returns the outcome of a task after a panic in its run; the panic is in the log.
 fn panicked(report: RunReport) -> Outcome {
     let detail = "the hub made a mistake while it ran; its log says more".to_owned();
     let failure = Some(FailureReport { class: "hub".to_owned(), detail });

@@ -134,10 +134,14 @@ mod tests {
              the test with `INSTA_UPDATE=always`.\n",
         );
         let mut section = None;
-        for setting in list(&config, &config.toolsets) {
+        let mut settings = list(&config, &config.toolsets);
+        // The keys of no table come first, in one section; the stable sort keeps the others in their order.
+        settings.sort_by_key(|setting| setting.key.contains('.'));
+        for setting in settings {
             let (of, key) = setting.key.split_once('.').unwrap_or(("", &setting.key));
             if section.as_deref() != Some(of) {
-                let title = if of.is_empty() { "At the top".to_owned() } else { format!("`[{of}]`") };
+                let title =
+                    if of.is_empty() { "Keys outside of tables".to_owned() } else { format!("`[{of}]`") };
                 write!(page, "\n## {title}\n\n| key | default | meaning |\n|---|---|---|\n").unwrap();
                 section = Some(of.to_owned());
             }

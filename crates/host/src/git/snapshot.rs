@@ -19,7 +19,7 @@ use super::repository::Repository;
 use super::state::{State, add_nested, changes, read_state};
 use super::{Git, MAX_LISTING_BYTES, blocking, name};
 
-/// Maximum bytes of a file whose content is kept for the patch.
+/// Maximum bytes of a file that is kept with its content for the patch.
 const MAX_STORED_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Maximum nested repositories that are read.

@@ -23,7 +23,7 @@ pub enum Resumed {
     Running(Running),
     /// The run has ended.
     Ended(Outcome),
-    /// The run had not begun, and cannot begin any more.
+    /// The run had not begun, and cannot begin later.
     NotBegun,
 }
 

@@ -10,7 +10,7 @@ use rustix::process::getppid;
 use super::child;
 use super::reexec::current_image;
 
-/// The stage before a command whose failure to start is printed as JSON.
+/// The stage before a command; it prints a failure to start as JSON.
 pub const BECOME_WITH_JSON: &str = "--become-with-json";
 
 /// Starts a command with pipes for its stdin and stdout. The kernel kills it when the calling thread ends, so call this

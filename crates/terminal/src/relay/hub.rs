@@ -114,7 +114,7 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
         let connect = || {
             let mut hub = reach(options, start, options.session.returning())?.input;
             repeat(shared, &handshake, &mut hub)?;
-            // The last hub may not have read these any more.
+            // The last hub may have ended before it read these.
             for ticket in &acknowledged {
                 hub.get_mut().write_all(&delivered(ticket))?;
             }

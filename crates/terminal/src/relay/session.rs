@@ -94,7 +94,7 @@ impl Session {
         true
     }
 
-    /// Forgets the connection, and returns the calls that nobody will answer any more.
+    /// Forgets the connection, and returns the calls that nobody will answer.
     pub(super) fn cut(&mut self) -> Vec<Id> {
         self.asked.clear();
         self.opening = None;

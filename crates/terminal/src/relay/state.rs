@@ -46,7 +46,7 @@ pub(super) struct State {
     pub(super) ending: bool,
     /// A call of a client that closed its end had no answer of the hub.
     pub(super) unanswered: bool,
-    /// Tickets of the questions whose outcomes the client got last.
+    /// Tickets of the questions of which the client got the outcomes last.
     pub(super) acknowledged: VecDeque<String>,
 }
 

@@ -100,7 +100,7 @@ pub(super) async fn serve(peer: &ControlPeer, mut input: BufReader<OwnedReadHalf
         let stops = stops && answered.is_ok();
         out.line(&answered.map_or_else(Reply::Rejected, Reply::Last)).await;
         if stops {
-            // After the answer, which would not be sent any more.
+            // After the answer, which could not be sent later.
             peer.app.shutdown.cancel();
         }
     }

@@ -237,7 +237,7 @@ mod tests {
         assert!(!tickets.holds((7, 1, 3), now, Some(now + Duration::from_secs(1))), "an agent came later");
         for (session, at) in [
             ((7, 1, 3), now + TICKET_LIFETIME),
-            // The number of the process was given to another one, or its terminal is another.
+            // A later process has the number now, or its terminal is another.
             ((7, 2, 3), now),
             ((7, 1, 4), now),
             ((8, 1, 3), now),
