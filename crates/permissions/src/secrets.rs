@@ -3,26 +3,60 @@
 use std::path::Path;
 
 /// Whole names of folders and files.
-const NAMES: &[&str] =
-    &[".adjutant", ".aws", ".azure", ".docker", ".gnupg", ".kube", ".password-store", ".ssh", "gcloud"];
+const NAMES: &[&str] = &[
+    ".adjutant",
+    ".aws",
+    ".azure",
+    ".claude.json",
+    ".docker",
+    ".gnupg",
+    ".kube",
+    ".oci",
+    ".password-store",
+    ".ssh",
+    "env.dev",
+    "env.development",
+    "env.local",
+    "env.prod",
+    "env.production",
+    "env.staging",
+    "gcloud",
+    "github-copilot",
+    "local.settings.json",
+    "login data",
+    "logins.json",
+    "ngrok.yml",
+    "rclone.conf",
+    "wallet.dat",
+    "wp-config.php",
+];
 
 /// Names of files of data, without their end.
-const DATA: &[&str] = &["htpasswd", "password", "token", "tokens"];
+const DATA: &[&str] = &["cookies", "htpasswd", "key", "keys", "password", "token", "tokens"];
 
 /// Ends of files of data: `token.json` is a secret, and `token.rs` is none.
-const DATA_ENDS: &[&str] = &[".cfg", ".conf", ".csv", ".ini", ".json", ".toml", ".txt", ".yaml", ".yml"];
+const DATA_ENDS: &[&str] =
+    &[".cfg", ".conf", ".csv", ".ini", ".json", ".sqlite", ".toml", ".txt", ".yaml", ".yml"];
 
 /// Beginnings of names.
 const BEGINNINGS: &[&str] = &[
     ".bash_history",
+    ".boto",
+    ".databrickscfg",
+    ".dockercfg",
     ".env",
     ".git-credentials",
     ".htpasswd",
+    ".my.cnf",
+    ".mylogin.cnf",
     ".netrc",
     ".npmrc",
     ".pgpass",
     ".pypirc",
-    ".vault-token",
+    ".s3cfg",
+    ".secret",
+    ".terraformrc",
+    ".vault",
     ".zsh_history",
     "_netrc",
     "auth.json",
@@ -43,6 +77,7 @@ const PARTS: &[&str] = &[
     "apikey",
     "client_secret",
     "credential",
+    "creds",
     "firebase-adminsdk",
     "id_dsa",
     "id_ecdsa",
@@ -59,29 +94,44 @@ const PARTS: &[&str] = &[
 /// Ends of names.
 const ENDS: &[&str] = &[
     ".asc",
+    ".der",
     ".env",
     ".gpg",
     ".jks",
+    ".kdb",
     ".kdbx",
     ".key",
+    ".keychain",
+    ".keychain-db",
     ".keystore",
+    ".keytab",
+    ".ovpn",
     ".p12",
     ".p8",
     ".pem",
     ".pfx",
+    ".pkcs12",
     ".ppk",
     ".tfstate",
+    ".tfstate.backup",
     ".tfvars",
+    "_dsa",
+    "_ecdsa",
+    "_ed25519",
+    "_history",
+    "_rsa",
 ];
+
+/// Ends of paths, where the name of the file alone says nothing.
+const PATH_ENDS: &[&str] =
+    &["/etc/shadow", "/etc/gshadow", ".m2/settings.xml", ".config/hub", ".snowsql/config"];
 
 /// Returns whether a path, or an option with one, leads to keys, logins or other secrets, as far as names show that.
 pub(crate) fn is_secret(path: &str) -> bool {
     // `-f.env` is the option `-f` with the file `.env`.
     let glued = path.strip_prefix('-').and_then(|option| option.get(1..)).unwrap_or_default();
-    let ends = |end| path.ends_with(end);
-    let is_of_system =
-        ends("/etc/shadow") || ends("/etc/gshadow") || path.contains("/proc/") && ends("/environ");
-    is_of_system
+    PATH_ENDS.iter().any(|end| path.ends_with(end))
+        || path.contains("/proc/") && path.ends_with("/environ")
         || path.split(['/', '=', ':', '@', ',']).chain([glued]).any(|name| {
             let name = name.to_lowercase();
             NAMES.contains(&name.as_str())

@@ -255,6 +255,58 @@ fn the_default_rules_read_in_the_folder_and_never_secrets() {
 }
 
 #[test]
+fn files_of_keys_and_logins_are_asked_by_their_names() {
+    for name in [
+        ".boto",
+        ".claude.json",
+        ".config/hub",
+        ".dockercfg",
+        ".gemini/oauth_creds.json",
+        ".m2/settings.xml",
+        ".my.cnf",
+        ".oci/config",
+        ".psql_history",
+        ".s3cfg",
+        ".terraformrc",
+        ".vault_pass",
+        "Login Data",
+        "client.ovpn",
+        "cookies.sqlite",
+        "cookies.txt",
+        "creds.txt",
+        "deploy_rsa",
+        "env.prod",
+        "key",
+        "keys.txt",
+        "local.settings.json",
+        "logins.json",
+        "my-key.der",
+        "oauth_creds.json",
+        "rclone.conf",
+        "terraform.tfstate.backup",
+        "wallet.dat",
+        "wp-config.php",
+        "x.keytab",
+    ] {
+        for path in [name.to_owned(), format!("/home/ann/tides/deploy/{name}")] {
+            let request = request("claude", "Read", json!({"file_path": path}));
+            assert_eq!(decided(&[], &request), (Verdict::Ask, "default: secrets".to_owned()), "{path}");
+        }
+    }
+    for name in ["src/env.rs", "src/keys.rs", "cookies.rs", "src/keyboard.rs", "history.md", "settings.xml"] {
+        let request = request("claude", "Read", json!({"file_path": name}));
+        assert_eq!(decided(&[], &request).1, "default: read", "{name}");
+    }
+    let cat = command(Verdict::Allow, "cat *");
+    for name in
+        [".my.cnf", ".s3cfg", "~/.m2/settings.xml", "~/.config/hub", ".oci/config", "oauth_creds.json"]
+    {
+        let request = shell(&format!("cat {name}"));
+        assert_eq!(decided(std::slice::from_ref(&cat), &request).1, "default: secrets", "{name}");
+    }
+}
+
+#[test]
 fn a_rule_for_a_tool_allows_nothing_that_the_hub_cannot_judge() {
     let allow = |tool: &str| rule(Verdict::Allow, |rule| rule.tool = Some(tool.to_owned()));
     for (client, tool, arguments, expected) in [
