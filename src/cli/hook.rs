@@ -5,9 +5,10 @@
 //! For a prompt it must never delay or lose a prompt: it works without a hub, reads files only if the prompt seems to contain a command,
 //! and reports errors on stderr. A running hub is notified of the expansion after the client has its answer.
 
+mod client_json;
 mod permission;
 
-use std::io::{self, Read};
+use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -33,9 +34,6 @@ pub(super) const CLIENTS: [&str; 5] = ["claude", "codex", "copilot", "gemini", "
 
 /// Time for notifying the hub.
 const NOTIFY_TIMEOUT: Duration = Duration::from_millis(100);
-
-/// Maximum bytes of a client's input.
-const MAX_INPUT_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Between the texts for two commands.
 const SEPARATOR: &str = "\n\n";
@@ -116,14 +114,13 @@ impl Added {
     }
 }
 
-/// Reads the first value only, because a client need not close the pipe.
 fn input() -> Result<Value, Failure> {
-    let mut values =
-        serde_json::Deserializer::from_reader(io::stdin().lock().take(MAX_INPUT_BYTES)).into_iter();
-    match values.next() {
-        Some(input) => input.map_err(|error| unreadable(&error)),
-        None => Err(Failure::new("the client sent no input").hint(FOR_CLIENTS)),
+    let input = client_json::read(io::stdin().lock())
+        .map_err(|error| Failure::new(format!("stdin cannot be read: {error}")))?;
+    if input.trim_ascii().is_empty() {
+        return Err(Failure::new("the client sent no input").hint(FOR_CLIENTS));
     }
+    client_json::parse(&input).map_err(|error| unreadable(&error))
 }
 
 fn unreadable(error: &serde_json::Error) -> Failure {

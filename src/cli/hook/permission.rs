@@ -20,6 +20,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
+use super::client_json;
 use crate::install::Client;
 use adjutant_app::permissions::{PermissionAnswer, ToolCall};
 use adjutant_permissions::Verdict;
@@ -71,7 +72,10 @@ pub(super) fn parse(client: &str, input: &Value) -> Option<(Form, ToolCall)> {
     }
     let arguments: Map<String, Value> = match arguments {
         Value::Object(arguments) => arguments.clone(),
-        Value::String(text) => serde_json::from_str(text).ok()?,
+        Value::String(text) => match client_json::parse(text.as_bytes()).ok()? {
+            Value::Object(arguments) => arguments,
+            _ => return None,
+        },
         _ => return None,
     };
     let folder = PathBuf::from(text(&["cwd"])?);

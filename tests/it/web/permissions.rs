@@ -268,6 +268,31 @@ fn rules_of_the_file_decide_and_the_command_line_explains_them() {
     wait_for_text(&console, "/timeline", "no force");
 }
 
+#[test]
+fn a_rule_denies_whatever_else_the_agent_writes_into_the_call() {
+    let console = Console::new();
+    let home = &console.home;
+    let rule = "[[approval_rules]]\nname = \"no rm\"\ndecision = \"deny\"\ncommand = \"rm *\"\n";
+    home.write(".adjutant/config.toml", rule);
+    assert!(home.run(["reload"], "").status.success());
+    let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+    let large = format!("\"{}\"", "a".repeat(5 * 1024 * 1024));
+    for added in [r#""\ud800""#, r#""a\ud83d b""#, "1e999", &deep, &large] {
+        let of = |client: &str, name: &str, tool: &str| {
+            let input = event(home, name, "s", "rm x").replace("\"Harmless.\"", added).replace("Bash", tool);
+            home.run(["hook", client], input).lines().into_iter().next().unwrap_or_default()
+        };
+        let what: String = added.chars().take(20).collect();
+        assert_eq!(of("gemini", "BeforeTool", "run_shell_command")["decision"], "deny", "{what}");
+        let decision = &of("claude", "PreToolUse", "Bash")["hookSpecificOutput"]["permissionDecision"];
+        assert_eq!(*decision, "deny", "{what}");
+        let arguments = format!("{{\"command\": \"rm x\", \"description\": {added}}}");
+        let input = json!({"sessionId": "s", "cwd": home.path(), "toolName": "bash", "toolArgs": arguments});
+        let copilot = home.run(["hook", "copilot"], input.to_string()).lines();
+        assert_eq!(copilot.first().map(|answer| &answer["behavior"]), Some(&json!("deny")), "{what}");
+    }
+}
+
 /// Waits until the page of all approvals has as many as this.
 fn approvals(console: &Console, count: usize) -> String {
     wait_for("all approvals", || {

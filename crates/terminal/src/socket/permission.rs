@@ -17,7 +17,7 @@ use super::principal::ControlPeer;
 use adjutant_app::permissions::{PermissionAnswer, ToolCall};
 
 /// Maximum bytes of a call; a file that is written is an argument of one.
-const MAX_CALL_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_CALL_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Maximum bytes of an answer.
 const MAX_ANSWER_BYTES: u64 = 256 * 1024;
