@@ -5,7 +5,7 @@
 
 mod mapping;
 
-pub(crate) use mapping::fenced;
+pub(crate) use mapping::{OF_AGENT, fenced};
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -49,10 +49,12 @@ pub(in crate::cli) fn lines(details: &QuestionDetails) -> Vec<String> {
     if question.level == Level::High {
         lines.push("level     high: the answer needs the approval passphrase".to_owned());
     }
-    lines.extend([String::new(), escape_line(&question.title)]);
+    lines.push(format!("title     {}", escape_line(&question.title)));
+    // The bar sets the words of the asker apart from the lines of this program.
     let message = question.message.trim();
     if !message.is_empty() {
-        lines.extend([String::new(), escape(message).into_owned()]);
+        lines.push(String::new());
+        lines.extend(message.lines().map(|line| format!("| {}", escape(line)).trim_end().to_owned()));
     }
     for field in &question.fields {
         lines.extend(options(field));
@@ -83,7 +85,7 @@ fn decided(outcome: &Outcome) -> Vec<String> {
 fn options(field: &Field) -> Vec<String> {
     let mut lines = Vec::new();
     if !field.label.is_empty() {
-        lines.extend([String::new(), escape_line(&field.label)]);
+        lines.extend([String::new(), format!("| {}", escape_line(&field.label))]);
     }
     if let Input::Choice { options, other, .. } = &field.input {
         if field.label.is_empty() {

@@ -17,6 +17,9 @@ const DENY: &str = "deny";
 const ABORT: &str = "abort";
 /// Bytes of the diffs that a question shows.
 const MAX_DIFF_BYTES: usize = 32 * 1024;
+/// The labels of words that the hub cannot check.
+pub(crate) const OF_AGENT: &str = "in the words of the agent, which may be wrong";
+const OF_SERVER: &str = "in the words of the MCP server, which may be wrong";
 /// Options and fields of a form that a question shows.
 const MAX_FIELDS: usize = 20;
 
@@ -38,7 +41,18 @@ pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -
             let _ = write!(message, "{rest} more bytes of this file are on the thread's page.\n\n");
         }
     }
-    message.push_str(&approval.words().join("\n\n"));
+    // Markdown in these words must not look like the facts.
+    let label = match approval.kind {
+        ApprovalKind::Elicitation { .. } | ApprovalKind::ToolCall { .. } => OF_SERVER,
+        _ => OF_AGENT,
+    };
+    match approval.words().join("\n\n") {
+        words if words.is_empty() => {}
+        words if matches!(approval.kind, ApprovalKind::Input { .. }) => message.push_str(&words),
+        words => {
+            let _ = write!(message, "{label}:\n\n{}", fenced("", &words));
+        }
+    }
     // A model chooses the options of its own questions, so they approve and deny nothing.
     let is_plain = !approval.kind.is_form();
     let denials = if is_plain { [DENY, ABORT].map(str::to_owned).to_vec() } else { Vec::new() };

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 
 use super::ToolCall;
-use crate::approvals::fenced;
+use crate::approvals::{OF_AGENT, fenced};
 use adjutant_base::text::{clip, timefmt};
 use adjutant_permissions::{Access, Decision, Request, Rule, Verdict};
 use adjutant_questions::{APPROVE, Choice, Draft, Field, FieldValue, Input, Outcome};
@@ -75,7 +75,7 @@ pub(super) fn draft(call: &ToolCall, request: &Request, decision: &Decision, wai
         add("asked by the rules", "", &decision.rules.join("\n"));
     }
     if let Some(words) = text(&["description"]) {
-        add("in the words of the agent, which may be wrong", "", words);
+        add(OF_AGENT, "", words);
     }
     let choice = |(value, label): (&str, String)| Choice {
         label: clip::chars(&label, MAX_LABEL_CHARS).into_owned(),
