@@ -20,8 +20,11 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 const FIRST_WITH_THREADS: (u32, u32) = (0, 92);
 /// The first version without `mcp-server`.
 const FIRST_WITHOUT_MCP: (u32, u32) = (0, 154);
-/// The first tested version without the approval policies `untrusted` and `on-failure`.
-const FIRST_WITHOUT_UNTRUSTED: (u32, u32) = (0, 153);
+/// The first tested version without the approval policy `on-failure`, and in `mcp-server` without `untrusted`.
+const FIRST_WITHOUT_ON_FAILURE: (u32, u32) = (0, 153);
+/// The approval policy that the contract has and later versions have not, and the one that they have instead.
+const ON_FAILURE: &str = "on-failure";
+const ON_REQUEST: &str = "on-request";
 
 /// An installed Codex.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,10 +60,31 @@ impl Probe {
     }
 
     /// Returns whether the version that was asked last takes an approval policy; before that, whether the latest does.
-    pub(super) fn takes_policy(&self, policy: &str) -> bool {
-        let number = lock(&self.0).as_ref().and_then(|(.., version)| number(version));
-        matches!(policy, "on-request" | "never")
-            || number.is_some_and(|number| number < FIRST_WITHOUT_UNTRUSTED)
+    pub(super) fn takes_policy(&self, choice: Choice, policy: &str) -> bool {
+        let known = lock(&self.0);
+        let backend = |version: &String| choose(choice, version).unwrap_or(Backend::AppServer);
+        known
+            .as_ref()
+            .map_or(policy != ON_FAILURE, |(.., version)| takes_policy(version, backend(version), policy))
+    }
+}
+
+impl Installed {
+    /// Returns the approval policy for one of the contract. `on-failure` is `on-request` where Codex has it no longer. For
+    /// `untrusted` nothing stands, because each other policy asks less.
+    pub(super) fn approval_policy(&self, policy: String) -> String {
+        if policy == ON_FAILURE && !takes_policy(&self.version, self.backend, &policy) {
+            return ON_REQUEST.to_owned();
+        }
+        policy
+    }
+}
+
+fn takes_policy(version: &str, backend: Backend, policy: &str) -> bool {
+    match policy {
+        ON_REQUEST | "never" => true,
+        "untrusted" if backend == Backend::AppServer => true,
+        _ => number(version).is_some_and(|number| number < FIRST_WITHOUT_ON_FAILURE),
     }
 }
 

@@ -162,7 +162,7 @@ impl Codex {
 
     /// Returns whether the installed Codex takes an approval policy, as far as it is known without any I/O.
     pub fn takes_policy(&self, policy: &str) -> bool {
-        self.0.probe.takes_policy(policy)
+        self.0.probe.takes_policy(self.0.config.backend, policy)
     }
 
     /// Starts a thread with its first turn. Returns as soon as Codex has named the thread, while the turn runs.
@@ -419,7 +419,9 @@ impl Codex {
         if open >= self.0.config.max_sessions {
             return Err(Error::TooMany(open));
         }
-        let plan = self.session_setup(self.installed().await?, start, resume);
+        let installed = self.installed().await?;
+        start.approval_policy = start.approval_policy.map(|policy| installed.approval_policy(policy));
+        let plan = self.session_setup(installed, start, resume);
         let recording = plan.recording.clone();
         let outside = SessionContext {
             store: self.0.store.clone(),

@@ -344,7 +344,7 @@ fn wrong_arguments_are_results_in_the_words_of_the_original() {
         let expected = if version == "2024-11-05" {
             json!(["untrusted", "on-failure", "on-request", "never"])
         } else {
-            json!(["on-request", "never"])
+            json!(["untrusted", "on-request", "never"])
         };
         assert_eq!(*listed, expected, "{version}");
     }

@@ -203,6 +203,33 @@ fn codex_0_92_works_over_mcp_server() {
     });
 }
 
+#[test]
+fn every_version_takes_the_approval_policies_of_the_contract() {
+    if is_excluded("npm") {
+        return;
+    }
+    for (package, backend) in [
+        ("@openai/codex", "app-server"),
+        ("codex-0-153", "app-server"),
+        ("codex-0-153", "mcp-server"),
+        ("codex-0-92", "app-server"),
+        ("codex-0-92", "mcp-server"),
+    ] {
+        let home = Home::new();
+        install_package(&home, package, backend);
+        let model = Model::start(Script::Answer);
+        configure(&home, &model);
+        let _hub = Serving::socket_hub(&home);
+        for policy in ["untrusted", "on-failure", "on-request", "never"] {
+            let said = codex(&home, &["hello", "--approval-policy", policy, "--sandbox", "read-only"]);
+            // Each policy that this program has instead asks less.
+            let is_refused = (package, backend, policy) == ("codex-0-153", "mcp-server", "untrusted");
+            assert_eq!(said.status.success(), !is_refused, "{package}, {backend}, {policy}: {said}");
+            assert_eq!(said.stderr.contains("unknown variant `untrusted`"), is_refused, "{said}");
+        }
+    }
+}
+
 /// Later versions list the decisions for a command, without this one.
 #[test]
 fn a_command_can_be_approved_for_the_whole_session_where_codex_offers_it() {
