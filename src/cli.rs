@@ -55,8 +55,9 @@ use tracing::level_filters::LevelFilter;
 
 use adjutant_agents::{CommandVariant, Selector};
 use adjutant_base::config::runners::RunnersConfig;
-use adjutant_base::config::{Config, Overrides, Roots};
+use adjutant_base::config::{self, Config, Overrides, Roots};
 use adjutant_base::logging::{self, Format};
+use adjutant_terminal::socket;
 use local_assistant::AssistantArgs;
 use output::Failure;
 
@@ -149,6 +150,19 @@ impl Common {
         // A command with another default level has started the log before.
         self.start_log(LevelFilter::WARN)?;
         Ok(Config::load(Overrides { home: self.home, ..Overrides::default() }, roots)?)
+    }
+
+    /// Reads the configuration for a command that only needs the hub. A running hub keeps its last settings if the file has
+    /// become faulty, and then such a command still reaches it.
+    fn hub_config(self) -> Result<Config, Failure> {
+        let named = self.home.clone();
+        self.config(Roots::User).or_else(|failure| match config::home(named) {
+            Ok(home) if !socket::vacant(&home) => {
+                output::note(format!("the hub continues with its last settings: {}", failure.message));
+                Ok(Config::of_home(home))
+            }
+            _ => Err(failure),
+        })
     }
 }
 

@@ -8,7 +8,6 @@ use serde_json::json;
 
 use super::output::{self, Failure};
 use super::{Common, hub_client};
-use adjutant_base::config::Roots;
 use adjutant_base::text::timefmt;
 use adjutant_questions::Availability;
 use adjutant_terminal::socket::Start;
@@ -26,7 +25,7 @@ pub(super) struct AvailabilityArgs {
 
 /// Prints the availability, or sets it.
 pub(super) fn run(args: &AvailabilityArgs, common: Common) -> Result<(), Failure> {
-    let config = common.config(Roots::User)?;
+    let config = common.hub_config()?;
     let until = |availability: &Availability| {
         availability.until().map(|until| timefmt::stamp(timefmt::instant(until)))
     };

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Common;
 use super::output::{self, Failure};
-use adjutant_base::config::{Roots, env};
+use adjutant_base::config::env;
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::tui::{self, Hub, Reader, Theme, ViewError};
 
@@ -54,7 +54,7 @@ pub(super) fn run(args: &InboxArgs, common: Common) -> Result<ExitCode, Failure>
         let hint = "`adjutant questions list --json` lists them, `adjutant permissions pending --json` the approvals";
         return Err(Failure::usage("the Inbox shows questions as lines, not as JSON").hint(hint));
     }
-    let config = common.config(Roots::User)?;
+    let config = common.hub_config()?;
     let start = if args.no_start { Start::Never } else { Start::IfNeeded };
     let hub = Hub { home: config.home, socket: config.socket, start };
     let terminal = io::stdin().is_terminal() && io::stdout().is_terminal() && !env::is_dumb_terminal();

@@ -11,7 +11,6 @@ use serde_json::json;
 
 use super::output::{self, Failure};
 use super::{Common, status};
-use adjutant_base::config::Roots;
 use adjutant_host::process;
 use adjutant_terminal::socket::{self, Hello, Query, Start};
 
@@ -28,7 +27,7 @@ pub(super) struct OpenArgs {
 
 /// Asks the hub for a link and opens it. Starts the hub if none runs.
 pub(super) fn run(args: &OpenArgs, common: Common) -> Result<(), Failure> {
-    let mut config = common.config(Roots::User)?;
+    let mut config = common.hub_config()?;
     if let Some(address) = args.address {
         let socket = console_socket(&config.home, address);
         if !socket::is_listening(&socket) {

@@ -11,8 +11,8 @@ use super::hook::CLIENTS;
 use super::output::{self, Failure};
 use super::{Common, hub_client, questions};
 use adjutant_app::permissions::{PermissionRecord, ToolCall, rule_faults};
+use adjutant_base::config::env;
 use adjutant_base::config::permissions::ApprovalRule;
-use adjutant_base::config::{Roots, env};
 use adjutant_base::text::clip;
 use adjutant_base::text::escape_invisible::{escape_line, is_invisible};
 use adjutant_permissions::{Rule, Rules, Verdict};
@@ -77,7 +77,7 @@ pub(super) enum Command {
 
 /// Runs one of the commands.
 pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
-    let config = common.config(Roots::User)?;
+    let config = common.hub_config()?;
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
     match command {
         Command::List => list(&mut client, &config.permissions.rules),

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use super::output::{self, Failure};
 use super::{Common, hub_client};
-use adjutant_base::config::Roots;
 use adjutant_base::text::timefmt::{millis, seconds_left, span_millis};
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::questions::QuestionDetails;
@@ -29,7 +28,7 @@ pub(super) enum Command {
 
 /// Runs one of the commands.
 pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
-    let config = common.config(Roots::User)?;
+    let config = common.hub_config()?;
     let mut client = hub_client::connect(&config, Start::IfNeeded)?;
     match command {
         Command::List(args) => list::run(args, &mut client),

@@ -8,7 +8,7 @@ use super::Common;
 use super::output::{self, Failure};
 use adjutant_app::pending_counts::PendingCounts;
 use adjutant_app::toolset_switches::PendingChanges;
-use adjutant_base::config::{self, Config, Roots};
+use adjutant_base::config::{self, Config};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt;
 use adjutant_terminal::socket::{self, HelloReply, Query, Status};
@@ -20,7 +20,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Prints the status of the hub. Fails if none runs.
 pub(super) fn run(common: Common) -> Result<(), Failure> {
-    let config = common.config(Roots::User)?;
+    let config = common.hub_config()?;
     let reply = query_hub(&config, Query::Status)?;
     let HelloReply { adjutant, pid, status: Some(status), .. } = reply else {
         return Err(

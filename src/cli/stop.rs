@@ -39,7 +39,7 @@ pub(super) struct StopArgs {
 
 /// Ends the hub.
 pub(super) fn stop(args: &StopArgs, common: Common) -> Result<(), Failure> {
-    let config = common.config(Roots::User)?;
+    let config = common.hub_config()?;
     let stopped = end(args, &config, false)?.is_some();
     let line = if stopped {
         "the hub has stopped; a new client starts one, and so does `adjutant serve --background`"

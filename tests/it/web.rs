@@ -6,6 +6,7 @@ mod calendar;
 mod compression;
 mod console_client;
 mod pending_questions;
+mod permission_faults;
 mod permissions;
 mod question_fixtures;
 mod questions;

@@ -185,6 +185,11 @@ pub enum Roots {
 }
 
 impl Config {
+    /// Returns the defaults in this home, as far as a client of its running hub needs them.
+    pub fn of_home(home: PathBuf) -> Self {
+        Self { socket: Some(default_socket(&home)), home, ..Self::default() }
+    }
+
     /// Combines command line, `config.toml` and defaults. Reads that one file, and searches for the workspace if
     /// `roots` asks for it.
     pub fn load(overrides: Overrides, roots: Roots) -> Result<Self, Error> {

@@ -20,7 +20,7 @@ const SESSION: usize = 3;
 const DENY: usize = 4;
 const NEVER: usize = 5;
 
-fn event(home: &Home, name: &str, session: &str, line: &str) -> String {
+pub(super) fn event(home: &Home, name: &str, session: &str, line: &str) -> String {
     let input = json!({"command": line, "description": "Harmless."});
     json!({
         "session_id": session, "hook_event_name": name, "cwd": home.path(), "tool_name": "Bash", "tool_input": input,
@@ -29,10 +29,10 @@ fn event(home: &Home, name: &str, session: &str, line: &str) -> String {
 }
 
 /// A hook that waits for its decision.
-struct Hook(Child);
+pub(super) struct Hook(Child);
 
 impl Hook {
-    fn start(home: &Home, client: &str, input: &str) -> Self {
+    pub(super) fn start(home: &Home, client: &str, input: &str) -> Self {
         let mut command = home.adjutant(["hook", client]);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -41,7 +41,7 @@ impl Hook {
     }
 
     /// The hook of an agent that is another process than this one, so that this one may act for the user.
-    fn of_agent(home: &Home, input: &str) -> Self {
+    pub(super) fn of_agent(home: &Home, input: &str) -> Self {
         let hook = home.adjutant(["hook", "claude"]);
         let mut shell = Command::new("sh");
         shell.args(["-c", "\"$0\" \"$@\"; exit $?"]).arg(hook.get_program()).args(hook.get_args());
@@ -57,7 +57,7 @@ impl Hook {
     }
 
     /// The decision; null if the client asks by itself.
-    fn decision(mut self) -> Value {
+    pub(super) fn decision(mut self) -> Value {
         assert!(wait(&mut self.0, DEADLINE * 2).success());
         let output = self.0.wait_with_output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -67,7 +67,7 @@ impl Hook {
 }
 
 /// Waits for a question with this text, and returns its path.
-fn question(console: &Console, text: &str) -> String {
+pub(super) fn question(console: &Console, text: &str) -> String {
     wait_for(text, || {
         let list = console.get("/questions").body;
         let mut paths = list.split('"').filter(|part| part.starts_with("/questions/q"));
@@ -83,7 +83,7 @@ fn answer(console: &Console, path: &str, option: usize) {
     assert!(console.post(path, &form).status < 400);
 }
 
-fn behavior(decision: &Value) -> &str {
+pub(super) fn behavior(decision: &Value) -> &str {
     decision["behavior"].as_str().unwrap_or("none")
 }
 
@@ -266,31 +266,6 @@ fn rules_of_the_file_decide_and_the_command_line_explains_them() {
     );
     assert!(home.run(["permissions", "stats"], "").stderr.contains("rules decided 3 of 3"));
     wait_for_text(&console, "/timeline", "no force");
-}
-
-#[test]
-fn a_rule_denies_whatever_else_the_agent_writes_into_the_call() {
-    let console = Console::new();
-    let home = &console.home;
-    let rule = "[[approval_rules]]\nname = \"no rm\"\ndecision = \"deny\"\ncommand = \"rm *\"\n";
-    home.write(".adjutant/config.toml", rule);
-    assert!(home.run(["reload"], "").status.success());
-    let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
-    let large = format!("\"{}\"", "a".repeat(5 * 1024 * 1024));
-    for added in [r#""\ud800""#, r#""a\ud83d b""#, "1e999", &deep, &large] {
-        let of = |client: &str, name: &str, tool: &str| {
-            let input = event(home, name, "s", "rm x").replace("\"Harmless.\"", added).replace("Bash", tool);
-            home.run(["hook", client], input).lines().into_iter().next().unwrap_or_default()
-        };
-        let what: String = added.chars().take(20).collect();
-        assert_eq!(of("gemini", "BeforeTool", "run_shell_command")["decision"], "deny", "{what}");
-        let decision = &of("claude", "PreToolUse", "Bash")["hookSpecificOutput"]["permissionDecision"];
-        assert_eq!(*decision, "deny", "{what}");
-        let arguments = format!("{{\"command\": \"rm x\", \"description\": {added}}}");
-        let input = json!({"sessionId": "s", "cwd": home.path(), "toolName": "bash", "toolArgs": arguments});
-        let copilot = home.run(["hook", "copilot"], input.to_string()).lines();
-        assert_eq!(copilot.first().map(|answer| &answer["behavior"]), Some(&json!("deny")), "{what}");
-    }
 }
 
 /// Waits until the page of all approvals has as many as this.
