@@ -10,6 +10,7 @@ mod words;
 mod tests;
 
 use jiff::civil::{Date, Time};
+use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Span, ToSpan as _, Zoned};
 
 use phrases::{Phrase, phrase};
@@ -17,6 +18,9 @@ use words::{CONNECTORS, Word};
 
 /// Maximum bytes of a text.
 const MAX_BYTES: usize = 1000;
+
+/// Hours of a range such as `20:00-08:00` from which on its end is a slip and not the next day.
+const MAX_HOURS_OVER_MIDNIGHT: i32 = 20;
 
 /// Words before a phrase that belong to it.
 const PREPOSITIONS: [&str; 6] = ["on", "at", "from", "by", "starting", "@"];
@@ -135,7 +139,13 @@ fn parse_on(text: &str, now: &Zoned, day: Option<Date>) -> Result<Dated, Error> 
             (at, phrase_end) = (end, end);
         } else {
             let zone = at > 0 && words[at - 1].text.starts_with(char::is_uppercase) && found.times.is_some();
-            if is_time_like(&words[at..], at > 0 && at == phrase_end) || zone && words[at].lower == "time" {
+            let after_phrase = at > 0 && at == phrase_end;
+            let at_phrase = after_phrase
+                || matches!(phrase(&words[at + 1..], now, false), Ok(Some((_, Phrase::Date(_)))));
+            if is_time_like(&words[at..], after_phrase)
+                || at_phrase && words::is_clock_with_point(&words[at].lower)
+                || zone && words[at].lower == "time"
+            {
                 return Err(Error::NotUnderstood(words[at].text.to_owned()));
             }
             rest.push(words[at].text);
@@ -167,12 +177,22 @@ fn is_time_like(words: &[Word<'_>], after_phrase: bool) -> bool {
         ("and", "a") if after_phrase => words.get(2).is_some_and(|word| word.lower == "half"),
         _ if matches!(digits.len(), 1 | 2) => {
             let hours = rest.strip_prefix('-').is_some_and(|end| words::number(end).is_some());
-            let point = rest.strip_prefix('.').filter(|minutes| minutes.len() == 2);
-            let point = point.and_then(words::number).is_some_and(|minutes| minutes < 60);
-            minutes || matches!(rest, "am" | "pm" | "h") || after_phrase && (hours || point)
+            // `Monday 10`, and `32 Dec`.
+            let alone =
+                rest.is_empty() && (words.len() == 1 && after_phrase || words::month(at(1)).is_some());
+            let is_date = rest.starts_with('.') && word.split('.').all(is_digits);
+            let is_date = is_date && word.matches('.').count() == 2;
+            minutes || matches!(rest, "am" | "pm" | "h") || after_phrase && hours || alone || is_date
         }
+        // `Dec 32`.
+        _ if words::month(word).is_some() => is_digits(at(1)) && at(1).len() == 2,
+        _ if after_phrase && words[0].text.contains('/') => TimeZone::get(words[0].text).is_ok(),
         _ => after_phrase && (NOT_UNDERSTOOD.contains(&word) || digits.len() == 4 && rest.is_empty()),
     }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Reads a text that is a date, a time or both, and nothing else. A time without a date is on the day `day`, or today.
@@ -300,7 +320,13 @@ impl Found {
                     None if *time < now.time() => return Err(Error::Passed(time_text.clone())),
                     None => now.date(),
                 };
-                Ok((date.to_datetime(*time).to_zoned(zone).map_err(impossible)?, false))
+                let named = date.to_datetime(*time);
+                let both = zone.to_ambiguous_zoned(named);
+                if let AmbiguousOffset::Fold { before, after } = both.offset() {
+                    let [first, second] = [before, after].map(|offset| format!("{named}{offset}"));
+                    return Err(Error::Ambiguous { text: time_text.clone(), first, second });
+                }
+                Ok((both.compatible().map_err(impossible)?, false))
             }
             (_, None, Some((date, _))) => Ok((date.to_zoned(zone).map_err(impossible)?, true)),
             (_, None, None) => Err(Error::NoDate(text.to_owned())),
@@ -314,7 +340,7 @@ impl Found {
         }
         let mut length = self.length.map(|(length, _)| length);
         let impossible = |_| Error::Impossible(text.to_owned());
-        if let Some((time, Some(end), _)) = self.times {
+        if let Some((time, Some(end), times)) = self.times {
             let date = self.date.map_or_else(|| day.unwrap_or_else(|| now.date()), |(date, _)| date);
             let resolve = |date: Date, time| date.to_datetime(time).to_zoned(now.time_zone().clone());
             // An end that is not after the start is on the next day.
@@ -322,7 +348,11 @@ impl Found {
             let until = resolve(last, end).and_then(|end| start.until(&end)).map_err(impossible)?;
             // The clocks may skip the start, which is then after the end.
             let named = || date.to_datetime(time).until(last.to_datetime(end)).map_err(impossible);
-            length = Some(if until.is_positive() { until } else { named()? });
+            let until = if until.is_positive() { until } else { named()? };
+            if until.get_hours() >= MAX_HOURS_OVER_MIDNIGHT && last != date {
+                return Err(Error::EndsFirst(times));
+            }
+            length = Some(until);
         }
         Ok(Dated { start, all_day, length, rest })
     }

@@ -117,7 +117,7 @@ fn relative_days(
     let month = today.last_of_month().saturating_add(1.day());
     Ok(Some(match (at(0), at(1), at(2)) {
         ("today" | "tonight", ..) => (1, Phrase::Date(today)),
-        ("tomorrow", ..) => (1, Phrase::Date(after(today, 1))),
+        ("tomorrow" | "tmrw" | "tmr", ..) => (1, Phrase::Date(after(today, 1))),
         ("yesterday", ..) => (1, Phrase::Date(after(today, -1))),
         ("day", "after", "tomorrow") => (3, Phrase::Date(after(today, 2))),
         ("the", "day", "after") if at(3) == "tomorrow" => (4, Phrase::Date(after(today, 2))),
@@ -369,15 +369,15 @@ fn times(words: &[Word<'_>], after_preposition: bool) -> Result<Option<(usize, P
         let start = if afternoon { later } else { start };
         return Ok(Some((1, Phrase::Times(start, Some(end)))));
     }
-    let glued = ["am", "pm", "a.m.", "p.m."].contains(&at(1));
-    let one = if glued { format!("{}{}", at(0), at(1).replace('.', "")) } else { at(0).to_owned() };
-    let Some((start, clock)) = time(&one) else { return Ok(None) };
-    let count = 1 + usize::from(glued);
-    let has_end = CONNECTORS.contains(&at(1)) && end_time(at(2)).is_some();
+    let Some((count, start, clock)) = clock(words) else { return Ok(None) };
+    let end = words.get(count + 1..).filter(|_| CONNECTORS.contains(&at(count))).and_then(|end| {
+        let (more, time, clock) = clock_at_end(end)?;
+        Some((count + 1 + more, time, clock))
+    });
     let ends = matches!(at(1), "" | "for" | "on" | "today" | "tomorrow");
     match clock {
         // A number alone is a time only after `at`, and at the end or before another phrase.
-        Clock::Hour | Clock::EitherHalf if !after_preposition || !ends && !has_end => {
+        Clock::Hour | Clock::EitherHalf if !after_preposition || !ends && end.is_none() => {
             return Ok(None);
         }
         Clock::Sure | Clock::Hour => {}
@@ -386,12 +386,31 @@ fn times(words: &[Word<'_>], after_preposition: bool) -> Result<Option<(usize, P
             return Err(ambiguous(words[0].text, &format!("{hour:02}:00"), &format!("{}:00", hour + 12)));
         }
     }
-    if CONNECTORS.contains(&at(count))
-        && let Some((end, Clock::Sure | Clock::Hour)) = end_time(at(count + 1))
-    {
-        return Ok(Some((count + 2, Phrase::Times(start, Some(end)))));
-    }
-    Ok(Some((count, Phrase::Times(start, None))))
+    Ok(Some(match end {
+        Some((count, end, Clock::Sure | Clock::Hour)) => (count, Phrase::Times(start, Some(end))),
+        _ => (count, Phrase::Times(start, None)),
+    }))
+}
+
+/// Reads a time of one word, or of two such as `3.30 pm` and `15.30 Uhr`, and returns the number of its words.
+fn clock(words: &[Word<'_>]) -> Option<(usize, Time, Clock)> {
+    let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
+    let (count, time) = match at(1) {
+        half @ ("am" | "pm" | "a.m." | "p.m.") => (2, time(&format!("{}{}", at(0), half.replace('.', "")))),
+        "uhr" => {
+            let hour = at(0).replace('.', ":");
+            let sure = |(time, _)| (time, Clock::Sure);
+            (2, time(&hour).or_else(|| time(&format!("{hour}:00"))).map(sure))
+        }
+        _ => (1, time(at(0))),
+    };
+    time.map(|(time, clock)| (count, time, clock))
+}
+
+/// Reads the end of an event, which may be the end of its day.
+fn clock_at_end(words: &[Word<'_>]) -> Option<(usize, Time, Clock)> {
+    let word = words.first().map_or("", |word| word.lower.as_str());
+    clock(words).or_else(|| end_time(word).map(|(time, clock)| (1, time, clock)))
 }
 
 /// How sure it is that a word is a time, and which one.
@@ -417,7 +436,9 @@ fn time(word: &str) -> Option<(Time, Clock)> {
     }
     let half = ["am", "pm"].into_iter().find(|half| word.ends_with(half));
     let bare = half.map_or(word, |half| word.trim_end_matches(half));
-    let (hour, minute, second) = match bare.split(':').collect::<Vec<_>>()[..] {
+    // `8.30am` is no number.
+    let mark = if half.is_some() && !bare.contains(':') { '.' } else { ':' };
+    let (hour, minute, second) = match bare.split(mark).collect::<Vec<_>>()[..] {
         [hour] => (number(hour)?, None, 0),
         [hour, minute] if minute.len() == 2 => (number(hour)?, Some(number(minute)?), 0),
         [hour, minute, second] if minute.len() == 2 && second.len() == 2 => {

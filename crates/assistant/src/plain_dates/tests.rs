@@ -26,6 +26,15 @@ fn dates_in_the_words_of_people_are_read() {
     for (text, expected) in [
         ("Dentist tomorrow 15:00 for 45 min", "Tue 2026-11-24 15:00 to Tue 2026-11-24 15:45 | Dentist"),
         ("Dentist tomorrow 15:00 for 1.5h", "Tue 2026-11-24 15:00 to Tue 2026-11-24 16:30 | Dentist"),
+        ("Call tomorrow 8.30am", "Tue 2026-11-24 08:30 | Call"),
+        ("Call tomorrow 3.30 pm", "Tue 2026-11-24 15:30 | Call"),
+        ("Call tomorrow 15.30 Uhr", "Tue 2026-11-24 15:30 | Call"),
+        ("Call tomorrow 15 Uhr", "Tue 2026-11-24 15:00 | Call"),
+        ("Call tomorrow 1:00 pm - 2:30 pm", "Tue 2026-11-24 13:00 to Tue 2026-11-24 14:30 | Call"),
+        ("Call tomorrow from 1:00 pm to 2:30 pm", "Tue 2026-11-24 13:00 to Tue 2026-11-24 14:30 | Call"),
+        ("Call tmrw 10:00", "Tue 2026-11-24 10:00 | Call"),
+        ("Shift tomorrow 20:00-08:00", "Tue 2026-11-24 20:00 to Wed 2026-11-25 08:00 | Shift"),
+        ("Lunch Friday 12:00 10 people", "Fri 2026-11-27 12:00 | Lunch 10 people"),
         ("Week from hell Friday 20:00", "Fri 2026-11-27 20:00 | Week from hell"),
         ("Tomorrow 3pm, call Kim", "Tue 2026-11-24 15:00 | call Kim"),
         ("today", "Mon 2026-11-23"),
@@ -125,6 +134,14 @@ fn dates_in_the_words_of_people_are_read() {
 fn words_that_move_a_date_or_a_length_are_not_left_in_the_title() {
     for (text, expected) in [
         ("Bar Friday 14.30", "`14.30` is not understood"),
+        ("Bar 15.30 tomorrow", "`15.30` is not understood"),
+        ("Bar 24.12.2026 10.30", "`10.30` is not understood"),
+        ("Bar Dec 32 10:00", "`Dec` is not understood"),
+        ("Bar 32 Dec 10:00", "`32` is not understood"),
+        ("Bar 1.1.10000 10:00", "`1.1.10000` is not understood"),
+        ("Bar tomorrow 10:00 Europe/Berlin", "`Europe/Berlin` is not understood"),
+        ("Bar Friday 10", "`10` is not understood"),
+        ("Bar tomorrow 15:00-14:00", "`15:00-14:00` ends before it begins"),
         ("Bar tomorrow 9:00 for 1.25h", "`1.25h` is not understood"),
         ("Bar tomorrow 9:00 for 99999999999 hours", "`99999999999` is not understood"),
         ("Bar a week from Friday", "`week` is not understood"),
@@ -221,6 +238,11 @@ fn a_time_that_the_clocks_skip_or_show_twice_is_a_real_one() {
         (skipped.start.to_string().as_str(), skipped.length.unwrap().get_minutes()),
         ("2027-03-28T03:30:00+02:00[Europe/Berlin]", 45)
     );
+    let before_autumn = date(2027, 10, 30).at(12, 0, 0, 0).in_tz("Europe/Berlin").unwrap();
+    let twice = parse("tomorrow 2:30", &before_autumn).unwrap_err().to_string();
+    assert_eq!(twice, "`2:30` may be 2027-10-31T02:30:00+02 or 2027-10-31T02:30:00+01");
+    let first = parse("2027-10-31T02:30:00+02", &before_autumn).unwrap();
+    assert_eq!(first.start.to_string(), "2027-10-31T02:30:00+02:00[Europe/Berlin]");
     assert_eq!(start("in 24 hours"), "2027-03-28T13:00:00+02:00[Europe/Berlin]");
     assert_eq!(start("in 1 day 12:00"), "2027-03-28T12:00:00+02:00[Europe/Berlin]");
 }

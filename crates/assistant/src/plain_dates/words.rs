@@ -146,3 +146,10 @@ pub(super) fn day_number(word: &str) -> Option<i8> {
 pub(super) fn split_number(word: &str) -> (&str, &str) {
     word.split_at(word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len()))
 }
+
+/// Returns whether a word is a time with a point, such as `14.30`, which as a number means something else.
+pub(super) fn is_clock_with_point(word: &str) -> bool {
+    let is_below = |text: &str, end| number(text).is_some_and(|number| number < end);
+    word.split_once('.')
+        .is_some_and(|(hour, minute)| minute.len() == 2 && is_below(hour, 24) && is_below(minute, 60))
+}
