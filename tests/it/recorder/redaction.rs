@@ -184,6 +184,12 @@ const SHAPES: &[&str] = &[
     "Authorization: Basic «Q20»",
     "curl -H 'Authorization: Bearer «A30»' https://api.example",
     "authorization: token «H40»",
+    "Authorization: «H32»",
+    "12:00:00 DEBUG http: sending request to https://api.example/v1/models Authorization: «H32»",
+    "Proxy-Authorization: «A32»",
+    "Authorization: «H32» and so on",
+    "Cookie: «A32»",
+    "Authorization: «M32»",
     "X-Api-Key: «A32»",
     "Cookie: session=«A40»; theme=dark",
     "Set-Cookie: id=«A40»; Path=/; HttpOnly",
@@ -243,7 +249,7 @@ const SHAPES: &[&str] = &[
 ];
 
 const CARRIERS: &[&str] =
-    &["line", "delta", "json", "escaped", "coloured", "stderr", "bytes", "wide", "long"];
+    &["line", "delta", "unended", "ended", "json", "escaped", "coloured", "stderr", "bytes", "wide", "long"];
 
 const COLOUR: &str = "\u{1b}[1m";
 
@@ -361,6 +367,17 @@ impl Recording {
                     self.line("err", "a line between");
                 }
             }
+            // Texts that end with the secret.
+            "unended" => {
+                let item = format!("a {}", self.1);
+                for part in text.trim_end().as_bytes().chunks(7) {
+                    self.line("s2c", &delta(&item, std::str::from_utf8(part).unwrap()));
+                }
+            }
+            "ended" => {
+                let text = format!("{}\n{}", "of the tide ".repeat(8), text.trim_end());
+                self.line("s2c", &json!({"id": 1, "result": {"text": text}}).to_string());
+            }
             "json" => {
                 let inner = json!({"output": format!("first\n{text}\nlast"), "code": 0}).to_string();
                 let message = json!({"id": 1, "result": {"content": [{"type": "text", "text": inner}]}});
@@ -398,7 +415,7 @@ fn joined(exported: &str) -> Vec<u8> {
         if let Some(line) = entry["line"].as_str() {
             text.extend_from_slice(line.replace(COLOUR, "").as_bytes());
             if let Ok(message) = serde_json::from_str::<Value>(line) {
-                if message["params"]["itemId"] == "a" {
+                if message["params"]["itemId"].as_str().is_some_and(|item| item.starts_with('a')) {
                     deltas += message["params"]["delta"].as_str().unwrap();
                 }
                 text.extend_from_slice(

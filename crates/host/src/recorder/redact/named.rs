@@ -386,8 +386,7 @@ fn header(text: &[u8], from: usize, colon: bool) -> Option<Range<usize>> {
     let value = &text[from..end];
     let sign = |byte: &u8| byte.is_ascii_digit() || *byte == b'=' || byte.is_ascii_uppercase();
     // The name of a cookie precedes its value; in a program it does not.
-    let cookie =
-        !colon || scheme || value.contains(&b'=') || text[from..].len() > value.len() && is_strong(value);
+    let cookie = !colon || scheme || value.contains(&b'=') || is_strong(value) || is_mixed(value);
     (cookie && !is_placeholder(value) && !is_code(value) && value.iter().any(sign) && !is_expression(value))
         .then_some(from..end)
 }
