@@ -92,13 +92,29 @@ pub(super) fn htpasswd(text: &[u8], after: usize) -> Option<Range<usize>> {
 
 /// Returns the password of `echo name:password | chpasswd`.
 pub(super) fn piped(text: &[u8], start: usize) -> Option<Range<usize>> {
+    let word = before_pipe(text, start)?;
+    let colon = word.start + memchr::memchr(b':', &text[word.clone()])?;
+    given(text, colon + 1..word.end)
+}
+
+/// Returns the word of `echo WORD | COMMAND`.
+pub(super) fn echoed(text: &[u8], start: usize) -> Option<Range<usize>> {
+    const PRINTERS: &[&[u8]] = &[b"echo", b"echo -n", b"%s", b"printf"];
+    let word = before_pipe(text, start)?;
+    let of_printer = |byte: &u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\');
+    let end = text[..word.start].iter().rposition(of_printer)? + 1;
+    let is_printed = PRINTERS.iter().any(|printer| text[..end].ends_with(printer));
+    given(text, word).filter(|_| is_printed)
+}
+
+/// Returns the last word before the pipe before `start`.
+fn before_pipe(text: &[u8], start: usize) -> Option<Range<usize>> {
     let low = start.saturating_sub(MAX_COMMAND);
     let pipe = low + memchr::memrchr(b'|', &text[low..start])?;
     let of_word = |byte: &u8| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'\\');
     let end = low + text[low..pipe].iter().rposition(of_word)? + 1;
     let word = text[low..end].iter().rposition(|byte| !of_word(byte)).map_or(low, |at| low + at + 1);
-    let colon = word + memchr::memchr(b':', &text[word..end])?;
-    given(text, colon + 1..end)
+    Some(word..end)
 }
 
 /// Returns the value of `--from-literal=NAME=VALUE`.

@@ -44,6 +44,13 @@ const ENDINGS: &[&str] = &[
     "secret",
     "token",
     "xamzsignature",
+    "xgoogsignature",
+    "codeverifier",
+    "clientassertion",
+    "privatekeypem",
+    "sshkey",
+    "storepass",
+    "keypass",
     "hubsignature",
 ];
 /// Names of MCP that have such an end and are not secret.

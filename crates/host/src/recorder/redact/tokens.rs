@@ -56,6 +56,9 @@ pub(super) const TOKENS: &[Token] = &[
     // Gemini; Azure OpenAI, Container Registry, Functions.
     token("Google API key", &["AQ.Ab8"], Word, 40),
     token("Azure key", &["JQQJ99", "+ACR", "AzFu"], Base64, 6),
+    // docs.docker.com/engine/swarm/swarm-tutorial/add-nodes
+    token("Docker Swarm join token", &["SWMTKN-1-"], Word, 60),
+    token("Kaggle token", &["KGAT_"], Alnum, 24),
     token("Render key", &["rnd_"], Alnum, 24),
     token("Aiven password", &["AVNS_"], Word, 16),
     token("Confluent secret", &["cflt"], Base64, 56),
