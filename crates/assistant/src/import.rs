@@ -15,6 +15,8 @@ use adjutant_store::assistant::events;
 /// How far back and ahead the occurrences of a series are kept; `listEvents` looks 30 days back and 90 ahead.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(31 * 24);
 const LOOK_AHEAD: SignedDuration = SignedDuration::from_hours(120 * 24);
+/// The same where somebody asks for later days: two years.
+const MAX_LOOK_AHEAD: SignedDuration = SignedDuration::from_hours(731 * 24);
 
 /// Where a calendar's text comes from.
 #[derive(Clone, Debug)]
@@ -171,12 +173,41 @@ impl Assistant {
 
     /// Adds when a series happens from now on, and says how often that is; the horizon moves with time.
     pub async fn extend(&self, event: &Event, now: Timestamp) -> Result<usize, Error> {
+        self.extend_in(event, horizon(now)).await
+    }
+
+    /// Adds when the series of a user, or of all users, happen up to `until`, two years from now at most. Returns the days
+    /// for which the series are known then; `None` if there are no series.
+    pub async fn follow_series(
+        &self,
+        user: Option<&UserId>,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<Horizon>, Error> {
+        let known = horizon(now);
+        let last = now.saturating_add(MAX_LOOK_AHEAD).unwrap_or(Timestamp::MAX);
+        let wanted = Horizon { to: until.min(last).max(known.to), ..known };
+        let (mut after, mut followed) = (None, None);
+        loop {
+            let series = self.series(after.as_ref(), 200).await?;
+            let Some(newest) = series.last() else { return Ok(followed) };
+            after = Some(newest.id.clone());
+            for event in series.iter().filter(|event| user.is_none_or(|user| event.user == *user)) {
+                followed = Some(wanted);
+                if wanted.to > known.to {
+                    self.extend_in(event, wanted).await?;
+                }
+            }
+        }
+    }
+
+    async fn extend_in(&self, event: &Event, horizon: Horizon) -> Result<usize, Error> {
         let user = self.user(&event.user).await?;
         let (details, zone) = (event.details.clone(), user.preferences.zone);
         let found: Result<Vec<Occurrence>, _> = tokio::task::spawn_blocking(move || {
             let mut budget = calendar::Budget::default();
             let recurrence = details.recurrence.as_ref();
-            calendar::occurrences(&details.when, recurrence, &zone, horizon(now), &mut budget)
+            calendar::occurrences(&details.when, recurrence, &zone, horizon, &mut budget)
         })
         .await
         .unwrap_or(Err(calendar::Error::Unreadable));

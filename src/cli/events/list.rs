@@ -2,7 +2,7 @@
 
 use clap::Args;
 use jiff::civil::DateTime;
-use jiff::{SignedDuration, ToSpan as _};
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde_json::json;
 
 use super::super::list_span::{ListSpan, zone_of};
@@ -41,6 +41,7 @@ pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Fai
     let ListArgs { user, span, days_back, days_forward, after } = args;
     let zone = zone_of(assistant, user.as_ref()).await?;
     let (from, until) = span.resolve(&zone, (days_back, days_forward))?;
+    let followed = assistant.follow_series(user.as_ref(), until, Timestamp::now()).await?;
     // Also those that began before and are not over yet.
     let before =
         Span { user: user.clone(), from: from.saturating_sub(LOOK_BACK).unwrap_or(from), until: from };
@@ -66,6 +67,10 @@ pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Fai
     let start = format!("START ({zone})");
     let empty = "there are no events in these days; `adjutant events import USER FILE` imports a calendar";
     output::table([&start, "END", "EVENT", "ID"], 2, &rows.collect::<Vec<_>>(), empty)?;
+    if let Some(known) = followed.filter(|known| from < known.from || until > known.to) {
+        let [first, last] = [known.from, known.to].map(|at| zone.civil(at).date());
+        output::note(format!("events that repeat are listed from {first} to {last} only"));
+    }
     if more {
         output::note(format!("only the first {MAX_EVENTS}; ask for fewer days"));
     }

@@ -366,3 +366,28 @@ fn a_notification_that_is_put_off_to_a_day_comes_in_its_morning() {
         assert!(snoozed.stderr.ends_with(&format!(" {time}\n")), "{}", snoozed.stderr);
     }
 }
+
+#[test]
+fn series_are_listed_on_days_far_ahead_and_a_list_says_where_they_end() {
+    let home = home("");
+    let event = |uid: &str, rule: &str| {
+        format!(
+            "BEGIN:VEVENT\r\nUID:{uid}\r\nDTSTART:20200101T100000Z\r\nDTEND:20200101T110000Z\r\nRRULE:{rule}\r\n\
+             SUMMARY:{uid}\r\nEND:VEVENT\r\n"
+        )
+    };
+    let events = [event("Standup", "FREQ=DAILY"), event("Review", "FREQ=MONTHLY")].concat();
+    let text = format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//t//EN\r\n{events}END:VCALENDAR\r\n");
+    home.write("team.ics", text);
+    run(&home, &["events", "import", "ann", "team.ics"]);
+    let list = |from: &str, to: &str| home.run(["events", "list", "--from", from, "--to", to], "");
+    let ahead = list("in 300 days", "in 399 days");
+    let counted = |day: &str, name: &str| {
+        ahead.stdout.lines().filter(|line| line.contains(day) && line.contains(name)).count()
+    };
+    assert_eq!(counted("", "Standup"), 100, "{ahead}");
+    assert_eq!(counted("", "Review"), counted("-01 ", "Standup"), "{ahead}");
+    assert_eq!(ahead.stderr, "", "{ahead}");
+    let farther = list("in 3 years", "in 4 years");
+    assert!(farther.stderr.contains("events that repeat are listed from "), "{farther}");
+}

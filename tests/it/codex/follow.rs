@@ -51,6 +51,26 @@ fn a_slow_reader_gets_every_event() {
 }
 
 #[test]
+fn the_stream_says_which_summaries_are_cut() {
+    let long = "é".repeat(600);
+    let turn = format!(
+        r#"line '{{"method":"short","params":{{"text":"whole"}}}}'; line '{{"method":"long","params":{{"text":"{long}"}}}}'; say done; done_"#
+    );
+    let (home, _hub) = home_with(&turn);
+    let finished = codex(&home, &["--json", "hello"]);
+    assert!(finished.status.success(), "{finished}");
+    let lines: Vec<Value> = finished.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let notification = |method: &str| {
+        let found = lines.iter().map(|line| &line["batch"]["notification"]);
+        found.into_iter().find(|notification| notification["method"] == method).unwrap().clone()
+    };
+    let short = serde_json::json!({"method": "short", "summary": "{\"text\":\"whole\"}"});
+    assert_eq!(notification("short"), short);
+    let long = notification("long");
+    assert_eq!((&long["cut"], long["summary"].as_str().unwrap().chars().count()), (&Value::Bool(true), 513));
+}
+
+#[test]
 fn the_stream_of_a_queued_reply_begins_at_its_turn() {
     let (home, _hub) = home_with(TURNS);
     let mut first = RunningCommand::start(&home, &["one", "--json"]);
