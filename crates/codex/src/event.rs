@@ -32,8 +32,12 @@ impl EventBatch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RawNotification {
     pub method: String,
-    /// The understood part of a `codex/event` message, otherwise the parameters as compact JSON, shortened.
+    /// The understood part of a `codex/event` message, otherwise the parameters as compact JSON; at most 512
+    /// characters, for a reader. The events have the content.
     pub summary: String,
+    /// The summary is only the beginning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
 }
 
 /// One event of a session.

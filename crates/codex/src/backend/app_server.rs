@@ -8,9 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::approval::{Approval, ApprovalKind, Decision};
 use super::super::error::Error;
-use super::super::event::{
-    CodexEvent, End, EventBatch, Item, ItemKind, ItemState, Level, RawNotification, Ready,
-};
+use super::super::event::{CodexEvent, End, EventBatch, Item, ItemKind, ItemState, Level, Ready};
 use super::super::jsonrpc::{self, Message, PendingRequests, RpcError};
 use super::super::patch::FileChange;
 use super::super::thread_options::{Act, ThreadOptions, TurnInput};
@@ -248,9 +246,9 @@ impl AppServer {
         let thread =
             json_fields::text(&params["threadId"]).or_else(|| json_fields::text(&params["thread"]["id"]));
         // 0.92 sends every event a second time, in the words of mcp-server.
-        let summary = match method.strip_prefix("codex/event/") {
-            Some(_) => summary::of_event(&params["msg"]),
-            None => summary::of_params(params),
+        let notification = match method.strip_prefix("codex/event/") {
+            Some(_) => summary::of_event(method.clone(), &params["msg"]),
+            None => summary::of_params(method.clone(), params),
         };
         let (thread, events) = match thread {
             Some(another) if self.thread.as_ref().is_some_and(|ours| *ours != another) => {
@@ -261,7 +259,7 @@ impl AppServer {
                 (thread, events)
             }
         };
-        EventBatch { thread, notification: Some(RawNotification { method, summary }), events }
+        EventBatch { thread, notification: Some(notification), events }
     }
 
     fn on_own_notification(&mut self, method: &str, params: &Value) -> Vec<CodexEvent> {
@@ -387,8 +385,7 @@ impl AppServer {
             choices,
             others,
         };
-        let notification =
-            Some(RawNotification { method: pending.method.clone(), summary: summary::of_params(params) });
+        let notification = Some(summary::of_params(pending.method.clone(), params));
         let events = vec![self.pending.insert(pending, approval)];
         EventBatch { thread: Some(thread), notification, events }
     }

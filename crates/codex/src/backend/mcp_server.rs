@@ -11,7 +11,7 @@ mod events;
 use serde_json::{Map, Value, json};
 
 use super::super::approval::{Approval, ApprovalKind, Decision};
-use super::super::event::{CodexEvent, End, EventBatch, Level, RawNotification};
+use super::super::event::{CodexEvent, End, EventBatch, Level};
 use super::super::jsonrpc::{self, Message, PendingRequests, RpcError};
 use super::super::thread_options::{ThreadOptions, TurnInput};
 use super::pending_approvals::{PendingApproval, PendingApprovals};
@@ -174,12 +174,8 @@ impl McpServer {
         match jsonrpc::parse(line) {
             Message::Notification { method, params } if method == "codex/event" => self.event(&params),
             Message::Notification { method, params } => {
-                let summary = summary::of_params(&params);
-                EventBatch {
-                    thread: None,
-                    notification: Some(RawNotification { method, summary }),
-                    events: Vec::new(),
-                }
+                let notification = Some(summary::of_params(method, &params));
+                EventBatch { thread: None, notification, events: Vec::new() }
             }
             Message::Request { id, method, params } => self.on_request(id, method, &params),
             Message::Response { id, answer } => match self.requests.complete(&id) {
@@ -240,8 +236,7 @@ impl McpServer {
             withdrawn.append(&mut events);
             events = withdrawn;
         }
-        let notification =
-            RawNotification { method: "codex/event".to_owned(), summary: summary::of_event(message) };
+        let notification = summary::of_event("codex/event".to_owned(), message);
         EventBatch { thread, notification: Some(notification), events }
     }
 
@@ -349,8 +344,7 @@ impl McpServer {
             always_scope: None,
             others,
         };
-        let notification =
-            Some(RawNotification { method: method.clone(), summary: summary::of_params(params) });
+        let notification = Some(summary::of_params(method.clone(), params));
         let of = thread.clone().unwrap_or_default();
         let (offer, secrets) = (Value::Null, Vec::new());
         let asked = PendingApproval { request: id, method, thread: of, offer, secrets };
