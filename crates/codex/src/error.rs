@@ -115,6 +115,13 @@ impl Error {
                 "its hub continues it; `adjutant doctor` there names the machine of `adjutant codex show --json`",
             ),
             Self::OfAgent(_) => Some("reply in that thread, or fork this one"),
+            // Codex 0.169 stores no beginning of a turn that reviews.
+            Self::NotDone { why, .. } if why.contains("start boundary") => {
+                Some("the newest turn is a review; take it back with the turn before it: --turns 2")
+            }
+            Self::Refused(reason) if reason.contains("unknown variant") => {
+                Some("this version of Codex does not know the value; use one that the error names")
+            }
             Self::Refused(_)
             | Self::NotDone { .. }
             | Self::Unanswered { .. }

@@ -230,6 +230,32 @@ fn every_version_takes_the_approval_policies_of_the_contract() {
     }
 }
 
+/// Codex stores no beginning of a turn that reviews.
+#[test]
+fn a_review_is_taken_back_with_the_turn_before_it() {
+    if is_excluded("npm") {
+        return;
+    }
+    for operation in ["revert", "fork"] {
+        let home = Home::new();
+        install_package(&home, "@openai/codex", "app-server");
+        let model = Model::start(Script::Answer);
+        configure(&home, &model);
+        let _hub = Serving::socket_hub(&home);
+        let first = codex(&home, &["first", "--approval-policy", "never", "--sandbox", "read-only"]);
+        assert!(first.status.success(), "{first}");
+        let thread = threads(&home)[0]["thread"].as_str().unwrap().to_owned();
+        for words in [&["reply", &thread, "second"][..], &["review", &thread, "look at it"]] {
+            let said = codex(&home, words);
+            assert!(said.status.success(), "{words:?}: {said}");
+        }
+        let alone = codex(&home, &[operation, &thread, "--turns", "1"]);
+        assert!(alone.stderr.contains("--turns 2"), "{operation}: {alone}");
+        let both = codex(&home, &[operation, &thread, "--turns", "2"]);
+        assert!(both.status.success(), "{operation}: {both}");
+    }
+}
+
 /// Later versions list the decisions for a command, without this one.
 #[test]
 fn a_command_can_be_approved_for_the_whole_session_where_codex_offers_it() {
