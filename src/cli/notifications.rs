@@ -74,7 +74,7 @@ pub(super) fn run(args: AssistantArgs<Command>, common: Common) -> Result<(), Fa
     with_app(common, args, |app, command| async move {
         let assistant = &app.assistant;
         match command {
-            Command::List(args) => list::run(args, assistant).await,
+            Command::List(args) => list::run(args, assistant, &app.config).await,
             Command::Show(args) => show::run(&args, assistant).await,
             Command::Plan(args) => plan::run(args, &app).await,
             Command::Simulate(args) => simulate::run(&args, assistant).await,

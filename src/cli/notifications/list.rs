@@ -9,7 +9,9 @@ use adjutant_assistant::json;
 use adjutant_assistant::notification::Status;
 use adjutant_assistant::notifications::Due;
 use adjutant_assistant::{Assistant, UserId};
+use adjutant_base::config::{Config, Database};
 use adjutant_base::text::escape_invisible::escape_line;
+use adjutant_terminal::socket;
 
 /// Maximum notifications of one list.
 const MAX_NOTIFICATIONS: u32 = 10_000;
@@ -37,7 +39,7 @@ pub(in crate::cli) struct ListArgs {
 }
 
 /// Prints notifications by the time they are due.
-pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Failure> {
+pub(super) async fn run(args: ListArgs, assistant: &Assistant, config: &Config) -> Result<(), Failure> {
     let ListArgs { user, status, span, days_back, days_forward, after } = args;
     let zone = zone_of(assistant, user.as_ref()).await?;
     let (from, until) = span.resolve(&zone, (days_back, days_forward))?;
@@ -60,6 +62,12 @@ pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Fai
     let head = [due.as_str(), "STATUS", "CHANNEL", "NOTIFICATION", "ID"];
     let empty = "nothing is due in these days; `adjutant notifications plan USER` plans notifications";
     output::table(head, 3, &rows.collect::<Vec<_>>(), empty)?;
+    let waits = found.iter().any(|one| one.status == Status::Planned);
+    if waits && matches!(config.database, Database::File(_)) && socket::vacant(&config.home) {
+        output::note(
+            "no hub runs, and only a hub sends them: `adjutant service install`, or `adjutant serve --background`",
+        );
+    }
     if more {
         output::note(format!("only the first {MAX_NOTIFICATIONS}; ask for fewer days"));
     }

@@ -53,6 +53,11 @@ pub(super) async fn run(args: &FeedArgs, assistant: &Assistant, config: &Config)
         return output::json(&json!({"id": user, "user_id": user, "url": url, "ended": false}));
     }
     output::data(&url)?;
+    if socket::vacant(&config.home) {
+        output::note(
+            "no hub runs, and only a hub serves the address: `adjutant serve --background` starts one",
+        );
+    }
     output::note("anybody with the address can read the calendar; `--new` replaces the address");
     Ok(())
 }
