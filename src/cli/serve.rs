@@ -3,6 +3,7 @@
 mod daemonize;
 pub(super) mod demo;
 mod hub;
+mod wakeups;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -300,8 +300,8 @@ impl Phone {
         for question in fresh {
             match questions.claim_ring(&question.ticket, Channel::Phone).await {
                 Ok(true) => new.push(question),
-                // An earlier hub rang for it.
-                Ok(false) => {}
+                // Another hub rang for it, which may end before the user presses a button.
+                Ok(false) => drop(self.make_buttons(question)),
                 Err(error) => tracing::warn!(%error, "what rang cannot be read"),
             }
         }

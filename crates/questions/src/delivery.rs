@@ -8,7 +8,6 @@ use super::error::Error;
 use super::question::{Asker, Delivery, Question, Ticket};
 use super::rows;
 use super::{Questions, Recovery};
-use adjutant_base::events::Event;
 use adjutant_store::questions;
 
 impl Questions {
@@ -28,7 +27,7 @@ impl Questions {
             lease: lease.map(rows::millis),
         };
         if questions::mark_waiting(&self.store, here).await? {
-            self.events.send(Event::QuestionsChanged);
+            self.announce();
         }
         if let Some(lease) = lease {
             self.wake_before(self.clock.now().saturating_add(rows::millis(lease)));
@@ -55,7 +54,7 @@ impl Questions {
     pub async fn abandon(&self, asker: &str, ticket: &Ticket) {
         match questions::abandon(&self.store, ticket.as_str(), asker, self.clock.now()).await {
             Ok(()) => {
-                self.events.send(Event::QuestionsChanged);
+                self.announce();
                 self.wake.notify_one();
             }
             Err(error) => tracing::warn!(%error, %ticket, "that a caller gave up waiting could not be noted"),
@@ -88,7 +87,7 @@ impl Questions {
         match questions::session_closed(&self.store, session, self.clock.now()).await {
             Ok(0) => {}
             Ok(_) => {
-                self.events.send(Event::QuestionsChanged);
+                self.announce();
                 self.wake.notify_one();
             }
             Err(error) => tracing::warn!(%error, "a client's end could not be noted beside its questions"),
@@ -127,7 +126,7 @@ impl Questions {
     pub async fn session_resumed(&self, session: &str) {
         match questions::session_resumed(&self.store, session).await {
             Ok(0) => {}
-            Ok(_) => self.events.send(Event::QuestionsChanged),
+            Ok(_) => self.announce(),
             Err(error) => tracing::warn!(%error, "a client's return could not be noted beside its questions"),
         }
     }

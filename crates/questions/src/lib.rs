@@ -78,6 +78,10 @@ pub struct Questions {
     /// The instant at which the timers run next, in milliseconds since 1970; the greatest number while they run.
     next_run: AtomicI64,
     waiters: ChangeCounters,
+    /// Changes of this hub that other hubs have to be woken for.
+    changed_here: Notify,
+    /// Ends the pause before the next look for changes of other hubs.
+    look: Notify,
     /// Keys of askers that may have an undelivered outcome. It is kept in memory because every call of every tool asks
     /// for undelivered outcomes, and reading the store each time would cost too much.
     undelivered_askers: Mutex<HashSet<String>>,
@@ -109,6 +113,8 @@ impl Questions {
             wake: Notify::new(),
             next_run: AtomicI64::new(i64::MAX),
             waiters: ChangeCounters::default(),
+            changed_here: Notify::new(),
+            look: Notify::new(),
             undelivered_askers: Mutex::default(),
             recovery: watch::Sender::new(recovery),
             claims: Claims::default(),

@@ -5,7 +5,6 @@ use super::availability::Availability;
 use super::error::Error;
 use super::outcome::Channel;
 use super::rows;
-use adjutant_base::events::Event;
 use adjutant_base::text::hex;
 use adjutant_store::questions;
 
@@ -20,7 +19,7 @@ impl Questions {
     /// Sets the user's availability.
     pub async fn set_availability(&self, availability: Availability) -> Result<(), Error> {
         questions::set_setting(&self.store, "availability", &rows::json(&availability)).await?;
-        self.events.send(Event::QuestionsChanged);
+        self.announce();
         Ok(())
     }
 

@@ -14,9 +14,6 @@ use super::question::Ticket;
 use adjutant_base::events::Event;
 use adjutant_store::questions;
 
-/// Interval at which a shared store is read for changes by other hubs.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
-
 impl Questions {
     /// Waits until a question is decided, `timeout` is over or the caller drops this, which loses nothing; returns
     /// the state at that time. The secret values of an answer are in it once, if it was given to this process.
@@ -55,7 +52,7 @@ impl Questions {
     }
 
     /// Notices what other hubs change in a shared store, until `stop`: wakes the calls, the event streams and the timers
-    /// of this hub, and every interface that shows questions.
+    /// of this hub, and every interface that shows questions. Reads it at an interval, because a wake-up may be lost.
     pub async fn watch_other_hubs(&self, stop: CancellationToken) {
         let mut last = None;
         while self.store.is_shared() {
@@ -71,8 +68,10 @@ impl Questions {
                 }
                 Err(error) => tracing::warn!(%error, "the questions of other hubs could not be read"),
             }
-            if stop.run_until_cancelled(tokio::time::sleep(POLL_INTERVAL)).await.is_none() {
-                return;
+            tokio::select! {
+                () = self.look.notified() => {}
+                () = tokio::time::sleep(self.settings.poll_interval) => {}
+                () = stop.cancelled() => return,
             }
         }
     }
@@ -85,6 +84,22 @@ impl Questions {
     /// Notifies the calls that wait for a question, and every interface that shows questions, that it changed.
     pub(super) fn notify_changed(&self, id: &str) {
         self.waiters.notify(id);
+        self.announce();
+    }
+
+    /// Notifies every interface that shows questions, and who wakes the other hubs.
+    pub(super) fn announce(&self) {
         self.events.send(Event::QuestionsChanged);
+        self.changed_here.notify_one();
+    }
+
+    /// Returns when this hub has changed a question since the last call. Several changes are one; for one caller.
+    pub async fn changed_here(&self) {
+        self.changed_here.notified().await;
+    }
+
+    /// Looks for what other hubs changed now, instead of at the end of the interval.
+    pub fn look_at_other_hubs(&self) {
+        self.look.notify_one();
     }
 }

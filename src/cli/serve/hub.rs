@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
-use super::{ServeArgs, demo};
+use super::{ServeArgs, demo, wakeups};
 use crate::cli::native_runners;
 use crate::cli::output::Failure;
 use crate::cli::shutdown_signal::{HANG_UP, ShutdownSignal};
@@ -231,6 +231,7 @@ async fn serve(
         workers.home.clone(),
     );
     tasks.spawn(workers.serve(stop_workers));
+    tasks.spawn(wakeups::exchange(app.clone()));
     tasks.spawn(app.clone().send_notifications());
     tasks.spawn(app.clone().plan_daily());
     tasks.spawn(app.clone().run_notifier());

@@ -32,8 +32,13 @@ impl Hub {
 
     /// A hub on a database that others share; an answer can be taken back for `undo` milliseconds.
     pub(super) fn on(database: &str, undo: u32) -> Self {
+        Self::configured(database, &format!("undo_milliseconds = {undo}\n"))
+    }
+
+    /// A hub on a database that others share, with these settings of `[questions]`, and further sections.
+    pub(super) fn configured(database: &str, settings: &str) -> Self {
         let home = Home::new();
-        let settings = format!("database = {database:?}\n[questions]\nundo_milliseconds = {undo}\n");
+        let settings = format!("database = {database:?}\n[questions]\n{settings}");
         home.write(".adjutant/config.toml", settings);
         let serving = Serving::open_hub(&home);
         Self { home, serving }

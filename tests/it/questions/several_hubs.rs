@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::fixtures::{Hub, User, example, request};
 use crate::support::Peer;
+use crate::support::nats::Nats;
 use crate::support::postgres::Postgres;
 
 fn client(hub: &Hub) -> Peer {
@@ -41,6 +42,38 @@ fn a_question_of_one_hub_is_shown_and_answered_once_on_another() {
     ann.user().choose(&next, "no");
     assert_eq!(answer_of(&asker), json!("no"));
     assert_eq!(page.wait_for_outcome(&next), json!("answered"));
+}
+
+#[test]
+fn hubs_wake_each_other_over_nats_and_look_by_themselves_without_it() {
+    let (Some(server), Some(mut nats)) = (Postgres::start(), Nats::start()) else { return };
+    let hubs = |seconds: u32| {
+        [0, 0].map(|undo| {
+            let settings = format!(
+                "undo_milliseconds = {undo}\npoll_seconds = {seconds}\n[workers]\nnats = {:?}\n",
+                nats.url()
+            );
+            Hub::configured(&server.url("postgres"), &settings)
+        })
+    };
+    let answers = |[ann, bob]: &[Hub; 2], title: &str| {
+        let mut page = User::follow(&bob.home);
+        let mut asker = client(ann);
+        ask(&mut asker, 1, example(title));
+        let question = page.wait_for_presence(title, "here");
+        bob.user().choose(&question, "yes");
+        assert_eq!(answer_of(&asker), json!("yes"), "{title}");
+    };
+    // Without the wake-ups nobody would look before the test has failed.
+    let woken = hubs(3_600);
+    answers(&woken, "Woken?");
+    drop(woken);
+    let looking = hubs(1);
+    answers(&looking, "With a server?");
+    nats.lose_everything();
+    answers(&looking, "After a loss?");
+    drop(nats);
+    answers(&looking, "Without a server?");
 }
 
 #[test]

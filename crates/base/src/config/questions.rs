@@ -50,6 +50,9 @@ super::table::settings! {
         wait_timeout: Duration = Duration::from_secs(50), wait_seconds as Seconds;
         /// `wait_seconds` for clients whose name begins so.
         wait_timeout_by_client: BTreeMap<String, Duration> = BTreeMap::new(), wait_seconds_by_client as Clients;
+        /// Seconds between two looks for what other hubs changed in a shared database. With `nats` in `[workers]` hubs wake each
+        /// other at once.
+        poll_interval: Duration = Duration::from_secs(1), poll_seconds as PositiveSeconds;
         /// Clients whose own forms show questions as well.
         in_client: Vec<String> = Vec::new(), ask_in_client as Clients;
     }

@@ -8,7 +8,7 @@ super::table::settings! {
     /// The NATS server through which workers get tasks, and the limits of what travels.
     #[derive(Clone, Debug)]
     pub struct WorkersConfig, file File, section "workers" {
-        /// Address of the NATS server, such as `nats://127.0.0.1:4222`. Without it no task leaves this machine.
+        /// Address of the NATS server, such as `nats://127.0.0.1:4222`. Without it no task leaves this machine, and hubs do not wake each other.
         nats: Option<String> = None, nats as Plain;
         /// Credentials file of the NATS server; relative to the home folder.
         creds: Option<String> = None, creds as Plain;
