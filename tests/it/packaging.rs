@@ -391,6 +391,7 @@ fn the_debian_package_installs_and_runs() {
     ] {
         assert!(fs::metadata(root.join("usr").join(file)).unwrap().len() > 500, "{file}");
     }
+    assert!(root.join("usr/share/doc/adjutant/README.md").exists());
     assert_serves(&mut Command::new(root.join("usr/bin/adjutant")));
 }
 
@@ -434,6 +435,13 @@ fn the_npm_packages_install_and_start_the_binary() {
     npm.arg(release.file(&format!("adjutant-mcp-{VERSION}.tgz")));
     npm.arg(release.file(&format!("adjutant-mcp-{NODE}-{VERSION}.tgz")));
     run(npm.current_dir(&place).env("HOME", release.home.path()));
+    let packed = place.join("node_modules/adjutant-mcp");
+    let package: Value = serde_json::from_slice(&fs::read(packed.join("package.json")).unwrap()).unwrap();
+    let built = json!({format!("adjutant-mcp-{NODE}"): VERSION});
+    assert_eq!(package["optionalDependencies"], built, "a platform that was not built");
+    let readme = fs::read_to_string(packed.join("README.md")).unwrap();
+    assert!(readme.contains("](https://github.com/example/adjutant/blob/"), "{readme}");
+    assert!(!readme.contains("](docs/"), "a link that the package cannot follow: {readme}");
     let launcher = place.join("node_modules/.bin/adjutant");
     // The pinned Node replaces itself; any other passes the output on.
     assert_serves(Command::new(node()).arg(&launcher));
