@@ -56,6 +56,13 @@ fn anchors(text: &str) -> BTreeSet<String> {
     anchors
 }
 
+/// A reader who has a minute sees how far it goes.
+#[test]
+fn the_readme_has_at_most_150_lines() {
+    let lines = std::fs::read_to_string(root().join("README.md")).unwrap().lines().count();
+    assert!(lines <= 150, "{lines} lines");
+}
+
 #[test]
 fn every_link_of_the_documentation_has_a_target() {
     let mut broken = Vec::new();
