@@ -16,6 +16,7 @@ mod hook;
 mod hub_client;
 mod inbox;
 mod install;
+mod licenses;
 mod list_span;
 mod local_assistant;
 mod log;
@@ -248,6 +249,8 @@ enum Command {
     Completions(completions::CompletionsArgs),
     /// Write the manual pages, one for each command
     Man(man::ManArgs),
+    /// Print the licences of the parts that others wrote
+    Licenses,
     /// Run a command for the hub and end all processes it started
     #[command(hide = true)]
     Supervise(supervise::SuperviseArgs),
@@ -306,6 +309,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Service(command) => exit_code(service::run(&command, common)),
         Command::Completions(args) => exit_code(completions::run(&args)),
         Command::Man(args) => exit_code(man::run(&args)),
+        Command::Licenses => exit_code(licenses::run()),
         Command::Supervise(args) => exit_code(supervise::run(&args)),
     }
 }

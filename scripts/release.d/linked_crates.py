@@ -1,4 +1,5 @@
 """The crates that are linked into the program of one platform, with their licences, from `cargo metadata`."""
+import gzip
 import hashlib
 import json
 import os
@@ -124,3 +125,10 @@ def licence_texts(package):
     files = [file for path in named for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if file.is_file()]
     texts = [file.read_text(errors="replace").strip().replace("\r\n", "\n") for file in dict.fromkeys(files)]
     return [text for text in texts if text]
+
+
+if __name__ == "__main__":
+    # Writes what `adjutant licenses` prints.
+    root = pathlib.Path(__file__).resolve().parent.parent.parent
+    text = LinkedCrates(root, "x86_64-unknown-linux-gnu", "linux").notices()
+    (root / "packaging/third-party-licenses.txt.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))

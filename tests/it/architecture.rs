@@ -33,7 +33,7 @@ const OUTSIDE_CRATES: &[(&str, &[&str])] = &[
     ("clap", &["src/cli"]),
     ("clap_complete", &["src/cli"]),
     ("clap_mangen", &["src/cli"]),
-    ("flate2", &["crates/web/src/compression"]),
+    ("flate2", &["crates/web/src/compression", "src/cli/licenses"]),
     ("indicatif", &["src/cli"]),
     ("jsonc_parser", &["src/install"]),
     ("lettre", &["crates/assistant/src/dispatch"]),

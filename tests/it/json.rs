@@ -242,6 +242,7 @@ fn every_command_prints_what_its_schema_says() {
     run(&["service", "status"]);
     run(&["completions", "bash"]);
     run(&["man", "pages"]);
+    run(&["licenses"]);
     run(&["restart"]);
     run(&["stop"]);
     run(&["remove-demo"]);

@@ -149,6 +149,23 @@ fn two_releases_of_one_binary_have_the_same_bytes_and_name_the_linked_crates() {
 }
 
 #[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn the_program_prints_the_licences_of_what_is_linked() {
+    let list = "import pathlib, sys; sys.dont_write_bytecode = True; sys.path.insert(0, 'scripts/release.d'); \
+        from linked_crates import LinkedCrates; \
+        print(LinkedCrates(pathlib.Path.cwd(), 'x86_64-unknown-linux-gnu', 'linux').notices(), end='')";
+    let mut python = Command::new("python3");
+    let linked = run(python.args(["-c", list]).current_dir(env!("CARGO_MANIFEST_DIR")));
+    let home = Home::new();
+    let printed = home.run(["licenses"], "");
+    assert!(printed.status.success(), "{}", printed.stderr);
+    assert!(
+        printed.stdout == linked,
+        "run `python3 scripts/release.d/linked_crates.py`, which writes the file"
+    );
+}
+
+#[test]
 fn the_registry_entry_and_the_bundle_are_valid() {
     let release = Release::new("npm,deb");
     let server: Value = serde_json::from_str(&release.text("server.json")).unwrap();
