@@ -168,7 +168,7 @@ impl AppServer {
 
     pub(crate) fn on_line(&mut self, line: &[u8], out: &mut Vec<u8>) -> EventBatch {
         match jsonrpc::parse(line) {
-            Message::Notification { method, params } => self.on_notification(method, &params),
+            Message::Notification { method, params } => self.on_notification(&method, &params),
             Message::Request { id, method, params } => self.on_request(id, method, &params),
             Message::Response { id, answer } => match self.requests.complete(&id) {
                 Some(purpose) => self.on_response(purpose, answer, out),
@@ -242,20 +242,20 @@ impl AppServer {
         EventBatch { thread: self.thread.clone(), notification: None, events }
     }
 
-    fn on_notification(&mut self, method: String, params: &Value) -> EventBatch {
+    fn on_notification(&mut self, method: &str, params: &Value) -> EventBatch {
         let thread =
             json_fields::text(&params["threadId"]).or_else(|| json_fields::text(&params["thread"]["id"]));
         // 0.92 sends every event a second time, in the words of mcp-server.
         let notification = match method.strip_prefix("codex/event/") {
-            Some(_) => summary::of_event(method.clone(), &params["msg"]),
-            None => summary::of_params(method.clone(), params),
+            Some(_) => summary::of_event(method.to_owned(), &params["msg"]),
+            None => summary::of_params(method.to_owned(), params),
         };
         let (thread, events) = match thread {
             Some(another) if self.thread.as_ref().is_some_and(|ours| *ours != another) => {
-                (self.thread.clone(), self.on_other_notification(&another, &method, params))
+                (self.thread.clone(), self.on_other_notification(&another, method, params))
             }
             thread => {
-                let events = self.on_own_notification(&method, params);
+                let events = self.on_own_notification(method, params);
                 (thread, events)
             }
         };

@@ -134,11 +134,11 @@ fn value(text: &[u8], start: usize, end: usize, flag: bool) -> Vec<Range<usize>>
         at += 1;
     }
     // `**Password:** x` and `**password**: x` of Markdown.
-    let stars = |at: usize| {
+    let after_stars = |at: usize| {
         let emphasised = start > 0 && text[start - 1] == b'*';
         at + text[at..].iter().take_while(|byte| emphasised && **byte == b'*').count()
     };
-    at = stars(at);
+    at = after_stars(at);
     let one = |range: Option<Range<usize>>| range.into_iter().collect();
     // `<password>…</password>`
     if start > 0 && text[start - 1] == b'<' && text.get(at) == Some(&b'>') {
@@ -173,7 +173,7 @@ fn value(text: &[u8], start: usize, end: usize, flag: bool) -> Vec<Range<usize>>
     let Some((after, colon)) = separator.or_else(|| apart(text, at)) else {
         return one(sentence(text, name, at, quoted));
     };
-    let after = stars(after);
+    let after = after_stars(after);
     let from = spaces(text, after, quoted);
     let from = if colon && !quoted { typed(text, from).unwrap_or(from) } else { from };
     match text.get(from) {
