@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::fixtures::{Hub, User, example, request};
-use crate::support::Peer;
 use crate::support::nats::Nats;
+use crate::support::ntfy::Ntfy;
 use crate::support::postgres::Postgres;
+use crate::support::{Peer, wait_for};
 
 fn client(hub: &Hub) -> Peer {
     let mut peer = hub.client("all");
@@ -136,4 +137,31 @@ fn the_same_words_on_two_machines_are_two_questions() {
     bob.user().choose(&of_ann, "yes");
     bob.user().choose(&of_bob, "no");
     assert_eq!(answer_of(&second), json!("no"));
+}
+
+#[test]
+fn a_phone_rings_once_for_two_hubs_and_its_buttons_outlive_the_hub_that_rang() {
+    let Some(server) = Postgres::start() else { return };
+    let ntfy = Ntfy::start();
+    let phone = format!("[ntfy]\nserver = \"{}\"\ntopic = \"bell\"\nreply_topic = \"back\"\n", ntfy.url());
+    let settings = format!("undo_milliseconds = 0\n{phone}");
+    let [mut ann, bob] = [(); 2].map(|()| Hub::configured(&server.url("postgres"), &settings));
+    ntfy.next_subscriber();
+    ntfy.next_subscriber();
+    // The hub that has the question first rings first.
+    let (status, _) = ann.post("/mcp/popup", &[], &request("r-1", "Deploy").to_string());
+    assert_eq!(status, 202);
+    let notice = ntfy.next_notification();
+    let mut page = User::follow(&bob.home);
+    let question = User::wait_for_question(&bob.home, "Deploy");
+    ann.serving.kill();
+    // The other hub knows the button once it would have rung itself.
+    wait_for("the answer of the phone", || {
+        ntfy.press(&notice["actions"][0]);
+        User::pending(&bob.home).is_empty().then_some(())
+    });
+    assert_eq!(page.wait_for_outcome(&question), json!("answered"));
+    bob.post("/mcp/popup", &[], &request("r-2", "Restart").to_string());
+    let next = ntfy.next_notification();
+    assert!(next["title"].as_str().unwrap().ends_with("Restart"), "rang twice: {next}");
 }
