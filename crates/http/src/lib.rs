@@ -125,10 +125,10 @@ impl BoundListener {
         })
     }
 
-    /// Admits agents on this machine without a token, as the contract of the questions requires. The console still
-    /// requires a login, because an asker must not be able to answer.
+    /// Admits agents on this machine without a token, as the contract of the questions requires; none where a proxy may pass
+    /// on requests of other machines. The console still requires a login, because an asker must not be able to answer.
     pub fn allow_unauthenticated_agents(mut self) -> Self {
-        self.unauthenticated_agents = self.address.ip().is_loopback();
+        self.unauthenticated_agents = self.address.ip().is_loopback() && !self.proxied;
         self
     }
 

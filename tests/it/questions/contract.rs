@@ -243,6 +243,8 @@ fn any_client_that_accepts_events_gets_the_stream() {
 #[test]
 fn mcp_popup_without_a_hub_serves_its_own_questions() {
     let home = Home::new();
+    // The proxy is that of the hub.
+    home.write(".adjutant/config.toml", "[http]\nbehind_tls_proxy = [\"hub.example.org\"]\n");
     // What a process that was killed leaves.
     let stale = home.write(".adjutant/questions-1.sock", "");
     std::fs::remove_file(&stale).unwrap();
@@ -281,6 +283,8 @@ fn mcp_popup_without_a_hub_serves_its_own_questions() {
     let post = format!(
         "POST /mcp HTTP/1.0\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
     );
+    let proxied = ask(post.replace(&format!("host: {host}"), "host: hub.example.org"));
+    assert!(proxied.starts_with("HTTP/1.0 403"), "a request of another machine came in: {proxied}");
     assert!(ask(post).contains(r#""status":"queued""#));
     assert!(ask(format!("GET /questions HTTP/1.0\r\nhost: {host}\r\n\r\n")).starts_with("HTTP/1.0 401"));
     drop(stdin);
