@@ -60,7 +60,6 @@ impl Questions {
             return Ok(key);
         }
         let key = hex::random::<32>().map_err(|_| Error::Random)?;
-        questions::set_setting(&self.store, name, &key).await?;
-        Ok(key)
+        Ok(questions::set_first(&self.store, name, &key).await?)
     }
 }

@@ -45,7 +45,7 @@ pub use read::{
     PendingKind, by_prefix, count_found, count_history, count_pending, find_pending, get, held, history,
     newest, next, pending, position,
 };
-pub use settings::{set_setting, setting, settings};
+pub use settings::{set_first, set_setting, setting, settings};
 pub use views::{View, end_snooze, mark_seen, snooze};
 
 use adjutant_base::named_enum;

@@ -245,3 +245,11 @@ async fn a_server_that_comes_back_is_found_again() {
     super::tasks::enqueue(&store, new_task("after", "a"), ROOMY).await.unwrap();
     assert!(super::tasks::get(&store, "after").await.unwrap().is_some());
 }
+
+#[tokio::test]
+async fn hubs_that_start_together_get_the_first_value_of_a_setting() {
+    let store = Store::new(Database::Memory);
+    for (value, kept) in [("\"a\"", "\"a\""), ("\"b\"", "\"a\"")] {
+        assert_eq!(super::questions::set_first(&store, "key", value).await.unwrap(), kept);
+    }
+}
