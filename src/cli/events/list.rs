@@ -10,12 +10,16 @@ use super::super::output::{self, Failure};
 use adjutant_assistant::events::Span;
 use adjutant_assistant::json;
 use adjutant_assistant::{Assistant, UserId};
+use adjutant_base::text::clip;
 use adjutant_base::text::escape_invisible::escape_line;
 
 /// The longest time that an event began before the list and is shown in it.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(31 * 24);
 /// Maximum events of one list.
 const MAX_EVENTS: u32 = 10_000;
+
+/// Maximum characters of a title in the table.
+const MAX_TITLE_CHARS: usize = 200;
 
 /// Arguments of `adjutant events list`.
 #[derive(Debug, Args)]
@@ -62,7 +66,8 @@ pub(super) async fn run(args: ListArgs, assistant: &Assistant) -> Result<(), Fai
     let rows = found.iter().map(|one| {
         let [start, end] = [one.occurrence.starts_at, one.occurrence.ends_at].map(|at| zone.civil(at));
         let (start, end) = shown(start, end, one.event.details.when.all_day);
-        [start, end, escape_line(&one.event.title), one.event.id.to_string()]
+        let title = escape_line(&clip::chars(&one.event.title, MAX_TITLE_CHARS));
+        [start, end, title, one.event.id.to_string()]
     });
     let start = format!("START ({zone})");
     let empty = "there are no events in these days; `adjutant events import USER FILE` imports a calendar";

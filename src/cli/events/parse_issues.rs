@@ -4,7 +4,11 @@ use serde_json::{Value, json};
 
 use super::super::output;
 use adjutant_assistant::calendar::{Effect, ParseIssue};
+use adjutant_base::text::clip;
 use adjutant_base::text::escape_invisible::escape_line;
+
+/// Maximum characters of a problem on a terminal: it may name a value of the file. JSON has the whole.
+const MAX_PROBLEM_CHARS: usize = 400;
 
 /// Prints each issue with its file and line. Returns how many events were left out.
 pub(super) fn print_issues<'a>(issues: impl Iterator<Item = (&'a str, &'a ParseIssue)>) -> usize {
@@ -18,7 +22,9 @@ pub(super) fn print_issues<'a>(issues: impl Iterator<Item = (&'a str, &'a ParseI
             Effect::Changed => "imported, but",
             Effect::PassedOver => "ignored",
         };
-        output::note(escape_line(&format!("{place}:{}: {effect}: {}", issue.line, issue.error)));
+        let problem = issue.error.to_string();
+        let problem = clip::chars(&problem, MAX_PROBLEM_CHARS);
+        output::note(escape_line(&format!("{place}:{}: {effect}: {problem}", issue.line)));
     }
     left_out
 }

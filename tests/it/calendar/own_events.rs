@@ -391,3 +391,19 @@ fn series_are_listed_on_days_far_ahead_and_a_list_says_where_they_end() {
     let farther = list("in 3 years", "in 4 years");
     assert!(farther.stderr.contains("events that repeat are listed from "), "{farther}");
 }
+
+#[test]
+fn very_long_texts_of_a_calendar_do_not_flood_the_terminal() {
+    let home = home("");
+    let (title, zone) = ("x".repeat(90_000), "Z".repeat(10_000));
+    let text = format!(
+        "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//t//EN\r\nBEGIN:VEVENT\r\nUID:long\r\n\
+         DTSTART;TZID={zone}:20310701T100000\r\nSUMMARY:{title}\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+    );
+    home.write("long.ics", text);
+    let imported = home.run(["events", "import", "ann", "long.ics"], "");
+    assert!(imported.status.success() && imported.stderr.contains("unknown time zone `ZZZ"), "{imported}");
+    assert!(imported.stderr.len() < 2_000, "{} bytes", imported.stderr.len());
+    let listed = home.run(["events", "list", "--from", "1.7.2031", "--to", "1.7.2031"], "");
+    assert!(listed.stdout.contains("xxx…") && listed.stdout.len() < 2_000, "{} bytes", listed.stdout.len());
+}
