@@ -28,15 +28,8 @@ impl Questions {
     /// Records that a channel rings for a question; false when it rang before, also before a restart, and the question
     /// was not snoozed since.
     pub async fn claim_ring(&self, ticket: &Ticket, channel: Channel) -> Result<bool, Error> {
-        let who = channel.name();
-        let happened = self.audit(ticket).await?;
-        // A snoozed question rings once more when it is back.
-        let mut since = happened.iter().rev().take_while(|event| event.kind != "snoozed");
-        if since.any(|event| event.kind == "rung" && event.who == who) {
-            return Ok(false);
-        }
-        questions::append_event(&self.store, ticket.as_str(), "rung", who, self.clock.now()).await?;
-        Ok(true)
+        let now = self.clock.now();
+        Ok(questions::append_ring(&self.store, ticket.as_str(), channel.name(), now).await?)
     }
 
     /// Records that a form in the client itself ended without an answer, for the audit.

@@ -30,7 +30,7 @@ mod read;
 mod settings;
 mod views;
 
-pub use audit::{append_event, events};
+pub use audit::{append_event, append_ring, events};
 pub use decide::{Decision, decide, end_abandoned, make_final, set_not_applied, undo, withdraw};
 pub use deliveries::{
     WaitingAsker, abandon, adopt, asked_by, askers, disconnect_all, due_events, is_asker, mark_delivered,

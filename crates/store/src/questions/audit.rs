@@ -10,6 +10,15 @@ const APPEND: &str = "\
     SELECT CAST($1 AS TEXT), COALESCE((SELECT MAX(e.seq) FROM question_events e WHERE e.question = $1), 0) + 1, \
            CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS TEXT)";
 
+/// A snoozed question rings once more when it is back.
+const APPEND_RING: &str = "\
+    INSERT INTO question_events (question, seq, at, kind, who) \
+    SELECT CAST($1 AS TEXT), COALESCE((SELECT MAX(e.seq) FROM question_events e WHERE e.question = $1), 0) + 1, \
+           CAST($2 AS BIGINT), 'rung', CAST($3 AS TEXT) \
+    WHERE NOT EXISTS (SELECT 1 FROM question_events e WHERE e.question = $1 AND e.kind = 'rung' AND e.who = $3 \
+        AND e.seq > COALESCE((SELECT MAX(s.seq) FROM question_events s \
+            WHERE s.question = $1 AND s.kind = 'snoozed'), 0))";
+
 const READ: &str = "SELECT at, kind, who FROM question_events WHERE question = $1 ORDER BY seq LIMIT 1000";
 
 row! {
@@ -62,10 +71,24 @@ pub async fn append_event(
     })
 }
 
+/// Appends that the channel `who` rings, unless it has rung since the question was snoozed last. Returns whether it was
+/// appended: of several hubs, one alone rings.
+pub async fn append_ring(store: &Store, question: &str, who: &str, now: Millis) -> Result<bool, Error> {
+    let arguments = (question.to_owned(), who.to_owned(), now);
+    change!(store, arguments, |connection, (question, who, now)| {
+        let query = sqlx::query(APPEND_RING).bind(question.as_str()).bind(*now).bind(who.as_str());
+        let is_first = query.execute(&mut *connection).await?.rows_affected() > 0;
+        if is_first {
+            count_change(connection).await?;
+        }
+        Ok(is_first)
+    })
+}
+
 /// Returns the first thousand events of a question.
 pub async fn events(store: &Store, question: &str) -> Result<Vec<Event>, Error> {
     Ok(read!(store, sqlx::query_as(READ).bind(question), fetch_all))
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[APPEND, READ];
+pub(super) const STATEMENTS: &[&str] = &[APPEND, APPEND_RING, READ];
