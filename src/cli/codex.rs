@@ -58,30 +58,30 @@ After `--`, a prompt may be the name of a command, or look like one: adjutant co
 struct PromptArgs {
     /// Prompt for Codex; read from stdin if missing
     prompt: Option<String>,
-    /// A prompt of one word that is a command, or looks like one
+    /// Prompt of one word that looks like a command
     #[arg(last = true, value_name = "WORD", conflicts_with = "prompt")]
     literal: Option<String>,
-    /// Continue this thread; the beginning of its id is enough
+    /// Thread to continue; enough of its id
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
-    /// The folder that Codex works in [default: the current one]
+    /// Working folder [default: the current one]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     #[command(flatten)]
     turn: TurnArgs,
-    /// Work in a git worktree of the folder, made for this thread; `adjutant codex commit` commits it
+    /// Work in a new git worktree of the folder
     #[arg(long, conflicts_with = "thread")]
     worktree: bool,
-    /// What commands may do: read-only, workspace-write, danger-full-access
+    /// What commands may do, such as `read-only`
     #[arg(long, value_name = "MODE")]
     sandbox: Option<String>,
-    /// When Codex asks for approval: untrusted, on-failure, on-request, never; versions differ
-    #[arg(long, value_name = "POLICY")]
+    /// Approval policy of Codex, such as `never`
+    #[arg(long, value_name = "WHEN")]
     approval_policy: Option<String>,
-    /// Setting of Codex by its dotted name; the value is JSON or text; may be repeated
+    /// Codex setting by dotted name; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     config: Vec<String>,
-    /// Print the agent's messages and one line for each notification, as on a pipe
+    /// Print lines, as on a pipe
     #[arg(long, conflicts_with = "json")]
     plain: bool,
 }
@@ -89,10 +89,10 @@ struct PromptArgs {
 /// Arguments of a turn.
 #[derive(Debug, Args)]
 struct TurnArgs {
-    /// The model, for this turn and those after it
+    /// Model from this turn on
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The reasoning effort, for this turn and those after it: low, medium, high; models differ
+    /// Reasoning effort from this turn on
     #[arg(long, value_name = "EFFORT")]
     effort: Option<String>,
     #[command(flatten)]
@@ -102,10 +102,10 @@ struct TurnArgs {
 /// Arguments of a prompt, for a new or a running turn.
 #[derive(Debug, Args)]
 struct AttachmentArgs {
-    /// Image that the model sees with the prompt; may be repeated
+    /// Image for the model; may be repeated
     #[arg(long, value_name = "FILE")]
     image: Vec<PathBuf>,
-    /// File that the prompt names as `@FILE`; may be repeated
+    /// File to name as `@FILE`; may be repeated
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
 }
@@ -158,7 +158,7 @@ enum Command {
         #[command(flatten)]
         turn: TurnArgs,
     },
-    /// Replace the history of a thread by a summary, so that the model's context has space
+    /// Replace the history in the model's context by a summary
     Compact {
         /// The thread's id, or enough of its beginning
         thread: String,

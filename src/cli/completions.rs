@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Arg, Args, Command};
+use clap::{Arg, Args, Command, CommandFactory as _};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
 use serde_json::json;
 
 use super::output::{self, Failure};
-use super::{examples, native_runners};
+use super::{Cli, native_runners};
 use adjutant_agents::Viewer;
 use adjutant_agents::registry::Registry;
 use adjutant_agents::task::Filter;
@@ -99,7 +99,7 @@ pub(super) fn answer(arguments: &[OsString]) -> bool {
     let mut words = arguments.iter().skip_while(|word| *word != "--home");
     let home = words.nth(1).map(PathBuf::from);
     let grammar = || {
-        let whole = examples::grammar();
+        let whole = Cli::command();
         // Commands that the help hides are not completed.
         let visible = whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
         let command = Command::new("adjutant").args(whole.get_arguments().cloned()).subcommands(visible);

@@ -39,21 +39,21 @@ pub(super) struct DelegateArgs {
     /// Working folder [default: the current one]
     #[arg(long, value_name = "DIR")]
     workdir: Option<PathBuf>,
+    /// Command that checks the result in the folder after the run; may be repeated, and all must pass
+    #[arg(long = "check", value_name = "COMMAND")]
+    checks: Vec<String>,
     /// Queue the task, and print its id
     #[arg(long)]
     background: bool,
-    /// End the run after this long, like 90s, 5m or 1h
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    timeout: Option<Duration>,
     /// Where the agent works: in the folder itself, or in a new git worktree
     #[arg(long, value_parser = PossibleValuesParser::new(Isolation::ALL.iter().map(|one| one.name())))]
     isolation: Option<String>,
     /// Permission level, at most the agent's own
     #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(Permission::ALL.iter().map(|level| level.name())))]
     permission: Option<String>,
-    /// Command that checks the result in the folder after the run; may be repeated, and all must pass
-    #[arg(long = "check", value_name = "COMMAND")]
-    checks: Vec<String>,
+    /// End the run after this long, like 90s, 5m or 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    timeout: Option<Duration>,
     /// A file with the JSON Schema that the final message must follow
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,

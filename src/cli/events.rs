@@ -27,7 +27,7 @@ use super::output::Failure;
 pub(super) enum Command {
     /// List the events around today
     List(list::ListArgs),
-    /// List the imported calendars, when each was read last, and when it is read next
+    /// List the imported calendars, and when each one is read
     Calendars(calendars::CalendarsArgs),
     /// Show an event and its planned notifications
     Show(show::ShowArgs),
@@ -37,11 +37,11 @@ pub(super) enum Command {
     Edit(edit::EditArgs),
     /// Cancel an event with its planned notifications
     Cancel(cancel::CancelArgs),
-    /// Import a calendar from an `.ics` file, a folder or a URL; run it again to import changes
+    /// Import an `.ics` file, a folder or a URL; again for its changes
     Import(import::ImportArgs),
-    /// Remove the events that were imported from a file, a folder or a URL
+    /// Remove the events imported from a file, a folder or a URL
     Forget(forget::ForgetArgs),
-    /// Print a user's events as iCalendar, with planned notifications as alarms
+    /// Print events as iCalendar, with planned notifications as alarms
     Export(export::ExportArgs),
 }
 

@@ -24,6 +24,8 @@ use adjutant_base::text::timefmt;
 pub(super) struct InstallArgs {
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    handling: Handling,
     /// Do not install the hooks that expand `:command` when a prompt is sent and that decide permissions
     #[arg(long)]
     no_hook: bool,
@@ -33,8 +35,6 @@ pub(super) struct InstallArgs {
     /// Print links that install with one click
     #[arg(long, conflicts_with_all = ["dry_run", "force", "no_hook"])]
     link: bool,
-    #[command(flatten)]
-    handling: Handling,
 }
 
 /// Arguments of `adjutant uninstall`.

@@ -26,8 +26,8 @@ pub(super) const ACTOR: &str = "user at the command line";
 /// Arguments of a group of commands.
 #[derive(Debug, Args)]
 pub(super) struct AssistantArgs<C: Subcommand> {
-    /// The database: `sqlite:FILE` or `postgres://USER@HOST/NAME` [default: adjutant.db in the home folder]
-    #[arg(long, value_name = "URL", global = true)]
+    /// Database: `sqlite:FILE` or `postgres://USER@HOST/NAME` [default: adjutant.db in the home folder]
+    #[arg(long, value_name = "URL", global = true, display_order = 900)]
     database: Option<String>,
     #[command(subcommand)]
     command: C,

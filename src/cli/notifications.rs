@@ -26,7 +26,7 @@ pub(super) enum Command {
     Show(show::ShowArgs),
     /// Plan a user's notifications for the next 30 days
     Plan(plan::PlanArgs),
-    /// Simulate the coming days on a virtual clock, and show which notifications would be sent. Nothing is sent or stored
+    /// Show what the coming days would send; nothing is sent or stored
     Simulate(simulate::SimulateArgs),
     /// Cancel a planned notification
     Cancel {

@@ -46,9 +46,9 @@ pub(super) enum Command {
     Path(path::PathArgs),
     /// Remove a prompt's file
     Remove(remove::RemoveArgs),
-    /// Import prompts of Claude, Codex, Copilot, Cursor, fabric, Gemini or opencode
+    /// Import the prompts of another program, such as Claude Code
     Import(import::ImportArgs),
-    /// Write prompts for Claude, Codex, Copilot, Cursor, fabric, Gemini or opencode
+    /// Write prompts for another program, such as Claude Code
     Export(export::ExportArgs),
 }
 

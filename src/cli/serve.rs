@@ -21,6 +21,15 @@ use adjutant_host::process;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(super) struct ServeArgs {
+    /// Open the console in the browser
+    #[arg(long)]
+    open: bool,
+    /// Start the hub in the background, and return when it runs
+    #[arg(long)]
+    background: bool,
+    /// Add examples to an empty home, and suggest what to try
+    #[arg(long)]
+    demo: bool,
     /// Listen here for the console and for MCP over HTTP [default: 127.0.0.1:7437]
     #[arg(long, value_name = "ADDR|off")]
     http: Option<String>,
@@ -33,15 +42,6 @@ pub(super) struct ServeArgs {
     /// Authentication of /mcp and the console: `token` or `none` [default: token]
     #[arg(long, value_name = "AUTH", hide_possible_values = true, value_parser = one_of([("token", Auth::Token), ("none", Auth::None)]))]
     auth: Option<Auth>,
-    /// Add examples to an empty home, and suggest what to try
-    #[arg(long)]
-    demo: bool,
-    /// Open the console in the browser
-    #[arg(long)]
-    open: bool,
-    /// Start the hub in the background, and return when it runs
-    #[arg(long)]
-    background: bool,
     /// Use any free port if the default port is in use and none is configured
     #[arg(long, hide = true)]
     any_port: bool,

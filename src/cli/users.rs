@@ -33,7 +33,7 @@ pub(super) enum Command {
         /// The user, as `adjutant users list` shows them
         id: UserId,
     },
-    /// Print the address of a calendar feed with a user's events and planned notifications, for programs on this machine
+    /// Print the address of a calendar feed, for programs on this machine
     Feed(feed::FeedArgs),
     /// Add a rule that overrides the default policy, or remove a rule
     Rule(rule::RuleArgs),

@@ -71,13 +71,33 @@ fn every_help_page_fits_the_screen_has_an_example_and_is_in_the_reference() {
     assert!(written == text, "docs/cli.md is out of date: run this test with INSTA_UPDATE=always");
 }
 
+/// A command with commands below it is where a user looks around: its help needs no scrolling. The two exceptions have more
+/// commands than the screen has rows.
+#[test]
+fn the_help_of_a_group_fits_a_screen_of_80_columns_and_24_rows() {
+    let home = Home::new();
+    let mut groups = 0;
+    for page in pages() {
+        let is_group = page.help.lines().any(|line| ["Commands:", "Toolsets:"].contains(&line));
+        let words: Vec<&str> = page.command.split(' ').skip(1).collect();
+        if !is_group || words.is_empty() || words == ["codex"] {
+            continue;
+        }
+        groups += 1;
+        let output = home.adjutant(words).arg("--help").env("COLUMNS", "80").output().unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert!(help.trim_end().lines().count() <= 24, "{} lines:\n{help}", help.trim_end().lines().count());
+    }
+    assert!(groups > 10, "only {groups} groups were found");
+}
+
 #[test]
 fn examples_with_bundled_prompts_work() {
     let home = Home::new();
     let mut found = 0;
     for page in pages().into_iter().filter(|page| page.command.starts_with("adjutant prompts ")) {
         let examples = page.help.split_once("\nExamples:\n").map_or("", |(_, examples)| examples);
-        let lines = examples.lines().filter_map(|line| line.split("  # ").next()).map(str::trim);
+        let lines = examples.lines().map(str::trim).filter(|line| !line.starts_with('#'));
         for line in lines.filter(|line| line.contains(" expand ") || line.contains(" show ")) {
             let words = line.split(' ').skip(1).filter(|word| !word.contains('"'));
             let output = home.run(words, "a text");

@@ -77,7 +77,7 @@ pub(super) enum OperationCommand {
     Diff(ThreadArgs),
     /// Show the rate limits of the account that Codex is logged in with
     Limits,
-    /// Show what the installed Codex can do, and since which tested version
+    /// Show what the installed Codex can do, and since which version
     Capabilities,
 }
 

@@ -43,9 +43,8 @@ pub(super) async fn run(args: EditArgs, app: &App) -> Result<(), Failure> {
         edit.time = Some(moved_to(&when, zone, before, now).map_err(Error::Date)?);
     }
     if edit == EventEdit::default() {
-        return Err(
-            Failure::usage("nothing is to be changed").hint("adjutant events edit ID --when 'Friday 16:00'")
-        );
+        return Err(Failure::usage("no change of the event is given")
+            .hint("adjutant events edit ID --when 'Friday 16:00'"));
     }
     let change = match &one {
         Some((time, event)) => {

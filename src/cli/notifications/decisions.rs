@@ -62,7 +62,7 @@ pub(super) async fn snooze(id: &NotificationId, until: &str, assistant: &Assista
 pub(super) async fn test(user: &UserId, channel: Channel, app: &Arc<App>) -> Result<(), Failure> {
     if channel == Channel::Popup {
         return Err(Failure::usage("questions are asked by the hub")
-            .hint("`adjutant ask 'Does it arrive?'` tests the Inbox"));
+            .hint("`adjutant ask --title 'Does it arrive?'` tests the Inbox"));
     }
     let user = app.assistant.user(user).await?;
     let name = channel.name();
