@@ -7,6 +7,7 @@ class Adjutant < Formula
 @ARCHIVES@
   def install
     bin.install "adjutant"
+    doc.install "LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-LICENSES.txt", "adjutant.cdx.json"
     generate_completions_from_executable(bin/"adjutant", "completions")
   end
 

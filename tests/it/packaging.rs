@@ -1,6 +1,7 @@
 //! `scripts/release` makes every package without a network, and what can be installed without one runs.
 //!
-//! The binary in them is a line of shell that becomes the real one: packages of a debug build would be large.
+//! The binary in them is a line of shell that becomes the real one: packages of a debug build would be large. Where a package
+//! is installed into an empty root, the real one takes its place there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -85,6 +86,93 @@ fn assert_serves(program: &mut Command) {
     assert_eq!(tools["result"]["tools"][1]["name"], "expand_prompt");
     let (status, log) = peer.finish();
     assert!(status.success(), "{log}");
+}
+
+/// Asserts that the program of a package serves in `root`, a folder that holds the installed package and nothing else: no
+/// shell, no library, no configuration. Only root may change the root, so other users do not check it.
+fn assert_serves_alone(root: &Path, program: &str) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = root.join(program);
+    fs::remove_file(&place).unwrap();
+    let real = Path::new(env!("CARGO_BIN_EXE_adjutant"));
+    fs::hard_link(real, &place).or_else(|_| fs::copy(real, &place).map(drop)).unwrap();
+    fs::create_dir_all(root.join("home")).unwrap();
+    let alone = || {
+        let mut command = Command::new("chroot");
+        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", "/home");
+        command.arg(root).arg(format!("/{program}"));
+        command
+    };
+    assert_serves(&mut alone());
+    assert_eq!(run(alone().arg("--version")).trim(), format!("adjutant {VERSION}"));
+    assert!(run(alone().arg("licenses")).contains("tokio"));
+}
+
+#[test]
+fn every_package_has_the_licences_the_linked_crates_and_the_readme() {
+    let without = if is_excluded("npm") || is_excluded("dpkg") { "npm,deb" } else { "" };
+    let release = Release::new(without);
+    let (tar, zip) = (["tar", "tzf"].as_slice(), ["python3", "-m", "zipfile", "-l"].as_slice());
+    let mut packages = vec![
+        (format!("adjutant-{VERSION}-{TARGET}.tar.gz"), tar),
+        (format!("adjutant-{VERSION}-{TARGET}.mcpb"), zip),
+        (
+            format!(
+                "adjutant_mcp-{VERSION}-py3-none-manylinux_2_17_{}.whl",
+                TARGET.split('-').next().unwrap()
+            ),
+            zip,
+        ),
+    ];
+    if without.is_empty() {
+        packages.push((format!("adjutant_{VERSION}_{DEBIAN}.deb"), ["dpkg-deb", "--contents"].as_slice()));
+        packages.push((format!("adjutant-mcp-{VERSION}.tgz"), tar));
+        packages.push((format!("adjutant-mcp-{NODE}-{VERSION}.tgz"), tar));
+    }
+    let notices = ["LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-LICENSES.txt", "adjutant.cdx.json"];
+    for (package, list) in packages {
+        let listed = run(Command::new(list[0]).args(&list[1..]).arg(release.file(&package)));
+        for file in notices {
+            assert!(listed.contains(file), "{package} has no {file}\n{listed}");
+        }
+        // A wheel has its README in its metadata.
+        assert!(listed.contains("README.md") || listed.contains("METADATA"), "{package}\n{listed}");
+    }
+    let formula = release.text("adjutant.rb");
+    for file in notices {
+        assert!(release.file(&format!("container-{TARGET}")).join(file).exists(), "{file}");
+        assert!(formula.contains(&format!("\"{file}\"")), "the formula leaves {file} in the archive");
+    }
+}
+
+#[test]
+fn every_package_names_its_homepage_and_what_it_is_found_by() {
+    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging");
+    for (file, fields) in [
+        ("npm/package.json", ["\"homepage\"", "\"keywords\"", "\"license\""]),
+        ("npm/platform.json", ["\"homepage\"", "\"keywords\"", "\"license\""]),
+        ("mcpb/manifest.json", ["\"homepage\"", "\"keywords\"", "\"license\""]),
+        ("pypi/METADATA", ["Project-URL: Homepage", "Keywords:", "License-Expression:"]),
+        ("debian/control", ["Homepage:", "Section:", "Description:"]),
+        ("homebrew/adjutant.rb", ["homepage ", "desc ", "license "]),
+    ] {
+        let text = fs::read_to_string(packaging.join(file)).unwrap();
+        for field in fields {
+            assert!(text.contains(field), "{file} has no {field}");
+        }
+    }
+}
+
+#[test]
+fn every_pinned_dependency_has_its_reason() {
+    let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
+    let lines: Vec<&str> = manifest.lines().collect();
+    let mut pinned = lines.windows(2).filter(|pair| pair[1].contains("\"="));
+    assert!(pinned.clone().count() > 0);
+    let without = pinned.find(|pair| !pair[0].starts_with("# Pinned: "));
+    assert!(without.is_none(), "{without:?}");
 }
 
 #[test]
@@ -221,6 +309,7 @@ fn the_archive_the_formula_and_the_image_agree() {
     assert_eq!(words("do") + words("def") + words("class"), words("end"), "{formula}");
     run(Command::new("tar").arg("xzf").arg(release.file(&archive)).current_dir(release.home.path()));
     assert_serves(&mut Command::new(release.home.path().join(&name).join("adjutant")));
+    assert_serves_alone(&release.home.path().join(&name), "adjutant");
 
     // The path for cargo-binstall is the binary's path in the archive.
     let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
@@ -410,6 +499,25 @@ fn the_debian_package_installs_and_runs() {
     }
     assert!(root.join("usr/share/doc/adjutant/README.md").exists());
     assert_serves(&mut Command::new(root.join("usr/bin/adjutant")));
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let root = release.home.path().join("empty");
+    for folder in ["info", "updates"] {
+        fs::create_dir_all(root.join("var/lib/dpkg").join(folder)).unwrap();
+    }
+    fs::write(root.join("var/lib/dpkg/status"), "").unwrap();
+    let dpkg = || {
+        let mut command = Command::new("dpkg");
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
+        command.arg(format!("--root={}", root.display())).arg("--log=/dev/null");
+        command
+    };
+    run(dpkg().arg("--install").arg(&package));
+    assert_serves_alone(&root, "usr/bin/adjutant");
+    run(dpkg().args(["--purge", "adjutant"]));
+    assert!(!root.join("usr").exists(), "the removed package leaves files");
 }
 
 #[test]
