@@ -1,6 +1,7 @@
 //! The documentation is consistent: every link has a target, every page is in the book, and every documented command
 //! exists.
 
+mod performance_chart;
 mod protocol_reference;
 mod security_model;
 
@@ -109,9 +110,29 @@ fn every_page_of_the_documentation_is_in_the_book() {
     assert_eq!(listed, there);
 }
 
-/// Text in backquotes that begins with `adjutant` names commands that exist, with options that they accept.
-#[test]
-fn documented_commands_and_options_exist() {
+/// The commands that a page names: texts in backquotes, and lines of code blocks, without the arguments after `--`.
+fn named_commands(text: &str) -> Vec<String> {
+    let mut named = Vec::new();
+    let mut in_block = false;
+    for event in events(text) {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => in_block = true,
+            Event::End(TagEnd::CodeBlock) => in_block = false,
+            Event::Text(text) if in_block => {
+                named.extend(text.lines().map(|line| line.strip_prefix("$ ").unwrap_or(line).to_owned()));
+            }
+            Event::Code(code) => named.push(code.into_string()),
+            _ => {}
+        }
+    }
+    let one = |command: String| {
+        command.split("  #").next().unwrap_or_default().split(" -- ").next().map(str::to_owned)
+    };
+    named.into_iter().filter(|command| command.starts_with("adjutant ")).filter_map(one).collect()
+}
+
+/// Returns the commands that do not exist, or that do not accept one of their options, each with its place.
+pub(crate) fn unknown_commands(commands: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
     let home = Home::new();
     let mut wrong = Vec::new();
     let mut known = std::collections::BTreeMap::new();
@@ -122,45 +143,54 @@ fn documented_commands_and_options_exist() {
         });
         help.clone()
     };
-    // The map also names commands that only the program itself uses.
-    for page in pages().into_iter().filter(|page| !page.ends_with("ARCHITECTURE.md")) {
-        let text = std::fs::read_to_string(&page).unwrap();
-        let shown = page.strip_prefix(root()).unwrap().display().to_string();
-        for event in events(&text) {
-            let Event::Code(code) = event else { continue };
-            let mut words = code.split_whitespace();
-            if words.next() != Some("adjutant") {
-                continue;
-            }
-            let words: Vec<&str> = words.collect();
-            let is_name = |word: &&&str| {
-                word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && !word.starts_with('-')
-            };
-            // `tasks list|show` means two commands; arguments are in capitals.
-            let mut commands: Vec<Vec<&str>> = vec![Vec::new()];
-            for word in words.iter().take_while(|word| word.split('|').all(|part| is_name(&&part))) {
-                let more = commands.iter().flat_map(|command| {
-                    word.split('|').map(move |part| [command.as_slice(), &[part]].concat())
-                });
-                commands = more.collect();
-            }
-            for command in commands {
-                // The last words may be an argument, such as the name of a server.
-                let found = (0..=command.len()).rev().find_map(|n| help(&command[..n]).map(|text| (n, text)));
-                let Some((n, text)) = found else { unreachable!("`adjutant --help` answers") };
-                let takes_arguments = text.lines().any(|line| {
-                    line.starts_with("Usage:") && line.contains(['<', '[']) && !line.contains("<COMMAND>")
-                });
-                let is_known = n == command.len() || (n > 0 && takes_arguments);
-                let options = words.iter().filter_map(|word| word.strip_prefix("--"));
-                let mut options = options
-                    .map(|option| option.split('=').next().unwrap_or(option))
-                    .filter(|o| !o.is_empty());
-                if !is_known || options.any(|option| !text.contains(&format!("--{option}"))) {
-                    wrong.push(format!("{shown}: `{code}`"));
-                }
+    for (place, code) in commands {
+        let words: Vec<&str> = code.split_whitespace().skip(1).collect();
+        let is_name = |word: &&&str| {
+            word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && !word.starts_with('-')
+        };
+        // `tasks list|show` means two commands; arguments are in capitals.
+        let mut commands: Vec<Vec<&str>> = vec![Vec::new()];
+        for word in words.iter().take_while(|word| word.split('|').all(|part| is_name(&&part))) {
+            let more = commands
+                .iter()
+                .flat_map(|command| word.split('|').map(move |part| [command.as_slice(), &[part]].concat()));
+            commands = more.collect();
+        }
+        for command in commands {
+            // The last words may be an argument, such as the name of a server.
+            let found = (0..=command.len()).rev().find_map(|n| help(&command[..n]).map(|text| (n, text)));
+            let Some((n, text)) = found else { unreachable!("`adjutant --help` answers") };
+            let takes_arguments = text.lines().any(|line| {
+                line.starts_with("Usage:") && line.contains(['<', '[']) && !line.contains("<COMMAND>")
+            });
+            let is_known = n == command.len() || (n > 0 && takes_arguments);
+            // The options that all commands take are in the help of the program.
+            let text = format!("{text}{}", help(&[]).unwrap_or_default());
+            // What is in quotes is an argument, also if it is a command with options of its own.
+            let unquoted = code.replace('"', "'");
+            let unquoted: String = unquoted.split('\'').step_by(2).collect();
+            let options = unquoted.split_whitespace().filter_map(|word| word.strip_prefix("--"));
+            let mut options =
+                options.map(|option| option.split('=').next().unwrap_or(option)).filter(|o| !o.is_empty());
+            if !is_known || options.any(|option| !text.contains(&format!("--{option}"))) {
+                wrong.push(format!("{place}: `{code}`"));
             }
         }
     }
+    wrong
+}
+
+/// Text in backquotes, and a line of a code block, that begins with `adjutant` names commands that exist, with options that
+/// they accept.
+#[test]
+fn documented_commands_and_options_exist() {
+    // The map also names commands that only the program itself uses.
+    let pages = pages().into_iter().filter(|page| !page.ends_with("ARCHITECTURE.md"));
+    let commands = pages.flat_map(|page| {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let shown = page.strip_prefix(root()).unwrap().display().to_string();
+        named_commands(&text).into_iter().map(move |command| (shown.clone(), command))
+    });
+    let wrong = unknown_commands(commands);
     assert!(wrong.is_empty(), "no such command or option:\n{}", wrong.join("\n"));
 }

@@ -3,6 +3,7 @@
 //! `scripts/test messages -- --nocapture` prints the table for a review: what failed, the value, the next step.
 
 use crate::architecture::sources::sources;
+use crate::docs::unknown_commands;
 
 /// A message as it is written in the source.
 struct Message {
@@ -86,4 +87,19 @@ fn messages_name_what_failed_in_plain_words() {
         assert!(messages.iter().filter(|message| message.kind == kind).count() > 20, "no {kind} was found");
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn messages_name_commands_that_exist() {
+    let commands = messages().into_iter().flat_map(|Message { file, text, .. }| {
+        // A hint may be a command and nothing else.
+        let whole = text.starts_with("adjutant ").then(|| text.clone());
+        let quoted = text.split('`').skip(1).step_by(2).filter(|part| part.starts_with("adjutant "));
+        let commands: Vec<String> = quoted.map(str::to_owned).chain(whole).collect();
+        commands.into_iter().map(move |command| (file.clone(), command.replace('\\', "")))
+    });
+    let commands: Vec<(String, String)> = commands.collect();
+    assert!(commands.len() > 40, "only {} commands were found", commands.len());
+    let wrong = unknown_commands(commands);
+    assert!(wrong.is_empty(), "no such command or option:\n{}", wrong.join("\n"));
 }

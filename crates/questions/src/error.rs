@@ -19,7 +19,7 @@ pub enum Error {
     SameRequest { request: String },
     #[error("the call was cancelled before its question was stored")]
     Cancelled,
-    #[error("{}; do not ask again now, go on without an answer or finish", .0.sentence())]
+    #[error("{}; do not ask again now, continue without an answer or finish", .0.sentence())]
     NotNow(Availability),
     /// The question does not exist for this viewer.
     #[error("unknown question `{ticket}`")]

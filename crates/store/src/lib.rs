@@ -76,9 +76,9 @@ pub enum Error {
     /// A row that its own domain cannot read.
     #[error("cannot read the stored {what} `{id}`")]
     Broken { what: &'static str, id: String },
-    #[error("cannot create or open the file of the database")]
+    #[error("cannot create or open the file of the database; check the permissions of its folder")]
     File(#[source] Arc<std::io::Error>),
-    #[error("the database cannot be reached")]
+    #[error("the database cannot be reached; check its address, and that its server runs")]
     Unreachable(#[source] Arc<sqlx::Error>),
     #[error("another program has locked the database; end that program and try again")]
     Held(#[source] Arc<sqlx::Error>),
