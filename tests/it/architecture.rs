@@ -3,6 +3,7 @@
 mod imports;
 mod public_items;
 pub(crate) mod sources;
+mod unused_dependencies;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 const INTERFACES_ON_INTERFACES: &[(&str, &[&str])] = &[
     ("http", &["mcp", "web"]),
     ("terminal", &["mcp"]),
-    ("adjutant", &["http", "mcp", "terminal", "web", "workers"]),
+    ("adjutant", &["http", "mcp", "terminal", "workers"]),
 ];
 
 /// The path below which each outside crate may be named.
