@@ -3,6 +3,7 @@
 mod approvals;
 mod browser;
 mod clients;
+mod demo_picture;
 mod drop_in;
 mod external_threads;
 mod faults;

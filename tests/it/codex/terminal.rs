@@ -11,8 +11,7 @@ use crate::support::Home;
 use crate::support::model::{FINAL_TEXT, Model, Script};
 use crate::support::real_clients::{RUN_DEADLINE, is_excluded};
 use crate::support::serving::Serving;
-use crate::support::terminal::{Terminal, svg, text};
-use crate::web::browser::pictures;
+use crate::support::terminal::{Terminal, text};
 
 const CLIPBOARD_SEQUENCE: &[u8] = b"\x1b]52;c;";
 
@@ -72,11 +71,6 @@ fn a_real_codex_session_works_in_a_terminal() {
 
     let screen = shows(&mut terminal, "Codex wants to run a command");
     assert!(screen.contains(SORT_TIDES) && screen.contains(work.to_str().unwrap()), "{screen}");
-    if let Some(folder) = pictures() {
-        let replaced = [(work.to_str().unwrap(), "~/tides")];
-        let picture = svg(&terminal.screen(), "Codex in a terminal", &replaced);
-        std::fs::write(folder.join("codex-terminal.svg"), picture).unwrap();
-    }
     decide(&mut terminal, "\x19");
     let screen = shows(&mut terminal, "The table is in order now");
     assert!(screen.contains("low  06:12") && screen.contains("approved (by a user)"), "{screen}");

@@ -151,18 +151,103 @@ impl Drop for Terminal {
     }
 }
 
+/// The width and the height of a cell in a picture, and the space around a screen.
+const CELL: (f32, f32) = (8.4, 18.0);
+const MARGIN: f32 = 12.0;
+
+/// The font of a picture.
+const FONT: &str =
+    "font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, monospace\" font-size=\"14\"";
+
 /// Draws a screen as SVG, for a page with a terminal's picture; `label` describes it.
 pub(crate) fn svg(screen: &vt100::Screen, label: &str, replaced: &[(&str, &str)]) -> String {
-    const WIDE: f32 = 8.4;
-    const HIGH: f32 = 18.0;
-    let (rows, columns) = screen.size();
-    let (rows, columns) = (rows.get(), columns.get());
-    let (width, height) = (f32::from(columns) * WIDE + 24.0, f32::from(rows) * HIGH + 24.0);
-    let mut svg = format!(
+    let (width, height) = picture_size(screen);
+    let drawn = draw(screen, replaced);
+    format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" \
          aria-label=\"{label}\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#16181d\"/>\n\
-         <g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, monospace\" font-size=\"14\">\n"
-    );
+         <g {FONT}>\n{drawn}</g>\n</svg>\n"
+    )
+}
+
+/// A moment of an animated picture: a screen for each of its terminals.
+pub(crate) struct Moment {
+    pub(crate) screens: Vec<vt100::Screen>,
+    pub(crate) seconds: f32,
+}
+
+/// Draws terminals one below the other, each with its title, as an SVG that shows the moments again and again. A reader
+/// who wants no motion, and a program that draws no animation, shows the moment `still`.
+pub(crate) fn animated_svg(
+    titles: &[&str],
+    moments: &[Moment],
+    still: usize,
+    label: &str,
+    replaced: &[(&str, &str)],
+) -> String {
+    const TITLE_HEIGHT: f32 = 30.0;
+    const GAP: f32 = 10.0;
+    let total: f32 = moments.iter().map(|moment| moment.seconds).sum();
+    let (mut styles, mut shown) = (String::new(), String::new());
+    let (mut begin, mut width, mut height) = (0.0, 0.0, 0.0);
+    // A screen that does not change is drawn once.
+    let mut drawings: Vec<String> = Vec::new();
+    let mut panes = String::new();
+    for (number, moment) in moments.iter().enumerate() {
+        let end = begin + moment.seconds / total * 100.0;
+        styles += &format!(
+            "@keyframes m{number} {{ 0% {{ opacity: 0 }} {begin:.1}% {{ opacity: 1 }} {end:.1}% {{ opacity: 0 }} }}\n"
+        );
+        begin = end;
+        let class = if number == still { "moment still" } else { "moment" };
+        shown += &format!("<g class=\"{class}\" style=\"animation-name: m{number}\">\n");
+        let mut top = 0.0;
+        for (screen, title) in moment.screens.iter().zip(titles) {
+            let drawn = draw(screen, replaced);
+            let known = drawings.iter().position(|drawing| *drawing == drawn).unwrap_or_else(|| {
+                drawings.push(drawn);
+                drawings.len() - 1
+            });
+            let size = picture_size(screen);
+            if number == 0 {
+                let high = TITLE_HEIGHT + size.1;
+                panes += &format!(
+                    "<rect y=\"{top:.0}\" width=\"100%\" height=\"{high:.0}\" rx=\"8\" fill=\"#16181d\"/>\n\
+                     <text x=\"{MARGIN}\" y=\"{:.0}\" fill=\"#8b919c\">{title}</text>\n",
+                    top + 20.0
+                );
+            }
+            shown += &format!("<use href=\"#s{known}\" y=\"{:.0}\"/>\n", top + TITLE_HEIGHT - MARGIN / 2.0);
+            top += TITLE_HEIGHT + size.1 + GAP;
+            (width, height) = (size.0, top - GAP);
+        }
+        shown += "</g>\n";
+    }
+    let drawings = drawings.iter().enumerate();
+    let drawings: String =
+        drawings.map(|(number, drawn)| format!("<g id=\"s{number}\">\n{drawn}</g>\n")).collect();
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" \
+         aria-label=\"{label}\">\n<style>\n.moment {{ opacity: 0; animation: {total}s step-end infinite }}\n\
+         .still {{ opacity: 1 }}\n{styles}\
+         @media (prefers-reduced-motion: reduce) {{ .moment {{ animation: none }} }}\n</style>\n\
+         <g {FONT}>\n<defs>\n{drawings}</defs>\n{panes}{shown}</g>\n</svg>\n"
+    )
+}
+
+/// The width and height of a screen's picture.
+fn picture_size(screen: &vt100::Screen) -> (f32, f32) {
+    let (rows, columns) = screen.size();
+    let length = |cells: NonZeroU16, cell: f32| f32::from(cells.get()) * cell + 2.0 * MARGIN;
+    (length(columns, CELL.0), length(rows, CELL.1))
+}
+
+/// Draws the cells of a screen.
+fn draw(screen: &vt100::Screen, replaced: &[(&str, &str)]) -> String {
+    let (wide, high) = CELL;
+    let (rows, columns) = screen.size();
+    let (rows, columns) = (rows.get(), columns.get());
+    let mut svg = String::new();
     for row in 0..rows {
         let mut column = 0;
         while column < columns {
@@ -180,25 +265,27 @@ pub(crate) fn svg(screen: &vt100::Screen, label: &str, replaced: &[(&str, &str)]
             for (real, shown) in replaced {
                 run = run.replace(real, shown);
             }
-            let (x, y) = (12.0 + f32::from(start) * WIDE, 12.0 + f32::from(row) * HIGH);
+            let (x, y) = (MARGIN + f32::from(start) * wide, MARGIN + f32::from(row) * high);
             let ink = if first.inverse() { "#16181d" } else { colour(first.fgcolor()) };
             if first.inverse() {
-                let wide = f32::from(column - start) * WIDE;
+                let width = f32::from(column - start) * wide;
                 svg += &format!(
-                    "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{HIGH}\" fill=\"{}\"/>\n",
+                    "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{high}\" fill=\"{}\"/>\n",
                     colour(first.fgcolor())
                 );
             }
             let weight = if first.bold() { " font-weight=\"bold\"" } else { "" };
             let text = run.trim_end().replace('&', "&amp;").replace('<', "&lt;").replace(' ', "\u{a0}");
-            let length = f32::from(u16::try_from(text.chars().count()).unwrap()) * WIDE;
+            // In cells, not in the letters of an escape.
+            let letters = u16::try_from(run.trim_end().chars().count()).unwrap();
+            let length = f32::from(letters) * wide;
             svg += &format!(
                 "<text x=\"{x:.1}\" y=\"{:.1}\" fill=\"{ink}\"{weight} textLength=\"{length:.1}\">{text}</text>\n",
                 y + 14.0
             );
         }
     }
-    svg + "</g>\n</svg>\n"
+    svg
 }
 
 /// The colour of a usual terminal.
