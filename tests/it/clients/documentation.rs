@@ -1,5 +1,6 @@
 //! Every command of the documentation is run unchanged: each page is one shell session in a separate home, with the
-//! real agents on its PATH, a scripted model for them, and a user who takes the first option of each question.
+//! real agents on its PATH, a scripted model for them, and a user who takes the first option of each question. Of a
+//! `console` block the output is compared, too.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -45,11 +46,12 @@ impl Machine {
         // The program under test replaces the installed one, so build and install commands succeed.
         machine.program(
             "cargo",
-            "case \"$*\" in\n'install --locked --path .') ;;\n'run --release --locked -- '*) shift 4; exec adjutant \"$@\" ;;\n*) exit 64 ;;\nesac",
+            "case \"$*\" in\n'install --locked --path .' | 'uninstall adjutant') ;;\n'run --release --locked -- '*) shift 4; exec adjutant \"$@\" ;;\n*) exit 64 ;;\nesac",
         );
         machine.program("xdg-open", "");
-        // A clone of this repository is the folder itself.
-        machine.program("git", "PATH=${PATH#*:}\n[ \"$1\" = clone ] || exec git \"$@\"\nln -s . \"$3\"");
+        // A clone of this repository is the folder itself, and nothing is newer where it comes from.
+        let git = "PATH=${PATH#*:}\ncase \"$1\" in\nclone) ln -s . \"$3\" ;;\npull) ;;\n*) exec git \"$@\" ;;\nesac";
+        machine.program("git", git);
         let ready = machine.shell("git init --quiet; git add .; git commit --quiet -m first");
         assert!(ready.status.success(), "{ready}");
         machine
@@ -112,35 +114,70 @@ impl Drop for AnsweringUser {
     }
 }
 
-/// The blocks of a page that are marked as shell commands.
-fn shell_blocks(page: &Path) -> Vec<String> {
+/// The output that a page shows for a command of a `console` block; `…` replaces any text.
+struct ShownOutput {
+    command: String,
+    output: String,
+}
+
+impl ShownOutput {
+    fn is_of(&self, printed: &str) -> bool {
+        let mut parts: Vec<&str> = self.output.trim().split('…').collect();
+        let last = parts.pop().unwrap();
+        let Some((first, others)) = parts.split_first() else { return printed.trim() == last };
+        let Some(mut rest) = printed.trim().strip_prefix(first) else { return false };
+        for part in others {
+            let Some((_, after)) = rest.split_once(part) else { return false };
+            rest = after;
+        }
+        rest.ends_with(last)
+    }
+}
+
+/// The scripts of a page: its `sh` blocks, and its `console` blocks with the output of each command in a file below
+/// `~/outputs`, which has the place of the command in the second list as its name.
+fn shell_blocks(page: &Path) -> (Vec<String>, Vec<ShownOutput>) {
     let text = std::fs::read_to_string(page).unwrap();
-    let mut scripts = Vec::new();
-    let mut script: Option<String> = None;
+    let (mut scripts, mut shown) = (Vec::new(), Vec::new());
+    let mut block: Option<(String, String)> = None;
     for event in Parser::new(&text) {
         match event {
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) if &*language == "sh" => {
-                script = Some(String::new());
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language)))
+                if matches!(&*language, "sh" | "console") =>
+            {
+                block = Some((language.into_string(), String::new()));
             }
             Event::Text(text) => {
-                if let Some(script) = &mut script {
-                    script.push_str(&text);
+                if let Some((_, block)) = &mut block {
+                    block.push_str(&text);
                 }
             }
-            Event::End(TagEnd::CodeBlock) => scripts.extend(script.take()),
+            Event::End(TagEnd::CodeBlock) => match block.take() {
+                Some((language, script)) if language == "sh" => scripts.push(script),
+                Some((_, session)) => {
+                    for step in session.split("$ ").map(str::trim).filter(|step| !step.is_empty()) {
+                        let (command, output) = step.split_once('\n').unwrap_or((step, ""));
+                        scripts.push(format!("{{ {command}; }} >~/outputs/{} 2>&1", shown.len()));
+                        shown.push(ShownOutput { command: command.to_owned(), output: output.to_owned() });
+                    }
+                }
+                None => {}
+            },
             _ => {}
         }
     }
-    scripts
+    (scripts, shown)
 }
 
 /// Runs the commands of a page in order; a server runs until it has printed its address.
 fn run_page(page: &Path) -> Result<(), String> {
-    let scripts = shell_blocks(page);
+    let (scripts, shown) = shell_blocks(page);
     if scripts.is_empty() {
         return Ok(());
     }
     let machine = Machine::new();
+    let outputs = machine.home.path().join("outputs");
+    std::fs::create_dir(&outputs).unwrap();
     machine.program(
         "claude",
         "case \"$*\" in --version) echo '2.1.0 (Claude Code)' ;; 'mcp add '*) ;; *) exit 64 ;; esac",
@@ -169,16 +206,19 @@ fn run_page(page: &Path) -> Result<(), String> {
         writeln!(session, "{}", commands.join("\n")).unwrap();
     }
     let done = machine.shell(&session);
-    if done.status.success() {
-        Ok(())
-    } else {
-        Err(format!(
-            "{}:
-{session}
-{done}
-",
-            page.display()
-        ))
+    let printed =
+        |number: usize| std::fs::read_to_string(outputs.join(number.to_string())).unwrap_or_default();
+    if !done.status.success() {
+        let printed: String = (0..shown.len()).map(printed).collect();
+        return Err(format!("{}:\n{session}\n{done}\n{printed}\n", page.display()));
+    }
+    let differs = shown.iter().enumerate().find(|(number, shown)| !shown.is_of(&printed(*number)));
+    match differs {
+        Some((number, ShownOutput { command, output })) => {
+            let printed = printed(number);
+            Err(format!("{}:\n$ {command}\nshown:\n{output}\nprinted:\n{printed}\n", page.display()))
+        }
+        None => Ok(()),
     }
 }
 
@@ -195,6 +235,16 @@ fn check_server(command: &str) {
     let _ = kill_process(Pid::from_child(&server), Signal::TERM);
     wait(&mut server, RUN_DEADLINE);
     assert!(found, "{command} did not print its console's address");
+}
+
+#[test]
+fn an_output_on_a_page_may_leave_text_out_and_has_no_other() {
+    let shown = |output: &str| ShownOutput { command: String::new(), output: output.to_owned() };
+    assert!(shown("task …: done\n…\n0 left").is_of("task a1: done\nhub | passed\n0 left\n"));
+    assert!(shown("first\n…").is_of("first\nsecond"));
+    assert!(shown("yes").is_of("yes\n"));
+    assert!(!shown("yes").is_of("yes, but"));
+    assert!(!shown("task …: done\n0 left").is_of("task a1: done\n1 left"));
 }
 
 fn page_path(name: &str) -> PathBuf {
