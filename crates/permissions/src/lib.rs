@@ -9,7 +9,7 @@ mod rule;
 mod rules;
 mod secrets;
 
-pub use request::{Access, Request};
+pub use request::{Access, Allowable, Request};
 pub use rule::{Rule, Verdict};
 pub use rules::{Decision, Rules};
 

@@ -1,8 +1,10 @@
 //! A permission request: one call of a tool, for which a client asks its user.
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::path::{Component, Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::command;
@@ -22,6 +24,18 @@ adjutant_base::named_enum! {
         /// The hub does not know it.
         Unknown = "unknown",
     }
+}
+
+/// What rules may allow of a call; all else is a question to the user. Rules that deny count for every call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Allowable {
+    #[default]
+    All,
+    /// Reading alone: the client is in plan mode, in which it changes nothing.
+    Reads,
+    /// Nothing: an argument is given twice, and its readers may differ.
+    Nothing,
 }
 
 /// Paths in words that a request looks up. A command with more is not understood.
@@ -142,6 +156,7 @@ pub struct Request {
     pub(crate) named_hosts: BTreeSet<String>,
     /// Whether the hub knows what each argument means.
     pub(crate) is_understood: bool,
+    pub(crate) allowable: Allowable,
 }
 
 impl Request {
@@ -197,6 +212,7 @@ impl Request {
             works_in: folder.clone(),
             folder,
             arguments,
+            allowable: Allowable::All,
         };
         match access {
             Access::Run => {
@@ -277,6 +293,11 @@ impl Request {
 }
 
 impl Request {
+    /// Sets what rules may allow of it.
+    pub fn with_allowable(self, allowable: Allowable) -> Self {
+        Self { allowable, ..self }
+    }
+
     /// Returns whether its command runs in the folder that the client works in, or below it.
     pub(crate) fn stays_inside(&self) -> bool {
         self.works_in.starts_with(&self.folder)
@@ -328,5 +349,9 @@ fn host(url: &str) -> Option<String> {
     let rest = url.strip_prefix("https://")?;
     let host = rest.split(['/', '?', '#']).next()?;
     let host = host.strip_suffix('.').unwrap_or(host);
-    (!host.is_empty() && host.chars().all(is_host)).then(|| host.to_ascii_lowercase())
+    // `127.1` and `0x7f000001` are other names of one address, which a rule for `127.0.0.1` would not see.
+    let last = host.rsplit('.').next().unwrap_or_default();
+    let is_number = last.starts_with(|letter: char| letter.is_ascii_digit());
+    let is_usual = !is_number || host.parse::<Ipv4Addr>().is_ok_and(|address| address.to_string() == host);
+    (is_usual && !host.is_empty() && host.chars().all(is_host)).then(|| host.to_ascii_lowercase())
 }

@@ -97,6 +97,10 @@ impl Rule {
         let (text, any) = text.trim().strip_suffix(" *").map_or((text, false), |text| (text, true));
         let line = command::parse(text).filter(|line| line.folder.is_none())?;
         let [words] = <[Vec<String>; 1]>::try_from(line.commands).ok()?;
+        // A `*` in quotes is a word like others, and at the end it would stand for any words.
+        if !any && words.last().is_some_and(|last| last == ANY_WORDS) {
+            return None;
+        }
         Some(words.into_iter().chain(any.then(|| ANY_WORDS.to_owned())).collect())
     }
 
@@ -126,7 +130,7 @@ impl Rule {
     pub fn summary(&self) -> String {
         let path = |path: &PathBuf| path.display().to_string();
         let parts = [
-            ("command", self.command.as_ref().map(|words| words.join(" "))),
+            ("command", self.command.as_ref().map(|words| line_of(words))),
             ("tool", self.tool.clone()),
             ("host", self.host.clone()),
             ("path", self.path.as_ref().map(path)),
@@ -150,7 +154,10 @@ impl Rule {
         let in_folder = self.folder.as_ref().is_none_or(|folder| {
             let works_there = request.works_in.starts_with(folder);
             if is_narrow {
-                works_there && all(folder)
+                // Of a tool that the hub does not know, any word may be a path that the tool uses.
+                let may_leave = request.access == Access::Unknown
+                    && request.named_paths.iter().any(|path| !path.starts_with(folder));
+                works_there && all(folder) && !may_leave
             } else {
                 works_there || request.folder.starts_with(folder) || any(folder)
             }
@@ -197,6 +204,20 @@ impl Rule {
             given.any(|other| if number == 0 { program(other) == program(word) } else { other == word })
         })
     }
+}
+
+/// Returns words as a shell line, with quotes where a shell would read another word.
+fn line_of(words: &[String]) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_-./:,@%+=".contains(letter);
+    let quoted = words.iter().enumerate().map(|(number, word)| {
+        let stands_for_any = word == ANY_WORDS && number + 1 == words.len();
+        if stands_for_any || !word.is_empty() && word.chars().all(is_plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns a program's name without its folder.

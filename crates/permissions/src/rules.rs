@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::{Access, Request};
+use crate::request::{Access, Allowable, Request};
 use crate::rule::{Rule, Verdict, program};
 use crate::secrets::{is_secret, is_secret_file};
 
@@ -29,6 +29,18 @@ const DEFAULTS: &[(&str, Verdict, &str)] = &[
         "the commands `pwd`, `ls`, `ls -l`, `ls -a`, `ls -la`, `date`, `whoami` and `uname -a`",
     ),
 ];
+
+/// Rules that ask although others allow a call, because of how the client sent it: names with sentences.
+const PLAN: (&str, Verdict, &str) = (
+    "default: plan",
+    Verdict::Ask,
+    "in a client's plan mode, what is not reading is asked, also if another rule allows it",
+);
+const TWICE: (&str, Verdict, &str) = (
+    "default: twice",
+    Verdict::Ask,
+    "a call with an argument that is given twice is asked, also if another rule allows it",
+);
 
 /// The commands of `default: look`. They read no contents and, unlike `git`, no configuration of a workspace.
 const LOOKS: &[&[&str]] = &[
@@ -97,7 +109,7 @@ impl Rules {
 
     /// Returns the default rules: name, verdict and sentence.
     pub fn defaults() -> impl Iterator<Item = (&'static str, Verdict, &'static str)> {
-        DEFAULTS.iter().copied()
+        DEFAULTS.iter().copied().chain([PLAN, TWICE])
     }
 
     /// Decides a request at an instant, in milliseconds since 1970.
@@ -133,9 +145,17 @@ impl Rules {
         if !asked.is_empty() {
             return Decision { verdict: Verdict::Ask, rules: asked };
         }
-        match allowing(request, &matching) {
-            Some(rules) => Decision { verdict: Verdict::Allow, rules },
-            None => Decision { verdict: Verdict::Ask, rules: Vec::new() },
+        let Some(rules) = allowing(request, &matching) else {
+            return Decision { verdict: Verdict::Ask, rules: Vec::new() };
+        };
+        let held_by = match request.allowable {
+            Allowable::Nothing => Some(TWICE),
+            Allowable::Reads if !matches!(request.access, Access::Read | Access::List) => Some(PLAN),
+            Allowable::All | Allowable::Reads => None,
+        };
+        match held_by {
+            Some((name, verdict, _)) => Decision { verdict, rules: vec![name.to_owned()] },
+            None => Decision { verdict: Verdict::Allow, rules },
         }
     }
 }

@@ -178,7 +178,9 @@ fn rules_that_would_allow_more_than_they_say_are_left_out() {
         assert!(unsound.fault().is_some(), "row {number}");
         assert_eq!(decided(&[unsound], &shell("rm -rf /")), (Verdict::Ask, String::new()), "row {number}");
     }
-    for text in ["git status; rm", "", "*", "a | b", "$(a)", "a > b", "git *status"] {
+    for text in
+        ["git status; rm", "", "*", "a | b", "$(a)", "a > b", "git *status", "echo '*'", "echo a \"*\""]
+    {
         assert_eq!(Rule::words(text), None, "{text}");
     }
 }
@@ -397,6 +399,88 @@ fn a_rule_that_denies_sees_paths_and_hosts_in_every_word() {
         Verdict::Ask,
         "too many words to look up"
     );
+}
+
+#[test]
+fn plan_mode_and_doubled_arguments_are_asked_and_still_denied() {
+    let rules = [
+        command(Verdict::Allow, "git *"),
+        rule(Verdict::Allow, |rule| rule.tool = Some("Edit".into())),
+        rule(Verdict::Allow, |rule| rule.tool = Some("mcp__files__read".into())),
+        command(Verdict::Deny, "git push"),
+    ];
+    let read = || request("claude", "Read", json!({"file_path": "src/a.rs"}));
+    let edit = || request("claude", "Edit", json!({"file_path": "a", "old_string": "a", "new_string": "b"}));
+    let unknown = || request("claude", "mcp__files__read", json!({"path": "a"}));
+    for (request, plan, twice) in [
+        (read(), "default: read", "default: twice"),
+        (edit(), "default: plan", "default: twice"),
+        (unknown(), "default: plan", "default: twice"),
+        (shell("git status"), "default: plan", "default: twice"),
+        (shell("git push"), "deny", "deny"),
+        (shell("make"), "", ""),
+        (shell("cat .env"), "default: secrets", "default: secrets"),
+    ] {
+        for (allowable, name) in [(Allowable::Reads, plan), (Allowable::Nothing, twice)] {
+            let request = request.clone().with_allowable(allowable);
+            let (verdict, names) = decided(&rules, &request);
+            assert_eq!(names, name, "{request:?}");
+            assert_eq!(verdict == Verdict::Allow, name == "default: read", "{request:?}");
+        }
+    }
+}
+
+#[test]
+fn a_rule_shows_its_words_as_a_shell_reads_them() {
+    for (text, shown) in [
+        ("git status", "command git status"),
+        ("git diff *", "command git diff *"),
+        ("sh -c 'rm -rf /'", "command sh -c 'rm -rf /'"),
+        ("git commit -m \"it's late\"", "command git commit -m 'it'\\''s late'"),
+        ("grep '' a", "command grep '' a"),
+        ("echo '*' a", "command echo '*' a"),
+    ] {
+        assert_eq!(command(Verdict::Allow, text).summary(), shown, "{text}");
+    }
+}
+
+#[test]
+fn a_rule_for_a_tool_in_a_folder_allows_no_words_that_lead_out_of_it() {
+    let rules = [rule(Verdict::Allow, |rule| {
+        (rule.tool, rule.folder) = (Some("NotebookEdit".into()), Some("/home/ann/tides".into()));
+    })];
+    for (path, expected) in [
+        ("/home/ann/tides/a.ipynb", "allow"),
+        ("src/a.ipynb", "allow"),
+        ("/home/ann/notes/a.ipynb", ""),
+        ("../notes/a.ipynb", ""),
+        ("file:///home/ann/notes/a.ipynb", ""),
+        ("--to=/home/ann/notes", ""),
+    ] {
+        let request = request("claude", "NotebookEdit", json!({"notebook_path": path, "new_source": "x"}));
+        assert_eq!(decided(&rules, &request).1, expected, "{path}");
+    }
+}
+
+#[test]
+fn a_number_is_no_host_unless_it_is_written_as_usual() {
+    let rules = [
+        rule(Verdict::Deny, |rule| rule.host = Some("127.0.0.1".into())),
+        rule(Verdict::Allow, |rule| rule.tool = Some("WebFetch".into())),
+    ];
+    for (url, expected) in [
+        ("https://127.0.0.1/", "deny"),
+        ("https://10.0.0.1/", "allow"),
+        ("https://127.1/", ""),
+        ("https://2130706433/", ""),
+        ("https://0x7f000001/", ""),
+        ("https://0177.0.0.1/", ""),
+        ("https://docs.rs/", "allow"),
+        ("https://1password.com/", "allow"),
+    ] {
+        let fetch = request("claude", "WebFetch", json!({"url": url, "prompt": "p"}));
+        assert_eq!(decided(&rules, &fetch).1, expected, "{url}");
+    }
 }
 
 #[test]
