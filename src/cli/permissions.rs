@@ -15,7 +15,7 @@ use adjutant_base::config::env;
 use adjutant_base::config::permissions::ApprovalRule;
 use adjutant_base::text::clip;
 use adjutant_base::text::escape_invisible::{escape_line, is_invisible};
-use adjutant_permissions::{Rule, Rules, Verdict};
+use adjutant_permissions::{Allowable, Rule, Rules, Verdict};
 use adjutant_questions::Question;
 use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::ControlClient;
@@ -132,6 +132,8 @@ fn test(
         tool: tool.to_owned(),
         arguments: Map::from_iter([("command".to_owned(), json!(line))]),
         rules_only: true,
+        has_run: false,
+        allowable: Allowable::All,
     })?;
     if output::is_json() {
         return output::json(&json!({"decision": decision.verdict, "rules": decision.rules}));

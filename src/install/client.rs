@@ -142,6 +142,8 @@ impl Client {
                     ("UserPromptSubmit", PROMPT_SECONDS),
                     ("PermissionRequest", ASK_SECONDS),
                     ("PreToolUse", PROMPT_SECONDS),
+                    ("PostToolUse", PROMPT_SECONDS),
+                    ("PostToolUseFailure", PROMPT_SECONDS),
                 ],
             ),
             Self::Codex => (
@@ -163,7 +165,11 @@ impl Client {
                 return Vec::new();
             }
         };
-        let element = |seconds: u32| match self {
+        let element = |event: &str, seconds: u32| match self {
+            // A report, for which the client does not wait.
+            Self::ClaudeCode if event.starts_with("PostToolUse") => {
+                json!({"hooks": [{"type": "command", "command": line, "timeout": seconds, "async": true}]})
+            }
             Self::Copilot => json!({"type": "command", "bash": line, "timeoutSec": seconds}),
             Self::Gemini => {
                 let command = json!({"name": "adjutant", "type": "command", "command": line, "timeout": seconds * 1000});
@@ -174,7 +180,7 @@ impl Client {
         let hook = |(event, seconds): &(&'static str, u32)| Hook {
             file: file.clone(),
             path: ["hooks", event],
-            element: element(*seconds),
+            element: element(event, *seconds),
             head: head.clone(),
         };
         events.iter().map(hook).collect()

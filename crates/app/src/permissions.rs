@@ -3,6 +3,7 @@
 //! A hook of the client asks through the socket, and the decision goes back on its connection, once. Where nothing decides
 //! in time, the answer holds no decision, and the client asks by itself.
 
+mod call;
 mod question;
 
 use std::collections::hash_map::Entry;
@@ -12,18 +13,21 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+
+pub use call::{PermissionAnswer, ToolCall, request};
 
 use super::App;
 use adjutant_base::config::permissions::{ApprovalRule, PermissionsConfig};
 use adjutant_base::mutex::lock;
-use adjutant_base::text::{clip, hex, timefmt};
+use adjutant_base::text::{clip, timefmt};
 use adjutant_host::recorder::redact;
 use adjutant_permissions::{Decision, Request, Rule, Rules, Verdict};
 use adjutant_questions::{Asker, DecidedBy, Draft, Outcome, OutcomeKind, Route, State, Ticket};
 use adjutant_store::Store;
 use adjutant_store::questions::{set_setting, setting, settings};
+use call::resolve;
 
 /// How the keys of permission requests begin.
 pub(crate) const ASKER_PREFIX: &str = "permission:";
@@ -34,7 +38,7 @@ pub(crate) const HUB_ENDED: &str = "the hub ended before the client got the answ
 /// The name under which the store has the rules of the Inbox.
 const STORED_RULES: &str = "approval_rules";
 
-/// Rules of the Inbox; the oldest is dropped first.
+/// Rules of the Inbox; the oldest that does not deny is dropped first.
 const MAX_STORED_RULES: usize = 10_000;
 
 /// Decisions that are kept; the oldest is dropped first.
@@ -54,40 +58,6 @@ const SAME_QUESTION: Duration = Duration::from_mins(1);
 
 /// The longest wait for an answer. Clients end a hook after 600 s.
 const MAX_WAIT: Duration = Duration::from_secs(590);
-
-/// One call of a tool, as a client's hook reports it.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct ToolCall {
-    /// The client's name in the configuration, such as `claude`.
-    pub client: String,
-    /// The client's name in texts.
-    pub client_title: String,
-    pub session: String,
-    /// The folder that the client works in.
-    pub folder: PathBuf,
-    pub tool: String,
-    pub arguments: Map<String, Value>,
-    /// Whether the client asks about every call, so that only rules decide, and no user is asked.
-    pub rules_only: bool,
-}
-
-impl ToolCall {
-    /// Returns the digest that binds a decision to this call.
-    pub fn digest(&self) -> String {
-        hex::sha256(serde_json::to_string(self).unwrap_or_default())
-    }
-}
-
-/// The answer to a [`ToolCall`].
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct PermissionAnswer {
-    /// [`ToolCall::digest`] of the call that is decided.
-    pub digest: String,
-    /// [`Verdict::Ask`] means that the client asks by itself.
-    pub verdict: Option<Verdict>,
-    /// The deciding rules or the user, with a note; for the model.
-    pub reason: String,
-}
 
 /// A decision, for the user.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -147,6 +117,7 @@ impl RuleSet {
 /// A question that identical requests of a session share.
 #[derive(Debug)]
 struct OpenQuestion {
+    call: ToolCall,
     key: String,
     ticket: Ticket,
     draft: Draft,
@@ -155,8 +126,9 @@ struct OpenQuestion {
 }
 
 impl OpenQuestion {
-    fn new(key: &str, ticket: &Ticket, draft: Draft) -> Self {
-        Self { key: key.to_owned(), ticket: ticket.clone(), draft, asked: Instant::now(), calls: 0 }
+    fn new(call: &ToolCall, key: &str, ticket: &Ticket, draft: Draft) -> Self {
+        let (call, key, ticket) = (call.clone(), key.to_owned(), ticket.clone());
+        Self { call, key, ticket, draft, asked: Instant::now(), calls: 0 }
     }
 }
 
@@ -194,6 +166,10 @@ impl App {
     /// decision the answer has no verdict.
     pub async fn decide_permission(&self, call: &ToolCall, gone: &CancellationToken) -> PermissionAnswer {
         let mut answer = PermissionAnswer { digest: call.digest(), ..PermissionAnswer::default() };
+        if call.has_run {
+            self.withdraw_question_of(call).await;
+            return answer;
+        }
         if !lock(&self.permissions.state).settings.enabled {
             return answer;
         }
@@ -308,7 +284,7 @@ impl App {
                 return None;
             }
             let ticket = entered.ticket;
-            let new = || OpenQuestion::new(&key, &ticket, draft);
+            let new = || OpenQuestion::new(call, &key, &ticket, draft);
             let shared = match open.entry(digest.clone()) {
                 Entry::Occupied(shared) if shared.get().key == key => shared.into_mut(),
                 entry => entry.insert_entry(new()).into_mut(),
@@ -336,6 +312,21 @@ impl App {
             let _ = self.questions.withdraw_unapplied(&key, &ticket, reason).await;
         }
         decided
+    }
+
+    /// Withdraws the question about a call that the client has let run by itself. Of identical requests, each is then left
+    /// to the client.
+    async fn withdraw_question_of(&self, call: &ToolCall) {
+        let open = self.permissions.open.lock().await;
+        let same = open.values().filter(|shared| shared.call.is_same(call));
+        let same: Vec<_> = same.map(|shared| (shared.key.clone(), shared.ticket.clone())).collect();
+        drop(open);
+        for (key, ticket) in same {
+            let reason = "it was answered in the client";
+            if let Err(error) = self.questions.withdraw_unapplied(&key, &ticket, reason).await {
+                tracing::warn!(%error, "the question about a call that has run stays until its time is over");
+            }
+        }
     }
 
     async fn is_pending(&self, ticket: &Ticket) -> bool {
@@ -386,8 +377,11 @@ impl App {
         let now = timefmt::millis(SystemTime::now());
         self.change_stored_rules(|rules| {
             rules.retain(|rule| rule.expires.is_none_or(|end| now < end));
-            let surplus = (rules.len() + 1).saturating_sub(MAX_STORED_RULES);
-            rules.drain(..surplus);
+            // Without a rule that denies, its calls could be allowed.
+            let is_dropped = |rule: &Rule| rule.verdict != Verdict::Deny;
+            let full = rules.len() >= MAX_STORED_RULES;
+            let oldest = full.then(|| rules.iter().position(is_dropped).unwrap_or(0));
+            oldest.map(|at| rules.remove(at));
             rules.push(rule);
         })
         .await;
@@ -429,28 +423,6 @@ impl App {
         self.approval_rules().await;
         lock(&self.permissions.records).iter().cloned().collect()
     }
-}
-
-/// Returns the request of a call, with its paths as they lead now.
-pub fn request(call: &ToolCall) -> Request {
-    Request::new((&call.client, &call.session), &call.folder, &call.tool, call.arguments.clone(), resolve)
-}
-
-/// Returns where a path leads from a folder without links. Of a file that does not exist yet, its folder counts.
-fn resolve(folder: &Path, path: &str) -> PathBuf {
-    // A program may read `~` as a home, so this is never below the folder.
-    let full = if path.starts_with('~') { Path::new("/").join(path) } else { folder.join(path) };
-    full.components().fold(PathBuf::from("/"), |mut resolved, part| {
-        if part == std::path::Component::ParentDir {
-            resolved.pop();
-        } else {
-            resolved.push(part);
-        }
-        resolved.canonicalize().unwrap_or_else(|_| {
-            // A write makes the file that such a link names, wherever that is: no folder holds it.
-            if resolved.is_symlink() { Path::new("/").join("a link that leads nowhere") } else { resolved }
-        })
-    })
 }
 
 /// Returns why rules of the file do not count, each with its name.

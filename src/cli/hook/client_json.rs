@@ -2,15 +2,20 @@
 //! no rule could deny the call.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io::{self, BufRead, Read as _};
 
-use serde_json::Value;
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
 
 /// Maximum bytes of an event. A model writes far less in one call.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Levels of objects and arrays that are parsed, less than the 128 of the parser, because the hub's message has levels of its own.
 const MAX_DEPTH: usize = 64;
+
+/// The member of an object with the values of those that a later member of the same name replaces.
+const EARLIER_MEMBERS: &str = "given before, and replaced";
 
 /// What replaces half of a surrogate pair, which JavaScript writes for a string that was cut within a letter.
 const REPLACEMENT: &str = "\\ufffd";
@@ -30,10 +35,94 @@ pub(super) fn read(input: impl BufRead) -> io::Result<Vec<u8>> {
 }
 
 /// Parses a value. Bytes that are no UTF-8 and halves of surrogate pairs become U+FFFD. A value below 64 levels and a number
-/// that no float holds become the text that stands for them in the JSON.
+/// that no float holds become the text that stands for them in the JSON. Of members with one name the last counts, as for
+/// the clients; the others are kept below a further one.
 pub(super) fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(bytes)
         .or_else(|_| serde_json::from_str(&repaired(&String::from_utf8_lossy(bytes))))
+        .map(|Whole(value)| value)
+}
+
+/// Returns whether an object, or one in it, was given a member more than once.
+pub(super) fn is_doubled(members: &Map<String, Value>) -> bool {
+    fn is_in(value: &Value) -> bool {
+        match value {
+            Value::Object(members) => is_doubled(members),
+            Value::Array(values) => values.iter().any(is_in),
+            _ => false,
+        }
+    }
+    members.iter().any(|(name, value)| name.starts_with(EARLIER_MEMBERS) || is_in(value))
+}
+
+/// A value that has lost no member.
+struct Whole(Value);
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WholeVisitor)
+    }
+}
+
+struct WholeVisitor;
+
+impl<'de> Visitor<'de> for WholeVisitor {
+    type Value = Whole;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Whole, E> {
+        Ok(Whole(Value::Null))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Whole, E> {
+        Ok(Whole(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Whole, E> {
+        Ok(Whole(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Whole, E> {
+        Ok(Whole(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Whole, E> {
+        Ok(Whole(value.into()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Whole, E> {
+        Ok(Whole(value.into()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Whole, E> {
+        Ok(Whole(value.into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Whole, A::Error> {
+        let mut values = Vec::new();
+        while let Some(Whole(value)) = access.next_element()? {
+            values.push(value);
+        }
+        Ok(Whole(values.into()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Whole, A::Error> {
+        let (mut members, mut earlier) = (Map::new(), Vec::new());
+        while let Some((name, Whole(value))) = access.next_entry::<String, Whole>()? {
+            earlier.extend(members.insert(name, value));
+        }
+        if !earlier.is_empty() {
+            let mut name = EARLIER_MEMBERS.to_owned();
+            while members.contains_key(&name) {
+                name.push('_');
+            }
+            members.insert(name, earlier.into());
+        }
+        Ok(Whole(members.into()))
+    }
 }
 
 /// Where a reader of JSON is: in a string or not, and how deep.
@@ -149,6 +238,25 @@ mod tests {
         for json in [&b"{\"a\": \"\\"[..], b"\"\\ud800", b"[\"\\u00", b"{", b"", b"-"] {
             assert!(parse(json).is_err(), "{}", String::from_utf8_lossy(json));
         }
+    }
+
+    #[test]
+    fn the_last_of_doubled_members_counts_and_the_others_are_kept() {
+        for (json, expected) in [
+            (r#"{"a": "ls", "b": 1, "a": "rm"}"#, json!({"a": "rm", "b": 1, EARLIER_MEMBERS: ["ls"]})),
+            (r#"[{"x": {"a": 1, "\u0061": 2, "a": 3}}]"#, json!([{"x": {"a": 3, EARLIER_MEMBERS: [1, 2]}}])),
+            (
+                r#"{"given before, and replaced": 0, "a": 1, "a": 2}"#,
+                json!({EARLIER_MEMBERS: 0, "a": 2, "given before, and replaced_": [1]}),
+            ),
+        ] {
+            let parsed = parse(json.as_bytes()).unwrap();
+            assert_eq!(parsed, expected, "{json}");
+            assert!(is_doubled(&Map::from_iter([("in".to_owned(), parsed)])), "{json}");
+        }
+        let usual = parse(br#"{"a": [1, -2, 2.5, true, null, "x", {"b": {}}], "c": "a"}"#).unwrap();
+        assert_eq!(usual, json!({"a": [1, -2, 2.5, true, null, "x", {"b": {}}], "c": "a"}));
+        assert!(!is_doubled(usual.as_object().unwrap()));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 //! No output leaves the decision to the client, in every client. The events and their forms, as documented and as found in
 //! these versions:
 //! - Claude Code 2.1.329, <https://code.claude.com/docs/en/hooks>: `PermissionRequest` runs next to the dialog, and allows or
-//!   denies; a session without a terminal has no such event, so `PreToolUse` carries the decisions of rules. Timeout 600 s.
+//!   denies; a session without a terminal has no such event, so `PreToolUse` carries the decisions of rules. Timeout 600 s. A
+//!   denial in the dialog ends the hook, and an approval there does not: `PostToolUse` and `PostToolUseFailure` report the call
+//!   then. An allowed call also runs in plan mode, so `permission_mode` limits what rules allow.
 //! - Codex 0.169.0, `codex-rs/hooks/schema/generated/permission-request.command.*.schema.json`: `PermissionRequest` runs
 //!   before its prompt; any member but `behavior` and `message` fails the hook. A connection to a host is asked as the command
 //!   that needs it, with the host in the description. Timeout 600 s.
@@ -23,7 +25,7 @@ use serde_json::{Map, Value, json};
 use super::client_json;
 use crate::install::Client;
 use adjutant_app::permissions::{PermissionAnswer, ToolCall};
-use adjutant_permissions::Verdict;
+use adjutant_permissions::{Allowable, Verdict};
 
 /// Tools that ask the user themselves: their answer is more than a yes.
 const DIALOGS: &[&str] = &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "ask_user", "question"];
@@ -47,6 +49,8 @@ pub(super) enum Form {
     BeforeTool,
     /// Of the plugin for opencode.
     Reply,
+    /// A report of Claude Code, which takes no decision.
+    HasRun,
 }
 
 /// Returns the call of a client's permission event; `None` for any other event.
@@ -55,6 +59,7 @@ pub(super) fn parse(client: &str, input: &Value) -> Option<(Form, ToolCall)> {
     let form = match (client, text(&["hook_event_name"])) {
         ("claude" | "codex", Some("PermissionRequest")) => Form::PermissionRequest,
         ("claude", Some("PreToolUse")) => Form::PreToolUse,
+        ("claude", Some("PostToolUse" | "PostToolUseFailure")) => Form::HasRun,
         ("gemini", Some("BeforeTool")) => Form::BeforeTool,
         ("opencode", Some("permission.asked")) => Form::Reply,
         // Its events in camel case have no name.
@@ -85,6 +90,14 @@ pub(super) fn parse(client: &str, input: &Value) -> Option<(Form, ToolCall)> {
             arguments.get(*member).and_then(Value::as_str).is_some_and(|text| text.starts_with(NETWORK))
         });
     let session = text(&["session_id", "sessionId"]).unwrap_or_default();
+    let plans = text(&["permission_mode"]) == Some("plan");
+    let allowable = if client_json::is_doubled(&arguments) {
+        Allowable::Nothing
+    } else if plans {
+        Allowable::Reads
+    } else {
+        Allowable::All
+    };
     let is_usable = folder.is_absolute() && !DIALOGS.contains(&tool) && !session.is_empty();
     let call = ToolCall {
         client: client.to_owned(),
@@ -94,7 +107,9 @@ pub(super) fn parse(client: &str, input: &Value) -> Option<(Form, ToolCall)> {
         // A rule for a command must not allow a connection.
         tool: if connects { NETWORK.to_owned() } else { tool.to_owned() },
         arguments,
-        rules_only: matches!(form, Form::PreToolUse | Form::BeforeTool),
+        rules_only: matches!(form, Form::PreToolUse | Form::BeforeTool | Form::HasRun),
+        has_run: form == Form::HasRun,
+        allowable,
     };
     is_usable.then_some((form, call))
 }
@@ -128,6 +143,7 @@ pub(super) fn render(form: Form, answer: &PermissionAnswer) -> Option<Value> {
         Form::BeforeTool if allows => return None,
         Form::BeforeTool => json!({"decision": "deny", "reason": denied(reason)}),
         Form::Reply => json!({"reply": if allows { "once" } else { "reject" }}),
+        Form::HasRun => return None,
     })
 }
 
@@ -185,6 +201,39 @@ mod tests {
     }
 
     #[test]
+    fn plan_mode_and_doubled_arguments_limit_what_rules_allow() {
+        for (client, input, allowable) in [
+            ("claude", json!({"permission_mode": "default"}), Allowable::All),
+            ("claude", json!({"permission_mode": "plan"}), Allowable::Reads),
+            ("claude", json!({"permission_mode": "acceptEdits"}), Allowable::All),
+        ] {
+            let mut event = json!({"session_id": "s", "hook_event_name": "PreToolUse", "cwd": "/w", "tool_name": "t", "tool_input": {"a": 1}});
+            event.as_object_mut().unwrap().extend(input.as_object().unwrap().clone());
+            assert_eq!(call(client, &event).unwrap().1.allowable, allowable, "{event}");
+        }
+        for (arguments, allowable) in [
+            (r#"{"command":"ls"}"#, Allowable::All),
+            (r#"{"command":"ls","command":"rm"}"#, Allowable::Nothing),
+            (r#"{"a":[{"b":1,"b":1}]}"#, Allowable::Nothing),
+        ] {
+            let event = json!({"sessionId": "s", "cwd": "/w", "toolName": "bash", "toolArgs": arguments});
+            assert_eq!(call("copilot", &event).unwrap().1.allowable, allowable, "{event}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_has_run_is_reported_and_not_decided() {
+        for event in ["PostToolUse", "PostToolUseFailure"] {
+            let input = json!({"session_id": "s", "hook_event_name": event, "cwd": "/w", "tool_name": "t", "tool_input": {}});
+            let (form, reported) = call("claude", &input).unwrap();
+            assert!(reported.has_run && reported.rules_only);
+            let allowed = PermissionAnswer { verdict: Some(Verdict::Allow), ..PermissionAnswer::default() };
+            assert_eq!(render(form, &allowed), None);
+            assert!(call("codex", &input).is_none());
+        }
+    }
+
+    #[test]
     fn a_connection_of_codex_is_not_a_command() {
         let tool = |tool_input: Value| {
             let event = "PermissionRequest";
@@ -224,7 +273,7 @@ mod tests {
         let good = json!({"session_id": "s", "hook_event_name": "PermissionRequest", "cwd": "/w", "tool_name": "t", "tool_input": {}});
         assert!(call("claude", &good).is_some());
         for (member, value) in [
-            ("hook_event_name", json!("PostToolUse")),
+            ("hook_event_name", json!("PostToolBatch")),
             ("hook_event_name", json!(7)),
             ("session_id", json!(null)),
             ("session_id", json!("")),

@@ -87,9 +87,17 @@ pub(super) fn behavior(decision: &Value) -> &str {
     decision["behavior"].as_str().unwrap_or("none")
 }
 
+/// A hub whose requests wait for their answers longer than any test on a busy machine.
+pub(super) fn patient_console() -> Console {
+    let console = Console::new();
+    console.home.write(".adjutant/config.toml", "[permissions]\nwait_seconds = 300\n");
+    assert!(console.home.run(["reload"], "").status.success());
+    console
+}
+
 #[test]
 fn a_request_shows_what_it_allows_and_each_answer_decides_one_call() {
-    let console = Console::new();
+    let console = patient_console();
     let home = &console.home;
     let hook = Hook::ask(home, "s1", "rm -rf build");
     let path = question(&console, "rm -rf build");
@@ -118,7 +126,7 @@ fn a_request_shows_what_it_allows_and_each_answer_decides_one_call() {
 
 #[test]
 fn an_answer_can_make_a_rule_for_always_for_the_session_or_never() {
-    let console = Console::new();
+    let console = patient_console();
     let home = &console.home;
     for (line, option, same, other) in [
         ("make all", ALWAYS, "allow", "allow"),
@@ -144,7 +152,7 @@ fn an_answer_can_make_a_rule_for_always_for_the_session_or_never() {
 
 #[test]
 fn the_agent_that_asks_can_neither_answer_nor_change_rules() {
-    let console = Console::new();
+    let console = patient_console();
     let home = &console.home;
     let hook = Hook::ask(home, "s1", "make all");
     let path = question(&console, "make all");
@@ -159,7 +167,7 @@ fn the_agent_that_asks_can_neither_answer_nor_change_rules() {
 
 #[test]
 fn identical_requests_of_a_session_are_one_question() {
-    let console = Console::new();
+    let console = patient_console();
     let home = &console.home;
     let hooks: Vec<Hook> = (0..3).map(|_| Hook::ask(home, "s1", "make all")).collect();
     let other = Hook::ask(home, "s2", "make all");
@@ -177,7 +185,7 @@ fn identical_requests_of_a_session_are_one_question() {
 
 #[test]
 fn the_question_of_a_hook_that_ended_is_withdrawn() {
-    let console = Console::new();
+    let console = patient_console();
     let mut hook = Hook::ask(&console.home, "s1", "make all");
     question(&console, "make all");
     hook.0.kill().unwrap();
@@ -186,8 +194,71 @@ fn the_question_of_a_hook_that_ended_is_withdrawn() {
 }
 
 #[test]
+fn a_request_that_its_client_has_let_run_is_no_question_any_more() {
+    let console = patient_console();
+    let home = &console.home;
+    let ask = |session, line| Hook::of_agent(home, &event(home, "PermissionRequest", session, line));
+    let hooks = ["s1", "s1", "s2"].map(|session| ask(session, "make all"));
+    let other = ask("s1", "make docs");
+    question(&console, ", 2 times");
+    let left = question(&console, "make docs");
+    wait_for("three questions", || (paths(&console).len() == 3).then_some(()));
+    // The command may have changed the folder, and members come in any order.
+    let ran = json!({
+        "tool_input": {"description": "Harmless.", "command": "make all"}, "tool_response": {"stdout": "x"},
+        "session_id": "s1", "hook_event_name": "PostToolUse", "cwd": "/", "tool_name": "Bash",
+    });
+    let reported = home.run(["hook", "claude"], ran.to_string());
+    assert!(reported.status.success() && reported.stdout.is_empty(), "{reported}");
+    let [first, second, third] = hooks;
+    assert_eq!((first.decision(), second.decision()), (Value::Null, Value::Null));
+    wait_for("two questions", || (paths(&console).len() == 2).then_some(()));
+    answer(&console, &question(&console, "make all"), APPROVE);
+    answer(&console, &left, DENY);
+    assert_eq!((behavior(&third.decision()), behavior(&other.decision())), ("allow", "deny"));
+    let explained = home.run(["permissions", "explain"], "").stdout;
+    assert_eq!(explained.matches("left to the client").count(), 2, "{explained}");
+}
+
+/// The pages of all pending questions.
+fn paths(console: &Console) -> BTreeSet<String> {
+    let list = console.get("/questions").body;
+    let paths = list.split('"').filter(|part| part.starts_with("/questions/q"));
+    paths.map(str::to_owned).collect()
+}
+
+#[test]
+fn rules_allow_reading_alone_in_plan_mode() {
+    let console = patient_console();
+    let home = &console.home;
+    let rules = "[permissions]\nwait_seconds = 300\n\
+        [[approval_rules]]\nname = \"builds\"\ndecision = \"allow\"\ncommand = \"make *\"\n\
+        [[approval_rules]]\nname = \"no rm\"\ndecision = \"deny\"\ncommand = \"rm *\"\n";
+    home.write(".adjutant/config.toml", rules);
+    assert!(home.run(["reload"], "").status.success());
+    let planned = |name: &str, line: &str| {
+        let mut input: Value = serde_json::from_str(&event(home, name, "s1", line)).unwrap();
+        input["permission_mode"] = json!("plan");
+        input.to_string()
+    };
+    let of_rules = |input: String| {
+        let answer = home.run(["hook", "claude"], input).lines();
+        answer.first().map(|answer| answer["hookSpecificOutput"]["permissionDecision"].clone())
+    };
+    assert_eq!(of_rules(event(home, "PreToolUse", "s1", "make all")), Some(json!("allow")));
+    assert_eq!(of_rules(planned("PreToolUse", "make all")), None);
+    assert_eq!(of_rules(planned("PreToolUse", "rm x")), Some(json!("deny")));
+    // The user may allow it.
+    let hook = Hook::start(home, "claude", &planned("PermissionRequest", "make all"));
+    let path = question(&console, "make all");
+    assert!(console.get(&path).body.contains("default: plan"));
+    answer(&console, &path, APPROVE);
+    assert_eq!(behavior(&hook.decision()), "allow");
+}
+
+#[test]
 fn without_a_decision_the_client_asks_by_itself() {
-    let mut console = Console::new();
+    let mut console = patient_console();
     let home = &console.home;
     for (client, input) in [
         ("claude", event(home, "PostToolUse", "s", "ls")),
@@ -220,7 +291,7 @@ fn without_a_decision_the_client_asks_by_itself() {
 
 #[test]
 fn rules_of_the_file_decide_and_the_command_line_explains_them() {
-    let console = Console::new();
+    let console = patient_console();
     let home = &console.home;
     home.write(
         ".adjutant/config.toml",
@@ -294,7 +365,7 @@ fn form(page: &str, act: &str, chosen: &[(&str, &str)]) -> String {
 
 #[test]
 fn pending_approvals_are_answered_together_as_far_as_they_were_shown() {
-    let console = Console::new();
+    let console = patient_console();
     let home = &console.home;
     let ask = |line: &str| Hook::of_agent(home, &event(home, "PermissionRequest", "s1", line));
     let hooks = ["make all", "make docs", "make install"].map(ask);
@@ -328,7 +399,7 @@ fn pending_approvals_are_answered_together_as_far_as_they_were_shown() {
 
 #[test]
 fn the_command_line_answers_the_approvals_that_it_names() {
-    let console = Console::new();
+    let console = patient_console();
     let home = &console.home;
     let ask = |line: &str| Hook::of_agent(home, &event(home, "PermissionRequest", "s1", line));
     let hooks = ["make all", "make docs", "make install"].map(ask);
@@ -365,7 +436,7 @@ fn the_command_line_answers_the_approvals_that_it_names() {
 
 #[test]
 fn an_answer_for_the_session_outlives_the_hub_and_an_answer_for_one_call_does_not() {
-    let mut console = Console::new();
+    let mut console = patient_console();
     let ask = |console: &Console, session: &str, line: &str| Hook::ask(&console.home, session, line);
     for (line, option) in [("make docs", SESSION), ("make all", APPROVE)] {
         let hook = ask(&console, "s1", line);
@@ -419,7 +490,7 @@ fn calls_of_a_session(folder: &Path) -> Vec<(usize, &'static str, Value)> {
 /// the hub; the calls come without the processes of hooks.
 #[test]
 fn default_rules_and_three_learned_ones_answer_four_fifths_of_a_day() {
-    let console = Console::new();
+    let console = patient_console();
     let home = &console.home;
     let folder = home.write("tides/Cargo.toml", "").parent().unwrap().canonicalize().unwrap();
     let mut hooks = Vec::new();
