@@ -1,5 +1,14 @@
 //! Permissions of the five real clients: each case of one table for each client, with a scripted model that runs a command.
 //!
+//! | case | Claude Code | Codex | Copilot | Gemini | opencode |
+//! |---|---|---|---|---|---|
+//! | allowed, denied by a rule | yes | yes | yes | denied only | yes |
+//! | asked, then allowed or denied in the Inbox | yes | yes | yes | is not asked | yes |
+//! | answered in its own prompt while the Inbox asks | yes | has no prompt then | has no prompt then | is not asked | yes |
+//! | hub killed, hook killed, time over while it asks | yes | yes | refuses in `-p` | is not asked | yes |
+//! | two sessions at once | yes | yes | yes | by a rule for one folder | yes |
+//! | an agent that tries to answer | yes | yes | yes | another one's request | yes |
+//!
 //! A session is started so that its own prompt can be seen: Claude Code and Codex pass theirs to the program that drives
 //! them, opencode has it in its server. Copilot refuses in `-p` what it cannot ask. The hook of Gemini can only deny, and this
 //! run confirms everything else.
@@ -11,7 +20,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::{Value, json};
 
 use crate::install::real_clients::{command, home_of};
@@ -34,7 +43,10 @@ const DENY: &str = "4";
 enum Case {
     Rule(&'static str),
     Inbox(&'static str),
+    /// The user approves in the client's own prompt, while the Inbox asks.
+    OwnPromptFirst,
     HubKilled,
+    HookKilled,
     Timeout,
 }
 
@@ -47,20 +59,22 @@ enum End {
     OwnPrompt,
 }
 
-const CASES: [(Case, End); 6] = [
+const CASES: [(Case, End); 8] = [
     (Case::Rule("allow"), End::Ran),
     (Case::Rule("deny"), End::Refused),
     (Case::Inbox(APPROVE), End::Ran),
     (Case::Inbox(DENY), End::Refused),
+    (Case::OwnPromptFirst, End::Ran),
     (Case::HubKilled, End::OwnPrompt),
+    (Case::HookKilled, End::OwnPrompt),
     (Case::Timeout, End::OwnPrompt),
 ];
 
 /// An event of a session.
 #[derive(Debug)]
 enum Event {
-    /// Its own prompt is open; with what refuses it.
-    Prompt(Value),
+    /// Its own prompt is open; with what refuses and what approves it.
+    Prompt { refusal: Value, approval: Value },
     /// The model has its result.
     Ended,
 }
@@ -100,6 +114,17 @@ fn prepare(
 
 impl Session {
     fn start(client: &'static str, home: &Home, model: &Model, folder: &Path) -> Self {
+        Self::start_with(client, home, model, folder, &[])
+    }
+
+    /// The same with more arguments.
+    fn start_with(
+        client: &'static str,
+        home: &Home,
+        model: &Model,
+        folder: &Path,
+        more: &[&'static str],
+    ) -> Self {
         let given = command(client, home, model, "make it");
         let all: Vec<_> = given.get_args().filter_map(|argument| argument.to_str()).collect();
         let arguments: Vec<&str> = match client {
@@ -112,7 +137,7 @@ impl Session {
         };
         // In a session of its own, so that the test is no part of the agent and may act for the user.
         let mut asking = Command::new("setsid");
-        asking.arg(given.get_program()).args(arguments).env_clear();
+        asking.arg(given.get_program()).args(arguments).args(more).env_clear();
         asking.envs(given.get_envs().filter_map(|(name, value)| Some((name, value?))));
         asking.current_dir(folder);
         let mut child =
@@ -169,18 +194,21 @@ impl Session {
         Self { client, child, events, server }
     }
 
-    /// Waits until its own prompt is open, and refuses there.
-    fn refuse_own_prompt(&mut self) {
+    /// Waits until its own prompt is open, and answers there.
+    fn answer_own_prompt(&mut self, approves: bool) {
         if self.client == "opencode" {
             let asked = wait_for("the prompt of opencode", || {
                 request(&self.server, "GET", "/permission", "")[0]["id"].as_str().map(str::to_owned)
             });
-            post(&self.server, &format!("/permission/{asked}/reply"), &json!({"reply": "reject"}));
+            let reply = if approves { "once" } else { "reject" };
+            post(&self.server, &format!("/permission/{asked}/reply"), &json!({"reply": reply}));
             return;
         }
         let end = Instant::now() + RUN_DEADLINE;
         match self.events.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            Ok(Event::Prompt(refusal)) => write(&mut self.child, &refusal),
+            Ok(Event::Prompt { refusal, approval }) => {
+                write(&mut self.child, if approves { &approval } else { &refusal });
+            }
             other => panic!("{}: no prompt of its own: {other:?}", self.client),
         }
     }
@@ -191,7 +219,7 @@ impl Session {
             match self.events.recv_timeout(RUN_DEADLINE) {
                 Ok(Event::Ended) => return,
                 // It is open while the Inbox asks, and closes with the answer there.
-                Ok(Event::Prompt(_)) => {}
+                Ok(Event::Prompt { .. }) => {}
                 Err(error) => panic!("{} did not end: {error}", self.client),
             }
         }
@@ -213,10 +241,18 @@ fn read_claude(lines: impl Iterator<Item = String>, send: &Sender<Event>) {
     for line in lines {
         let line: Value = serde_json::from_str(&line).unwrap_or_default();
         let event = match line["type"].as_str() {
-            Some("control_request") => Event::Prompt(json!({"type": "control_response", "response": {
-                "subtype": "success", "request_id": line["request_id"],
-                "response": {"behavior": "deny", "message": "no"},
-            }})),
+            Some("control_request") => {
+                let answer = |response: Value| {
+                    json!({"type": "control_response", "response": {
+                        "subtype": "success", "request_id": line["request_id"], "response": response,
+                    }})
+                };
+                let input = &line["request"]["input"];
+                Event::Prompt {
+                    refusal: answer(json!({"behavior": "deny", "message": "no"})),
+                    approval: answer(json!({"behavior": "allow", "updatedInput": input})),
+                }
+            }
             Some("result") => Event::Ended,
             _ => continue,
         };
@@ -229,7 +265,8 @@ fn read_codex(lines: impl Iterator<Item = String>, send: &Sender<Event>) {
         let line: Value = serde_json::from_str(&line).unwrap_or_default();
         let event = match line["method"].as_str() {
             Some("item/commandExecution/requestApproval") => {
-                Event::Prompt(json!({"id": line["id"], "result": {"decision": "decline"}}))
+                let answer = |decision: &str| json!({"id": line["id"], "result": {"decision": decision}});
+                Event::Prompt { refusal: answer("decline"), approval: answer("accept") }
             }
             Some("turn/completed") => Event::Ended,
             _ => continue,
@@ -286,7 +323,9 @@ fn check(client: &'static str, case: Case, expected: End) {
             format!("[[approval_rules]]\nname = \"made\"\ndecision = \"{decision}\"\ncommand = \"{MAKE}\"\n")
         }
         Case::Timeout => "[permissions]\nwait_seconds = 1\n".to_owned(),
-        Case::Inbox(_) | Case::HubKilled => "[permissions]\nwait_seconds = 100\n".to_owned(),
+        Case::Inbox(_) | Case::OwnPromptFirst | Case::HubKilled | Case::HookKilled => {
+            "[permissions]\nwait_seconds = 100\n".to_owned()
+        }
     };
     let (home, model, mut hub) = prepare(client, &config, script(client, MAKE), Serving::open_hub);
     // The entry of a client may start another hub.
@@ -308,6 +347,20 @@ fn check(client: &'static str, case: Case, expected: End) {
             hub.kill();
             wait_until_none("hooks", hooks);
         }
+        Case::HookKilled => {
+            question(&hub, MAKE);
+            for line in hooks() {
+                let pid = line.split(' ').next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
+                let _ = kill_process(pid.unwrap(), Signal::KILL);
+            }
+            wait_until_none("hooks", hooks);
+        }
+        Case::OwnPromptFirst => {
+            question(&hub, MAKE);
+            session.answer_own_prompt(true);
+            wait_for("no question", || (!hub.page("/questions").contains("/questions/q")).then_some(()));
+            wait_until_none("hooks", hooks);
+        }
         Case::Timeout => {
             question(&hub, MAKE);
             wait_until_none("hooks", hooks);
@@ -315,7 +368,7 @@ fn check(client: &'static str, case: Case, expected: End) {
         Case::Rule(_) => {}
     }
     if expected == End::OwnPrompt {
-        session.refuse_own_prompt();
+        session.answer_own_prompt(false);
     }
     session.finish();
     assert_eq!(made.exists(), expected == End::Ran, "{client} {case:?}");
@@ -323,7 +376,9 @@ fn check(client: &'static str, case: Case, expected: End) {
 
 #[track_caller]
 fn check_cases(client: &'static str) {
-    for (case, expected) in CASES {
+    // The others ask after the Inbox, or not at all.
+    let is_open = ["claude", "opencode"].contains(&client);
+    for (case, expected) in CASES.into_iter().filter(|(case, _)| is_open || *case != Case::OwnPromptFirst) {
         let expected = match (client, expected) {
             ("copilot", End::OwnPrompt) => End::Refused,
             ("gemini", _) if case != Case::Rule("deny") => End::Ran,
@@ -351,6 +406,47 @@ fn check_two_sessions(client: &'static str) {
     one.finish();
     two.finish();
     assert!(!first.join("made.txt").exists(), "{client}: the answer to the other session counted");
+}
+
+/// The same command in two folders at once, one of which has a rule that denies it.
+fn check_two_folders(client: &'static str) {
+    let (home, model, _hub) = prepare(client, "", script(client, MAKE), Serving::open_hub);
+    let _stop = StopHubOnDrop(&home);
+    let folders = ["one", "two"].map(|name| {
+        let head = home.write(&format!("work/{name}/.git/HEAD"), "ref: refs/heads/main\n");
+        head.ancestors().nth(2).unwrap().to_owned()
+    });
+    let denied = folders[0].display();
+    home.write(
+        ".adjutant/config.toml",
+        format!("[[approval_rules]]\nname = \"one\"\ndecision = \"deny\"\ncommand = \"{MAKE}\"\nfolder = \"{denied}\"\n"),
+    );
+    run_ok(&home, &["reload"]);
+    let sessions = folders.each_ref().map(|folder| Session::start(client, &home, &model, folder));
+    sessions.into_iter().for_each(Session::finish);
+    let made = folders.map(|folder| folder.join("made.txt").exists());
+    assert_eq!(made, [false, true], "{client}");
+}
+
+/// Claude Code in plan mode: a rule that allows a write is no permission to write then.
+fn check_plan_mode(client: &'static str) {
+    let rules = "[permissions]\nwait_seconds = 100\n[[approval_rules]]\nname = \"files\"\ndecision = \"allow\"\ntool = \"Write\"\n";
+    for (mode, is_written) in [("default", true), ("plan", false)] {
+        let file = |home: &Home| home.path().join("work/plan.txt");
+        let (home, _, hub) = prepare(client, rules, Script::Answer, Serving::open_hub);
+        let _stop = StopHubOnDrop(&home);
+        // The path is known only now.
+        let arguments = json!({"file_path": file(&home), "content": "x"});
+        let model = Model::start(Script::Call { tool: "Write", arguments });
+        let folder = home.path().join("work");
+        let mut session = Session::start_with(client, &home, &model, &folder, &["--permission-mode", mode]);
+        if !is_written {
+            question(&hub, "plan.txt");
+            session.answer_own_prompt(false);
+        }
+        session.finish();
+        assert_eq!(file(&home).exists(), is_written, "{mode}");
+    }
 }
 
 /// The agent starts a process that leaves it, and tries to approve the next request of its agent in every interface.
@@ -403,6 +499,48 @@ fn check_own_answer(client: &'static str) {
     assert!(folder.join("made.txt").exists(), "{client}: {log}");
 }
 
+/// The agent of a client that is not asked itself tries to answer the request of another agent.
+fn check_answer_for_another(client: &'static str) {
+    let config = "[permissions]\nwait_seconds = 100\n";
+    let (home, model, hub) = prepare(client, config, script(client, "./attack"), Serving::hub);
+    let _stop = StopHubOnDrop(&home);
+    let folder = home.path().join("work");
+    let attack = ATTACK
+        .replace("$BIN", env!("CARGO_BIN_EXE_adjutant"))
+        .replace("$ROOT", hub.url("").trim_end_matches('/'));
+    home.write_program("work/attack", &attack);
+    let hook = home.adjutant(["hook", "claude"]);
+    let mut other = Command::new("setsid");
+    other.args(["sh", "-c", "\"$0\" \"$@\"; exit $?"]).arg(hook.get_program()).args(hook.get_args());
+    other.env_clear().envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut other = other.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let asked = json!({
+        "session_id": "s", "hook_event_name": "PermissionRequest", "cwd": folder, "tool_name": "Bash",
+        "tool_input": {"command": MAKE},
+    });
+    write(&mut other, &asked);
+    drop(other.stdin.take());
+    let id = wait_for("the request", || {
+        let listed = home.run(["questions", "list", "--json"], "");
+        let listed: Value = serde_json::from_str(&listed.stdout).unwrap_or_else(|_| panic!("{listed}"));
+        listed["items"][0]["id"].as_str().map(str::to_owned)
+    });
+    home.write("work/id", &id);
+    Session::start(client, &home, &model, &folder).finish();
+    let log = wait_for("the attempts", || {
+        let log = std::fs::read_to_string(folder.join("attack.log")).unwrap_or_default();
+        log.contains("FINISHED").then_some(log)
+    });
+    assert!(!log.contains("ANSWERED"), "{client}: {log}");
+    let shown = home.run(["questions", "show", &id, "--json"], "");
+    let shown: Value = serde_json::from_str(&shown.stdout).unwrap_or_else(|_| panic!("{shown}"));
+    assert_eq!(shown["outcome"], Value::Null, "{client}: {log}");
+    let denied = home.run(["permissions", "answer", "deny", &id], "");
+    assert!(denied.status.success(), "{client}: {denied}\n{log}");
+    let decided = other.wait_with_output().unwrap();
+    assert!(String::from_utf8_lossy(&decided.stdout).contains("deny"), "{client}: {decided:?}");
+}
+
 /// Returns whether the client can run here: opencode has no package for another processor.
 fn can_run(client: &str) -> bool {
     !is_excluded("npm") && (client != "opencode" || cfg!(target_arch = "x86_64"))
@@ -431,6 +569,9 @@ cases! {
     two_sessions_of_codex_get_their_own_answers: check_two_sessions("codex"),
     two_sessions_of_copilot_get_their_own_answers: check_two_sessions("copilot"),
     two_sessions_of_opencode_get_their_own_answers: check_two_sessions("opencode"),
+    two_sessions_of_gemini_get_the_rules_of_their_folders: check_two_folders("gemini"),
+    claude_code_writes_nothing_in_plan_mode_by_a_rule_alone: check_plan_mode("claude"),
+    an_agent_of_gemini_cannot_answer_for_another: check_answer_for_another("gemini"),
     an_agent_of_claude_code_cannot_answer_its_own_request: check_own_answer("claude"),
     an_agent_of_codex_cannot_answer_its_own_request: check_own_answer("codex"),
     an_agent_of_copilot_cannot_answer_its_own_request: check_own_answer("copilot"),
