@@ -52,7 +52,7 @@ fn draw(page: &str) -> String {
             "<text x=\"0\" y=\"{:.0}\">{words}</text><rect x=\"{WORDS}\" y=\"{y:.0}\" width=\"{long:.1}\" height=\"20\" \
              rx=\"3\" fill=\"{colour}\"/><text x=\"{:.1}\" y=\"{:.0}\">{ratio:.2}</text>",
             y + 15.0,
-            WORDS + long + 8.0,
+            WORDS + long.max(UNIT) + 8.0,
             y + 15.0
         )
         .unwrap();
