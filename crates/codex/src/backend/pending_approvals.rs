@@ -33,9 +33,15 @@ impl PendingApprovals {
         Self { run: run.to_owned(), open: HashMap::new() }
     }
 
-    /// Returns the id of the approval for a request.
+    /// Returns the id of the approval for a request. Codex numbers its requests; of another name, each sign that nobody
+    /// can type, or that a terminal would obey, is its code.
     pub(super) fn approval_id(&self, request: &Value) -> String {
-        format!("{}-{}", self.run, request.to_string().trim_matches('"'))
+        let name = request.as_str().map_or_else(|| request.to_string(), str::to_owned);
+        let written = |byte: u8| {
+            let typed = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+            if typed { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+        };
+        format!("{}-{}", self.run, name.bytes().map(written).collect::<String>())
     }
 
     /// Adds an approval, and returns its event.
@@ -65,5 +71,25 @@ impl PendingApprovals {
         let event =
             |(approval, _)| CodexEvent::ApprovalResolved { approval, decision: None, by: Decider::Codex };
         withdrawn.map(event).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::PendingApprovals;
+
+    #[test]
+    fn the_id_of_an_approval_is_one_word_that_can_be_typed() {
+        let pending = PendingApprovals::new("codex-1");
+        for (request, id) in [
+            (json!(7), "codex-1-7"),
+            (json!("7"), "codex-1-7"),
+            (json!("a\n[turn completed]\u{202e}"), "codex-1-a%0A%5Bturn%20completed%5D%E2%80%AE"),
+            (json!({"x": 1}), "codex-1-%7B%22x%22%3A1%7D"),
+        ] {
+            assert_eq!(pending.approval_id(&request), id);
+        }
     }
 }

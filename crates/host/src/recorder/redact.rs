@@ -5,9 +5,13 @@
 //! [`message_strings`] what the strings of JSON hold. A secret that looks like a word is not found. Text that passed in
 //! parts is searched as its reader joins it ([`streams`]).
 
+mod anchors;
+mod announced;
 mod code_words;
 mod command_arguments;
 mod decoded_text;
+mod environment;
+mod generated;
 mod lexer;
 mod message_strings;
 mod named;

@@ -1,5 +1,6 @@
 //! Values that are words, numbers or expressions of a program, and no secrets.
 
+use super::generated::is_key;
 use super::lexer::{Class, is_mixed};
 
 /// Values in code that are not secrets.
@@ -82,7 +83,7 @@ pub(super) fn is_expression(value: &[u8]) -> bool {
         && value.len().is_multiple_of(4)
         && value.iter().all(|byte| Class::Base64.holds(*byte) || *byte == b'=');
     let long = base64 && value.len() >= 8 || value.len() >= if padded { 8 } else { 16 } && is_mixed(value);
-    call || member
+    call || member && !is_key(value)
         || !long
             && matches!(
                 value.first(),

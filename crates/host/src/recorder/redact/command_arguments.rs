@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::generated::is_password;
 use super::lexer::{MAX_WORD, in_quotes, is_member, is_placeholder, next_word, word_end};
 
 /// Maximum bytes of a command that are searched for an argument.
@@ -48,6 +49,7 @@ pub(super) fn after_flag(text: &[u8], after: usize, flag: &str) -> Option<Range<
         .filter(|at| *at > 0 && matches!(line[at - 1], b' ' | b'"' | b'\''))
         .map(|at| after + at + flag.len());
     ends.find_map(|at| {
+        let at = at + usize::from(flag.starts_with('-') && text.get(at) == Some(&b'='));
         let attached = word_end(text, at) > at;
         // `-p 3306`, and a long flag such as `-port`, are not passwords.
         let word = if attached { at } else { next_word(text, at) };
@@ -77,6 +79,21 @@ pub(super) fn argument_end(text: &[u8], start: usize) -> usize {
 /// Returns the second argument: `rabbitmqctl add_user NAME PASSWORD`.
 pub(super) fn second(text: &[u8], after: usize) -> Option<Range<usize>> {
     given(text, arguments(text, after).into_iter().nth(1)?)
+}
+
+/// Returns the argument of this number, if it looks like a password.
+pub(super) fn numbered(text: &[u8], after: usize, number: usize) -> Option<Range<usize>> {
+    let argument = given(text, arguments(text, after).into_iter().nth(number)?)?;
+    is_password(&text[argument.clone()]).then_some(argument)
+}
+
+/// Returns the values of `NAME=VALUE …`.
+pub(super) fn settings(text: &[u8], after: usize) -> Vec<Range<usize>> {
+    let value = |argument: Range<usize>| {
+        let equals = memchr::memchr(b'=', &text[argument.clone()])?;
+        given(text, argument.start + equals + 1..argument.end)
+    };
+    arguments(text, after).into_iter().filter_map(value).collect()
 }
 
 /// Returns the password of `htpasswd -b FILE NAME PASSWORD`; with the flag `n` there is no file.

@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
+use super::announced;
 use super::code_words::{is_code, is_expression, is_number, is_phrase};
 use super::command_arguments::argument_end;
+use super::generated::{is_long, is_password};
 use super::lexer::{
     Item, after_gap, in_quotes, is_member, is_mixed, is_of_name, is_placeholder, next_word, quote, spaces,
     strings, word_end,
 };
-use super::secret_names::is_secret;
+use super::secret_names::{is_generic, is_secret};
 use super::value_blocks::{block, braced, prompted};
 
 /// Words that may follow a secret's name: `SECRET_KEY_BASE`, `DB_PASSWORD_PROD`, `TOKEN_2`.
@@ -25,13 +27,12 @@ const SUFFIXES: &[&str] = &[
     "admin",
     "old",
     "new",
-];
-/// Variables with a value that is shown. All other values of an environment are replaced.
-const VARIABLES: &[&str] = &[
-    "HOME", "LANG", "LC_ALL", "LOGNAME", "NO_COLOR", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
+    "private",
 ];
 /// Maximum bytes before and after a secret word that are searched for the beginning and the end of its name.
 const MAX_NAME: usize = 80;
+/// Minimum bytes of a key in a query.
+const MIN_QUERY_KEY: usize = 12;
 
 /// The kind of a value, which decides what may be a secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,8 +43,8 @@ enum Doubt {
     Code,
 }
 
-/// Returns the end of a name, and whether it is secret. `after` is the end of the secret word in it.
-fn name_end(text: &[u8], start: usize, after: usize) -> Option<usize> {
+/// Returns the end of a name, if it is one of these. `after` is the end of the secret word in it.
+fn name_end(text: &[u8], start: usize, after: usize, is_name: fn(&[u8]) -> bool) -> Option<usize> {
     let rest = &text[after..text.len().min(after + MAX_NAME)];
     let end = after + rest.iter().position(|byte| !is_of_name(*byte)).unwrap_or(rest.len());
     let harmless = |word: &[u8]| {
@@ -52,7 +53,7 @@ fn name_end(text: &[u8], start: usize, after: usize) -> Option<usize> {
             || SUFFIXES.iter().any(|suffix| suffix.as_bytes().eq_ignore_ascii_case(word))
     };
     let known = text[after..end].split(|byte| matches!(byte, b'-' | b'_')).all(harmless);
-    (known && is_secret(&text[start..after])).then_some(end)
+    (known && is_name(&text[start..after])).then_some(end)
 }
 
 /// Returns the values of the name with the secret word `word..after`.
@@ -74,11 +75,37 @@ pub(super) fn values(text: &[u8], word: usize, after: usize) -> Vec<Range<usize>
             .map_or(low, |at| low + at + 1);
         start = before;
     }
-    let Some(end) = name_end(text, start, after) else {
-        let found = of_plural(text, start, after);
-        return if found.is_empty() { query_key(text, start, after).into_iter().collect() } else { found };
-    };
-    value(text, start, end, dashes > 0)
+    if let Some(end) = name_end(text, start, after, is_secret) {
+        let found = value(text, start, end, dashes > 0);
+        return if found.is_empty() && !opens(text, start) {
+            announced::value(text, end, is_password).into_iter().collect()
+        } else {
+            found
+        };
+    }
+    let found = of_plural(text, start, after);
+    let found = if found.is_empty() { query_key(text, start, after).into_iter().collect() } else { found };
+    match name_end(text, start, after, is_generic).filter(|_| found.is_empty()) {
+        Some(end) => generic(text, start, end, dashes > 0),
+        None => found,
+    }
+}
+
+/// Returns the values of a name that is not secret by itself, if they look like keys.
+fn generic(text: &[u8], start: usize, end: usize, flag: bool) -> Vec<Range<usize>> {
+    let mut found = value(text, start, end, flag);
+    if found.is_empty() && !opens(text, start) {
+        found.extend(announced::value(text, end, is_long));
+    }
+    // `define('AUTH_SALT', '…')`
+    if found.is_empty() && !text[start..end].iter().any(u8::is_ascii_lowercase) {
+        let after =
+            quote(text, end).filter(|_| opens(text, start)).map(|(after, ..)| spaces(text, after, true));
+        let comma = after.filter(|after| text.get(*after) == Some(&b','));
+        found.extend(comma.and_then(|comma| in_quotes(text, spaces(text, comma + 1, false))).flatten());
+    }
+    found.retain(|range| is_long(&text[range.clone()]));
+    found
 }
 
 /// Returns the values of a member such as `passwords` or `cookies`: a list, or an object.
@@ -111,22 +138,23 @@ fn structure(text: &[u8], from: usize, names: bool) -> Vec<Range<usize>> {
     given.filter(|range| !is_placeholder(&text[range.clone()])).collect()
 }
 
-/// Returns the value of `?key=…`, as in the addresses of Google.
+/// Returns the value of `?key=…` and `&Signature=…`, as in the addresses of Google and Amazon.
 fn query_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
-    const MIN_KEY: usize = 12;
     let query = start > 0 && matches!(text[start - 1], b'?' | b'&') && text.get(after) == Some(&b'=');
-    if !query || !text[start..after].eq_ignore_ascii_case(b"key") {
+    let name = &text[start..after];
+    if !query || ![&b"key"[..], b"signature"].iter().any(|known| known.eq_ignore_ascii_case(name)) {
         return None;
     }
     let value = after + 1..parameter_end(text, after + 1);
-    (value.len() >= MIN_KEY && is_mixed(&text[value.clone()])).then_some(value)
+    (value.len() >= MIN_QUERY_KEY && is_mixed(&text[value.clone()])).then_some(value)
 }
 
 fn value(text: &[u8], start: usize, end: usize, flag: bool) -> Vec<Range<usize>> {
     let name = &text[start..end];
     // The quote after a name in quotes, with its backslashes, and the bracket of an index.
+    let attribute = is_attribute(text, start);
     let (mut at, level) = match quote(text, end) {
-        Some((after, _, level)) if opens(text, start) => (after, Some(level)),
+        Some((after, _, level)) if attribute || opens(text, start) => (after, Some(level)),
         _ => (end, None),
     };
     let quoted = level.is_some();
@@ -140,8 +168,8 @@ fn value(text: &[u8], start: usize, end: usize, flag: bool) -> Vec<Range<usize>>
     };
     at = after_stars(at);
     let one = |range: Option<Range<usize>>| range.into_iter().collect();
-    // `<password>…</password>`
-    if start > 0 && text[start - 1] == b'<' && text.get(at) == Some(&b'>') {
+    // `<password>…</password>`, `<property name="db.password">…</property>`
+    if start > 0 && (text[start - 1] == b'<' || attribute) && text.get(at) == Some(&b'>') {
         let close = memchr::memchr(b'<', &text[at..]).map(|length| at + 1..at + length);
         let closes = |range: &Range<usize>| {
             !range.is_empty()
@@ -154,7 +182,7 @@ fn value(text: &[u8], start: usize, end: usize, flag: bool) -> Vec<Range<usize>>
     if let Some(value) = prompted(text, gap) {
         return vec![value];
     }
-    let separator = separator(text, gap);
+    let separator = separator(text, gap).or_else(|| of_ldif(text, gap));
     if flag && (separator.is_none() || quoted && text.get(gap) == Some(&b',')) {
         return one(of_flag(text, at));
     }
@@ -207,22 +235,37 @@ fn is_value(name: &[u8], value: &[u8], quoted: bool) -> bool {
     !program && !sentence && !value.eq_ignore_ascii_case(name) && (!generic || is_strong(value))
 }
 
+/// Returns whether a name is, or ends, the `name` of an element of XML.
+fn is_attribute(text: &[u8], start: usize) -> bool {
+    let low = start.saturating_sub(MAX_NAME);
+    let quote = text[low..start].iter().rposition(|byte| matches!(byte, b'"' | b'\''));
+    let before = quote.map_or(&text[..0], |quote| &text[low..low + quote]);
+    // In a string of JSON, a backslash is before the quote.
+    before.strip_suffix(b"\\").unwrap_or(before).ends_with(b" name=")
+}
+
 /// Returns whether a quote precedes a name.
 fn opens(text: &[u8], start: usize) -> bool {
     start > 0 && matches!(text[start - 1], b'"' | b'\'' | b'`' | b'-')
 }
 
 /// Returns the end of the sign between a name and its value, and whether it is a colon.
-fn separator(text: &[u8], at: usize) -> Option<(usize, bool)> {
+pub(super) fn separator(text: &[u8], at: usize) -> Option<(usize, bool)> {
     match text.get(at..)? {
         [b'=', b'=', ..] | [b':', b':', ..] => None,
-        [b':' | b'?', b'=', ..] | [b'=', b'>', ..] => Some((at + 2, false)),
+        [b':' | b'?', b'=', ..] | [b'=', b'>', ..] | [b'<', b'-', ..] => Some((at + 2, false)),
         [b'=', ..] => Some((at + 1, false)),
         [b':', ..] => Some((at + 1, true)),
         [b'%', b'3', b'D' | b'd', ..] => Some((at + 3, false)),
         [b'%', b'3', b'A' | b'a', ..] => Some((at + 3, true)),
         _ => None,
     }
+}
+
+/// Returns the end of the colons before a value in base64 of LDIF (RFC 2849).
+fn of_ldif(text: &[u8], at: usize) -> Option<(usize, bool)> {
+    (text.get(at..at + 3) == Some(b":: ") && at.checked_sub(1).is_some_and(|last| is_of_name(text[last])))
+        .then_some((at + 2, true))
 }
 
 /// Returns the end of `value:` where it follows a name: `name: DB_PASSWORD`, then `value: …`.
@@ -383,8 +426,8 @@ fn header(text: &[u8], from: usize, colon: bool) -> Option<Range<usize>> {
     const SCHEMES: &[&[u8]] =
         &[b"basic", b"bearer", b"token", b"apikey", b"negotiate", b"ntlm", b"ssws", b"key"];
     let word = word_end(text, from);
-    // The answer has a name of its own there.
-    if text[from..word].eq_ignore_ascii_case(b"digest") {
+    // The values have names of their own there.
+    if [&b"digest"[..], b"oauth"].iter().any(|scheme| text[from..word].eq_ignore_ascii_case(scheme)) {
         return None;
     }
     let scheme = SCHEMES.iter().any(|scheme| text[from..word].eq_ignore_ascii_case(scheme));
@@ -441,37 +484,4 @@ fn ends_line(text: &[u8], at: usize) -> bool {
 fn is_strong(value: &[u8]) -> bool {
     let name = value.iter().all(|byte| byte.is_ascii_lowercase() || *byte == b'_' || *byte == b'-');
     value.len() >= 6 && value.iter().any(u8::is_ascii_digit) && !name
-}
-
-/// Returns the values of an environment: an object, or a list of `NAME=VALUE` or of names and values.
-pub(super) fn environment(text: &[u8], start: usize) -> Vec<Range<usize>> {
-    let end =
-        text[start..].iter().position(|byte| !is_of_name(*byte)).map_or(text.len(), |length| start + length);
-    let Some((after, ..)) = quote(text, end).filter(|_| start > 0 && matches!(text[start - 1], b'"')) else {
-        return Vec::new();
-    };
-    let Some((after, _)) = separator(text, spaces(text, after, true)) else { return Vec::new() };
-    let from = spaces(text, after, true);
-    if !matches!(text.get(from), Some(b'{' | b'[')) {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    let mut name = None;
-    let shown = |name: &[u8]| VARIABLES.iter().any(|shown| shown.as_bytes() == name);
-    for Item { range, key, depth } in strings(text, from) {
-        let string = &text[range.clone()];
-        let hidden = match key.map(|key| &text[key]) {
-            Some(b"name") if text[from] == b'[' => {
-                name = Some(string);
-                None
-            }
-            Some(b"value") if text[from] == b'[' => (!name.is_some_and(shown)).then_some(range),
-            Some(key) => (depth == 1 && !shown(key)).then_some(range),
-            None => memchr::memchr(b'=', string)
-                .filter(|equals| !shown(&string[..*equals]))
-                .map(|equals| range.start + equals + 1..range.end),
-        };
-        found.extend(hidden.filter(|range| !is_placeholder(&text[range.clone()])));
-    }
-    found
 }

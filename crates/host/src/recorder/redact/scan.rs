@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 
+use super::anchors::{ANCHORS, Check};
 use super::lexer::{Class, REDACTED, decoded, is_mixed, is_placeholder, whole};
 use super::tokens::{TOKENS, Token};
-use super::{command_arguments, named, syntax};
+use super::{announced, command_arguments, environment, named, syntax, value_blocks};
 
 /// The rule and the place of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,172 +16,6 @@ pub(super) struct Secret {
     pub(super) rule: &'static str,
     pub(super) range: Range<usize>,
 }
-
-/// The check at an anchor.
-#[derive(Clone, Copy, Debug)]
-enum Check {
-    Token(&'static Token),
-    /// The end of a name that may be secret.
-    Name,
-    /// A member that holds an environment.
-    Environment,
-    PrivateKey,
-    /// `://`.
-    Authority,
-    /// `Basic` and `Bearer`.
-    Scheme,
-    /// `-u name:password`.
-    User,
-    /// A command with a password after a flag, which is in the table.
-    Command(&'static str),
-    /// A command with a password after a name.
-    Second,
-    Htpasswd,
-    Chpasswd,
-    /// A command that reads the secret that `echo` prints.
-    Piped,
-    /// `--from-literal=NAME=VALUE`.
-    Literal,
-    /// `login name password …` of a netrc file.
-    Netrc,
-    /// A path that is secret by itself.
-    Webhook,
-    /// The hash of a password, in the form of crypt(3).
-    Hash,
-    /// `host:5432:database:user:password` of a pgpass file.
-    Pgpass,
-    /// `IDENTIFIED BY '…'`.
-    Sql,
-    /// `name/password@database`.
-    Oracle,
-    /// A line of a cookie jar.
-    Cookie,
-    /// `Authorization: Digest … response="…"`.
-    Digest,
-    WebKey,
-    Putty,
-}
-
-const ANCHORS: &[(Check, &[&str])] = &[
-    (
-        Check::Name,
-        &[
-            "password",
-            "passwd",
-            "passphrase",
-            "passcode",
-            "pwd",
-            "pass",
-            "pw",
-            "secret",
-            "token",
-            "key",
-            "keyid",
-            "key_id",
-            "key-id",
-            "cookie",
-            "authorization",
-            "auth",
-            "credential",
-            "credentials",
-            "creds",
-            "bearer",
-            "jwt",
-            "pat",
-            "sig",
-            "signature",
-            "dsn",
-            "psk",
-        ],
-    ),
-    (Check::Environment, &["env\"", "env\\", "environment\"", "environment\\", "environmentvariables"]),
-    (Check::PrivateKey, &["--begin ", "-- begin "]),
-    (Check::Authority, &["://", ":\\/\\/"]),
-    (Check::Scheme, &["bearer ", "basic "]),
-    (Check::User, &[" -u", "\"-u", "'-u", "--user", "--proxy-user", "http -a", "https -a"]),
-    // The manual of each command names the flag.
-    (
-        Check::Command("-p"),
-        &[
-            "sshpass",
-            "mysql",
-            "mariadb",
-            "docker login",
-            "podman login",
-            "helm registry login",
-            "mongosh",
-            "mongodump",
-            "mongorestore",
-            "az login",
-            "oc login",
-            "twine upload",
-            "useradd",
-            "usermod",
-        ],
-    ),
-    (Check::Command("-P"), &["sqlcmd", "bcp ", "ipmitool", "mosquitto_pub", "mosquitto_sub"]),
-    (Check::Command("-u"), &["lftp"]),
-    (Check::Command("-k"), &["openssl enc"]),
-    (Check::Command("-b "), &["gh secret set"]),
-    (Check::Command("/p:"), &["xfreerdp"]),
-    (Check::Command("-A"), &["snmpget", "snmpwalk", "snmpset"]),
-    (Check::Command("-X"), &["snmpget", "snmpwalk", "snmpset"]),
-    (Check::Command("value="), &["vault kv put"]),
-    (Check::Command("-a"), &["redis-cli"]),
-    (Check::Command("pass:"), &["-passin", "-passout", "-pass "]),
-    (Check::Command("-P"), &["zip"]),
-    (Check::Command("-p"), &["7z a", "7z x"]),
-    (Check::Command("--body"), &["gh secret set"]),
-    (Check::Command("-w"), &["ldapsearch", "ldapmodify"]),
-    (Check::Command("-b"), &["curl"]),
-    (Check::Command("-t"), &["tea login", "tea logins"]),
-    (Check::Second, &["rabbitmqctl add_user", "rabbitmqctl change_password"]),
-    (Check::Htpasswd, &["htpasswd"]),
-    (Check::Chpasswd, &["chpasswd"]),
-    (Check::Piped, &["--password-stdin", "--with-token", "sudo -s"]),
-    (Check::Literal, &["--from-literal"]),
-    (Check::Netrc, &["machine ", "machine\\n", "machine\n", "login "]),
-    (
-        Check::Webhook,
-        &[
-            "hooks.slack.com/services/",
-            "hooks.slack.com/workflows/",
-            "hooks.slack.com/triggers/",
-            "/api/webhooks/",
-            ".webhook.office.com/webhookb2/",
-            "hooks.zapier.com/hooks/catch/",
-            "/bot/webhook/",
-        ],
-    ),
-    // man 5 crypt
-    (
-        Check::Hash,
-        &[
-            "$1$",
-            "$2a$",
-            "$2b$",
-            "$2y$",
-            "$5$",
-            "$6$",
-            "$7$",
-            "$y$",
-            "$apr1$",
-            "$argon2",
-            "$pbkdf2",
-            "$scrypt$",
-            "{ssha}",
-            "pbkdf2_sha",
-        ],
-    ),
-    (Check::Pgpass, &[":5432:", ":5433:", ":6432:"]),
-    (Check::Sql, &["identified by ", "identified with "]),
-    (Check::Oracle, &["jdbc:oracle:thin:", "jdbc:oracle:oci:", "sqlplus ", "sqlplus -s "]),
-    // curl.se/docs/http-cookies.html
-    (Check::Cookie, &["\ttrue\t/", "\tfalse\t/", "\\ttrue\\t/", "\\tfalse\\t/"]),
-    (Check::Digest, &["response="]),
-    (Check::WebKey, &["\"kty\"", "\"kty\\\""]),
-    (Check::Putty, &["private-lines:"]),
-];
 
 /// The rule of the passwords in the arguments of commands.
 const COMMAND: &str = "password of a command";
@@ -260,7 +95,7 @@ fn anchored(text: &[u8], part: Range<usize>) -> Vec<Secret> {
                 }
             }
             Check::Environment => {
-                for range in named::environment(text, start) {
+                for range in environment::values(text, start) {
                     one("environment", Some(range));
                 }
             }
@@ -270,6 +105,16 @@ fn anchored(text: &[u8], part: Range<usize>) -> Vec<Secret> {
             Check::User => one("name:password", command_arguments::user(text, after)),
             Check::Command(flag) => one(COMMAND, command_arguments::after_flag(text, after, flag)),
             Check::Second => one(COMMAND, command_arguments::second(text, after)),
+            Check::Argument(number) => one(COMMAND, command_arguments::numbered(text, after, number)),
+            Check::Settings => {
+                for range in command_arguments::settings(text, after) {
+                    one(COMMAND, Some(range));
+                }
+            }
+            Check::Call(number) => one("password of a call", announced::in_call(text, after, number)),
+            Check::Login => one("password of a login", announced::login(text, start, after)),
+            Check::Hook => one("webhook", syntax::hook(text, after)),
+            Check::Seed => one("seed phrase", value_blocks::seed(text, after)),
             Check::Htpasswd => one(COMMAND, command_arguments::htpasswd(text, after)),
             Check::Chpasswd => one(COMMAND, command_arguments::piped(text, start)),
             Check::Piped => one(COMMAND, command_arguments::echoed(text, start)),
@@ -302,14 +147,22 @@ fn vendor(text: &[u8], start: usize, after: usize, token: &Token) -> Option<Rang
     const MAX_SIGNED: usize = 120;
     let prefix = &text[start..after];
     let exact = token.prefixes.iter().any(|exact| exact.as_bytes() == prefix);
-    let in_word = matches!(prefix, b".atlasv1." | b"8Q~" | b"7Q~" | b"+ASt" | b"+ACR" | b"JQQJ99" | b"AzFu");
+    let in_word = matches!(
+        prefix,
+        b".atlasv1." | b"8Q~" | b"7Q~" | b"+ASt" | b"+ACR" | b"JQQJ99" | b"AzFu" | b"_secret_"
+    );
     // A kebab-case name is not a key: `task-…`, `data-sk-…`.
     let is_name = prefix.len() < 4 && start > 0 && matches!(text[start - 1], b'-' | b'_');
     // Before the tail is read, because a long run of a letter has an anchor at each byte.
     if !exact || is_name || !(in_word || syntax::begins(text, start)) {
         return None;
     }
-    let end = token.class.end(text, after);
+    // The signature of a vendor may also be in an image, of which more is not read.
+    let near = if in_word { &text[..text.len().min(start + MAX_SIGNED + 1)] } else { text };
+    let end = token.class.end(near, after);
+    if in_word && end - start > MAX_SIGNED {
+        return None;
+    }
     let tail = &text[after..end];
     let start = if in_word {
         let low = start.saturating_sub(MAX_SIGNED);
@@ -325,7 +178,6 @@ fn vendor(text: &[u8], start: usize, after: usize, token: &Token) -> Option<Rang
     if tail.len() < token.min || !is_random(prefix, letters, in_word) {
         return None;
     }
-    // The signature of a vendor may also be in an image.
     (!in_word || end - start <= MAX_SIGNED).then_some(start..end)
 }
 
@@ -374,8 +226,10 @@ fn run(text: &[u8], start: usize, end: usize) -> Option<(&'static str, Range<usi
     let start = start
         + usize::from(start > 0 && text[start - 1] == b'\\' && matches!(text[start], b'n' | b'r' | b't'));
     let whole = &text[start..end];
-    // Telegram: `123456789:AA…`
-    if (34..=36).contains(&whole.len()) && whole.starts_with(b"AA") && start > 8 && text[start - 1] == b':' {
+    // Telegram: `123456789:AA…`, also in the address of a method
+    let first = whole.iter().position(|byte| *byte == b'/').unwrap_or(whole.len());
+    if (34..=36).contains(&first) && whole.starts_with(b"AA") && start > 8 && text[start - 1] == b':' {
+        let end = start + first;
         let digits = text[..start - 1].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
         if digits >= 8 {
             return Some(("Telegram token", start - 1 - digits..end));
@@ -414,6 +268,10 @@ fn run(text: &[u8], start: usize, end: usize) -> Option<(&'static str, Range<usi
     // docs.honeycomb.io/api/dataset-definitions/authorization: `hc`, any letter, `ik_`, `lk_` or `mk_`
     if whole.len() >= 32 && whole.starts_with(b"hc") && matches!(&whole[3..6], b"ik_" | b"lk_" | b"mk_") {
         return Some(("Honeycomb key", start..end));
+    }
+    // docs.newrelic.com/docs/apis/intro-apis/new-relic-api-keys: 40 characters with a mark at the end
+    if whole.len() == 40 && whole.ends_with(b"NRAL") && whole[..32].iter().all(u8::is_ascii_hexdigit) {
+        return Some(("New Relic key", start..end));
     }
     // dev.maxmind.com/geoip/release-notes/2023-03-16-changes-to-maxmind-license-keys: a mark at the end
     if whole.ends_with(b"_mmk") {

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::lexer::{Class, MAX_WORD, after_gap, decoded, is_mixed, is_placeholder, quote, strings, word_end};
+use super::generated::{is_key, is_long};
+use super::lexer::{Class, after_gap, decoded, is_mixed, is_placeholder, quote, strings, word_end};
 
 /// Returns a block from its `BEGIN` line up to its `END` line, or to where it breaks off.
 pub(super) fn private_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
@@ -118,20 +119,31 @@ pub(super) fn netrc(text: &[u8], start: usize) -> Option<Range<usize>> {
 }
 
 pub(super) fn webhook(text: &[u8], after: usize) -> Option<Range<usize>> {
+    /// Bytes of the longest path that a service makes, with room to spare.
+    const MAX_PATH: usize = 1024;
     let of_path = |byte: &u8| Class::Base64.holds(*byte) || *byte == b'@';
-    let path = &text[after..text.len().min(after + MAX_WORD)];
+    let path = &text[after..text.len().min(after + MAX_PATH)];
     let end = after + path.iter().position(|byte| !of_path(byte)).unwrap_or(path.len());
     is_mixed(&text[after..end]).then_some(after..end)
 }
 
+/// Returns the rest of a path with a part that was made by a generator.
+pub(super) fn hook(text: &[u8], after: usize) -> Option<Range<usize>> {
+    let path = webhook(text, after)?;
+    text[path.clone()].split(|byte| *byte == b'/').any(|part| is_key(part) || is_long(part)).then_some(path)
+}
+
 pub(super) fn hash(text: &[u8], start: usize) -> Option<Range<usize>> {
+    /// Bytes of the longest hash of a scheme, with room to spare.
+    const MAX_HASH: usize = 512;
     let of_hash = |byte: &u8| Class::Base64.holds(*byte) || matches!(byte, b'$' | b',' | b'{' | b'}');
-    let text = &text[..text.len().min(start + MAX_WORD)];
+    let text = &text[..text.len().min(start + MAX_HASH)];
     let end =
         text[start..].iter().position(|byte| !of_hash(byte)).map_or(text.len(), |length| start + length);
     let whole = &text[start..end];
     // The fields of shadow(5) follow after a colon.
-    let end = memchr::memchr(b':', whole).map_or(end, |colon| start + colon);
+    let fields = !whole.to_ascii_lowercase().starts_with(b"scram-");
+    let end = memchr::memchr(b':', whole).filter(|_| fields).map_or(end, |colon| start + colon);
     (end - start >= 24 && is_mixed(&text[start..end])).then_some(start..end)
 }
 

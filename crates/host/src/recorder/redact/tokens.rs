@@ -63,6 +63,12 @@ pub(super) const TOKENS: &[Token] = &[
     token("Aiven password", &["AVNS_"], Word, 16),
     token("Confluent secret", &["cflt"], Base64, 56),
     token("E2B key", &["e2b_"], Hex, 40),
+    // neon.com/docs: passwords of roles
+    token("Neon password", &["npg_"], Alnum, 12),
+    token("MongoDB Atlas secret", &["mdb_sa_sk_"], Word, 30),
+    token("RunPod key", &["rpa_"], Alnum, 40),
+    token("Anyscale key", &["esecret_"], Alnum, 24),
+    token("Browserbase key", &["bb_live_", "bb_test_"], Word, 24),
     // Code and packages.
     // github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available
     token("GitHub token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Alnum, 20),
@@ -141,6 +147,8 @@ pub(super) const TOKENS: &[Token] = &[
     token("Weights & Biases key", &["wandb_v1_"], Word, 50),
     token("Context7 key", &["ctx7sk-"], Uuid, 36),
     token("Cursor key", &["key_"], Hex, 60),
+    token("OpenAI session", &["sess-"], Alnum, 40),
+    token("Brave key", &["BSA"], Word, 28),
     // Messages and mail.
     // docs.slack.dev/authentication/tokens
     token(
@@ -157,6 +165,15 @@ pub(super) const TOKENS: &[Token] = &[
     token("Mailgun key", &["key-", "pubkey-"], Hex, 32),
     token("Brevo key", &["xkeysib-", "xsmtpsib-"], Word, 60),
     token("Resend key", &["re_"], Word, 24),
+    token("MailerSend token", &["mlsn."], Hex, 60),
+    token("Discord token", &["mfa."], Word, 80),
+    // dev.twitch.tv/docs/chat/authenticating-with-twitch
+    token("Twitch token", &["oauth:"], Alnum, 30),
+    token("ntfy token", &["tk_"], Alnum, 29),
+    // matrix-org/synapse: user, random letters, a checksum
+    token("Matrix token", &["syt_"], Word, 28),
+    // The base64 of `tok:`.
+    token("Intercom token", &["dG9rO"], Base64, 36),
     token("Facebook token", &["EAAC", "EAAB", "EAAG", "EAAa", "EAAJ", "IGQV"], Alnum, 60),
     token("X bearer token", &["AAAAAAAAAAAAAAAAAAAAA"], Base64, 30),
     // Money.
@@ -173,6 +190,10 @@ pub(super) const TOKENS: &[Token] = &[
     token("Adyen key", &["AQE"], Base64, 80),
     token("Lob key", &["live_", "test_"], Hex, 35),
     token("Polar token", &["polar_oat_", "polar_pat_"], Alnum, 30),
+    // docs.stripe.com/api/payment_intents/object (`client_secret`), …/api/ephemeral_keys
+    token("Stripe secret", &["_secret_"], Alnum, 20),
+    token("Stripe key", &["ek_live_", "ek_test_"], Base64, 20),
+    token("Stytch secret", &["secret-live-", "secret-test-"], Word, 30),
     // Products.
     // shopify.dev/changelog/length-of-the-shopify-access-token-is-increasing, …/app-secret-key-length-has-increased
     token("Shopify token", &["shpat_", "shpca_", "shppa_", "shpss_", "shptka_", "shpua_"], Hex, 24),
@@ -202,7 +223,15 @@ pub(super) const TOKENS: &[Token] = &[
     token("Sentry token", &["sntrys_", "sntryu_", "sntrya_", "sntryi_"], Base64, 40),
     token("Dynatrace token", &["dt0c01.", "dt0s01.", "dt0s02."], Dotted, 60),
     token("LaunchDarkly key", &["api-", "sdk-", "mob-"], Uuid, 36),
+    // docs.datadoghq.com/account_management/api-app-keys
+    token("Datadog key", &["ddapp_", "ddpat_"], Alnum, 30),
     // Formats.
     // RFC 7519: the header of a JSON Web Token begins with `{"` in base64url
     token("JSON Web Token", &["eyJ"], Dotted, 30),
+    // BIP 32, NIP-19, spec.torproject.org/control-spec: private keys in base58, bech32 and base64
+    token("extended private key", &["xprv", "yprv", "zprv", "tprv"], Alnum, 100),
+    token("Nostr key", &["nsec1"], Alnum, 58),
+    // jedisct1.github.io/minisign: an encrypted key and its header
+    token("minisign key", &["RWRTY0Iy"], Base64, 100),
+    token("Tor key", &["ED25519-V3:"], Base64, 80),
 ];

@@ -73,3 +73,24 @@ pub(super) fn prompted(text: &[u8], at: usize) -> Option<Range<usize>> {
     let value = &text[after..end];
     (value.len() >= MIN_VALUE && is_mixed(value)).then_some(after..end)
 }
+
+/// Returns the words of a wallet after their name: 12, 15, 18, 21 or 24 of BIP 39.
+pub(super) fn seed(text: &[u8], after: usize) -> Option<Range<usize>> {
+    const COUNTS: &[usize] = &[12, 15, 18, 21, 24];
+    const MAX_GAP: usize = 12;
+    const MAX_SEED: usize = 24 * 12;
+    let gap = &text[after..text.len().min(after + MAX_GAP)];
+    let start = after + gap.iter().position(u8::is_ascii_lowercase)?;
+    let start = if text[start..].starts_with(b"is ") { start + b"is ".len() } else { start };
+    let words = &text[start..text.len().min(start + MAX_SEED)];
+    let end =
+        words.iter().position(|byte| !byte.is_ascii_lowercase() && *byte != b' ').unwrap_or(words.len());
+    let words = words[..end].trim_ascii_end();
+    let is_word = |word: &[u8]| (3..=8).contains(&word.len());
+    let mut count = 0;
+    let plain = words.split(|byte| *byte == b' ').all(|word| {
+        count += 1;
+        is_word(word)
+    });
+    (plain && COUNTS.contains(&count)).then_some(start..start + words.len())
+}

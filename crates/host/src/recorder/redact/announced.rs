@@ -1,0 +1,82 @@
+//! Generated values after the words that announce them: `the password is …`, `API key   …`, `| token | … |`.
+
+use std::ops::Range;
+
+use super::code_words::{is_code, is_expression};
+use super::generated::is_password;
+use super::lexer::{in_quotes, is_placeholder, word_end};
+
+/// Returns the value that a text announces after a name, which ends at `end`: on the same line, or after a colon on the next one.
+pub(super) fn value(text: &[u8], end: usize, is_value: fn(&[u8]) -> bool) -> Option<Range<usize>> {
+    const MAX_WORDS: usize = 4;
+    /// Words before a value.
+    const LINKS: &[&[u8]] = &[b"is", b"was", b"are", b"to", b"plain", b"login"];
+    // What follows a name with a separator has been read as its value.
+    if !matches!(text.get(end), Some(b' ' | b'\t' | b'*')) {
+        return None;
+    }
+    let (mut from, _) = signs(text, end);
+    let mut linked = true;
+    for _ in 0..=MAX_WORDS {
+        let start = from + usize::from(matches!(text.get(from), Some(b'"' | b'\'' | b'`')));
+        let word = &text[start..word_end(text, start)];
+        let word = &word[..word.iter().rposition(|byte| !is_end(*byte)).map_or(0, |last| last + 1)];
+        if linked && is_value(word) && !is_expression(word) && !is_placeholder(word) && !is_code(word) {
+            return Some(start..start + word.len());
+        }
+        if start > from
+            || word.is_empty()
+            || !word.iter().all(|byte| byte.is_ascii_alphanumeric() || b"'@._-/".contains(byte))
+        {
+            return None;
+        }
+        let is_link = LINKS.iter().any(|link| link.eq_ignore_ascii_case(word));
+        let (next, sign) = signs(text, start + word.len());
+        (from, linked) = (next, sign || is_link);
+    }
+    None
+}
+
+/// Returns whether a byte at the end of a word belongs to the sentence.
+fn is_end(byte: u8) -> bool {
+    matches!(byte, b'.' | b',' | b':' | b';' | b')' | b'|' | b'*' | b'=')
+}
+
+/// Returns the end of the signs before a word of a text, and whether one of them announces it.
+fn signs(text: &[u8], mut at: usize) -> (usize, bool) {
+    const ARROW: &[u8] = "→".as_bytes();
+    let mut announces = false;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b' ' | b'\t' | b'*' => at += 1,
+            // `The following password …:`, and it is alone on a line after that.
+            b'\n' | b'\r' if announces => at += 1,
+            b':' | b'=' | b'|' => (at, announces) = (at + 1, true),
+            b'-' if text.get(at + 1) == Some(&b'>') => (at, announces) = (at + 2, true),
+            _ if text[at..].starts_with(ARROW) => (at, announces) = (at + ARROW.len(), true),
+            _ => break,
+        }
+    }
+    (at, announces)
+}
+
+/// Returns the argument of this number of a call, if it is a string that looks like a password.
+pub(super) fn in_call(text: &[u8], after: usize, number: usize) -> Option<Range<usize>> {
+    const MAX_CALL: usize = 200;
+    let end = text.len().min(after + MAX_CALL);
+    let mut at = after;
+    for _ in 0..number {
+        at += memchr::memchr(b',', text.get(at..end)?)? + 1;
+    }
+    let gap = text.get(at..end)?.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let value = in_quotes(text, at + gap)??;
+    is_password(&text[value.clone()]).then_some(value)
+}
+
+/// Returns the password of `LOGIN name password` in the capitals of the protocol.
+pub(super) fn login(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
+    let name = word_end(text, after);
+    let password = name + 1..word_end(text, (name + 1).min(text.len()));
+    let exact = &text[start..after] == b" LOGIN " && text.get(name) == Some(&b' ');
+    (exact && is_password(text.get(password.clone())?)).then_some(password)
+}

@@ -1,0 +1,36 @@
+//! Words that a generator makes, and nobody else.
+
+/// Returns whether a word is a key: so many letters and digits without a sign are no name if they change often.
+pub(super) fn is_key(word: &[u8]) -> bool {
+    const MIN_PART: usize = 16;
+    const MIN_CHANGES: usize = 3;
+    let parts = word.split(|byte| !byte.is_ascii_alphanumeric());
+    let changes = |part: &[u8]| {
+        part.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count()
+    };
+    parts.into_iter().any(|part| part.len() >= MIN_PART && changes(part) >= MIN_CHANGES) || is_uuid(word)
+}
+
+/// Returns whether a word was made by a generator, or as one makes it: something follows a digit, among letters of both
+/// cases or with a sign that names do not have.
+pub(super) fn is_password(word: &[u8]) -> bool {
+    const MIN_LENGTH: usize = 8;
+    let inner = word.windows(2).any(|pair| pair[0].is_ascii_digit() && !pair[1].is_ascii_digit());
+    let cases = word.iter().any(u8::is_ascii_uppercase) && word.iter().any(u8::is_ascii_lowercase);
+    let sign = word.iter().any(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'~' | b'+'));
+    word.len() >= MIN_LENGTH && (inner && (cases || sign) || is_key(word))
+}
+
+/// Returns whether a word is a key, or a password of its length.
+pub(super) fn is_long(word: &[u8]) -> bool {
+    const MIN_LENGTH: usize = 20;
+    word.len() >= MIN_LENGTH && is_password(word)
+}
+
+fn is_uuid(word: &[u8]) -> bool {
+    const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
+    let mut groups = word.split(|byte| *byte == b'-');
+    let is_group =
+        |(group, length): (&[u8], usize)| group.len() == length && group.iter().all(u8::is_ascii_hexdigit);
+    word.len() == 36 && groups.by_ref().zip(GROUPS).all(is_group) && groups.next().is_none()
+}
