@@ -334,7 +334,7 @@ const SHAPES: &[&str] = &[
     "<property name=\"password\" value=\"«G12»\"/>",
     "bob:{SHA}«B27»=",
     "userPassword: {SSHA}«B32»",
-    "userPassword:: «B28»",
+    "dn: uid=bob\nuserPassword:: «B28»\n",
     "$argon2id$v=19$m=65536,t=3,p=4$«B22»$«B43»",
     "SCRAM-SHA-256$4096:«B22»==$«B43»=:«B43»=",
     "redis-cli -h host\n127.0.0.1:6379> AUTH «G12»",

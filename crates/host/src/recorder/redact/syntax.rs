@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::generated::{is_key, is_long};
-use super::lexer::{Class, after_gap, decoded, is_mixed, is_placeholder, quote, strings, word_end};
+use super::lexer::{Class, MAX_WORD, after_gap, decoded, is_mixed, is_placeholder, quote, strings, word_end};
 
 /// Returns a block from its `BEGIN` line up to its `END` line, or to where it breaks off.
 pub(super) fn private_key(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
@@ -60,9 +60,10 @@ pub(super) fn authority(text: &[u8], after: usize) -> Option<Range<usize>> {
     };
     let end = text[after..].iter().position(ends).map_or(text.len(), |length| after + length);
     // A slash in a password is rare, but then an at sign follows it before the next space.
-    let whole = word_end(text, after);
     let at = memchr::memrchr(b'@', &text[after..end]).or_else(|| {
-        let rest = &text[after..whole];
+        // Most addresses end here, before their word is read.
+        memchr::memchr(b'@', text.get(end..text.len().min(after + MAX_WORD))?)?;
+        let rest = &text[after..word_end(text, after)];
         let at = memchr::memrchr(b'@', rest)?;
         let colon = memchr::memchr(b':', &rest[..at])?;
         let slash = memchr::memchr(b'/', rest)?;
