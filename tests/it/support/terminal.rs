@@ -223,15 +223,16 @@ pub(crate) fn animated_svg(
         }
         shown += "</g>\n";
     }
-    let drawings = drawings.iter().enumerate();
-    let drawings: String =
-        drawings.map(|(number, drawn)| format!("<g id=\"s{number}\">\n{drawn}</g>\n")).collect();
+    let mut definitions = String::new();
+    for (number, drawn) in drawings.iter().enumerate() {
+        definitions += &format!("<g id=\"s{number}\">\n{drawn}</g>\n");
+    }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" \
          aria-label=\"{label}\">\n<style>\n.moment {{ opacity: 0; animation: {total}s step-end infinite }}\n\
          .still {{ opacity: 1 }}\n{styles}\
          @media (prefers-reduced-motion: reduce) {{ .moment {{ animation: none }} }}\n</style>\n\
-         <g {FONT}>\n<defs>\n{drawings}</defs>\n{panes}{shown}</g>\n</svg>\n"
+         <g {FONT}>\n<defs>\n{definitions}</defs>\n{panes}{shown}</g>\n</svg>\n"
     )
 }
 
