@@ -95,7 +95,8 @@ impl Assistant {
                 let why = decision.reasons.iter().map(|reason| reason.why.as_str()).collect::<Vec<_>>();
                 report.skipped.push(OccurrenceNote::new(&item.event_occurrence, why.join("; ")));
             }
-            new_plans.push(new_plan(&situation, source, &decision)?);
+            let replaces = input.scope != PlanScope::Unplanned;
+            new_plans.push(NewPlan { replaces, ..new_plan(&situation, source, &decision)? });
         }
         if !new_plans.is_empty() {
             for notification in new_plans.iter().flat_map(|plan| &plan.notifications) {
@@ -169,5 +170,5 @@ fn new_plan(situation: &Situation<'_>, source: PlanSource, decision: &Decision) 
     };
     let rows = decision.notifications.iter();
     let rows = rows.map(|planned| Ok(rows::planned(planned, &plan, &NotificationId::new()?)));
-    Ok(NewPlan { notifications: rows.collect::<Result<_, Error>>()?, plan })
+    Ok(NewPlan { notifications: rows.collect::<Result<_, Error>>()?, plan, replaces: true })
 }

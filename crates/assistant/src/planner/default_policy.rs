@@ -14,7 +14,8 @@ const SOON: u32 = 15;
 /// Proposes the notifications for an occurrence, by the time that is left until it. It reads no clock.
 pub(super) fn propose(situation: &Situation<'_>) -> Proposal {
     let preferences = &situation.user.preferences;
-    let left = situation.occurrence.starts_at.as_second() - situation.now.as_second();
+    // Whole minutes, down to the fraction of a second: what is due a moment ago would not be sent at all.
+    let left = situation.occurrence.starts_at.duration_since(situation.now).as_secs();
     let left = u32::try_from(left / 60).unwrap_or(0);
     let ahead = preferences.escalation_minutes;
     let step = |before, channel, urgency| ProposedNotification {

@@ -147,6 +147,9 @@ fn the_policy_tells_an_hour_before_and_calls_a_quarter_before() {
     assert_eq!(told(&case, &case.plan()), ["Wed 25 13:45 call"]);
     case.now = case.occurrence.starts_at - 7.minutes();
     assert_eq!(told(&case, &case.plan()), ["Wed 25 13:53 call"]);
+    // A quarter of an hour before has passed by a moment.
+    case.now = case.occurrence.starts_at - 15.minutes() + 55.milliseconds();
+    assert_eq!(told(&case, &case.plan()), ["Wed 25 13:46 call"]);
     case.now = case.occurrence.starts_at;
     assert_eq!(by(&case.plan()), ["policy", "event"]);
     case.event.status = EventStatus::Cancelled;

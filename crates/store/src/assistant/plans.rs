@@ -28,6 +28,9 @@ row! {
 pub struct NewPlan {
     pub plan: PlanRow,
     pub notifications: Vec<NotificationRow>,
+    /// False for a plan that was made because there was none: a current plan of the same key stays, because another process
+    /// made it meanwhile.
+    pub replaces: bool,
 }
 
 /// The changes made by applying a plan.
@@ -144,7 +147,14 @@ pub(super) async fn apply_one(connection: &mut AnyConnection, new: &NewPlan) -> 
     if there.is_none() {
         return Ok(Applied::default());
     }
+    let query = sqlx::query_as(CURRENT).bind(&plan.event_id).bind(&plan.occurrence);
+    let current: Option<PlanRow> = query.fetch_optional(&mut *connection).await?;
+    let is_same = current.is_some_and(|current| current.plan_key == plan.plan_key);
     let old = notifications::of_occurrence(connection, &plan.event_id, &plan.occurrence).await?;
+    if is_same && !new.replaces {
+        let kept = old.iter().filter(|row| row.status == "planned").count() as u64;
+        return Ok(Applied { kept, ..Applied::default() });
+    }
     let query = sqlx::query(SUPERSEDE).bind(&plan.event_id).bind(&plan.occurrence).bind(plan.made_at);
     query.execute(&mut *connection).await?;
     let query = sqlx::query(INSERT);
@@ -173,6 +183,15 @@ pub(super) async fn apply_one(connection: &mut AnyConnection, new: &NewPlan) -> 
                 notifications::insert(connection, wanted, &plan.id).await?;
                 applied.planned += 1;
             }
+        }
+    }
+    // What is due is about to be sent, and a new plan has no place for it, because its time has passed.
+    let is_due = |row: &&NotificationRow| is_same && row.status == "planned" && row.due_at <= plan.made_at;
+    for row in old.iter().filter(is_due) {
+        if !kept.contains(&&row.id) {
+            notifications::adopt(connection, &row.id, &plan.id).await?;
+            kept.push(&row.id);
+            applied.kept += 1;
         }
     }
     let is_outdated = |row: &&NotificationRow| {

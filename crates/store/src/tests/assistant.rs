@@ -123,7 +123,7 @@ fn plan(id: &str, dues: &[i64]) -> NewPlan {
         details: "{}".to_owned(),
         updated_at: 30,
     };
-    NewPlan { plan, notifications: dues.iter().map(notification).collect() }
+    NewPlan { plan, notifications: dues.iter().map(notification).collect(), replaces: true }
 }
 
 async fn status(store: &Store, id: &str) -> String {
@@ -246,6 +246,11 @@ async fn story(store: &Store) {
     let kept = notifications::get(store, "p1-200000").await.unwrap().unwrap();
     assert_eq!((kept.status.as_str(), kept.plan_id.as_str()), ("planned", "p2"));
     assert_eq!(plans::keys(store, "ann", 0, 2_000_000).await.unwrap().len(), 1, "one plan stands");
+    // Another process found no plan, and made the same one a moment later, when the first time had passed.
+    let mut again = plan("p2b", &[300_000]);
+    (again.plan.plan_key, again.replaces) = ("key of p2".to_owned(), false);
+    assert_eq!(apply(again).await, Applied { planned: 0, kept: 2, superseded: 0 });
+    assert_eq!(status(store, "p1-200000").await, "planned");
 
     let lease = async |owner: &str, is_idle| {
         let owner = owner.to_owned();
@@ -279,6 +284,10 @@ async fn story(store: &Store) {
     assert_eq!(status(store, "p1-200000").await, "sent", "what was sent is never touched");
 
     assert_eq!(apply(plan("p4", &[400_000])).await.planned, 1);
+    let mut later = plan("p4b", &[]);
+    (later.plan.plan_key, later.plan.made_at) = ("key of p4".to_owned(), 450_000);
+    assert_eq!(apply(later).await, Applied { planned: 0, kept: 1, superseded: 0 });
+    assert_eq!(status(store, "p4-400000").await, "planned", "what is due is sent");
     let moved = EventChange {
         fresh: false,
         planned_from: "d1".to_owned(),
