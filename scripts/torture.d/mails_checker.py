@@ -49,7 +49,7 @@ def check(events):
         if not row or row["title"] not in event["subject"]:
             broken.append(("renamed", f"{event['mail']} is not the name of the mail {event['subject']!r}", [event]))
     for fault in of["fault"]:
-        hit = [row for row in of["stored"] if any(is_cut_by(attempt, fault, about[row["mail"]]) for attempt in row["attempts"])]
+        hit = [row for row in of["stored"] if any(is_cut_by(attempt, fault, cuts_of(about[row["mail"]], of)) for attempt in row["attempts"])]
         if len(hit) > MAX_IN_FLIGHT:
             broken.append(("repeated", f"a {fault['kind']} of the hub left {len(hit)} mails with an unknown outcome", [fault, *hit]))
     broken += [("integrity", f"the database is broken: {event['result']}", [event]) for event in of["integrity"] if event["result"] != "ok"]
@@ -66,7 +66,7 @@ def of_mail(row, about, of):
     unknown = [attempt for attempt in attempts if is_cut(attempt)]
     if takes - 1 > len(unknown):
         yield "repeated", f"{title} arrived {takes} times after {len(unknown)} attempts with an unknown outcome"
-    own = [event for event in about if event["what"] == "cut"]
+    own = cuts_of(about, of)
     for attempt in attempts:
         outcome = attempt["outcome"]
         if outcome == "unknown":
@@ -84,9 +84,14 @@ def is_cut(attempt):
     return attempt["outcome"] in (None, "unknown")
 
 
-def is_cut_by(attempt, fault, about):
+def cuts_of(about, of):
+    """The moments at which the mail server ended the connection of a mail: its own, and when the server goes away."""
+    return [event for event in about if event["what"] == "cut"] + [event for event in of["mode"] if event["mode"] == "refused"]
+
+
+def is_cut_by(attempt, fault, cuts):
     """Whether a fault of the hub, and not the mail server, left an attempt without an outcome."""
-    return is_cut(attempt) and covers(attempt, fault) and not any(event["what"] == "cut" and covers(attempt, event) for event in about)
+    return is_cut(attempt) and covers(attempt, fault) and not any(covers(attempt, event) for event in cuts)
 
 
 def covers(attempt, event):

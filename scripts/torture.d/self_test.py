@@ -248,6 +248,10 @@ class MailsChecker(unittest.TestCase):
         cut = event(3, "cut", mail="m1", subject="mail-0-0", at=3.0)
         self.assertEqual(self.kinds(*sent(self.AGAIN), cut), [])
         self.assertEqual(self.kinds(*sent(self.AGAIN), cut | {"mail": "m2"}), ["renamed", "wrong"])
+        # A server that goes away ends the connections of all mails.
+        away = event(3, "mode", mode="refused", at=3.0)
+        self.assertEqual(self.kinds(*sent(self.AGAIN), away), [])
+        self.assertEqual(self.kinds(*sent(self.AGAIN), away | {"mode": "busy"}), ["wrong"])
 
     def test_a_failed_attempt_needs_a_failing_server(self):
         failed = (("failed", 2.0, 3.0), ("sent", 7.0, 8.0))
