@@ -3,6 +3,8 @@
 //! It reads English words and the date forms of several countries. A form with two meanings is an error that names both, and
 //! words that are not about time are returned.
 
+mod day_parts;
+mod holidays;
 mod phrases;
 mod words;
 
@@ -13,7 +15,7 @@ use jiff::civil::{Date, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Span, ToSpan as _, Zoned};
 
-use phrases::{Phrase, phrase};
+use phrases::{Phrase, length, phrase};
 use words::{CONNECTORS, Word};
 
 /// Maximum bytes of a text.
@@ -119,7 +121,8 @@ fn parse_on(text: &str, now: &Zoned, day: Option<Date>) -> Result<Dated, Error> 
     if text.len() > MAX_BYTES {
         return Err(Error::TooLong);
     }
-    let words = words::split(text);
+    let mut words = words::split(text);
+    day_parts::apply(&mut words);
     let (mut found, mut rest, mut at, mut phrase_end) = (Found::default(), Vec::new(), 0, 0);
     while at < words.len() {
         if at > 0 && at == phrase_end && CONNECTORS.contains(&words[at].lower.as_str()) {
@@ -131,6 +134,17 @@ fn parse_on(text: &str, now: &Zoned, day: Option<Date>) -> Result<Dated, Error> 
             if let Some(next) = next.filter(|_| words::is_dash(words[at].text)) {
                 return Err(Error::NotUnderstood(next.text.to_owned()));
             }
+        }
+        // `14:00, 90 minutes`.
+        let is_timed = found.times.is_some() || found.instant.is_some();
+        if at > 0
+            && at == phrase_end
+            && is_timed
+            && let Some((count, length)) = length(&words[at..]).filter(|(_, length)| is_exact(length))
+        {
+            found.add(Phrase::Length(length), &words[at..at + count])?;
+            (at, phrase_end) = (at + count, at + count);
+            continue;
         }
         let preposition = usize::from(PREPOSITIONS.contains(&words[at].lower.as_str()));
         if let Some((count, phrase)) = phrase(&words[at + preposition..], now, preposition > 0)? {
@@ -165,6 +179,7 @@ fn is_time_like(words: &[Word<'_>], after_phrase: bool) -> bool {
         words::number(minutes).is_some() && (offset.is_empty() || offset.starts_with(['+', 'z']))
     });
     let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
+    let weekday_at = |index: usize| words::weekday(at(index)).is_some();
     match (word, at(1)) {
         ("half" | "quarter", "past" | "to") | ("o'clock", _) => true,
         // `two days before Friday`, and `Friday week`.
@@ -174,6 +189,16 @@ fn is_time_like(words: &[Word<'_>], after_phrase: bool) -> bool {
                 || words::month(at(2)).is_some()
         }
         ("week", _) if after_phrase => true,
+        // `a week on Tuesday`, and `two weeks tomorrow`.
+        (_, next)
+            if words::unit(next).is_some()
+                && (word == "a" || digits == word || words::number_word(word).is_some())
+                && (weekday_at(2)
+                    || at(2) == "on" && weekday_at(3)
+                    || matches!(at(2), "today" | "tomorrow")) =>
+        {
+            true
+        }
         ("and", "a") if after_phrase => words.get(2).is_some_and(|word| word.lower == "half"),
         _ if matches!(digits.len(), 1 | 2) => {
             let hours = rest.strip_prefix('-').is_some_and(|end| words::number(end).is_some());

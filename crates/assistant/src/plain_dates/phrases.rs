@@ -3,8 +3,10 @@
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::{Span, Timestamp, ToSpan as _, Zoned};
 
+use super::holidays::holiday;
 use super::words::{
-    CONNECTORS, Unit, Word, day_number, joined, month, number, number_word, split_number, unit, weekday,
+    CONNECTORS, Unit, Word, day_number, is_day_time_end, joined, month, number, number_word, split_number,
+    unit, weekday,
 };
 use super::{Error, is_exact};
 
@@ -65,9 +67,12 @@ pub(super) fn phrase(
         && words.len() > 1
         && let Some((count, Phrase::Date(named))) = written_date(&words[1..], today)?
     {
-        let text = joined(&words[1..=count]);
-        let is_same = named.weekday() == day;
-        return if is_same { date(count + 1, named) } else { Err(Error::OtherDay(text, shown(named))) };
+        return weekday_with_date(day, named, &words[1..=count]);
+    }
+    if let Some(day) = weekday(at(0))
+        && let Some((count, Phrase::Date(named))) = day_of_month(&words[1..], today)?
+    {
+        return weekday_with_date(day, named, &words[1..=count]);
     }
     match (at(0), weekday(at(0)), weekday(at(1))) {
         ("this" | "coming", _, Some(day)) => return date(2, coming(day, after(today, -1))),
@@ -101,6 +106,18 @@ pub(super) fn phrase(
     times(words, after_preposition)
 }
 
+/// Returns a date whose weekday is written before it.
+fn weekday_with_date(
+    day: Weekday,
+    named: Date,
+    words: &[Word<'_>],
+) -> Result<Option<(usize, Phrase)>, Error> {
+    if named.weekday() == day {
+        return Ok(Some((words.len() + 1, Phrase::Date(named))));
+    }
+    Err(Error::OtherDay(joined(words), shown(named)))
+}
+
 fn after(date: Date, days: i64) -> Date {
     date.saturating_add(days.days())
 }
@@ -129,30 +146,32 @@ fn relative_days(
             (2, Phrase::Days(after(sunday, -1), sunday))
         }
         ("next", "weekend", _) => (2, Phrase::Days(after(monday, 5), after(monday, 6))),
-        ("the", ..) if after_preposition => return day_of_month(words, today),
-        _ => return Ok(None),
+        ("the", ..) if after_preposition || at(2) == "of" => return day_of_month(words, today),
+        _ => return Ok(holiday(words, today).map(|(count, date)| (count, Phrase::Date(date)))),
     }))
 }
 
-/// Reads `the 1st` and `the 3rd of March`.
+/// Reads `the 1st`, `1st` and `the 3rd of March`.
 fn day_of_month(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase)>, Error> {
-    let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
-    let Some(day) = day_number(at(1)).filter(|_| at(1).ends_with(char::is_alphabetic)) else {
+    let article = usize::from(words.first().is_some_and(|word| word.lower == "the"));
+    let at = |index: usize| words.get(article + index).map_or("", |word| word.lower.as_str());
+    let Some(day) = day_number(at(0)).filter(|_| at(0).ends_with(char::is_alphabetic)) else {
         return Ok(None);
     };
-    if let Some((count, date)) = named_date(&words[1..], today)? {
-        return Ok(Some((count + 1, date)));
+    if let Some((count, date)) = named_date(&words[article..], today)? {
+        return Ok(Some((count + article, date)));
     }
     // `on the 1st floor` is no date.
-    let next = at(2);
+    let next = at(1);
     let ends = matches!(next, "" | "at" | "for" | "from") || CONNECTORS.contains(&next);
     if !ends && !next.starts_with(|c: char| c.is_ascii_digit()) {
         return Ok(None);
     }
     let months = (0..=12).map(|months| today.first_of_month().saturating_add(months.months()));
     let mut dates = months.filter_map(|first| first.with().day(day).build().ok());
-    let date = dates.find(|date| *date >= today).ok_or_else(|| Error::Impossible(joined(&words[..2])))?;
-    Ok(Some((2, Phrase::Date(date))))
+    let count = article + 1;
+    let date = dates.find(|date| *date >= today).ok_or_else(|| Error::Impossible(joined(&words[..count])))?;
+    Ok(Some((count, Phrase::Date(date))))
 }
 
 /// Returns the error for words that name several days where one is meant, or where a time of day is added.
@@ -196,7 +215,7 @@ fn moved(now: &Zoned, distance: Span, words: &[Word<'_>]) -> Result<Phrase, Erro
 }
 
 /// Reads a length: `45 min`, `1h30`, `an hour`, `half an hour`, `1.5 hours`, `2 days`.
-fn length(words: &[Word<'_>]) -> Option<(usize, Span)> {
+pub(super) fn length(words: &[Word<'_>]) -> Option<(usize, Span)> {
     let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
     if at(0) == "half" && at(1) == "an" && at(2) == "hour" {
         return Some((3, 30.minutes()));
@@ -374,7 +393,7 @@ fn times(words: &[Word<'_>], after_preposition: bool) -> Result<Option<(usize, P
         let (more, time, clock) = clock_at_end(end)?;
         Some((count + 1 + more, time, clock))
     });
-    let ends = matches!(at(1), "" | "for" | "on" | "today" | "tomorrow");
+    let ends = is_day_time_end(at(1));
     match clock {
         // A number alone is a time only after `at`, and at the end or before another phrase.
         Clock::Hour | Clock::EitherHalf if !after_preposition || !ends && end.is_none() => {

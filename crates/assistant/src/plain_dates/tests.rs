@@ -65,7 +65,7 @@ fn dates_in_the_words_of_people_are_read() {
         ("4/4", "Sun 2027-04-04"),
         ("24 December", "Thu 2026-12-24"),
         ("Dec 24th, 2027", "Fri 2027-12-24"),
-        ("the 3rd of March", "Wed 2027-03-03 | the"),
+        ("the 3rd of March", "Wed 2027-03-03"),
         ("on the 3rd of March", "Wed 2027-03-03"),
         ("on the 1st", "Tue 2026-12-01"),
         ("Rent on the 23rd", "Mon 2026-11-23 | Rent"),
@@ -139,6 +139,39 @@ fn times_with_a_point_or_two_halves_of_the_day_are_read() {
 }
 
 #[test]
+fn parts_of_the_day_holidays_and_lengths_after_a_time_are_read() {
+    for (text, expected) in [
+        ("Gym tomorrow at 6 in the morning", "Tue 2026-11-24 06:00 | Gym"),
+        ("Breakfast tomorrow morning at 8", "Tue 2026-11-24 08:00 | Breakfast"),
+        ("Call mum this evening at 8pm", "Mon 2026-11-23 20:00 | Call mum"),
+        ("Dinner Friday evening 7:30", "Fri 2026-11-27 19:30 | Dinner"),
+        ("Dinner Friday evening 7:30 pm", "Fri 2026-11-27 19:30 | Dinner"),
+        ("Dinner tonight at 8", "Mon 2026-11-23 20:00 | Dinner"),
+        ("Show Friday night at 11", "Fri 2026-11-27 23:00 | Show"),
+        ("Lunch tomorrow afternoon at 12", "Tue 2026-11-24 12:00 | Lunch"),
+        ("Tea tomorrow afternoon 15:00", "Tue 2026-11-24 15:00 | Tea"),
+        ("Call at 11 at night tomorrow", "Tue 2026-11-24 23:00 | Call"),
+        ("Exam the 9th of December at 0900", "Wed 2026-12-09 09:00 | Exam"),
+        ("Exam tomorrow at 1530 for 1h", "Tue 2026-11-24 15:30 to Tue 2026-11-24 16:30 | Exam"),
+        ("Tour at 1600 Pennsylvania Avenue tomorrow", "Tue 2026-11-24 | Tour at 1600 Pennsylvania Avenue"),
+        ("Dinner at 19 Friday", "Fri 2026-11-27 19:00 | Dinner"),
+        ("Dinner tomorrow at 19 with Kim", "Tue 2026-11-24 19:00 | Dinner with Kim"),
+        ("Webinar 2pm tomorrow (1 hour)", "Tue 2026-11-24 14:00 to Tue 2026-11-24 15:00 | Webinar"),
+        ("Webinar tomorrow 14:00, 90 minutes", "Tue 2026-11-24 14:00 to Tue 2026-11-24 15:30 | Webinar"),
+        ("Lunch (tomorrow 12:00) Kim", "Tue 2026-11-24 12:00 | Lunch Kim"),
+        ("Doctor on Tuesday 1st at 11:15", "Tue 2026-12-01 11:15 | Doctor"),
+        ("Doctor on Tuesday the 1st", "Tue 2026-12-01 | Doctor"),
+        ("Party New Year's Eve 20:00", "Thu 2026-12-31 20:00 | Party"),
+        ("Brunch on New Year’s Day", "Fri 2027-01-01 | Brunch"),
+        ("Dinner Christmas Eve at 18", "Thu 2026-12-24 18:00 | Dinner"),
+        ("Christmas dinner 20.12.", "Sun 2026-12-20 | Christmas dinner"),
+        ("Fashion week on Friday 10:00", "Fri 2026-11-27 10:00 | Fashion week"),
+    ] {
+        assert_eq!(shown(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn words_that_move_a_date_or_a_length_are_not_left_in_the_title() {
     for (text, expected) in [
         ("Bar Friday 14.30", "`14.30` is not understood"),
@@ -155,6 +188,10 @@ fn words_that_move_a_date_or_a_length_are_not_left_in_the_title() {
         ("Bar a week from Friday", "`week` is not understood"),
         ("Bar two days before Friday 9:00", "`days` is not understood"),
         ("Bar Friday week", "`week` is not understood"),
+        ("Vet a week on Tuesday 10:00", "`a` is not understood"),
+        ("Vet 2 weeks tomorrow 10:00", "`2` is not understood"),
+        ("Doctor on Tuesday 3rd at 11:15", "`3rd` is Thursday, 2026-12-03"),
+        ("Dinner tomorrow at 7 with Kim", "`7` may be 07:00 or 19:00"),
     ] {
         assert_eq!(shown(text), format!("error: {expected}"), "{text}");
     }

@@ -2,7 +2,7 @@
 
 use jiff::civil::Weekday;
 
-/// A word as it is written, and in lower case without punctuation at its end.
+/// A word as it is written, and in lower case without brackets and punctuation at its end.
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
     pub(super) lower: String,
@@ -13,7 +13,9 @@ pub(super) const CONNECTORS: [&str; 5] = ["-", "–", "to", "until", "till"];
 
 /// Splits a text at its white space, and a range of days at its dash.
 pub(super) fn split(text: &str) -> Vec<Word<'_>> {
-    let word = |text| Word { text, lower: str::trim_end_matches(text, [',', ';', '!', '?']).to_lowercase() };
+    let bare =
+        |text: &str| text.trim_start_matches('(').trim_end_matches([',', ';', '!', '?', ')']).to_lowercase();
+    let word = |text| Word { text, lower: bare(text) };
     let mut words = Vec::new();
     let mut rest = text.split_whitespace().peekable();
     while let Some(text) = rest.next() {
@@ -49,6 +51,14 @@ fn is_range(first: &str, last: &str, next_to_month: bool) -> bool {
     dotted(first) && last.starts_with(|c: char| c.is_ascii_digit()) && last.contains('.')
         || named(first) && named(last)
         || days
+}
+
+/// Returns whether a word may follow a time of day, so that a number before it is an hour and not that of a house.
+pub(super) fn is_day_time_end(word: &str) -> bool {
+    let words = [
+        "", "for", "on", "in", "with", "sharp", "and", "this", "next", "today", "tonight", "tomorrow", "tmrw",
+    ];
+    words.contains(&word) || weekday(word).is_some()
 }
 
 /// Returns whether a word is a dash.
