@@ -183,7 +183,19 @@ impl EventSource {
         let found = calendar::occurrences(when, Some(recurrence), zone, horizon, &mut budget);
         let mut found =
             found.map_err(Error::Calendar)?.into_iter().filter(|one| one.starts_at >= horizon.from);
-        let one = found.next().ok_or_else(|| invalid("the event does not happen then"))?;
+        let place = when.zone.as_ref().unwrap_or(zone);
+        let is_replaced = || {
+            let mut starts =
+                recurrence.replaced.iter().filter_map(|start| place.rules().to_timestamp(*start).ok());
+            starts.any(|at| horizon.from <= at && at < horizon.to)
+        };
+        let one = found.next().ok_or_else(|| {
+            invalid(if is_replaced() {
+                "this time was changed before and has a separate id, which `adjutant events list` shows"
+            } else {
+                "the event does not happen then"
+            })
+        })?;
         if found.next().is_some() {
             return Err(invalid("the event happens several times then; add the time of day"));
         }

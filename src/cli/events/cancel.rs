@@ -11,7 +11,11 @@ use super::texts::{failed, when};
 use adjutant_app::App;
 use adjutant_assistant::EventId;
 use adjutant_assistant::calendar::Change;
+use adjutant_assistant::notification::Status;
 use adjutant_base::text::escape_invisible::escape_line;
+
+/// Notifications of an event that are looked at.
+const MAX_NOTIFICATIONS: u32 = 10_000;
 
 /// Arguments of `adjutant events cancel`.
 #[derive(Debug, Args)]
@@ -30,7 +34,12 @@ pub(super) async fn run(args: &CancelArgs, app: &App) -> Result<(), Failure> {
     let (withdrawn, which) = match &args.on {
         Some(on) => {
             let (time, event) = source.time_on(on, now)?;
-            let withdrawn = app.change_event(&source, &Change::CancelTime(time), now).await;
+            // Those of its other times are planned anew.
+            let occurrence = time.civil.to_string();
+            let mut planned = app.assistant.notifications_of(&args.id, MAX_NOTIFICATIONS).await?;
+            planned.retain(|one| one.occurrence == occurrence && one.status == Status::Planned);
+            let changed = app.change_event(&source, &Change::CancelTime(time), now).await;
+            let withdrawn = changed.map(|_| planned.len() as u64);
             (withdrawn, when(&event, &source.user.preferences.zone))
         }
         None if source.event.repeats() => {
