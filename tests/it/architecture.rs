@@ -50,6 +50,7 @@ const OUTSIDE_CRATES: &[(&str, &[&str])] = &[
     ("serde_saphyr", &["crates/base/src/text"]),
     ("socket2", &["crates/terminal/src/socket"]),
     ("sqlx", &["crates/store"]),
+    ("tokio_rustls", &["crates/http"]),
     // `src/install` has a module of that name.
     ("toml", &["crates/agents", "crates/base/src/config", "crates/prompts", "src/install"]),
     ("toml_edit", &["src/install"]),
