@@ -9,3 +9,4 @@ mod monitoring;
 mod protocol;
 mod sampling;
 mod subscriptions;
+mod tls;

@@ -27,8 +27,10 @@ pub use agent_tokens::{AgentToken, AgentTokenError, add_agent_token, agent_token
 pub(crate) use login::Logins;
 use secret_file::{Secret, WatchedFile, logged};
 
-/// The name of the login cookie.
+/// The name of the login cookie, and the one over TLS: no page without TLS and no other name of the domain can set a cookie
+/// with that prefix.
 const COOKIE_NAME: &str = "adjutant_login";
+const SECURE_COOKIE_NAME: &str = "__Host-adjutant_login";
 
 /// The authentication of one listener: its tokens and its logins.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub(crate) struct Authenticator {
     token: Arc<WatchedFile<Secret>>,
     agent_tokens: WatchedFile<Arc<[AgentToken]>>,
     logins: Logins,
+    /// Whether browsers come over TLS, here or at a proxy.
+    is_secure: bool,
 }
 
 /// The name of the agent's token that a request carries; empty for the hub's own token, and without authentication.
@@ -43,14 +47,15 @@ pub(crate) struct Authenticator {
 pub(crate) struct TokenName(pub(crate) String);
 
 impl Authenticator {
-    /// Reads the files in `home`, and makes missing ones. The error is about a file and may name its path.
-    pub(crate) fn open(home: &Path) -> io::Result<Self> {
+    /// Reads the files in `home`, and makes missing ones. The error is about a file and may name its path. `is_secure` is for
+    /// browsers that come over TLS.
+    pub(crate) fn open(home: &Path, is_secure: bool) -> io::Result<Self> {
         let token = Arc::new(WatchedFile::new(home.join("token"), secret_file::read_or_make));
         token.get()?;
         let agent_tokens = WatchedFile::new(agent_tokens::path(home), agent_tokens::read);
         agent_tokens.get()?;
         let logins = Logins::open(home, token.clone())?;
-        Ok(Self { token, agent_tokens, logins })
+        Ok(Self { token, agent_tokens, logins, is_secure })
     }
 
     /// Returns the one-time links of this listener.
@@ -86,17 +91,20 @@ impl Authenticator {
             .filter_map(|value| value.to_str().ok())
             .flat_map(|value| value.split(';'))
             .filter_map(|pair| pair.trim().split_once('='))
-            .any(|(name, value)| name == COOKIE_NAME && self.logins.recognize(value))
+            .any(|(name, value)| name == self.cookie_name() && self.logins.recognize(value))
     }
 
-    /// Redeems a one-time link and returns the cookie for it. `secure` is for a TLS proxy in front.
-    pub(crate) fn log_in(&self, nonce: &str, secure: bool) -> Option<HeaderValue> {
+    /// Redeems a one-time link and returns the cookie for it.
+    pub(crate) fn log_in(&self, nonce: &str) -> Option<HeaderValue> {
         let cookie = self.logins.redeem(nonce)?;
-        let age = login::COOKIE_LIFE.as_secs();
-        let secure = if secure { "; Secure" } else { "" };
-        let text =
-            format!("{COOKIE_NAME}={cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}");
+        let (name, age) = (self.cookie_name(), login::COOKIE_LIFE.as_secs());
+        let secure = if self.is_secure { "; Secure" } else { "" };
+        let text = format!("{name}={cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}");
         HeaderValue::from_str(&text).ok()
+    }
+
+    fn cookie_name(&self) -> &'static str {
+        if self.is_secure { SECURE_COOKIE_NAME } else { COOKIE_NAME }
     }
 }
 

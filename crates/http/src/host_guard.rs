@@ -16,7 +16,7 @@ pub(crate) type Refusal = (StatusCode, &'static str);
 const HOST_COUNT: Refusal = (StatusCode::BAD_REQUEST, "exactly one Host header is needed");
 const FOREIGN_HOST: Refusal = (
     StatusCode::FORBIDDEN,
-    "this Host is not served here; use the address that `adjutant serve` prints, or name the host behind your TLS proxy in the configuration",
+    "this Host is not served here; use the address that `adjutant serve` prints, or name the host in `tls_names` or `behind_tls_proxy` of the configuration",
 );
 const FOREIGN_ORIGIN: Refusal = (StatusCode::FORBIDDEN, "requests from other web origins are refused");
 
@@ -29,34 +29,41 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Takes the bound address and the names that a TLS-terminating proxy serves for it.
-    pub(crate) fn new(address: SocketAddr, proxied: &[String]) -> Self {
+    /// Takes the bound address, the names that a TLS proxy serves for it, and those of the certificate if the listener itself
+    /// serves TLS.
+    pub(crate) fn new(address: SocketAddr, proxied: &[String], own: Option<&[String]>) -> Self {
         let mut hosts = Vec::new();
         let mut origins = Vec::new();
-        let ip = address.ip();
+        let (ip, port) = (address.ip(), address.port());
+        let (scheme, default_port) = if own.is_some() { ("https", 443) } else { ("http", 80) };
+        let mut local: Vec<String> = own.unwrap_or_default().to_vec();
         if ip.is_loopback() || ip.is_unspecified() {
-            let mut local = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
-            let own = bracketed(ip);
-            if !ip.is_unspecified() && !local.contains(&own) {
-                local.push(own);
-            }
-            for host in local {
-                let authority = format!("{host}:{}", address.port());
-                origins.push(format!("http://{authority}"));
-                hosts.push(authority);
-                if address.port() == 80 {
-                    origins.push(format!("http://{host}"));
-                    hosts.push(host);
-                }
+            local.extend(["localhost", "127.0.0.1", "[::1]"].map(str::to_owned));
+        }
+        // With TLS, an address is a name that the certificate may have.
+        let is_own = ip.is_loopback() || own.is_some();
+        if is_own && !ip.is_unspecified() && !local.contains(&bracketed(ip)) {
+            local.push(bracketed(ip));
+        }
+        let named = own.and_then(|names| names.first());
+        for host in local {
+            let authority = format!("{host}:{port}");
+            origins.push(format!("{scheme}://{authority}"));
+            hosts.push(authority);
+            if port == default_port {
+                origins.push(format!("{scheme}://{host}"));
+                hosts.push(host);
             }
         }
         for name in proxied {
             origins.push(format!("https://{name}"));
             hosts.push(name.clone());
         }
-        let console = match proxied.first() {
-            Some(name) => format!("https://{name}"),
-            None => format!("http://{}:{}", bracketed(ip), address.port()),
+        let console = match (proxied.first(), named) {
+            (Some(name), _) => format!("https://{name}"),
+            (None, Some(name)) if port == default_port => format!("{scheme}://{name}"),
+            (None, Some(name)) => format!("{scheme}://{name}:{port}"),
+            (None, None) => format!("{scheme}://{}:{port}", bracketed(ip)),
         };
         Self { hosts, origins, console }
     }
@@ -132,7 +139,7 @@ mod tests {
 
     fn verdict(address: &str, proxied: &[&str], headers: &[(&str, &str)]) -> Option<Refusal> {
         let proxied: Vec<String> = proxied.iter().map(|name| (*name).to_owned()).collect();
-        let names = Names::new(address.parse().unwrap(), &proxied);
+        let names = Names::new(address.parse().unwrap(), &proxied, None);
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
@@ -164,6 +171,20 @@ mod tests {
     fn a_second_loopback_address_has_its_own_name() {
         assert_eq!(verdict("127.0.0.2:7437", &[], &[("host", "127.0.0.2:7437")]), None);
         assert_eq!(verdict("[::1]:7437", &[], &[("host", "[::1]:7437")]), None);
+    }
+
+    #[test]
+    fn a_listener_with_tls_has_the_names_of_its_certificate_over_https_only() {
+        let own = ["hub.example.com".to_owned()];
+        let names = Names::new("192.0.2.7:7437".parse().unwrap(), &[], Some(&own));
+        assert_eq!(names.console(), "https://hub.example.com:7437");
+        assert_eq!(names.hosts, ["hub.example.com:7437", "192.0.2.7:7437"]);
+        assert_eq!(names.origins, ["https://hub.example.com:7437", "https://192.0.2.7:7437"]);
+        let names = Names::new("0.0.0.0:443".parse().unwrap(), &[], Some(&own));
+        assert_eq!(names.console(), "https://hub.example.com");
+        assert!(names.hosts.contains(&"hub.example.com".to_owned()), "{names:?}");
+        assert!(names.origins.iter().all(|origin| origin.starts_with("https://")), "{names:?}");
+        assert!(!names.hosts.iter().any(|host| host.starts_with("0.0.0.0")), "{names:?}");
     }
 
     proptest::proptest! {

@@ -18,6 +18,7 @@ mod response_builders;
 mod sessions;
 mod stateless_clients;
 mod streams;
+mod tls;
 
 use std::io;
 use std::net::SocketAddr;
@@ -30,6 +31,7 @@ use axum::http::{Method, Request, Response, StatusCode, request};
 use futures::StreamExt as _;
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tower_service::Service;
@@ -55,29 +57,38 @@ const LOGIN_PATH: &str = "/login/";
 pub enum Error {
     #[error("cannot listen on {address}: {source}")]
     Bind { address: SocketAddr, source: io::Error },
-    #[error(
-        "{address} can be reached by other machines; it needs a token and a TLS-terminating proxy in front"
-    )]
+    #[error("other machines can reach {address}, so the hub serves it with TLS or behind a TLS proxy only")]
     Exposed { address: SocketAddr },
+    #[error("other machines can reach the hub at {address}, so it needs authentication")]
+    Unauthenticated { address: SocketAddr },
+    #[error("TLS cannot be served: {0}")]
+    Tls(#[source] tls::Error),
     #[error("the token for HTTP cannot be read or created: {0}")]
     Token(#[source] io::Error),
 }
 
 /// A bound listener with the authentication that it requires.
-#[derive(Debug)]
 pub struct BoundListener {
     tcp: TcpListener,
     address: SocketAddr,
     names: Names,
     authenticator: Option<auth::Authenticator>,
-    proxied: bool,
+    tls: Option<TlsAcceptor>,
+    /// True if other machines are meant to reach it, through TLS or a proxy.
+    shared: bool,
     /// True if agents need no token; the user must log in all the same.
     unauthenticated_agents: bool,
 }
 
+impl std::fmt::Debug for BoundListener {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("BoundListener").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
 impl BoundListener {
-    /// Binds `address`. Without a token only loopback is served; other addresses also need the names under which a
-    /// TLS-terminating proxy serves them.
+    /// Binds `address`. Without a token only loopback is served; other addresses also need
+    /// TLS, or the names under which a TLS proxy serves them.
     pub async fn open(
         address: SocketAddr,
         config: &HttpConfig,
@@ -111,24 +122,27 @@ impl BoundListener {
         home: &std::path::Path,
     ) -> Result<Self, Error> {
         let authenticator = match config.auth {
-            Auth::Token => Some(auth::Authenticator::open(home).map_err(Error::Token)?),
+            Auth::Token => Some(auth::Authenticator::open(home, is_shared(config)).map_err(Error::Token)?),
             Auth::None => None,
         };
-        let names = Names::new(address, &config.behind_tls_proxy);
+        let tls = tls::acceptor(config).map_err(Error::Tls)?;
+        let own = tls.as_ref().map(|_| config.tls_names.as_slice());
+        let names = Names::new(address, &config.behind_tls_proxy, own);
         Ok(Self {
             tcp: listener,
             address,
             names,
             authenticator,
-            proxied: !config.behind_tls_proxy.is_empty(),
+            shared: is_shared(config),
+            tls,
             unauthenticated_agents: false,
         })
     }
 
-    /// Admits agents on this machine without a token, as the contract of the questions requires; none where a proxy may pass
-    /// on requests of other machines. The console still requires a login, because an asker must not be able to answer.
+    /// Admits agents on this machine without a token, as the contract of the questions requires; none where other machines may
+    /// come in, through TLS or a proxy. The console still requires a login, because an asker must not be able to answer.
     pub fn allow_unauthenticated_agents(mut self) -> Self {
-        self.unauthenticated_agents = self.address.ip().is_loopback() && !self.proxied;
+        self.unauthenticated_agents = self.address.ip().is_loopback() && !self.shared;
         self
     }
 
@@ -155,13 +169,22 @@ impl BoundListener {
     }
 }
 
-/// Fails if `address` may not be listened on: other machines need a token and a proxy in front.
+/// Fails if `address` may not be listened on: for other machines it needs authentication, and TLS here or in a proxy.
 fn allowed(address: SocketAddr, config: &HttpConfig) -> Result<(), Error> {
     let exposed = !address.ip().is_loopback();
-    if exposed && (config.auth == Auth::None || config.behind_tls_proxy.is_empty()) {
+    if exposed && !is_shared(config) {
         return Err(Error::Exposed { address });
     }
+    // A proxy passes on requests of other machines from this one.
+    if config.auth == Auth::None && (exposed || is_shared(config)) {
+        return Err(Error::Unauthenticated { address });
+    }
     Ok(())
+}
+
+/// Returns whether other machines are meant to reach the listener.
+fn is_shared(config: &HttpConfig) -> bool {
+    config.serves_tls() || !config.behind_tls_proxy.is_empty()
 }
 
 /// Serves the product until `app.shutdown` is cancelled and the requests in flight have ended or their grace is over.
@@ -244,7 +267,7 @@ async fn run(shared: Shared, listener: BoundListener, routes: Router) {
         app: app.clone(),
         names: listener.names,
         authenticator: listener.authenticator,
-        proxied: listener.proxied,
+        shared: listener.shared,
         unauthenticated_agents: listener.unauthenticated_agents,
         limit,
         routes,
@@ -253,7 +276,7 @@ async fn run(shared: Shared, listener: BoundListener, routes: Router) {
         let gate = gate.clone();
         async move { gate.answer(request).await }
     };
-    listener::run(listener.tcp, &app.shutdown, app.config.grace, answer).await;
+    listener::run((listener.tcp, listener.tls), &app.shutdown, app.config.grace, answer).await;
     shared.give_up.cancel();
     drop(sweeper);
 }
@@ -263,7 +286,7 @@ struct Gate {
     app: Arc<App>,
     names: Names,
     authenticator: Option<auth::Authenticator>,
-    proxied: bool,
+    shared: bool,
     unauthenticated_agents: bool,
     limit: usize,
     routes: Router,
@@ -349,8 +372,8 @@ impl Gate {
             }
             return None;
         }
-        // A feed is for programs of this machine: with a proxy in front, it is a page like any other.
-        if web::is_asset(parts.uri.path()) || (web::is_feed(parts.uri.path()) && !self.proxied) {
+        // A feed is for programs of this machine: with other machines, it is a page like any other.
+        if web::is_asset(parts.uri.path()) || (web::is_feed(parts.uri.path()) && !self.shared) {
             return None;
         }
         if monitoring::PROBES.contains(&parts.uri.path()) {
@@ -363,12 +386,10 @@ impl Gate {
         }
         let nonce = parts.uri.path().strip_prefix(LOGIN_PATH);
         match nonce {
-            Some(nonce) if parts.method == Method::GET => {
-                Some(match authenticator.log_in(nonce, self.proxied) {
-                    Some(cookie) => welcome(cookie),
-                    None => web::login_needed(web::Login::Spent),
-                })
-            }
+            Some(nonce) if parts.method == Method::GET => Some(match authenticator.log_in(nonce) {
+                Some(cookie) => welcome(cookie),
+                None => web::login_needed(web::Login::Spent),
+            }),
             _ if authenticator.check_login(&parts.headers) => None,
             _ => Some(web::login_needed(web::Login::Missing)),
         }

@@ -14,9 +14,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use adjutant_agents::TcpConnection;
@@ -108,8 +110,12 @@ pub(crate) fn admit(extensions: &Extensions) -> bool {
 }
 
 /// Accepts connections until `stop`, serves each with `answer`, and returns when all have ended or `grace` is over.
-pub(crate) async fn run<A, F>(listener: TcpListener, stop: &CancellationToken, grace: Duration, answer: A)
-where
+pub(crate) async fn run<A, F>(
+    (listener, tls): (TcpListener, Option<TlsAcceptor>),
+    stop: &CancellationToken,
+    grace: Duration,
+    answer: A,
+) where
     A: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
@@ -133,9 +139,17 @@ where
         prepare(&stream);
         let link = stream.local_addr().ok().map(|local| Arc::new(TcpConnection::new(local, remote)));
         let admission = entered.enter(remote.ip().to_canonical());
-        let connection = serve(stream, link, admission.clone(), stop.clone(), answer.clone());
+        let (stop, tls, answer) = (stop.clone(), tls.clone(), answer.clone());
         connections.spawn(async move {
-            connection.await;
+            let entry = admission.clone();
+            match tls {
+                None => serve(stream, link, entry, stop, answer).await,
+                Some(tls) => {
+                    if let Some(stream) = shake_hands(&tls, stream, &entry, &stop).await {
+                        serve(stream, link, entry, stop, answer).await;
+                    }
+                }
+            }
             admission.connections.leave(&admission);
         });
     }
@@ -154,13 +168,36 @@ fn prepare(stream: &TcpStream) {
     }
 }
 
-async fn serve<A, F>(
+/// Does the handshake of TLS, as long as the head of a request may take.
+async fn shake_hands(
+    tls: &TlsAcceptor,
     stream: TcpStream,
+    admission: &Admission,
+    stop: &CancellationToken,
+) -> Option<impl AsyncRead + AsyncWrite + Unpin + Send + 'static> {
+    let shaken = tokio::select! {
+        shaken = tokio::time::timeout(HEAD_TIMEOUT, tls.accept(stream)) => shaken,
+        () = admission.displaced.cancelled() => return None,
+        () = stop.cancelled() => return None,
+    };
+    match shaken {
+        Ok(Ok(stream)) => Some(stream),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a TLS handshake failed");
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+async fn serve<S, A, F>(
+    stream: S,
     link: Option<Arc<TcpConnection>>,
     admission: Arc<Admission>,
     stop: CancellationToken,
     answer: A,
 ) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     A: Fn(Request<Incoming>) -> F + Send,
     F: Future<Output = Response<Body>> + Send,
 {

@@ -55,9 +55,9 @@ pub async fn replay(
     on_request: impl Fn(&Player) + Send + 'static,
 ) -> Option<Player> {
     let replay = Replay { player, open: HashMap::new(), on_request: Box::new(on_request) };
-    let server = Arc::new(ReplayServer { replay: Mutex::new(replay), names: Names::new(address, &[]) });
+    let server = Arc::new(ReplayServer { replay: Mutex::new(replay), names: Names::new(address, &[], None) });
     let answering = server.clone();
-    listener::run(listener, &stop, GRACE, move |request| {
+    listener::run((listener, None), &stop, GRACE, move |request| {
         let server = answering.clone();
         async move { server.answer(request).await }
     })

@@ -211,6 +211,9 @@ pub(super) async fn http(context: Arc<DoctorContext>) -> CheckResult {
             "no hub runs"
         });
     };
+    if context.config.http.serves_tls() {
+        return CheckResult::skipped("the HTTP listener serves TLS, which this check does not speak");
+    }
     blocking(move || {
         let stored = match context.config.http.auth {
             Auth::None => Ok(None),

@@ -41,9 +41,9 @@ pub(super) fn run(address: Option<&str>, common: Common) -> Result<(), Failure> 
     };
     let overrides = Overrides { home: common.home, auth: Some(Auth::Token), ..Overrides::default() };
     let mut config = Config::load(overrides, Roots::User)?;
-    // The contract admits agents without a token, so this process answers this machine alone: the configured proxy is the
-    // hub's.
-    config.http.behind_tls_proxy.clear();
+    // The contract admits agents without a token, so this process answers this machine alone: the configured proxy and
+    // certificate are the hub's.
+    config.http.restrict_to_this_machine();
     // Another database than the hub's; a process with the same address continues with it.
     config.database = match address.port() {
         0 => Database::Memory,

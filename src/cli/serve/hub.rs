@@ -99,7 +99,8 @@ impl Hub {
             } else {
                 String::new()
             };
-            lines.push(format!("  mcp      http://{address}/mcp{bearer}"));
+            let scheme = self.app.config.http.scheme();
+            lines.push(format!("  mcp      {scheme}://{address}/mcp{bearer}"));
         }
         if let Some(fault) = listening.http_fault.get() {
             lines.push(format!("  no console: {fault}; free the port, then run: adjutant restart"));
@@ -364,9 +365,11 @@ async fn http_listener(
         http::Error::Bind { .. } if in_use && is_hub(address) => {
             Failure::new(&error).hint("the hub of another home listens there").hint(OTHER_ADDRESS)
         }
-        http::Error::Bind { .. } | http::Error::Exposed { .. } | http::Error::Token(_) => {
-            listen_failure(&error)
-        }
+        http::Error::Bind { .. }
+        | http::Error::Exposed { .. }
+        | http::Error::Unauthenticated { .. }
+        | http::Error::Tls(_)
+        | http::Error::Token(_) => listen_failure(&error),
     })
 }
 
@@ -376,8 +379,12 @@ fn listen_failure(error: &http::Error) -> Failure {
     match error {
         http::Error::Bind { .. } => failure.hint(OTHER_ADDRESS),
         http::Error::Exposed { .. } => failure.hint(
-            "listen on 127.0.0.1, or keep --auth token and name the proxy's hosts: behind_tls_proxy in config.toml",
+            "set tls_certificate, tls_key and tls_names under [http] in config.toml; or name the hosts of a TLS proxy in front in behind_tls_proxy; or listen on 127.0.0.1",
         ),
+        http::Error::Unauthenticated { .. } => failure.hint(
+            "leave out `--auth none`; or listen on 127.0.0.1, without behind_tls_proxy and tls_certificate in config.toml",
+        ),
+        http::Error::Tls(_) => failure.hint("correct tls_certificate, tls_key and tls_names under [http] in config.toml"),
         http::Error::Token(_) => failure,
     }
 }

@@ -32,9 +32,9 @@ pub(super) async fn run(args: &FeedArgs, assistant: &Assistant, config: &Config)
         let line = if ended { "the feed has ended" } else { "there is no feed" };
         return output::changed(line, &json!({"id": user, "user_id": user, "url": null, "ended": ended}));
     }
-    if !config.http.behind_tls_proxy.is_empty() {
+    if !config.http.behind_tls_proxy.is_empty() || config.http.serves_tls() {
         return Err(Failure::new(
-            "a hub behind a proxy serves no feeds, because feeds are for programs on the same machine",
+            "a hub with a proxy or TLS serves no feeds, because feeds are for programs on the same machine",
         )
         .hint("`adjutant events export USER --to FILE` writes a calendar that you may publish yourself"));
     }

@@ -568,13 +568,34 @@ fn an_agents_token_works_until_it_is_revoked() {
 }
 
 #[test]
-fn other_machines_are_admitted_only_through_a_proxy() {
-    let home = Home::new();
-    for auth in ["token", "none"] {
-        let run = home.run(["serve", "--http", "0.0.0.0:0", "--socket", "off", "--auth", auth], "");
-        assert_eq!(run.status.code(), Some(1), "{auth}: {}", run.stderr);
-        assert!(run.stderr.contains("other machines"), "{}", run.stderr);
+fn other_machines_are_admitted_only_through_tls() {
+    let proxy = "behind_tls_proxy = [\"hub.example.org\"]";
+    for (settings, address, auth, reason) in [
+        ("", "0.0.0.0:0", "token", "with TLS or behind a TLS proxy only"),
+        ("", "0.0.0.0:0", "none", "with TLS or behind a TLS proxy only"),
+        (proxy, "0.0.0.0:0", "none", "needs authentication"),
+        // What a proxy passes on comes from this machine.
+        (proxy, "127.0.0.1:0", "none", "needs authentication"),
+        ("tls_certificate = \"c.pem\"", "127.0.0.1:0", "token", "one of them is missing"),
+        ("tls_certificate = \"c.pem\"\ntls_key = \"k.pem\"", "0.0.0.0:0", "token", "`tls_names` is empty"),
+        (
+            "tls_certificate = \"c.pem\"\ntls_key = \"k.pem\"\ntls_names = [\"hub.example.org\"]",
+            "0.0.0.0:0",
+            "token",
+            "k.pem cannot be read",
+        ),
+    ] {
+        let home = Home::new();
+        home.write(".adjutant/config.toml", format!("[http]\n{settings}\n"));
+        let run = home.run(["serve", "--http", address, "--socket", "off", "--auth", auth], "");
+        assert_eq!(run.status.code(), Some(1), "{settings} {auth}: {}", run.stderr);
+        assert!(
+            run.stderr.contains(reason) && run.stderr.contains("hint"),
+            "{settings} {auth}: {}",
+            run.stderr
+        );
     }
+    let home = Home::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let run = home.run(["serve", "--http", &address, "--socket", "off"], "");

@@ -1,9 +1,10 @@
 //! Settings of the HTTP interface.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::env;
 use super::error::Error;
 use super::switch::Switch;
 use super::table::{Notation, Plain, Seconds};
@@ -33,6 +34,21 @@ impl Notation<Option<SocketAddr>> for Address {
     }
 }
 
+/// A file of TLS.
+struct TlsFile;
+
+impl Notation<Option<PathBuf>> for TlsFile {
+    type Written = String;
+
+    fn read(written: String, home: &Path) -> Result<Option<PathBuf>, Error> {
+        Ok(Some(home.join(written)))
+    }
+
+    fn show(value: &Option<PathBuf>) -> String {
+        format!("{:?}", value.as_deref().map(env::abbreviate).unwrap_or_default())
+    }
+}
+
 super::table::settings! {
     /// The settings of the HTTP interface.
     #[derive(Clone, Debug)]
@@ -43,6 +59,13 @@ super::table::settings! {
         auth: Auth = Auth::Token, auth as Plain;
         /// Host names under which a TLS proxy serves the hub.
         behind_tls_proxy: Vec<String> = Vec::new(), behind_tls_proxy as Plain;
+        /// PEM file with the certificate chain, with which the hub serves HTTPS itself; relative to the home folder. The hub reads
+        /// it again when it changes.
+        tls_certificate: Option<PathBuf> = None, tls_certificate as TlsFile;
+        /// PEM file with the private key of `tls_certificate`; relative to the home folder.
+        tls_key: Option<PathBuf> = None, tls_key as TlsFile;
+        /// Host names of the certificate under which the hub is reached, without a port. The first one is the address of the console.
+        tls_names: Vec<String> = Vec::new(), tls_names as Plain;
         /// Maximum bytes of one request body.
         body_limit: usize = 16 * 1024 * 1024, body_limit_bytes as Plain;
         /// Maximum number of MCP sessions at once.
@@ -53,5 +76,25 @@ super::table::settings! {
     others {
         /// Set if the address is the default, so that another port may be used.
         default_address: bool = true;
+    }
+}
+
+impl HttpConfig {
+    /// Returns the scheme of addresses of the listener.
+    pub fn scheme(&self) -> &'static str {
+        if self.serves_tls() { "https" } else { "http" }
+    }
+
+    /// Returns whether the hub itself serves TLS.
+    pub fn serves_tls(&self) -> bool {
+        self.tls_certificate.is_some() || self.tls_key.is_some()
+    }
+
+    /// Removes what lets other machines in, for a listener that serves this machine alone.
+    pub fn restrict_to_this_machine(&mut self) {
+        self.behind_tls_proxy.clear();
+        self.tls_certificate = None;
+        self.tls_key = None;
+        self.tls_names.clear();
     }
 }
