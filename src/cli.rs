@@ -44,6 +44,7 @@ mod tasks;
 mod tokens;
 mod users;
 mod worker;
+mod workers;
 
 use std::ffi::OsString;
 use std::io;
@@ -240,6 +241,9 @@ enum Command {
     RemoveDemo,
     /// Run delegated tasks of hubs on other machines, over a NATS server
     Worker(worker::WorkerArgs),
+    /// List the workers that hubs know, and drain or revoke them
+    #[command(subcommand)]
+    Workers(workers::Command),
     /// Check the installation, and explain how to repair it
     Doctor(doctor::DoctorArgs),
     /// Start the hub with your session, as a service of systemd or launchd
@@ -305,6 +309,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Stop(args) => exit_code(stop::stop(&args, common)),
         Command::Restart(args) => exit_code(stop::restart(&args, common)),
         Command::Worker(args) => exit_code(worker::run(args, common)),
+        Command::Workers(command) => exit_code(workers::run(command, common)),
         Command::Doctor(args) => exit_code(doctor::run(&args, common)),
         Command::Service(command) => exit_code(service::run(&command, common)),
         Command::Completions(args) => exit_code(completions::run(&args)),

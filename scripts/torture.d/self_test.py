@@ -4,6 +4,8 @@ import itertools
 import unittest
 
 import checker
+import cluster_checker
+import cluster_plan
 import mails_checker
 import mails_plan
 import prompts_checker
@@ -293,9 +295,48 @@ class PromptsChecker(unittest.TestCase):
         self.assertEqual((figures["over a second"], figures["milliseconds"]["p100"]), (1, 1500))
 
 
+class ClusterChecker(unittest.TestCase):
+    STORED = event(9, "stored", hub="a", key="a-1", task="t1", mode="touch", state="succeeded", status="succeeded", folder="w", reason=None, worker="one", has_file=True, refusal_in_log=False)
+    GOOD = (event(1, "accepted", hub="a", key="a-1", task="t1", mode="touch", folder="w"), event(2, "start", key="a-1"), STORED)
+
+    def kinds(self, *events):
+        return sorted({kind for kind, _, _ in cluster_checker.check(events)})
+
+    def test_a_task_that_ends_once_breaks_nothing(self):
+        self.assertEqual(self.kinds(*self.GOOD), [])
+
+    def test_a_second_start_and_a_second_row_are_noticed(self):
+        self.assertEqual(self.kinds(*self.GOOD, event(3, "start", key="a-1")), ["twice", "wrong"])
+        self.assertEqual(self.kinds(*self.GOOD, self.STORED | {"task": "t2"}), ["twice"])
+
+    def test_an_accepted_task_without_an_end_or_without_its_file_is_lost(self):
+        self.assertEqual(self.kinds(*self.GOOD[:2]), ["lost"])
+        self.assertEqual(self.kinds(*self.GOOD[:2], self.STORED | {"state": "running", "status": None}), ["lost"])
+        self.assertEqual(self.kinds(*self.GOOD[:2], self.STORED | {"has_file": False}), ["lost"])
+
+    def test_a_lost_task_needs_a_fault_and_a_reason(self):
+        lost = self.STORED | {"state": "lost", "status": "lost", "reason": "lost"}
+        kill = event(1.5, "fault", target="worker", name="one", kind="kill")
+        self.assertEqual(self.kinds(*self.GOOD[:2], lost), ["wrong"])
+        self.assertEqual(self.kinds(*self.GOOD[:2], kill, lost), [])
+        self.assertEqual(self.kinds(*self.GOOD[:2], kill, lost | {"reason": None}), ["silent"])
+
+    def test_a_repository_that_cannot_travel_starts_nothing_and_its_refusal_is_in_a_log(self):
+        refused = self.STORED | {"folder": "s", "state": "cancelled", "status": "cancelled", "worker": None, "has_file": False, "refusal_in_log": True}
+        accepted, cancel = self.GOOD[0], event(8, "cancel", key="a-1")
+        self.assertEqual(self.kinds(accepted, cancel, refused), [])
+        self.assertEqual(self.kinds(accepted, cancel, refused | {"refusal_in_log": False}), ["silent"])
+        self.assertEqual(self.kinds(*self.GOOD[:2], cancel, refused), ["wrong"])
+
+    def test_what_is_left_is_noticed(self):
+        self.assertEqual(self.kinds(event(9, "base", hub="a", reference="refs/adjutant/base/t1")), ["left"])
+        self.assertEqual(self.kinds(event(9, "order", worker="one", path="t1-1")), ["left"])
+        self.assertEqual(self.kinds(event(9, "integrity", result="page 7"), event(9, "hang", who="a hub")), ["hangs", "integrity"])
+
+
 class Plan(unittest.TestCase):
     def test_a_seed_makes_the_same_plan_again_and_another_seed_another(self):
-        for plan in (questions_plan, tasks_plan, mails_plan):
+        for plan in (questions_plan, tasks_plan, mails_plan, cluster_plan):
             self.assertEqual(plan.make(7, 60.0), plan.make(7, 60.0))
             self.assertNotEqual(plan.make(7, 60.0), plan.make(8, 60.0))
         first = [[step["kind"] for step in itertools.islice(prompts_plan.steps(seed), 50)] for seed in (7, 7, 8)]
@@ -307,5 +348,5 @@ class Plan(unittest.TestCase):
 
 def run():
     """Whether all tests pass."""
-    suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in (Checker, TasksChecker, MailsChecker, PromptsChecker, Plan))
+    suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in (Checker, TasksChecker, MailsChecker, PromptsChecker, ClusterChecker, Plan))
     return unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful()

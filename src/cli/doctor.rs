@@ -17,6 +17,7 @@ mod repair;
 mod report;
 mod runners;
 mod service;
+mod workers;
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -149,6 +150,7 @@ async fn all(context: Arc<DoctorContext>, bar: &ProgressBar) -> Vec<Check> {
     add("clients", blocking(clients::configured));
     add("database", Box::pin(database::integrity(context.clone())));
     add("machines", Box::pin(machines::all(context.clone())));
+    add("workers", Box::pin(workers::all(context.clone())));
     add("runs", blocking(orphaned_runs::orphans));
     add("display", blocking(|_| desktop::display()));
     add("notifications", Box::pin(desktop::notifications(context.clone())));

@@ -1,47 +1,78 @@
-//! `adjutant worker`: runs delegated tasks of hubs on other machines.
+//! `adjutant worker`: runs delegated tasks of hubs on other machines, after it joined one of them.
+
+mod invite;
+mod join;
+mod nats_config;
 
 use std::path::PathBuf;
 use std::time::Instant;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use tracing::level_filters::LevelFilter;
 
-use super::output::Failure;
+use super::output::{self, Failure};
 use super::shutdown_signal::ShutdownSignal;
 use super::{Common, native_runners};
 use adjutant_agents::Selector;
 use adjutant_agents::definition::Permission;
+use adjutant_agents::lane::is_label;
 use adjutant_app::App;
 use adjutant_base::config::{Config, Database, Roots};
 use adjutant_host::machine;
 use adjutant_terminal::socket::{self, Claim};
-use adjutant_workers::{Worker, WorkerSettings, connect};
+use adjutant_workers::{Credentials, Ended, Login, Worker, WorkerSettings, connect};
 
 /// The folder of a worker in its home: the database of its queue, its runs, and the tasks of hubs.
 const FOLDER: &str = "worker";
 
 /// Arguments of `adjutant worker`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct WorkerArgs {
-    /// Address of the NATS server that the hubs use
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Address of the NATS server that the hubs use [default: that of the hub that it joined]
     #[arg(long, value_name = "URL")]
-    nats: String,
-    /// Credentials file of the NATS server
+    nats: Option<String>,
+    /// Credentials file of the NATS server, for a worker that joined no hub
     #[arg(long, value_name = "FILE")]
     creds: Option<PathBuf>,
     /// Claim tasks of these runners, separated by commas [default: those that are installed]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     runners: Vec<String>,
+    /// Claim also tasks that need this label; may be repeated [default: all labels of its code, if it joined]
+    #[arg(long = "label", value_name = "LABEL", value_parser = parse_label)]
+    labels: Vec<String>,
     /// Run at most this many tasks at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     max_tasks: u32,
+    /// Keep at most so many MiB of the repositories of hubs, so that only new commits travel
+    #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    max_cache_mib: u64,
     /// End when no task is queued for these runners
     #[arg(long)]
     exit_when_idle: bool,
 }
 
-/// Runs until a signal ends it, or until it is idle where that ends it.
+/// Commands of `adjutant worker`.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a one-time code, with which a worker joins this hub
+    Invite(invite::InviteArgs),
+    /// Join the hub that made a code: get credentials for this machine
+    Join(join::JoinArgs),
+    /// Print the configuration of a NATS server that lets only this hub and its workers in
+    NatsConfig(nats_config::NatsConfigArgs),
+}
+
+/// Runs one of the commands, or tasks until a signal ends the worker, or until it is idle where that ends it.
 pub(super) fn run(args: WorkerArgs, common: Common) -> Result<(), Failure> {
+    match args.command {
+        Some(Command::Invite(args)) => return invite::run(&args, common),
+        Some(Command::Join(args)) => return join::run(&args, common),
+        Some(Command::NatsConfig(args)) => return nats_config::run(&args, common),
+        None => {}
+    }
     common.start_log(LevelFilter::INFO)?;
     let mut config = common.config(Roots::User)?;
     let selector = native_runners(&config.runners)?;
@@ -55,21 +86,68 @@ pub(super) fn run(args: WorkerArgs, common: Common) -> Result<(), Failure> {
     socket::private_folder(&config.home)?;
     socket::private_folder(&folder)?;
     let claim = Claim::take(&folder)?;
-    let id = machine::id(&folder).map_err(Failure::new)?;
+    let credentials =
+        if args.creds.is_some() { None } else { Credentials::load(&folder).map_err(Failure::new)? };
+    let (url, login) = login(args.nats, args.creds, credentials.as_ref())?;
+    let id = match &credentials {
+        Some(credentials) => credentials.id().map_err(Failure::new)?,
+        None => machine::id(&folder).map_err(Failure::new)?,
+    };
+    let labels = labels(args.labels, credentials.as_ref())?;
     keep_apart(&mut config, &folder, args.max_tasks);
     let settings = WorkerSettings {
         id,
         name: machine::name(),
         folder: folder.join("orders"),
+        caches: folder.join("repositories"),
+        max_cache_bytes: args.max_cache_mib << 20,
         runners,
+        labels,
         max_tasks: args.max_tasks as usize,
         exit_when_idle: args.exit_when_idle,
+        credentials,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let worked = runtime.block_on(work(App::new(config, selector), &args.nats, args.creds, settings));
+    let worked = runtime.block_on(work(App::new(config, selector), (&url, login), settings));
     runtime.shutdown_background();
     drop(claim);
     worked
+}
+
+/// Returns the address of the NATS server and the way to log in there.
+fn login(
+    nats: Option<String>,
+    creds: Option<PathBuf>,
+    credentials: Option<&Credentials>,
+) -> Result<(String, Login), Failure> {
+    if let Some(credentials) = credentials {
+        if credentials.has_expired() {
+            return Err(Failure::new("the credentials of this worker have expired")
+                .hint("make a code on the hub with `adjutant worker invite`, and join again: adjutant worker join CODE"));
+        }
+        return Ok((nats.unwrap_or_else(|| credentials.nats()), Login::Worker(credentials.clone())));
+    }
+    let url = nats.ok_or_else(|| {
+        Failure::usage("this worker has joined no hub, and no NATS server is named")
+            .hint("join a hub: adjutant worker join CODE")
+            .hint("or name the server: --nats URL")
+    })?;
+    Ok((url, creds.map_or(Login::Open, Login::File)))
+}
+
+/// Returns the labels that the worker has: with credentials, those of its code bound the named ones.
+fn labels(named: Vec<String>, credentials: Option<&Credentials>) -> Result<Vec<String>, Failure> {
+    let Some(granted) = credentials.map(Credentials::labels) else { return Ok(named) };
+    if let Some(label) = named.iter().find(|label| !granted.contains(label)) {
+        return Err(Failure::usage(format!("the code of this worker did not have the label `{label}`"))
+            .hint("join again with a code of `adjutant worker invite --label`"));
+    }
+    Ok(if named.is_empty() { granted } else { named })
+}
+
+/// Parses a label on the command line.
+fn parse_label(text: &str) -> Result<String, &'static str> {
+    if is_label(text) { Ok(text.to_owned()) } else { Err("use letters, digits and hyphens, 40 at most") }
 }
 
 /// Gives the worker a queue of its own. Its worktrees stay until their commits are on the hub.
@@ -86,30 +164,39 @@ fn keep_apart(config: &mut Config, folder: &std::path::Path, max_tasks: u32) {
 
 async fn work(
     app: std::sync::Arc<App>,
-    url: &str,
-    creds: Option<PathBuf>,
+    (url, login): (&str, Login),
     settings: WorkerSettings,
 ) -> Result<(), Failure> {
     let mut signal = ShutdownSignal::new()?;
     let stop = app.shutdown.clone();
-    let client = connect(url, creds.as_deref(), "adjutant worker").await.map_err(Failure::new)?;
+    let client = connect(url, login, "adjutant worker").await.map_err(Failure::new)?;
     tracing::info!(runners = settings.runners.join(","), "waiting for tasks");
     let queue = tokio::spawn({
         let (agents, stop) = (app.agents.clone(), stop.clone());
         async move { agents.run(stop).await }
     });
     let worker = Worker::new(app.agents.clone(), client, settings, stop.clone());
-    tokio::select! {
-        () = worker.run() => {}
-        _ = signal.received() => {}
-    }
+    let ended = tokio::select! {
+        ended = worker.run() => ended,
+        _ = signal.received() => Ended::Stopped,
+    };
     stop.cancel();
     // All runs end before this process does, unless a second signal ends it.
     tokio::select! {
         _ = queue => {}
         _ = signal.received() => {}
     }
-    Ok(())
+    match ended {
+        Ended::Stopped => Ok(()),
+        Ended::Drained => {
+            output::note(
+                "drained; `adjutant workers resume NAME` on the hub lets this worker claim tasks again",
+            );
+            Ok(())
+        }
+        Ended::Revoked => Err(Failure::new("the user of the hub revoked this worker")
+            .hint("a new code lets it join again: adjutant worker join CODE")),
+    }
 }
 
 /// Returns the names of the runners that have their programs on this machine.

@@ -120,10 +120,17 @@ script)             # Does what a file says.
     sh "$1"
     echo "result"
     ;;
-until-file)         # Ends when a file is there.
+until-file)         # Ends when all these files are there.
     echo "working"
-    while [ ! -e "$1" ]; do sleep 0.05; done
+    for file; do
+        while [ ! -e "$file" ]; do sleep 0.05; done
+    done
     echo "result"
+    ;;
+note-signal)        # Makes a file ($1) at the first signal, and ends.
+    trap ': >"$1"; exit 1' INT TERM HUP
+    echo "working"
+    while :; do sleep 0.01; done
     ;;
 ask-the-hub)        # Is a client of the hub itself, without a variable that tells whose process it is: $1 is the program,
                     # $2 the file with its messages.

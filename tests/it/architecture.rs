@@ -40,6 +40,7 @@ const OUTSIDE_CRATES: &[(&str, &[&str])] = &[
     ("lettre", &["crates/assistant/src/dispatch"]),
     ("listenfd", &["crates/terminal/src/socket"]),
     ("minijinja", &["crates/prompts", "crates/web"]),
+    ("nkeys", &["crates/workers"]),
     ("notify", &["crates/host/src/file_catalogue"]),
     ("notify_rust", &["crates/net/src/channels"]),
     ("pulldown_cmark", &["crates/base/src/text", "crates/terminal/src/tui/widgets", "crates/web"]),

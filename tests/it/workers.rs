@@ -1,5 +1,10 @@
 //! Workers on other machines, over a real NATS server: each worker has a home of its own.
 
+mod faults;
+mod joining;
+mod labels;
+mod workspaces;
+
 use std::fs::File;
 use std::process::{Child, Stdio};
 
@@ -42,7 +47,13 @@ impl WorkerProcess {
     }
 
     fn start_in(fixture: TaskFixture, nats: &Nats, more: &[&str]) -> Self {
-        let arguments = [&["worker", "--nats", nats.url(), "--runners", "fake"], more].concat();
+        Self::start_at(fixture, Some(nats.url()), more)
+    }
+
+    /// Starts a worker that connects to the server at `url`; `None` for the one that it joined over.
+    fn start_at(fixture: TaskFixture, url: Option<&str>, more: &[&str]) -> Self {
+        let server: &[&str] = url.map_or(&[], |_| &["--nats"]);
+        let arguments = [&["worker", "--runners", "fake"], server, url.as_slice(), more].concat();
         let log = File::options().create(true).append(true).open(fixture.home.path().join("worker.log"));
         let mut command = fixture.adjutant(&arguments);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.unwrap());
@@ -179,17 +190,4 @@ fn a_task_of_a_killed_worker_is_lost_and_runs_again_only_when_asked() {
     let other = WorkerProcess::start(&nats, &[]);
     let again = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
     assert_eq!(ended(&mut peer, &again)["status"], "succeeded", "{}", other.log());
-}
-
-#[test]
-fn a_folder_with_changes_stays_on_the_hub() {
-    let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, NO_SLOTS);
-    fixture.home.write("work/new.txt", "in no commit\n");
-    let (_hub, mut peer) = hub(&fixture);
-    let worker = WorkerProcess::start(&nats, &[]);
-    let task = delegate(&fixture, &mut peer, "touch made.txt");
-    wait_for("the refusal", || worker.log().contains("has changes that are in no commit").then_some(()));
-    let shown = peer.tool(3, "task_get", json!({"task_id": task}));
-    assert_eq!(shown["structuredContent"]["status"], "queued", "{shown:#}");
 }

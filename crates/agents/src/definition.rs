@@ -54,6 +54,8 @@ pub struct Agent {
     pub timeout: Option<Duration>,
     pub on_hub_exit: OnHubExit,
     pub isolation: Isolation,
+    /// The label of the workers that alone run its tasks.
+    pub label: Option<String>,
     /// Commands that the hub runs in the working folder after the agent has ended, each as program and arguments.
     pub checks: Vec<Vec<String>>,
     /// Whether a result is no error although a check did not pass.

@@ -13,6 +13,7 @@ use super::definition::{Agent, Isolation, Permission};
 use super::error::Error;
 use super::executor::context::{ExecutorContext, now};
 use super::executor::rows;
+use super::lane;
 use super::output_schema;
 use super::registry::Registry;
 use super::request::{Request, ValidatedRequest};
@@ -231,6 +232,19 @@ fn validate(
         .selector
         .first_runner(agent.model.as_deref(), agent.runner.as_deref(), permission, Instant::now())
         .map_err(|reason| Error::NoRunner { agent: agent.name.clone(), reason })?;
+    let runner = match &agent.label {
+        None => runner,
+        Some(label) => {
+            let (name, label) = (agent.name.clone(), label.clone());
+            if isolation != Isolation::Worktree {
+                return Err(Error::LabelWithoutWorktree { agent: name, label });
+            }
+            if context.serves_workers.get().is_none() {
+                return Err(Error::LabelWithoutWorkers { agent: name, label });
+            }
+            lane::name(&runner, Some(&label))
+        }
+    };
     if depth > settings.max_depth {
         return Err(Error::Depth { depth, limit: settings.max_depth });
     }

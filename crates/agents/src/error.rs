@@ -71,6 +71,20 @@ pub enum Error {
     SeveralTasks { start: String, among: Vec<String> },
     #[error("{waiting} tasks are waiting, which is the limit{}; ask again later", if *.own { " for one caller" } else { "" })]
     QueueFull { waiting: u32, own: bool },
+    #[error(
+        "agent `{agent}` has the label `{label}`, so a worker runs its tasks, and those work in a worktree: set `isolation: worktree`"
+    )]
+    LabelWithoutWorktree { agent: String, label: String },
+    #[error(
+        "agent `{agent}` needs a worker with the label `{label}`, and this hub has no NATS server: set `nats` in [workers]"
+    )]
+    LabelWithoutWorkers { agent: String, label: String },
+    #[error("no worker is named `{name}`{}", near_hint(.near))]
+    UnknownWorker { name: String, near: Vec<String> },
+    #[error("several workers are named `{name}`: {}", .ids.join(", "))]
+    SeveralWorkers { name: String, ids: Vec<String> },
+    #[error("the worker `{name}` is revoked; it must join again")]
+    RevokedWorker { name: String },
     #[error("the hub stops; ask again in a moment")]
     Stopping,
     /// The source is for the log only.

@@ -1,7 +1,7 @@
 //! The hub's side of workers: offers its queued tasks, hands them over, and takes their results.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::broadcast;
@@ -10,24 +10,17 @@ use super::agents::Agents;
 use super::error::Error;
 use super::executor::context::{ExecutorContext, make_private, now};
 use super::executor::rows;
+use super::lane;
 use super::run_report::{FailureReport, Outcome};
 use super::task::TaskEvent;
-use super::worker_order::{Claimed, Offer, Order, Reply};
+use super::worker_order::{Claimed, Offer, Reply};
+use super::workspace_bundle::{ORDER_FILE, forget, pack, unpack};
 use adjutant_base::events::Event;
-use adjutant_host::git::{Git, Repository};
 use adjutant_store::Millis;
 use adjutant_store::tasks::{self, Ending, Lease, NewEvent, State};
 
 /// Queued tasks that are offered at once.
 const MAX_OFFERS: u32 = 1_000;
-
-/// The order in a task's folder on the hub while a worker has the task.
-pub const ORDER_FILE: &str = "order.json";
-/// The bundle of the commit that the order names, in the same folder.
-pub const BUNDLE_FILE: &str = "workspace.bundle";
-
-/// The folder of private git directories in a task's folder.
-const SCRATCH: &str = "worker-git";
 
 impl Agents {
     /// Returns the queued tasks of this machine that a worker may claim: those that work in a worktree.
@@ -36,18 +29,39 @@ impl Agents {
         let in_worktree = |row: &tasks::Task| rows::options(row).is_ok_and(|options| options.worktree);
         let offered = rows.into_iter().filter(in_worktree);
         Ok(offered
-            .map(|row| Offer { task: row.id, attempt: row.attempt + 1, fence: row.fence, runner: row.runner })
+            .map(|row| {
+                let (runner, label) = lane::parts(&row.runner);
+                let (runner, label) = (runner.to_owned(), label.map(ToOwned::to_owned));
+                Offer { task: row.id, attempt: row.attempt + 1, fence: row.fence, runner, label }
+            })
             .collect())
     }
 
-    /// Claims a task for a worker, whose lease ends after `lease` without a report, and writes its order and its bundle. The error is a
-    /// sentence for the worker; the task is queued still, or has ended.
+    /// Lets tasks need workers with a label from now on.
+    pub fn serve_workers(&self) {
+        let _ = self.context.serves_workers.set(());
+    }
+
+    /// Returns the label that a queued task needs; `None` where it needs none or is not queued.
+    pub async fn label_of(&self, task: &str) -> Result<Option<String>, Error> {
+        let row = tasks::get(&self.context.store, task).await?;
+        Ok(row.and_then(|row| lane::parts(&row.runner).1.map(ToOwned::to_owned)))
+    }
+
+    /// Returns the id of the worker that holds a task.
+    pub async fn worker_of(&self, task: &str) -> Result<Option<String>, Error> {
+        let row = tasks::get(&self.context.store, task).await?;
+        Ok(row.and_then(|row| tasks::held_by(row.hub.as_deref()?).map(ToOwned::to_owned)))
+    }
+
+    /// Claims a task for a worker that has `commits`, whose lease ends after `lease` without a report, and writes its order
+    /// and its bundles. The error is a sentence for the worker; the task is queued still, or has ended.
     pub async fn claim_for_worker(
         &self,
         ticket: &Lease,
         worker: &str,
-        lease: Duration,
-        max_bundle: u64,
+        (lease, max_bundle): (Duration, u64),
+        commits: &[String],
     ) -> Result<Claimed, String> {
         let context = &*self.context;
         let row = tasks::get(&context.store, &ticket.task).await.map_err(|error| error.to_string())?;
@@ -57,12 +71,13 @@ impl Agents {
         };
         let folder = context.folder(&row.id);
         make_private(&folder).map_err(|error| format!("the task's folder cannot be made: {error}"))?;
-        let (order, bundle_bytes) = pack(context, &row, &folder, max_bundle).await?;
+        let (order, bundle_bytes) = pack(context, &row, &folder, max_bundle, commits).await?;
         let order = rows::json(&order);
         fs::write(folder.join(ORDER_FILE), &order).map_err(|error| error.to_string())?;
         let claimed = tasks::claim_for_worker(&context.store, ticket, worker, now(), lease_end(lease));
         let Some(row) = claimed.await.map_err(|error| error.to_string())? else {
-            return Err("stale: another hub or worker was faster".to_owned());
+            forget(context, &row).await;
+            return Err("stale: this hub was faster, or the task was cancelled".to_owned());
         };
         context.notify_changed(&row.id);
         context.events.send(Event::TasksChanged);
@@ -137,6 +152,8 @@ impl Agents {
         }
         let class = outcome.failure.as_ref().map(|fault| fault.class.clone());
         let (ending, json) = (outcome.status, rows::json(&outcome));
+        // Before the end, so that a hub that dies in between leaves no reference.
+        forget(context, &row).await;
         let ended = tasks::finish(&context.store, lease, ending, class.as_deref(), &json, now()).await?;
         context.notify_changed(&lease.task);
         context.events.send(Event::TasksChanged);
@@ -147,12 +164,22 @@ impl Agents {
         Ok(ended)
     }
 
+    /// Returns whether a task ended with the outcome that `worker` delivered with this fence.
+    pub async fn is_settled_for_worker(&self, lease: &Lease, worker: &str) -> Result<bool, Error> {
+        let row = tasks::get(&self.context.store, &lease.task).await?;
+        Ok(row.is_some_and(|row| {
+            let delivered = matches!(row.state, State::Ended(ending) if ending != Ending::Lost);
+            delivered && row.fence == lease.fence && row.hub.as_deref() == Some(&*tasks::holder(worker))
+        }))
+    }
+
     /// Puts the tasks of lost workers back into the queue, or ends them as lost where the agent was started, because a run
     /// that started is never run again by itself.
     pub async fn settle_lost_workers(&self) -> Result<(), Error> {
         let context = &*self.context;
         for row in tasks::expired(&context.store, now()).await? {
             let lease = row.lease();
+            forget(context, &row).await;
             if tasks::release(&context.store, &lease).await? {
                 tracing::warn!(
                     task = row.id,
@@ -188,67 +215,4 @@ async fn held(context: &ExecutorContext, lease: &Lease, worker: &str) -> Result<
     Ok(row.filter(|row| {
         row.state == State::Running && row.fence == lease.fence && row.hub.as_deref() == Some(&holder)
     }))
-}
-
-/// Makes the order of a task, and the bundle of the commit that its folder has without changes.
-async fn pack(
-    context: &ExecutorContext,
-    row: &tasks::Task,
-    folder: &Path,
-    max_bundle: u64,
-) -> Result<(Order, u64), String> {
-    let options = rows::options(row)?;
-    let workdir = options.workdir.path();
-    let (git, repository) = repository_of(context, row, workdir).await?;
-    let Some(commit) = repository.head.clone() else {
-        return Err("the repository has no commit yet".to_owned());
-    };
-    if repository.top.join(".gitmodules").exists() {
-        return Err("the repository has submodules, which do not travel".to_owned());
-    }
-    let facts = git.facts(&repository.top).await?;
-    if facts.dirty > 0 || facts.more {
-        return Err("the working directory has changes that are in no commit".to_owned());
-    }
-    let file = folder.join(BUNDLE_FILE);
-    let _ = fs::remove_file(&file);
-    let bytes = git.write_bundle(&repository, &commit, None, &file, max_bundle).await?;
-    let order = Order {
-        agent: row.agent.clone(),
-        runner: row.runner.clone(),
-        text: row.text.clone(),
-        options: row.options.clone(),
-        commit,
-        below: repository.below,
-    };
-    Ok((order, bytes))
-}
-
-/// Takes the commit of a bundle into the repository of the task. Returns its reference.
-async fn unpack(
-    context: &ExecutorContext,
-    row: &tasks::Task,
-    commit: &str,
-    bundle: &Path,
-) -> Result<String, String> {
-    let options = rows::options(row)?;
-    let order = fs::read(context.folder(&row.id).join(ORDER_FILE)).map_err(|error| error.to_string())?;
-    let order: Order = serde_json::from_slice(&order).map_err(|error| error.to_string())?;
-    let (git, repository) = repository_of(context, row, options.workdir.path()).await?;
-    let reference = format!("refs/adjutant/{}", row.id);
-    git.fetch_bundle(&repository, bundle, &order.commit, commit, &reference).await?;
-    Ok(reference)
-}
-
-async fn repository_of(
-    context: &ExecutorContext,
-    row: &tasks::Task,
-    workdir: &Path,
-) -> Result<(Git, Repository), String> {
-    let scratch = context.folder(&row.id).join(SCRATCH);
-    let _ = fs::remove_dir_all(&scratch);
-    make_private(&scratch).map_err(|error| error.to_string())?;
-    let git = Git::new(&scratch, context.environment.path());
-    let repository = git.find(workdir).await?;
-    Ok((git, repository))
 }

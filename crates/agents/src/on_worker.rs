@@ -11,23 +11,57 @@ use super::run_report::Outcome;
 use super::task::{Task, TaskId};
 use super::workdir::Workdir;
 use super::worker_order::Order;
+use super::workspace_bundle::{BUNDLE_FILE, INCLUDED_FILE};
 use adjutant_base::events::Event;
-use adjutant_host::git::{Author, Git};
+use adjutant_host::git::{Author, Git, cached_commits};
 use adjutant_store::tasks;
 
 /// The caller of all tasks of hubs.
 const CALLER: &str = "hub";
 
+/// The working tree in the folder of an order.
+const TREE: &str = "tree";
+
 /// The folder of private git directories in an order's folder.
 const SCRATCH: &str = "git";
 
 impl Agents {
-    /// Makes the working tree of an order in `folder/tree` of the bundle beside it, and queues its task. Returns the id that
-    /// the task has here.
-    pub async fn accept_order(&self, order: &Order, bundle: &Path, folder: &Path) -> Result<TaskId, Error> {
-        let tree = folder.join("tree");
-        let git = self.git_of_order(folder).map_err(Error::Workdir)?;
-        git.clone_bundle(bundle, &order.commit, &tree).await.map_err(Error::Workdir)?;
+    /// Adds the bundle in the folder of an order to `cache`, and makes the working tree in `folder/tree`. The error is a
+    /// sentence fragment.
+    pub async fn make_tree(&self, order: &Order, folder: &Path, cache: &Path) -> Result<(), String> {
+        let tree = folder.join(TREE);
+        // An earlier process may have ended in the middle.
+        let _ = fs::remove_dir_all(&tree);
+        let git = self.git_of_order(folder)?;
+        let (bundle, included) = (folder.join(BUNDLE_FILE), folder.join(INCLUDED_FILE));
+        git.cache_bundle(cache, Some(&*bundle).filter(|bundle| bundle.exists()), &order.commit).await?;
+        git.clone_cache(cache, &order.commit, &tree).await?;
+        match &order.included {
+            Some(commit) => git.unpack_included(&included, commit, &tree).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the commits that the caches below `folder` with names that begin with `start` have. Blocks on the disk.
+    pub fn cached_commits(folder: &Path, start: &str) -> Vec<String> {
+        cached_commits(folder, start)
+    }
+
+    /// Removes what the caches below `folder` have over `limit` bytes, but not `kept`. Nobody may use a cache meanwhile; `scratch`
+    /// is the folder of an order.
+    pub async fn tidy_caches(
+        &self,
+        folder: &Path,
+        kept: &Path,
+        limit: u64,
+        scratch: &Path,
+    ) -> Result<(), String> {
+        self.git_of_order(scratch)?.tidy_caches(folder, kept, limit).await
+    }
+
+    /// Queues the task of an order whose working tree is made. Returns the id that the task has here.
+    pub async fn accept_order(&self, order: &Order, folder: &Path) -> Result<TaskId, Error> {
+        let tree = folder.join(TREE);
         let workdir = tree.join(&order.below);
         let workdir = Workdir::parse(&workdir.to_string_lossy()).map_err(Error::Workdir)?;
         let mut options: rows::Options = serde_json::from_str(&order.options)
@@ -101,7 +135,8 @@ impl Agents {
         };
         let Some(commit) = commit.filter(|commit| *commit != order.commit) else { return Ok(None) };
         let _ = fs::remove_file(bundle);
-        git.write_bundle(&inner, &commit, Some(&order.commit), bundle, limit).await?;
+        let known = std::slice::from_ref(&order.commit);
+        git.write_bundle(&inner, &commit, known, bundle, limit).await?;
         Ok(Some(commit))
     }
 

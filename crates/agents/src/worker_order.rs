@@ -14,6 +14,8 @@ pub struct Offer {
     pub attempt: i64,
     pub fence: i64,
     pub runner: String,
+    /// The label that its worker must have.
+    pub label: Option<String>,
 }
 
 /// Everything that a worker needs to run a task, besides the bundle of the repository.
@@ -26,6 +28,10 @@ pub struct Order {
     pub options: String,
     /// The commit that the agent works on.
     pub commit: String,
+    /// A name of the repository, for the cache of the worker.
+    pub repository: String,
+    /// The commit of the ignored files that travel in a bundle of their own.
+    pub included: Option<String>,
     /// The working folder below the top of the repository; empty for the top itself.
     pub below: PathBuf,
 }

@@ -1,6 +1,10 @@
 //! Health checks for `adjutant doctor`: the database and the desktop's notification service.
 
+use std::time::SystemTime;
+
+use adjutant_agents::worker_registry::{ListedWorker, listed};
 use adjutant_base::config::Database;
+use adjutant_base::text::timefmt::millis;
 use adjutant_net::channels;
 use adjutant_store as store;
 pub use adjutant_store::machines::Machine;
@@ -43,6 +47,12 @@ pub async fn database(database: &Database) -> DatabaseHealth {
 /// Reads the machines that had a hub on the database.
 pub async fn machines(database: &Database) -> Result<Vec<Machine>, store::Error> {
     store::machines::list(database).await
+}
+
+/// Reads the workers that hubs on the database know.
+pub async fn workers(database: &Database) -> Result<Vec<ListedWorker>, store::Error> {
+    let (rows, held) = store::workers::list_of(database).await?;
+    Ok(listed(rows, &held, millis(SystemTime::now())))
 }
 
 /// Asks the desktop's notification service for its name. The error is a sentence fragment.

@@ -5,18 +5,21 @@
 //! references are read without git, and nothing is written into it except a requested worktree or commit.
 
 mod bundle;
+mod cache;
 mod commit;
 mod private_dir;
 mod repository;
 mod snapshot;
 mod state;
 mod status;
+mod travel;
 mod worktree;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use cache::cached_commits;
 pub use commit::Author;
 pub use repository::Repository;
 pub use snapshot::{ChangedFile, Difference, Snapshot};

@@ -15,6 +15,7 @@ pub mod notices;
 pub mod questions;
 pub mod tasks;
 pub mod timeline;
+pub mod workers;
 mod writer;
 
 use std::sync::Arc;

@@ -38,7 +38,7 @@ pub use lease::{extend, move_to_runner, running, take_over};
 pub use outcomes::{mark_delivered, outcome, undelivered};
 pub use prune::{Retention, prune};
 pub use read::{Filter, count, count_by_state, get, ids, list, position};
-pub use worker::{claim_for_worker, expired, holder, offered, release};
+pub use worker::{claim_for_worker, expired, held_by, holder, offered, release};
 
 use adjutant_base::named_enum;
 

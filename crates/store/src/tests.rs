@@ -61,7 +61,7 @@ async fn prepare_all(store: &Store, of_engine: &[&[&str]]) {
         .chain(super::codex::STATEMENTS)
         .chain(super::questions::STATEMENTS)
         .chain(super::timeline::STATEMENTS);
-    let others = [super::machines::STATEMENTS];
+    let others = [super::machines::STATEMENTS, super::workers::STATEMENTS];
     for sql in STATEMENTS.iter().chain(rooms).chain(&others).chain(of_engine).copied().flatten() {
         let prepared = connection.prepare(AssertSqlSafe(*sql).into_sql_str()).await;
         assert!(prepared.is_ok(), "{:?}\n{sql}", prepared.err());

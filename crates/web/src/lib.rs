@@ -69,6 +69,7 @@ pub fn router(app: Arc<App>) -> Router {
             "/settings/notifications",
             get(pages::notification_settings::show).post(pages::notification_settings::change),
         )
+        .route("/settings/workers", get(pages::workers::show).post(pages::workers::act))
         .route("/find", get(pages::search::show))
         .route("/history", get(pages::history::list))
         .route("/history/{file}", get(pages::history::export))

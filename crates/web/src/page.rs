@@ -110,6 +110,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         ("settings.html", include_str!("../templates/settings.html")),
         ("notification_settings.html", include_str!("../templates/notification_settings.html")),
         ("timeline.html", include_str!("../templates/timeline.html")),
+        ("workers.html", include_str!("../templates/workers.html")),
         ("history.html", include_str!("../templates/history.html")),
         ("patterns.html", include_str!("../templates/patterns.html")),
         ("calendar.html", include_str!("../templates/calendar.html")),

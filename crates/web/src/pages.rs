@@ -19,6 +19,7 @@ pub(super) mod tasks;
 pub(super) mod thread;
 pub(super) mod threads;
 pub(super) mod timeline;
+pub(super) mod workers;
 
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -18,8 +19,8 @@ pub(crate) fn read_chunk(path: &Path, offset: u64) -> io::Result<String> {
     Ok(BASE64_STANDARD.encode(bytes))
 }
 
-/// Writes a part of a file at `offset`, and removes what was behind it: a part that comes again replaces itself. Returns the
-/// length of the file.
+/// Writes a part of a file at `offset`. A part that comes again, also late, replaces itself and nothing else. Returns the end of
+/// the part.
 pub(crate) fn write_chunk(path: &Path, offset: u64, data: &str, limit: u64) -> Result<u64, String> {
     let bytes = BASE64_STANDARD.decode(data).map_err(|error| format!("a part is not base64: {error}"))?;
     let end = offset.saturating_add(bytes.len() as u64);
@@ -31,7 +32,6 @@ pub(crate) fn write_chunk(path: &Path, offset: u64, data: &str, limit: u64) -> R
         if file.metadata()?.len() < offset {
             return Err(io::Error::other("a part is missing before this one"));
         }
-        file.set_len(offset)?;
         file.seek(SeekFrom::Start(offset))?;
         file.write_all(&bytes)
     };
@@ -42,6 +42,17 @@ pub(crate) fn write_chunk(path: &Path, offset: u64, data: &str, limit: u64) -> R
 pub(crate) fn put_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = File::create(&new)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    sync(path.parent().unwrap_or(path))
+}
+
+/// Replaces a file that only its owner may read; when this returns, it is on the disk.
+pub(crate) fn put_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let _ = fs::remove_file(&new);
+    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&new)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&new, path)?;
@@ -66,6 +77,7 @@ mod tests {
         assert_eq!(write_chunk(&to, 0, "YWI=", 6), Ok(2));
         assert_eq!(write_chunk(&to, 2, &part, 6), Ok(6));
         assert_eq!(write_chunk(&to, 2, &part, 6), Ok(6));
+        assert_eq!(write_chunk(&to, 0, "YWI=", 6), Ok(2), "late");
         assert_eq!(std::fs::read(&to).unwrap(), b"abcdef");
         assert!(write_chunk(&to, 8, &part, 100).unwrap_err().contains("missing"));
         assert!(write_chunk(&to, 6, &part, 6).unwrap_err().contains("limit"));

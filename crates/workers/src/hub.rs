@@ -1,8 +1,9 @@
 //! The hub's side: publishes tickets, answers workers, and settles what lost workers held.
 
+mod arrivals;
 mod requests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,9 +13,11 @@ use futures::StreamExt as _;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
+use crate::account::Account;
+use crate::connection::{Login, connect, log_version};
 use crate::protocol::{
-    STREAM, Ticket, VERSION, can_be_subject, cancel_subject, consumer, consumer_name, hub_subject, stream,
-    ticket_subject,
+    STREAM, Ticket, VERSION, can_be_subject, cancel_subject, consumer, consumer_name, hello_subject,
+    hub_subject, join_subject, sender, stream, ticket_subject,
 };
 use adjutant_agents::Agents;
 use adjutant_agents::worker_order::Offer;
@@ -29,6 +32,14 @@ const REFUSAL_INTERVAL: Duration = Duration::from_secs(30);
 /// Requests that are answered at the same time.
 const MAX_REQUESTS: usize = 16;
 
+/// The kinds of messages that a hub answers.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Request,
+    Hello,
+    Join,
+}
+
 /// A hub with workers.
 pub struct Hub {
     agents: Agents,
@@ -36,6 +47,10 @@ pub struct Hub {
     /// The id of this machine.
     id: String,
     home: PathBuf,
+    /// The account whose key makes credentials; `None` where the NATS server decides who is a worker.
+    account: Option<Account>,
+    /// The tasks whose folder or repository a request uses now.
+    busy: Mutex<HashSet<String>>,
     /// Until when tasks are not offered, by task and fence.
     quiet: Mutex<HashMap<(String, i64), Instant>>,
 }
@@ -43,36 +58,72 @@ pub struct Hub {
 impl Hub {
     /// Does no I/O. `id` is that of the machine, `home` the folder that a relative path of credentials is below.
     pub fn new(agents: Agents, config: WorkersConfig, id: String, home: PathBuf) -> Self {
-        Self { agents, config, id, home, quiet: Mutex::default() }
+        if config.nats.is_some() {
+            agents.serve_workers();
+        }
+        Self { agents, config, id, home, account: None, busy: Mutex::default(), quiet: Mutex::default() }
     }
 
     /// Serves workers until `stop`; returns at once where no NATS server is configured.
-    pub async fn serve(self, stop: CancellationToken) {
+    pub async fn serve(mut self, stop: CancellationToken) {
         let Some(url) = self.config.nats.clone() else { return };
-        let creds = self.config.creds.as_ref().map(|path| self.home.join(path));
-        let client = match crate::connect(&url, creds.as_deref(), "adjutant hub").await {
+        let client = match self.connect(&url).await {
             Ok(client) => client,
             Err(reason) => return tracing::error!(reason, "no worker is served"),
         };
         let hub = Arc::new(self);
+        let warned = async {
+            log_version(&client).await;
+            std::future::pending::<()>().await;
+        };
         tokio::select! {
             () = stop.cancelled() => {}
-            () = hub.answer(&client) => {}
+            () = hub.answer(&client, Kind::Request) => {}
+            () = hub.answer(&client, Kind::Hello) => {}
+            () = hub.answer(&client, Kind::Join) => {}
             () = hub.cancel(&client) => {}
             () = hub.reconcile(&client) => {}
             () = hub.settle() => {}
+            () = warned => {}
         }
     }
 
-    async fn answer(self: &Arc<Self>, client: &async_nats::Client) {
-        let requests = match client.subscribe(hub_subject(&self.id)).await {
-            Ok(requests) => requests,
-            Err(error) => return tracing::error!(%error, "no request of a worker is answered"),
+    async fn connect(&mut self, url: &str) -> Result<async_nats::Client, String> {
+        let login = Login::of_hub(&self.config, &self.home)?;
+        if matches!(login, Login::Open) {
+            tracing::warn!(
+                "workers have no credentials: everybody who may publish to the NATS server can act as one; \
+                 `adjutant worker nats-config` prints a configuration of the server that prevents it"
+            );
+        }
+        self.account = Account::load(&self.home)?;
+        connect(url, login, "adjutant hub").await
+    }
+
+    /// Answers one kind of messages, in the inbox of the sender.
+    async fn answer(self: &Arc<Self>, client: &async_nats::Client, kind: Kind) {
+        let subject = match kind {
+            Kind::Request => hub_subject(&self.id, "*"),
+            Kind::Hello => hello_subject("*"),
+            Kind::Join => join_subject("*"),
         };
+        let requests = match client.subscribe(subject).await {
+            Ok(requests) => requests,
+            Err(error) => return tracing::error!(%error, "workers are not answered"),
+        };
+        let open = self.account.is_none();
         requests
             .for_each_concurrent(MAX_REQUESTS, |message| async move {
                 let Some(inbox) = message.reply else { return };
-                let response = serde_json::to_vec(&self.respond(&message.payload).await).unwrap_or_default();
+                let Some(id) = sender(&message.subject, &inbox, open) else {
+                    return tracing::warn!(subject = %message.subject, "a request names an inbox of another process");
+                };
+                let response = match kind {
+                    Kind::Request => serde_json::to_vec(&self.respond(id, &message.payload).await).ok(),
+                    Kind::Hello => self.greeting(id, &message.payload).await.and_then(|it| serde_json::to_vec(&it).ok()),
+                    Kind::Join => self.joined(id, &message.payload).await.and_then(|it| serde_json::to_vec(&it).ok()),
+                };
+                let Some(response) = response else { return };
                 if let Err(error) = client.publish(inbox, response.into()).await {
                     tracing::warn!(%error, "a worker gets no answer");
                 }
@@ -86,7 +137,9 @@ impl Hub {
         loop {
             match cancellations.recv().await {
                 Ok(task) => {
-                    if let Err(error) = client.publish(cancel_subject(&self.id, &task), "".into()).await {
+                    let Ok(Some(worker)) = self.agents.worker_of(&task).await else { continue };
+                    let subject = cancel_subject(&self.id, &worker, &task);
+                    if let Err(error) = client.publish(subject, "".into()).await {
                         tracing::warn!(%error, task, "a cancellation reaches its worker with its next report");
                     }
                 }
@@ -122,8 +175,9 @@ impl Hub {
         let queue = jetstream.get_or_create_stream(stream()).await;
         let queue = queue.map_err(|error| format!("the stream {STREAM} cannot be made: {error}"))?;
         for offer in offers {
-            let name = consumer_name(&offer.runner);
-            let made = queue.get_or_create_consumer(&name, consumer(&offer.runner)).await;
+            let label = offer.label.as_deref();
+            let name = consumer_name(&offer.runner, label);
+            let made = queue.get_or_create_consumer(&name, consumer(&offer.runner, label)).await;
             made.map_err(|error| format!("the queue {name} cannot be made: {error}"))?;
             let ticket = Ticket {
                 version: VERSION,
@@ -132,7 +186,7 @@ impl Hub {
                 attempt: offer.attempt,
                 fence: offer.fence,
             };
-            let subject = ticket_subject(&self.id, &offer.runner, &offer.task);
+            let subject = ticket_subject(&self.id, &offer.runner, label, &offer.task);
             let payload = serde_json::to_vec(&ticket).unwrap_or_default();
             let sent = jetstream.publish(subject, payload.into()).await.map_err(|error| error.to_string())?;
             sent.await.map_err(|error| format!("a ticket is not stored: {error}"))?;
@@ -155,6 +209,13 @@ impl Hub {
         quiet.insert((task, fence), Instant::now() + duration);
     }
 
+    /// Reserves a task for one request, because two that pack or unpack it at once would use the same files. `None` while
+    /// another request has it.
+    fn reserve(&self, task: &str) -> Option<Reservation<'_>> {
+        let is_free = self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(task.to_owned());
+        is_free.then(|| Reservation { hub: self, task: task.to_owned() })
+    }
+
     /// Settles the tasks of lost workers. Workers get the whole time after the start of the hub, because they could not
     /// report without it.
     async fn settle(&self) {
@@ -166,5 +227,17 @@ impl Hub {
                 tracing::warn!(%error, "the tasks of lost workers cannot be read");
             }
         }
+    }
+}
+
+/// A task that one request has; it is free again with the end of this value.
+struct Reservation<'a> {
+    hub: &'a Hub,
+    task: String,
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        self.hub.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.task);
     }
 }

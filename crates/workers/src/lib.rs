@@ -3,12 +3,21 @@
 //! The database of the hub is the truth. `JetStream` keeps nothing but tickets, which a hub publishes again as long as its
 //! database has the task as queued; everything else is a request to the hub and its reply.
 
+mod account;
 mod connection;
+mod credentials;
 mod files;
 mod hub;
+mod invitation;
+mod join;
+mod jwt;
 mod protocol;
 mod worker;
 
-pub use connection::connect;
+pub use account::Account;
+pub use connection::{Login, connect, server_version, version_warning};
+pub use credentials::Credentials;
 pub use hub::Hub;
-pub use worker::{Worker, WorkerSettings};
+pub use invitation::Code;
+pub use join::join;
+pub use worker::{Ended, Worker, WorkerSettings};

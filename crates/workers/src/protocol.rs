@@ -10,13 +10,19 @@ use adjutant_agents::TaskEvent;
 use adjutant_agents::worker_order::Reply;
 
 /// The version of the messages. A side that reads a different version refuses it and names both numbers.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// The stream of tickets. All hubs on a NATS server share it.
 pub(crate) const STREAM: &str = "ADJUTANT-TICKETS";
 
 /// How long a ticket waits for an acknowledgement before another worker gets it.
 const ACK_WAIT: Duration = Duration::from_secs(30);
+
+/// The place of the label in the subject of a ticket that needs none. No label begins with it.
+const NO_LABEL: &str = "_";
+
+/// Maximum commits that a worker says it has.
+pub(crate) const MAX_COMMITS: usize = 512;
 
 /// Maximum bytes of one chunk of a file, because a NATS server accepts messages of 1 MiB.
 pub(crate) const CHUNK_BYTES: usize = 256 * 1024;
@@ -32,13 +38,17 @@ pub(crate) struct Ticket {
     pub(crate) fence: i64,
 }
 
-/// A request of a worker to the hub.
+/// The member that all versions of a message have.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct Versioned {
+    pub(crate) version: u32,
+}
+
+/// A request of a worker to the hub. The subject has the id of the worker, because the NATS server holds a worker to the
+/// subjects of its credentials, and to no content.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) version: u32,
-    /// The id of the worker's machine, and its name.
-    pub(crate) worker: String,
-    pub(crate) worker_name: String,
     pub(crate) task: String,
     pub(crate) attempt: i64,
     /// Of the ticket in a claim, then that of the claim.
@@ -50,27 +60,21 @@ pub(crate) struct Request {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Body {
-    Claim,
-    /// A part of a file of the hub.
-    Read {
-        file: HubFile,
-        offset: u64,
+    Claim {
+        /// Commits of the hub's repositories that the worker has.
+        commits: Vec<String>,
     },
+    /// A part of a file of the hub.
+    Read { file: HubFile, offset: u64 },
     Progress {
         /// Whether the agent is about to be started, or was.
         started: bool,
         events: Vec<TaskEvent>,
     },
     /// A part of the result, in base64.
-    Write {
-        file: ResultFile,
-        offset: u64,
-        data: String,
-    },
+    Write { file: ResultFile, offset: u64, data: String },
     /// The files of the result are complete.
-    Finish {
-        commit: Option<String>,
-    },
+    Finish { commit: Option<String> },
 }
 
 /// A file that travels from hub to worker.
@@ -78,7 +82,10 @@ pub(crate) enum Body {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum HubFile {
     Order,
+    /// Empty where the worker has the commit.
     Bundle,
+    /// The ignored files that travel.
+    Included,
 }
 
 /// A file that travels from worker to hub.
@@ -121,19 +128,113 @@ pub(crate) enum Response {
     },
 }
 
+/// What a worker says of itself to all hubs, at its start and then at an interval.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Hello {
+    pub(crate) version: u32,
+    pub(crate) name: String,
+    /// The version of the program.
+    pub(crate) program: String,
+    pub(crate) runners: Vec<String>,
+    pub(crate) labels: Vec<String>,
+    pub(crate) max_tasks: usize,
+    /// The end of its credentials in milliseconds since 1970; `None` without credentials.
+    pub(crate) expires_at: Option<i64>,
+}
+
+/// The reply of a hub that knows the worker.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Greeting {
+    Known {
+        /// The version of the hub's program.
+        program: String,
+        /// Whether the worker is to claim nothing more.
+        draining: bool,
+        /// A new token, where that of the worker ends soon.
+        renewed: Option<Renewed>,
+    },
+    /// The hub and the worker do not understand each other.
+    OtherVersion { reason: String },
+    /// The user ended the worker's credentials.
+    Revoked,
+}
+
+/// The request for credentials of a worker that has a code.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Join {
+    pub(crate) version: u32,
+    /// The public key of the worker.
+    pub(crate) worker: String,
+    pub(crate) name: String,
+}
+
+/// The reply of the hub that made the code.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Joined {
+    Welcome(Renewed),
+    Refused { reason: String },
+}
+
+/// Credentials of a worker, without its key.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Renewed {
+    pub(crate) jwt: String,
+    /// In milliseconds since 1970.
+    pub(crate) expires_at: i64,
+    pub(crate) labels: Vec<String>,
+}
+
+/// Returns what is wrong with the version of a message, and the remedy; `None` if both sides have the same.
+pub(crate) fn version_fault(theirs: u32) -> Option<String> {
+    (theirs != VERSION).then(|| {
+        let (older, newer) = if theirs < VERSION { ("worker", "hub") } else { ("hub", "worker") };
+        format!(
+            "this hub has version {VERSION} of the protocol, the worker {theirs}; install the adjutant of the {newer} on \
+             the {older} too"
+        )
+    })
+}
+
 /// Returns the subject of a ticket. A newer ticket of a task replaces the older one.
-pub(crate) fn ticket_subject(hub: &str, runner: &str, task: &str) -> String {
-    format!("adj.{hub}.ticket.{runner}.{task}")
+pub(crate) fn ticket_subject(hub: &str, runner: &str, label: Option<&str>, task: &str) -> String {
+    format!("adj.{hub}.ticket.{runner}.{}.{task}", label.unwrap_or(NO_LABEL))
 }
 
-/// Returns the subject of requests to a hub.
-pub(crate) fn hub_subject(hub: &str) -> String {
-    format!("adj.{hub}.hub")
+/// Returns the subject of requests of a worker to a hub; `*` stands for all workers.
+pub(crate) fn hub_subject(hub: &str, worker: &str) -> String {
+    format!("adj.{hub}.hub.{worker}")
 }
 
-/// Returns the subject on which the cancellation of a task reaches its worker.
-pub(crate) fn cancel_subject(hub: &str, task: &str) -> String {
-    format!("adj.{hub}.cancel.{task}")
+/// Returns the subject of what a worker says of itself.
+pub(crate) fn hello_subject(worker: &str) -> String {
+    format!("adj.hello.{worker}")
+}
+
+/// Returns the subject on which a code asks for credentials.
+pub(crate) fn join_subject(invitation: &str) -> String {
+    format!("adj.join.{invitation}")
+}
+
+/// Returns the beginning of the subjects of replies to a worker. Hubs reply there and nowhere else, or a worker could have
+/// them publish to another subject.
+pub(crate) fn inbox(worker: &str) -> String {
+    format!("_INBOX.{worker}")
+}
+
+/// Returns the id at the end of the subject of a request, and whether `reply` is an inbox of that id or of a process
+/// without credentials.
+pub(crate) fn sender<'a>(subject: &'a str, reply: &str, open: bool) -> Option<&'a str> {
+    let (_, id) = subject.rsplit_once('.')?;
+    let below = |prefix: &str| reply.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.'));
+    (below(&inbox(id)) || open && below("_INBOX")).then_some(id)
+}
+
+/// Returns the subject on which the cancellation of a task reaches its worker. The message has no content: the worker asks
+/// the hub, because other workers can have the NATS server publish something here.
+pub(crate) fn cancel_subject(hub: &str, worker: &str, task: &str) -> String {
+    format!("adj.{hub}.cancel.{worker}.{task}")
 }
 
 /// Returns whether a runner's name can be a part of a subject.
@@ -153,18 +254,41 @@ pub(crate) fn stream() -> Config {
     }
 }
 
-/// Returns the name of the queue of a runner's tickets.
-pub(crate) fn consumer_name(runner: &str) -> String {
-    format!("runner-{runner}")
+/// Returns the name of the queue of the tickets for a runner, and for workers with a label.
+pub(crate) fn consumer_name(runner: &str, label: Option<&str>) -> String {
+    // No name of a runner has the sign.
+    label.map_or_else(|| format!("runner-{runner}"), |label| format!("runner-{runner}={label}"))
 }
 
-/// Returns the settings of the queue of a runner's tickets, for the tasks of all hubs.
-pub(crate) fn consumer(runner: &str) -> pull::Config {
+/// Returns the settings of such a queue, for the tasks of all hubs.
+pub(crate) fn consumer(runner: &str, label: Option<&str>) -> pull::Config {
     pull::Config {
-        durable_name: Some(consumer_name(runner)),
-        filter_subject: format!("adj.*.ticket.{runner}.*"),
+        durable_name: Some(consumer_name(runner, label)),
+        filter_subject: format!("adj.*.ticket.{runner}.{}.*", label.unwrap_or(NO_LABEL)),
         ack_policy: AckPolicy::Explicit,
         ack_wait: ACK_WAIT,
         ..pull::Config::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{VERSION, sender, version_fault};
+
+    #[test]
+    fn a_reply_goes_to_the_inbox_of_the_sender_alone() {
+        assert_eq!(sender("adj.h.hub.UA", "_INBOX.UA.x.1", false), Some("UA"));
+        for other in ["_INBOX.UB.x.1", "_INBOX.UAB.x", "adj.h.hub.UB", "adj.h.cancel.UB.t", "_INBOX.x"] {
+            assert_eq!(sender("adj.h.hub.UA", other, false), None, "{other}");
+        }
+        assert_eq!(sender("adj.h.hub.w", "_INBOX.x.1", true), Some("w"));
+        assert_eq!(sender("adj.h.hub.w", "adj.h.hub.v", true), None);
+    }
+
+    #[test]
+    fn the_older_side_is_the_one_to_update() {
+        assert_eq!(version_fault(VERSION), None);
+        assert!(version_fault(VERSION - 1).unwrap().contains("the adjutant of the hub on the worker"));
+        assert!(version_fault(VERSION + 1).unwrap().contains("the adjutant of the worker on the hub"));
     }
 }

@@ -1,7 +1,9 @@
 //! The worker's side: pulls tickets, and runs each claimed task in a folder of its own.
 
 mod assignment;
+mod caches;
 mod claim;
+mod hello;
 mod hub_client;
 mod outbox;
 
@@ -13,16 +15,19 @@ use std::time::Duration;
 use async_nats::jetstream::consumer::{Consumer, pull};
 use async_nats::jetstream::{self, AckKind};
 use futures::StreamExt as _;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, RwLock, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::credentials::Credentials;
 use crate::protocol::{STREAM, Ticket, VERSION, can_be_subject, consumer_name};
 use adjutant_agents::Agents;
 use assignment::Assignment;
 
 /// How long one pull waits for a ticket.
 const PULL_TIMEOUT: Duration = Duration::from_secs(1);
+/// The same of a worker with many queues.
+const MIN_PULL_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long a worker waits after a failed pull: there is no stream before the first ticket.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -34,12 +39,30 @@ pub struct WorkerSettings {
     pub name: String,
     /// The folder of the claimed tasks.
     pub folder: PathBuf,
+    /// The folder of bare repositories of hubs, and their bytes at most.
+    pub caches: PathBuf,
+    pub max_cache_bytes: u64,
     /// The runners for which tasks are claimed.
     pub runners: Vec<String>,
     /// Tasks that run at the same time.
     pub max_tasks: usize,
+    /// The labels that the worker has; tasks without a label are claimed too.
+    pub labels: Vec<String>,
     /// Whether the worker ends when there is no ticket and no task.
     pub exit_when_idle: bool,
+    /// The credentials of a worker that joined.
+    pub credentials: Option<Credentials>,
+}
+
+/// The reason why a worker ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It was told to stop, or was idle where that ends it.
+    Stopped,
+    /// It drained.
+    Drained,
+    /// The user revoked it.
+    Revoked,
 }
 
 /// A worker that is connected to a NATS server.
@@ -50,6 +73,13 @@ pub struct Worker {
     slots: Arc<Semaphore>,
     running: TaskTracker,
     stop: CancellationToken,
+    /// Held while a claim and its bundle belong together, and alone while caches are removed.
+    caches: Arc<RwLock<()>>,
+    /// Held while a working tree is made of a cache.
+    trees: Mutex<()>,
+    /// Cancelled when no further task is to be claimed.
+    full: CancellationToken,
+    revoked: AtomicBool,
 }
 
 impl Worker {
@@ -61,36 +91,61 @@ impl Worker {
         stop: CancellationToken,
     ) -> Self {
         let slots = Arc::new(Semaphore::new(settings.max_tasks));
-        Self { agents, client, settings, slots, running: TaskTracker::new(), stop }
+        let full = stop.child_token();
+        let running = TaskTracker::new();
+        let (caches, trees) = (Arc::default(), Mutex::default());
+        let revoked = AtomicBool::new(false);
+        Self { agents, client, settings, slots, running, stop, caches, trees, full, revoked }
     }
 
     /// Delivers what an earlier process of this worker left, then claims and runs tasks until the stop, or until it is idle
-    /// where that ends it.
-    pub async fn run(self) {
+    /// where that ends it, drained or revoked.
+    pub async fn run(self) -> Ended {
         let worker = Arc::new(self);
+        let reports = tokio::spawn({
+            let worker = worker.clone();
+            async move { worker.say_hello().await }
+        });
+        worker.work_on_tasks().await;
+        reports.abort();
+        if worker.revoked.load(Ordering::SeqCst) {
+            Ended::Revoked
+        } else if worker.full.is_cancelled() && !worker.stop.is_cancelled() {
+            Ended::Drained
+        } else {
+            Ended::Stopped
+        }
+    }
+
+    async fn work_on_tasks(self: &Arc<Self>) {
+        let worker = self;
         for assignment in Assignment::left_over(&worker.settings.folder) {
             let running = worker.clone();
             worker.running.spawn(async move { running.end(assignment).await });
         }
-        let idle: Vec<AtomicBool> = worker.settings.runners.iter().map(|_| AtomicBool::new(false)).collect();
-        let pulls = worker.settings.runners.iter().enumerate().map(|(number, runner)| {
-            let (worker, idle) = (&worker, &idle);
-            async move {
-                if can_be_subject(runner) {
-                    worker.pull(runner, number, idle).await;
-                }
-            }
-        });
+        let labels = || [None].into_iter().chain(worker.settings.labels.iter().map(Some));
+        let runners = worker.settings.runners.iter().filter(|runner| can_be_subject(runner));
+        let queues: Vec<String> = runners
+            .flat_map(|runner| labels().map(|label| consumer_name(runner, label.map(String::as_str))))
+            .collect();
+        let idle: Vec<AtomicBool> = queues.iter().map(|_| AtomicBool::new(false)).collect();
+        let pulls = queues.iter().enumerate().map(|(number, queue)| worker.pull(queue, number, &idle));
         futures::future::join_all(pulls).await;
         worker.running.close();
         worker.running.wait().await;
     }
 
-    async fn pull(self: &Arc<Self>, runner: &str, number: usize, idle: &[AtomicBool]) {
+    async fn pull(self: &Arc<Self>, queue: &str, number: usize, idle: &[AtomicBool]) {
         let jetstream = jetstream::new(self.client.clone());
-        while !self.stop.is_cancelled() {
-            let Ok(slot) = self.slots.clone().acquire_owned().await else { return };
-            let next = self.stop.run_until_cancelled(next_ticket(&jetstream, runner)).await;
+        // With one free slot the queues are pulled in turn.
+        let queues = u32::try_from(idle.len()).unwrap_or(u32::MAX);
+        let timeout = (PULL_TIMEOUT / queues).max(MIN_PULL_TIMEOUT);
+        loop {
+            let Some(Ok(slot)) = self.full.run_until_cancelled(self.slots.clone().acquire_owned()).await
+            else {
+                return;
+            };
+            let next = self.full.run_until_cancelled(next_ticket(&jetstream, queue, timeout)).await;
             match next {
                 None => return,
                 Some(Ok(Some(message))) => {
@@ -111,7 +166,7 @@ impl Worker {
                 }
                 Some(Err(reason)) => {
                     drop(slot);
-                    tracing::debug!(reason, runner, "no ticket can be pulled");
+                    tracing::debug!(reason, queue, "no ticket can be pulled");
                     tokio::time::sleep(RETRY_INTERVAL).await;
                 }
             }
@@ -124,11 +179,8 @@ impl Worker {
             return acknowledge(&message, AckKind::Term).await;
         };
         if ticket.version != VERSION {
-            tracing::warn!(
-                theirs = ticket.version,
-                ours = VERSION,
-                "the hub of a ticket has another protocol"
-            );
+            let theirs = ticket.version;
+            tracing::warn!(theirs, ours = VERSION, "the hub of a ticket has another version of the protocol");
             return acknowledge(&message, AckKind::Nak(Some(PULL_TIMEOUT))).await;
         }
         match self.claim(&ticket).await {
@@ -159,15 +211,16 @@ impl Worker {
     }
 }
 
-/// Pulls the next ticket of a runner; `None` when there is none.
+/// Pulls the next ticket of a queue; `None` when there is none.
 async fn next_ticket(
     jetstream: &jetstream::Context,
-    runner: &str,
+    queue: &str,
+    timeout: Duration,
 ) -> Result<Option<jetstream::Message>, String> {
-    let stream = jetstream.get_stream(STREAM).await.map_err(|error| error.to_string())?;
+    // A worker may not ask for the stream, because the answer could have the subjects of all tickets.
     let consumer: Consumer<pull::Config> =
-        stream.get_consumer(&consumer_name(runner)).await.map_err(|error| error.to_string())?;
-    let batch = consumer.batch().max_messages(1).expires(PULL_TIMEOUT).messages().await;
+        jetstream.get_consumer_from_stream(queue, STREAM).await.map_err(|error| error.to_string())?;
+    let batch = consumer.batch().max_messages(1).expires(timeout).messages().await;
     let mut batch = batch.map_err(|error| error.to_string())?;
     batch.next().await.transpose().map_err(|error| error.to_string())
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 
 use adjutant_app::App;
-use adjutant_workers::connect;
+use adjutant_workers::{Login, connect};
 
 /// Where hubs announce changes of questions. The ids of machines, which stand in the same place of workers' subjects, are longer.
 const SUBJECT: &str = "adj.hubs.questions";
@@ -21,8 +21,9 @@ const INTERVAL: Duration = Duration::from_millis(20);
 pub(super) async fn exchange(app: Arc<App>) {
     let workers = &app.config.workers;
     let Some(url) = workers.nats.as_ref().filter(|_| !app.machine().is_empty()) else { return };
-    let creds = workers.creds.as_ref().map(|path| app.config.home.join(path));
-    let client = match connect(url, creds.as_deref(), "adjutant hub, wake-ups").await {
+    let connected =
+        async { connect(url, Login::of_hub(workers, &app.config.home)?, "adjutant hub, wake-ups").await };
+    let client = match connected.await {
         Ok(client) => client,
         Err(reason) => return tracing::error!(reason, "other hubs are not woken"),
     };

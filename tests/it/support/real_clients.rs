@@ -20,7 +20,7 @@ pub(crate) fn is_excluded(tool: &str) -> bool {
 }
 
 /// The folder that `scripts/test` fills.
-fn cache() -> PathBuf {
+pub(crate) fn cache() -> PathBuf {
     match std::env::var_os("ADJUTANT_TEST_CACHE") {
         Some(folder) => PathBuf::from(folder),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join(".cache"),

@@ -70,6 +70,8 @@ pub(crate) struct ExecutorContext {
     pub(crate) wake: Notify,
     /// The running tasks whose cancellation is requested here, for those that workers run.
     pub(crate) cancellations: broadcast::Sender<String>,
+    /// Set once workers are served, so that a task may need a label.
+    pub(crate) serves_workers: OnceLock<()>,
     /// Whether the runs that the last hub left are known.
     pub(crate) runs_adopted: watch::Sender<bool>,
     /// By task, for tasks with waiting readers: grows with everything that this process writes about the task.
@@ -120,6 +122,7 @@ impl ExecutorContext {
             claiming: tokio::sync::Mutex::default(),
             wake: Notify::new(),
             cancellations: broadcast::Sender::new(CANCELLATIONS),
+            serves_workers: OnceLock::new(),
             runs_adopted: watch::Sender::new(false),
             changes: Mutex::default(),
             active: Mutex::default(),

@@ -7,13 +7,14 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::definition::{Agent, FieldSupport, Isolation, OnHubExit, Permission};
+use crate::lane::is_label;
 use adjutant_base::config::network::Network;
 use adjutant_base::text::suggest::near_names;
 use adjutant_base::text::timefmt::read_span;
 use adjutant_base::text::yaml::{self, Refused, block, quoted, scalar};
 
 /// The supported keys; the first three are the contract's.
-pub(crate) const KEYS: [&str; 13] = [
+pub(crate) const KEYS: [&str; 14] = [
     "persona",
     "description",
     "model",
@@ -23,6 +24,7 @@ pub(crate) const KEYS: [&str; 13] = [
     "timeout",
     "on_hub_exit",
     "isolation",
+    "label",
     "setup",
     "checks",
     "checks_must_pass",
@@ -55,6 +57,7 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
         timeout: timeout(&values)?,
         on_hub_exit: one_of(&values, "on_hub_exit", OnHubExit::ALL, OnHubExit::name)?,
         isolation: one_of(&values, "isolation", Isolation::ALL, Isolation::name)?,
+        label: one_text(&values, "label")?,
         setup: commands(&values, "setup")?,
         checks: commands(&values, "checks")?,
         checks_may_fail: match values.get("checks_must_pass") {
@@ -67,6 +70,9 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
     if agent.permission == Permission::Full && agent.network != Network::All {
         return Err("`network` can be limited below `permission: full` only, because nothing holds it there"
             .to_owned());
+    }
+    if agent.label.as_deref().is_some_and(|label| !is_label(label)) {
+        return Err("`label` has letters, digits and hyphens, 40 at most".to_owned());
     }
     for key in values.keys() {
         agent.report(
@@ -103,6 +109,9 @@ pub(crate) fn write(agent: &Agent) -> String {
     }
     if agent.isolation != Isolation::default() {
         field("isolation", agent.isolation.name());
+    }
+    if let Some(label) = &agent.label {
+        field("label", &scalar(label));
     }
     if agent.checks_may_fail {
         field("checks_must_pass", "false");

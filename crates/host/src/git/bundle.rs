@@ -9,17 +9,17 @@ use super::repository::Repository;
 use super::{Git, MAX_LISTING_BYTES, blocking};
 
 /// The reference in a bundle, and the one that makes known commits reachable in a private directory.
-const REFERENCE: &str = "refs/adjutant/commit";
+pub(super) const REFERENCE: &str = "refs/adjutant/commit";
 const KNOWN: &str = "refs/adjutant/known";
 
 impl Git {
-    /// Writes `commit` with its history into the new bundle `file`, without what `known` has. Returns its bytes; a bundle of
-    /// more than `limit` bytes is removed again. The error is a sentence fragment.
+    /// Writes `commit` with its history into the new bundle `file`, without what the commits `known` have, of which it is
+    /// none. Returns its bytes; a bundle of more than `limit` bytes is removed again. The error is a sentence fragment.
     pub async fn write_bundle(
         &self,
         repository: &Repository,
         commit: &str,
-        known: Option<&str>,
+        known: &[String],
         file: &Path,
         limit: u64,
     ) -> Result<u64, String> {
@@ -28,7 +28,7 @@ impl Git {
         let mut arguments: Vec<OsString> = ["bundle", "create", "--quiet"].map(OsString::from).to_vec();
         arguments.push(file.into());
         arguments.push(REFERENCE.into());
-        arguments.extend(known.map(|known| format!("^{known}").into()));
+        arguments.extend(known.iter().map(|known| format!("^{known}").into()));
         self.ask(&repository.top, &arguments, &env, b"", MAX_LISTING_BYTES).await?;
         let bytes = fs::metadata(file).map_err(|error| error.to_string())?.len();
         if bytes > limit {
@@ -36,19 +36,6 @@ impl Git {
             return Err(format!("its bundle has {bytes} bytes, over the limit of {limit}"));
         }
         Ok(bytes)
-    }
-
-    /// Makes a repository with a working tree at `commit` in the new folder `place`, of a bundle with its whole history.
-    pub async fn clone_bundle(&self, bundle: &Path, commit: &str, place: &Path) -> Result<(), String> {
-        fs::create_dir_all(place).map_err(|error| error.to_string())?;
-        let format = if commit.len() == 64 { "--object-format=sha256" } else { "--object-format=sha1" };
-        self.ask(place, &["init", "--quiet", "--template=", format], &[], b"", MAX_LISTING_BYTES).await?;
-        let unbundle: [OsString; 3] = ["bundle".into(), "unbundle".into(), bundle.into()];
-        self.ask(place, &unbundle, &[], b"", MAX_LISTING_BYTES).await?;
-        let head = place.join(".git/HEAD");
-        fs::write(head, format!("{commit}\n")).map_err(|error| error.to_string())?;
-        self.ask(place, &["read-tree", "--reset", "-u", commit], &[], b"", MAX_LISTING_BYTES).await?;
-        Ok(())
     }
 
     /// Adds the objects of a bundle to `repository`, which has `known`, and lets the new `reference` name its `commit`.
@@ -83,12 +70,12 @@ impl Git {
     }
 }
 
-async fn set_reference(private: &PrivateDir, name: &str, commit: &str) -> Result<(), String> {
+pub(super) async fn set_reference(private: &PrivateDir, name: &str, commit: &str) -> Result<(), String> {
     let (path, line) = (private.folder.join(name), format!("{commit}\n"));
     blocking(move || write_line(&path, &line)).await
 }
 
-fn write_line(path: &Path, line: &str) -> Result<(), String> {
+pub(super) fn write_line(path: &Path, line: &str) -> Result<(), String> {
     let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, line));
     written.map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }
@@ -124,18 +111,20 @@ mod tests {
         let repository = here.find(&origin).await.unwrap();
         let base = repository.head.clone().unwrap();
         let bundle = folder.join("out.bundle");
-        let refused = here.write_bundle(&repository, &base, None, &bundle, 10).await.unwrap_err();
+        let refused = here.write_bundle(&repository, &base, &[], &bundle, 10).await.unwrap_err();
         assert!(refused.contains("over the limit of 10") && !bundle.exists(), "{refused}");
-        here.write_bundle(&repository, &base, None, &bundle, 1 << 20).await.unwrap();
+        here.write_bundle(&repository, &base, &[], &bundle, 1 << 20).await.unwrap();
 
-        there.clone_bundle(&bundle, &base, &clone).await.unwrap();
+        let cache = folder.join("cache.git");
+        there.cache_bundle(&cache, Some(&bundle), &base).await.unwrap();
+        there.clone_cache(&cache, &base, &clone).await.unwrap();
         assert_eq!(run(&clone, &["status", "--porcelain"]), "");
         std::fs::write(clone.join("b.txt"), "two\n").unwrap();
         let inner = there.find(&clone).await.unwrap();
         let author = Author { name: "A".to_owned(), email: "a@example.org".to_owned() };
         let (commit, _) = there.commit(&inner, "result", &author, "second").await.unwrap();
         let result = folder.join("in.bundle");
-        there.write_bundle(&inner, &commit, Some(&base), &result, 1 << 20).await.unwrap();
+        there.write_bundle(&inner, &commit, std::slice::from_ref(&base), &result, 1 << 20).await.unwrap();
 
         let before = run(&origin, &["status", "--porcelain", "--branch"]);
         here.fetch_bundle(&repository, &result, &base, &commit, "refs/adjutant/task").await.unwrap();

@@ -13,7 +13,7 @@ use super::repository::{MAX_LINE_BYTES, Repository, read};
 use super::{Git, MAX_LISTING_BYTES, WORKTREE_PREFIX, blocking, name};
 
 /// The file that names the ignored files to copy, in the format of `.gitignore`.
-const INCLUDE: &str = ".worktreeinclude";
+pub(super) const INCLUDE: &str = ".worktreeinclude";
 
 /// Maximum files that [`INCLUDE`] may name.
 const MAX_INCLUDED_FILES: usize = 20_000;
@@ -135,25 +135,31 @@ impl Git {
 
     /// Copies the files that `.worktreeinclude` names and git does not know.
     async fn include(&self, repository: &Repository, place: &Path) -> Result<(), String> {
-        let list = repository.top.join(INCLUDE);
-        if !list.is_file() {
-            return Ok(());
-        }
-        let private = PrivateDir::open(self.scratch.join("include"), repository).await?;
-        let (git_dir, copy) = (repository.git_dir.clone(), private.index());
-        blocking(move || super::private_dir::copy_index(&git_dir, &copy)).await?;
-        let arguments: [&OsStr; 6] = [
-            "ls-files".as_ref(),
-            "-z".as_ref(),
-            "--others".as_ref(),
-            "--ignored".as_ref(),
-            "--exclude-from".as_ref(),
-            list.as_ref(),
-        ];
-        let listing = self.look(&private, &private.index(), &arguments, b"").await?;
+        let paths = included(self, repository).await?;
         let (from, to) = (repository.top.clone(), place.to_owned());
-        blocking(move || copy_files(&from, &to, split(&listing))).await
+        blocking(move || copy_files(&from, &to, paths.iter().map(Vec::as_slice))).await
     }
+}
+
+/// Returns the files that `.worktreeinclude` names and git does not know.
+pub(super) async fn included(git: &Git, repository: &Repository) -> Result<Vec<Vec<u8>>, String> {
+    let list = repository.top.join(INCLUDE);
+    if !list.is_file() {
+        return Ok(Vec::new());
+    }
+    let private = PrivateDir::open(git.scratch.join("include"), repository).await?;
+    let (git_dir, copy) = (repository.git_dir.clone(), private.index());
+    blocking(move || super::private_dir::copy_index(&git_dir, &copy)).await?;
+    let arguments: [&OsStr; 6] = [
+        "ls-files".as_ref(),
+        "-z".as_ref(),
+        "--others".as_ref(),
+        "--ignored".as_ref(),
+        "--exclude-from".as_ref(),
+        list.as_ref(),
+    ];
+    let listing = git.look(&private, &private.index(), &arguments, b"").await?;
+    Ok(split(&listing).map(<[u8]>::to_vec).collect())
 }
 
 /// Copies regular files and links below `from` to the same paths below `to`, where no file is replaced.

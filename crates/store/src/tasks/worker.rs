@@ -33,6 +33,11 @@ pub fn holder(worker: &str) -> String {
     format!("{PREFIX}{worker}")
 }
 
+/// Returns the worker of the `hub` of a row; `None` for a hub.
+pub fn held_by(hub: &str) -> Option<&str> {
+    hub.strip_prefix(PREFIX)
+}
+
 /// Returns the first `limit` queued tasks of this machine, with the first 400 characters of their texts.
 pub async fn offered(store: &Store, limit: u32) -> Result<Vec<Task>, Error> {
     let query = sqlx::query_as(OFFERED).bind(store.machine()).bind(i64::from(limit));

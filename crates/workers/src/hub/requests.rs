@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use super::{Hub, REFUSAL_INTERVAL};
 use crate::files::{read_chunk, write_chunk};
-use crate::protocol::{Body, HubFile, Request, Response, ResultFile, VERSION};
+use crate::protocol::{Body, HubFile, MAX_COMMITS, Request, Response, ResultFile, Versioned, version_fault};
 use adjutant_agents::run_report::Outcome;
 use adjutant_agents::worker_order::Lease;
-use adjutant_agents::{BUNDLE_FILE, Error, ORDER_FILE};
+use adjutant_agents::worker_registry::{Worker, words};
+use adjutant_agents::{BUNDLE_FILE, Error, INCLUDED_FILE, ORDER_FILE};
 
 /// The longest time between two reports of a worker.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
@@ -21,39 +22,71 @@ const STALE: &str = "stale: the task has another fence now, or has ended; this r
 
 impl Hub {
     /// Carries out a request and returns its response.
-    pub(super) async fn respond(&self, payload: &[u8]) -> Response {
+    pub(super) async fn respond(&self, id: &str, payload: &[u8]) -> Response {
+        match serde_json::from_slice(payload) {
+            Ok(Versioned { version }) => {
+                if let Some(reason) = version_fault(version) {
+                    return refused(reason);
+                }
+            }
+            Err(error) => return refused(format!("the request cannot be read: {error}")),
+        }
         let request: Request = match serde_json::from_slice(payload) {
             Ok(request) => request,
             Err(error) => return refused(format!("the request cannot be read: {error}")),
         };
-        if request.version != VERSION {
-            let text =
-                format!("this hub has version {VERSION} of the protocol, the worker {}", request.version);
-            return refused(format!("{text}; install the same version of adjutant on both"));
+        let worker = match self.agents.worker(id).await {
+            Ok(worker) => worker,
+            Err(error) => return Response::Later { reason: error.to_string() },
+        };
+        if worker.as_ref().is_some_and(|worker| worker.revoked_at.is_some()) {
+            return refused("this worker is revoked".to_owned());
+        }
+        if worker.is_none() && self.account.is_some() {
+            return refused(
+                "this worker has not joined this hub; `adjutant worker join CODE` joins it".to_owned(),
+            );
         }
         let lease = Lease { task: request.task.clone(), fence: request.fence };
+        let uses_files = matches!(request.body, Body::Claim { .. } | Body::Finish { .. });
+        let reservation = if uses_files { self.reserve(&lease.task) } else { None };
+        if uses_files && reservation.is_none() {
+            return Response::Later { reason: "another request about the task is carried out".to_owned() };
+        }
+        let name = worker.as_ref().map_or(id, |worker| worker.name.as_str());
         let answered = match request.body {
-            Body::Claim => Ok(self.claim(&lease, &request.worker, &request.worker_name).await),
+            Body::Claim { commits } => match self.may_claim(worker.as_ref(), &lease.task).await {
+                Ok(()) => Ok(self.claim(&lease, (id, name), &commits).await),
+                Err(reason) => Ok(refused(reason)),
+            },
             Body::Progress { started, events } => {
                 let lost_after = self.config.lost_after;
-                let taken =
-                    self.agents.progress_of_worker(&lease, &request.worker, started, events, lost_after);
+                let taken = self.agents.progress_of_worker(&lease, id, started, events, lost_after);
                 taken.await.map(|reply| Response::Progress { reply })
             }
-            Body::Read { file, offset } => self.read(&lease, &request.worker, file, offset).await,
-            Body::Write { file, offset, data } => {
-                self.write(&lease, &request.worker, (file, offset), data).await
-            }
-            Body::Finish { commit } => {
-                self.finish(&lease, (&request.worker, &request.worker_name), commit).await
-            }
+            Body::Read { file, offset } => self.read(&lease, id, file, offset).await,
+            Body::Write { file, offset, data } => self.write(&lease, id, (file, offset), data).await,
+            Body::Finish { commit } => self.finish(&lease, (id, name), commit).await,
         };
         answered.unwrap_or_else(|error| Response::Later { reason: error.to_string() })
     }
 
-    async fn claim(&self, ticket: &Lease, worker: &str, name: &str) -> Response {
+    /// Refuses a worker that drains, or that does not have the label of the task.
+    async fn may_claim(&self, worker: Option<&Worker>, task: &str) -> Result<(), String> {
+        if worker.is_some_and(|worker| worker.draining != 0) {
+            return Err("this worker is draining".to_owned());
+        }
+        let Some(label) = self.agents.label_of(task).await.map_err(|error| error.to_string())? else {
+            return Ok(());
+        };
+        let has = worker.is_some_and(|worker| words(&worker.labels).contains(&label));
+        if has { Ok(()) } else { Err(format!("the task needs a worker with the label `{label}`")) }
+    }
+
+    async fn claim(&self, ticket: &Lease, (worker, name): (&str, &str), commits: &[String]) -> Response {
         let (lost_after, max_bytes) = (self.config.lost_after, self.config.max_bundle_bytes);
-        match self.agents.claim_for_worker(ticket, worker, lost_after, max_bytes).await {
+        let commits = commits.get(..MAX_COMMITS).unwrap_or(commits);
+        match self.agents.claim_for_worker(ticket, worker, (lost_after, max_bytes), commits).await {
             Ok(claimed) => {
                 tracing::info!(task = ticket.task, worker = name, "a worker has a task");
                 let report = REPORT_INTERVAL.min(lost_after / 4);
@@ -82,9 +115,15 @@ impl Hub {
         let name = match file {
             HubFile::Order => ORDER_FILE,
             HubFile::Bundle => BUNDLE_FILE,
+            HubFile::Included => INCLUDED_FILE,
         };
-        let read =
-            blocking(move || read_chunk(&folder.join(name), offset).map_err(|error| error.to_string()));
+        let read = blocking(move || match read_chunk(&folder.join(name), offset) {
+            // There is no bundle of what the worker has.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && file != HubFile::Order => {
+                Ok(String::new())
+            }
+            other => other.map_err(|error| error.to_string()),
+        });
         Ok(read.await.map_or_else(refused, |data| Response::Data { data }))
     }
 
@@ -114,7 +153,9 @@ impl Hub {
         commit: Option<String>,
     ) -> Result<Response, Error> {
         let Some(folder) = self.agents.folder_for_worker(lease, worker.0).await? else {
-            return Ok(refused(STALE.to_owned()));
+            // The reply to an earlier request may have been lost.
+            let settled = self.agents.is_settled_for_worker(lease, worker.0).await?;
+            return Ok(if settled { Response::Settled } else { refused(STALE.to_owned()) });
         };
         let path = result_file(&folder, lease.fence, ResultFile::Outcome);
         let read = blocking(move || {

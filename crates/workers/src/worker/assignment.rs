@@ -3,20 +3,22 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::Duration;
 
 use async_nats::jetstream::{self, AckKind};
 use futures::StreamExt as _;
+use tokio::sync::OwnedRwLockReadGuard;
 
 use super::claim::Claim;
 use super::outbox::Parcel;
 use super::{Worker, acknowledge};
 use crate::files::{put_synced, write_chunk};
-use crate::protocol::{Body, CHUNK_BYTES, HubFile, Response, Ticket, cancel_subject};
+use crate::protocol::{Body, CHUNK_BYTES, HubFile, Response, Ticket, can_be_subject, cancel_subject};
 use adjutant_agents::run_report::{FailureReport, Outcome};
 use adjutant_agents::task::Ending;
 use adjutant_agents::worker_order::{Order, Reply};
-use adjutant_agents::{Task, TaskEvent, TaskId, Viewer};
+use adjutant_agents::{BUNDLE_FILE, INCLUDED_FILE, ORDER_FILE, Task, TaskEvent, TaskId, Viewer};
 
 /// Events in one report, and their bytes.
 const MAX_EVENTS: u32 = 200;
@@ -25,10 +27,8 @@ const MAX_EVENT_BYTES: usize = 2 * CHUNK_BYTES;
 /// Maximum bytes of an order.
 const MAX_ORDER_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The files in the folder of an assignment.
+/// The file of the claim in the folder of an assignment.
 const CLAIM: &str = "claim.json";
-const ORDER: &str = "order.json";
-const BUNDLE: &str = "workspace.bundle";
 
 /// A claimed task and its folder.
 pub(super) struct Assignment {
@@ -36,6 +36,8 @@ pub(super) struct Assignment {
     pub(super) folder: PathBuf,
     /// The ticket, which is kept from other workers while this one works on it.
     pub(super) message: Option<jetstream::Message>,
+    /// Keeps the caches that the hub knows of, until the working tree is made.
+    caches: Option<OwnedRwLockReadGuard<()>>,
 }
 
 impl Assignment {
@@ -49,7 +51,7 @@ impl Assignment {
             let claim = fs::read(folder.join(CLAIM)).ok().and_then(|json| serde_json::from_slice(&json).ok());
             match claim {
                 Some(claim @ Claim { local: Some(_), .. }) => {
-                    left.push(Self { claim, folder, message: None });
+                    left.push(Self { claim, folder, message: None, caches: None });
                 }
                 _ => drop(fs::remove_dir_all(folder)),
             }
@@ -73,7 +75,7 @@ impl Assignment {
     }
 
     fn order(&self) -> Result<Order, String> {
-        let json = fs::read(self.folder.join(ORDER)).map_err(|error| error.to_string())?;
+        let json = fs::read(self.folder.join(ORDER_FILE)).map_err(|error| error.to_string())?;
         serde_json::from_slice(&json).map_err(|error| format!("the order cannot be read: {error}"))
     }
 }
@@ -90,13 +92,18 @@ impl Worker {
             max_bytes: 0,
             local: None,
         };
-        match self.ask(&claim, Body::Claim).await? {
+        if !can_be_subject(&ticket.hub) || !can_be_subject(&ticket.task) {
+            return Err("the ticket is not valid".to_owned());
+        }
+        let caches = self.caches.clone().read_owned().await;
+        let commits = self.cached_commits(&ticket.hub).await;
+        match self.ask(&claim, Body::Claim { commits }).await? {
             Response::Claimed { fence, report_ms, max_bytes, .. } => {
                 (claim.fence, claim.report_ms, claim.max_bytes) = (fence, report_ms, max_bytes);
                 let folder = self.settings.folder.join(format!("{}-{fence}", claim.task));
                 fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
                 tracing::info!(task = claim.task, "claimed");
-                Ok(Some(Assignment { claim, folder, message: None }))
+                Ok(Some(Assignment { claim, folder, message: None, caches: Some(caches) }))
             }
             Response::Refused { reason } => {
                 tracing::warn!(task = claim.task, "the hub keeps the task: {reason}");
@@ -109,7 +116,7 @@ impl Worker {
     /// Runs an assignment from where it is, until the hub has its outcome. The error says why it counts no more.
     pub(super) async fn work(&self, assignment: &mut Assignment) -> Result<(), String> {
         if let Some(parcel) = Parcel::load(&assignment.folder) {
-            return self.deliver(&assignment.claim, &assignment.folder, &parcel).await;
+            return self.deliver_reporting(assignment, &parcel).await;
         }
         if assignment.claim.local.is_none() {
             match self.begin(assignment).await? {
@@ -119,7 +126,7 @@ impl Worker {
                     let failure = Some(FailureReport { class: "refused".to_owned(), detail });
                     let outcome = Outcome { failure, ..Outcome::new(Ending::Failed) };
                     let parcel = Parcel::store(&assignment.folder, &outcome, None)?;
-                    return self.deliver(&assignment.claim, &assignment.folder, &parcel).await;
+                    return self.deliver_reporting(assignment, &parcel).await;
                 }
             }
         }
@@ -128,17 +135,45 @@ impl Worker {
         let folder = assignment.folder.clone();
         let bundle = folder.join(super::outbox::BUNDLE);
         let limit = assignment.claim.max_bytes;
-        let (outcome, commit) = self.agents.pack_result(&task, &order, &folder, &bundle, limit).await;
+        let packing = self.agents.pack_result(&task, &order, &folder, &bundle, limit);
+        let (outcome, commit) = self.reporting(assignment, true, packing).await;
         let parcel = Parcel::store(&folder, &outcome, commit)?;
-        self.deliver(&assignment.claim, &assignment.folder, &parcel).await
+        self.deliver_reporting(assignment, &parcel).await
+    }
+
+    async fn deliver_reporting(&self, assignment: &Assignment, parcel: &Parcel) -> Result<(), String> {
+        let delivered = self.deliver(&assignment.claim, &assignment.folder, parcel);
+        self.reporting(assignment, true, delivered).await
+    }
+
+    /// Awaits `work`, and reports meanwhile, so that a long transfer does not look like a lost worker.
+    async fn reporting<T>(&self, assignment: &Assignment, started: bool, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        let interval = Duration::from_millis(assignment.claim.report_ms);
+        loop {
+            let report = async {
+                tokio::time::sleep(interval).await;
+                self.keep_ticket(assignment).await;
+                // A refusal ends the work too, with its next request.
+                let _ = self.ask(&assignment.claim, Body::Progress { started, events: Vec::new() }).await;
+            };
+            tokio::select! {
+                biased;
+                done = &mut work => return done,
+                () = report => {}
+            }
+        }
     }
 
     /// Fetches the files of an assignment and queues its task. The inner error says why the task cannot begin.
     async fn begin(&self, assignment: &mut Assignment) -> Result<Result<(), String>, String> {
-        let max_bytes = assignment.claim.max_bytes;
-        self.fetch(assignment, HubFile::Order, ORDER, MAX_ORDER_BYTES).await?;
-        self.fetch(assignment, HubFile::Bundle, BUNDLE, max_bytes).await?;
-        let order = assignment.order()?;
+        let made = self.reporting(assignment, false, self.fetch_and_make_tree(assignment)).await?;
+        assignment.caches = None;
+        let order = match made {
+            Ok(order) => order,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        self.tidy_caches(&assignment.claim.hub, &order, &assignment.folder).await;
         // The hub must know before the agent can begin, because it never runs a task again whose agent may have begun.
         let started = Body::Progress { started: true, events: Vec::new() };
         match self.ask_until_answered(&assignment.claim, started).await {
@@ -147,8 +182,7 @@ impl Worker {
             Response::Refused { reason } => return Err(reason),
             _ => return Err("the hub answered something else".to_owned()),
         }
-        let bundle = assignment.folder.join(BUNDLE);
-        match self.agents.accept_order(&order, &bundle, &assignment.folder).await {
+        match self.agents.accept_order(&order, &assignment.folder).await {
             Ok(id) => {
                 assignment.claim.local = Some(id);
                 assignment.save().map_err(|error| error.to_string())?;
@@ -156,6 +190,17 @@ impl Worker {
             }
             Err(error) => Ok(Err(error.to_string())),
         }
+    }
+
+    /// Fetches the files of an assignment and makes its working tree. The inner error says why it cannot be made.
+    async fn fetch_and_make_tree(&self, assignment: &Assignment) -> Result<Result<Order, String>, String> {
+        let max_bytes = assignment.claim.max_bytes;
+        self.fetch(assignment, HubFile::Order, ORDER_FILE, MAX_ORDER_BYTES).await?;
+        self.fetch(assignment, HubFile::Bundle, BUNDLE_FILE, max_bytes).await?;
+        self.fetch(assignment, HubFile::Included, INCLUDED_FILE, max_bytes).await?;
+        let order = assignment.order()?;
+        let made = self.make_tree(&assignment.claim.hub, &order, &assignment.folder).await;
+        Ok(made.map(|()| order))
     }
 
     async fn fetch(
@@ -175,7 +220,6 @@ impl Worker {
                 Response::Refused { reason } => return Err(reason),
                 _ => return Err("the hub answered something else".to_owned()),
             }
-            self.keep_ticket(assignment).await;
         }
     }
 
@@ -184,13 +228,15 @@ impl Worker {
         let claim = &assignment.claim;
         let Some(local) = &claim.local else { return Err("it has not begun".to_owned()) };
         let interval = Duration::from_millis(claim.report_ms);
-        let cancelled = self.client.subscribe(cancel_subject(&claim.hub, &claim.task)).await;
+        let cancelled =
+            self.client.subscribe(cancel_subject(&claim.hub, &self.settings.id, &claim.task)).await;
         let mut cancelled = cancelled.map_err(|error| error.to_string())?;
         let mut after = 0;
         loop {
             tokio::select! {
                 () = self.agents.wait_for_event(local, after, interval) => {}
-                Some(_) = cancelled.next() => self.cancel(local).await,
+                // The reply to the next report says whether the hub sent it.
+                Some(_) = cancelled.next() => {}
             }
             // Before its events, so that those of an ended task are complete.
             let task = self.agents.get(&Viewer::User, local).await.map_err(|error| error.to_string())?;

@@ -17,15 +17,13 @@ impl Worker {
     pub(super) async fn ask(&self, claim: &Claim, body: Body) -> Result<Response, String> {
         let request = Request {
             version: VERSION,
-            worker: self.settings.id.clone(),
-            worker_name: self.settings.name.clone(),
             task: claim.task.clone(),
             attempt: claim.attempt,
             fence: claim.fence,
             body,
         };
         let payload = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
-        let asked = self.client.request(hub_subject(&claim.hub), payload.into());
+        let asked = self.client.request(hub_subject(&claim.hub, &self.settings.id), payload.into());
         let message =
             tokio::time::timeout(REQUEST_TIMEOUT, asked).await.map_err(|_| "no answer".to_owned())?;
         let message = message.map_err(|error| error.to_string())?;

@@ -1,0 +1,174 @@
+//! Faults of the network, the NATS server and the hub: every accepted task ends once.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+
+use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture};
+use crate::support::nats::{Nats, Proxy, RawNats};
+use crate::support::task_fixture::TaskFixture;
+use crate::support::wait_for;
+
+/// Settings of a hub that gives no worker up while the test runs.
+fn patient() -> String {
+    NO_SLOTS.replace("= 2", "= 60")
+}
+
+#[test]
+fn a_worker_that_is_cut_off_and_comes_back_delivers_its_result() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, &patient());
+    let (_hub, mut peer) = hub(&fixture);
+    let proxy = Proxy::to(nats.url());
+    let worker = WorkerProcess::start_at(TaskFixture::new(), Some(proxy.url()), &[]);
+    let gate = fixture.folder("gate");
+    let task = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
+    peer.wait_for_activity(3, &task, "working");
+    proxy.cut();
+    std::fs::write(&gate, "").unwrap();
+    // The run ends without the hub.
+    worker.fixture.assert_no_survivors();
+    proxy.mend();
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+}
+
+#[test]
+fn a_worker_that_is_cut_off_for_too_long_is_lost_and_its_late_result_refused() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let (_hub, mut peer) = hub(&fixture);
+    let proxy = Proxy::to(nats.url());
+    let worker = WorkerProcess::start_at(TaskFixture::new(), Some(proxy.url()), &[]);
+    let gate = fixture.folder("gate");
+    let task = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
+    peer.wait_for_activity(3, &task, "working");
+    proxy.cut();
+    assert_eq!(ended(&mut peer, &task)["status"], "lost");
+    std::fs::write(&gate, "").unwrap();
+    proxy.mend();
+    wait_for("the refusal", || worker.log().contains("stale").then_some(()));
+    assert_eq!(ended(&mut peer, &task)["status"], "lost");
+}
+
+#[test]
+fn a_nats_server_that_is_killed_and_started_again_stops_no_task() {
+    let Some(mut nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, &patient());
+    let (_hub, mut peer) = hub(&fixture);
+    let worker = WorkerProcess::start(&nats, &[]);
+    let gate = fixture.folder("gate");
+    let running = delegate(&fixture, &mut peer, &format!("until-file {}", gate.display()));
+    peer.wait_for_activity(3, &running, "working");
+    nats.stop();
+    // Accepted while no server is there.
+    let queued = delegate(&fixture, &mut peer, "touch made.txt");
+    std::fs::write(&gate, "").unwrap();
+    worker.fixture.assert_no_survivors();
+    nats.start_again();
+    for task in [&running, &queued] {
+        let result = ended(&mut peer, task);
+        assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+    }
+}
+
+#[test]
+fn messages_that_come_twice_or_late_change_nothing() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, &patient());
+    let (_hub, mut peer) = hub(&fixture);
+    let mut raw = RawNats::connect(nats.url(), None);
+    assert_eq!(raw.subscribe("adj.*.hub.*"), None);
+    let worker = WorkerProcess::start(&nats, &[]);
+    let task = delegate(&fixture, &mut peer, "touch made.txt");
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+    let report = peer.tool(3, "task_get", json!({"task_id": task}));
+    let requests = raw.arrived();
+    let kinds: Vec<String> =
+        requests.iter().map(|request| request.json()["body"]["kind"].as_str().unwrap().to_owned()).collect();
+    assert!(
+        kinds.first().is_some_and(|kind| kind == "claim") && kinds.contains(&"finish".to_owned()),
+        "{kinds:?}"
+    );
+    assert_eq!(raw.subscribe("_INBOX.again.*"), None);
+    // Each of them again, the last one first.
+    for (number, request) in requests.iter().enumerate().rev() {
+        let inbox = format!("_INBOX.again.{number}");
+        assert_eq!(raw.publish(&request.subject, &inbox, &request.payload), None);
+        let reply = raw.next(|message| message.subject == inbox).json();
+        match kinds[number].as_str() {
+            // The reply to the first one could have been lost.
+            "finish" => assert_eq!(reply["kind"], "settled", "{reply}"),
+            "progress" => assert_eq!(reply["reply"], "stale", "{reply}"),
+            _ => assert_eq!(reply["kind"], "refused", "{reply}"),
+        }
+    }
+    assert_eq!(peer.tool(3, "task_get", json!({"task_id": task})), report);
+    assert_eq!(fixture.git(&["for-each-ref", "refs/adjutant"]).lines().count(), 1);
+}
+
+#[test]
+fn a_hub_that_is_killed_right_after_it_accepted_a_task_offers_it_at_its_next_start() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, &patient());
+    let (mut first, mut peer) = hub(&fixture);
+    let task = delegate(&fixture, &mut peer, "touch made.txt");
+    first.kill();
+    drop(first);
+    let worker = WorkerProcess::start(&nats, &[]);
+    let (_hub, mut peer) = hub(&fixture);
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+    assert_eq!(result["run_report"]["attempts"].as_array().unwrap().len(), 1, "{result:#}");
+}
+
+#[test]
+fn a_hub_that_is_killed_between_a_result_and_its_commit_gets_the_result_again() {
+    // At the first part of the result, at its end, and after the reply to it.
+    for moment in ["write", "finish", "settled"] {
+        let Some(nats) = Nats::start() else { return };
+        let fixture = hub_fixture(&nats, &patient());
+        let (mut first, mut peer) = hub(&fixture);
+        let mut raw = RawNats::connect(nats.url(), None);
+        assert_eq!(raw.subscribe("adj.*.hub.*"), None);
+        assert_eq!(raw.subscribe("_INBOX.>"), None);
+        let worker = WorkerProcess::start(&nats, &[]);
+        let task = delegate(&fixture, &mut peer, "touch made.txt");
+        raw.next(|message| {
+            let message = message.json();
+            message["kind"] == moment || message["body"]["kind"] == moment
+        });
+        first.kill();
+        drop(first);
+        let (_hub, mut peer) = hub(&fixture);
+        let result = ended(&mut peer, &task);
+        assert_eq!(result["status"], "succeeded", "{moment}: {result:#}\n{}", worker.log());
+        assert_eq!(fixture.git(&["for-each-ref", "refs/adjutant"]).lines().count(), 1, "{moment}");
+        let orders = worker.fixture.folder(".adjutant/worker/orders");
+        wait_for("the empty outbox", || (std::fs::read_dir(&orders).unwrap().count() == 0).then_some(()));
+        assert!(!worker.log().contains("does not count"), "{moment}: {}", worker.log());
+    }
+}
+
+#[test]
+fn a_cancellation_reaches_the_agent_within_a_quarter_of_a_second() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, &patient());
+    let (_hub, mut peer) = hub(&fixture);
+    let worker = WorkerProcess::start(&nats, &[]);
+    let mut best = Duration::MAX;
+    // The machine of the test may be busy, so the best of three counts.
+    for _ in 0..3 {
+        let signalled = worker.fixture.folder("signalled");
+        let _ = std::fs::remove_file(&signalled);
+        let task = delegate(&fixture, &mut peer, &format!("note-signal {}", signalled.display()));
+        peer.wait_for_activity(3, &task, "working");
+        let began = SystemTime::now();
+        peer.tool(4, "task_cancel", json!({"task_id": task}));
+        assert_eq!(ended(&mut peer, &task)["status"], "cancelled", "{}", worker.log());
+        let noted = signalled.metadata().unwrap().modified().unwrap();
+        best = best.min(noted.duration_since(began).unwrap_or_default());
+    }
+    assert!(best < Duration::from_millis(250), "{best:?}\n{}", worker.log());
+}

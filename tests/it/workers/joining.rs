@@ -1,0 +1,273 @@
+//! Workers with credentials of their own: codes, permissions, renewal, revocation, and the list of workers.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{NO_SLOTS, WorkerProcess, hub_fixture};
+use crate::support::nats::{Nats, RawNats, newest, of_debian};
+use crate::support::task_fixture::TaskFixture;
+use crate::support::{DEADLINE, Finished, wait, wait_for};
+
+/// A server that lets only the hub of `fixture` and its workers in, and the hub configured for it.
+fn guarded(fixture: &TaskFixture, program: Option<std::path::PathBuf>, settings: &str) -> Option<Nats> {
+    let nats = Nats::start_with(program?, |data| {
+        let data = data.to_str().unwrap();
+        let arguments = ["worker", "nats-config", "--listen", "127.0.0.1:-1", "--store-dir", data];
+        let printed = fixture.home.run(arguments, "");
+        assert!(printed.status.success(), "{printed}");
+        // It is the same each time, because servers have it.
+        assert_eq!(
+            json_of(fixture, &arguments)["configuration"].as_str().unwrap(),
+            printed.stdout.trim_end_matches('\n').to_owned() + "\n"
+        );
+        Some(printed.stdout)
+    })?;
+    fixture.configure(&format!("{settings}\nnats = {:?}", nats.url()), &["fake"]);
+    fixture.agent("maker", "isolation: worktree\npermission: workspace-write\n");
+    fixture.commit_all();
+    Some(nats)
+}
+
+fn json_of(fixture: &TaskFixture, arguments: &[&str]) -> Value {
+    let done = fixture.home.run(arguments.iter().chain(&["--json"]), "");
+    assert!(done.status.success(), "{arguments:?}: {done}");
+    serde_json::from_str(&done.stdout).unwrap()
+}
+
+fn invite(fixture: &TaskFixture, more: &[&str]) -> String {
+    let invited = json_of(fixture, &[&["worker", "invite"], more].concat());
+    invited["code"].as_str().unwrap().to_owned()
+}
+
+fn join(code: &str) -> (TaskFixture, Finished) {
+    let fixture = TaskFixture::new();
+    let joined = fixture.home.run(["worker", "join", code, "--json"], "");
+    (fixture, joined)
+}
+
+fn joined(fixture: &TaskFixture, more: &[&str]) -> TaskFixture {
+    let (worker, joined) = join(&invite(fixture, more));
+    assert!(joined.status.success(), "{joined}");
+    worker
+}
+
+fn credentials(worker: &TaskFixture) -> Value {
+    let file = worker.folder(".adjutant/worker/credentials.json");
+    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+}
+
+fn listed(fixture: &TaskFixture) -> Vec<Value> {
+    json_of(fixture, &["workers", "list"])["items"].as_array().unwrap().clone()
+}
+
+/// Delegates as the user does: agents may not invite workers, and a client of the test would make it an agent.
+fn delegate(fixture: &TaskFixture, task: &str) -> String {
+    let work = fixture.folder("work");
+    let line = ["delegate", "maker", task, "--background", "--workdir", work.to_str().unwrap()];
+    json_of(fixture, &line)["id"].as_str().unwrap().to_owned()
+}
+
+fn shown(fixture: &TaskFixture, task: &str) -> Value {
+    json_of(fixture, &["tasks", "show", task])
+}
+
+fn ended(fixture: &TaskFixture, task: &str) -> Value {
+    wait_for("the end of the task", || {
+        let task = shown(fixture, task);
+        (task["status"] != "queued" && task["status"] != "running").then_some(task)
+    })
+}
+
+/// Waits until the only worker of a hub has this state.
+fn wait_for_state(fixture: &TaskFixture, state: &str) -> Value {
+    wait_for(state, || listed(fixture).into_iter().find(|worker| worker["state"] == state))
+}
+
+#[test]
+fn a_worker_joins_with_a_code_once_is_listed_and_revoked() {
+    for program in [newest(), of_debian()] {
+        let fixture = TaskFixture::new();
+        let Some(nats) = guarded(&fixture, program, NO_SLOTS) else { continue };
+        let _hub = fixture.hub();
+        let code = invite(&fixture, &["--label", "gpu"]);
+        let (home, first) = join(&code);
+        assert!(first.status.success(), "{first}");
+        let file = home.folder(".adjutant/worker/credentials.json");
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let (_other, second) = join(&code);
+        assert!(!second.status.success() && second.stderr.contains("has expired or was used"), "{second}");
+
+        let mut worker = WorkerProcess::start_at(home, None, &[]);
+        let task = delegate(&fixture, "touch made.txt");
+        let result = ended(&fixture, &task);
+        assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+        let row = wait_for_state(&fixture, "connected");
+        assert_eq!((&row["labels"], &row["runners"]), (&json!(["gpu"]), &json!(["fake"])), "{row:#}");
+        assert_eq!(
+            (&row["version"], &row["tasks"]),
+            (&json!(env!("CARGO_PKG_VERSION")), &json!([])),
+            "{row:#}"
+        );
+        assert!(row["expires_at"].is_string(), "{row:#}");
+        assert_eq!(result["outcome"]["run_report"]["worker"], row["name"]);
+
+        // Without credentials nobody gets in.
+        let open = WorkerProcess::start(&nats, &["--exit-when-idle"]);
+        wait_for("the refusal", || {
+            open.log().to_lowercase().contains("authorization violation").then_some(())
+        });
+
+        let revoked = json_of(&fixture, &["workers", "revoke", row["name"].as_str().unwrap()]);
+        assert_eq!(revoked["revoked"], true);
+        assert!(!wait(&mut worker.child, DEADLINE).success());
+        assert!(worker.log().contains("revoked this worker"), "{}", worker.log());
+        assert_eq!(listed(&fixture)[0]["state"], "revoked");
+    }
+}
+
+#[test]
+fn a_worker_can_neither_read_what_is_for_another_nor_speak_for_anybody_else() {
+    let fixture = TaskFixture::new();
+    let Some(nats) = guarded(&fixture, newest(), NO_SLOTS) else { return };
+    let _hub = fixture.hub();
+    let [ann, bob] = [(); 2].map(|()| joined(&fixture, &[]));
+    let (bob_id, hub_id) = {
+        let rows = listed(&fixture);
+        assert_eq!(rows.len(), 2);
+        let key = nkeys::KeyPair::from_seed(credentials(&bob)["seed"].as_str().unwrap()).unwrap();
+        let id = std::fs::read_to_string(fixture.folder(".adjutant/machine-id")).unwrap();
+        (key.public_key(), id.trim().to_owned())
+    };
+    let mut raw = RawNats::connect(nats.url(), Some(&credentials(&ann)));
+    for subject in [
+        ">".to_owned(),
+        "adj.>".to_owned(),
+        "_INBOX.>".to_owned(),
+        format!("_INBOX.{bob_id}.>"),
+        format!("adj.{hub_id}.hub.*"),
+        format!("adj.*.cancel.{bob_id}.*"),
+        format!("adj.{hub_id}.ticket.>"),
+        "$JS.>".to_owned(),
+    ] {
+        assert!(raw.subscribe(&subject).is_some(), "{subject}");
+    }
+    for subject in [
+        format!("adj.{hub_id}.hub.{bob_id}"),
+        format!("adj.hello.{bob_id}"),
+        format!("adj.{hub_id}.ticket.fake._.x"),
+        format!("adj.{hub_id}.cancel.{bob_id}.x"),
+        format!("_INBOX.{bob_id}.x"),
+        "adj.hubs.questions".to_owned(),
+        "$JS.API.STREAM.DELETE.ADJUTANT-TICKETS".to_owned(),
+        "$JS.API.STREAM.MSG.GET.ADJUTANT-TICKETS".to_owned(),
+        "$JS.API.STREAM.INFO.ADJUTANT-TICKETS".to_owned(),
+    ] {
+        assert!(raw.publish(&subject, "", b"{}").is_some(), "{subject}");
+    }
+
+    // A reply that is not for its own inbox is not given: Ann could have the hub speak to Bob.
+    let task = delegate(&fixture, "touch made.txt");
+    let claim = json!({
+        "version": 2, "task": task, "attempt": 1, "fence": 0, "body": {"kind": "claim", "commits": []},
+    });
+    let claim = claim.to_string();
+    let ann_id = nkeys::KeyPair::from_seed(credentials(&ann)["seed"].as_str().unwrap()).unwrap().public_key();
+    let own = format!("adj.{hub_id}.hub.{ann_id}");
+    assert_eq!(raw.publish(&own, &format!("_INBOX.{bob_id}.x"), claim.as_bytes()), None);
+    // In its own name it may claim, so the request before was not carried out.
+    assert_eq!(raw.subscribe(&format!("_INBOX.{ann_id}.>")), None);
+    assert_eq!(raw.publish(&own, &format!("_INBOX.{ann_id}.x"), claim.as_bytes()), None);
+    let reply = raw.next(|_| true).json();
+    assert_eq!(reply["kind"], "claimed", "{reply}");
+    // And Bob cannot read it, although he knows its fence.
+    let mut other = RawNats::connect(nats.url(), Some(&credentials(&bob)));
+    assert_eq!(other.subscribe(&format!("_INBOX.{bob_id}.>")), None);
+    let read = json!({
+        "version": 2, "task": task, "attempt": 1, "fence": reply["fence"],
+        "body": {"kind": "read", "file": "order", "offset": 0},
+    });
+    let (subject, inbox) = (format!("adj.{hub_id}.hub.{bob_id}"), format!("_INBOX.{bob_id}.x"));
+    assert_eq!(other.publish(&subject, &inbox, read.to_string().as_bytes()), None);
+    let reply = other.next(|_| true).json();
+    assert_eq!(reply["kind"], "refused", "{reply}");
+}
+
+#[test]
+fn a_code_ends_and_credentials_are_renewed_before_they_end() {
+    let fixture = TaskFixture::new();
+    let settings = format!("{NO_SLOTS}\ncredentials_lifetime_seconds = 12");
+    let Some(_nats) = guarded(&fixture, newest(), &settings) else { return };
+    let _hub = fixture.hub();
+    let made = Instant::now();
+    let code = invite(&fixture, &["--expires", "1s"]);
+    let home = joined(&fixture, &[]);
+    let first = credentials(&home);
+    let worker = WorkerProcess::start_at(home, None, &[]);
+    wait_for("the end of the code", || (made.elapsed() > Duration::from_millis(1100)).then_some(()));
+    let (_late, refused) = join(&code);
+    assert!(!refused.status.success() && refused.stderr.contains("has expired or was used"), "{refused}");
+    let end = first["expires_at"].as_i64().unwrap();
+    wait_for("the renewal", || {
+        (credentials(&worker.fixture)["expires_at"].as_i64().unwrap() > end).then_some(())
+    });
+    // The server ends the connection of the first token, and the worker comes back with the next one.
+    wait_for("the end of the first token", || (made.elapsed() > Duration::from_secs(14)).then_some(()));
+    let task = delegate(&fixture, "touch made.txt");
+    assert_eq!(ended(&fixture, &task)["status"], "succeeded", "{}", worker.log());
+}
+
+#[test]
+fn a_draining_worker_ends_its_task_and_claims_no_other_until_it_is_resumed() {
+    let fixture = TaskFixture::new();
+    let Some(_nats) = guarded(&fixture, newest(), &NO_SLOTS.replace("= 2", "= 60")) else { return };
+    let _hub = fixture.hub();
+    let mut worker = WorkerProcess::start_at(joined(&fixture, &[]), None, &[]);
+    let gate = fixture.folder("gate");
+    let running = delegate(&fixture, &format!("until-file {}", gate.display()));
+    let row = wait_for("the running task", || {
+        listed(&fixture).into_iter().find(|worker| worker["tasks"][0]["task_id"] == json!(running))
+    });
+    let name = row["name"].as_str().unwrap();
+    assert_eq!(json_of(&fixture, &["workers", "drain", name])["draining"], true);
+    let queued = delegate(&fixture, "touch made.txt");
+    wait_for_state(&fixture, "draining");
+    std::fs::write(&gate, "").unwrap();
+    assert_eq!(ended(&fixture, &running)["status"], "succeeded", "{}", worker.log());
+    assert!(wait(&mut worker.child, DEADLINE).success(), "{}", worker.log());
+    assert_eq!(shown(&fixture, &queued)["status"], "queued");
+
+    assert_eq!(json_of(&fixture, &["workers", "resume", name])["draining"], false);
+    let home = std::mem::replace(&mut worker.fixture, TaskFixture::new());
+    let worker = WorkerProcess::start_at(home, None, &[]);
+    assert_eq!(ended(&fixture, &queued)["status"], "succeeded", "{}", worker.log());
+}
+
+#[test]
+fn the_page_shows_workers_with_their_labels() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let hub = fixture.hub();
+    let _worker = WorkerProcess::start(&nats, &["--label", "gpu"]);
+    wait_for("the worker", || {
+        let page = hub.page("/settings/workers");
+        (page.contains("state connected") && page.contains(">gpu<") && page.contains("no credentials"))
+            .then_some(())
+    });
+}
+
+#[test]
+fn a_wrong_code_and_a_worker_without_a_hub_are_told_what_to_do() {
+    let fixture = TaskFixture::new();
+    let wrong = fixture.home.run(["worker", "join", "adjw1_x"], "");
+    assert_eq!(wrong.status.code(), Some(2), "{wrong}");
+    assert!(wrong.stderr.contains("copy the whole word"), "{wrong}");
+    let alone = fixture.home.run(["worker", "--runners", "fake"], "");
+    assert_eq!(alone.status.code(), Some(2), "{alone}");
+    assert!(alone.stderr.contains("adjutant worker join CODE"), "{alone}");
+    let uninvited = fixture.home.run(["worker", "invite", "--nats", "nats://127.0.0.1:1"], "");
+    assert!(uninvited.stderr.contains("adjutant worker nats-config"), "{uninvited}");
+    let unknown = fixture.home.run(["workers", "revoke", "nobody"], "");
+    assert!(unknown.stderr.contains("no worker is named `nobody`"), "{unknown}");
+}

@@ -1,0 +1,76 @@
+//! What travels to a worker: uncommitted changes, ignored files of a list, and only commits that it does not have.
+
+use serde_json::json;
+
+use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture};
+use crate::support::nats::{Nats, RawNats};
+use crate::support::wait_for;
+
+#[test]
+fn uncommitted_changes_and_listed_ignored_files_travel_and_stay_as_they_are() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    fixture.home.write("work/.gitignore", ".env\n");
+    fixture.home.write("work/.worktreeinclude", ".env\n");
+    fixture.home.write("work/.env", "KEY=1\n");
+    fixture.home.write("work/README.md", "changed\n");
+    let (_hub, mut peer) = hub(&fixture);
+    let worker = WorkerProcess::start(&nats, &[]);
+    let before = fixture.git(&["status", "--porcelain"]);
+    let task = delegate(&fixture, &mut peer, "until-file README.md .env .worktreeinclude");
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+    // The agent changed nothing, so nothing comes back, and nothing is left here.
+    assert_eq!(fixture.git(&["for-each-ref", "refs/adjutant"]), "");
+    assert_eq!(fixture.git(&["status", "--porcelain"]), before);
+
+    let task = delegate(&fixture, &mut peer, "touch made.txt");
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+    let reference = format!("refs/adjutant/{task}");
+    let changed = fixture.git(&["diff", "--name-only", &format!("{reference}^"), &reference]);
+    assert_eq!(changed.trim(), "made.txt", "the result has the agent's change alone");
+    assert_eq!(fixture.git(&["show", &format!("{reference}:README.md")]), "changed\n");
+    assert_eq!(fixture.git(&["ls-tree", "--name-only", &reference, ".env"]), "");
+    assert_eq!(fixture.git(&["status", "--porcelain"]), before);
+    assert_eq!(
+        fixture.git(&["for-each-ref", "--format=%(refname)"]).lines().count(),
+        2,
+        "the branch and the result"
+    );
+}
+
+#[test]
+fn the_second_task_of_a_repository_ships_no_bundle() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let (_hub, mut peer) = hub(&fixture);
+    let worker = WorkerProcess::start(&nats, &[]);
+    let mut observer = RawNats::connect(nats.url(), None);
+    assert_eq!(observer.subscribe("_INBOX.>"), None);
+    for (number, is_thin) in [(1, false), (2, true)] {
+        let task = delegate(&fixture, &mut peer, &format!("touch {number}.txt"));
+        let claimed = observer.next(|message| message.json()["kind"] == "claimed").json();
+        assert_eq!(claimed["bundle_bytes"] == 0, is_thin, "{claimed}");
+        let result = ended(&mut peer, &task);
+        assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+    }
+}
+
+#[test]
+fn a_repository_with_a_submodule_stays_on_the_hub_and_both_logs_name_it() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    fixture.home.write("origin/s.txt", "sub\n");
+    fixture.git_in("origin", &["init", "--quiet"]);
+    fixture.git_in("origin", &["add", "."]);
+    fixture.git_in("origin", &["commit", "--quiet", "-m", "first"]);
+    fixture.git(&["submodule", "--quiet", "add", "../origin", "sub"]);
+    fixture.git(&["commit", "--quiet", "-m", "sub"]);
+    let (_hub, mut peer) = hub(&fixture);
+    let worker = WorkerProcess::start(&nats, &[]);
+    let task = delegate(&fixture, &mut peer, "touch made.txt");
+    wait_for("the refusal", || worker.log().contains("has the submodule `sub`").then_some(()));
+    let shown = peer.tool(3, "task_get", json!({"task_id": task}));
+    assert_eq!(shown["structuredContent"]["status"], "queued", "{shown:#}");
+}
