@@ -67,6 +67,8 @@ class LinkedCrates:
         parts = ["Third-party parts of Adjutant for " + self.target, "", *listed, "", OTHER_PARTS[self.system]]
         for text, names in sorted(texts.items(), key=lambda item: item[1]):
             parts += ["=" * 78, ", ".join(names), "-" * 78, text]
+        # The font of the console.
+        parts += ["=" * 78, "Inter", "-" * 78, (self.root / "crates/web/static/inter-license.txt").read_text().strip()]
         return "\n".join(parts) + "\n"
 
     def stand_in(self, package):

@@ -45,6 +45,7 @@ const OUTSIDE_CRATES: &[(&str, &[&str])] = &[
     ("notify_rust", &["crates/net/src/channels"]),
     ("pulldown_cmark", &["crates/base/src/text", "crates/terminal/src/tui/widgets", "crates/web"]),
     ("ratatui", &["crates/terminal/src/tui"]),
+    ("ratatui_textarea", &["crates/terminal/src/tui/widgets"]),
     ("reqwest", &["crates/assistant/src/dispatch", "crates/net"]),
     ("rmcp", &["crates/http", "crates/mcp"]),
     ("roxmltree", &["crates/assistant/src/calendar"]),
