@@ -199,5 +199,8 @@ fn print(result: &Value) -> Result<ExitCode, Failure> {
     if let Some(text) = member("note") {
         note(&format!("note: {text}"));
     }
+    for file in outcome["files"].as_array().into_iter().flatten() {
+        note(&format!("file: {}", file["path"].as_str().or(file["uri"].as_str()).unwrap_or_default()));
+    }
     Ok(ExitCode::from(code))
 }

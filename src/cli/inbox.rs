@@ -15,7 +15,7 @@ use adjutant_terminal::tui::{self, Hub, Reader, Theme, ViewError};
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
 pub(super) struct InboxArgs {
-    /// Print questions as lines and read answers as lines, as without a terminal
+    /// Print questions as lines and read answers as lines, for a screen reader or a pipe
     #[arg(long)]
     plain: bool,
     /// Fail instead of starting a hub when none runs
@@ -43,6 +43,7 @@ and reads one answer for each line; the beginning of an ID is enough:
   ID                     the secret fields are asked for, without echo if they are typed
   ID /decline [WHY]      /dismiss      /snooze [MINUTES]      /differently HOW
   ID /note TEXT          a note for your next decision about the question
+  ID /file PATH          a file for your next answer to the question; at most 5, each up to 2 MiB
   ID /undo               undoes a decision, while that is possible
   /away [MINUTES]        agents get the answer not to ask; also /do-not-disturb [MINUTES], and /here
 It ends with its input, with exit code 0 if every line was accepted, else 1. A question marked HIGH takes the \

@@ -210,7 +210,14 @@ fn answer_one(client: &mut ControlClient, approves: bool, id: &str) -> Result<Qu
     let question = client.one_question(id).map_err(|error| error.to_string())?.question;
     let answer = question.approval_answer(approves).ok_or("it is not an approval that this can answer")?;
     let ticket = question.ticket.clone();
-    let done = client.question(Request::Answer { ticket, shown, answer, note: None, passphrase: None });
+    let done = client.question(Request::Answer {
+        ticket,
+        shown,
+        answer,
+        note: None,
+        passphrase: None,
+        files: Vec::new(),
+    });
     match done.map_err(|error| error.to_string())? {
         Done::Decided { .. } => Ok(question),
         Done::Before(_) => Err("it was decided before".to_owned()),

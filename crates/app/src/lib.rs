@@ -3,6 +3,7 @@
 mod acting_process;
 pub mod activity_log;
 pub mod agent_processes;
+mod answer_files;
 mod approvals;
 pub mod calendar_changes;
 mod calendar_refresh;

@@ -21,6 +21,7 @@ use crate::client_context::ClientContext;
 use crate::protocol_version;
 use crate::protocol_version::Revision;
 use crate::subscriptions::SubscriberState;
+use crate::tools::questions::answer_files;
 use crate::{
     assistant, completion, error, instructions, prompts, skills, subscriptions, tasks, tools, trace_meta,
     trigger_popup,
@@ -282,8 +283,9 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        require(self.client.selection.has_listings(), "resources/list")?;
-        let CallContext { revision, .. } = self.admit(&context);
+        let revision = Revision::of(&context);
+        require(self.client.selection.has_resources(revision), "resources/list")?;
+        self.admit(&context);
         let mut page = if self.client.has(Toolset::Prompts) {
             let cursor = request.and_then(|request| request.cursor);
             let catalogue = self.client.prompts().await;
@@ -319,8 +321,12 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        require(self.client.selection.has_listings(), "resources/read")?;
-        let CallContext { revision, .. } = self.admit(&context);
+        let revision = Revision::of(&context);
+        require(self.client.selection.has_resources(revision), "resources/read")?;
+        self.admit(&context);
+        if answer_files::serves(&self.client, revision, &request.uri) {
+            return answer_files::read(&self.client, revision, &request.uri).await.map(Into::into);
+        }
         if self.client.has(Toolset::Assistant) && assistant::serves(&self.client, &request.uri) {
             let read = assistant::read(&self.client, revision, &request.uri, &context.meta).await;
             return read.map(ReadResourceResponse::from);

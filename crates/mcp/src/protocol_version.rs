@@ -153,6 +153,9 @@ pub fn capabilities(selection: ToolsetSelection, revision: Revision) -> ServerCa
         let none = json!({"subscribe": false, "listChanged": false});
         declare("resources", if contract { none } else { watched() });
     }
+    if selection == ToolsetSelection::Questions && !contract {
+        declare("resources", json!({}));
+    }
     // The annotations of `delegate_task` depend on the agents.
     declare(
         "tools",

@@ -13,6 +13,7 @@ use crate::protocol_version::Revision;
 use crate::task_wire::accepts_tasks;
 use crate::tools::agents::{self, TASKS};
 use crate::tools::questions;
+use crate::tools::questions::answer_files;
 use crate::toolset::ToolsetSelection;
 use adjutant_app::client_registry::ConnectionKind;
 use adjutant_base::config::toolsets::Toolset;
@@ -111,7 +112,8 @@ async fn answers(call: &CallContext<'_>, workspace: &str, before: i64) -> Undeli
     });
     let mut items = Vec::new();
     for (question, claim) in claimed {
-        items.push(questions::decided_question(&question));
+        let files = answer_files::given(client, &question, call.revision).await;
+        items.push(questions::decided_question(&question, files));
         client.deliver_claimed(call.request, claim).await;
     }
     Undelivered { items, none_left }

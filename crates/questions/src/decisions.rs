@@ -3,6 +3,8 @@
 use super::Questions;
 use super::answer::{Answer, FieldValue};
 use super::error::Error;
+use super::files;
+use super::files::NewFile;
 use super::outcome::{Channel, DecidedBy, Outcome, OutcomeKind, Proof, State};
 use super::question::{Level, Question, Ticket};
 use super::rows;
@@ -26,8 +28,24 @@ impl Questions {
         note: Option<String>,
         channel: Channel,
     ) -> Result<Outcome, Error> {
+        self.answer_with_files((ticket, shown), proof, answer, (note, Vec::new()), channel).await
+    }
+
+    /// Answers a pending question like [`Self::answer`], with a note and files. An undo removes the files.
+    ///
+    /// # Errors
+    ///
+    /// Also those about files, such as [`Error::LargeFile`].
+    pub async fn answer_with_files(
+        &self,
+        (ticket, shown): (&Ticket, u32),
+        proof: Proof,
+        answer: Answer,
+        added: (Option<String>, Vec<NewFile>),
+        channel: Channel,
+    ) -> Result<Outcome, Error> {
         let undo = rows::millis(self.settings.undo);
-        self.answer_within((ticket, Some(shown)), proof, answer, note, channel, undo).await
+        self.answer_within((ticket, Some(shown)), proof, answer, added, channel, undo).await
     }
 
     /// Answers a pending question like [`Self::answer`], but finally: this answer cannot be undone.
@@ -38,7 +56,7 @@ impl Questions {
         answer: Answer,
         channel: Channel,
     ) -> Result<Outcome, Error> {
-        self.answer_within((ticket, None), proof, answer, None, channel, 0).await
+        self.answer_within((ticket, None), proof, answer, (None, Vec::new()), channel, 0).await
     }
 
     async fn answer_within(
@@ -46,13 +64,17 @@ impl Questions {
         (ticket, shown): (&Ticket, Option<u32>),
         proof: Proof,
         answer: Answer,
-        note: Option<String>,
+        (note, files): (Option<String>, Vec<NewFile>),
         channel: Channel,
         undo: Millis,
     ) -> Result<Outcome, Error> {
         let question = self.undecided(ticket).await?;
         let shown = shown.filter(|_| !question.denials.is_empty());
         let note = self.note(note)?;
+        if !files.is_empty() && !question.denials.is_empty() {
+            return Err(Error::FilesOfApproval);
+        }
+        let (files, contents) = files::check(files)?;
         let answer = answer.fit(&question.fields, self.settings.max_answer_bytes)?;
         if question.level == Level::High {
             self.prove(ticket, proof, channel).await?;
@@ -65,12 +87,13 @@ impl Questions {
             answer: Some(kept),
             denied,
             note,
+            files,
             by: DecidedBy::User,
             through: channel,
             ..nobody(OutcomeKind::Answered, self.clock.now(), question.seen_ms)
         };
         if !has_secret {
-            return self.decide((ticket, shown), outcome, undo).await;
+            return self.decide((ticket, shown), outcome, contents, undo).await;
         }
         // The values are kept in the memory of this hub alone.
         if !question.is_here {
@@ -78,7 +101,7 @@ impl Questions {
         }
         // Locked until the values are there, because a call that waits reads the outcome at once.
         let mut secrets = self.secrets.lock().await;
-        let outcome = self.decide((ticket, shown), outcome, undo).await?;
+        let outcome = self.decide((ticket, shown), outcome, contents, undo).await?;
         secrets.insert(ticket.clone(), answer);
         Ok(outcome)
     }
@@ -130,7 +153,7 @@ impl Questions {
         };
         // A denial is final at once, because no action follows it that an undo could prevent.
         let undo = if kind == OutcomeKind::Declined { 0 } else { rows::millis(self.settings.undo) };
-        self.decide((ticket, None), outcome, undo).await
+        self.decide((ticket, None), outcome, Vec::new(), undo).await
     }
 
     /// Writes a user's decision, held for `undo` milliseconds, if the question is undecided and has no more requests than
@@ -139,10 +162,11 @@ impl Questions {
         &self,
         (ticket, shown): (&Ticket, Option<u32>),
         outcome: Outcome,
+        files: Vec<String>,
         undo: Millis,
     ) -> Result<Outcome, Error> {
         let held = (undo > 0).then(|| outcome.at.saturating_add(undo));
-        if !self.settle((ticket.as_str(), shown), &outcome, held).await? {
+        if !self.settle_with((ticket.as_str(), shown), &outcome, files, held).await? {
             let question = self.get(ticket).await?;
             return Err(match (question.state.decision(), shown) {
                 (Some(decision), _) => decided(decision),
@@ -159,8 +183,18 @@ impl Questions {
     /// Writes an outcome if the question is still pending, and has as many requests as were shown; returns false if not.
     pub(super) async fn settle(
         &self,
+        question: (&str, Option<u32>),
+        outcome: &Outcome,
+        held_until: Option<Millis>,
+    ) -> Result<bool, Error> {
+        self.settle_with(question, outcome, Vec::new(), held_until).await
+    }
+
+    async fn settle_with(
+        &self,
         (id, shown): (&str, Option<u32>),
         outcome: &Outcome,
+        files: Vec<String>,
         held_until: Option<Millis>,
     ) -> Result<bool, Error> {
         let decision = Decision {
@@ -172,6 +206,7 @@ impl Questions {
             now: outcome.at,
             held_until,
             requests: shown.map(i64::from),
+            files,
         };
         let done = questions::decide(&self.store, decision).await?;
         if done {
@@ -308,6 +343,7 @@ pub(super) fn nobody(kind: OutcomeKind, at: Millis, seen_ms: Millis) -> Outcome 
         denied: false,
         not_applied: None,
         note: None,
+        files: Vec::new(),
         ask_differently: false,
         by: DecidedBy::Nobody,
         through: Channel::None,

@@ -42,6 +42,18 @@ pub enum Error {
     Answer { field: String, reason: String },
     #[error("the note has {bytes} bytes, over the limit of {limit}, or holds a NUL character")]
     Note { bytes: usize, limit: usize },
+    #[error("{count} files are more than {}; send fewer", super::MAX_FILES)]
+    TooManyFiles { count: usize },
+    #[error("the file `{name}` has {bytes} bytes, over the limit of {}", super::MAX_FILE_BYTES)]
+    LargeFile { name: String, bytes: usize },
+    #[error("the file `{name}` is empty")]
+    EmptyFile { name: String },
+    #[error("the file `{name}` could not be read whole; add it again")]
+    BrokenFile { name: String },
+    #[error("an approval takes no files; put what the agent needs into the note")]
+    FilesOfApproval,
+    #[error("the answer to `{ticket}` has no file {number}")]
+    UnknownFile { ticket: String, number: usize },
     #[error("say in a sentence how the question should be asked")]
     EmptyNote,
     #[error("a question can be snoozed for 1 to 60 minutes")]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
+use super::files::AnswerFile;
 use adjutant_base::named_enum;
 use adjutant_store::Millis;
 
@@ -121,6 +122,9 @@ pub struct Outcome {
     pub not_applied: Option<String>,
     /// A note that the user added.
     pub note: Option<String>,
+    /// Files that the user added, by their numbers from 0 on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<AnswerFile>,
     /// The user wants the question asked differently, as the note says.
     pub ask_differently: bool,
     pub by: DecidedBy,

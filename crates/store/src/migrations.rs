@@ -23,6 +23,7 @@ pub(super) const FILES: &[(i64, &str, &str)] = &[
     (6, "questions of machines", include_str!("../migrations/0006_questions_of_machines.sql")),
     (7, "times of tasks", include_str!("../migrations/0007_times_of_tasks.sql")),
     (8, "workers", include_str!("../migrations/0008_workers.sql")),
+    (9, "answer files", include_str!("../migrations/0009_answer_files.sql")),
 ];
 
 /// The name of a database's first migration; no row if the database is new.

@@ -23,6 +23,7 @@ mod audit;
 mod decide;
 mod deliveries;
 mod due;
+mod files;
 mod insert;
 mod pending_count;
 mod prune;
@@ -38,6 +39,7 @@ pub use deliveries::{
     undelivered,
 };
 pub use due::{due_now, next_due};
+pub use files::file;
 pub use insert::{Asked, Identical, Limits, NewQuestion, ask, identical};
 pub use pending_count::change_number;
 pub use prune::prune;
@@ -103,6 +105,7 @@ pub(super) const STATEMENTS: &[&[&str]] = &[
     deliveries::PER_QUESTION,
     settings::STATEMENTS,
     due::STATEMENTS,
+    files::STATEMENTS,
     pending_count::STATEMENTS,
     prune::STATEMENTS,
     read::STATEMENTS,
@@ -118,6 +121,7 @@ pub(super) const PER_QUESTION: &[&[&str]] = &[
     decide::STATEMENTS,
     deliveries::PER_QUESTION,
     due::STATEMENTS,
+    files::STATEMENTS,
     pending_count::STATEMENTS,
     settings::PER_QUESTION,
     views::STATEMENTS,

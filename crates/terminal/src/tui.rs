@@ -4,6 +4,7 @@
 //! The Inbox has three threads: one waits for keys, one follows the hub, one sends requests. They send
 //! [`inbox::Message`]s to [`terminal`], and only these change the state. Drawing only reads it.
 
+mod answer_file;
 pub mod codex;
 mod hub;
 mod hub_worker;

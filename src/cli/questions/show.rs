@@ -78,6 +78,8 @@ fn decided(outcome: &Outcome) -> Vec<String> {
         lines.push(format!("answer    {name}{}", escape_line(&value.text())));
     }
     lines.extend(outcome.note.as_ref().map(|note| format!("note      {}", escape_line(note))));
+    let files = outcome.files.iter();
+    lines.extend(files.map(|file| format!("file      {} ({} bytes)", escape_line(&file.name), file.size)));
     lines
 }
 

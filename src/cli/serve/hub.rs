@@ -238,6 +238,7 @@ async fn serve(
     tasks.spawn(app.clone().run_notifier());
     tasks.spawn(app.clone().run_codex_sessions());
     tasks.spawn(app.clone().withdraw_earlier_questions());
+    tasks.spawn(app.clone().remove_old_answer_files());
     tasks.close();
     claim.sign(&Holder {
         pid: std::process::id(),

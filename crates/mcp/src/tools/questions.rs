@@ -1,6 +1,7 @@
 //! `triggerPopup`, `ask_form` and `await_answer`: questions to the user as tools of every protocol version.
 
 mod answer_delivery;
+pub(crate) mod answer_files;
 mod ask_form;
 mod await_answer;
 mod client_elicitation;

@@ -2,7 +2,7 @@
 
 use sqlx::AnyConnection;
 
-use super::{audit, pending_count};
+use super::{audit, files, pending_count};
 use crate::{Error, Millis, Store, change};
 
 const DECIDE: &str = "\
@@ -57,6 +57,8 @@ pub struct Decision {
     pub held_until: Option<Millis>,
     /// The number of requests that it decides; `None` for all that there are.
     pub requests: Option<i64>,
+    /// The contents of the files of the answer, as base64.
+    pub files: Vec<String>,
 }
 
 /// Decides a pending question; false when it is not pending, or has another number of requests.
@@ -79,6 +81,7 @@ async fn apply(connection: &mut AnyConnection, decision: &Decision) -> Result<bo
     if done.is_empty() {
         return Ok(false);
     }
+    files::replace(connection, &decision.id, &decision.files).await?;
     pending_count::add(connection, -1).await?;
     audit::append(connection, &decision.id, &decision.event, &decision.who, decision.now).await?;
     Ok(true)
@@ -98,6 +101,7 @@ pub async fn undo(store: &Store, id: &str, who: &str, now: Millis) -> Result<boo
         let changed = sqlx::query_scalar(UNDO).bind(id).bind(*now);
         let undone = audit::append_if_changed(connection, changed, (id, "undone", who, *now)).await?;
         if undone {
+            files::replace(connection, id, &[]).await?;
             pending_count::add(connection, 1).await?;
         }
         Ok(undone)
@@ -158,6 +162,7 @@ fn cancellation(id: &str, outcome: &str, kind: &str, now: Millis) -> Decision {
         now,
         held_until: None,
         requests: None,
+        files: Vec::new(),
     }
 }
 

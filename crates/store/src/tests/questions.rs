@@ -42,6 +42,7 @@ fn decision(id: &str, who: &str, held_until: Option<i64>) -> Decision {
         now: 2_000,
         held_until,
         requests: None,
+        files: Vec::new(),
     }
 }
 

@@ -3,12 +3,14 @@
 
 mod command;
 mod no_echo;
+mod question_lines;
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::SystemTime;
 
+use super::answer_file;
 use super::hub::Hub;
 use super::hub_worker;
 use super::inbox::{Message, availability_text, closed_text, unproven_text};
@@ -16,8 +18,9 @@ use super::terminal::ViewError;
 use crate::socket::control::questions::{Done, Request, Secret, Update};
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt;
-use adjutant_questions::{AskerPresence, Availability, Choice, Field, Input, Level, Question, Ticket};
+use adjutant_questions::{Availability, Field, MAX_FILES, NewFile, Question, Ticket};
 use command::{Context, ParsedLine};
+use question_lines::{presence_line, question_lines, requests_line, short};
 
 pub use no_echo::Hidden;
 
@@ -26,9 +29,6 @@ const MAX_DECIDED: usize = 16;
 
 /// Lines and updates that wait to be handled.
 const MESSAGE_QUEUE_SIZE: usize = 256;
-
-/// Characters of a ticket that are printed; as many of it as make it the only one are taken.
-const TICKET_CHARS: usize = 7;
 
 /// A message that the session handles.
 enum LineMessage {
@@ -68,6 +68,8 @@ struct Session<'a> {
     decided: Vec<Question>,
     /// Notes that go with what is decided of a question, by its ticket; kept, because it may be taken back or rejected.
     notes: HashMap<Ticket, String>,
+    /// Files that go with the answer to a question, kept as its note is.
+    files: HashMap<Ticket, Vec<NewFile>>,
     /// An answer that lacks a value, which the next line is.
     needs_hidden: Option<(Request, HiddenValue, Hidden)>,
     /// Lines are typed in a terminal, which shows them.
@@ -117,6 +119,7 @@ pub fn run(
         questions: Vec::new(),
         decided: Vec::new(),
         notes: HashMap::new(),
+        files: HashMap::new(),
         needs_hidden: None,
         is_typed: io::stdin().is_terminal(),
         availability: Availability::Here,
@@ -241,15 +244,43 @@ impl Session<'_> {
             Ok(ParsedLine::Request(request)) => self.complete(request),
             Ok(ParsedLine::Note { ticket, note }) => {
                 self.print(&format!("NOTED {} it is sent with your decision", short(&ticket)))?;
-                let (questions, decided) = (&self.questions, &self.decided);
-                let known = |id: &Ticket| questions.iter().chain(decided).any(|known| known.ticket == *id);
-                self.notes.retain(|id, _| known(id));
+                self.forget_unknown();
                 self.notes.insert(ticket, note);
+                Ok(())
+            }
+            Ok(ParsedLine::File { ticket, path }) => self.add_file(ticket, &path),
+            Err(reason) => {
+                self.rejected = true;
+                self.print(&format!("REFUSED {reason}"))
+            }
+        }
+    }
+
+    /// Forgets what was to go with decisions of questions that are no longer known.
+    fn forget_unknown(&mut self) {
+        let (questions, decided) = (&self.questions, &self.decided);
+        let known = |id: &Ticket| questions.iter().chain(decided).any(|known| known.ticket == *id);
+        self.notes.retain(|id, _| known(id));
+        self.files.retain(|id, _| known(id));
+    }
+
+    fn add_file(&mut self, ticket: Ticket, path: &str) -> io::Result<()> {
+        let count = self.files.get(&ticket).map_or(0, Vec::len);
+        let file = match answer_file::read(path) {
+            _ if count >= MAX_FILES => Err(format!("an answer takes at most {MAX_FILES} files")),
+            read => read,
+        };
+        match file {
+            Ok(file) => {
+                let name = escape_invisible::escape_line(&file.name);
+                self.print(&format!("NOTED {} {name} is sent with your answer", short(&ticket)))?;
+                self.forget_unknown();
+                self.files.entry(ticket).or_default().push(file);
                 Ok(())
             }
             Err(reason) => {
                 self.rejected = true;
-                self.print(&format!("REFUSED {reason}"))
+                self.print(&format!("REFUSED {} {reason}", short(&ticket)))
             }
         }
     }
@@ -275,6 +306,9 @@ impl Session<'_> {
             && note.is_none()
         {
             *note = self.notes.get(ticket).cloned();
+        }
+        if let Request::Answer { ticket, files, .. } = &mut request {
+            files.clone_from(self.files.get(ticket).unwrap_or(&Vec::new()));
         }
         // The answer to this request reports what becomes of it, so it is not reported as something that happened elsewhere.
         if let Request::Answer { ticket, .. }
@@ -304,7 +338,7 @@ impl Session<'_> {
 
     /// Sends an answer with what was typed without echo; an empty line gives it up.
     fn send_with_hidden(&mut self, request: Request, value: HiddenValue, line: &str) -> io::Result<()> {
-        let Request::Answer { ticket, shown, mut answer, note, mut passphrase } = request else {
+        let Request::Answer { ticket, shown, mut answer, note, mut passphrase, files } = request else {
             return Ok(());
         };
         let refused = match value {
@@ -326,7 +360,7 @@ impl Session<'_> {
             self.restore(&ticket);
             return self.print(&format!("REFUSED {} {reason}", short(&ticket)));
         }
-        self.complete(Request::Answer { ticket, shown, answer, note, passphrase })
+        self.complete(Request::Answer { ticket, shown, answer, note, passphrase, files })
     }
 
     /// A question that was not decided after all waits again.
@@ -404,93 +438,13 @@ impl Session<'_> {
     }
 
     fn print_question(&mut self, question: &Question) -> io::Result<()> {
-        let from = escape_invisible::escape_line(&format!("{}{}", question.asker(), question.place()));
-        let high = if question.level == Level::High { "HIGH " } else { "" };
-        let snoozed = question.snoozed_until.map_or_else(String::new, |until| {
-            format!(", snoozed for {}", timefmt::span_millis(until - now()))
-        });
-        let (id, left) = (short(&question.ticket), timefmt::span_millis(question.deadline - now()));
-        self.print(&format!("QUESTION {id} {high}from {from}{snoozed}, {left} left"))?;
-        self.print(&format!("  {}", escape_invisible::escape_line(&question.title)))?;
-        for line in question.message.trim_end().lines() {
-            self.print(&format!("  | {}", escape_invisible::escape(line)))?;
-        }
-        for field in &question.fields {
-            self.print_field(field, question.fields.len() > 1)?;
-        }
-        if let Some(default) = question.default_sentence() {
-            self.print(&format!("  {}", escape_invisible::escape_line(&default)))?;
-        }
-        if question.presence != AskerPresence::Connected {
-            self.print(&presence_line(question))?;
-        }
-        if let Some(line) = requests_line(question) {
-            self.print(&line)?;
-        }
-        Ok(())
-    }
-
-    fn print_field(&mut self, field: &Field, several: bool) -> io::Result<()> {
-        let kind = match &field.input {
-            Input::Choice { max: 1, .. } => "choose one",
-            Input::Choice { .. } => "choose some, with commas between",
-            Input::Text { format: Some(format), .. } => format.wanted(),
-            Input::Text { .. } => "text",
-            Input::Number { whole: true, .. } => "a whole number",
-            Input::Number { .. } => "a number",
-            Input::Date { time: false } => "a date",
-            Input::Date { time: true } => "an instant",
-            Input::YesNo => "yes or no",
-        };
-        let name =
-            if several { format!("{}: ", escape_invisible::escape_line(&field.name)) } else { String::new() };
-        let label = escape_invisible::escape_line(&field.label);
-        let may = match (field.secret, field.required) {
-            (true, _) if self.is_typed => ", asked for without echo after the ID",
-            (true, _) => ", secret",
-            (false, true) => "",
-            (false, false) => ", may be left out",
-        };
-        self.print(&format!("  {name}{label}{}({kind}{may})", if label.is_empty() { "" } else { " " }))?;
-        if let Input::Choice { options, other, .. } = &field.input {
-            for (at, Choice { label, value }) in options.iter().enumerate() {
-                self.print(&format!(
-                    "  {}  {}  {}",
-                    at + 1,
-                    escape_invisible::escape_line(value),
-                    escape_invisible::escape_line(label)
-                ))?;
-            }
-            if *other {
-                self.print("  or =YOUR OWN WORDS")?;
-            }
-        }
-        Ok(())
+        let lines = question_lines(question, self.is_typed, now());
+        lines.iter().try_for_each(|line| self.print(line))
     }
 
     fn print(&mut self, line: &str) -> io::Result<()> {
         writeln!(self.out, "{}", escape_invisible::escape(line).replace('\t', "    "))
     }
-}
-
-/// Says how many identical requests an answer decides; `None` for one, and for a question that is not an approval.
-fn requests_line(question: &Question) -> Option<String> {
-    let is_several = question.deliveries > 1 && !question.denials.is_empty();
-    is_several
-        .then(|| format!("WAITS {} {} requests wait for it", short(&question.ticket), question.deliveries))
-}
-
-/// Says whether somebody is there for the answer.
-fn presence_line(question: &Question) -> String {
-    let who = match question.presence.absence_reason() {
-        None => "its client".to_owned(),
-        Some(why) => format!("nobody: {why}; an answer is kept"),
-    };
-    format!("WAITS {} {who}", short(&question.ticket))
-}
-
-fn short(ticket: &Ticket) -> &str {
-    ticket.as_str().get(..TICKET_CHARS).unwrap_or(ticket.as_str())
 }
 
 fn now() -> i64 {

@@ -105,7 +105,14 @@ impl PendingApprovals {
         }
         let request = |question: &Question| {
             let (ticket, answer) = (question.ticket.clone(), question.approval_answer(approves)?);
-            Some(Request::Answer { ticket, shown: question.deliveries, answer, note: None, passphrase: None })
+            Some(Request::Answer {
+                ticket,
+                shown: question.deliveries,
+                answer,
+                note: None,
+                passphrase: None,
+                files: Vec::new(),
+            })
         };
         ApprovalsKey::Send(self.questions.iter().filter_map(request).collect())
     }

@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::answer_file;
 use super::widgets::field_inputs::FieldInputs;
 use super::widgets::text_input::Editor;
 use crate::socket::control::questions::{ClosedElsewhere, Request, Secret};
-use adjutant_questions::{Answer, Level, Question};
+use adjutant_questions::{Answer, Level, MAX_FILES, NewFile, Question};
 
 /// Time after opening in which keys choose and send nothing, because they may have been meant for the previous screen. Text
 /// input is accepted.
@@ -22,6 +23,8 @@ pub(super) struct QuestionForm {
     pub(super) question: Question,
     pub(super) inputs: FieldInputs,
     pub(super) note: Option<String>,
+    /// Files that go with the answer.
+    pub(super) files: Vec<NewFile>,
     pub(super) layer: Option<Overlay>,
     /// Lines of the message above the screen.
     pub(super) scroll: u16,
@@ -36,6 +39,8 @@ pub(super) struct QuestionForm {
 #[derive(Clone, Debug)]
 pub(super) enum Overlay {
     Note(Editor),
+    /// The path of a file.
+    File(Editor),
     Snooze(Editor),
     Redirect(Editor),
     Decline(Editor),
@@ -62,6 +67,7 @@ impl QuestionForm {
             inputs: FieldInputs::new(question.fields.clone()),
             question,
             note: None,
+            files: Vec::new(),
             layer: None,
             scroll: 0,
             sending: false,
@@ -118,6 +124,7 @@ impl QuestionForm {
             KeyCode::Char('n') if control => {
                 self.layer = Some(Overlay::Note(Editor::with(self.note.as_deref().unwrap_or_default())));
             }
+            KeyCode::Char('f') if control => self.open_file(),
             KeyCode::Char('s') if control => self.layer = Some(Overlay::Snooze(Editor::default())),
             KeyCode::Char('r') if control => self.layer = Some(Overlay::Redirect(Editor::default())),
             KeyCode::Char('d') if control => self.layer = Some(Overlay::Decline(Editor::default())),
@@ -147,6 +154,7 @@ impl QuestionForm {
             Some(Overlay::Help) => {}
             Some(
                 Overlay::Note(editor)
+                | Overlay::File(editor)
                 | Overlay::Snooze(editor)
                 | Overlay::Redirect(editor)
                 | Overlay::Decline(editor)
@@ -185,6 +193,7 @@ impl QuestionForm {
             return KeyResult::Stay;
         }
         let (Overlay::Note(editor)
+        | Overlay::File(editor)
         | Overlay::Snooze(editor)
         | Overlay::Redirect(editor)
         | Overlay::Decline(editor)
@@ -205,6 +214,19 @@ impl QuestionForm {
         let request = match layer {
             Overlay::Note(_) => {
                 self.note = words;
+                self.layer = None;
+                return KeyResult::Stay;
+            }
+            Overlay::File(_) => {
+                match words.as_deref().map(answer_file::read) {
+                    Some(Ok(file)) => self.files.push(file),
+                    Some(Err(reason)) => {
+                        self.inputs.fault = Some(reason);
+                        return KeyResult::Stay;
+                    }
+                    // Without a path the last file goes.
+                    None => drop(self.files.pop()),
+                }
                 self.layer = None;
                 return KeyResult::Stay;
             }
@@ -230,6 +252,7 @@ impl QuestionForm {
                 answer: answer.clone(),
                 note: self.note.clone(),
                 passphrase: Some(Secret(typed.text().to_owned())),
+                files: self.files.clone(),
             },
             Overlay::Help => return KeyResult::Stay,
         };
@@ -257,8 +280,20 @@ impl QuestionForm {
         }
         self.sending = true;
         let (ticket, note) = (self.question.ticket.clone(), self.note.clone());
-        let shown = self.question.deliveries;
-        KeyResult::Send(Request::Answer { ticket, shown, answer, note, passphrase: None })
+        let (shown, files) = (self.question.deliveries, self.files.clone());
+        KeyResult::Send(Request::Answer { ticket, shown, answer, note, passphrase: None, files })
+    }
+
+    /// Asks for the path of a file, unless the answer takes none more.
+    fn open_file(&mut self) {
+        self.inputs.fault = match self.files.len() {
+            _ if !self.question.denials.is_empty() => Some("an approval takes no files".to_owned()),
+            MAX_FILES.. => Some(format!("an answer takes at most {MAX_FILES} files")),
+            _ => {
+                self.layer = Some(Overlay::File(Editor::default()));
+                None
+            }
+        };
     }
 
     fn scroll_by(&mut self, key: KeyEvent) -> KeyResult {

@@ -235,7 +235,14 @@ fn keys_that_were_meant_for_the_list_choose_nothing() {
     let answer = Answer(vec![("answer".into(), FieldValue::Choices(vec!["no".into()]))]);
     assert_eq!(
         acts,
-        [Request::Answer { ticket: ticket('a'), shown: 1, answer, note: None, passphrase: None }]
+        [Request::Answer {
+            ticket: ticket('a'),
+            shown: 1,
+            answer,
+            note: None,
+            passphrase: None,
+            files: Vec::new()
+        }]
     );
     assert_eq!(test_inbox.press("Enter"), [], "it is on its way");
 }
@@ -289,7 +296,14 @@ fn every_kind_of_field_is_filled_in_by_keys_alone() {
     ]);
     assert_eq!(
         acts,
-        [Request::Answer { ticket: ticket('d'), shown: 1, answer, note: None, passphrase: None }]
+        [Request::Answer {
+            ticket: ticket('d'),
+            shown: 1,
+            answer,
+            note: None,
+            passphrase: None,
+            files: Vec::new()
+        }]
     );
 }
 

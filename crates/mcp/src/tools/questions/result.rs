@@ -5,6 +5,7 @@ use std::time::Duration;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
+use super::answer_files::GivenFiles;
 use super::names::AWAIT;
 use super::trigger_popup::FIELD;
 use crate::arguments::ArgumentError;
@@ -14,9 +15,13 @@ use adjutant_questions::{
     Answer, Availability, Error, FieldValue, Input, Outcome, OutcomeKind, Question, State,
 };
 
-/// Returns the result about a question.
-pub(super) fn question_result(question: &Question, revision: Revision) -> CallToolResult {
-    to_result(structured(question), revision)
+/// Returns the result about a question, with the files of its answer.
+pub(super) fn question_result(question: &Question, files: GivenFiles, revision: Revision) -> CallToolResult {
+    let mut members = structured(question);
+    put_files(&mut members, files.members);
+    let mut result = to_result(members, revision);
+    result.content.extend(files.blocks);
+    result
 }
 
 /// Returns the result about an open question for a client without a connection, which should call again after `poll`.
@@ -26,11 +31,18 @@ pub(super) fn poll_result(question: &Question, poll: Duration, revision: Revisio
     to_result(members, revision)
 }
 
-/// Returns a decided question for a client that did not wait for it.
-pub(crate) fn decided_question(question: &Question) -> Value {
+/// Returns a decided question for a client that did not wait for it, with the files of its answer.
+pub(crate) fn decided_question(question: &Question, files: GivenFiles) -> Value {
     let mut members = structured(question);
+    put_files(&mut members, files.members);
     members.insert("title".to_owned(), Value::from(question.title.as_str()));
     Value::Object(members)
+}
+
+fn put_files(members: &mut Map<String, Value>, files: Vec<Value>) {
+    if !files.is_empty() {
+        members.insert("files".to_owned(), Value::from(files));
+    }
 }
 
 /// Returns the result of a call that asked nothing, because the user takes no questions.

@@ -9,7 +9,7 @@ use rmcp::model::{
 use serde_json::Value;
 
 use super::client_elicitation::ElicitationSupport;
-use super::{input_requests, result};
+use super::{answer_files, input_requests, result};
 use crate::call_context::CallContext;
 use crate::client_context::ClientContext;
 use crate::error;
@@ -49,7 +49,9 @@ pub(crate) async fn get(call: &CallContext<'_>, ticket: &Ticket) -> Result<GetTa
         }
         State::Decided(outcome) if outcome.kind == OutcomeKind::Cancelled => TaskPayload::Cancelled,
         State::Decided(_) => {
-            match serde_json::to_value(result::question_result(&question, Revision::V2026_07_28)) {
+            let revision = Revision::V2026_07_28;
+            let files = answer_files::given(call.client, &question, revision).await;
+            match serde_json::to_value(result::question_result(&question, files, revision)) {
                 Ok(Value::Object(result)) => TaskPayload::Completed { result },
                 Ok(_) | Err(_) => return Err(error::internal()),
             }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rmcp::model::CallToolResult;
 
 use super::client_elicitation::ClientElicitation;
-use super::result;
+use super::{answer_files, result};
 use crate::call_context::CallContext;
 use crate::call_timeout::{Progress, waits_indefinitely};
 use crate::client_context::ClientContext;
@@ -89,7 +89,8 @@ fn progress_line(question: &Question) -> String {
 /// Returns the result about a decided question, and marks its outcome as delivered.
 pub(super) async fn decided(call: &CallContext<'_>, question: &Question) -> CallToolResult {
     call.client.deliver(call.request, &question.ticket).await;
-    result::question_result(question, call.revision)
+    let files = answer_files::given(call.client, question, call.revision).await;
+    result::question_result(question, files, call.revision)
 }
 
 /// Starts the lease of a client without a connection: it gets a response without an outcome now, and is expected to

@@ -18,8 +18,8 @@ use adjutant_base::events::{Event, wait_for};
 use adjutant_host::git::Facts;
 use adjutant_questions as questions;
 use adjutant_questions::{
-    Answer, AskerPresence, Availability, Channel, DecidedBy, Level, Outcome, OutcomeKind, Page, Proof,
-    Question, State, Ticket,
+    Answer, AskerPresence, Availability, Channel, DecidedBy, Level, NewFile, Outcome, OutcomeKind, Page,
+    Proof, Question, State, Ticket,
 };
 
 pub use query::{Query, QuestionDetails};
@@ -63,6 +63,8 @@ pub enum Request {
         answer: Answer,
         note: Option<String>,
         passphrase: Option<Secret>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<NewFile>,
     },
     Undo {
         ticket: Ticket,
@@ -222,7 +224,7 @@ pub(super) async fn answer(
         Request::List(query) => return query::list(app, query, out).await,
         Request::Show { ticket } => return query::show(app, &ticket).await,
         Request::Seen { ticket } => questions.mark_seen(&ticket, through).await.map(|()| Done::Noted),
-        Request::Answer { ticket, shown, answer, note, passphrase } => {
+        Request::Answer { ticket, shown, answer, note, passphrase, files } => {
             let level = questions.get(&ticket).await.map_or(Level::Normal, |question| question.level);
             // The passphrase that level high takes is checked with the question, and noted there.
             if level == Level::Normal
@@ -231,7 +233,8 @@ pub(super) async fn answer(
                 return to_json(&missing);
             }
             let proof = passphrase.map_or(Proof::Interface, |Secret(text)| Proof::Passphrase(text));
-            let answered = questions.answer((&ticket, shown), proof, answer, note, through).await;
+            let added = (note, files);
+            let answered = questions.answer_with_files((&ticket, shown), proof, answer, added, through).await;
             if answered.is_ok() && level == Level::High {
                 peer.give_ticket();
             }

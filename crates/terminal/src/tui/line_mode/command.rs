@@ -34,6 +34,11 @@ pub(super) enum ParsedLine {
         ticket: Ticket,
         note: String,
     },
+    /// A file for the next answer.
+    File {
+        ticket: Ticket,
+        path: String,
+    },
 }
 
 /// Parses a line. The error is a sentence for its writer.
@@ -46,11 +51,17 @@ pub(super) fn parse(line: &str, context: &Context<'_>) -> Result<ParsedLine, Str
         let ticket = find(id.trim(), context.decided.iter(), "that was decided recently")?.ticket.clone();
         return Ok(ParsedLine::Request(Request::Undo { ticket }));
     }
-    if let Some((id, note)) = line.split_once(char::is_whitespace)
-        && let Some(note) = note.trim().strip_prefix("/note ")
-    {
+    let (id, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    if let Some(note) = rest.trim().strip_prefix("/note ") {
         let ticket = context.open(id)?.ticket.clone();
         return Ok(ParsedLine::Note { ticket, note: note.trim().to_owned() });
+    }
+    if let Some(path) = rest.trim().strip_prefix("/file ") {
+        let question = context.open(id)?;
+        if !question.denials.is_empty() {
+            return Err(format!("`{id}` is an approval, which takes no files"));
+        }
+        return Ok(ParsedLine::File { ticket: question.ticket.clone(), path: path.trim().to_owned() });
     }
     parse_decision(line, context).map(ParsedLine::Request)
 }
@@ -111,7 +122,7 @@ fn parse_decision(line: &str, context: &Context<'_>) -> Result<Request, String> 
             }
             ("differently", None) => Err("`/differently` takes a sentence".to_owned()),
             (other, _) => Err(format!(
-                "`/{other}` is not a command: there are /decline [WHY], /dismiss, /snooze [MINUTES], /differently HOW, /note TEXT and /undo; \
+                "`/{other}` is not a command: there are /decline [WHY], /dismiss, /snooze [MINUTES], /differently HOW, /note TEXT, /file PATH and /undo; \
                  write =/{other} for that text as an answer"
             )),
         };
@@ -132,7 +143,14 @@ fn parse_decision(line: &str, context: &Context<'_>) -> Result<Request, String> 
     {
         return Err("leave the secret fields out: you are asked for them".to_owned());
     }
-    Ok(Request::Answer { ticket, shown: question.deliveries, answer, note: None, passphrase: None })
+    Ok(Request::Answer {
+        ticket,
+        shown: question.deliveries,
+        answer,
+        note: None,
+        passphrase: None,
+        files: Vec::new(),
+    })
 }
 
 fn answer(text: &str, fields: &[Field]) -> Result<Answer, String> {

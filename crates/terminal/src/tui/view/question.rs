@@ -194,6 +194,11 @@ fn form_lines(
     if let Some(note) = &form.note {
         lines.extend(styled(&format!("note: {note}"), columns, Style::new()));
     }
+    if !form.files.is_empty() {
+        let names = form.files.iter().map(|file| escape_invisible::escape_line(&file.name));
+        let names = names.collect::<Vec<_>>().join(", ");
+        lines.extend(styled(&format!("files: {names}"), columns, Style::new()));
+    }
     if let Some(layer) = &form.layer {
         let (rows, cursor) = overlay(layer, columns);
         focus = lines.len() + cursor;
@@ -394,6 +399,9 @@ fn option(
 fn overlay(layer: &Overlay, columns: usize) -> (Vec<Line<'static>>, usize) {
     let (head, editor, hidden) = match layer {
         Overlay::Note(editor) => ("A note for the agent, sent with your answer:", editor, false),
+        Overlay::File(editor) => {
+            ("The path of a file to send with the answer; an empty one removes the last:", editor, false)
+        }
         Overlay::Snooze(editor) => {
             ("Snooze for how many minutes? (1 to 60; 10 if you type nothing)", editor, false)
         }
@@ -413,9 +421,11 @@ fn help(columns: usize) -> Vec<Line<'static>> {
         "1-9, arrows, Space   choose        Enter   confirm, next field, send",
         "Tab, Shift-Tab       other field   Escape  one step back",
         "Ctrl-N   a note with the answer  Ctrl-S  snooze it",
+        "Ctrl-F   a file with the answer",
         "Ctrl-R   ask me differently        Ctrl-D  decline",
         "Alt-Enter or Ctrl-J  new line      Ctrl-Z  undo the last answer",
         "PgUp, PgDn           scroll the message",
+        "adjutant inbox --plain has lines for a screen reader",
     ];
     let mut lines = styled("Keys", columns, Theme::strong());
     lines.extend(keys.iter().flat_map(|line| styled(line, columns, Style::new())));
@@ -431,6 +441,7 @@ pub(super) fn hints(form: &QuestionForm, now: Timestamps) -> Vec<String> {
         _ if form.closed.is_some() => &["Enter or Esc: back to the list"],
         Some(Overlay::Help) => &["any key closes"],
         Some(Overlay::Note(_)) => &["Enter keeps the note", "Esc back"],
+        Some(Overlay::File(_)) => &["Enter adds the file", "Esc back"],
         Some(Overlay::Snooze(_)) => &["Enter snoozes", "Esc back"],
         Some(Overlay::Redirect(_)) => &["Enter sends it", "Esc back"],
         Some(Overlay::Decline(_)) => &["Enter declines", "Esc back"],
@@ -456,6 +467,7 @@ pub(super) fn hints(form: &QuestionForm, now: Timestamps) -> Vec<String> {
                 enter,
                 "Esc back",
                 "^N note",
+                if form.question.denials.is_empty() { "^F file" } else { "" },
                 "^S later",
                 "^R ask differently",
                 "^D decline",

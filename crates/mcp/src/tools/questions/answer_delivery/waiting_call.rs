@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rmcp::model::CallToolResult;
 
+use super::super::answer_files::GivenFiles;
 use super::super::result;
 use super::super::waiting::{decided, start_lease, wait_for};
 use crate::call_context::CallContext;
@@ -29,7 +30,7 @@ pub(super) async fn answer(
 /// Returns the result about an open question: its ticket, and how often a client without a connection should poll.
 async fn pending(call: &CallContext<'_>, question: &Question) -> CallToolResult {
     if !call.client.asker().is_unseen() {
-        return result::question_result(question, call.revision);
+        return result::question_result(question, GivenFiles::default(), call.revision);
     }
     let lease = call.client.app.questions.settings().silence_timeout;
     start_lease(call.client, &question.ticket, lease).await;
