@@ -14,7 +14,7 @@ use super::inbox::{Inbox, Timestamps, unproven_text};
 use super::question_form::QuestionForm;
 use super::theme::Theme;
 use super::widgets::styled_text::{fill, styled};
-use super::widgets::wrap::cut;
+use super::widgets::wrap::{cut, width};
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt::seconds_left;
 use adjutant_host::git::Facts;
@@ -59,7 +59,19 @@ fn foot(inbox: &Inbox, theme: Theme, now: Timestamps, columns: usize) -> Vec<Lin
         (None, Some(approvals)) => pending_approvals::hints(approvals),
         (None, None) => list::hints(inbox),
     };
-    lines.extend(styled(&hints.join("  "), columns, theme.quiet()));
+    lines.extend(packed(&hints, columns).iter().flat_map(|line| styled(line, columns, theme.quiet())));
+    lines
+}
+
+/// Puts keys into lines, so that none is broken unless it is longer than a line.
+fn packed(hints: &[String], columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for hint in hints {
+        match lines.last_mut().filter(|line| width(line) + 2 + width(hint) <= columns) {
+            Some(line) => line.extend(["  ", hint]),
+            None => lines.push(hint.clone()),
+        }
+    }
     lines
 }
 
