@@ -35,7 +35,7 @@ INSERT INTO question_bodies VALUES ('qdem00000000000000003', '```sh
 npm install --save-dev vitest
 ```
 
-Folder: `~/code/corner-shop`', '{"fields":[{"name":"decision","label":"","description":"","required":true,"input":{"kind":"choice","options":[{"label":"Approve","value":"approve"},{"label":"Approve for this session","value":"session"},{"label":"Deny","value":"deny"}],"min":1,"max":1,"other":false}}],"default":null,"denials":["deny"]}')
+Folder: `@shop`', '{"fields":[{"name":"decision","label":"","description":"","required":true,"input":{"kind":"choice","options":[{"label":"Approve","value":"approve"},{"label":"Approve for this session","value":"session"},{"label":"Deny","value":"deny"}],"min":1,"max":1,"other":false}}],"default":null,"denials":["deny"]}')
 ;
 INSERT INTO question_deliveries (question, asker, stream, request, session, asked_at, lease_until, delivered_at)
 VALUES ('qdem00000000000000003', 'demo', '', '', '', @now - 18000000, @now + 31536000000, @now - 17940000)
@@ -51,7 +51,7 @@ INSERT INTO question_bodies VALUES ('qdem00000000000000004', '```sh
 npm publish --access public
 ```
 
-Folder: `~/code/corner-shop`
+Folder: `@shop`
 
 Reason: Release 2.4.0 of the price library. The tests passed on the commit that is published.', '{"fields":[{"name":"decision","label":"","description":"","required":true,"input":{"kind":"choice","options":[{"label":"Approve","value":"approve"},{"label":"Approve for this session","value":"session"},{"label":"Deny","value":"deny"}],"min":1,"max":1,"other":false}}],"default":null,"denials":["deny"]}')
 ;
@@ -111,9 +111,9 @@ VALUES ('dem00000000000000001', 1, 'demo', 'translator', 'gemini', '@shop', 0, N
 ;
 INSERT INTO task_inputs VALUES ('dem00000000000000001', 'Translate the checkout into French. Keep the placeholders as they are.', '{"label":"claude-code","persona":"","model":null,"runner":null,"permission":"workspace-write","timeout_ms":1800000,"keep":true,"env":{},"schema":null,"checks":[["npm","test"],["npm","run","lint"]],"worktree":true,"workdir":{"path":"@shop","device":0,"inode":0}}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000001', 1, @now - 93600000, 'started', '{"runner":"gemini","attempt":1}')
+INSERT INTO task_events VALUES ('dem00000000000000001', 1, @now - 93600000, 'started', '{"kind":"started","runner":"gemini","attempt":1}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000001', 2, @now - 93480000, 'notice', '{"text":"usage limit reached, resets at 18:00"}')
+INSERT INTO task_events VALUES ('dem00000000000000001', 2, @now - 93480000, 'notice', '{"kind":"notice","text":"usage limit reached, resets at 18:00"}')
 ;
 INSERT INTO task_results VALUES ('dem00000000000000001', 'demo', '{"status":"failed","verdict":"unverified","failure":{"class":"usage_limit","detail":"the daily limit is used up; it resets at 18:00"},"run_report":{"attempts":[{"runner":"gemini","version":"0.11.2","model":"gemini-3-pro","started_at":0,"wall_ms":121000,"exit":0,"held_by":"landlock","network":"none"}],"permission":"workspace-write","wall_ms":121000,"cpu_ms":20166,"peak_rss_bytes":327155712,"processes_left":0,"usage":{"input_tokens":18250,"cached_tokens":12000,"output_tokens":913},"commands":[],"files":[],"checks":[]}}', @now - 93480000)
 ;
@@ -122,11 +122,11 @@ VALUES ('dem00000000000000002', 2, 'demo', 'reviewer', 'codex', '@shop', 0, NULL
 ;
 INSERT INTO task_inputs VALUES ('dem00000000000000002', 'Review the voucher branch: correctness first, then naming.', '{"label":"claude-code","persona":"","model":null,"runner":null,"permission":"workspace-write","timeout_ms":1800000,"keep":true,"env":{},"schema":null,"checks":[["npm","test"],["npm","run","lint"]],"worktree":true,"workdir":{"path":"@shop","device":0,"inode":0}}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000002', 1, @now - 79200000, 'started', '{"runner":"codex","attempt":1}')
+INSERT INTO task_events VALUES ('dem00000000000000002', 1, @now - 79200000, 'started', '{"kind":"started","runner":"codex","attempt":1}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000002', 2, @now - 79140000, 'command_started', '{"command":"git diff main...voucher"}')
+INSERT INTO task_events VALUES ('dem00000000000000002', 2, @now - 79140000, 'command_started', '{"kind":"command_started","command":"git diff main...voucher"}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000002', 3, @now - 79140000, 'command_ended', '{"command":"git diff main...voucher","exit":0}')
+INSERT INTO task_events VALUES ('dem00000000000000002', 3, @now - 79140000, 'command_ended', '{"kind":"command_ended","command":"git diff main...voucher","exit":0}')
 ;
 INSERT INTO task_results VALUES ('dem00000000000000002', 'demo', '{"status":"succeeded","verdict":"unverified","message":"Two findings.\n\n1. **`voucher()` divides by 100 twice** when the percentage comes from the admin page (`src/admin.ts:88`).\n2. `Basket.voucher` may be `null`; `cart.ts:15` reads `.percent` of it.\n\nNaming is consistent with the rest of the module.","run_report":{"attempts":[{"runner":"codex","version":"0.169.0","model":"gpt-5.2-codex","started_at":0,"wall_ms":244000,"exit":0,"held_by":"landlock","network":"none"}],"permission":"workspace-write","wall_ms":244000,"cpu_ms":40666,"peak_rss_bytes":327155712,"processes_left":0,"usage":{"input_tokens":18250,"cached_tokens":12000,"output_tokens":913},"commands":[{"command":"git diff main...voucher","exit":0},{"command":"rg -n voucher src","exit":0}],"files":[],"checks":[]}}', @now - 78960000)
 ;
@@ -135,29 +135,29 @@ VALUES ('dem00000000000000003', 3, 'demo', 'test-writer', 'codex', '@shop', 0, N
 ;
 INSERT INTO task_inputs VALUES ('dem00000000000000003', 'Write a regression test for the rounding of vouchers, then make it pass.', '{"label":"claude-code","persona":"","model":null,"runner":null,"permission":"workspace-write","timeout_ms":1800000,"keep":true,"env":{},"schema":null,"checks":[["npm","test"],["npm","run","lint"]],"worktree":true,"workdir":{"path":"@shop","device":0,"inode":0}}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000003', 1, @now - 11280000, 'started', '{"runner":"codex","attempt":1}')
+INSERT INTO task_events VALUES ('dem00000000000000003', 1, @now - 11280000, 'started', '{"kind":"started","runner":"codex","attempt":1}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000003', 2, @now - 11220000, 'thinking', '{"text":"The percentage is used as a factor. I write the test first."}')
+INSERT INTO task_events VALUES ('dem00000000000000003', 2, @now - 11220000, 'thinking', '{"kind":"thinking","text":"The percentage is used as a factor. I write the test first."}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000003', 3, @now - 11160000, 'command_started', '{"command":"npm test -- cart"}')
+INSERT INTO task_events VALUES ('dem00000000000000003', 3, @now - 11160000, 'command_started', '{"kind":"command_started","command":"npm test -- cart"}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000003', 4, @now - 11160000, 'command_ended', '{"command":"npm test -- cart","exit":1}')
+INSERT INTO task_events VALUES ('dem00000000000000003', 4, @now - 11160000, 'command_ended', '{"kind":"command_ended","command":"npm test -- cart","exit":1}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000003', 5, @now - 11040000, 'files_changed', '{"files":["src/cart.ts","src/cart.test.ts"]}')
+INSERT INTO task_events VALUES ('dem00000000000000003', 5, @now - 11040000, 'files_changed', '{"kind":"files_changed","files":["src/cart.ts","src/cart.test.ts"]}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000003', 6, @now - 10980000, 'command_started', '{"command":"npm test -- cart"}')
+INSERT INTO task_events VALUES ('dem00000000000000003', 6, @now - 10980000, 'command_started', '{"kind":"command_started","command":"npm test -- cart"}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000003', 7, @now - 10980000, 'command_ended', '{"command":"npm test -- cart","exit":0}')
+INSERT INTO task_events VALUES ('dem00000000000000003', 7, @now - 10980000, 'command_ended', '{"kind":"command_ended","command":"npm test -- cart","exit":0}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000003', 8, @now - 10980000, 'text', '{"text":"The voucher was a factor instead of a percentage. The new test fails without the change."}')
+INSERT INTO task_events VALUES ('dem00000000000000003', 8, @now - 10980000, 'text', '{"kind":"text","text":"The voucher was a factor instead of a percentage. The new test fails without the change."}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000003', 9, @now - 10920000, 'check_started', '{"command":"npm test"}')
+INSERT INTO task_events VALUES ('dem00000000000000003', 9, @now - 10920000, 'check_started', '{"kind":"check_started","command":"npm test"}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000003', 10, @now - 10920000, 'check_ended', '{"command":"npm test","passed":true}')
+INSERT INTO task_events VALUES ('dem00000000000000003', 10, @now - 10920000, 'check_ended', '{"kind":"check_ended","command":"npm test","passed":true}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000003', 11, @now - 10860000, 'check_started', '{"command":"npm run lint"}')
+INSERT INTO task_events VALUES ('dem00000000000000003', 11, @now - 10860000, 'check_started', '{"kind":"check_started","command":"npm run lint"}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000003', 12, @now - 10860000, 'check_ended', '{"command":"npm run lint","passed":true}')
+INSERT INTO task_events VALUES ('dem00000000000000003', 12, @now - 10860000, 'check_ended', '{"kind":"check_ended","command":"npm run lint","passed":true}')
 ;
 INSERT INTO task_results VALUES ('dem00000000000000003', 'demo', '{"status":"succeeded","verdict":"verified","message":"The voucher was used as a factor instead of a percentage, so a voucher of 10 % took ten times the basket.\n\n- `src/cart.ts` divides by 100 and rounds to cents\n- `src/cart.test.ts` has a test that fails without the change\n- free shipping is decided **before** the voucher, as the terms say","run_report":{"attempts":[{"runner":"codex","version":"0.169.0","model":"gpt-5.2-codex","started_at":0,"wall_ms":412000,"exit":0,"held_by":"landlock","network":"none"}],"permission":"workspace-write","wall_ms":412000,"cpu_ms":68666,"peak_rss_bytes":327155712,"processes_left":0,"usage":{"input_tokens":18250,"cached_tokens":12000,"output_tokens":913},"commands":[{"command":"npm test -- cart","exit":1},{"command":"npm test -- cart","exit":0}],"files":[],"checks":[{"command":["npm","test"],"passed":true,"exit":0,"wall_ms":8400,"processes_left":0,"output_tail":"Test Files  14 passed (14)\nTests  96 passed (96)"},{"command":["npm","run","lint"],"passed":true,"exit":0,"wall_ms":2900,"processes_left":0,"output_tail":""}],"repository":{"head_before":"8d1f0c2a41b7","head_after":"8d1f0c2a41b7","isolation":"worktree","files":[{"path":"src/cart.ts","insertions":4,"deletions":1},{"path":"src/cart.test.ts","insertions":6,"deletions":0}],"insertions":10,"deletions":1,"more_files":0,"patch":"diff --git a/src/cart.ts b/src/cart.ts\nindex 3f1c2aa..9b0e1d4 100644\n--- a/src/cart.ts\n+++ b/src/cart.ts\n@@ -12,9 +12,12 @@ import { Money } from \"./money\";\n export function total(basket: Basket): Money {\n   const items = sum(basket.items);\n   const shipping = shippingFor(basket);\n-  const voucher = items.times(basket.voucher?.percent ?? 0);\n+  const voucher = items.times((basket.voucher?.percent ?? 0) / 100).round();\n   return items.minus(voucher).plus(shipping);\n }\n+\n+/** Shipping is free from 50 EUR on, before any voucher. */\n+const FREE_SHIPPING = Money.eur(50);\n \n function shippingFor(basket: Basket): Money {\n   return sum(basket.items).atLeast(FREE_SHIPPING) ? Money.zero() : basket.shipping;\ndiff --git a/src/cart.test.ts b/src/cart.test.ts\nindex 77aa012..c4d9e3f 100644\n--- a/src/cart.test.ts\n+++ b/src/cart.test.ts\n@@ -3,6 +3,12 @@ import { expect, test } from \"vitest\";\n \n test(\"an empty basket costs nothing\", () => {\n   expect(total({ items: [] })).toEqual(Money.zero());\n });\n+\n+test(\"a voucher of ten percent takes a tenth\", () => {\n+  const basket = { items: [item(49)], voucher: { percent: 10 } };\n+  expect(total(basket)).toEqual(Money.eur(44.1));\n+});\n"}}}', @now - 10860000)
 ;
@@ -166,15 +166,15 @@ VALUES ('dem00000000000000004', 4, 'demo', 'test-writer', 'claude', '@shop', 0, 
 ;
 INSERT INTO task_inputs VALUES ('dem00000000000000004', 'Make the product search case-insensitive and measure it with 10,000 products.', '{"label":"claude-code","persona":"","model":null,"runner":null,"permission":"workspace-write","timeout_ms":1800000,"keep":true,"env":{},"schema":null,"checks":[["npm","test"],["npm","run","lint"]],"worktree":true,"workdir":{"path":"@shop","device":0,"inode":0}}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000004', 1, @now - 5700000, 'started', '{"runner":"claude","attempt":1}')
+INSERT INTO task_events VALUES ('dem00000000000000004', 1, @now - 5700000, 'started', '{"kind":"started","runner":"claude","attempt":1}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000004', 2, @now - 4800000, 'check_started', '{"command":"npm test"}')
+INSERT INTO task_events VALUES ('dem00000000000000004', 2, @now - 4800000, 'check_started', '{"kind":"check_started","command":"npm test"}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000004', 3, @now - 4740000, 'check_ended', '{"command":"npm test","passed":false}')
+INSERT INTO task_events VALUES ('dem00000000000000004', 3, @now - 4740000, 'check_ended', '{"kind":"check_ended","command":"npm test","passed":false}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000004', 4, @now - 4740000, 'check_started', '{"command":"npm run lint"}')
+INSERT INTO task_events VALUES ('dem00000000000000004', 4, @now - 4740000, 'check_started', '{"kind":"check_started","command":"npm run lint"}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000004', 5, @now - 4680000, 'check_ended', '{"command":"npm run lint","passed":true}')
+INSERT INTO task_events VALUES ('dem00000000000000004', 5, @now - 4680000, 'check_ended', '{"kind":"check_ended","command":"npm run lint","passed":true}')
 ;
 INSERT INTO task_results VALUES ('dem00000000000000004', 'demo', '{"status":"succeeded","verdict":"refuted","message":"The search lowers both sides and uses an index on the lowered name.\n\n| products | before | after |\n|---|---|---|\n| 1,000 | 12 ms | 3 ms |\n| 10,000 | 118 ms | 5 ms |","run_report":{"attempts":[{"runner":"claude","version":"2.1.4","model":"claude-opus-4.5","started_at":0,"wall_ms":1020000,"exit":0,"held_by":"landlock","network":"none"}],"permission":"workspace-write","wall_ms":1020000,"cpu_ms":170000,"peak_rss_bytes":327155712,"processes_left":0,"usage":{"input_tokens":88412,"cached_tokens":71000,"output_tokens":6120},"commands":[{"command":"npm test -- search","exit":0},{"command":"node bench/search.js","exit":0}],"files":[],"checks":[{"command":["npm","test"],"passed":false,"exit":1,"wall_ms":9100,"processes_left":0,"output_tail":" FAIL  src/search.test.ts > finds STRASSE for straße\nAssertionError: expected [] to have a length of 1 but got +0\n\nTests  1 failed | 95 passed (96)"},{"command":["npm","run","lint"],"passed":true,"exit":0,"wall_ms":2800,"processes_left":0,"output_tail":""}],"repository":{"head_before":"8d1f0c2a41b7","head_after":"8d1f0c2a41b7","isolation":"worktree","files":[{"path":"src/search.ts","insertions":18,"deletions":9},{"path":"migrations/0042_lower_name.sql","insertions":3,"deletions":0}],"insertions":21,"deletions":9,"more_files":0,"patch":"diff --git a/src/search.ts b/src/search.ts\nindex 3f1c2aa..9b0e1d4 100644\n--- a/src/search.ts\n+++ b/src/search.ts\n@@ -12,9 +12,12 @@ import { Money } from \"./money\";\n export function total(basket: Basket): Money {\n   const items = sum(basket.items);\n   const shipping = shippingFor(basket);\n-  const voucher = items.times(basket.voucher?.percent ?? 0);\n+  const voucher = items.times((basket.voucher?.percent ?? 0) / 100).round();\n   return items.minus(voucher).plus(shipping);\n }\n+\n+/** Shipping is free from 50 EUR on, before any voucher. */\n+const FREE_SHIPPING = Money.eur(50);\n \n function shippingFor(basket: Basket): Money {\n   return sum(basket.items).atLeast(FREE_SHIPPING) ? Money.zero() : basket.shipping;\n"}}}', @now - 4680000)
 ;
@@ -183,7 +183,7 @@ VALUES ('dem00000000000000005', 5, 'demo', 'reviewer', 'codex', '@shop', 0, NULL
 ;
 INSERT INTO task_inputs VALUES ('dem00000000000000005', 'Check all links in docs/.', '{"label":"robin","persona":"","model":null,"runner":null,"permission":"workspace-write","timeout_ms":1800000,"keep":true,"env":{},"schema":null,"checks":[["npm","test"],["npm","run","lint"]],"worktree":true,"workdir":{"path":"@shop","device":0,"inode":0}}')
 ;
-INSERT INTO task_events VALUES ('dem00000000000000005', 1, @now - 4200000, 'started', '{"runner":"codex","attempt":1}')
+INSERT INTO task_events VALUES ('dem00000000000000005', 1, @now - 4200000, 'started', '{"kind":"started","runner":"codex","attempt":1}')
 ;
 INSERT INTO task_results VALUES ('dem00000000000000005', 'demo', '{"status":"cancelled","verdict":"unverified","run_report":{"attempts":[{"runner":"codex","version":"0.169.0","model":"gpt-5.2-codex","started_at":0,"wall_ms":42000,"exit":0,"held_by":"landlock","network":"none"}],"permission":"workspace-write","wall_ms":42000,"cpu_ms":7000,"peak_rss_bytes":327155712,"processes_left":0,"usage":{"input_tokens":18250,"cached_tokens":12000,"output_tokens":913},"commands":[],"files":[],"checks":[]}}', @now - 4140000)
 ;

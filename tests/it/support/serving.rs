@@ -44,6 +44,12 @@ impl Serving {
         Self::start(&mut home.adjutant(["serve", "--http", "127.0.0.1:0", "--auth", "none"]), home, "/mcp")
     }
 
+    /// A hub without authentication, with the example data of `--demo`.
+    pub(crate) fn demo_hub(home: &Home) -> Self {
+        let arguments = ["serve", "--http", "127.0.0.1:0", "--auth", "none", "--demo"];
+        Self::start(&mut home.adjutant(arguments), home, "/mcp")
+    }
+
     /// The conformance fixture on the product's HTTP layers.
     pub(crate) fn fixture(home: &Home) -> Self {
         Self::start(&mut home.client(&conformance_server()), home, "/mcp")
