@@ -1,4 +1,5 @@
-"""The first paint of the console in a real browser. Prints one JSON object; scripts/bench calls it.
+"""The first paint of the console in a real browser, and its pages with much in them. Prints one JSON object; scripts/bench
+calls it.
 
 console.py ADJUTANT
 
@@ -11,6 +12,8 @@ machine is as quiet as QUIET (percent, default 15), a few seconds at most; the b
 import json
 import os
 import shutil
+import socket
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -25,6 +28,8 @@ from probe import Missed
 ROUNDS = 25
 QUESTIONS = 40
 PROMPTS = 30
+# What the pages are measured with, and how often each.
+MANY_QUESTIONS, MANY_PROMPTS, MANY_TASKS, PAGE_ROUNDS = 5_000, 10_000, 10_000, 20
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars --remote-debugging-pipe"
@@ -146,6 +151,75 @@ def fill(hub):
                 raise Missed(first.decode(errors="replace"))
 
 
+def fill_much(hub):
+    """Writes prompts, questions and tasks as years leave them. The rows go into the database directly."""
+    prompts = hub.home / ".adjutant/prompts"
+    prompts.mkdir(parents=True, exist_ok=True)
+    for number in range(MANY_PROMPTS):
+        (prompts / f"much-{number}.md").write_text(f"---\ndescription: Looks at part {number} of the shop.\n---\nText {{{{input}}}}\n")
+    now = int(time.time() * 1000)
+    form = json.dumps({"default": None, "fields": [{"name": "answer", "label": "", "description": "", "required": True, "input": {
+        "kind": "choice", "options": [{"label": "Yes", "value": "yes"}, {"label": "No", "value": "no"}], "min": 1, "max": 1, "other": False}}]})
+    with sqlite3.connect(hub.home / ".adjutant/adjutant.db", timeout=20) as rows:
+        first = rows.execute("SELECT COALESCE(MAX(seq), 0) FROM questions").fetchone()[0]
+        for number in range(first + 1, first + 1 + MANY_QUESTIONS):
+            ticket = f"q{number:020}"
+            rows.execute(
+                "INSERT INTO questions (id, seq, fingerprint, asker, client, workspace, title, level, state, asked_at, deadline, seen_ms)"
+                " VALUES (?, ?, ?, 'bench', 'claude-code', '/srv/shop', ?, 'normal', 'pending', ?, ?, 0)",
+                (ticket, number, ticket, f"May I change part {number}?", now, now + 86_400_000))
+            rows.execute("INSERT INTO question_bodies VALUES (?, ?, ?)", (ticket, "It prints the **prices**.\n\n" * 4, form))
+            rows.execute("INSERT INTO question_deliveries (question, asker, stream, request, session, asked_at)"
+                         " VALUES (?, 'bench', '', '', 's', ?)", (ticket, now))
+        rows.execute("UPDATE question_counts SET pending = (SELECT COUNT(*) FROM questions WHERE state = 'pending')")
+        options = json.dumps({"label": "claude-code", "persona": "", "model": None, "runner": None, "permission": "read-only", "timeout_ms": 1,
+                              "keep": False, "env": {}, "schema": None, "checks": [], "isolation": "none"})
+        outcome = json.dumps({"status": "succeeded", "verdict": "unverified", "message": "Sorted the table by time.\n" * 40,
+                              "run_report": {"attempts": [], "commands": [], "checks": [], "wall_ms": 1, "cpu_ms": 1, "processes_left": 0, "usage": {}}})
+        for number in range(1, 1 + MANY_TASKS):
+            task = f"bench{number:015}"
+            rows.execute(
+                "INSERT INTO tasks (id, seq, caller, agent, runner, workdir, priority, parent, root, depth, state, attempt, fence, hub, lease_until,"
+                " failure, created_at, started_at, ended_at) VALUES (?, ?, 'bench', 'reviewer', 'codex', '/srv/shop', 0, NULL, ?, 0, 'succeeded', 1, 1,"
+                " NULL, NULL, NULL, ?, ?, ?)", (task, number, task, now, now, now))
+            rows.execute("INSERT INTO task_inputs VALUES (?, ?, ?)", (task, f"Review change {number} of the shop, its tests and its texts.", options))
+            rows.execute("INSERT INTO task_results VALUES (?, 'bench', ?, ?)", (task, outcome, now))
+
+
+def wire(hub):
+    """The bytes that a browser without anything in its cache gets for the Inbox: the page, script, font and icon."""
+    page = hub.get("/")[0]
+    files = {path for path in page.replace("&#x2f;", "/").split('"') if path.startswith("/static/") and not path.endswith("webmanifest")}
+    return sum(len(on_the_wire(hub, path)) for path in ["/", *files])
+
+
+def on_the_wire(hub, path):
+    """The bytes of a compressed answer, with its head."""
+    with socket.create_connection(hub.address, 10) as link:
+        link.sendall(f"GET {path} HTTP/1.1\r\nhost: {hub.address[0]}:{hub.address[1]}\r\naccept-encoding: gzip\r\nconnection: close\r\n\r\n".encode())
+        answer = b""
+        while part := link.recv(1 << 16):
+            answer += part
+        return answer
+
+
+def pages(hub):
+    """What the pages take at the server with much in them: milliseconds by path."""
+    fill_much(hub)
+    last = f"/questions/q{MANY_QUESTIONS // 2:020}"
+    found = {}
+    for path in ("/", "/questions", "/questions?q=part+4999", last, "/history", "/tasks", "/tasks?q=nothing", "/timeline", "/prompts",
+                 "/prompts?q=part+999", "/find?q=shop", "/find?q=nothing", "/agents", "/codex", "/settings", "/settings/access"):
+        hub.get(path)
+        times = []
+        for _ in range(PAGE_ROUNDS):
+            start = time.perf_counter()
+            hub.get(path)
+            times.append((time.perf_counter() - start) * 1000)
+        found[path] = [round(statistics.median(times), 1), round(max(times), 1)]
+    return found
+
+
 def measure(adjutant):
     hub, browser = Hub(adjutant), Browser()
     bare = ThreadingHTTPServer(("127.0.0.1", 0), Bare)
@@ -171,7 +245,7 @@ def measure(adjutant):
             "page ms": statistics.median(one["answer"] for one in rest),
             "loaded ms": statistics.median(one["loaded"] for one in rest),
             "page bytes": len(hub.get("/")[0].encode()), "of": len(rest),
-            "machine busy %": statistics.median(shares),
+            "machine busy %": statistics.median(shares), "wire bytes": wire(hub), "pages": pages(hub),
         }
     finally:
         bare.shutdown()
