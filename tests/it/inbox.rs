@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::questions::fixtures::User;
 use super::support::ntfy::Ntfy;
 use super::support::serving::Serving;
-use super::support::terminal::{Terminal, svg, text};
+use super::support::terminal::{Look, Terminal, svg, svg_as, text};
 use super::support::{Finished, Home, Peer, wait};
 use crate::support::DEADLINE;
 
@@ -635,4 +635,33 @@ fn the_documented_screenshot_is_a_real_frame_of_the_inbox() {
     let words =
         |svg: &str| svg.matches("deploy\u{a0}now").count() + svg.matches("+replicas\u{a0}=\u{a0}4").count();
     assert_eq!(words(&std::fs::read_to_string(file).unwrap()), words(&picture));
+}
+
+/// The Inbox with the questions of the demo at the sizes of a small and a large window, in a dark and a light terminal. The
+/// pictures are those of the documentation.
+#[test]
+fn the_inbox_fits_a_small_and_a_large_terminal_in_light_and_dark() {
+    let home = Home::new();
+    let _hub = Serving::demo_hub(&home);
+    let real = home.path().to_str().unwrap();
+    for (columns, rows) in [(80, 24), (200, 50)] {
+        let mut terminal = Terminal::start(&home, &["inbox", "--no-start"], columns, rows, &[]);
+        let list = terminal.shows("Drop the table orders_2019 in production?");
+        assert!(list.lines().all(|line| line.chars().count() <= usize::from(columns)), "{list}");
+        terminal.send("\u{1b}[B\r");
+        let question = terminal.wait("the question with its options and keys", |screen| {
+            screen.contains("After the discount") && screen.contains("^F file")
+        });
+        assert!(question.contains("+  return items.plus(shipping)"), "the diff is shown: {question}");
+        for look in [Look::Dark, Look::Light] {
+            let picture = svg_as(look, &terminal.screen(), "A question in the terminal", &[(real, "~")]);
+            assert_eq!(picture.contains("fill=\"#ffffff\""), look == Look::Light);
+            if let Some(folder) = std::env::var_os("ADJUTANT_SCREENSHOTS") {
+                let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+                let name = if look == Look::Dark { "dark" } else { "light" };
+                std::fs::write(folder.join(format!("inbox-{columns}x{rows}-{name}.svg")), picture).unwrap();
+            }
+        }
+        terminal.send("\u{1b}\u{1b}q");
+    }
 }

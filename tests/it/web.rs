@@ -1,10 +1,13 @@
 //! The console: pages over plain HTTP, and in a real browser.
 
 mod agent_fixtures;
+mod answer_files;
 pub(crate) mod browser;
 mod calendar;
 mod compression;
 mod console_client;
+mod demo;
+mod patterns;
 mod pending_questions;
 mod permission_faults;
 mod permissions;
@@ -50,6 +53,7 @@ fn every_page_has_a_strict_content_security_policy() {
         "/timeline",
         "/timeline?of=agents&q=x",
         "/settings",
+        "/settings/access",
         "/find",
         "/find?q=re",
         "/nowhere",
@@ -65,7 +69,7 @@ fn assert_strict(path: &str, page: &Answer) {
     assert_eq!(
         page.header("content-security-policy"),
         format!(
-            "default-src 'none'; style-src 'sha256-{digest}'; script-src 'self'; img-src 'self' data:; \
+            "default-src 'none'; style-src 'sha256-{digest}'; script-src 'self'; font-src 'self'; img-src 'self' data:; \
              connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
         ),
         "{path}: the policy allows the style sheet that the page has, and no other"

@@ -369,6 +369,15 @@ impl App {
         lock(&self.permissions.state).rules.clone()
     }
 
+    /// Returns all rules, the default ones last, for a list: name, decision, and what the rule is about.
+    pub async fn approval_rule_list(&self) -> Vec<(String, &'static str, String)> {
+        let rules = self.approval_rules().await;
+        let own = rules.all().iter().map(|rule| (rule.name.clone(), rule.verdict.name(), rule.summary()));
+        let defaults = Rules::defaults()
+            .map(|(name, verdict, about)| (name.to_owned(), verdict.name(), about.to_owned()));
+        own.chain(defaults).collect()
+    }
+
     /// Adds a rule of the user. Only acts of the user lead here.
     async fn add_approval_rule(&self, mut rule: Rule) {
         let mut random = Ticket::new().map(|ticket| ticket.as_str()[1..9].to_owned()).unwrap_or_default();

@@ -228,7 +228,12 @@ async fn serve_these(app: Arc<App>, listener: BoundListener, servers: &[(&str, m
         };
         routes = routes.route(path, mcp_endpoint::mcp_service(server.name(), shared.clone(), factory));
     }
-    run(shared, listener, routes.merge(monitoring::router(app.clone())).merge(web::router(app))).await;
+    let list_tokens: web::ListTokens = |home| {
+        let tokens = auth::agent_tokens(home)?;
+        Ok(tokens.into_iter().map(|token| (token.name, token.created_at)).collect())
+    };
+    let pages = web::router(app.clone(), list_tokens);
+    run(shared, listener, routes.merge(monitoring::router(app)).merge(pages)).await;
 }
 
 /// Serves handlers of `factory` on `/mcp`, with the same checks as the product; for the conformance server of the tests.

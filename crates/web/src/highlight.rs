@@ -28,6 +28,19 @@ pub(super) fn marked(text: &str) -> String {
     html
 }
 
+/// Returns HTML: the text escaped like [`marked`], with what stands between backticks as code.
+pub(super) fn ticked(text: &str) -> String {
+    let mut html = String::with_capacity(text.len() + text.len() / 4);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('`') {
+        let Some((code, after)) = after.split_once('`') else { break };
+        let _ = write!(html, "{}<code>{}</code>", marked(before), marked(code));
+        rest = after;
+    }
+    html.push_str(&marked(rest));
+    html
+}
+
 /// Returns a prompt file as HTML, a line each: front matter set apart, placeholders marked. `opens` says
 /// whether a placeholder begins at a text and how long it is.
 pub(super) fn source(text: &str, opens: impl Fn(&str) -> Option<usize>) -> String {
@@ -64,7 +77,7 @@ pub(super) fn source(text: &str, opens: impl Fn(&str) -> Option<usize>) -> Strin
 mod tests {
     use proptest::prelude::{any, proptest};
 
-    use super::marked;
+    use super::{marked, ticked};
     use adjutant_base::text::escape_invisible::is_invisible;
 
     proptest! {
@@ -72,6 +85,15 @@ mod tests {
         fn nothing_hidden_is_left(text in any::<String>()) {
             assert!(!marked(&text).contains(is_invisible));
         }
+    }
+
+    #[test]
+    fn what_is_between_backticks_is_code() {
+        assert_eq!(
+            ticked("Set `--home <DIR>` or `X`."),
+            "Set <code>--home &lt;DIR&gt;</code> or <code>X</code>."
+        );
+        assert_eq!(ticked("a `b` c ` d"), "a <code>b</code> c ` d");
     }
 
     #[test]

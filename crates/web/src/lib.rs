@@ -23,18 +23,20 @@ mod timefmt;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 
 use adjutant_app::App;
 use error::Failure;
 pub use error::Login;
+pub use pages::access::ListTokens;
 
 /// Returns every route of the console. It has its own fallback, which answers with a page.
-pub fn router(app: Arc<App>) -> Router {
+/// `list_tokens` reads the tokens of agents, which belong to the listener.
+pub fn router(app: Arc<App>, list_tokens: ListTokens) -> Router {
     let body_limit = app.config.http.body_limit;
     let router = if cfg!(debug_assertions) {
         Router::new().route("/patterns", get(pages::patterns::show))
@@ -52,6 +54,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/calendar/plan", post(pages::calendar::plan))
         .route("/feeds/{file}", get(calendar_feed::show))
         .route("/tasks", get(pages::tasks::list).post(pages::tasks::delegate))
+        .route("/tasks/race", get(pages::race::show))
         .route("/tasks/{id}", get(pages::task::show))
         .route("/tasks/{id}/cancel", post(pages::task::cancel))
         .route("/tasks/{id}/again", post(pages::task::run_again))
@@ -61,10 +64,12 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/questions/approvals", get(pages::approvals::list).post(pages::approvals::answer))
         .route("/questions/availability", post(pages::questions::set_availability))
         .route("/questions/{ticket}", get(pages::question::show).post(pages::question::act))
+        .route("/questions/{ticket}/files/{number}", get(pages::question::file))
         .route("/questions/{ticket}/undo", post(pages::question::undo))
         .route("/questions/{ticket}/seen", post(pages::question::seen))
         .route("/timeline", get(pages::timeline::list))
         .route("/settings", get(pages::settings::show))
+        .route("/settings/access", get(pages::access::show))
         .route(
             "/settings/notifications",
             get(pages::notification_settings::show).post(pages::notification_settings::change),
@@ -74,6 +79,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/history", get(pages::history::list))
         .route("/history/{file}", get(pages::history::export))
         .route("/events", get(sse::events))
+        .layer(Extension(list_tokens))
         .with_state(app)
         .merge(assets::router())
         .fallback(error::no_such_page)

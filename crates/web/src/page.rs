@@ -12,6 +12,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::assets;
 use super::diff::diff;
 use super::error::Failure;
+use super::highlight;
 use super::highlight::marked;
 use super::{excerpt, markdown, timefmt};
 use adjutant_app::App;
@@ -73,13 +74,13 @@ const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_')
 /// Every page's policy: only the hub's own files and the one style sheet, and no frames.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "default-src 'none'; style-src {}; script-src 'self'; img-src 'self' data:; connect-src 'self'; \
+        "default-src 'none'; style-src {}; script-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; \
          manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         assets::STYLE_SOURCE.as_str()
     )
 });
 
-static STYLE: LazyLock<Value> = LazyLock::new(|| Value::from_safe_string(assets::STYLE.into()));
+static STYLE: LazyLock<Value> = LazyLock::new(|| Value::from_safe_string(assets::STYLE.clone()));
 
 static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = LazyLock::new(|| {
     let mut templates = Environment::new();
@@ -90,6 +91,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
     templates
         .add_filter("exact", |text: &str| Value::from_safe_string(minijinja::HtmlEscape(text).to_string()));
     templates.add_filter("url", |name: &str| Value::from_safe_string(path(name)));
+    templates.add_filter("ticked", |text: &str| Value::from_safe_string(highlight::ticked(text)));
     templates.add_filter("instant", timefmt::time);
     templates.add_filter("duration", |millis: u64| timefmt::length(Duration::from_millis(millis)));
     templates.add_filter("size", timefmt::size);
@@ -107,6 +109,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         ("approvals.html", include_str!("../templates/approvals.html")),
         ("question.html", include_str!("../templates/question.html")),
         ("search.html", include_str!("../templates/search.html")),
+        ("access.html", include_str!("../templates/access.html")),
         ("settings.html", include_str!("../templates/settings.html")),
         ("notification_settings.html", include_str!("../templates/notification_settings.html")),
         ("timeline.html", include_str!("../templates/timeline.html")),
@@ -117,6 +120,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         ("agents.html", include_str!("../templates/agents.html")),
         ("agent.html", include_str!("../templates/agent.html")),
         ("tasks.html", include_str!("../templates/tasks.html")),
+        ("race.html", include_str!("../templates/race.html")),
         ("task.html", include_str!("../templates/task.html")),
         ("threads.html", include_str!("../templates/threads.html")),
         ("thread.html", include_str!("../templates/thread.html")),
@@ -232,6 +236,7 @@ fn layout(place: Place, hub: bool, pending: u64) -> Value {
         pending,
         version => env!("CARGO_PKG_VERSION"),
         style => STYLE.clone(),
+        font => assets::FONT.path.as_str(),
         script => assets::SCRIPT.path.as_str(),
         icon => if pending == 0 { &assets::ICON } else { &assets::ICON_PENDING }.path.as_str(),
         manifest => assets::MANIFEST.path.as_str(),

@@ -1,5 +1,6 @@
 //! The pages, one file each.
 
+pub(super) mod access;
 pub(super) mod agent;
 pub(super) mod agents;
 pub(super) mod approvals;
@@ -12,6 +13,7 @@ pub(super) mod prompt;
 pub(super) mod prompts;
 pub(super) mod question;
 pub(super) mod questions;
+pub(super) mod race;
 pub(super) mod search;
 pub(super) mod settings;
 pub(super) mod task;

@@ -1,14 +1,16 @@
 //! Parts of a request that pages read: the query of its address and the fields of its form.
 
 use axum::Form;
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
-use axum::http::StatusCode;
+use axum::extract::multipart::MultipartError;
+use axum::extract::{FromRequest, FromRequestParts, Multipart, Query, Request};
 use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::csrf;
 use super::error::Failure;
+use adjutant_questions::{MAX_FILES, NewFile};
 
 /// The query of an address.
 pub(super) struct Address<T>(pub(super) T);
@@ -73,5 +75,45 @@ impl<S: Send + Sync> FromRequest<S> for SignedForm {
         let fields = Fields::from_request(request, state).await?;
         csrf::check(fields.get(csrf::FIELD))?;
         Ok(Self(fields))
+    }
+}
+
+/// The fields of a form that changes something and may have files. Its CSRF token is valid.
+pub(super) struct SignedUpload(pub(super) Fields, pub(super) Vec<NewFile>);
+
+impl<S: Send + Sync> FromRequest<S> for SignedUpload {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if !kind.is_some_and(|kind| kind.starts_with("multipart/form-data")) {
+            let SignedForm(fields) = SignedForm::from_request(request, state).await?;
+            return Ok(Self(fields, Vec::new()));
+        }
+        let unreadable = |_| Failure::BadRequest("The form's fields are not readable.");
+        let mut parts = Multipart::from_request(request, state).await.map_err(unreadable)?;
+        let (mut pairs, mut files) = (Vec::new(), Vec::new());
+        while let Some(part) = parts.next_field().await.map_err(broken)? {
+            let name = part.name().unwrap_or_default().to_owned();
+            let Some(file) = part.file_name().map(ToOwned::to_owned) else {
+                pairs.push((name, part.text().await.map_err(broken)?.replace("\r\n", "\n")));
+                continue;
+            };
+            let bytes = part.bytes().await.map_err(broken)?;
+            // A browser sends a nameless file for a field without any. One more than fits is enough to be refused.
+            if !(file.is_empty() && bytes.is_empty()) && files.len() <= MAX_FILES {
+                files.push(NewFile::new(&file, &bytes));
+            }
+        }
+        let fields = Fields(pairs);
+        csrf::check(fields.get(csrf::FIELD))?;
+        Ok(Self(fields, files))
+    }
+}
+
+fn broken(error: MultipartError) -> Failure {
+    match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Failure::TooLarge,
+        _ => Failure::BadRequest("The form's fields are not readable."),
     }
 }

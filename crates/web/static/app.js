@@ -79,7 +79,7 @@ function localize(where) {
     const words = "local" in time.dataset ? time.textContent : "";
     if (!words && Date.now() - at < DAY) continue;
     const day = Math.abs(far) < 2 ? days.format(far, "day") : at.toLocaleDateString([], { weekday: "short", day: "numeric", month: "short" });
-    const clock = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    const clock = at.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
     time.textContent = words ? `${words} (${day}, ${clock})` : `${day}, ${clock}`;
   }
 }
@@ -321,7 +321,8 @@ if (answer) {
 
   const send = latest();
   const submit = async (form, button) => {
-    const body = new URLSearchParams(new FormData(form, button));
+    const data = new FormData(form, button);
+    const body = form.enctype === "multipart/form-data" ? data : new URLSearchParams(data);
     try {
       const { status, text } = await send(form.getAttribute("action"), { method: "POST", body });
       const fresh = parse(text);
@@ -379,6 +380,58 @@ if (answer) {
       answer.requestSubmit(document.getElementById("confirm"));
     }
   });
+  // Files come from the field, from the clipboard, or are dropped on the page; each way adds to those before it.
+  const picker = document.getElementById("files");
+  if (picker) {
+    let chosen = [];
+    const show = () => {
+      const all = new DataTransfer();
+      for (const file of chosen) all.items.add(file);
+      picker.files = all.files;
+      document.getElementById("files-chosen").replaceChildren(
+        ...chosen.map((file, at) => {
+          const row = document.createElement("li");
+          const remove = document.createElement("button");
+          remove.type = "button";
+          remove.className = "small";
+          remove.textContent = "Remove";
+          remove.setAttribute("aria-label", `Remove ${file.name}`);
+          remove.addEventListener("click", () => {
+            chosen.splice(at, 1);
+            show();
+            picker.focus();
+          });
+          const name = document.createElement("span");
+          name.textContent = `${file.name}, ${Math.max(1, Math.round(file.size / 1024))} KiB`;
+          row.append(name, remove);
+          return row;
+        }),
+      );
+    };
+    const add = (files) => {
+      if (fields.disabled || !files.length) return false;
+      chosen.push(...files);
+      show();
+      return true;
+    };
+    picker.addEventListener("change", () => add([...picker.files].filter((file) => !chosen.includes(file))));
+    document.addEventListener("paste", (event) => add([...event.clipboardData.files]) && event.preventDefault());
+    const holds = (event) => event.dataTransfer?.types.includes("Files");
+    document.addEventListener("dragover", (event) => {
+      if (!holds(event)) return;
+      event.preventDefault();
+      document.getElementById("attach").classList.add("target");
+    });
+    for (const over of ["drop", "dragleave"]) {
+      document.addEventListener(over, (event) => {
+        document.getElementById("attach").classList.remove("target");
+        if (over === "drop" && holds(event)) {
+          event.preventDefault();
+          add([...event.dataTransfer.files]);
+        }
+      });
+    }
+  }
   // Words of one's own are the choice of them.
   answer.addEventListener("input", (event) => {
     const own = event.target.id.endsWith("-own") && event.target;

@@ -233,6 +233,14 @@ impl Browser {
         }
     }
 
+    /// Chooses files in a file field, as the user does in the browser's window for it.
+    pub(crate) fn choose_files(&mut self, selector: &str, files: &[&Path]) {
+        let found = self.call("DOM.getDocument", json!({}));
+        let query = json!({"nodeId": found["root"]["nodeId"], "selector": selector});
+        let node = self.call("DOM.querySelector", query)["nodeId"].clone();
+        self.call("DOM.setFileInputFiles", json!({"nodeId": node, "files": files}));
+    }
+
     /// Lets pages read and write the clipboard, as a user's click does.
     pub(crate) fn allow_clipboard(&mut self) {
         let permissions = json!(["clipboardReadWrite", "clipboardSanitizedWrite"]);
@@ -247,6 +255,26 @@ impl Browser {
             self.call("Page.captureScreenshot", json!({"captureBeyondViewport": true, "clip": clip}));
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, from_base64(answer["data"].as_str().unwrap())).unwrap();
+    }
+
+    /// Returns a picture of the whole page at half its size, as PNG in base64.
+    pub(crate) fn half_size_picture(&mut self) -> String {
+        let size = self.call("Page.getLayoutMetrics", json!({}))["cssContentSize"].clone();
+        let clip = json!({"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 0.5});
+        let answer =
+            self.call("Page.captureScreenshot", json!({"captureBeyondViewport": true, "clip": clip}));
+        answer["data"].as_str().unwrap().to_owned()
+    }
+
+    /// Sets a preference of the user's system, such as `prefers-contrast`, beside the colour scheme.
+    pub(crate) fn prefer(&mut self, feature: &str, value: &str, dark: bool) {
+        let scheme = if dark { "dark" } else { "light" };
+        let features = json!([
+            {"name": "prefers-color-scheme", "value": scheme},
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+            {"name": feature, "value": value},
+        ]);
+        self.call("Emulation.setEmulatedMedia", json!({"features": features}));
     }
 
     /// Asserts that no page complained so far.

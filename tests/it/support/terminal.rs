@@ -170,6 +170,42 @@ pub(crate) fn svg(screen: &vt100::Screen, label: &str, replaced: &[(&str, &str)]
     )
 }
 
+/// The look of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    Dark,
+    Light,
+}
+
+/// The colours of a dark picture, each with that of a light one.
+const LIGHT: [(&str, &str); 16] = [
+    ("#16181d", "#ffffff"),
+    ("#f07178", "#c4314b"),
+    ("#7fd88f", "#1a7f37"),
+    ("#6ac8d8", "#0f6f80"),
+    ("#8b919c", "#6a707a"),
+    ("#4f9cff", "#0b5cc4"),
+    ("#3fb9b0", "#0b7a72"),
+    ("#8fae3c", "#4f6b0a"),
+    ("#a98be0", "#6a47b0"),
+    ("#c98a4a", "#8a4f0f"),
+    ("#d070c0", "#a03490"),
+    ("#e8884a", "#b0480a"),
+    ("#4fb05a", "#1a6f24"),
+    ("#6f8fe0", "#3a55b0"),
+    ("#c8a83a", "#7a5f00"),
+    ("#dfe3ea", "#1f2328"),
+];
+
+/// Draws a screen like [`svg`], as a terminal with this look shows it.
+pub(crate) fn svg_as(look: Look, screen: &vt100::Screen, label: &str, replaced: &[(&str, &str)]) -> String {
+    let dark = svg(screen, label, replaced);
+    match look {
+        Look::Dark => dark,
+        Look::Light => LIGHT.iter().fold(dark, |svg, (dark, light)| svg.replace(dark, light)),
+    }
+}
+
 /// A moment of an animated picture: a screen for each of its terminals.
 pub(crate) struct Moment {
     pub(crate) screens: Vec<vt100::Screen>,

@@ -85,6 +85,9 @@ fn every_link_and_button_is_reachable_by_keyboard() {
         "/agents",
         "/prompts",
         "/settings",
+        "/settings/access",
+        "/questions/q00000000000000000001",
+        "/questions/q00000000000000000002",
         "/find",
     ] {
         browser.open(&console.url(path));
@@ -260,6 +263,38 @@ fn a_changed_file_appears_without_a_reload() {
 }
 
 #[test]
+fn a_live_change_keeps_focus_selection_and_scroll() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = Console::new();
+    questions(&console);
+    browser.set_window(PHONE, 500, false);
+    browser.open(&console.url("/"));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    browser.evaluate(
+        "document.getElementById('q00000000000000000001-1').focus(); scrollTo(0, 300);
+         getSelection().selectAllChildren(document.querySelector('.ask .prose')); 0",
+    );
+    let state = "[document.activeElement.id, Math.round(scrollY), getSelection().toString()].join()";
+    let before = browser.evaluate(state);
+    // The selected text stays until the selection ends, and with it its list; the activity below changes at once.
+    console.home.write(".adjutant/prompts/fresh.md", "Fresh.");
+    browser.wait_until("document.querySelector('.timeline li')?.className === 'changed'");
+    assert_eq!(browser.evaluate(state), before);
+    browser.evaluate("getSelection().removeAllRanges(); 0");
+    let item = [field("answer", "", choice(&["Yes", "No"], 1))];
+    ask(&console, 4, "Print the table?", "On paper.", &item, "normal");
+    let mut agent = console.connect_agent();
+    agent.initialize("2025-06-18");
+    let arguments = json!({"title": "One more?", "message": "Now?", "options": []});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "triggerPopup", "arguments": arguments}});
+    agent.send(&call);
+    browser.wait_until("document.getElementById('list-questions').textContent.includes('One more?')");
+    let held = "[document.activeElement.id, Math.round(scrollY)].join()";
+    assert_eq!(browser.evaluate(held), json!("q00000000000000000001-1,300"));
+    browser.assert_no_page_errors();
+}
+
+#[test]
 fn a_changed_prompt_keeps_the_typed_arguments() {
     let Some(mut browser) = Browser::start() else { return };
     let console = Console::new();
@@ -298,6 +333,7 @@ fn copy_puts_the_exact_text_on_the_clipboard() {
 
 /// Pages in the state of a reader's visit, with a name for screenshots; tasks are those of [`delegate_examples`].
 fn pages(tasks: &[String; 3]) -> Vec<(&'static str, String)> {
+    let race = format!("/tasks/race?task={}&task={}", tasks[0], tasks[1]);
     let [done, refused, running] = tasks.each_ref().map(|id| format!("/tasks/{id}"));
     [
         ("inbox", "/"),
@@ -321,6 +357,10 @@ fn pages(tasks: &[String; 3]) -> Vec<(&'static str, String)> {
         ("calendar", "/calendar"),
         ("codex", "/codex"),
         ("settings", "/settings"),
+        ("access", "/settings/access"),
+        ("notifications", "/settings/notifications"),
+        ("approvals", "/questions/approvals"),
+        ("race", &race),
         ("find", "/find?q=re"),
         ("palette", "/tasks"),
         ("patterns", "/patterns"),

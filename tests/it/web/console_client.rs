@@ -175,6 +175,7 @@ impl Console {
         let text = text.replace("&#x2f;", "/").replace("&#x27;", "'");
         let text = text.replace(&self.address, "[address]").replace(env!("CARGO_PKG_VERSION"), "[version]");
         let text = redact_between(&text, "/static/app-", ".js", "[hash]", 12);
+        let text = redact_between(&text, "/static/inter-", ".woff2", "[hash]", 12);
         let text = redact_between(&text, "/static/icon-", ".svg", "[hash]", 12);
         let text = redact_between(&text, "/static/manifest-", ".webmanifest", "[hash]", 12);
         let text = redact_between(&text, "sha256:", "</code>", "[digest]", 64);

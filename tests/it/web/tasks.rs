@@ -5,8 +5,8 @@ use serde_json::json;
 use super::agent_fixtures::{DelegatingClient, open_gate};
 use super::console_client::Console;
 use super::{assert_strict, browser};
-use crate::support::Peer;
 use crate::support::chromium::{Browser, Key};
+use crate::support::{DEADLINE, Peer};
 
 /// The token in the forms of a page.
 pub(super) fn token(page: &str) -> &str {
@@ -99,6 +99,75 @@ fn a_task_is_delegated_and_run_again_from_the_page() {
     assert_eq!(again.status, 303);
     assert_ne!(again.header("location"), path);
     super::question_fixtures::wait_for_text(&console, again.header("location"), "Look at the tides: quick");
+}
+
+/// The file of an agent that runs with the same fake runner as the reviewer.
+const SECOND: &str =
+    "description: Reads quickly.\nrunner: codex\npermission: workspace-write\npersona: You read.\n";
+
+#[test]
+fn several_agents_race_on_one_task_without_script() {
+    let console = Console::new();
+    console.home.write(".adjutant/agents/reader.yaml", SECOND);
+    let page = super::question_fixtures::wait_for_text(&console, "/tasks", "value=\"reader\"");
+    let work = console.home.path().canonicalize().unwrap().join("work").display().to_string();
+    let form =
+        |agents: &str| format!("csrf={}&{agents}&workdir={work}&task=Sort+the+tides+by+time", token(&page));
+    let none = console.post("/tasks", &form("x=y"));
+    assert!(none.body.contains("choose one agent"), "{}", none.body);
+    let started = console.post("/tasks", &form("agent=reviewer&agent=reader"));
+    let path = started.header("location").to_owned();
+    assert!(started.status == 303 && path.starts_with("/tasks/race?task="), "{path}");
+    let race = super::question_fixtures::wait_for_text(&console, &path, "Race of 2");
+    assert_strict(&path, &console.get(&path));
+    for text in [">reviewer</a>", ">reader</a>", "Sort the tides by time"] {
+        assert!(race.contains(text), "{text}: {race}");
+    }
+    let end = std::time::Instant::now() + DEADLINE;
+    let ended = loop {
+        let page = console.get(&path).body;
+        if page.matches("2 files").count() == 2 {
+            break page;
+        }
+        assert!(std::time::Instant::now() < end, "both agents have an end: {page}");
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    };
+    assert_eq!(ended.matches("Result and diff").count(), 2, "{ended}");
+    let untouched = std::fs::read_to_string(console.home.path().join("work/tides.txt")).unwrap();
+    assert_eq!(untouched, "low water\nevery 12 h\n", "each worked in a worktree of its own");
+    assert_eq!(console.get("/tasks/race?task=nothing").status, 404);
+    assert_eq!(console.get("/tasks/race").status, 400);
+}
+
+#[test]
+fn a_task_is_delegated_by_keyboard_and_changed_for_another_run() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = Console::new();
+    let work = console.home.path().canonicalize().unwrap().join("work").display().to_string();
+    browser.open(&console.url("/agents/reviewer"));
+    super::browser::tab_to(&mut browser, "#delegate-to");
+    browser.press(Key::Enter);
+    browser.wait_until_loaded();
+    assert_eq!(
+        browser.evaluate(
+            "[...document.querySelectorAll('[name=agent]:checked')].map((one) => one.value).join()"
+        ),
+        json!("reviewer")
+    );
+    super::browser::tab_to(&mut browser, "#task");
+    browser.type_text("Count the tides: quick");
+    super::browser::tab_to(&mut browser, "#workdir");
+    browser.type_text(&work);
+    super::browser::tab_to(&mut browser, "#delegate");
+    browser.press(Key::Enter);
+    browser.wait_until_loaded();
+    browser.wait_until("document.getElementById('edit-again')");
+    super::browser::tab_to(&mut browser, "#edit-again");
+    browser.press(Key::Enter);
+    browser.wait_until_loaded();
+    assert_eq!(browser.evaluate("document.getElementById('task').value"), json!("Count the tides: quick"));
+    assert_eq!(browser.evaluate("document.getElementById('workdir').value"), json!(work));
+    browser.assert_no_page_errors();
 }
 
 #[test]

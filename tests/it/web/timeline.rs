@@ -85,6 +85,22 @@ fn the_pages_of_the_timeline_repeat_and_lose_no_line() {
 }
 
 #[test]
+fn the_access_page_lists_rules_tokens_users_workers_and_recordings() {
+    let console = Console::new();
+    let done = console.home.run(["users", "add", "Ann"], "");
+    assert!(done.status.success(), "{done:?}");
+    let rules = "[[approval_rules]]\nname = \"tests\"\ndecision = \"allow\"\ncommand = \"cargo test *\"\n";
+    console.home.write(".adjutant/config.toml", rules);
+    let page =
+        super::question_fixtures::wait_for_text(&console, "/settings/access", "<strong>tests</strong>");
+    assert!(page.contains("default: secrets") && page.contains(">Ann</a>"), "{page}");
+    assert!(
+        page.contains("All tasks run on this machine.") && page.contains("<code>--auth none</code>"),
+        "{page}"
+    );
+}
+
+#[test]
 fn the_settings_page_shows_the_source_of_each_setting_and_no_secret() {
     let console = Console::new();
     console.home.write("other/config.toml", "grace_seconds = 3\n[notifications]\nmail = \"smtp://ann:sesame@localhost\"\n[ntfy]\ntopic = \"a-hidden-topic\"\n[clients.codex]\ntoolsets = [\"prompts\"]\n");

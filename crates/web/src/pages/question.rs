@@ -11,18 +11,21 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use minijinja::{Value, context};
 
 use crate::error::Failure;
 use crate::page::{self, Place};
-use crate::request::SignedForm;
+use crate::request::{SignedForm, SignedUpload};
 use crate::{csrf, early_submit, markdown, timefmt};
 use adjutant_app::App;
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt::millis;
-use adjutant_questions::{Channel, Error, Level, Outcome, Proof, Question, State as QuestionState, Ticket};
+use adjutant_questions::{
+    Channel, Error, Level, MAX_FILE_BYTES, MAX_FILES, Outcome, Proof, Question, State as QuestionState,
+    Ticket,
+};
 use form::{Filled, InvalidAnswer};
 
 pub(crate) async fn show(
@@ -41,7 +44,7 @@ pub(crate) async fn show(
 pub(crate) async fn act(
     State(app): State<Arc<App>>,
     Path(ticket): Path<String>,
-    SignedForm(fields): SignedForm,
+    SignedUpload(fields, files): SignedUpload,
 ) -> Result<Response, Failure> {
     let filled = Filled(fields);
     let question = find(&app, ticket).await?;
@@ -65,7 +68,8 @@ pub(crate) async fn act(
             };
             let answer = filled.answer(&question.fields);
             let shown = (ticket, filled.get("calls").parse().unwrap_or(0));
-            app.questions.answer(shown, proof, answer, Some(note), Channel::Browser).await.map(drop)
+            let added = (Some(note), files);
+            app.questions.answer_with_files(shown, proof, answer, added, Channel::Browser).await.map(drop)
         }
         "decline" => app.questions.decline(ticket, Some(note), Channel::Browser).await.map(drop),
         "dismiss" => app.questions.dismiss(ticket, Some(note), Channel::Browser).await.map(drop),
@@ -114,6 +118,21 @@ pub(crate) async fn undo(
     }
 }
 
+/// Returns a file of an answer. Only a picture is shown; anything else is saved, because it could act as a page.
+pub(crate) async fn file(
+    State(app): State<Arc<App>>,
+    Path((ticket, number)): Path<(String, usize)>,
+) -> Result<Response, Failure> {
+    let stored = app.questions.file(&parse_ticket(ticket)?, number).await.map_err(missing)?;
+    let kind =
+        if stored.info.is_image() { stored.info.media_type.as_str() } else { "application/octet-stream" };
+    let way = if stored.info.is_image() { "inline" } else { "attachment" };
+    // RFC 6266, section 5: a name beyond ASCII is percent-encoded.
+    let disposition = format!("{way}; filename*=UTF-8''{}", page::path(&stored.info.name));
+    let own = [(header::CONTENT_TYPE, kind.to_owned()), (header::CONTENT_DISPOSITION, disposition)];
+    Ok((page::headers(), own, stored.bytes().map_err(missing)?).into_response())
+}
+
 /// Records that the page is visible now; the script reports that every few seconds.
 pub(crate) async fn seen(
     State(app): State<Arc<App>>,
@@ -140,6 +159,7 @@ async fn find(app: &App, ticket: String) -> Result<Question, Failure> {
 fn missing(error: Error) -> Failure {
     match error {
         Error::Unknown { ticket } => Failure::not_found("question", ticket),
+        Error::UnknownFile { .. } => Failure::NoPage,
         other => Failure::internal(other),
     }
 }
@@ -189,6 +209,8 @@ async fn page(
         asked => question.asked_at,
         deadline => question.deadline,
         approval => !question.denials.is_empty(),
+        max_files => MAX_FILES,
+        max_file_size => timefmt::size(MAX_FILE_BYTES as u64),
         expires_in => timefmt::left(question.deadline).filter(|_| pending),
         deliveries => question.deliveries,
         absence => question.presence.absence_reason().filter(|_| pending),

@@ -84,13 +84,22 @@ pub(crate) async fn show(
     let query = Query { text, lower: text.to_lowercase() };
     let mut groups = vec![("Pages", pages(&query))];
     if !text.is_empty() {
+        // The store searches each kind in a thread of its own.
+        let (tasks, questions, threads, actions, prompts, agents) = tokio::join!(
+            of_tasks(&app, &query),
+            of_questions(&app, &query),
+            of_threads(&app, &query),
+            actions(&app, &query),
+            of_prompts(&app, &query),
+            of_agents(&app, &query),
+        );
         groups.extend([
-            ("Actions", actions(&app, &query).await?),
-            ("Prompts", of_prompts(&app, &query).await?),
-            ("Agents", of_agents(&app, &query).await?),
-            ("Questions", of_questions(&app, &query).await?),
-            ("Tasks", of_tasks(&app, &query).await?),
-            ("Codex", of_threads(&app, &query).await?),
+            ("Actions", actions?),
+            ("Prompts", prompts?),
+            ("Agents", agents?),
+            ("Questions", questions?),
+            ("Tasks", tasks?),
+            ("Codex", threads?),
             ("Settings", of_settings(&app, &query)),
         ]);
     }
@@ -172,7 +181,10 @@ async fn of_agents(app: &Arc<App>, query: &Query<'_>) -> Result<Vec<Hit>, Failur
 /// Returns the questions with the query in them; without any, those with each of its words.
 async fn of_questions(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
     let longest_word = query.text.split_whitespace().max_by_key(|word| word.len()).unwrap_or_default();
-    for text in [query.text, longest_word] {
+    let texts = [query.text, longest_word];
+    // One word is searched once.
+    for text in &texts[..if longest_word == query.text { 1 } else { 2 }] {
+        let text = *text;
         let open = app.questions.find_pending(text, None, None, MAX_ROWS).await.map_err(Failure::internal)?;
         let filter = questions::Filter { text: Some(text.to_owned()), ..questions::Filter::default() };
         let decided = app.questions.history(&filter, None, MAX_ROWS).await.map_err(Failure::internal)?;

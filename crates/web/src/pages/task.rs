@@ -1,6 +1,6 @@
 //! `/tasks/{id}`: one delegated task with its events, its result, and a button that cancels it.
 
-mod run_report;
+pub(super) mod run_report;
 
 use std::sync::Arc;
 

@@ -28,6 +28,12 @@ const PAGE_SIZE: u32 = 50;
 /// Rows on the start page.
 const INBOX_ROWS: u32 = 8;
 
+/// Maximum agents that get the same task at once.
+const MAX_RACERS: usize = 6;
+
+/// The name of a task's id in the address of a race.
+pub(super) const TASK: &str = "task";
+
 /// The name of the user among the clients that delegate.
 const USER: &str = "user";
 
@@ -50,8 +56,20 @@ pub(crate) struct Search {
     state: String,
     /// The page begins before this task's number.
     before: Option<i64>,
-    /// The text of a new task, for the open form.
+    /// The text of a new task, for the open form, with its agent and its folder.
     delegate: Option<String>,
+    #[serde(default)]
+    agent: String,
+    #[serde(default)]
+    workdir: String,
+}
+
+/// The fields of the form, as they stay there when they are rejected.
+struct Typed {
+    agents: Vec<String>,
+    task: String,
+    workdir: String,
+    worktree: bool,
 }
 
 pub(crate) async fn list(
@@ -61,27 +79,59 @@ pub(crate) async fn list(
     render(&app, search, None).await
 }
 
-/// Delegates a task, and shows it.
+/// Delegates a task, and shows it; to several agents, each in a worktree of its own, and shows their race.
 pub(crate) async fn delegate(
     State(app): State<Arc<App>>,
     SignedForm(fields): SignedForm,
 ) -> Result<Response, Failure> {
-    let request = Request {
-        caller: user(),
-        agent: fields.get("agent").to_owned(),
+    let typed = Typed {
+        agents: fields.all("agent").map(ToOwned::to_owned).collect(),
         task: fields.get("task").trim().to_owned(),
         workdir: fields.get("workdir").trim().to_owned(),
-        timeout: None,
-        output_schema: None,
-        checks: Vec::new(),
-        isolation: (!fields.get("worktree").is_empty()).then_some(Isolation::Worktree),
-        permission: None,
-        trace: BTreeMap::new(),
+        worktree: !fields.get("worktree").is_empty(),
     };
-    match app.agents.delegate(request.clone()).await {
-        Ok(task) => Ok(page::redirect(&format!("/tasks/{}", task.id))),
-        Err(error) => render(&app, Search::default(), Some((error.to_string(), request))).await,
+    let rejected = |reason: String| (reason, &typed);
+    if typed.agents.is_empty() || typed.agents.len() > MAX_RACERS {
+        let reason = format!("choose one agent, or up to {MAX_RACERS} for a race");
+        return render(&app, Search::default(), Some(rejected(reason))).await;
     }
+    let is_race = typed.agents.len() > 1;
+    let mut ids: Vec<String> = Vec::new();
+    for agent in &typed.agents {
+        let request = Request {
+            caller: user(),
+            agent: agent.clone(),
+            task: typed.task.clone(),
+            workdir: typed.workdir.clone(),
+            timeout: None,
+            output_schema: None,
+            checks: Vec::new(),
+            isolation: (is_race || typed.worktree).then_some(Isolation::Worktree),
+            permission: None,
+            trace: BTreeMap::new(),
+        };
+        match app.agents.delegate(request).await {
+            Ok(task) => ids.push(task.id.to_string()),
+            Err(error) => {
+                let before = match ids.len() {
+                    0 => String::new(),
+                    accepted => format!("; {accepted} before it were accepted"),
+                };
+                let reason = format!("{agent}: {error}{before}");
+                return render(&app, Search::default(), Some(rejected(reason))).await;
+            }
+        }
+    }
+    Ok(page::redirect(&match &ids[..] {
+        [one] => format!("/tasks/{one}"),
+        several => race_path(several),
+    }))
+}
+
+/// Returns the path of the page that compares tasks.
+fn race_path(ids: &[String]) -> String {
+    let ids: Vec<String> = ids.iter().map(|id| format!("{TASK}={id}")).collect();
+    format!("/tasks/race?{}", ids.join("&"))
 }
 
 /// Returns the user as the one who delegates; `adjutant delegate` has the same key.
@@ -92,8 +142,8 @@ pub(super) fn user() -> Caller {
 /// Shows the list. `refused` has the error of a task that was not delegated, which stays in the form.
 async fn render(
     app: &Arc<App>,
-    Search { q, state, before, delegate }: Search,
-    refused: Option<(String, Request)>,
+    Search { q, state, before, delegate, agent, workdir }: Search,
+    refused: Option<(String, &Typed)>,
 ) -> Result<Response, Failure> {
     let wanted = match state.as_str() {
         "" => None,
@@ -113,8 +163,8 @@ async fn render(
         agents => agents.agents.values().map(|agent| agent.name.clone()).collect::<Vec<_>>(),
         fault => error,
         typed => match typed {
-            Some(typed) => context! { agent => typed.agent, task => typed.task, workdir => typed.workdir, worktree => typed.isolation.is_some() },
-            None => delegate.map_or_else(|| Value::from(()), |task| context! { agent => "", task, workdir => "", worktree => false }),
+            Some(Typed { agents, task, workdir, worktree }) => context! { agents, task, workdir, worktree },
+            None => delegate.map_or_else(|| Value::from(()), |task| context! { agents => [agent], task, workdir, worktree => false }),
         },
         query,
         state,

@@ -132,6 +132,9 @@ pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field]) -> Value {
         how,
         at => outcome.at,
         note => outcome.note.as_deref(),
+        files => outcome.files.iter().map(|file| {
+            context! { name => &file.name, size => timefmt::size(file.size), image => file.is_image() }
+        }).collect::<Vec<_>>(),
         not_applied => outcome.not_applied.as_deref(),
         answers => outcome.answer.as_ref().map(|answer| answers(answer, fields)).unwrap_or_default(),
     }

@@ -6,7 +6,7 @@ use minijinja::value::{Serde, Value};
 use adjutant_agents::run_report::{Outcome, Usage};
 
 /// Returns the outcome for the template.
-pub(super) fn outcome(outcome: &Outcome) -> Value {
+pub(in crate::pages) fn outcome(outcome: &Outcome) -> Value {
     context! {
         sentence => outcome.sentence(),
         as_json => outcome.structured.as_ref().map(|value| format!("{value:#}")),
