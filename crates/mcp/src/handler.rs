@@ -284,7 +284,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let revision = Revision::of(&context);
-        require(self.client.selection.has_resources(revision), "resources/list")?;
+        require(protocol_version::has_resources(self.client.selection, revision), "resources/list")?;
         self.admit(&context);
         let mut page = if self.client.has(Toolset::Prompts) {
             let cursor = request.and_then(|request| request.cursor);
@@ -322,7 +322,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let revision = Revision::of(&context);
-        require(self.client.selection.has_resources(revision), "resources/read")?;
+        require(protocol_version::has_resources(self.client.selection, revision), "resources/read")?;
         self.admit(&context);
         if answer_files::serves(&self.client, revision, &request.uri) {
             return answer_files::read(&self.client, revision, &request.uri).await.map(Into::into);

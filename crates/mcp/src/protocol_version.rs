@@ -117,6 +117,12 @@ pub(crate) fn server_info(selection: ToolsetSelection) -> Implementation {
     }
 }
 
+/// Whether a selection has resources. Those of the questions toolset are files of answers, which no list has.
+pub(crate) fn has_resources(selection: ToolsetSelection, revision: Revision) -> bool {
+    let has_files = selection == ToolsetSelection::Questions && revision > Revision::V2024_11_05;
+    selection.has_listings() || has_files
+}
+
 /// Returns the declared capabilities. A client of 2024-11-05 gets only those of the contract.
 pub fn capabilities(selection: ToolsetSelection, revision: Revision) -> ServerCapabilities {
     let mut members = Map::new();

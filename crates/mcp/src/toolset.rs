@@ -1,6 +1,5 @@
 //! The toolset selection of a connection: one toolset, or all of them.
 
-use crate::protocol_version::Revision;
 use adjutant_base::config::toolsets::Toolset;
 
 /// The toolset that one MCP connection serves.
@@ -24,11 +23,6 @@ impl ToolsetSelection {
     /// Whether any selected toolset lists prompts and resources.
     pub(crate) fn has_listings(self) -> bool {
         self.has(Toolset::Prompts) || self.has(Toolset::Assistant)
-    }
-
-    /// Whether it has resources at `revision`. Those of the questions toolset are files of answers, which no list has.
-    pub(crate) fn has_resources(self, revision: Revision) -> bool {
-        self.has_listings() || self == Self::Questions && revision > Revision::V2024_11_05
     }
 
     /// Returns the name in addresses and on the command line.

@@ -42,9 +42,9 @@ pub enum Error {
     Answer { field: String, reason: String },
     #[error("the note has {bytes} bytes, over the limit of {limit}, or holds a NUL character")]
     Note { bytes: usize, limit: usize },
-    #[error("{count} files are more than {}; send fewer", super::MAX_FILES)]
+    #[error("{count} files are more than {}; send fewer", super::outcome::MAX_FILES)]
     TooManyFiles { count: usize },
-    #[error("the file `{name}` has {bytes} bytes, over the limit of {}", super::MAX_FILE_BYTES)]
+    #[error("the file `{name}` has {bytes} bytes, over the limit of {}", super::outcome::MAX_FILE_BYTES)]
     LargeFile { name: String, bytes: usize },
     #[error("the file `{name}` is empty")]
     EmptyFile { name: String },

@@ -6,15 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Questions;
 use super::error::Error;
-use super::outcome::Outcome;
+use super::outcome::{AnswerFile, MAX_FILE_BYTES, MAX_FILES, Outcome};
 use super::question::Ticket;
 use adjutant_store::questions;
-
-/// Maximum number of files of one answer.
-pub const MAX_FILES: usize = 5;
-
-/// Maximum bytes of one file.
-pub const MAX_FILE_BYTES: usize = 2 * 1024 * 1024;
 
 /// Maximum bytes of a name, which is also the name of a file on disk.
 const MAX_NAME_BYTES: usize = 120;
@@ -42,24 +36,6 @@ impl NewFile {
 impl std::fmt::Debug for NewFile {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "NewFile({:?})", self.name)
-    }
-}
-
-/// A file of an answer, without its contents.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AnswerFile {
-    /// A name without a folder, unique in its answer.
-    pub name: String,
-    /// By the contents; a file of an unknown type is `application/octet-stream`.
-    pub media_type: String,
-    /// Bytes.
-    pub size: u64,
-}
-
-impl AnswerFile {
-    /// Whether a browser can show it as a picture. An SVG is not one of them, because it can have scripts.
-    pub fn is_image(&self) -> bool {
-        self.media_type.starts_with("image/")
     }
 }
 
@@ -180,8 +156,8 @@ impl Questions {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_FILE_BYTES, MAX_FILES, MAX_NAME_BYTES, NewFile, check, name};
-    use crate::Error;
+    use super::{MAX_NAME_BYTES, NewFile, check, name};
+    use crate::{Error, MAX_FILE_BYTES, MAX_FILES};
 
     #[test]
     fn names_are_one_readable_part_of_a_path() {

@@ -45,9 +45,11 @@ pub use changes::Changes;
 use claims::Claims;
 pub use claims::DeliveryClaim;
 pub use error::Error;
-pub use files::{AnswerFile, MAX_FILE_BYTES, MAX_FILES, NewFile, StoredFile};
+pub use files::{NewFile, StoredFile};
 use monotonic_clock::Clock;
-pub use outcome::{Channel, DecidedBy, Outcome, OutcomeKind, Proof, State};
+pub use outcome::{
+    AnswerFile, Channel, DecidedBy, MAX_FILE_BYTES, MAX_FILES, Outcome, OutcomeKind, Proof, State,
+};
 use passphrase::Passphrase;
 pub use passphrase::check_passphrase_length;
 pub use question::{

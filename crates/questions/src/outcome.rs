@@ -3,9 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
-use super::files::AnswerFile;
 use adjutant_base::named_enum;
 use adjutant_store::Millis;
+
+/// Maximum number of files of one answer.
+pub const MAX_FILES: usize = 5;
+
+/// Maximum bytes of one file.
+pub const MAX_FILE_BYTES: usize = 2 * 1024 * 1024;
 
 /// The state of a question.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -105,6 +110,24 @@ impl std::fmt::Debug for Proof {
             Self::Interface => "Interface",
             Self::Passphrase(_) => "Passphrase(…)",
         })
+    }
+}
+
+/// A file of an answer, without its contents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerFile {
+    /// A name without a folder, unique in its answer.
+    pub name: String,
+    /// By the contents; a file of an unknown type is `application/octet-stream`.
+    pub media_type: String,
+    /// Bytes.
+    pub size: u64,
+}
+
+impl AnswerFile {
+    /// Whether a browser can show it as a picture. An SVG is not one of them, because it can have scripts.
+    pub fn is_image(&self) -> bool {
+        self.media_type.starts_with("image/")
     }
 }
 

@@ -103,7 +103,7 @@ fn an_answer_with_a_file_reaches_a_newer_client_as_a_resource_and_a_path() {
 #[test]
 fn a_client_of_2024_11_05_gets_the_answer_without_its_files() {
     let console = Console::new();
-    let (mut agent, path) = asking(&console, "2024-11-05");
+    let (agent, path) = asking(&console, "2024-11-05");
     post(&console, &path, &[("act", "answer"), ("f0", "1")], &[("notes.txt", "Line one.")]);
     let result = result_of(&agent);
     let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();

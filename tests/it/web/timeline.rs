@@ -88,7 +88,7 @@ fn the_pages_of_the_timeline_repeat_and_lose_no_line() {
 fn the_access_page_lists_rules_tokens_users_workers_and_recordings() {
     let console = Console::new();
     let done = console.home.run(["users", "add", "Ann"], "");
-    assert!(done.status.success(), "{done:?}");
+    assert!(done.status.success(), "{}", done.stderr);
     let rules = "[[approval_rules]]\nname = \"tests\"\ndecision = \"allow\"\ncommand = \"cargo test *\"\n";
     console.home.write(".adjutant/config.toml", rules);
     let page =
