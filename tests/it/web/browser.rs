@@ -87,7 +87,6 @@ fn every_link_and_button_is_reachable_by_keyboard() {
         "/settings",
         "/settings/access",
         "/questions/q00000000000000000001",
-        "/questions/q00000000000000000002",
         "/find",
     ] {
         browser.open(&console.url(path));
