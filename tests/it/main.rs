@@ -20,6 +20,7 @@ mod cli;
 mod clients;
 mod codex;
 mod conformance;
+mod deployment;
 mod docs;
 mod doctor;
 mod http;

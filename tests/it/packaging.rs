@@ -321,12 +321,14 @@ fn the_archive_the_formula_and_the_image_agree() {
     );
 
     let context = release.file(&format!("container-{TARGET}"));
-    let recipe = fs::read_to_string(context.join("Containerfile")).unwrap();
-    for line in recipe.lines().filter_map(|line| line.strip_prefix("COPY ")) {
+    let read = |name: &str| fs::read_to_string(context.join(name)).unwrap();
+    let (recipe, team) = (read("Containerfile"), read("Team.Containerfile"));
+    for line in recipe.lines().chain(team.lines()).filter_map(|line| line.strip_prefix("COPY ")) {
         let files = line.split(' ').filter(|word| !word.starts_with('-'));
         let files: Vec<_> = files.collect();
         assert!(files[..files.len() - 1].iter().all(|file| context.join(file).exists()), "{line}");
     }
+    assert!(team.contains(&format!("image.version=\"{VERSION}\"")), "{team}");
     assert!(
         recipe.contains("io.modelcontextprotocol.server.name=\"io.github.example/adjutant\""),
         "{recipe}"
