@@ -49,8 +49,9 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
             print(&with_agents(config, async |agents| agents.workers().await.map_err(Failure::new))?)
         }
         Command::Revoke { worker } => {
-            let before =
-                with_agents(config, async |agents| agents.revoke_worker(&worker).await.map_err(failure))?;
+            let before = with_agents(config, async |agents| {
+                agents.revoke_worker(&worker).await.map_err(|error| failure(&error))
+            })?;
             let value = json!({"id": before.id, "name": before.name, "revoked": true});
             output::changed(format!("revoked `{}`", escape_line(&before.name)), &value)
         }
@@ -70,8 +71,9 @@ pub(super) fn with_agents<T>(
 }
 
 fn drain(config: Config, worker: &str, draining: bool) -> Result<(), Failure> {
-    let before =
-        with_agents(config, async |agents| agents.drain_worker(worker, draining).await.map_err(failure))?;
+    let before = with_agents(config, async |agents| {
+        agents.drain_worker(worker, draining).await.map_err(|error| failure(&error))
+    })?;
     let name = escape_line(&before.name);
     let line = match (draining, before.tasks.len()) {
         (true, 0) => format!("`{name}` claims no more tasks"),
@@ -81,8 +83,8 @@ fn drain(config: Config, worker: &str, draining: bool) -> Result<(), Failure> {
     output::changed(line, &json!({"id": before.id, "name": before.name, "draining": draining}))
 }
 
-fn failure(error: Error) -> Failure {
-    let failure = Failure::new(&error);
+fn failure(error: &Error) -> Failure {
+    let failure = Failure::new(error);
     match error {
         Error::UnknownWorker { .. } | Error::SeveralWorkers { .. } => {
             failure.hint("`adjutant workers list` shows them; an id or its beginning names one")

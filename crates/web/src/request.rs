@@ -93,13 +93,13 @@ impl<S: Send + Sync> FromRequest<S> for SignedUpload {
         let unreadable = |_| Failure::BadRequest("The form's fields are not readable.");
         let mut parts = Multipart::from_request(request, state).await.map_err(unreadable)?;
         let (mut pairs, mut files) = (Vec::new(), Vec::new());
-        while let Some(part) = parts.next_field().await.map_err(broken)? {
+        while let Some(part) = parts.next_field().await.map_err(|error| broken(&error))? {
             let name = part.name().unwrap_or_default().to_owned();
             let Some(file) = part.file_name().map(ToOwned::to_owned) else {
-                pairs.push((name, part.text().await.map_err(broken)?.replace("\r\n", "\n")));
+                pairs.push((name, part.text().await.map_err(|error| broken(&error))?.replace("\r\n", "\n")));
                 continue;
             };
-            let bytes = part.bytes().await.map_err(broken)?;
+            let bytes = part.bytes().await.map_err(|error| broken(&error))?;
             // A browser sends a nameless file for a field without any. One more than fits is enough to be refused.
             if !(file.is_empty() && bytes.is_empty()) && files.len() <= MAX_FILES {
                 files.push(NewFile::new(&file, &bytes));
@@ -111,7 +111,7 @@ impl<S: Send + Sync> FromRequest<S> for SignedUpload {
     }
 }
 
-fn broken(error: MultipartError) -> Failure {
+fn broken(error: &MultipartError) -> Failure {
     match error.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Failure::TooLarge,
         _ => Failure::BadRequest("The form's fields are not readable."),

@@ -24,15 +24,15 @@ pub struct Account {
     /// The secret key of the account.
     seed: String,
     operator: String,
-    account: String,
-    account_id: String,
+    token: String,
+    id: String,
     system: String,
     system_id: String,
 }
 
 impl std::fmt::Debug for Account {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Account").field("account_id", &self.account_id).finish_non_exhaustive()
+        formatter.debug_struct("Account").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
@@ -65,8 +65,8 @@ impl Account {
         let account = Self {
             seed: own.seed().map_err(|error| error.to_string())?,
             operator: jwt::operator(&operator)?,
-            account: jwt::account(&operator, &own.public_key(), "adjutant", true)?,
-            account_id: own.public_key(),
+            token: jwt::account(&operator, &own.public_key(), "adjutant", true)?,
+            id: own.public_key(),
             system: jwt::account(&operator, &system.public_key(), "system", false)?,
             system_id: system.public_key(),
         };
@@ -84,7 +84,7 @@ impl Account {
         let _ = write!(
             text,
             "operator: {}\nsystem_account: {}\nresolver: MEMORY\nresolver_preload: {{\n  {}: {}\n  {}: {}\n}}\n",
-            self.operator, self.system_id, self.account_id, self.account, self.system_id, self.system
+            self.operator, self.system_id, self.id, self.token, self.system_id, self.system
         );
         text
     }
@@ -132,8 +132,8 @@ mod tests {
         let made = Account::load_or_create(home.path()).unwrap();
         let again = Account::load_or_create(home.path()).unwrap();
         assert_eq!(made.server_configuration(), again.server_configuration());
-        let mode = std::fs::metadata(Account::path(home.path())).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        let permissions = std::fs::metadata(Account::path(home.path())).unwrap().permissions();
+        assert_eq!(permissions.mode() & 0o777, 0o600);
         assert!(!format!("{made:?}{}", made.server_configuration()).contains(&made.seed));
     }
 }

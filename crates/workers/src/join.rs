@@ -43,8 +43,7 @@ pub async fn join(code: Code, folder: &Path, name: &str) -> Result<Credentials, 
              that the code has not expired",
             JOIN_TIMEOUT.as_secs()
         )),
-        Ok(Err(reason)) => Err(reason),
-        Ok(Ok(Joined::Refused { reason })) => Err(reason),
+        Ok(Err(reason) | Ok(Joined::Refused { reason })) => Err(reason),
         Ok(Ok(Joined::Welcome(renewed))) => {
             credentials.renew(renewed.jwt, renewed.expires_at, renewed.labels)?;
             Ok(credentials)

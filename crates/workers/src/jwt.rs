@@ -13,7 +13,7 @@ use crate::protocol::{STREAM, hello_subject, inbox, join_subject};
 /// Returns the token of an operator, which signs itself.
 pub(crate) fn operator(operator: &KeyPair) -> Result<String, String> {
     let claims = json!({"type": "operator", "version": 2});
-    sign(operator, &operator.public_key(), "adjutant", None, claims)
+    sign(operator, &operator.public_key(), "adjutant", None, &claims)
 }
 
 /// Returns the token of an account without limits; only `jetstream` accounts may have streams.
@@ -31,13 +31,13 @@ pub(crate) fn account(
     let permissions = json!({"pub": {}, "sub": {}});
     let claims =
         json!({"type": "account", "version": 2, "limits": limits, "default_permissions": permissions});
-    sign(operator, account, name, None, claims)
+    sign(operator, account, name, None, &claims)
 }
 
 /// Returns the token of a hub, which may do everything in the account. It has no end, because its key lives no longer than
 /// the process.
 pub(crate) fn hub(account: &KeyPair, hub: &str) -> Result<String, String> {
-    sign(account, hub, "hub", None, user(&[], &[]))
+    sign(account, hub, "hub", None, &user(&[], &[]))
 }
 
 /// Returns the token of a worker: it may pull tickets, ask hubs in its own name, and read what is for itself.
@@ -55,13 +55,13 @@ pub(crate) fn worker(
         format!("$JS.ACK.{STREAM}.>"),
     ];
     let subscribe = [format!("{}.>", inbox(worker)), format!("adj.*.cancel.{worker}.*")];
-    sign(account, worker, name, Some(expires), user(&publish, &subscribe))
+    sign(account, worker, name, Some(expires), &user(&publish, &subscribe))
 }
 
 /// Returns the token of an invitation: it may ask to join, and nothing else.
 pub(crate) fn invitation(account: &KeyPair, invitation: &str, expires: SystemTime) -> Result<String, String> {
     let subscribe = [format!("{}.>", inbox(invitation))];
-    sign(account, invitation, "invitation", Some(expires), user(&[join_subject(invitation)], &subscribe))
+    sign(account, invitation, "invitation", Some(expires), &user(&[join_subject(invitation)], &subscribe))
 }
 
 fn user(publish: &[String], subscribe: &[String]) -> Value {
@@ -79,7 +79,7 @@ fn sign(
     subject: &str,
     name: &str,
     expires: Option<SystemTime>,
-    nats: Value,
+    nats: &Value,
 ) -> Result<String, String> {
     let now = seconds(SystemTime::now());
     let mut claims = json!({

@@ -200,7 +200,8 @@ impl Worker {
     /// Runs an assignment from where it is to its end, and removes its files once the hub needs them no more.
     async fn end(&self, mut assignment: Assignment) {
         // After a stop, the next process of this worker delivers it.
-        let Some(settled) = self.stop.run_until_cancelled(self.work(&mut assignment)).await else { return };
+        let work = Box::pin(self.work(&mut assignment));
+        let Some(settled) = self.stop.run_until_cancelled(work).await else { return };
         if let Err(reason) = settled {
             tracing::warn!(reason, task = assignment.task(), "a task of a hub does not count");
         }

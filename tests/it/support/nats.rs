@@ -27,14 +27,11 @@ pub(crate) struct Nats {
 impl Nats {
     /// Starts a server on a free port; `None` where `ADJUTANT_TEST_WITHOUT` names `python`.
     pub(crate) fn start() -> Option<Self> {
-        Self::start_with(newest()?, |_| None)
+        Some(Self::start_with(newest()?, |_| None))
     }
 
     /// Starts a server with the configuration that `configure` returns for its store; it must name port -1.
-    pub(crate) fn start_with(
-        program: PathBuf,
-        configure: impl FnOnce(&Path) -> Option<String>,
-    ) -> Option<Self> {
+    pub(crate) fn start_with(program: PathBuf, configure: impl FnOnce(&Path) -> Option<String>) -> Self {
         let folder = tempfile::Builder::new().prefix("adjutant-nats-").tempdir().unwrap();
         let configuration = configure(&folder.path().join("data"));
         if let Some(configuration) = &configuration {
@@ -48,7 +45,7 @@ impl Nats {
             let ports: Value = serde_json::from_slice(&std::fs::read(&ports).ok()?).ok()?;
             Some(ports["nats"][0].as_str()?.to_owned())
         });
-        Some(Self { program, server, folder, url, configured })
+        Self { program, server, folder, url, configured }
     }
 
     pub(crate) fn url(&self) -> &str {

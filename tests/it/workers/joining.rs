@@ -23,7 +23,7 @@ fn guarded(fixture: &TaskFixture, program: Option<std::path::PathBuf>, settings:
             printed.stdout.trim_end_matches('\n').to_owned() + "\n"
         );
         Some(printed.stdout)
-    })?;
+    });
     fixture.configure(&format!("{settings}\nnats = {:?}", nats.url()), &["fake"]);
     fixture.agent("maker", "isolation: worktree\npermission: workspace-write\n");
     fixture.commit_all();

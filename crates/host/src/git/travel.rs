@@ -109,7 +109,7 @@ impl Git {
     /// Returns those of `commits` that a repository has.
     pub async fn known(&self, repository: &Repository, commits: &[String]) -> Result<Vec<String>, String> {
         let ids = commits.iter().filter(|id| is_id(id));
-        let input: String = ids.map(|id| format!("{id}^{{commit}}\n")).collect();
+        let input = ids.fold(String::new(), |input, id| input + id + "^{commit}\n");
         if input.is_empty() {
             return Ok(Vec::new());
         }

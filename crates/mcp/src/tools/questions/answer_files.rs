@@ -44,7 +44,7 @@ pub(crate) async fn given(client: &ClientContext, question: &Question, revision:
         match client.app.answer_file_path(question, stored).await {
             Ok(path) => member["path"] = Value::from(path.to_string_lossy()),
             Err(error) => {
-                tracing::warn!(%error, ticket = %question.ticket, "a file of an answer was not written")
+                tracing::warn!(%error, ticket = %question.ticket, "a file of an answer was not written");
             }
         }
         given.members.push(member);
