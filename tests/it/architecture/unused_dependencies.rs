@@ -5,8 +5,9 @@ use std::path::Path;
 
 use super::sources::{crates, root};
 
-/// Dependencies that no source names, by their crates: each only chooses the version or the features of another crate.
-const UNNAMED: &[(&str, &str)] = &[("net", "idna_adapter")];
+/// Dependencies that no source below their crate names, by their crates: the first only chooses the version of another crate, the
+/// second is named in a file of `tests/it/support` that the tests of the store include.
+const UNNAMED: &[(&str, &str)] = &[("net", "idna_adapter"), ("store", "rustix")];
 
 /// Reads every Rust file below a folder.
 fn read(folder: &Path, text: &mut String) {
