@@ -178,9 +178,12 @@ if (palette) {
     try {
       const { status, text } = await ask("/find?" + new URLSearchParams({ q: field.value.trim() }));
       const fresh = parse(text).getElementById("found");
-      if (status === 200 && fresh) found.replaceChildren(...fresh.cloneNode(true).childNodes);
+      if (status !== 200 || !fresh) return false;
+      found.replaceChildren(...fresh.cloneNode(true).childNodes);
+      return true;
     } catch (error) {
       quietly(error);
+      return false;
     }
   };
   const show = (event) => {
@@ -200,8 +203,8 @@ if (palette) {
   palette.addEventListener("submit", async (event) => {
     if (found.contains(event.target)) return;
     event.preventDefault();
-    await look();
-    found.querySelector("a, button")?.click();
+    // The search that typing has started may take the place of the first one.
+    if ((await look()) || (await look())) found.querySelector("a, button")?.click();
   });
   palette.addEventListener("click", (event) => event.target === palette && palette.close());
   palette.addEventListener("keydown", (event) => {
