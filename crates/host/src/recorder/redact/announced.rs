@@ -6,13 +6,16 @@ use super::code_words::{is_code, is_expression};
 use super::generated::is_password;
 use super::lexer::{in_quotes, is_placeholder, word_end};
 
+/// A tab in JSON. Messages of more than one piece are searched as they are.
+const TAB: &[u8] = b"\\t";
+
 /// Returns the value that a text announces after a name, which ends at `end`: on the same line, or after a colon on the next one.
 pub(super) fn value(text: &[u8], end: usize, is_value: fn(&[u8]) -> bool) -> Option<Range<usize>> {
     const MAX_WORDS: usize = 4;
     /// Words before a value.
     const LINKS: &[&[u8]] = &[b"is", b"was", b"are", b"to", b"plain", b"login"];
     // What follows a name with a separator has been read as its value.
-    if !matches!(text.get(end), Some(b' ' | b'\t' | b'*')) {
+    if !matches!(text.get(end), Some(b' ' | b'\t' | b'*')) && !text[end..].starts_with(TAB) {
         return None;
     }
     let (mut from, _) = signs(text, end);
@@ -44,7 +47,9 @@ fn is_end(byte: u8) -> bool {
 
 /// Returns the end of the signs before a word of a text, and whether one of them announces it.
 fn signs(text: &[u8], mut at: usize) -> (usize, bool) {
-    const ARROW: &[u8] = "→".as_bytes();
+    /// An arrow as UTF-8, and as UTF-16 of both orders: its bytes are read without the zeros of the signs around it.
+    const ARROWS: [&[u8]; 3] = ["→".as_bytes(), b"\x92!", b"!\x92"];
+    let arrow = |at: usize| ARROWS.into_iter().find(|arrow| text[at..].starts_with(arrow));
     let mut announces = false;
     while let Some(byte) = text.get(at) {
         match byte {
@@ -53,8 +58,11 @@ fn signs(text: &[u8], mut at: usize) -> (usize, bool) {
             b'\n' | b'\r' if announces => at += 1,
             b':' | b'=' | b'|' => (at, announces) = (at + 1, true),
             b'-' if text.get(at + 1) == Some(&b'>') => (at, announces) = (at + 2, true),
-            _ if text[at..].starts_with(ARROW) => (at, announces) = (at + ARROW.len(), true),
-            _ => break,
+            b'\\' if text[at..].starts_with(TAB) => at += TAB.len(),
+            _ => match arrow(at) {
+                Some(arrow) => (at, announces) = (at + arrow.len(), true),
+                None => break,
+            },
         }
     }
     (at, announces)

@@ -1,6 +1,7 @@
 //! Words that a generator makes, and nobody else.
 
-/// Returns whether a word is a key: so many letters and digits without a sign are no name if they change often.
+/// Returns whether a word is a key: so many letters and digits without a sign are no name if they change often, and no more are
+/// letters whose case changes as it does by chance.
 pub(super) fn is_key(word: &[u8]) -> bool {
     const MIN_PART: usize = 16;
     const MIN_CHANGES: usize = 3;
@@ -8,7 +9,20 @@ pub(super) fn is_key(word: &[u8]) -> bool {
     let changes = |part: &[u8]| {
         part.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count()
     };
-    parts.into_iter().any(|part| part.len() >= MIN_PART && changes(part) >= MIN_CHANGES) || is_uuid(word)
+    let is_key =
+        |part: &[u8]| part.len() >= MIN_PART && changes(part) >= MIN_CHANGES || has_random_cases(part);
+    parts.into_iter().any(is_key) || is_uuid(word)
+}
+
+/// Returns whether a word of letters alone was generated: half of them are capitals, and no run of small ones is as long as a word.
+fn has_random_cases(word: &[u8]) -> bool {
+    const MIN_LENGTH: usize = 20;
+    const MAX_SMALL: usize = 6;
+    let capitals = word.iter().filter(|byte| byte.is_ascii_uppercase()).count();
+    word.len() >= MIN_LENGTH
+        && word.iter().all(u8::is_ascii_alphabetic)
+        && (word.len() * 2 / 5..=word.len() * 3 / 5).contains(&capitals)
+        && word.split(u8::is_ascii_uppercase).all(|small| small.len() <= MAX_SMALL)
 }
 
 /// Returns whether a word was made by a generator, or as one makes it: something follows a digit, among letters of both
