@@ -173,24 +173,26 @@ async fn ignored_files_of_the_list_travel_and_replace_nothing() {
 #[tokio::test]
 async fn submodules_lfs_and_shallow_clones_are_refused_by_name() {
     let machines = Machines::new();
-    let refusal = async |folder: &Path| {
-        let repository = machines.here.find(folder).await.unwrap();
+    // A `Git` has the scratch folder of one task, so of one repository.
+    let refusal = async |git: &Git, folder: &Path| {
+        let repository = git.find(folder).await.unwrap();
         let head = repository.head.clone().unwrap();
-        machines.here.check_travel(&repository, &head).await
+        git.check_travel(&repository, &head).await
     };
-    assert_eq!(refusal(&machines.origin()).await, Ok(()));
+    assert_eq!(refusal(&machines.here, &machines.origin()).await, Ok(()));
     machines.write("docs/.gitattributes", "*.psd filter=lfs diff=lfs merge=lfs -text\n");
     machines.commit();
-    let reason = refusal(&machines.origin()).await.unwrap_err();
+    let reason = refusal(&machines.here, &machines.origin()).await.unwrap_err();
     assert!(reason.contains("Git LFS (`docs/.gitattributes`)"), "{reason}");
 
     let sub = Machines::new();
     run(&sub.origin(), &["submodule", "--quiet", "add", machines.origin().to_str().unwrap(), "libs/sub"]);
     sub.commit();
-    let reason = refusal(&sub.origin()).await.unwrap_err();
+    let reason = refusal(&sub.here, &sub.origin()).await.unwrap_err();
     assert!(reason.contains("the submodule `libs/sub`"), "{reason}");
 
     let url = format!("file://{}", machines.origin().display());
     run(&machines.folder, &["clone", "--quiet", "--depth", "1", &url, "shallow"]);
-    assert!(refusal(&machines.folder.join("shallow")).await.unwrap_err().contains("shallow"));
+    let reason = refusal(&sub.here, &machines.folder.join("shallow")).await.unwrap_err();
+    assert!(reason.contains("shallow"), "{reason}");
 }
