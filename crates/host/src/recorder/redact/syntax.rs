@@ -125,7 +125,8 @@ pub(super) fn webhook(text: &[u8], after: usize) -> Option<Range<usize>> {
     let of_path = |byte: &u8| Class::Base64.holds(*byte) || *byte == b'@';
     let path = &text[after..text.len().min(after + MAX_PATH)];
     let end = after + path.iter().position(|byte| !of_path(byte)).unwrap_or(path.len());
-    is_mixed(&text[after..end]).then_some(after..end)
+    let path = &text[after..end];
+    (is_mixed(path) || path.split(|byte| *byte == b'/').any(is_key)).then_some(after..end)
 }
 
 /// Returns the rest of a path with a part that was made by a generator.
