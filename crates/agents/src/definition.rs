@@ -58,7 +58,7 @@ pub struct Agent {
     pub label: Option<String>,
     /// Commands that the hub runs in the working folder after the agent has ended, each as program and arguments.
     pub checks: Vec<Vec<String>>,
-    /// Whether a result is no error although a check did not pass.
+    /// Whether a result is not an error although a check did not pass.
     pub checks_may_fail: bool,
     /// Commands that the hub runs in a new worktree before the agent, each as program and arguments.
     pub setup: Vec<Vec<String>>,

@@ -113,7 +113,7 @@ pub struct RunReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<Check>,
     pub checks: Vec<Check>,
-    /// Whether the agent's file says that the result is no error although a check did not pass.
+    /// Whether the agent's file says that the result is not an error although a check did not pass.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub checks_may_fail: bool,
     /// The end of the stderr of a runner that failed.

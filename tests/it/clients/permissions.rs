@@ -428,7 +428,7 @@ fn check_two_folders(client: &'static str) {
     assert_eq!(made, [false, true], "{client}");
 }
 
-/// Claude Code in plan mode: a rule that allows a write is no permission to write then.
+/// Claude Code in plan mode: a rule that allows a write does not permit it then.
 fn check_plan_mode(client: &'static str) {
     let rules = "[permissions]\nwait_seconds = 100\n[[approval_rules]]\nname = \"files\"\ndecision = \"allow\"\ntool = \"Write\"\n";
     for (mode, is_written) in [("default", true), ("plan", false)] {

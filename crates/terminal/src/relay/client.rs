@@ -22,7 +22,7 @@ pub(super) fn relay(shared: &Shared, input: File) {
     let mut is_first = true;
     loop {
         let read = lines::read(&mut input, &mut line, MAX_LINE);
-        // The hub tolerates a byte-order mark there, too. With one, a later line is no request.
+        // The hub tolerates a byte-order mark there, too. With one, a later line is not a request.
         if std::mem::take(&mut is_first) && line.starts_with(BYTE_ORDER_MARK) {
             line.drain(..BYTE_ORDER_MARK.len());
         }

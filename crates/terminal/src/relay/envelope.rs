@@ -87,7 +87,7 @@ struct Delivery {
     ticket: String,
 }
 
-/// Reads a line: one message, several of a batch, or none when it is no message.
+/// Reads a line: one message, several of a batch, or none when it is not a message.
 pub(super) fn messages(line: &[u8]) -> Vec<Message> {
     if line.trim_ascii_start().starts_with(b"[") {
         let batch: Vec<Envelope<'_>> = serde_json::from_slice(line).unwrap_or_default();

@@ -187,7 +187,7 @@ impl Shared {
             let hub = match &mut state.link {
                 Link::Up(hub) => hub.clone(),
                 Link::Over => return Ok(()),
-                // What is no call concerns the session that has just ended.
+                // Everything else concerns the session that has just ended.
                 Link::Down { .. } if calls().next().is_none() => {
                     state.session.note_client(messages, line);
                     return Ok(());
