@@ -30,6 +30,21 @@ function reading(part) {
   return follows ? undefined : part.scrollTop;
 }
 
+// Resolved while nothing is pressed. The browser sends no click to a link that is replaced between press and release,
+// so a live change waits for the release; where the browser reports none, for three seconds.
+let released = Promise.resolve();
+document.addEventListener(
+  "pointerdown",
+  () => {
+    released = new Promise((done) => {
+      // The click follows its release at once, before any timer.
+      for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(done), { once: true, capture: true });
+      setTimeout(done, 3000);
+    });
+  },
+  { capture: true },
+);
+
 // Puts the new content of each element that `choose` finds in place, unless it is the same. The focus stays, and
 // so does what was opened, closed or scrolled.
 function swap(fresh, choose) {
@@ -566,6 +581,7 @@ if (pulse && document.querySelector("[data-live]")) {
       const fresh = parse(text);
       document.title = fresh.title;
       document.getElementById("icon").href = fresh.getElementById("icon").href;
+      await released;
       // What is known is made the same before it is put in place, so that it stays where it is.
       asks(fresh);
       const before = waiting(document);

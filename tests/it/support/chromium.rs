@@ -26,6 +26,7 @@ pub(crate) struct Browser {
     complaints: Vec<String>,
     /// Whether a page was loaded since the last act: its event may come before the answer to the act.
     page_loaded: bool,
+    scripts_run: bool,
     _profile: tempfile::TempDir,
 }
 
@@ -113,6 +114,7 @@ impl Browser {
             last: 0,
             complaints: Vec::new(),
             page_loaded: false,
+            scripts_run: true,
             _profile: profile,
         };
         let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
@@ -140,6 +142,7 @@ impl Browser {
 
     /// Switches the pages' own scripts on or off, from the next page on.
     pub(crate) fn enable_scripts(&mut self, on: bool) {
+        self.scripts_run = on;
         self.call("Emulation.setScriptExecutionDisabled", json!({"value": !on}));
     }
 
@@ -200,8 +203,31 @@ impl Browser {
         }
     }
 
-    /// Moves the mouse over the middle of an element and presses its left button.
+    /// Clicks the middle of an element, and once more if a change of the page moved the element away meanwhile, as a
+    /// user would.
     pub(crate) fn click(&mut self, selector: &str) {
+        // Without scripts no listener hears the click, and no live change moves anything.
+        if !self.scripts_run {
+            let point = self.press_mouse(selector);
+            return self.release_mouse(&point);
+        }
+        for _ in 0..2 {
+            self.evaluate(&format!(
+                "missed = true;
+                 addEventListener('click', (event) => {{ missed &&= !event.target.closest({selector:?}); }}, {{ capture: true }}); 0"
+            ));
+            let point = self.press_mouse(selector);
+            self.release_mouse(&point);
+            // A page that the click led to knows of no miss.
+            let missed = self.call("Runtime.evaluate", json!({"expression": "globalThis.missed === true"}));
+            if missed["result"]["value"] != json!(true) {
+                return;
+            }
+        }
+    }
+
+    /// Presses the left button of the mouse over the middle of an element; returns the point as `[x, y]`, in CSS pixels.
+    pub(crate) fn press_mouse(&mut self, selector: &str) -> Value {
         let middle = self.evaluate(&format!(
             "(() => {{
                 const element = document.querySelector({selector:?});
@@ -211,14 +237,21 @@ impl Browser {
             }})()"
         ));
         self.page_loaded = false;
-        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
-            let button = if kind == "mouseMoved" { "none" } else { "left" };
-            let (x, y) = (&middle[0], &middle[1]);
-            self.call(
-                "Input.dispatchMouseEvent",
-                json!({"type": kind, "x": x, "y": y, "button": button, "clickCount": 1}),
-            );
-        }
+        self.mouse("mouseMoved", "none", &middle);
+        self.mouse("mousePressed", "left", &middle);
+        middle
+    }
+
+    /// Releases the button of the mouse at a point `[x, y]`.
+    pub(crate) fn release_mouse(&mut self, point: &Value) {
+        self.mouse("mouseReleased", "left", point);
+    }
+
+    fn mouse(&mut self, kind: &str, button: &str, point: &Value) {
+        self.call(
+            "Input.dispatchMouseEvent",
+            json!({"type": kind, "x": point[0], "y": point[1], "button": button, "clickCount": 1}),
+        );
     }
 
     /// Types text at the focus.

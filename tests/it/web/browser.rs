@@ -294,6 +294,29 @@ fn a_live_change_keeps_focus_selection_and_scroll() {
 }
 
 #[test]
+fn a_live_change_replaces_no_link_that_is_pressed() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = Console::new();
+    questions(&console);
+    browser.open(&console.url("/questions"));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    let before = browser.evaluate("document.title");
+    let point = browser.press_mouse("#results a[href^=\"/questions/\"]");
+    let mut agent = console.connect_agent();
+    agent.initialize("2025-06-18");
+    let arguments = json!({"title": "One more?", "message": "Now?", "options": []});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "triggerPopup", "arguments": arguments}});
+    agent.send(&call);
+    // The title follows the change before the list does.
+    browser.wait_until(&format!("document.title !== {before}"));
+    browser.release_mouse(&point);
+    browser.wait_until_loaded();
+    let path = browser.evaluate("location.pathname");
+    assert!(path.as_str().unwrap().starts_with("/questions/"), "{path}");
+    browser.assert_no_page_errors();
+}
+
+#[test]
 fn a_changed_prompt_keeps_the_typed_arguments() {
     let Some(mut browser) = Browser::start() else { return };
     let console = Console::new();
