@@ -77,7 +77,7 @@ struct Cli {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Everywhere")]
 struct Common {
-    /// Keep everything in this folder instead of `$ADJUTANT_HOME` or ~/.adjutant
+    /// Keep everything here [default: `$ADJUTANT_HOME`, else ~/.adjutant]
     #[arg(long, global = true, value_name = "DIR")]
     home: Option<PathBuf>,
     /// Write only errors to stderr
@@ -92,7 +92,7 @@ struct Common {
     /// Format of log lines: text or json; `mcp agents` writes json by default
     #[arg(long, global = true, value_name = "FORMAT", hide_possible_values = true, value_parser = one_of([("text", Format::Text), ("json", Format::Json)]))]
     log_format: Option<Format>,
-    /// Level or filter of the log: error, warn, info, debug, trace, or a list such as `info,adjutant_terminal::relay=debug`
+    /// Level or filter of the log, such as debug or `info,adjutant_mcp=debug`
     #[arg(long, global = true, value_name = "FILTER")]
     log_level: Option<String>,
 }
@@ -170,17 +170,30 @@ impl Common {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the hub: the console, the MCP endpoint and the socket that `connect` uses
-    Serve(serve::ServeArgs),
-    /// Relay stdin and stdout to the hub, for an agent's MCP configuration
-    Connect(connect::ConnectArgs),
-    /// Serve one toolset on stdin and stdout, without a hub
-    #[command(subcommand, subcommand_value_name = "TOOLSET", subcommand_help_heading = "Toolsets")]
-    Mcp(mcp::Toolset),
-    /// Work with prompt commands
+    /// Add the hub to Codex, Claude, VS Code and others, after showing the changes
+    Install(install::InstallArgs),
+    /// Remove the hub from other programs
+    Uninstall(install::UninstallArgs),
+    /// Open the console in the browser, logged in
+    Open(open::OpenArgs),
+    /// Answer the questions of your agents in a terminal, or over lines
+    Inbox(inbox::InboxArgs),
+    /// List and show the questions of your agents, pending and decided
+    #[command(subcommand)]
+    Questions(questions::Command),
+    /// Ask a question from a script, and print the answer
+    Ask(ask::AskArgs),
+    /// Show the approval rules, and how permission requests of agents were decided
+    #[command(subcommand)]
+    Permissions(permissions::Command),
+    /// Show or set whether agents may ask you questions now
+    Availability(availability::AvailabilityArgs),
+    /// Set the approval passphrase, or prove with it that you are at this terminal
+    Passphrase(passphrase::PassphraseArgs),
+    /// List, write, check, import and export prompts
     #[command(subcommand)]
     Prompts(prompts::Command),
-    /// Work with agent definitions
+    /// List, write, check, import and trust agents
     #[command(subcommand)]
     Agents(agents::Command),
     /// Delegate a task to an agent, and show its progress
@@ -188,73 +201,60 @@ enum Command {
     /// List, show, await and cancel delegated tasks
     #[command(subcommand)]
     Tasks(tasks::Command),
-    /// Ask a question from a script, and print the answer
-    Ask(ask::AskArgs),
-    /// List and show the questions of your agents, pending and decided
-    #[command(subcommand)]
-    Questions(questions::Command),
-    /// Answer the questions of your agents in a terminal, or over lines
-    Inbox(inbox::InboxArgs),
-    /// Show or set whether agents may ask you questions now
-    Availability(availability::AvailabilityArgs),
-    /// Set the approval passphrase, which answers to high-risk questions need
-    Passphrase(passphrase::PassphraseArgs),
-    /// Show the approval rules, and how permission requests of agents were decided
-    #[command(subcommand)]
-    Permissions(permissions::Command),
+    /// Run Codex with a prompt, and show its progress
+    Codex(codex::CodexArgs),
     /// Manage users, their preferences and their rules
     Users(AssistantArgs<users::Command>),
     /// List, import and export calendar events
     Events(AssistantArgs<events::Command>),
     /// List, plan and resolve notifications
     Notifications(AssistantArgs<notifications::Command>),
-    /// Run Codex with a prompt, and show its progress
-    Codex(codex::CodexArgs),
-    /// Show, export and replay recordings of connections
+    /// Check the installation, and explain how to repair it
+    Doctor(doctor::DoctorArgs),
+    /// Show the running hub, its addresses and its clients
+    Status,
+    /// Run the hub: the console, the MCP endpoint and the socket that `connect` uses
+    Serve(serve::ServeArgs),
+    /// End the hub
+    Stop(stop::StopArgs),
+    /// End the hub, and start it again
+    Restart(stop::StopArgs),
+    /// Apply a changed `config.toml` to the running hub
+    Reload,
+    /// Start the hub with your session, as a service of systemd or launchd
     #[command(subcommand)]
-    Log(log::Command),
-    /// Record the messages between a client and its server
-    Tap(tap::TapArgs),
-    /// Add the hub to Codex, Claude, VS Code and others, after showing the changes
-    Install(install::InstallArgs),
-    /// Remove the hub from other programs
-    Uninstall(install::UninstallArgs),
-    /// Expand the prompt commands of a prompt as a client sends it, or decide a permission
-    #[command(hide = true)]
-    Hook(hook::HookArgs),
-    /// Open the console in the browser, logged in
-    Open(open::OpenArgs),
+    Service(service::Command),
+    /// Remove the example data of `adjutant serve --demo`; what you changed or added stays
+    RemoveDemo,
     /// End every login of the console
     Logout,
     /// Manage the tokens of agents that come over HTTP
     #[command(subcommand)]
     Tokens(tokens::Command),
-    /// Show the running hub, its addresses and its clients
-    Status,
-    /// Apply a changed `config.toml` to the running hub
-    Reload,
-    /// End the hub
-    Stop(stop::StopArgs),
-    /// End the hub, and start it again
-    Restart(stop::StopArgs),
-    /// Remove the example data of `adjutant serve --demo`; what you changed or added stays
-    RemoveDemo,
+    /// Relay stdin and stdout to the hub, for an agent's MCP configuration
+    Connect(connect::ConnectArgs),
+    /// Serve one toolset on stdin and stdout, in a separate process
+    #[command(subcommand, subcommand_value_name = "TOOLSET", subcommand_help_heading = "Toolsets")]
+    Mcp(mcp::Toolset),
+    /// Record the messages between a client and its server
+    Tap(tap::TapArgs),
+    /// Show, export and replay recordings of connections
+    #[command(subcommand)]
+    Log(log::Command),
     /// Run delegated tasks of hubs on other machines, over a NATS server
     Worker(worker::WorkerArgs),
     /// List the workers that hubs know, and drain or revoke them
     #[command(subcommand)]
     Workers(workers::Command),
-    /// Check the installation, and explain how to repair it
-    Doctor(doctor::DoctorArgs),
-    /// Start the hub with your session, as a service of systemd or launchd
-    #[command(subcommand)]
-    Service(service::Command),
     /// Print the script that completes commands and options in a shell
     Completions(completions::CompletionsArgs),
     /// Write the manual pages, one for each command
     Man(man::ManArgs),
     /// Print the licences of the parts that others wrote
     Licenses,
+    /// Expand the prompt commands of a prompt as a client sends it, or decide a permission
+    #[command(hide = true)]
+    Hook(hook::HookArgs),
     /// Run a command for the hub and end all processes it started
     #[command(hide = true)]
     Supervise(supervise::SuperviseArgs),

@@ -158,27 +158,20 @@ enum Command {
         #[command(flatten)]
         turn: TurnArgs,
     },
-    /// Replace the history in the model's context by a summary
-    Compact {
+    /// Steer a running turn with a further prompt
+    Steer {
+        /// The thread's id, or enough of its beginning
+        thread: String,
+        /// Prompt for Codex; read from stdin if missing
+        prompt: Option<String>,
+        #[command(flatten)]
+        attachments: AttachmentArgs,
+    },
+    /// Interrupt a running turn
+    Interrupt {
         /// The thread's id, or enough of its beginning
         thread: String,
     },
-    /// Review changes in the folder of a thread
-    Review {
-        /// The thread's id, or enough of its beginning
-        thread: String,
-        /// What to review, in words [default: the uncommitted changes]
-        #[arg(conflicts_with_all = ["base", "commit"])]
-        instructions: Option<String>,
-        /// Review the changes since this branch was left
-        #[arg(long, value_name = "BRANCH", conflicts_with = "commit")]
-        base: Option<String>,
-        /// Review this commit
-        #[arg(long, value_name = "COMMIT")]
-        commit: Option<String>,
-    },
-    #[command(flatten)]
-    Operation(operations::OperationCommand),
     /// List pending approvals of Codex
     Approvals,
     /// Approve a request of Codex
@@ -199,20 +192,27 @@ enum Command {
         /// Reason, which Codex gets if its version supports it
         why: Option<String>,
     },
-    /// Steer a running turn with a further prompt
-    Steer {
+    /// Review changes in the folder of a thread
+    Review {
         /// The thread's id, or enough of its beginning
         thread: String,
-        /// Prompt for Codex; read from stdin if missing
-        prompt: Option<String>,
-        #[command(flatten)]
-        attachments: AttachmentArgs,
+        /// What to review, in words [default: the uncommitted changes]
+        #[arg(conflicts_with_all = ["base", "commit"])]
+        instructions: Option<String>,
+        /// Review the changes since this branch was left
+        #[arg(long, value_name = "BRANCH", conflicts_with = "commit")]
+        base: Option<String>,
+        /// Review this commit
+        #[arg(long, value_name = "COMMIT")]
+        commit: Option<String>,
     },
-    /// Interrupt a running turn
-    Interrupt {
+    /// Replace the history in the model's context by a summary
+    Compact {
         /// The thread's id, or enough of its beginning
         thread: String,
     },
+    #[command(flatten)]
+    Operation(operations::OperationCommand),
 }
 
 /// Runs one prompt, or one of the commands.

@@ -31,22 +31,22 @@ const FOLDER: &str = "worker";
 pub(super) struct WorkerArgs {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Address of the NATS server that the hubs use [default: that of the hub that it joined]
+    /// NATS server [default: of the hub that it joined]
     #[arg(long, value_name = "URL")]
     nats: Option<String>,
-    /// Credentials file of the NATS server, for a worker that joined no hub
+    /// NATS credentials file, if it joined no hub
     #[arg(long, value_name = "FILE")]
     creds: Option<PathBuf>,
-    /// Claim tasks of these runners, separated by commas [default: those that are installed]
+    /// Runners, separated by commas [default: installed]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     runners: Vec<String>,
-    /// Claim also tasks that need this label; may be repeated [default: all labels of its code, if it joined]
+    /// Claim tasks of this label, too; may be repeated
     #[arg(long = "label", value_name = "LABEL", value_parser = parse_label)]
     labels: Vec<String>,
     /// Run at most this many tasks at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     max_tasks: u32,
-    /// Keep at most so many MiB of the repositories of hubs, so that only new commits travel
+    /// Maximum MiB of repository copies
     #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     max_cache_mib: u64,
     /// End when no task is queued for these runners
@@ -61,7 +61,7 @@ enum Command {
     Invite(invite::InviteArgs),
     /// Join the hub that made a code: get credentials for this machine
     Join(join::JoinArgs),
-    /// Print the configuration of a NATS server that lets only this hub and its workers in
+    /// Print the configuration of a NATS server for this hub
     NatsConfig(nats_config::NatsConfigArgs),
 }
 

@@ -20,6 +20,18 @@ pub(super) struct ThreadArgs {
 /// Operations on threads, and reports.
 #[derive(Debug, Subcommand)]
 pub(super) enum OperationCommand {
+    /// Show the last plan of a thread
+    Plan(ThreadArgs),
+    /// Show the changes of all turns of a thread, in order, as one diff
+    Diff(ThreadArgs),
+    /// Commit the files in the worktree of a thread, on a new branch
+    Commit {
+        /// The thread's id, or enough of its beginning
+        thread: String,
+        /// The message [default: the title of the thread]
+        #[arg(long, short, value_name = "TEXT")]
+        message: Option<String>,
+    },
     /// Make a new thread with the same history
     Fork {
         /// The thread's id, or enough of its beginning
@@ -63,18 +75,6 @@ pub(super) enum OperationCommand {
     },
     /// End the commands that continue after their turns
     EndCommands(ThreadArgs),
-    /// Commit the files in the worktree of a thread, on a new branch
-    Commit {
-        /// The thread's id, or enough of its beginning
-        thread: String,
-        /// The message [default: the title of the thread]
-        #[arg(long, short, value_name = "TEXT")]
-        message: Option<String>,
-    },
-    /// Show the last plan of a thread
-    Plan(ThreadArgs),
-    /// Show the changes of all turns of a thread, in order, as one diff
-    Diff(ThreadArgs),
     /// Show the rate limits of the account that Codex is logged in with
     Limits,
     /// Show what the installed Codex can do, and since which version
