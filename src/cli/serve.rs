@@ -6,6 +6,7 @@ mod hub;
 mod wakeups;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -13,7 +14,7 @@ use tracing::level_filters::LevelFilter;
 
 use super::output::{self, Failure};
 use super::{Common, one_of};
-use adjutant_base::config::{Auth, Config, Database, Overrides, Roots, Switch};
+use adjutant_base::config::{self, Auth, Config, Database, Overrides, Roots, Switch, env};
 use adjutant_base::logging::Format;
 use adjutant_host::process;
 
@@ -61,7 +62,7 @@ pub(super) fn run(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure>
             let _ = output::changed(hub.banner(), &hub.addresses());
             if args.open {
                 match hub.link(process::ancestor(std::process::id())) {
-                    Some(link) => open_console(&link),
+                    Some(link) => open_console(&link, hub.home()),
                     None => output::note("the console is switched off, so there is nothing to open"),
                 }
             }
@@ -84,9 +85,18 @@ fn serve(args: &ServeArgs, common: Common, serving: impl FnOnce(&hub::Hub)) -> R
     hub::run(config(args, common)?, args, again, serving)
 }
 
-fn open_console(link: &str) {
+/// Returns the command that opens the console of the hub in `home`.
+fn open_command(home: &Path) -> String {
+    if config::home(None).is_ok_and(|default| default == home) {
+        return "adjutant open".to_owned();
+    }
+    format!("adjutant --home {} open", env::with_tilde(home))
+}
+
+fn open_console(link: &str, home: &Path) {
     if let Err(error) = process::open_browser(link) {
-        output::note(format!("cannot open a browser ({error}); `adjutant open --print` prints a link"));
+        let command = open_command(home);
+        output::note(format!("cannot open a browser ({error}); `{command} --print` prints a link"));
     }
 }
 
@@ -107,7 +117,7 @@ fn config(args: &ServeArgs, common: Common) -> Result<Config, Failure> {
 impl ServeArgs {
     /// Returns the arguments for the detached child. Paths become absolute, because it runs in another folder.
     fn for_child(&self, common: &Common) -> Vec<OsString> {
-        let absolute = |path: &std::path::Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let mut words: Vec<OsString> = vec!["serve".into(), "--detached".into()];
         let mut push = |name: &str, value: OsString| words.extend([name.into(), value]);
         if let Some(home) = &common.home {

@@ -99,7 +99,7 @@ pub(super) fn start(args: &ServeArgs, common: &Common) -> Result<ExitCode, Failu
         Ok(StartReport::Serving { banner, addresses, link }) => {
             output::changed(banner, &addresses)?;
             if let Some(link) = link.filter(|_| args.open) {
-                super::open_console(&link);
+                super::open_console(&link, &home);
             }
             Ok(ExitCode::SUCCESS)
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
-use super::{ServeArgs, demo, wakeups};
+use super::{ServeArgs, demo, open_command, wakeups};
 use crate::cli::native_runners;
 use crate::cli::output::Failure;
 use crate::cli::shutdown_signal::{HANG_UP, ShutdownSignal};
@@ -65,6 +65,11 @@ impl Hub {
         (self.links)(opener)
     }
 
+    /// Returns the hub's folder.
+    pub(super) fn home(&self) -> &Path {
+        &self.app.config.home
+    }
+
     /// Returns the addresses of the hub as JSON.
     pub(super) fn addresses(&self) -> Value {
         let listening = &self.app.listening;
@@ -88,9 +93,11 @@ impl Hub {
             if let Some(console) = listening.console.get() {
                 // An agent may have started the hub, and read this.
                 let log_in = match (token, listening.socket.get()) {
-                    (false, _) => "",
-                    (true, Some(_)) => "   (adjutant open logs a browser in)",
-                    (true, None) => "   (only --open logs a browser in, because the socket is off)",
+                    (false, _) => String::new(),
+                    (true, Some(_)) => format!("   ({} logs a browser in)", open_command(self.home())),
+                    (true, None) => {
+                        "   (only --open logs a browser in, because the socket is off)".to_owned()
+                    }
                 };
                 lines.push(format!("  console  {console}/{log_in}"));
             }

@@ -419,7 +419,7 @@ pub(super) fn closed_text(closed: ClosedElsewhere, now: i64) -> String {
         (OutcomeKind::Answered | OutcomeKind::Declined | OutcomeKind::Dismissed, _) => {
             format!("was {}{place}", closed.kind.word(closed.denied))
         }
-        (OutcomeKind::TimedOut, _) => "expired; the agent got no answer".to_owned(),
+        (OutcomeKind::TimedOut, _) => "expired without an answer".to_owned(),
         (OutcomeKind::Cancelled, _) => "was withdrawn by the agent".to_owned(),
         (OutcomeKind::ClientGone, _) => "ended, because the client disconnected".to_owned(),
     };
