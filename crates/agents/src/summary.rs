@@ -18,7 +18,8 @@ impl Outcome {
     /// Returns one sentence about the end, with the reason where there is one.
     pub fn sentence(&self) -> String {
         let reason =
-            |fault: &super::run_report::FailureReport| match fault.detail.trim().trim_end_matches('.') {
+            |fault: &super::run_report::FailureReport| match fault.detail.trim().trim_end_matches(['.', '!'])
+            {
                 "" => format!("({})", fault.class),
                 detail => format!("({}): {detail}", fault.class),
             };

@@ -189,7 +189,7 @@ fn what_cannot_be_known_is_unknown_with_the_reason() {
     let mut peer = fixture.connect_with_runner("fake");
     peer.initialize("2025-11-25");
     let (_, report) = peer.reported(1, task(&fixture, "true", "none"));
-    assert!(report.contains("files: unknown, because no folder above it has a `.git`"), "{report}");
+    assert!(report.contains("files: unknown, because the folder is not in a git repository"), "{report}");
     fixture.commit_all();
     let mut free = task(&fixture, "echo x >../outside.txt", "none");
     free["agent"] = json!("free");

@@ -45,7 +45,7 @@ impl Repository {
                 return Self::open(top, below, git_dir);
             }
         }
-        Err("no folder above it has a `.git`".to_owned())
+        Err("the folder is not in a git repository".to_owned())
     }
 
     /// Returns the repository whose working tree has its top at `top`; `None` without one.
