@@ -33,7 +33,7 @@ impl ToolsetsConfig {
     pub(super) fn rows(&self) -> Vec<Row> {
         let all = Toolset::ALL.iter().copied().map(|toolset| {
             let on = !self.off.contains(&toolset);
-            let about = "Whether clients of all toolsets have this one.";
+            let about = "Whether `adjutant connect` and `/mcp` serve this toolset.";
             Row::new("toolsets", toolset.name(), on.to_string(), about)
         });
         let narrowed = self.clients.iter().map(|(client, toolsets)| {
