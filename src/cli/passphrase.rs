@@ -46,7 +46,8 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<(), Failure> 
             .hint("run `adjutant passphrase` again"));
     }
     client.set_passphrase(current.map(Secret), Secret(new))?;
-    let line = "the approval passphrase is set; questions of level high ask for it";
+    let line =
+        "the approval passphrase is set; `adjutant passphrase --prove` lets a terminal answer for an hour";
     output::changed(line, &json!({"set": true}))
 }
 
