@@ -1049,6 +1049,19 @@ fn the_demo_fills_an_empty_home_only() {
 }
 
 #[test]
+fn the_banner_names_the_home_in_the_command_that_opens_the_console_unless_it_is_the_default() {
+    let fixture = Fixture::new();
+    let demo = fixture.home.path().join("demo").display().to_string();
+    let http = ["--http", "127.0.0.1:0"];
+    for (home, command) in
+        [(&["--home", &demo][..], "adjutant --home ~/demo open"), (&[][..], "adjutant open")]
+    {
+        let hub = ForegroundHub::start(&fixture, &[home, &http].concat());
+        assert!(hub.banner.contains(&format!("({command} logs a browser in)")), "{}", hub.banner);
+    }
+}
+
+#[test]
 fn one_command_removes_the_demo_and_nothing_else() {
     let fixture = Fixture::new();
     let hub = ForegroundHub::start(&fixture, &["--demo"]);
