@@ -19,6 +19,7 @@ use adjutant_agents::lane::is_label;
 use adjutant_app::App;
 use adjutant_base::config::{Config, Database, Roots};
 use adjutant_host::machine;
+use adjutant_net::otlp::TraceExporter;
 use adjutant_terminal::socket::{self, Claim};
 use adjutant_workers::{Credentials, Ended, Login, Worker, WorkerSettings, connect};
 
@@ -170,6 +171,12 @@ async fn work(
     let mut signal = ShutdownSignal::new()?;
     let stop = app.shutdown.clone();
     let client = connect(url, login, "adjutant worker").await.map_err(Failure::new)?;
+    let traces = app
+        .config
+        .traces
+        .endpoint
+        .as_deref()
+        .and_then(|endpoint| TraceExporter::start(endpoint, "worker", &settings.id, &settings.name));
     tracing::info!(runners = settings.runners.join(","), "waiting for tasks");
     let queue = tokio::spawn({
         let (agents, stop) = (app.agents.clone(), stop.clone());
@@ -185,6 +192,9 @@ async fn work(
     tokio::select! {
         _ = queue => {}
         _ = signal.received() => {}
+    }
+    if let Some(traces) = traces {
+        traces.finish().await;
     }
     match ended {
         Ended::Stopped => Ok(()),

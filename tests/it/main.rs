@@ -38,6 +38,7 @@ mod questions;
 mod recorder;
 mod service;
 mod store;
+mod traces;
 mod transport;
 mod web;
 mod workers;

@@ -17,10 +17,10 @@ use crate::support::task_fixture::TaskFixture;
 use crate::support::{DEADLINE, Peer, wait, wait_for};
 
 /// Settings of a hub that runs no task itself, and gives a worker up soon.
-const NO_SLOTS: &str = "per_runner = { fake = 0 }\n[workers]\nlost_after_seconds = 2";
+pub(crate) const NO_SLOTS: &str = "per_runner = { fake = 0 }\n[workers]\nlost_after_seconds = 2";
 
 /// A hub on a server, with a committed working folder and an agent that works in a worktree.
-fn hub_fixture(nats: &Nats, settings: &str) -> TaskFixture {
+pub(crate) fn hub_fixture(nats: &Nats, settings: &str) -> TaskFixture {
     let fixture = TaskFixture::new();
     fixture.configure(&format!("{settings}\nnats = {:?}", nats.url()), &["fake"]);
     fixture.agent("maker", "isolation: worktree\npermission: workspace-write\n");
@@ -28,7 +28,7 @@ fn hub_fixture(nats: &Nats, settings: &str) -> TaskFixture {
     fixture
 }
 
-fn hub(fixture: &TaskFixture) -> (Serving, Peer) {
+pub(crate) fn hub(fixture: &TaskFixture) -> (Serving, Peer) {
     let hub = fixture.hub();
     let mut peer = fixture.connect();
     peer.initialize("2025-11-25");
@@ -36,7 +36,7 @@ fn hub(fixture: &TaskFixture) -> (Serving, Peer) {
 }
 
 /// A worker in a home of its own; it is killed with this value.
-struct WorkerProcess {
+pub(crate) struct WorkerProcess {
     child: Child,
     fixture: TaskFixture,
 }
@@ -46,7 +46,7 @@ impl WorkerProcess {
         Self::start_in(TaskFixture::new(), nats, more)
     }
 
-    fn start_in(fixture: TaskFixture, nats: &Nats, more: &[&str]) -> Self {
+    pub(crate) fn start_in(fixture: TaskFixture, nats: &Nats, more: &[&str]) -> Self {
         Self::start_at(fixture, Some(nats.url()), more)
     }
 
@@ -60,7 +60,7 @@ impl WorkerProcess {
         Self { child: command.spawn().unwrap(), fixture }
     }
 
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.fixture.home.path().join("worker.log")).unwrap()
     }
 
@@ -86,7 +86,7 @@ fn delegate(fixture: &TaskFixture, peer: &mut Peer, task: &str) -> String {
     peer.delegate_in_background(1, arguments)
 }
 
-fn ended(peer: &mut Peer, task: &str) -> Value {
+pub(crate) fn ended(peer: &mut Peer, task: &str) -> Value {
     wait_for("the end of the task", || {
         let result = peer.tool(2, "task_wait", json!({"task_id": task, "seconds": 5}));
         let result = result["structuredContent"].clone();

@@ -25,6 +25,7 @@ pub mod sources;
 mod switch;
 mod table;
 pub mod toolsets;
+pub mod traces;
 pub mod workers;
 
 use std::collections::BTreeMap;
@@ -52,6 +53,7 @@ use sources::SettingSources;
 pub use switch::Switch;
 use table::{Notation, Seconds};
 use toolsets::ToolsetsConfig;
+use traces::TracesConfig;
 use workers::WorkersConfig;
 
 /// Default time for requests in flight after end of input or a stop signal.
@@ -104,6 +106,7 @@ table::settings! {
         runners: RunnersConfig = RunnersConfig::default();
         http: HttpConfig = HttpConfig::default();
         workers: WorkersConfig = WorkersConfig::default();
+        traces: TracesConfig = TracesConfig::default();
         /// The sources of the values.
         sources: SettingSources = SettingSources::default();
     }
@@ -126,6 +129,7 @@ table::settings! {
         notify: channels::File;
         ntfy: Option<channels::NtfyConfig>;
         workers: workers::File;
+        traces: traces::File;
     }
 }
 
@@ -145,6 +149,7 @@ impl File {
         std::mem::take(&mut self.tasks).apply(&mut config.delegation, &home)?;
         std::mem::take(&mut self.codex).apply(&mut config.codex, &home)?;
         std::mem::take(&mut self.workers).apply(&mut config.workers, &home)?;
+        std::mem::take(&mut self.traces).apply(&mut config.traces, &home)?;
         std::mem::take(&mut self.log).apply(&mut config.recorder, &home)?;
         std::mem::take(&mut self.notifications).apply(&mut config.delivery, &home)?;
         std::mem::take(&mut self.notify).apply(&mut config.channels, &home)?;

@@ -1,4 +1,4 @@
-//! Configuration, events, logging, trace context and text: what every layer uses.
+//! Configuration, events, logging, traces and text: what every layer uses.
 
 pub mod config;
 pub mod events;
@@ -7,5 +7,6 @@ pub mod fuzz;
 pub mod logging;
 pub mod metrics;
 pub mod mutex;
+pub mod spans;
 pub mod text;
 pub mod trace_context;

@@ -1,5 +1,5 @@
 //! The trace that a call belongs to (W3C Trace Context and Baggage). It is passed on to every program and server that
-//! works for the call. Adjutant creates no spans.
+//! works for the call. [`crate::spans`] adds spans to it where they are collected.
 
 use crate::mutex::lock;
 use std::collections::{BTreeMap, VecDeque};
@@ -39,6 +39,26 @@ impl Trace {
         };
         let (state, baggage) = (member("tracestate", MAX_STATE_BYTES), member("baggage", MAX_BAGGAGE_BYTES));
         Some(Self { parent, state, baggage })
+    }
+
+    /// Reads a trace from environment variables.
+    pub fn from_environment(variables: &BTreeMap<String, String>) -> Option<Self> {
+        Self::read(|name| variables.get(&name.to_uppercase()).map(String::as_str))
+    }
+
+    /// Returns the 32 digits of the trace's id.
+    pub(crate) fn trace_id(&self) -> &str {
+        &self.parent[3..35]
+    }
+
+    /// Returns the 16 digits of the span above.
+    pub(crate) fn span_id(&self) -> &str {
+        &self.parent[36..52]
+    }
+
+    /// Returns whether the client records this trace.
+    pub(crate) fn is_sampled(&self) -> bool {
+        u8::from_str_radix(&self.parent[53..], 16).is_ok_and(|flags| flags & 1 == 1)
     }
 
     /// Returns the headers of a request to another server.

@@ -27,6 +27,7 @@ use crate::{
     trigger_popup,
 };
 use adjutant_base::config::toolsets::Toolset;
+use adjutant_base::spans::{ActiveSpan, SpanKind};
 use adjutant_base::trace_context::scope;
 
 /// Answers the requests of one connection, of one HTTP session, or one stateless HTTP request.
@@ -172,13 +173,22 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let call = self.admit(&context);
         let revision = call.revision;
+        let trace = trace_meta::of(&call.request.meta);
+        let mut span = ActiveSpan::start(trace.as_ref(), SpanKind::Server, || {
+            format!("tools/call {}", error::clip(&request.name))
+        });
+        span.set("mcp.method.name", || "tools/call".to_owned());
+        span.set("gen_ai.tool.name", || error::clip(&request.name));
         // Boxed, because a future that may be any tool's is large.
-        let mut answer = Box::pin(tools::call(&call, request))
-            .await
-            .map_err(|error| error::in_contract(self.client.selection, revision, error))?;
+        let work = Box::pin(tools::call(&call, request));
+        let mut answer = scope(span.below(trace), work).await.map_err(|error| {
+            span.fail(&error.code.0.to_string());
+            error::in_contract(self.client.selection, revision, error)
+        })?;
         match &mut answer {
             CallToolResponse::Complete(result) => {
                 if result.is_error == Some(true) {
+                    span.fail("tool_error");
                     self.client.app.requests.add_tool_error();
                 }
                 self.sign(revision, &mut result.meta);

@@ -16,9 +16,8 @@ use crate::error;
 use crate::input_required::InputResponse;
 use crate::protocol_version::Revision;
 use crate::toolset::ToolsetSelection;
-use crate::{trace_meta, undelivered};
+use crate::undelivered;
 use adjutant_base::config::toolsets::Toolset;
-use adjutant_base::trace_context::scope;
 
 /// What a description adds where the client also has a tool of another toolset, for which a model may take this tool.
 const CHOICES: [(&str, &str, &str); 2] = [
@@ -64,8 +63,7 @@ pub async fn call(
     let name = request.name.clone();
     let workspace = request.arguments.as_ref().and_then(|arguments| arguments.get("workspacePath")?.as_str());
     let workspace = workspace.unwrap_or_default().to_owned();
-    let work = dispatch(call, request);
-    let answer = scope(trace_meta::of(&call.request.meta), work).await?;
+    let answer = dispatch(call, request).await?;
     Ok(undelivered::append_undelivered(call, &name, &workspace, answer).await)
 }
 

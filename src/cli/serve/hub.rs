@@ -22,6 +22,7 @@ use adjutant_base::config::{self, Auth, Config};
 use adjutant_host::machine;
 use adjutant_host::process::Ancestor;
 use adjutant_http as http;
+use adjutant_net::otlp::TraceExporter;
 use adjutant_terminal::socket::{self, Claim, Holder, InheritedListeners};
 
 /// Threads of the runtime. A hub mostly waits; with two, a long answer does not delay the others.
@@ -172,6 +173,10 @@ async fn serve(
     if args.demo {
         demo::add_rows(&app).await?;
     }
+    let traces =
+        app.config.traces.endpoint.as_deref().and_then(|endpoint| {
+            TraceExporter::start(endpoint, "hub", &app.config.machine, &machine::name())
+        });
     let tasks = TaskTracker::new();
     // The socket to remove at the end. An inherited one belongs to the service manager.
     let mut own_socket = None;
@@ -275,6 +280,9 @@ async fn serve(
         let _ = std::fs::remove_file(path);
     }
     app.recorder.flush();
+    if let Some(traces) = traces {
+        traces.finish().await;
+    }
     drop(claim);
     Ok(code)
 }

@@ -22,6 +22,8 @@ use crate::runner::{
 use crate::sandbox::Holder;
 use crate::selector::Choice;
 use crate::task::TaskEventKind;
+use adjutant_base::spans::{ActiveSpan, SpanKind};
+use adjutant_base::trace_context::Trace;
 use adjutant_host::process::{self, Cause, Command, Exit, Limit, OnHubExit, Timeouts};
 use adjutant_host::recorder::Recording;
 use adjutant_host::recorder::format::Direction;
@@ -114,7 +116,16 @@ pub(super) async fn attempt(
         let detail = "the working directory is not the folder any more that it was when the task came in";
         return Some(not_run(run, Class::Refused, detail));
     }
-    let PreparedCommand { mut argv, env, stdin, output_files, parser, .. } = prepared;
+    let PreparedCommand { mut argv, mut env, stdin, output_files, parser, .. } = prepared;
+    let trace = Trace::from_environment(&run.options.env);
+    let mut span =
+        ActiveSpan::start(trace.as_ref(), SpanKind::Client, || format!("run {}", choice.runner.name()));
+    span.set("adjutant.runner", || choice.runner.name().to_owned());
+    span.set("adjutant.attempt", || number.to_string());
+    for (name, value) in span.below(trace).map(|trace| trace.environment()).into_iter().flatten() {
+        env.retain(|(known, _)| known != name.as_str());
+        env.push((name.into(), value.into()));
+    }
     let mut sandboxed = None;
     if holder.is_some_and(Holder::is_kernel) {
         match sandboxed::wrap(context, run, choice, argv, &env, &scratch, network).await {
@@ -122,7 +133,10 @@ pub(super) async fn attempt(
                 argv = std::mem::take(&mut made.argv);
                 sandboxed = Some(made);
             }
-            Err(reason) => return Some(not_run(run, Class::Refused, reason)),
+            Err(reason) => {
+                span.fail(Class::Refused.name());
+                return Some(not_run(run, Class::Refused, reason));
+            }
         }
     }
     // Podman passes signals on to its container, in which no process is in its group.
@@ -134,9 +148,13 @@ pub(super) async fn attempt(
     let running = match process::start_known(command, |pid| set_supervisor(context, run.row, pid)).await {
         Ok(running) => running,
         Err(process::Error::NotFound { program }) => {
+            span.fail(Class::NotInstalled.name());
             return Some(not_run(run, Class::NotInstalled, format!("`{program}` is not installed")));
         }
-        Err(error) => return Some(not_run(run, Class::Crashed, error.to_string())),
+        Err(error) => {
+            span.fail(Class::Crashed.name());
+            return Some(not_run(run, Class::Crashed, error.to_string()));
+        }
     };
     let probe = run.folder.join("version");
     let mut probing =
@@ -159,6 +177,9 @@ pub(super) async fn attempt(
         attempt.version = version.flatten();
         let proxy = sandboxed.and_then(|sandboxed| sandboxed.proxy);
         attempt.refused_hosts = proxy.map(|proxy| proxy.refused()).unwrap_or_default();
+    }
+    if let Some(failure) = result.as_ref().and_then(|result| result.failure.as_ref()) {
+        span.fail(failure.class.name());
     }
     result
 }

@@ -20,6 +20,8 @@ use crate::runner::progress::AttemptResult;
 use crate::selector::{Choice, Considered};
 use crate::task::TaskEventKind;
 use crate::worktrees::WORKTREE;
+use adjutant_base::spans::{ActiveSpan, SpanKind};
+use adjutant_base::trace_context::Trace;
 use adjutant_host::process;
 use adjutant_store::tasks::{self, Ending};
 
@@ -41,7 +43,7 @@ pub(super) async fn run(
     cancelled: CancellationToken,
     stop: &CancellationToken,
 ) {
-    let options = match rows::options(&row) {
+    let mut options = match rows::options(&row) {
         Ok(options) => options,
         Err(reason) => {
             let mut report = RunReport::default();
@@ -51,6 +53,14 @@ pub(super) async fn run(
             return finish(context, &row, &lost(&reason, report), stop).await;
         }
     };
+    let trace = Trace::from_environment(&options.env);
+    let mut span =
+        ActiveSpan::start(trace.as_ref(), SpanKind::Internal, || format!("invoke_agent {}", row.agent));
+    span.set("gen_ai.operation.name", || "invoke_agent".to_owned());
+    span.set("gen_ai.agent.name", || row.agent.clone());
+    if let Some(trace) = span.below(trace) {
+        options.env.extend(trace.environment());
+    }
     let folder = context.folder(&row.id);
     let mut state = spool.as_ref().and_then(|_| RunState::read(&folder)).unwrap_or_default();
     options.permission().name().clone_into(&mut state.report.permission);
@@ -89,6 +99,9 @@ pub(super) async fn run(
     workspace::remove_scratch(&run).await;
     // From the claim on, also where the hub changed in between.
     outcome.report.wall_ms = u64::try_from(now() - row.started_at.unwrap_or_else(now)).unwrap_or(0);
+    if let Some(failure) = &outcome.failure {
+        span.fail(&failure.class);
+    }
     finish(context, &row, &outcome, stop).await;
     if outcome.status == Ending::Succeeded {
         // The files of a failed run stay, because they may show why it failed.

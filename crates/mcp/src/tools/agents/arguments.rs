@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use crate::arguments::{ArgumentError, array, choice, integer, object, required_string};
 use crate::call_context::CallContext;
 use crate::protocol_version::Revision;
-use crate::trace_meta;
 use adjutant_agents::definition::{Isolation, Permission};
 use adjutant_agents::{Request, shell_words};
+use adjutant_base::trace_context::current;
 
 /// Parses one delegation. 2024-11-05 has the three arguments of the contract, and no others.
 pub(super) fn delegation(
@@ -28,7 +28,7 @@ pub(super) fn delegation(
         checks: Vec::new(),
         isolation: None,
         permission: None,
-        trace: trace_meta::of(&call.request.meta).map_or_else(BTreeMap::new, |trace| trace.environment()),
+        trace: current().map_or_else(BTreeMap::new, |trace| trace.environment()),
     };
     if call.revision == Revision::V2024_11_05 {
         return Ok(request);
