@@ -1,6 +1,7 @@
 //! Import and export of calendars on the command line, and the notifications for them.
 
 mod caldav_series;
+mod caldav_versions;
 mod own_events;
 
 use std::io::{BufRead, BufReader, Read, Write};

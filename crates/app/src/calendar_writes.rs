@@ -153,15 +153,12 @@ impl App {
         let found = send(&place, "GET", &url, Vec::new(), String::new()).await?;
         let change = match wanted {
             // The server has a different version, or the event is no longer there.
-            _ if !found.is_success() || found.etag.as_deref() != Some(known) => None,
+            _ if !found.is_success() || !is_version(&found, known) => None,
             Some(change) => changed_in(&found.text(), &source.text, change, now).map(|text| ("PUT", text)),
             None => Some(("DELETE", String::new())),
         };
         let answer = match change {
-            Some((method, body)) => {
-                let headers = vec![("if-match", known.to_owned())];
-                Some(send(&place, method, &url, headers, body).await?)
-            }
+            Some((method, body)) => Some(replace(&place, method, &url, (known, &found), body).await?),
             None => None,
         };
         let pulled = pull(&self.assistant, &source.user, &place, ACTOR, now).await;
@@ -181,8 +178,14 @@ impl App {
             Some(200..=299) => Ok(pulled.upserted.withdrawn),
             None | Some(404 | 409 | 410 | 412) => {
                 // An event that was removed from its calendar is not writable.
-                let found = self.assistant.writable_event(&source.event.id).await;
-                Err(found.map_or(Error::Deleted, |found| Error::Conflict { title: found.event.title }))
+                let Ok(found) = self.assistant.writable_event(&source.event.id).await else {
+                    return Err(Error::Deleted);
+                };
+                match status {
+                    // The event is as it was, so that the server refuses the change for a different reason.
+                    Some(status) if found.event.digest == source.event.digest => Err(Error::Refused(status)),
+                    _ => Err(Error::Conflict { title: found.event.title }),
+                }
             }
             Some(status) => Err(Error::Refused(status)),
         }
@@ -202,6 +205,49 @@ fn unread(error: &calendar_sync::Error) {
 fn version(url: &str, answer: HttpResponse) -> String {
     let etag = answer.etag.unwrap_or_default();
     Resource { href: url.to_owned(), etag, ..Resource::default() }.version()
+}
+
+/// Returns whether a response has a version, which a proxy may have made weak (RFC 9110 8.8.3.2), and which a server may
+/// write without its quotes. A response without any has it if the server can compare it at the write.
+fn is_version(found: &HttpResponse, version: &str) -> bool {
+    match &found.etag {
+        Some(etag) => opaque(etag) == opaque(version),
+        None => !version.starts_with("W/"),
+    }
+}
+
+/// Returns what two forms of a version have in common.
+fn opaque(version: &str) -> &str {
+    version.strip_prefix("W/").unwrap_or(version).trim_matches('"')
+}
+
+/// Replaces or deletes the version `known` of a resource, which was `found` just before.
+async fn replace(
+    place: &CalendarAddress,
+    method: &'static str,
+    url: &str,
+    (known, found): (&str, &HttpResponse),
+    body: String,
+) -> Result<HttpResponse, Error> {
+    let quoted = if known.ends_with('"') { known.to_owned() } else { format!("\"{known}\"") };
+    let mut named = [found.etag.clone(), Some(quoted)].into_iter().flatten();
+    if let Some(strong) = named.clone().find(|version| !version.starts_with("W/")) {
+        return send(place, method, url, vec![("if-match", strong)], body).await;
+    }
+    let weak = named.next().unwrap_or_default();
+    let answer = send(place, method, url, vec![("if-match", weak)], body.clone()).await?;
+    if answer.status != 412 {
+        return Ok(answer);
+    }
+    // A weak version is equal to none, not even to itself (RFC 9110 13.1.1). If the resource still has it, the time of the last
+    // change is the condition.
+    let found = send(place, "GET", url, Vec::new(), String::new()).await?;
+    if !found.is_success() || !is_version(&found, known) {
+        return Ok(answer);
+    }
+    let unchanged = found.last_modified.map(|time| ("if-unmodified-since", time));
+    let condition = unchanged.unwrap_or_else(|| ("if-match", "*".to_owned()));
+    send(place, method, url, vec![condition], body).await
 }
 
 fn address(calendar: &Calendar) -> Result<CalendarAddress, Error> {
