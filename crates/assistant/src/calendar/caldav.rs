@@ -13,6 +13,9 @@ const NOT_FOUND: u16 = 404;
 /// Status of a collection that has more changes than one answer has.
 const TRUNCATED: u16 = 507;
 
+/// Attributes that an element and those around it may have together. The parser compares each with all of them.
+const MAX_ATTRIBUTES: usize = 64;
+
 /// A `multistatus`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
@@ -90,8 +93,11 @@ fn escape(text: &str) -> String {
 }
 
 /// Reads a `multistatus`. Elements are known by their names without the prefix, because every server has its own; an
-/// unknown element is skipped. `None` where the text is not a whole document of that kind.
+/// unknown element is skipped. `None` where the text is not a whole document of that kind, or has very many attributes.
 pub fn parse(xml: &str) -> Option<Answer> {
+    if has_too_many_attributes(xml) {
+        return None;
+    }
     let document = Document::parse(xml).ok()?;
     let root = document.root_element();
     if root.tag_name().name() != "multistatus" {
@@ -118,6 +124,52 @@ pub fn parse(xml: &str) -> Option<Answer> {
         }
     }
     Some(answer)
+}
+
+/// Returns whether an element has more than [`MAX_ATTRIBUTES`] attributes together with those around it.
+fn has_too_many_attributes(xml: &str) -> bool {
+    let (mut around, mut total) = (Vec::new(), 0);
+    let mut rest = xml;
+    while let Some(at) = rest.find('<') {
+        rest = &rest[at..];
+        let other = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
+        if let Some((start, end)) = other.into_iter().find(|(start, _)| rest.starts_with(start)) {
+            let Some(at) = rest[start.len()..].find(end) else { return false };
+            rest = &rest[start.len() + at + end.len()..];
+            continue;
+        }
+        let Some((tag, attributes)) = tag(rest) else { return false };
+        total += attributes;
+        if total > MAX_ATTRIBUTES {
+            return true;
+        }
+        if tag.starts_with("</") {
+            total -= around.pop().unwrap_or(0);
+        } else if tag.ends_with("/>") {
+            total -= attributes;
+        } else {
+            around.push(attributes);
+        }
+        rest = &rest[tag.len()..];
+    }
+    false
+}
+
+/// Returns the tag that a text begins with, and the number of its attributes; `None` where it has no end.
+fn tag(text: &str) -> Option<(&str, usize)> {
+    let (mut quote, mut attributes) = (None, 0);
+    for (at, byte) in text.bytes().enumerate() {
+        match (quote, byte) {
+            (None, b'>') => return Some((&text[..=at], attributes)),
+            (None, b'"' | b'\'') => {
+                quote = Some(byte);
+                attributes += 1;
+            }
+            (Some(open), _) if byte == open => quote = None,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Reads properties that have the same status. A property that a resource does not have is not a failure.
@@ -197,6 +249,19 @@ mod tests {
         assert_eq!(parse("<html><body>Log in</body></html>"), None);
         let entities = format!("<!DOCTYPE x [<!ENTITY a 'aaaa'>]>{whole}");
         assert_eq!(parse(&entities), None, "a document type is not read");
+    }
+
+    #[test]
+    fn a_document_that_takes_the_square_of_its_length_is_not_read() {
+        let of = |inner: &str| parse(&format!("<multistatus xmlns=\"DAV:\">{inner}</multistatus>"));
+        let attributes = (0..100_000).map(|n| format!(" a{n}='>'")).collect::<Vec<_>>().concat();
+        assert_eq!(of(&format!("<response{attributes}/>")), None);
+        let nested = (0..20_000).map(|n| format!("<a xmlns:n{n}=\"u{n}\">")).collect::<Vec<_>>().concat();
+        assert_eq!(of(&format!("{nested}{}", "</a>".repeat(20_000))), None);
+        // Servers name a namespace at each element.
+        let named =
+            "<response xmlns=\"DAV:\"><href xmlns=\"DAV:\">/a</href><!-- <x> --><![CDATA[<\"]]></response>";
+        assert_eq!(of(&named.repeat(1000)).unwrap().resources.len(), 1000);
     }
 
     #[test]
