@@ -41,7 +41,14 @@ pub(super) fn after_quiet(quiet: QuietHours, at: Timestamp, zone: &Zone) -> Opti
     let civil = zone.civil(at);
     // After midnight the end is still to come today; before midnight it is tomorrow's.
     let day = if civil.time() < quiet.end { civil.date() } else { civil.date().tomorrow().ok()? };
-    let end = zone.rules().to_ambiguous_zoned(day.to_datetime(quiet.end)).compatible().ok()?.timestamp();
+    let mut end = zone.rules().to_ambiguous_zoned(day.to_datetime(quiet.end)).compatible().ok()?.timestamp();
+    // Where the clocks skip the end, they show a time after it from the change on.
+    while let Ok(before) = end.checked_sub(STEP)
+        && before >= at
+        && !is_quiet(quiet, before, zone)
+    {
+        end = before;
+    }
     first_not_quiet(quiet, end.max(at), STEP, zone)
 }
 

@@ -176,6 +176,17 @@ fn quiet_hours_are_judged_when_it_is_sent() {
 }
 
 #[test]
+fn quiet_hours_whose_end_the_clocks_skip_end_at_the_change() {
+    // 03:20 in Berlin on the night in which 02:00 is followed by 03:00.
+    let mut case = Case::new("2027-03-28T01:20:00Z");
+    let time = |hour, minute| Time::constant(hour, minute, 0, 0);
+    case.user.preferences.quiet = Some(QuietHours { start: time(22, 0), end: time(2, 30) });
+    case.user.preferences.weekend = WeekendPolicy::Both;
+    case.user.preferences.channels = ChannelPreference::Email;
+    assert_eq!(told(&case, &case.plan()), ["Sun 28 03:00 email"]);
+}
+
+#[test]
 fn the_weekend_and_what_is_possible_change_the_way() {
     let mut case = Case::new("2026-11-28T13:00:00Z");
     assert_eq!(told(&case, &case.plan()), ["Sat 28 13:00 email", "Sat 28 13:45 email"]);
