@@ -5,6 +5,7 @@
 
 mod day_parts;
 mod holidays;
+mod named_days;
 mod phrases;
 mod words;
 
@@ -15,7 +16,8 @@ use jiff::civil::{Date, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Span, ToSpan as _, Zoned};
 
-use phrases::{Phrase, length, phrase};
+use named_days::phrase;
+use phrases::{Phrase, length};
 use words::{CONNECTORS, Word};
 
 /// Maximum bytes of a text.
@@ -25,7 +27,27 @@ const MAX_BYTES: usize = 1000;
 const MAX_HOURS_OVER_MIDNIGHT: i32 = 20;
 
 /// Words before a phrase that belong to it.
-const PREPOSITIONS: [&str; 6] = ["on", "at", "from", "by", "starting", "@"];
+const PREPOSITIONS: [&str; 7] = ["on", "at", "from", "by", "starting", "around", "@"];
+
+/// Words before a phrase that make it a limit, or an end.
+const LIMITS: [&str; 4] = ["before", "after", "until", "till"];
+
+/// Words for days in a language that this parser does not read, although it reads its dates. A time next to one of them
+/// is not today's.
+const FOREIGN_DAYS: [&str; 12] = [
+    "heute",
+    "morgen",
+    "übermorgen",
+    "montag",
+    "dienstag",
+    "mittwoch",
+    "donnerstag",
+    "freitag",
+    "samstag",
+    "sonnabend",
+    "sonntag",
+    "wochenende",
+];
 
 /// Words that mean another time, or a part of the day, after a date or a time.
 const NOT_UNDERSTOOD: [&str; 22] = [
@@ -81,6 +103,10 @@ pub enum Error {
     OtherDay(String, String),
     #[error("`{0}` has passed today; name the day")]
     Passed(String),
+    #[error("`{0}` was {1}; name a later day")]
+    PassedDay(String, String),
+    #[error("`{0}` has no time; write it as in `tomorrow evening at 8`")]
+    NoTimeOfDay(String),
     #[error("a length in hours or minutes needs a start time, such as `14:00`")]
     NoTime,
     #[error("`{0}` is not understood")]
@@ -156,7 +182,15 @@ fn parse_on(text: &str, now: &Zoned, day: Option<Date>) -> Result<Dated, Error> 
             let after_phrase = at > 0 && at == phrase_end;
             let at_phrase = after_phrase
                 || matches!(phrase(&words[at + 1..], now, false), Ok(Some((_, Phrase::Date(_)))));
+            check_limit(&words[at..], now)?;
+            let is_part = day_parts::PARTS.contains(&words[at].lower.as_str());
+            let has_number = |word: &Word<'_>| word.text.contains(|c: char| c.is_ascii_digit());
+            if after_phrase && is_part && !words[at..].iter().any(has_number) {
+                return Err(Error::NoTimeOfDay(words::joined(&words[at - 1..=at])));
+            }
+            let is_day = found.date.is_none() && (after_phrase || is_before_time(&words[at + 1..], now));
             if is_time_like(&words[at..], after_phrase)
+                || is_day && words::is_ordinal(&words[at].lower)
                 || at_phrase && words::is_clock_with_point(&words[at].lower)
                 || zone && words[at].lower == "time"
             {
@@ -166,7 +200,28 @@ fn parse_on(text: &str, now: &Zoned, day: Option<Date>) -> Result<Dated, Error> 
             at += 1;
         }
     }
+    found.check_rest(&rest)?;
     found.resolve(text, now, day, rest.join(" "))
+}
+
+/// Fails for a phrase that is a limit, such as `before Friday`: the event is not then.
+fn check_limit(words: &[Word<'_>], now: &Zoned) -> Result<(), Error> {
+    if !LIMITS.contains(&words[0].lower.as_str()) {
+        return Ok(());
+    }
+    let count = match phrase(&words[1..], now, true) {
+        Ok(None) => return Ok(()),
+        Ok(Some((count, _))) => count,
+        Err(_) => 1,
+    };
+    Err(Error::NotUnderstood(words::joined(&words[..=count])))
+}
+
+/// Returns whether a text begins with a time of day.
+fn is_before_time(words: &[Word<'_>], now: &Zoned) -> bool {
+    let is_preposition = words.first().is_some_and(|word| PREPOSITIONS.contains(&word.lower.as_str()));
+    let time = &words[usize::from(is_preposition)..];
+    matches!(phrase(time, now, is_preposition), Ok(Some((_, Phrase::Times(..)))))
 }
 
 /// Returns whether a text begins with words about time: in a title they would be a time that nobody read.
@@ -207,12 +262,26 @@ fn is_time_like(words: &[Word<'_>], after_phrase: bool) -> bool {
                 rest.is_empty() && (words.len() == 1 && after_phrase || words::month(at(1)).is_some());
             let is_date = rest.starts_with('.') && word.split('.').all(is_digits);
             let is_date = is_date && word.matches('.').count() == 2;
-            minutes || matches!(rest, "am" | "pm" | "h") || after_phrase && hours || alone || is_date
+            // `9 to 5`, and `29 Nov 27 9:00`.
+            let to = rest.is_empty() && CONNECTORS.contains(&at(1)) && is_digits(at(2));
+            let is_timed = at(1).contains(':') || at(1).ends_with("am") || at(1).ends_with("pm");
+            let year = rest.is_empty() && digits.len() == 2 && is_timed;
+            let is_clock = matches!(rest, "am" | "pm" | "h" | "ish") || rest.starts_with(':');
+            minutes || is_clock || after_phrase && (hours || to || year) || alone || is_date
         }
         // `Dec 32`.
         _ if words::month(word).is_some() => is_digits(at(1)) && at(1).len() == 2,
         _ if after_phrase && words[0].text.contains('/') => TimeZone::get(words[0].text).is_ok(),
-        _ => after_phrase && (NOT_UNDERSTOOD.contains(&word) || digits.len() == 4 && rest.is_empty()),
+        // `+2h`, and `'27`.
+        _ if word.starts_with(['+', '\'', '’']) => {
+            let year = word.strip_prefix(['\'', '’']).is_some_and(|year| is_digits(year) && year.len() == 2);
+            after_phrase
+                && (year || word.starts_with('+') && word[1..].starts_with(|c: char| c.is_ascii_digit()))
+        }
+        _ => {
+            let is_year_or_time = digits.len() == 4 && matches!(rest, "" | "h");
+            after_phrase && (NOT_UNDERSTOOD.contains(&word) || is_year_or_time)
+        }
     }
 }
 
@@ -227,6 +296,13 @@ fn is_digits(text: &str) -> bool {
 pub fn parse_alone(text: &str, now: &Zoned, day: Option<Date>) -> Result<Dated, Error> {
     let dated = parse_on(text, now, day)?;
     if dated.rest.is_empty() { Ok(dated) } else { Err(Error::NotUnderstood(dated.rest)) }
+}
+
+/// Reads a text that is a length and nothing else, such as `for 45 min`.
+pub(crate) fn parse_length(text: &str) -> Option<Span> {
+    let words = words::split(text);
+    let words = words.get(usize::from(words.first()?.lower == "for")..)?;
+    length(words).filter(|(count, _)| *count == words.len()).map(|(_, length)| length)
 }
 
 /// Returns whether a length has a part that is shorter than a day.
@@ -331,6 +407,40 @@ impl Found {
             }
         }
         failed.map_or(Ok(None), Err)
+    }
+
+    /// Fails for other words that would change the day, or the time of the day.
+    fn check_rest(&self, rest: &[&str]) -> Result<(), Error> {
+        let lower: Vec<String> = rest.iter().map(|word| word.to_lowercase()).collect();
+        if self.date.is_none() && self.instant.is_none() && self.times.is_some() {
+            let is_day = |word: &String| FOREIGN_DAYS.contains(&word.as_str());
+            if let Some(at) = lower.iter().position(is_day) {
+                return Err(Error::NotUnderstood(rest[at].to_owned()));
+            }
+        }
+        if self.times.is_some() || self.instant.is_some() {
+            return Ok(());
+        }
+        if let Some((_, text)) = self.date.as_ref().filter(|(_, text)| text.eq_ignore_ascii_case("tonight")) {
+            return Err(Error::NoTimeOfDay(text.clone()));
+        }
+        let is_part = |word: &String| day_parts::PARTS.contains(&word.as_str());
+        let part = (1..rest.len()).find(|at| {
+            is_part(&lower[*at])
+                && match lower[at - 1].as_str() {
+                    "this" => true,
+                    "the" => *at > 1 && lower[at - 2] == "in",
+                    "at" => lower[*at] == "night",
+                    _ => false,
+                }
+        });
+        match part {
+            Some(at) => {
+                let first = if lower[at - 1] == "the" { at - 2 } else { at - 1 };
+                Err(Error::NoTimeOfDay(rest[first..=at].join(" ")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Returns the start, and whether it is a whole day.

@@ -3,7 +3,7 @@
 use super::words::{Word, is_day_time_end, number, weekday};
 
 /// Words for parts of the day.
-const PARTS: [&str; 4] = ["morning", "afternoon", "evening", "night"];
+pub(super) const PARTS: [&str; 4] = ["morning", "afternoon", "evening", "night"];
 
 /// Half of the day that a part of the day puts an hour of a clock with twelve hours in.
 fn half(part: &str, hour: i16) -> Option<&'static str> {
@@ -21,11 +21,20 @@ fn hour(word: &str) -> Option<i16> {
     minute.and(number(hour)).filter(|hour| *hour < 24)
 }
 
+/// Returns the hours of a range such as `19:30-21:00`.
+fn range(word: &str) -> Option<[i16; 2]> {
+    let (start, end) = word.split_once(['-', '–']).filter(|_| word.contains(':'))?;
+    Some([hour(start)?, hour(end)?])
+}
+
 /// Reads the times of a text whose part of the day is named, so that `8` with `evening` is `8pm`, and takes the part of the day
 /// out. A part that does not fit stays.
 pub(super) fn apply(words: &mut Vec<Word<'_>>) {
     for at in 0..words.len() {
         four_digits(words, at);
+    }
+    for at in (1..words.len()).rev() {
+        o_clock(words, at);
     }
     let mut at = 0;
     while at < words.len() {
@@ -33,6 +42,18 @@ pub(super) fn apply(words: &mut Vec<Word<'_>>) {
         after_a_day(words, at);
         at += 1;
     }
+}
+
+/// Reads `20 o'clock`, and takes the words out of `8 o'clock`.
+fn o_clock(words: &mut Vec<Word<'_>>, at: usize) {
+    if !matches!(words[at].lower.as_str(), "o'clock" | "o’clock") {
+        return;
+    }
+    let Some(hour) = number(&words[at - 1].lower).filter(|hour| *hour < 24) else { return };
+    if hour > 12 {
+        words[at - 1].lower.push_str(":00");
+    }
+    words.remove(at);
 }
 
 /// Reads `at 0900` and `at 1530`. A number before another word may be that of a house.
@@ -89,17 +110,28 @@ fn after_a_day(words: &mut Vec<Word<'_>>, at: usize) {
         let bare = word.lower.strip_suffix("am").or_else(|| word.lower.strip_suffix("pm"));
         is_half_word(&word.lower) || bare.is_some_and(|bare| bare.starts_with(|c: char| c.is_ascii_digit()))
     };
+    let is_clear = |hour: i16| if part == "morning" { hour < 12 } else { hour >= 12 };
+    let ranges = words.iter().filter_map(|word| range(&word.lower)).collect::<Vec<_>>();
     match times[..] {
-        [time] => match hour(word(time)) {
-            Some(hour) => match half(part, hour) {
-                Some(half) => words[time].lower.push_str(half),
-                None if hour >= 12 && part != "morning" => {}
-                None => return,
-            },
-            None => return,
-        },
+        [] if !ranges.is_empty() => {
+            if !ranges.iter().flatten().all(|hour| is_clear(*hour)) {
+                return;
+            }
+        }
         [] if words.iter().any(is_half) => {}
-        _ => return,
+        [] => return,
+        _ => {
+            let hours = times.iter().map(|time| hour(word(*time)).map(|hour| (hour, half(part, hour))));
+            let hours: Option<Vec<_>> = hours.collect();
+            let Some(hours) =
+                hours.filter(|hours| hours.iter().all(|(hour, half)| half.is_some() || is_clear(*hour)))
+            else {
+                return;
+            };
+            for (time, (_, half)) in times.iter().zip(hours) {
+                words[*time].lower.push_str(half.unwrap_or_default());
+            }
+        }
     }
     if is_tonight {
         return;

@@ -22,9 +22,9 @@ pub(super) enum Phrase {
     Length(Span),
 }
 
-/// Returns the phrase that a text begins with, and the number of its words. `after_preposition` says that a word such as
-/// `at` is before it.
-pub(super) fn phrase(
+/// Returns the phrase that a text begins with, if it is not a named day, and the number of its words. `after_preposition` says
+/// that a word such as `at` is before it.
+pub(super) fn unnamed_phrase(
     words: &[Word<'_>],
     now: &Zoned,
     after_preposition: bool,
@@ -33,12 +33,14 @@ pub(super) fn phrase(
         return Ok(None);
     }
     let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
-    if ["every", "daily", "weekly", "monthly", "yearly"].contains(&at(0)) {
+    if ["every", "daily", "weekly", "monthly", "yearly"].contains(&at(0))
+        || is_plural(words, after_preposition)
+    {
         return Err(Error::Repeats(words[0].text.to_owned()));
     }
     let today = now.date();
     let date = |count: usize, date: Date| Ok(Some((count, Phrase::Date(date))));
-    if let Some(found) = relative_days(words, today, after_preposition)? {
+    if let Some(found) = relative_days(words, today)? {
         return Ok(Some(found));
     }
     match at(0) {
@@ -57,7 +59,9 @@ pub(super) fn phrase(
         }
         "in" => {
             if let Some((count, distance)) = length(&words[1..]) {
-                return Ok(Some((count + 1, moved(now, distance, words)?)));
+                let from_now = if [at(count + 1), at(count + 2)] == ["from", "now"] { 2 } else { 0 };
+                let phrase = moved(now, distance, &words[..=count])?;
+                return Ok(Some((count + 1 + from_now, phrase)));
             }
         }
         _ => {}
@@ -69,18 +73,16 @@ pub(super) fn phrase(
     {
         return weekday_with_date(day, named, &words[1..=count]);
     }
-    if let Some(day) = weekday(at(0))
-        && let Some((count, Phrase::Date(named))) = day_of_month(&words[1..], today)?
-    {
-        return weekday_with_date(day, named, &words[1..=count]);
+    if let ("this", "coming", Some(day)) = (at(0), at(1), weekday(at(2))) {
+        return date(3, coming(day, after(today, -1)));
     }
     match (at(0), weekday(at(0)), weekday(at(1))) {
+        ("next", ..) if at(1) == "next" => return Err(Error::NotUnderstood(joined(&words[..2]))),
         ("this" | "coming", _, Some(day)) => return date(2, coming(day, after(today, -1))),
         // The one of the next week, which begins on a Monday.
         ("next", _, Some(day)) => {
             return date(2, coming(day, after(coming(Weekday::Monday, today), -1)));
         }
-        ("last", _, Some(day)) => return Ok(Some((2, last(day, words, today)?))),
         (_, Some(day), _) if day == today.weekday() => {
             return Err(ambiguous(words[0].text, &shown(today), &shown(after(today, 7))));
         }
@@ -90,7 +92,7 @@ pub(super) fn phrase(
     if let Some((count, distance)) = length(words)
         && at(count) == "ago"
     {
-        return Ok(Some((count + 1, moved(now, -distance, words)?)));
+        return Ok(Some((count + 1, moved(now, -distance, &words[..=count])?)));
     }
     if at(0).contains('t') {
         let text = at(0).to_uppercase();
@@ -106,8 +108,20 @@ pub(super) fn phrase(
     times(words, after_preposition)
 }
 
+/// Returns whether a text begins with days of several weeks, such as `Fridays 9:00` and `on weekdays`.
+fn is_plural(words: &[Word<'_>], after_preposition: bool) -> bool {
+    let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
+    let day = at(0).strip_suffix('s').unwrap_or_default();
+    if !(day.ends_with("day") && weekday(day).is_some() || matches!(at(0), "weekdays" | "weekends")) {
+        return false;
+    }
+    let is_at = at(1) == "at";
+    let time = words.get(1 + usize::from(is_at)..).unwrap_or_default();
+    after_preposition || !matches!(times(time, is_at), Ok(None))
+}
+
 /// Returns a date whose weekday is written before it.
-fn weekday_with_date(
+pub(super) fn weekday_with_date(
     day: Weekday,
     named: Date,
     words: &[Word<'_>],
@@ -118,16 +132,12 @@ fn weekday_with_date(
     Err(Error::OtherDay(joined(words), shown(named)))
 }
 
-fn after(date: Date, days: i64) -> Date {
+pub(super) fn after(date: Date, days: i64) -> Date {
     date.saturating_add(days.days())
 }
 
 /// Reads days that are named by their distance from today, and the day of a month such as `the 1st`.
-fn relative_days(
-    words: &[Word<'_>],
-    today: Date,
-    after_preposition: bool,
-) -> Result<Option<(usize, Phrase)>, Error> {
+fn relative_days(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase)>, Error> {
     let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
     let several = |first: Date, last: Date| Err(several_days(&joined(&words[..2]), first, last));
     let monday = coming(Weekday::Monday, today);
@@ -140,38 +150,25 @@ fn relative_days(
         ("the", "day", "after") if at(3) == "tomorrow" => (4, Phrase::Date(after(today, 2))),
         ("next", "week", _) => return several(monday, after(monday, 6)),
         ("next", "month", _) => return several(month, month.last_of_month()),
+        ("next", "year", _) => {
+            let first = today.first_of_year().saturating_add(1.year());
+            return several(first, first.last_of_year());
+        }
         ("last", "week", _) => return several(after(monday, -14), after(monday, -8)),
         ("this", "weekend", _) => {
             let sunday = coming(Weekday::Sunday, after(today, -1));
             (2, Phrase::Days(after(sunday, -1), sunday))
         }
         ("next", "weekend", _) => (2, Phrase::Days(after(monday, 5), after(monday, 6))),
-        ("the", ..) if after_preposition || at(2) == "of" => return day_of_month(words, today),
         _ => return Ok(holiday(words, today).map(|(count, date)| (count, Phrase::Date(date)))),
     }))
 }
 
-/// Reads `the 1st`, `1st` and `the 3rd of March`.
-fn day_of_month(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase)>, Error> {
-    let article = usize::from(words.first().is_some_and(|word| word.lower == "the"));
-    let at = |index: usize| words.get(article + index).map_or("", |word| word.lower.as_str());
-    let Some(day) = day_number(at(0)).filter(|_| at(0).ends_with(char::is_alphabetic)) else {
-        return Ok(None);
-    };
-    if let Some((count, date)) = named_date(&words[article..], today)? {
-        return Ok(Some((count + article, date)));
-    }
-    // `on the 1st floor` is no date.
-    let next = at(1);
-    let ends = matches!(next, "" | "at" | "for" | "from") || CONNECTORS.contains(&next);
-    if !ends && !next.starts_with(|c: char| c.is_ascii_digit()) {
-        return Ok(None);
-    }
-    let months = (0..=12).map(|months| today.first_of_month().saturating_add(months.months()));
-    let mut dates = months.filter_map(|first| first.with().day(day).build().ok());
-    let count = article + 1;
-    let date = dates.find(|date| *date >= today).ok_or_else(|| Error::Impossible(joined(&words[..count])))?;
-    Ok(Some((count, Phrase::Date(date))))
+/// Returns whether a word may follow a day, so that the day is not a part of a name.
+pub(super) fn ends_phrase(next: &str) -> bool {
+    matches!(next, "" | "at" | "for" | "from")
+        || CONNECTORS.contains(&next)
+        || next.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Returns the error for words that name several days where one is meant, or where a time of day is added.
@@ -181,36 +178,22 @@ pub(super) fn several_days(text: &str, first: Date, last: Date) -> Error {
 }
 
 /// Returns the first such day after a date.
-fn coming(day: Weekday, date: Date) -> Date {
+pub(super) fn coming(day: Weekday, date: Date) -> Date {
     let days = i64::from(date.weekday().until(day));
     after(date, if days == 0 { 7 } else { days })
 }
 
-/// Reads `last Friday`: the one before today, if that is also the one of the last week.
-fn last(day: Weekday, words: &[Word<'_>], today: Date) -> Result<Phrase, Error> {
-    // `last Friday of December` is another day.
-    if words.get(2).is_some_and(|word| matches!(word.lower.as_str(), "of" | "in")) {
-        return Err(Error::NotUnderstood(joined(&words[..3])));
-    }
-    let before = after(coming(day, after(today, -1)), -7);
-    let of_week = after(coming(day, after(coming(Weekday::Monday, today), -1)), -14);
-    if before != of_week {
-        return Err(ambiguous(&joined(&words[..2]), &shown(of_week), &shown(before)));
-    }
-    Ok(Phrase::Date(before))
-}
-
-fn shown(date: Date) -> String {
+pub(super) fn shown(date: Date) -> String {
     date.strftime("%A, %Y-%m-%d").to_string()
 }
 
-fn ambiguous(text: &str, first: &str, second: &str) -> Error {
+pub(super) fn ambiguous(text: &str, first: &str, second: &str) -> Error {
     Error::Ambiguous { text: text.to_owned(), first: first.to_owned(), second: second.to_owned() }
 }
 
-/// Returns the instant in so long a time, or the day if it is so many days.
-fn moved(now: &Zoned, distance: Span, words: &[Word<'_>]) -> Result<Phrase, Error> {
-    let to = now.checked_add(distance).map_err(|_| Error::Impossible(words[0].text.to_owned()))?;
+/// Returns the instant in so long a time, or the day if it is so many days. The words are those of the distance.
+pub(super) fn moved(now: &Zoned, distance: Span, words: &[Word<'_>]) -> Result<Phrase, Error> {
+    let to = now.checked_add(distance).map_err(|_| Error::Impossible(joined(words)))?;
     Ok(if is_exact(&distance) { Phrase::Instant(to) } else { Phrase::Date(to.date()) })
 }
 
@@ -219,6 +202,10 @@ pub(super) fn length(words: &[Word<'_>]) -> Option<(usize, Span)> {
     let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
     if at(0) == "half" && at(1) == "an" && at(2) == "hour" {
         return Some((3, 30.minutes()));
+    }
+    if [at(0), at(1)] == ["a", "couple"] {
+        let start = 2 + usize::from(at(2) == "of");
+        return unit(at(start)).and_then(|unit| Some((start + 1, add(Span::new(), 2, unit)?)));
     }
     if matches!(at(0), "a" | "an") {
         if at(1) == "hour" && [at(2), at(3), at(4)] == ["and", "a", "half"] {
@@ -271,6 +258,7 @@ fn add(span: Span, amount: i16, unit: Unit) -> Option<Span> {
         Unit::Hour => span.try_hours(span.get_hours() + wide),
         Unit::Day => span.try_days(span.get_days() + wide),
         Unit::Week => span.try_weeks(span.get_weeks() + wide),
+        Unit::Fortnight => span.try_weeks(span.get_weeks() + 2 * wide),
         Unit::Month => span.try_months(span.get_months() + wide),
         Unit::Year => span.try_years(span.get_years().saturating_add(amount)),
     };
@@ -333,7 +321,7 @@ fn either_order(
 }
 
 /// Reads `24 December`, `December 24th`, each with or without a year.
-fn named_date(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase)>, Error> {
+pub(super) fn named_date(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase)>, Error> {
     let at = |index: usize| words.get(index).map_or("", |word| word.lower.as_str());
     let (count, found, name) = match (day_number(at(0)), month(at(0))) {
         (Some(found), _) if at(1) == "of" => (3, Some(found), month(at(2))),

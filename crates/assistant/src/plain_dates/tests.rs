@@ -172,6 +172,117 @@ fn parts_of_the_day_holidays_and_lengths_after_a_time_are_read() {
 }
 
 #[test]
+fn days_are_named_by_their_place_or_their_distance() {
+    for (text, expected) in [
+        ("Review in a fortnight", "Mon 2026-12-07 | Review"),
+        ("Holiday 24.12. for a fortnight", "Thu 2026-12-24 to Thu 2027-01-07 | Holiday"),
+        ("Call in a couple of days", "Wed 2026-11-25 | Call"),
+        ("Rent end of month", "Mon 2026-11-30 | Rent"),
+        ("Rent at the end of the month 9:00", "Mon 2026-11-30 09:00 | Rent"),
+        ("Rent by the end of next month", "Thu 2026-12-31 | Rent"),
+        ("Audit end of February", "Sun 2027-02-28 | Audit"),
+        ("Audit end of year", "Thu 2026-12-31 | Audit"),
+        ("End of year party 18.12.", "Fri 2026-12-18 | End of year party"),
+        ("Rent on the last day of the month", "Mon 2026-11-30 | Rent"),
+        ("Rent first day of next month", "Tue 2026-12-01 | Rent"),
+        ("Board first Monday of December 10:00", "Mon 2026-12-07 10:00 | Board"),
+        ("Board on the 2nd Tuesday in January", "Tue 2027-01-12 | Board"),
+        ("Board the last Friday of the month", "Fri 2026-11-27 | Board"),
+        ("Party last Friday of December", "Fri 2026-12-25 | Party"),
+        ("Rent the 3rd of next month", "Thu 2026-12-03 | Rent"),
+        ("Rent the 24th 9:00", "Tue 2026-11-24 09:00 | Rent"),
+        ("Hike on the weekend", "Sat 2026-11-28 to Mon 2026-11-30 | Hike"),
+        ("Hike at the weekend", "Sat 2026-11-28 to Mon 2026-11-30 | Hike"),
+        ("Hike over the weekend", "Sat 2026-11-28 to Mon 2026-11-30 | Hike"),
+        ("Bar next Friday at noon", "Fri 2026-12-04 12:00 | Bar"),
+        ("Bar Friday next week 9:00", "Fri 2026-12-04 09:00 | Bar"),
+        ("Bar Friday of this week", "Fri 2026-11-27 | Bar"),
+        ("Bar next week on Monday at 9am", "Mon 2026-11-30 09:00 | Bar"),
+        ("Bar next week Tuesday", "Tue 2026-12-01 | Bar"),
+        ("Bar this coming Friday", "Fri 2026-11-27 | Bar"),
+        ("Bar a week from Friday", "Fri 2026-12-04 | Bar"),
+        ("Bar two weeks from now", "Mon 2026-12-07 | Bar"),
+        ("Bar in two weeks from now 9:00", "Mon 2026-12-07 09:00 | Bar"),
+        ("Bar 3 days from today", "Thu 2026-11-26 | Bar"),
+        ("Bar 20 minutes from now", "Mon 2026-11-23 11:40 | Bar"),
+        ("Bar two days before Friday 9:00", "Wed 2026-11-25 09:00 | Bar"),
+        ("Bar the day after tomorrow", "Wed 2026-11-25 | Bar"),
+        ("Bar tomorrow @3pm", "Tue 2026-11-24 15:00 | Bar"),
+        ("Bar tomorrow around 8pm", "Tue 2026-11-24 20:00 | Bar"),
+        ("Bar tomorrow at 20 o'clock", "Tue 2026-11-24 20:00 | Bar"),
+        ("Bar tomorrow at 8 o'clock in the evening", "Tue 2026-11-24 20:00 | Bar"),
+        ("Bar tomorrow evening 19:30-21:00", "Tue 2026-11-24 19:30 to Tue 2026-11-24 21:00 | Bar"),
+        ("Bar tomorrow evening 7:30 - 9:00", "Tue 2026-11-24 19:30 to Tue 2026-11-24 21:00 | Bar"),
+        ("Bar this evening 19:30 to 21:00", "Mon 2026-11-23 19:30 to Mon 2026-11-23 21:00 | Bar"),
+        ("Drinks after work tomorrow 18:00", "Tue 2026-11-24 18:00 | Drinks after work"),
+        ("TGI Fridays tomorrow 19:00", "Tue 2026-11-24 19:00 | TGI Fridays"),
+        ("2nd breakfast 16:00", "Mon 2026-11-23 16:00 | 2nd breakfast"),
+        ("'90s party Friday 20:00", "Fri 2026-11-27 20:00 | '90s party"),
+        ("Montag GmbH tomorrow 9:00", "Tue 2026-11-24 09:00 | Montag GmbH"),
+        ("Lunch 30 minutes before class tomorrow", "Tue 2026-11-24 | Lunch 30 minutes before class"),
+    ] {
+        assert_eq!(shown(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn days_and_times_that_are_open_say_so() {
+    let evening = "has no time; write it as in `tomorrow evening at 8`";
+    for (text, expected) in [
+        ("Bar this evening", format!("`this evening` {evening}")),
+        ("Bar tonight", format!("`tonight` {evening}")),
+        ("Bar tomorrow in the evening", format!("`in the evening` {evening}")),
+        ("Bar at night tomorrow", format!("`at night` {evening}")),
+        (
+            "Rent end of the week",
+            "`end of the week` may be Friday, 2026-11-27 or Sunday, 2026-11-29".to_owned(),
+        ),
+        (
+            "Rent the 3rd of this month",
+            "`the 3rd of this month` was Tuesday, 2026-11-03; name a later day".to_owned(),
+        ),
+        ("Board fifth Monday of December", "`fifth Monday of December` does not exist".to_owned()),
+        ("Bar first Friday of Lent", "`first Friday of` is not understood".to_owned()),
+        ("Bar the Friday after next", "`Friday after next` is not understood".to_owned()),
+        ("Bar next next Friday", "`next next` is not understood".to_owned()),
+        ("Workshop 2 days from Friday", "`2 days from Friday` is not understood".to_owned()),
+        ("Bar an hour before noon tomorrow", "`an hour before noon` is not understood".to_owned()),
+        ("Bar tomorrow after 5pm", "`after 5pm` is not understood".to_owned()),
+        ("Bar until Friday", "`until Friday` is not understood".to_owned()),
+        (
+            "Fridays 9:00",
+            "`Fridays` repeats, which cannot be written here; import the event from an `.ics` file".to_owned(),
+        ),
+        (
+            "Tea on weekdays",
+            "`weekdays` repeats, which cannot be written here; import the event from an `.ics` file".to_owned(),
+        ),
+        ("Montag 9:00", "`Montag` is not understood".to_owned()),
+        ("Arzt morgen 9 Uhr", "`morgen` is not understood".to_owned()),
+        ("Rent 24th 9:00", "`24th` is not understood".to_owned()),
+        ("Rent 24th at 9:00", "`24th` is not understood".to_owned()),
+        ("Bar 29 Nov '27 9am", "`'27` is not understood".to_owned()),
+        ("Bar 29 Nov 27 9am", "`27` is not understood".to_owned()),
+        ("Bar tomorrow 14:00 +2h", "`+2h` is not understood".to_owned()),
+        ("Bar tomorrow at 8ish", "`8ish` is not understood".to_owned()),
+        ("Bar tomorrow 9:5", "`9:5` is not understood".to_owned()),
+        ("Bar tomorrow 9 to 5", "`9` is not understood".to_owned()),
+        ("Bar in 9999 years", "`in 9999 years` does not exist".to_owned()),
+        (
+            "Plan next year 24 December",
+            "`next year` has several days: write `Fri 2027-01-01`, or `Fri 2027-01-01 - Fri 2027-12-31` for all of them"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(shown(text), format!("error: {expected}"), "{text}");
+    }
+    let saturday = date(2026, 11, 28).at(11, 20, 0, 0).in_tz("Europe/Berlin").unwrap();
+    let open = |text: &str| parse(text, &saturday).unwrap_err().to_string();
+    assert_eq!(open("Hike on the weekend"), "`the weekend` may be this weekend or next weekend");
+    assert_eq!(open("Bar Friday this week"), "`Friday this week` was Friday, 2026-11-27; name a later day");
+}
+
+#[test]
 fn words_that_move_a_date_or_a_length_are_not_left_in_the_title() {
     for (text, expected) in [
         ("Bar Friday 14.30", "`14.30` is not understood"),
@@ -185,8 +296,6 @@ fn words_that_move_a_date_or_a_length_are_not_left_in_the_title() {
         ("Bar tomorrow 15:00-14:00", "`15:00-14:00` ends before it begins"),
         ("Bar tomorrow 9:00 for 1.25h", "`1.25h` is not understood"),
         ("Bar tomorrow 9:00 for 99999999999 hours", "`99999999999` is not understood"),
-        ("Bar a week from Friday", "`week` is not understood"),
-        ("Bar two days before Friday 9:00", "`days` is not understood"),
         ("Bar Friday week", "`week` is not understood"),
         ("Vet a week on Tuesday 10:00", "`a` is not understood"),
         ("Vet 2 weeks tomorrow 10:00", "`2` is not understood"),
@@ -212,7 +321,6 @@ fn what_has_two_meanings_or_none_says_so() {
         ("tomorrow 9:00 10:00", "there are two times: `9:00` and `10:00`"),
         ("in 2 hours 9:00", "there are two times: `in 2 hours` and `9:00`"),
         ("31.2.", "`31.2.` does not exist"),
-        ("Party last Friday of December", "`last Friday of` is not understood"),
         ("2026-12-24 15:00+01:00", "`15:00+01:00` is not understood"),
         ("Party tomorrow 24:00", "`24:00` is not understood"),
         (
@@ -255,7 +363,7 @@ fn what_has_two_meanings_or_none_says_so() {
         ("Bar tomorrow at 19h", "`19h` is not understood"),
         ("Bar tomorrow 13pm", "`13pm` is not understood"),
         ("Bar tomorrow 25:00", "`25:00` is not understood"),
-        ("Bar tomorrow evening", "`evening` is not understood"),
+        ("Bar tomorrow evening", "`tomorrow evening` has no time; write it as in `tomorrow evening at 8`"),
         ("Bar tomorrow half past three pm", "`half` is not understood"),
         ("Bar tomorrow 15:00 for 0 min", "`0` does not exist"),
         ("Bar tomorrow 15:00 for -5 min", "`-5` does not exist"),

@@ -15,6 +15,14 @@ pub(super) const CONNECTORS: [&str; 5] = ["-", "–", "to", "until", "till"];
 pub(super) fn split(text: &str) -> Vec<Word<'_>> {
     let bare =
         |text: &str| text.trim_start_matches('(').trim_end_matches([',', ';', '!', '?', ')']).to_lowercase();
+    // `@3pm`.
+    let bare = |text: &str| {
+        let lower = bare(text);
+        match lower.strip_prefix('@') {
+            Some(time) if time.starts_with(|c: char| c.is_ascii_digit()) => time.to_owned(),
+            _ => lower,
+        }
+    };
     let word = |text| Word { text, lower: bare(text) };
     let mut words = Vec::new();
     let mut rest = text.split_whitespace().peekable();
@@ -79,6 +87,7 @@ pub(super) enum Unit {
     Hour,
     Day,
     Week,
+    Fortnight,
     Month,
     Year,
 }
@@ -90,6 +99,7 @@ pub(super) fn unit(word: &str) -> Option<Unit> {
         "h" | "hr" | "hrs" | "hour" | "hours" => Unit::Hour,
         "d" | "day" | "days" => Unit::Day,
         "w" | "week" | "weeks" => Unit::Week,
+        "fortnight" | "fortnights" => Unit::Fortnight,
         "month" | "months" => Unit::Month,
         "year" | "years" => Unit::Year,
         _ => return None,
@@ -150,6 +160,11 @@ pub(super) fn day_number(word: &str) -> Option<i8> {
     let (digits, rest) = split_number(word);
     let day = number(digits).filter(|_| matches!(rest, "" | "." | "st" | "nd" | "rd" | "th"))?;
     i8::try_from(day).ok().filter(|day| *day <= 31)
+}
+
+/// Returns whether a word is the day of a month such as `1st`.
+pub(super) fn is_ordinal(word: &str) -> bool {
+    word.ends_with(char::is_alphabetic) && day_number(word).is_some()
 }
 
 /// Splits a word after its leading digits.
