@@ -3,7 +3,7 @@
 use jiff::{Timestamp, ToSpan as _};
 
 use super::calendar::{self, Change, Effect, EventEdit, EventTime, Horizon, SeriesTime};
-use super::event::CalendarSource;
+use super::event::{CalendarSource, EventStatus};
 use super::events::NO_PROGRESS;
 use super::ids::CalendarId;
 use super::import::{Origin, horizon};
@@ -108,7 +108,14 @@ impl Assistant {
     /// write access, because the next import would undo a change.
     pub async fn writable_event(&self, id: &EventId) -> Result<EventSource, Error> {
         let event = self.event(id).await?;
-        let unknown = || Error::Unknown { what: "event", id: id.to_string() };
+        let unknown = || match event.status {
+            EventStatus::Cancelled => {
+                Error::Invalid { field: "event", reason: "it was cancelled".to_owned() }
+            }
+            EventStatus::Confirmed | EventStatus::Tentative => {
+                Error::Unknown { what: "event", id: id.to_string() }
+            }
+        };
         let mut rows = events::source(&self.store, id.as_str()).await?.into_iter();
         let row = rows.next().ok_or_else(unknown)?;
         let others = rows.map(|row| row.source).collect();
@@ -253,7 +260,7 @@ fn new_component(uid: &str, edit: &EventEdit, now: Timestamp) -> Result<String, 
     Ok(calendar::created(uid, edit, now))
 }
 
-/// Reads the time to which an event is moved: a day keeps the event's time of day, and a time its day.
+/// Reads the time to which an event is moved: a day keeps the event's time of day, a time its day, and a length its start.
 ///
 /// # Errors
 /// Fails as [`plain_dates::parse_alone`] and [`Dated::event_time`] do.
@@ -264,7 +271,15 @@ pub fn moved_to(
     now: Timestamp,
 ) -> Result<EventTime, plain_dates::Error> {
     let day = zone.civil(event.starts_at).date();
-    let mut dated = plain_dates::parse_alone(text, &now.to_zoned(zone.rules().clone()), Some(day))?;
+    let mut dated = match plain_dates::parse_length(text) {
+        Some(length) => Dated {
+            start: event.starts_at.to_zoned(zone.rules().clone()),
+            all_day: event.details.when.all_day,
+            length: Some(length),
+            rest: String::new(),
+        },
+        None => plain_dates::parse_alone(text, &now.to_zoned(zone.rules().clone()), Some(day))?,
+    };
     if dated.all_day && dated.length.is_none() && !event.details.when.all_day {
         let start = dated.start.date().to_datetime(zone.civil(event.starts_at).time());
         let impossible = |_| plain_dates::Error::Impossible(text.to_owned());

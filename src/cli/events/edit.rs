@@ -23,7 +23,8 @@ pub(in crate::cli) struct EditArgs {
     /// The new title
     #[arg(long)]
     title: Option<String>,
-    /// The new time, such as 'Friday 16:00' or '24.12. 18:00 for 2h'; a day alone keeps the time of day, a time the day
+    /// The new time, such as 'Friday 16:00' or '24.12. 18:00 for 2h'; a day alone keeps the time of day, a time the
+    /// day, a length the start
     #[arg(long, value_name = "TIME")]
     when: Option<String>,
     #[command(flatten)]

@@ -34,7 +34,11 @@ pub(super) async fn run(args: &ForgetArgs, assistant: &Assistant) -> Result<(), 
         if calendar.refresh.is_none() && assistant.versions(&calendar).await?.is_empty() {
             continue;
         }
-        if is_at(&calendar, from) { matching.push(calendar) } else { others.push(calendar.place) }
+        if is_at(&calendar, from) {
+            matching.push(calendar);
+        } else if !calendar.place.is_empty() {
+            others.push(calendar.place);
+        }
     }
     if matching.is_empty() {
         let failure = Failure::new(format!(

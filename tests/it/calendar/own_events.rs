@@ -106,10 +106,14 @@ fn an_event_is_added_changed_and_cancelled_in_the_words_of_its_user() {
             "error: a length in hours or minutes needs a start time, such as `14:00`\n",
         ),
         (&["events", "edit", "event-x", "--title", "x"], "error: unknown event `event-x`\n"),
-        (&["events", "cancel", id], "error: unknown event"),
+        (&["events", "cancel", id], "error: event: it was cancelled\n"),
         (
             &["events", "list", "--from", "tomorrow", "--to", "today"],
             "error: the last day is before the first\n",
+        ),
+        (
+            &["events", "forget", "ann", "no.ics"],
+            "error: no event of `ann` came from no.ics\nhint: `adjutant events list` lists the events\n",
         ),
         (&["events", "list", "--from", "someday"], "error: `someday` contains no date or time\n"),
     ] {
@@ -289,6 +293,7 @@ fn an_edit_keeps_the_day_or_the_time_of_day() {
         ("9:00-9:30", "Wednesday, 2031-07-02 09:00 to 09:30 (Europe/Berlin)"),
         ("3.7.2031 for 2 days", "Thursday, 2031-07-03 to Friday, 2031-07-04"),
         ("10:00", "Thursday, 2031-07-03 10:00 to 11:00 (Europe/Berlin)"),
+        ("for 20 min", "Thursday, 2031-07-03 10:00 to 10:20 (Europe/Berlin)"),
     ] {
         let changed = home.run(["events", "edit", &id, "--when", when], "");
         assert_eq!(changed.stderr, format!("changed: Dentist on {expected}\n"), "{when}");
@@ -313,7 +318,8 @@ fn a_notification_is_cancelled_snoozed_and_tested() {
     // The server ends the connection after the text of the mail.
     *mail_server.refuse.lock().unwrap() = (1, "");
     let unknown = home.run(["notifications", "test", "ann", "email"], "").stderr;
-    assert!(unknown.starts_with("error: whether the email was sent is not known: "), "{unknown}");
+    let why = "error: whether the email was sent is not known: the mail server did not say whether it took the mail: ";
+    assert!(unknown.starts_with(why), "{unknown}");
     let refused = home.run(["notifications", "test", "ann", "webhook"], "");
     assert!(refused.stderr.starts_with("error: the webhook was not sent: "), "{}", refused.stderr);
 

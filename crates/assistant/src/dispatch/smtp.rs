@@ -22,6 +22,8 @@ use super::message::SendOutcome;
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the server may take to accept the text.
 const ACCEPT_TIMEOUT: Duration = Duration::from_mins(1);
+/// The outcome of a mail whose text was sent, and which may have arrived.
+const NO_ANSWER: &str = "the mail server did not say whether it took the mail";
 /// How long a connection stays open for the next mail.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -86,7 +88,7 @@ impl SmtpServer {
         let text = mail.formatted();
         let mut connection = match timeout(PREPARE_TIMEOUT, self.prepare(mail, &text)).await {
             Ok(Ok(connection)) => connection,
-            Ok(Err(error)) => return rejected_or(SendOutcome::Failed, &error),
+            Ok(Err(error)) => return failed(&error),
             Err(_) => return SendOutcome::Failed("the mail server took too long".to_owned()),
         };
         match timeout(ACCEPT_TIMEOUT, connection.message(&text)).await {
@@ -94,9 +96,9 @@ impl SmtpServer {
                 self.idle().push((connection, Instant::now()));
                 SendOutcome::Sent(response.message().collect::<Vec<_>>().join(" "))
             }
-            Ok(Err(error)) if error.is_transient() => rejected_or(SendOutcome::Failed, &error),
-            Ok(Err(error)) => rejected_or(SendOutcome::Unknown, &error),
-            Err(_) => SendOutcome::Unknown("the mail server did not say whether it took the mail".to_owned()),
+            Ok(Err(error)) if error.is_transient() || error.is_permanent() => failed(&error),
+            Ok(Err(error)) => SendOutcome::Unknown(format!("{NO_ANSWER}: {error}")),
+            Err(_) => SendOutcome::Unknown(NO_ANSWER.to_owned()),
         }
     }
 
@@ -153,12 +155,12 @@ impl SmtpServer {
     }
 }
 
-/// Returns a rejection where the server answered with a permanent error, else `outcome`.
-fn rejected_or(outcome: fn(String) -> SendOutcome, error: &Error) -> SendOutcome {
+/// Returns a rejection where the server answered with a permanent error, else a failure.
+fn failed(error: &Error) -> SendOutcome {
     if error.is_permanent() {
         SendOutcome::Rejected(format!("the mail server refused: {error}"))
     } else {
-        outcome(format!("the mail server did not take it: {error}"))
+        SendOutcome::Failed(format!("the mail server did not take it: {error}"))
     }
 }
 
