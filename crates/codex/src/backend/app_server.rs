@@ -340,7 +340,7 @@ impl AppServer {
             }
             "mcpServer/elicitation/request" => approvals::elicitation(params),
             "item/permissions/requestApproval" => approvals::permissions(params),
-            "item/tool/requestUserInput" => Some(approvals::input(params)),
+            "item/tool/requestUserInput" => approvals::input(params),
             _ => None,
         };
         let (kind, others) = parsed.unwrap_or_else(|| {
@@ -372,7 +372,7 @@ impl AppServer {
             session_scope = session_scope.filter(|_| choices.contains(&Decision::ApproveForSession));
         }
         let approval = Approval {
-            id: self.pending.approval_id(&pending.request),
+            id: self.pending.next_id(),
             thread: thread.clone(),
             turn: json_fields::text(&params["turnId"]),
             item,

@@ -21,9 +21,10 @@ pub(super) fn joined(list: &Value, separator: &str) -> String {
     texts.collect::<Vec<_>>().join(separator)
 }
 
-/// Returns the texts of a list.
-pub(super) fn list(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(text).collect()
+/// Returns the texts of a list; `None` for any other value, and for a list that holds one. What is approved is what is
+/// shown, so nothing of a list may be left out.
+pub(super) fn list(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(text).collect()
 }
 
 /// Returns the files of a patch as `mcp-server` names them: path to change.

@@ -319,7 +319,7 @@ impl McpServer {
             || (ApprovalKind::Unknown { method: method.clone(), params: params.clone() }, Map::new());
         let (kind, others) = match params["codex_elicitation"].as_str() {
             Some("exec-approval") => {
-                let argv = json_fields::list(&params["codex_command"]);
+                let argv = json_fields::list(&params["codex_command"]).unwrap_or_default();
                 let is_empty = argv.iter().all(|argument| argument.trim().is_empty());
                 if is_empty { unknown() } else { known(ApprovalKind::Command { argv }) }
             }
@@ -331,7 +331,7 @@ impl McpServer {
         };
         let (choices, session_scope) = kind.choices();
         let approval = Approval {
-            id: self.pending.approval_id(&id),
+            id: self.pending.next_id(),
             thread: thread.clone().unwrap_or_default(),
             turn: self.turn.as_ref().and_then(|turn| turn.id.clone()),
             item: json_fields::text(&params["codex_call_id"]),

@@ -11,6 +11,8 @@ use crate::event::CodexEvent;
 #[derive(Debug, Default)]
 pub(super) struct PendingApprovals {
     run: String,
+    /// The number of the next approval.
+    next: u64,
     pub(super) open: HashMap<String, PendingApproval>,
 }
 
@@ -30,18 +32,15 @@ pub(super) struct PendingApproval {
 
 impl PendingApprovals {
     pub(super) fn new(run: &str) -> Self {
-        Self { run: run.to_owned(), open: HashMap::new() }
+        Self { run: run.to_owned(), next: 0, open: HashMap::new() }
     }
 
-    /// Returns the id of the approval for a request. Codex numbers its requests; of another name, each sign that nobody
-    /// can type, or that a terminal would obey, is its code.
-    pub(super) fn approval_id(&self, request: &Value) -> String {
-        let name = request.as_str().map_or_else(|| request.to_string(), str::to_owned);
-        let written = |byte: u8| {
-            let typed = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-            if typed { char::from(byte).to_string() } else { format!("%{byte:02X}") }
-        };
-        format!("{}-{}", self.run, name.bytes().map(written).collect::<String>())
+    /// Returns the id of the next approval. Requests are numbered here, because a decision must not answer, and a stored
+    /// decision not replace, that of another request for which Codex chose the same id.
+    pub(super) fn next_id(&mut self) -> String {
+        let id = format!("{}-{}", self.run, self.next);
+        self.next += 1;
+        id
     }
 
     /// Adds an approval, and returns its event.
@@ -52,44 +51,23 @@ impl PendingApprovals {
 
     /// Removes an approval that Codex withdrew; the event is missing when it was answered already.
     pub(super) fn withdraw(&mut self, request: &Value) -> Vec<CodexEvent> {
-        let id = self.approval_id(request);
-        self.withdraw_if(|approval, _| *approval == id)
+        self.withdraw_if(|pending| pending.request == *request)
     }
 
     /// Removes the approvals of a thread.
     pub(super) fn withdraw_thread(&mut self, thread: &str) -> Vec<CodexEvent> {
-        self.withdraw_if(|_, pending| pending.thread == thread)
+        self.withdraw_if(|pending| pending.thread == thread)
     }
 
     /// Removes all approvals.
     pub(super) fn withdraw_all(&mut self) -> Vec<CodexEvent> {
-        self.withdraw_if(|_, _| true)
+        self.withdraw_if(|_| true)
     }
 
-    fn withdraw_if(&mut self, is_meant: impl Fn(&String, &PendingApproval) -> bool) -> Vec<CodexEvent> {
-        let withdrawn = self.open.extract_if(|approval, pending| is_meant(approval, pending));
+    fn withdraw_if(&mut self, is_meant: impl Fn(&PendingApproval) -> bool) -> Vec<CodexEvent> {
+        let withdrawn = self.open.extract_if(|_, pending| is_meant(pending));
         let event =
             |(approval, _)| CodexEvent::ApprovalResolved { approval, decision: None, by: Decider::Codex };
         withdrawn.map(event).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::PendingApprovals;
-
-    #[test]
-    fn the_id_of_an_approval_is_one_word_that_can_be_typed() {
-        let pending = PendingApprovals::new("codex-1");
-        for (request, id) in [
-            (json!(7), "codex-1-7"),
-            (json!("7"), "codex-1-7"),
-            (json!("a\n[turn completed]\u{202e}"), "codex-1-a%0A%5Bturn%20completed%5D%E2%80%AE"),
-            (json!({"x": 1}), "codex-1-%7B%22x%22%3A1%7D"),
-        ] {
-            assert_eq!(pending.approval_id(&request), id);
-        }
     }
 }

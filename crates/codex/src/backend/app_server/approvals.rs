@@ -40,7 +40,8 @@ pub(super) fn command(params: &Value) -> Option<Parsed> {
     // 0.92 gives an argument list, later versions a shell line.
     let argv = match params["command"].as_str() {
         Some(line) => vec![line.to_owned()],
-        None => json_fields::list(&params["command"]),
+        None if params["command"].is_null() => Vec::new(),
+        None => json_fields::list(&params["command"])?,
     };
     let is_empty = argv.iter().all(|argument| argument.trim().is_empty());
     let mut rest = others(params, &[&COMMON[..], &COMMAND].concat());
@@ -125,7 +126,7 @@ pub(super) fn lasting(kind: &ApprovalKind, params: &Value) -> Lasting {
             Lasting { offer: permissions.clone(), ..Lasting::default() }
         }
         ApprovalKind::Command { .. } => {
-            let rule = json_fields::list(&params["proposedExecpolicyAmendment"]);
+            let rule = json_fields::list(&params["proposedExecpolicyAmendment"]).unwrap_or_default();
             if rule.is_empty() {
                 return Lasting::default();
             }
@@ -157,23 +158,27 @@ pub(super) fn lasting(kind: &ApprovalKind, params: &Value) -> Lasting {
     }
 }
 
-/// Parses questions of the model.
-pub(super) fn input(params: &Value) -> Parsed {
-    let questions = params["questions"].as_array().into_iter().flatten();
-    let question = |question: &Value| InputQuestion {
-        id: json_fields::words(&question["id"]),
-        text: json_fields::words(&question["question"]),
-        options: question["options"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|option| json_fields::words(&option["label"]))
-            .collect(),
-        // Versions before 0.153 do not say it, and take any text.
-        other: question["isOther"] != false,
-        secret: question["isSecret"] == true,
+/// Parses questions of the model; `None` if there are none, or if one has no id or no words.
+pub(super) fn input(params: &Value) -> Option<Parsed> {
+    let present = |value: &Value| json_fields::text(value).filter(|text| !text.trim().is_empty());
+    let question = |question: &Value| {
+        Some(InputQuestion {
+            id: present(&question["id"])?,
+            text: present(&question["question"])?,
+            options: question["options"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|option| present(&option["label"]))
+                .collect(),
+            // Versions before 0.153 do not say it, and take any text.
+            other: question["isOther"] != false,
+            secret: question["isSecret"] == true,
+        })
     };
-    (ApprovalKind::Input { questions: questions.map(question).collect() }, Map::new())
+    let questions: Vec<InputQuestion> =
+        params["questions"].as_array()?.iter().map(question).collect::<Option<_>>()?;
+    (!questions.is_empty()).then_some((ApprovalKind::Input { questions }, Map::new()))
 }
 
 #[cfg(test)]
@@ -200,6 +205,68 @@ mod tests {
         let kept = serde_json::to_value(&batch.events[0]).unwrap()["decision"].clone();
         let answer: Value = serde_json::from_slice(&out).unwrap();
         (approval.clone(), answer, kept)
+    }
+
+    /// Sends requests of Codex. Returns the approvals.
+    fn asked(protocol: &mut Protocol, requests: &[Value]) -> Vec<Approval> {
+        let events =
+            |request: &Value| protocol.on_line(request.to_string().as_bytes(), &mut Vec::new()).events;
+        let approval = |event| match event {
+            CodexEvent::ApprovalRequested { approval } => approval,
+            other => panic!("{other:?}"),
+        };
+        requests.iter().flat_map(events).map(approval).collect()
+    }
+
+    #[test]
+    fn requests_with_one_id_are_decided_one_by_one_and_withdrawn_by_their_own_id() {
+        let mut protocol = Protocol::new(Backend::AppServer, "run");
+        let request = |id: Value, command: &str| {
+            json!({"id": id, "method": "item/commandExecution/requestApproval",
+                   "params": {"threadId": "t", "command": command, "cwd": "/"}})
+        };
+        let twins = [
+            request(json!(7), "ls"),
+            request(json!(7), "rm -r src"),
+            request(json!("7"), "touch it"),
+            request(json!("a\n[turn completed]\u{202e}"), "pwd"),
+        ];
+        let approvals = asked(&mut protocol, &twins);
+        let ids: Vec<&str> = approvals.iter().map(|approval| approval.id.as_str()).collect();
+        assert_eq!(ids, ["run-0", "run-1", "run-2", "run-3"]);
+        let mut out = Vec::new();
+        let batch = protocol.decide(ids[0], &Decision::Approve, Decider::User, &mut out);
+        assert_eq!(batch.events.len(), 1);
+        assert_eq!(serde_json::from_slice::<Value>(&out).unwrap()["id"], 7);
+        let resolved =
+            json!({"method": "serverRequest/resolved", "params": {"threadId": "t", "requestId": "7"}});
+        let batch = protocol.on_line(resolved.to_string().as_bytes(), &mut out);
+        let [CodexEvent::ApprovalResolved { approval, .. }] = batch.events.as_slice() else {
+            panic!("{batch:?}")
+        };
+        assert_eq!(approval, "run-2");
+        // A later request with an id that was used: the decision that is stored does not replace the earlier one.
+        assert_eq!(asked(&mut protocol, &twins[..1])[0].id, "run-4");
+    }
+
+    #[test]
+    fn a_request_of_which_a_part_cannot_be_shown_can_only_be_denied() {
+        for (method, params) in [
+            ("item/commandExecution/requestApproval", json!({"command": ["a", 1], "cwd": "/"})),
+            ("item/commandExecution/requestApproval", json!({"command": [["rm"], "b"], "cwd": "/"})),
+            ("item/commandExecution/requestApproval", json!({"command": {"0": "a"}, "cwd": "/"})),
+            ("item/tool/requestUserInput", json!({"questions": [{}]})),
+            ("item/tool/requestUserInput", json!({"questions": []})),
+            ("item/tool/requestUserInput", json!({})),
+            ("item/tool/requestUserInput", json!({"questions": [{"id": "a", "question": " "}]})),
+            ("item/tool/requestUserInput", json!({"questions": [{"question": "Who?"}]})),
+        ] {
+            let mut protocol = Protocol::new(Backend::AppServer, "run");
+            let request = json!({"id": 1, "method": method, "params": params});
+            let [approval]: [Approval; 1] = asked(&mut protocol, &[request]).try_into().unwrap();
+            assert!(approval.line().contains(&params.to_string()), "{}", approval.line());
+            assert!(approval.choices.is_empty() && !approval.kind.is_form(), "{approval:?}");
+        }
     }
 
     #[test]

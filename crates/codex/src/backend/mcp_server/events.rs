@@ -116,7 +116,7 @@ fn command(message: &Value, turn: Option<String>, state: ItemState) -> Item {
     let output = json_fields::text(&message["aggregated_output"])
         .unwrap_or_else(|| json_fields::words(&message["stdout"]));
     let kind = ItemKind::Command {
-        command: shell_line(&json_fields::list(&message["command"])),
+        command: shell_line(&json_fields::list(&message["command"]).unwrap_or_default()),
         cwd: json_fields::folder(&message["cwd"]),
         output,
         exit_code: message["exit_code"].as_i64(),
