@@ -326,7 +326,7 @@ fn every_kind_of_an_event_an_item_and_an_approval_has_its_members_in_a_schema() 
         "type": "usage", "input": 1, "cached": 1, "output": 1, "reasoning": 1, "total": 1, "context": 1, "window": 1,
     });
     let events = [
-        json!({"type": "ready", "model": "m", "cwd": "/", "version": "1"}),
+        json!({"type": "ready", "model": "m", "effort": "high", "cwd": "/", "version": "1"}),
         json!({"type": "turn_started", "turn": "u"}),
         json!({"type": "turn_ended", "turn": "u", "end": "failed", "message": "m"}),
         json!({"type": "steered", "number": 1, "refused": "r"}),

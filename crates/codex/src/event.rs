@@ -48,7 +48,7 @@ pub struct RawNotification {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum CodexEvent {
-    /// The thread exists and takes prompts.
+    /// The thread exists and takes prompts. It comes again when a turn changes the model or the effort.
     Ready(Ready),
     TurnStarted {
         turn: String,
@@ -154,11 +154,14 @@ pub fn repeats(fault: &str, last: &str) -> bool {
     !last.is_empty() && (fault.ends_with(last) || last.ends_with(fault))
 }
 
-/// The properties of a thread at its start.
+/// The properties of a thread at its start, and again when a turn changes the model or the effort.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The reasoning effort, if Codex or a turn names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// The version of Codex.

@@ -5,7 +5,7 @@ use tokio::task::JoinHandle;
 
 use super::approval::ResolvedApproval;
 use super::detect::Installed;
-use super::event::{CodexEvent, Item, ItemKind, ItemState, repeats};
+use super::event::{CodexEvent, Item, ItemKind, ItemState, Ready, repeats};
 use super::thread::Thread;
 use super::thread_options::ThreadOptions;
 use adjutant_store::Store;
@@ -96,6 +96,16 @@ impl SessionWriter {
             parent: parent.to_owned(),
             at,
         });
+        self.send(change).await;
+    }
+
+    /// Records another model or effort of a thread, with the settings for the process that resumes it.
+    pub(super) async fn record_settings(&self, thread: &str, ready: &Ready, start: &ThreadOptions) {
+        let change = Change::Settings {
+            thread: thread.to_owned(),
+            model: ready.model.clone().unwrap_or_default(),
+            settings: serde_json::to_string(start).unwrap_or_default(),
+        };
         self.send(change).await;
     }
 

@@ -190,6 +190,7 @@ impl Task {
         let mut next = false;
         let mut ended = None;
         for event in batch.events.iter().filter(|_| ours) {
+            let is_known = self.id.is_some();
             if let (CodexEvent::Ready(_), Some(id)) = (event, &batch.thread) {
                 self.id = Some(id.clone());
             }
@@ -216,8 +217,11 @@ impl Task {
                 }
             };
             if let Some(id) = self.id.clone() {
-                if matches!(event, CodexEvent::Ready(_)) {
-                    let SessionSetup { installed, start, .. } = &self.plan;
+                let SessionSetup { installed, start, .. } = &mut self.plan;
+                if let (CodexEvent::Ready(ready), true) = (event, is_known) {
+                    start.keep(ready);
+                    self.writer.record_settings(&id, ready, start).await;
+                } else if matches!(event, CodexEvent::Ready(_)) {
                     self.writer.record_thread(&id, installed, start, "", &thread, at).await;
                     // Callers that learn the name find the thread in the store.
                     self.writer.flush().await;
@@ -246,10 +250,7 @@ impl Task {
                         let _ = done.send(refused.clone().map_or(Ok(()), |why| Err(Error::NotSteered(why))));
                     }
                 }
-                CodexEvent::Closed { message } => {
-                    self.closed = true;
-                    self.refused.clone_from(message);
-                }
+                CodexEvent::Closed { message } => (self.closed, self.refused) = (true, message.clone()),
                 _ => {}
             }
         }

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::event::Ready;
+
 adjutant_base::named_enum! {
     /// The protocol of Codex that a session uses, named by its subcommand of Codex.
     Backend { AppServer = "app-server", McpServer = "mcp-server" }
@@ -87,4 +89,16 @@ pub struct ThreadOptions {
     pub base_instructions: Option<String>,
     pub developer_instructions: Option<String>,
     pub compact_prompt: Option<String>,
+}
+
+impl ThreadOptions {
+    /// Keeps the model and the effort of a turn for the process that resumes the thread. Codex restores an effort only
+    /// where no model is given.
+    pub(super) fn keep(&mut self, ready: &Ready) {
+        const EFFORT: &str = "model_reasoning_effort";
+        self.model.clone_from(&ready.model);
+        if let Some(effort) = &ready.effort {
+            self.config.insert(EFFORT.to_owned(), effort.as_str().into());
+        }
+    }
 }

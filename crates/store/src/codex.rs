@@ -110,6 +110,12 @@ pub enum Change {
         thread: String,
         title: String,
     },
+    /// Another model, and the settings with which a new process resumes the thread.
+    Settings {
+        thread: String,
+        model: String,
+        settings: String,
+    },
     Archived {
         thread: String,
         archived: bool,

@@ -97,7 +97,8 @@ fn run_operations(package: &str, version: &str) {
     let model = Model::start(Script::Answer);
     configure(&home, &model);
     let hub = Serving::open_hub(&home);
-    let first = codex(&home, &["the first prompt", "--approval-policy", "never", "--sandbox", "read-only"]);
+    let options = ["--approval-policy", "never", "--sandbox", "read-only", "--model", "first-model"];
+    let first = codex(&home, &[["the first prompt"].as_slice(), &options].concat());
     let thread = first
         .stderr
         .trim()
@@ -116,6 +117,7 @@ fn run_operations(package: &str, version: &str) {
     let input = asked["input"].to_string();
     assert!(input.contains("data:image/png;base64,") && input.contains("work/note.txt"), "{input}");
     assert_eq!(reply(&home, &model, &[&thread, "the third prompt"])["model"], "other-model");
+    assert_eq!(json(&home, &["show", &thread])["model"], "other-model");
 
     let refused = |arguments: &[&str], why: &str| {
         let output = codex(&home, arguments);
@@ -152,7 +154,11 @@ fn run_operations(package: &str, version: &str) {
 
     // The last turn is taken back: the model does not know it any more, the transcript does.
     json(&home, &["revert", &thread]);
-    let input = reply(&home, &model, &[&thread, "after the revert"])["input"].to_string();
+    let asked = reply(&home, &model, &[&thread, "after the revert"]);
+    // Another process resumes the thread, with the model and the effort of its last turns.
+    assert_eq!(asked["model"], "other-model", "{asked}");
+    assert!(is_old || asked["reasoning"]["effort"] == "high", "{asked}");
+    let input = asked["input"].to_string();
     assert!(input.contains("the second prompt") && !input.contains("the third prompt"), "{input}");
     assert!(!input.contains("only in the fork"), "{input}");
     let shown = codex(&home, &["show", &thread]).stdout;

@@ -26,6 +26,9 @@ enum Purpose {
     },
     Turn {
         thread: String,
+        /// The model and the effort that the turn changes.
+        model: Option<String>,
+        effort: Option<String>,
     },
     Steer {
         number: u64,
@@ -46,8 +49,8 @@ pub(crate) struct AppServer {
     pub(super) pending: PendingApprovals,
     /// The thread of this session, once it is known.
     pub(super) thread: Option<String>,
-    /// The thread's folder.
-    folder: Option<String>,
+    /// The thread's folder, model and effort.
+    ready: Ready,
     turn: Option<String>,
     /// The number of steerings.
     steered: u64,
@@ -121,7 +124,10 @@ impl AppServer {
             Act::Compact => ("thread/compact/start", json!({"threadId": thread})),
             Act::Review(target) => ("review/start", json!({"threadId": thread, "target": target})),
         };
-        self.request(Purpose::Turn { thread: thread.to_owned() }, method, &params, out);
+        let named = |name: &str| json_fields::text(&params[name]);
+        let purpose =
+            Purpose::Turn { thread: thread.to_owned(), model: named("model"), effort: named("effort") };
+        self.request(purpose, method, &params, out);
     }
 
     pub(super) fn end_commands(&mut self, thread: &str, out: &mut Vec<u8>) {
@@ -199,18 +205,26 @@ impl AppServer {
                 let thread = json_fields::words(&result["thread"]["id"]);
                 self.thread = Some(thread.clone());
                 self.turn(&thread, &turn, out);
-                self.folder =
-                    json_fields::text(&result["cwd"]).or_else(|| json_fields::text(&result["thread"]["cwd"]));
-                vec![CodexEvent::Ready(Ready {
-                    model: json_fields::text(&result["model"])
-                        .or_else(|| json_fields::text(&result["thread"]["model"])),
-                    cwd: self.folder.clone(),
+                let named = |name: &str| {
+                    json_fields::text(&result[name]).or_else(|| json_fields::text(&result["thread"][name]))
+                };
+                self.ready = Ready {
+                    model: named("model"),
+                    effort: named("reasoningEffort"),
+                    cwd: named("cwd"),
                     version: self.version.clone(),
-                })]
+                };
+                vec![CodexEvent::Ready(self.ready.clone())]
             }
-            (Purpose::Turn { .. }, Ok(result)) => {
+            (Purpose::Turn { model, effort, .. }, Ok(result)) => {
                 self.turn = json_fields::text(&result["turn"]["id"]).or(self.turn.take());
-                Vec::new()
+                if model.is_none() && effort.is_none() {
+                    Vec::new()
+                } else {
+                    self.ready.model = model.or(self.ready.model.take());
+                    self.ready.effort = effort.or(self.ready.effort.take());
+                    vec![CodexEvent::Ready(self.ready.clone())]
+                }
             }
             (Purpose::Steer { number }, Ok(_)) => vec![CodexEvent::Steered { number, refused: None }],
             (Purpose::Steer { number }, Err(fault)) => {
@@ -226,7 +240,7 @@ impl AppServer {
             (Purpose::Initialize | Purpose::Thread { .. }, Err(fault)) => {
                 vec![CodexEvent::Closed { message: Some(fault.message) }]
             }
-            (Purpose::Turn { thread }, Err(fault)) => {
+            (Purpose::Turn { thread, .. }, Err(fault)) => {
                 self.thread = Some(thread);
                 vec![CodexEvent::TurnEnded { turn: None, end: End::Failed, message: Some(fault.message) }]
             }
@@ -282,9 +296,7 @@ impl AppServer {
         }
         let events = events::of(method, params);
         self.note_patches(params, &events);
-        if let [CodexEvent::ItemStarted { item }] = events.as_slice()
-            && matches!(item.kind, ItemKind::Plan { .. })
-        {
+        if let ("turn/plan/updated", [CodexEvent::ItemStarted { item }]) = (method, events.as_slice()) {
             self.plan = Some(item.clone());
         }
         events
@@ -378,7 +390,7 @@ impl AppServer {
             item,
             kind,
             folder: json_fields::folder(&params["cwd"])
-                .or_else(|| self.folder.clone().filter(|_| pending.thread == thread)),
+                .or_else(|| self.ready.cwd.clone().filter(|_| pending.thread == thread)),
             reason: json_fields::text(&params["reason"]),
             session_scope,
             always_scope: lasting.always.filter(|_| choices.contains(&Decision::ApproveAlways)),

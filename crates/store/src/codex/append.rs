@@ -5,12 +5,13 @@ use sqlx::AnyConnection;
 use super::{Change, NewItem, NewThread};
 use crate::{Error, Store, change};
 
-/// A resumed thread keeps its title, its age and the settings that it was started with.
+/// A resumed thread keeps its title, its age and its settings.
 const THREAD: &str = "\
     INSERT INTO codex_threads (id, backend, version, cwd, model, title, settings, parent, tokens, created_at, updated_at, \
                                machine) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $9, 0, $8, $8, $10) \
-    ON CONFLICT (id) DO UPDATE SET backend = excluded.backend, version = excluded.version, updated_at = excluded.updated_at";
+    ON CONFLICT (id) DO UPDATE SET backend = excluded.backend, version = excluded.version, updated_at = excluded.updated_at, \
+    model = CASE WHEN excluded.model = '' THEN codex_threads.model ELSE excluded.model END";
 
 /// Names of turns may start over when a new process resumes the thread.
 const TURN: &str = "\
@@ -27,6 +28,8 @@ const TOUCH: &str = "\
     UPDATE codex_threads SET updated_at = $2, tokens = $3, context = $4, context_window = $5 WHERE id = $1";
 
 const TITLE: &str = "UPDATE codex_threads SET title = $2 WHERE id = $1";
+
+const SETTINGS: &str = "UPDATE codex_threads SET model = $2, settings = $3 WHERE id = $1";
 
 const ARCHIVED: &str = "UPDATE codex_threads SET archived = $2 WHERE id = $1";
 
@@ -58,6 +61,10 @@ pub async fn record(store: &Store, changes: Vec<Change>) -> Result<(), Error> {
                 Change::Item(new) => add(connection, new).await?,
                 Change::Title { thread, title } => {
                     sqlx::query(TITLE).bind(thread).bind(title).execute(&mut *connection).await?;
+                }
+                Change::Settings { thread, model, settings } => {
+                    let query = sqlx::query(SETTINGS).bind(thread).bind(model).bind(settings);
+                    query.execute(&mut *connection).await?;
                 }
                 Change::Archived { thread, archived } => {
                     let query = sqlx::query(ARCHIVED).bind(thread).bind(i64::from(*archived));
@@ -101,4 +108,4 @@ pub(super) async fn add(connection: &mut AnyConnection, new: &NewItem) -> Result
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[THREAD, TURN, END, TOUCH, ITEM, TITLE, ARCHIVED, DELETED];
+pub(super) const STATEMENTS: &[&str] = &[THREAD, TURN, END, TOUCH, ITEM, TITLE, SETTINGS, ARCHIVED, DELETED];

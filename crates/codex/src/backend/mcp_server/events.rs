@@ -90,7 +90,12 @@ impl Events {
 
 /// Parses `session_configured`.
 pub(super) fn ready(message: &Value, version: Option<String>) -> Ready {
-    Ready { model: json_fields::text(&message["model"]), cwd: json_fields::folder(&message["cwd"]), version }
+    Ready {
+        model: json_fields::text(&message["model"]),
+        effort: json_fields::text(&message["reasoning_effort"]),
+        cwd: json_fields::folder(&message["cwd"]),
+        version,
+    }
 }
 
 fn item(value: &Value, turn: Option<String>, ended: bool) -> Option<Item> {
