@@ -174,6 +174,17 @@ adjutant_base::named_enum! {
     End { Completed = "completed", Interrupted = "interrupted", Failed = "failed" }
 }
 
+impl End {
+    /// Parses the word of app-server.
+    pub(super) fn of_status(word: Option<&str>) -> Self {
+        match word {
+            Some("interrupted") => Self::Interrupted,
+            Some("failed") => Self::Failed,
+            _ => Self::Completed,
+        }
+    }
+}
+
 adjutant_base::named_enum! {
     /// Severity of a message from Codex itself.
     Level {
@@ -337,11 +348,8 @@ impl ItemKind {
         match self {
             Self::User { text } | Self::Agent { text } | Self::Reasoning { text } => text.push_str(more),
             Self::Command { output, .. } => output.push_str(more),
-            Self::Patch { .. }
-            | Self::Tool { .. }
-            | Self::Plan { .. }
-            | Self::Error { .. }
-            | Self::Other { .. } => {}
+            Self::Plan { explanation, .. } => explanation.get_or_insert_default().push_str(more),
+            Self::Patch { .. } | Self::Tool { .. } | Self::Error { .. } | Self::Other { .. } => {}
         }
     }
 }

@@ -7,9 +7,9 @@ use super::backend::{external_thread, history};
 use super::capabilities::{
     ARCHIVE, Capabilities, Capability, DELETE, FORK, FORK_EARLIER, IMPORT, LIMITS, RENAME, REVERT, of,
 };
-use super::event::{Item, ItemKind, ItemState};
+use super::event::{End, Item, ItemKind, ItemState};
 use super::one_off_process::OneOffProcess;
-use super::persistence::{item_row, title};
+use super::persistence::{item_row, stored_diff, title};
 use super::rate_limits::RateLimits;
 use super::thread_options::{Backend, ThreadOptions};
 use super::worktrees::remove_worktree;
@@ -116,6 +116,37 @@ impl TurnRef {
         })?;
         Ok((turns[at]["id"].as_str().unwrap_or_default().to_owned(), turns.len() - at))
     }
+}
+
+/// Returns the changes of the files in a turn of a history, as one diff.
+fn diff_of(turn: &str, items: &[(Option<i64>, Item)], folder: &str) -> String {
+    let items = items.iter().map(|(_, item)| item);
+    let done = items.filter(|item| item.turn.as_deref() == Some(turn) && item.state == ItemState::Done);
+    let changes = done.flat_map(|item| match &item.kind {
+        ItemKind::Patch { changes } => changes.as_slice(),
+        _ => &[],
+    });
+    changes.map(|change| change.unified(folder)).collect()
+}
+
+/// Returns the beginning and the end of a turn of a history that is imported `at` this time.
+fn past_turn(thread: &str, turn: &Value, diff: &str, at: i64) -> [Change; 2] {
+    let (thread, id) = (thread.to_owned(), turn["id"].as_str().unwrap_or_default().to_owned());
+    let started = turn["startedAt"].as_i64().map_or(0, |seconds| seconds.saturating_mul(1000));
+    let end = End::of_status(turn["status"].as_str()).name().to_owned();
+    [
+        Change::TurnStarted { thread: thread.clone(), turn: id.clone(), at: started },
+        Change::TurnEnded {
+            thread,
+            turn: id,
+            end,
+            failure: None,
+            tokens: 0,
+            context: (0, 0),
+            diff: stored_diff(diff),
+            at,
+        },
+    ]
 }
 
 fn with(params: &Value, name: &str, value: impl Into<Value>) -> Value {
@@ -296,6 +327,11 @@ impl Codex {
             at,
         })];
         let items = history(described);
+        let folder = described["cwd"].as_str().unwrap_or_default();
+        for turn in described["turns"].as_array().into_iter().flatten() {
+            let id = turn["id"].as_str().unwrap_or_default();
+            changes.extend(past_turn(&about.thread, turn, &diff_of(id, &items, folder), at));
+        }
         changes.extend(
             items
                 .iter()

@@ -122,8 +122,13 @@ impl SessionWriter {
                 self.send(Change::TurnStarted { thread: id.to_owned(), turn: turn.clone(), at }).await;
             }
             CodexEvent::TurnEnded { turn, end, message } => {
-                // An item without an end was started, so it is recorded as failed.
-                for item in thread.running.values() {
+                // An item without an end was started, so it is recorded as failed. Codex leaves the message of a review
+                // without an end and without a text, because it sends the text as another item.
+                let is_empty = |item: &&Item| match &item.kind {
+                    ItemKind::Agent { text } | ItemKind::Reasoning { text } => text.is_empty(),
+                    _ => false,
+                };
+                for item in thread.running.values().filter(|item| !is_empty(item)) {
                     self.record_item(id, &Item { state: ItemState::Failed, ..item.clone() }, at).await;
                 }
                 self.send(Change::TurnEnded {
@@ -136,7 +141,7 @@ impl SessionWriter {
                         i64::try_from(thread.usage.context).unwrap_or(i64::MAX),
                         i64::try_from(thread.usage.window).unwrap_or(i64::MAX),
                     ),
-                    diff: middle_out(&thread.diff, MAX_BODY_BYTES).replace('\0', "\u{fffd}"),
+                    diff: stored_diff(&thread.diff),
                     at,
                 })
                 .await;
@@ -194,6 +199,12 @@ impl SessionWriter {
         drop(writes);
         let _ = task.await;
     }
+}
+
+/// Returns a diff as it is stored, without what is too large to keep.
+pub(super) fn stored_diff(diff: &str) -> String {
+    // PostgreSQL rejects NUL in a text.
+    middle_out(diff, MAX_BODY_BYTES).replace('\0', "\u{fffd}")
 }
 
 /// Returns the beginning of a prompt, in one line.

@@ -42,8 +42,8 @@ pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<(), Fai
     if args.external {
         let threads = client.codex_external_threads(args.end().saturating_add(1))?;
         let row = |thread: &ExternalThread| {
-            let state = format!("{}  {}", escape_line(&thread.source), stamp(thread.updated_at));
-            [thread.thread.clone(), escape_line(&thread.title), state]
+            let source = escape_line(&thread.source);
+            [thread.thread.clone(), escape_line(&thread.title), source, stamp(thread.updated_at)]
         };
         return print(
             args,
@@ -63,8 +63,8 @@ pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<(), Fai
     let ids = if output::is_json() { Vec::new() } else { all_ids(client)? };
     let row = |ListedThread { row, state }: &ListedThread| {
         let end = row.last_end.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
-        let state = format!("{}{end}  {}", state.name(), stamp(row.updated_at));
-        [unique_prefix(&row.id, &ids).to_owned(), escape_line(&row.title), state]
+        let state = format!("{}{end}", state.name());
+        [unique_prefix(&row.id, &ids).to_owned(), escape_line(&row.title), state, stamp(row.updated_at)]
     };
     let empty = match query {
         "" => "there are no threads yet; `adjutant codex PROMPT` starts one",
@@ -73,11 +73,11 @@ pub(super) fn run(args: &ListArgs, client: &mut ControlClient) -> Result<(), Fai
     print(args, &threads, row, "STATE", empty)
 }
 
-/// Prints threads as JSON or as a table with the last column `state`.
+/// Prints threads as JSON or as a table with `state` as the heading of the third column.
 fn print<T: Serialize>(
     args: &ListArgs,
     threads: &[T],
-    row: impl Fn(&T) -> [String; 3],
+    row: impl Fn(&T) -> [String; 4],
     state: &str,
     empty: &str,
 ) -> Result<(), Failure> {
@@ -93,5 +93,5 @@ fn print<T: Serialize>(
         return output::json(&output::page(threads, "thread_id", total, next));
     }
     let rows: Vec<_> = page.into_iter().map(row).collect();
-    output::table(["THREAD", "PROMPT", state], 1, &rows, empty)
+    output::table(["THREAD", "TITLE", state, "LAST USED"], 1, &rows, empty)
 }

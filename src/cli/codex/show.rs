@@ -8,7 +8,7 @@ use crate::cli::output::{self, Failure};
 use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_codex::approval::ResolvedApproval;
-use adjutant_codex::event::{Item, ItemKind};
+use adjutant_codex::event::{Item, ItemKind, ItemState};
 use adjutant_codex::{ListedThread, Query};
 use adjutant_terminal::socket::control::ControlClient;
 
@@ -99,7 +99,8 @@ fn render(item: &Item) -> String {
     let text = match &item.kind {
         ItemKind::Command { command, output, exit_code, .. } => {
             let code = exit_code.map(|code| format!("\n[exit code {code}]")).unwrap_or_default();
-            format!("$ {command}\n{}{code}", output.trim_end())
+            let said = format!("$ {command}\n{}", output.trim_end());
+            format!("{}{code}", said.trim_end())
         }
         ItemKind::Other { name, content } => match ResolvedApproval::read(content) {
             Some(resolved) => format!("{name}\n[{}]", resolved.outcome()),
@@ -107,6 +108,16 @@ fn render(item: &Item) -> String {
         },
         kind => kind.text(),
     };
+    let state = match (item.state, &item.kind) {
+        (ItemState::Done | ItemState::Running, _)
+        | (_, ItemKind::Command { exit_code: Some(_), .. } | ItemKind::User { .. }) => "",
+        (ItemState::Failed, ItemKind::Agent { .. } | ItemKind::Reasoning { .. } | ItemKind::Plan { .. }) => {
+            "\n[unfinished]"
+        }
+        (ItemState::Failed, _) => "\n[failed]",
+        (ItemState::Declined, _) => "\n[declined]",
+    };
+    let text = format!("{}{state}", text.trim_end());
     // No text of a model looks like the next item.
     format!("{}  {}", item.kind.name(), escape(text.trim_end()).replace('\n', "\n  "))
 }

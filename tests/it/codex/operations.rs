@@ -119,24 +119,7 @@ fn run_operations(package: &str, version: &str) {
     assert_eq!(reply(&home, &model, &[&thread, "the third prompt"])["model"], "other-model");
     assert_eq!(json(&home, &["show", &thread])["model"], "other-model");
 
-    let refused = |arguments: &[&str], why: &str| {
-        let output = codex(&home, arguments);
-        assert!(output.stderr.contains(why) && !output.status.success(), "{arguments:?}: {output}");
-    };
-    refused(
-        &["reply", &thread, "x", "--image", "note.txt"],
-        "note.txt cannot be sent to Codex as an image: it is neither PNG",
-    );
-    refused(&["a new one", "--image", "note.txt", "--worktree"], "cannot be sent to Codex as an image");
-    refused(
-        &["reply", &thread, "x", "--effort", "hgh"],
-        "error: no model takes the effort `hgh`: they take low, medium, high",
-    );
-    refused(&["reply", &thread, "x", "--effort", "hgh"], "; did you mean `high`?\nhint: each model has");
-    refused(
-        &["rename", &thread, " "],
-        "error: the name of a thread must not be empty\nhint: adjutant codex rename",
-    );
+    assert_bad_input_is_refused(&home, &thread);
 
     // A fork has the history, and its own turns.
     let fork = json(&home, &["fork", &thread])["id"].as_str().unwrap().to_owned();
@@ -205,6 +188,27 @@ fn run_operations(package: &str, version: &str) {
     assert!(limits.stderr.starts_with("error: codex did not give the rate limits: "), "{limits}");
     drop(hub);
     capabilities_agree_with_the_schema(&home, package, version);
+}
+
+fn assert_bad_input_is_refused(home: &Home, thread: &str) {
+    let refused = |arguments: &[&str], why: &str| {
+        let output = codex(home, arguments);
+        assert!(output.stderr.contains(why) && !output.status.success(), "{arguments:?}: {output}");
+    };
+    refused(
+        &["reply", thread, "x", "--image", "note.txt"],
+        "note.txt cannot be sent to Codex as an image: it is neither PNG",
+    );
+    refused(&["a new one", "--image", "note.txt", "--worktree"], "cannot be sent to Codex as an image");
+    refused(
+        &["reply", thread, "x", "--effort", "hgh"],
+        "error: no model takes the effort `hgh`: they take low, medium, high",
+    );
+    refused(&["reply", thread, "x", "--effort", "hgh"], "; did you mean `high`?\nhint: each model has");
+    refused(
+        &["rename", thread, " "],
+        "error: the name of a thread must not be empty\nhint: adjutant codex rename",
+    );
 }
 
 /// Asks the real program for its schema, and compares its methods with what the hub says about the version.
@@ -333,6 +337,75 @@ fn the_plan_the_diff_and_the_context_of_a_thread_are_shown() {
     assert!(page.contains(">+flow\n</span>"), "{page}");
 }
 
+/// A review as Codex sends it, with a message that has neither text nor end; a plan of plan mode; and items that did not happen.
+const ITEMS: &str = r#"
+item() { line '{"method":"item/'"$1"'","params":{"threadId":"t-1","turnId":"u-1","item":'"$2"'}}'; }
+item completed '{"type":"enteredReviewMode","id":"r-1","review":"commit HEAD"}'
+item started '{"type":"agentMessage","id":"m-0","text":""}'
+item completed '{"type":"exitedReviewMode","id":"r-2","review":"Fine."}'
+item completed '{"type":"contextCompaction","id":"k","startedAtMs":1}'
+item completed '{"type":"webSearch","id":"w","query":"tides of Calais","action":null}'
+item started '{"type":"plan","id":"p","text":""}'
+line '{"method":"item/plan/delta","params":{"threadId":"t-1","turnId":"u-1","itemId":"p","delta":"First, measure."}}'
+item completed '{"type":"plan","id":"p","text":"First, measure."}'
+item completed '{"type":"commandExecution","id":"c-1","command":"rm it","cwd":"/","status":"declined"}'
+item completed '{"type":"commandExecution","id":"c-2","command":"exit 3","cwd":"/","status":"failed","exitCode":3}'
+item completed '{"type":"fileChange","id":"f","status":"failed","changes":[{"path":"a.txt","kind":{"type":"add"},"diff":"x"}]}'
+item started '{"type":"agentMessage","id":"m-1","text":"The tide is"}'
+done_"#;
+
+#[test]
+fn a_transcript_says_what_each_item_was_and_how_it_ended() {
+    let home = Home::new();
+    install(&home, &faults::app_server(ITEMS), "auto");
+    let _hub = Serving::socket_hub(&home);
+    assert!(codex(&home, &["please"]).status.success());
+    let shown = codex(&home, &["show", "t-1"]).stdout;
+    let items = shown.split_once("\n\n").unwrap().1;
+    let expected = [
+        "other  the review begins: commit HEAD",
+        "other  the review has ended",
+        "other  the context was compacted",
+        r#"other  webSearch {"query":"tides of Calais"}"#,
+        "plan  First, measure.",
+        "command  $ rm it\n  [declined]",
+        "command  $ exit 3\n  [exit code 3]",
+        "patch  a.txt\n  x\n  [failed]",
+        "agent  The tide is\n  [unfinished]",
+    ];
+    assert_eq!(items.trim_end().split("\n\n").collect::<Vec<_>>(), expected, "{shown}");
+    assert_eq!(codex(&home, &["plan", "t-1"]).stdout, "First, measure.\n");
+    let listed = codex(&home, &["list"]).stdout;
+    let head: Vec<&str> = listed.lines().next().unwrap().split("  ").map(str::trim).collect();
+    assert_eq!(
+        head.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>(),
+        ["THREAD", "TITLE", "STATE", "LAST USED"]
+    );
+}
+
+#[test]
+fn a_fork_has_the_diff_of_its_history() {
+    let forks = r#"read -r thread; case "$thread" in *thread/fork*)
+line '{"id":2,"result":{"thread":{"id":"t-2","cwd":"/srv/tides","turns":[
+{"id":"u-1","status":"completed","startedAt":5,"items":[
+{"type":"fileChange","id":"f-1","status":"completed","changes":[{"path":"/srv/tides/a.txt","kind":{"type":"add"},"diff":"ebb\nflow\n"}]},
+{"type":"fileChange","id":"f-2","status":"declined","changes":[{"path":"b.txt","kind":{"type":"add"},"diff":"x"}]}]},
+{"id":"u-0","status":"interrupted","startedAt":6,"items":[
+{"type":"fileChange","id":"f-3","status":"completed","changes":[
+{"path":"/srv/tides/a.txt","kind":{"type":"update","move_path":null},"diff":"@@ -1 +1 @@\n-ebb\n+spring"},
+{"path":"/srv/c.txt","kind":{"type":"delete"},"diff":"old\n"}]}]}]}}}' | tr -d '\n'; echo; cat > /dev/null;; esac;"#;
+    let home = Home::new();
+    install(&home, &faults::app_server("say first; done_").replace("read -r thread;", forks), "auto");
+    let _hub = Serving::socket_hub(&home);
+    assert!(codex(&home, &["please"]).status.success());
+    assert_eq!(json(&home, &["fork", "t-1"])["id"], "t-2");
+    let expected = "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,2 @@\n+ebb\n+flow\n\
+                    --- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-ebb\n+spring\n\
+                    --- a/srv/c.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-old\n";
+    assert_eq!(codex(&home, &["diff", "t-2"]).stdout, expected);
+    assert!(codex(&home, &["show", "t-2"]).stdout.contains("state     closed, interrupted\n"));
+}
+
 #[test]
 fn the_rate_limits_are_shown() {
     let home = Home::new();
@@ -439,7 +512,10 @@ fn a_thread_without_a_worktree_is_not_committed() {
     let refused = codex(&home, &["commit", "t-1"]);
     assert!(refused.stderr.starts_with("error: the thread has no worktree\nhint: "), "{refused}");
     let outside = codex(&home, &["--worktree", "please"]);
-    assert!(outside.stderr.starts_with("error: the Git operation failed: no folder above it"), "{outside}");
+    assert!(
+        outside.stderr.starts_with("error: the Git operation failed: the folder is not in a git repository"),
+        "{outside}"
+    );
 }
 
 #[test]

@@ -14,11 +14,7 @@ pub(super) fn of(method: &str, params: &Value) -> Vec<CodexEvent> {
         "turn/started" => CodexEvent::TurnStarted { turn: turn.unwrap_or_default() },
         "turn/completed" => {
             let turn = &params["turn"];
-            let end = match turn["status"].as_str() {
-                Some("interrupted") => End::Interrupted,
-                Some("failed") => End::Failed,
-                _ => End::Completed,
-            };
+            let end = End::of_status(turn["status"].as_str());
             let message = json_fields::text(&turn["error"]["message"]);
             CodexEvent::TurnEnded { turn: json_fields::text(&turn["id"]), end, message }
         }
@@ -26,6 +22,7 @@ pub(super) fn of(method: &str, params: &Value) -> Vec<CodexEvent> {
         "item/started" => CodexEvent::ItemStarted { item: items::item(&params["item"], turn, false) },
         "item/completed" => CodexEvent::ItemEnded { item: items::item(&params["item"], turn, true) },
         "item/agentMessage/delta"
+        | "item/plan/delta"
         | "item/reasoning/summaryTextDelta"
         | "item/commandExecution/outputDelta" => CodexEvent::ItemGrew {
             id: json_fields::words(&params["itemId"]),

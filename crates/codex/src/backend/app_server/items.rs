@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::super::json_fields;
 use crate::event::{Item, ItemKind, ItemState, PlanStep};
+use adjutant_base::text::clip;
 
 /// Parses the plan of a turn, which replaces its earlier one.
 pub(super) fn plan(params: &Value, turn: Option<String>) -> Item {
@@ -33,6 +34,26 @@ pub(crate) fn history(thread: &Value) -> Vec<(Option<i64>, Item)> {
     turns
         .flat_map(|turn| items(turn).into_iter().map(|value| past(turn, &value)).collect::<Vec<_>>())
         .collect()
+}
+
+/// Returns an item of another kind in words, or its kind and the beginning of its content.
+fn described(kind: &str, value: &Value) -> String {
+    /// Characters of the content.
+    const MAX_CHARS: usize = 300;
+    match (kind, value["review"].as_str()) {
+        ("contextCompaction", _) => "the context was compacted".to_owned(),
+        ("enteredReviewMode", Some(target)) => format!("the review begins: {target}"),
+        // Its text is also a message.
+        ("exitedReviewMode", _) => "the review has ended".to_owned(),
+        _ => {
+            let content = json_fields::others(value, &["id", "type", "startedAtMs", "completedAtMs"]);
+            let kind = if kind.is_empty() { "an item without a kind" } else { kind };
+            if content.is_empty() {
+                return kind.to_owned();
+            }
+            format!("{kind} {}", clip::chars(&Value::Object(content).to_string(), MAX_CHARS))
+        }
+    }
 }
 
 /// Parses an item; an unknown kind keeps its content.
@@ -65,8 +86,10 @@ pub(super) fn item(value: &Value, turn: Option<String>, ended: bool) -> Item {
             result: json_fields::tool_result(&value["result"])
                 .or_else(|| json_fields::text(&value["error"]["message"])),
         },
+        // What the agent proposes before it works, in plan mode; `turn/plan/updated` has the steps of its work.
+        "plan" => ItemKind::Plan { explanation: Some(json_fields::words(&value["text"])), steps: Vec::new() },
         "error" => ItemKind::Error { message: json_fields::words(&value["message"]) },
-        name => ItemKind::Other { name: name.to_owned(), content: value.clone() },
+        name => ItemKind::Other { name: described(name, value), content: value.clone() },
     };
     let state = if ended { ItemState::parse(value["status"].as_str()) } else { ItemState::Running };
     // An ended item cannot run, even if it says so.
