@@ -432,8 +432,11 @@ fn the_page_does_the_operations_without_script() {
     assert_eq!(send_request(&hub, "POST", "/codex/t-1", "csrf=0&act=rename&name=Moon").status, 403);
     assert_eq!(post("act=rename&name=Tables+of+tides").status, 303);
     assert!(hub.page("/codex").contains(">Tables of tides</a>"));
-    let refused = post("act=revert").text;
-    assert!(refused.contains("the thread has only 0 turns"), "{refused}");
+    for form in ["act=revert", "act=revert&turns=2", "act=fork&turns=3"] {
+        let refused = post(form).text;
+        assert!(refused.contains("the thread has only 0 turns"), "{form}: {refused}");
+    }
+    assert_eq!((post("act=revert&turns=0").status, post("act=fork&turns=x").status), (400, 400));
     let refused = post("act=commit").text;
     assert!(refused.contains("the thread has no worktree"), "{refused}");
     assert_eq!(post("act=archive").status, 303);

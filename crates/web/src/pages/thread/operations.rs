@@ -20,15 +20,23 @@ pub(super) fn turn(fields: &Fields) -> TurnInput {
     }
 }
 
-/// Does the operation of the pressed button. Returns the address of the next page; `None` for an unknown button.
+/// Does the operation of the pressed button. Returns the address of the next page; `None` for an unknown button, or a number of
+/// turns that is none.
 pub(super) async fn run(app: &App, thread: &str, fields: &Fields) -> Option<Result<String, Error>> {
     let turn = |act| TurnInput { act, ..TurnInput::default() };
+    let turns = match fields.filled("turns") {
+        Some(turns) => Some(turns.trim().parse().ok().filter(|turns| *turns > 0)?),
+        None => None,
+    };
     let operation = match fields.get("act").trim() {
         "compact" => return Some(start(app, thread, turn(Act::Compact)).await),
         "review" => {
-            let target = match fields.filled("instructions") {
-                Some(instructions) => ReviewTarget::Custom { instructions },
-                None => ReviewTarget::UncommittedChanges,
+            let named = |name: &str| fields.filled(name);
+            let target = match (named("instructions"), named("base"), named("sha")) {
+                (Some(instructions), ..) => ReviewTarget::Custom { instructions },
+                (_, Some(branch), _) => ReviewTarget::BaseBranch { branch },
+                (.., Some(sha)) => ReviewTarget::Commit { sha, title: None },
+                _ => ReviewTarget::UncommittedChanges,
             };
             return Some(start(app, thread, turn(Act::Review(target))).await);
         }
@@ -36,8 +44,8 @@ pub(super) async fn run(app: &App, thread: &str, fields: &Fields) -> Option<Resu
             let message = fields.filled("message").unwrap_or_else(|| format!("Codex thread {thread}"));
             return Some(app.codex.commit(thread, &message).await.map(|_| address(thread)));
         }
-        "fork" => Operation::Fork { before: None },
-        "revert" => Operation::Revert { before: TurnRef::FromEnd(1) },
+        "fork" => Operation::Fork { before: turns.map(TurnRef::FromEnd) },
+        "revert" => Operation::Revert { before: TurnRef::FromEnd(turns.unwrap_or(1)) },
         "rename" => Operation::Rename { name: fields.filled("name").unwrap_or_default() },
         "archive" => Operation::Archive,
         "unarchive" => Operation::Unarchive,
