@@ -13,6 +13,7 @@ mod decoded_text;
 mod environment;
 mod generated;
 mod lexer;
+mod manifest;
 mod message_strings;
 mod named;
 mod scan;
@@ -164,6 +165,24 @@ mod tests {
             "PASS  tests/it (12.3 s)",
             "a LOGIN form with Name2 and others",
             "password for user: required",
+            "login to host.example:8443 with your name",
+            "log in at 12:30:45 on 2026-11-27T10:20:30Z",
+            "logged in as bob@host.example:/srv/tide22",
+            "docker login registry.example:5000/tide22",
+            "login error:E1234567 after two tries",
+            "kind: SecretStore\ndata:\n  level: low22222\n",
+            "kind: Secret\nmetadata:\n  name: tides\n---\nkind: ConfigMap\ndata:\n  level: low22222\n",
+            "kind: ConfigMap\ndata:\n  level: low22222\napiVersion: v1\nkind: Secret\nmetadata:\n  name: tides\n",
+            "{\"kind\":\"Secret\",\"metadata\":{\"data\":{\"level\":\"low22222\"}}}",
+            "https://host.example/cb?code=404&state=x",
+            "https://host.example/cb?code={code}&state=x",
+            "gitea/gitea@0123456789abcdef0123456789abcdef01234567",
+            "https://gitea.example/tides/commit/0123456789abcdef0123456789abcdef01234567",
+            "gitea_commit: 0123456789abcdef0123456789abcdef01234567",
+            "New value: 12345678a",
+            "password for the elastic user: required",
+            "expect \"$ \"\nsend \"ls -l /srv/tides2\\r\"",
+            "expect \"assword:\"\nsend \"$password\\r\"",
         ] {
             check(line, line);
         }

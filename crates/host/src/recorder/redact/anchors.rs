@@ -49,6 +49,8 @@ pub(super) enum Check {
     Pgpass,
     /// `IDENTIFIED BY '…'`.
     Sql,
+    /// What follows the next equals sign: `SET PASSWORD FOR 'name' = '…'`, a cookie of a session.
+    Assigned,
     /// `name/password@database`.
     Oracle,
     /// A line of a cookie jar.
@@ -57,6 +59,18 @@ pub(super) enum Check {
     Digest,
     WebKey,
     Putty,
+    /// `login … name:password`.
+    Pair,
+    /// The value of `?code=` in the address of an OAuth callback.
+    Code,
+    /// The `kind` of a manifest of Kubernetes with values that are all secret.
+    Manifest,
+    /// An object of which `sensitive` says that its value is secret.
+    Sensitive,
+    /// `New value: …` after the reset of a password.
+    Reset,
+    /// `send "…"` of a script that answers a prompt for a password.
+    Sent,
 }
 
 /// The words at which a secret may begin or end, by their checks.
@@ -99,6 +113,7 @@ pub(super) const ANCHORS: &[(Check, &[&str])] = &[
             "secret-string",
             "jsessionid",
             "phpsessid",
+            "laravel_session",
             "net_sessionid",
             "connect.sid",
             "samlresponse",
@@ -151,11 +166,41 @@ pub(super) const ANCHORS: &[(Check, &[&str])] = &[
     (Check::Command("-P"), &["zip"]),
     (Check::Command("-p"), &["7z a", "7z x"]),
     (Check::Command("--body"), &["gh secret set"]),
-    (Check::Command("-w"), &["ldapsearch", "ldapmodify", "add-generic-password", "add-internet-password"]),
+    (
+        Check::Command("-w"),
+        &[
+            "ldapsearch",
+            "ldapmodify",
+            "ldapadd",
+            "ldapdelete",
+            "ldappasswd",
+            "ldapwhoami",
+            "add-generic-password",
+            "add-internet-password",
+        ],
+    ),
+    (Check::Command("<<<"), &["kinit", "--passphrase-fd", "--password-stdin", "--with-token", "sudo -s"]),
     (Check::Command("-b"), &["curl"]),
     (Check::Command("-t"), &["tea login", "tea logins"]),
     (Check::Second, &["rabbitmqctl add_user", "rabbitmqctl change_password"]),
-    (Check::Argument(0), &["bw unlock", "vault login", "b2 account authorize", "b2 authorize-account"]),
+    (
+        Check::Argument(0),
+        &[
+            "bw unlock",
+            "vault login",
+            "b2 account authorize",
+            "b2 authorize-account",
+            "ansible-vault encrypt_string",
+            "auth default",
+            "mkpasswd",
+            // cisco.com: passwords in a running configuration, with the number of their encoding
+            "snmp-server community",
+            "password 0",
+            "password 7",
+            "secret 0",
+            "key 7",
+        ],
+    ),
     (
         Check::Argument(1),
         &[
@@ -164,15 +209,16 @@ pub(super) const ANCHORS: &[(Check, &[&str])] = &[
             "user-secrets set",
             "wpa_passphrase",
             "net user",
+            "openssl passwd",
             "b2 account authorize",
             "b2 authorize-account",
         ],
     ),
-    (Check::Argument(2), &["config http-basic.", "net use", "mc alias set"]),
+    (Check::Argument(2), &["config http-basic.", "net use", "mc alias set", "mkpasswd"]),
     (Check::Argument(3), &["mc alias set"]),
     (Check::Htpasswd, &["htpasswd"]),
     (Check::Chpasswd, &["chpasswd"]),
-    (Check::Piped, &["--password-stdin", "--with-token", "sudo -s", "passwd --stdin", "cryptsetup"]),
+    (Check::Piped, &["--password-stdin", "--with-token", "sudo -s", "passwd --stdin", "cryptsetup", "su - "]),
     (Check::Literal, &["--from-literal"]),
     (
         Check::Settings,
@@ -248,10 +294,48 @@ pub(super) const ANCHORS: &[(Check, &[&str])] = &[
     ),
     (Check::Pgpass, &[":5432:", ":5433:", ":6432:"]),
     (Check::Sql, &["identified by ", "identified with "]),
+    (Check::Assigned, &["set password for ", "_session=", "wordpress_logged_in_", "wordpress_sec_"]),
     (Check::Oracle, &["jdbc:oracle:thin:", "jdbc:oracle:oci:", "sqlplus ", "sqlplus -s "]),
     // curl.se/docs/http-cookies.html
     (Check::Cookie, &["\ttrue\t/", "\tfalse\t/", "\\ttrue\\t/", "\\tfalse\\t/"]),
     (Check::Digest, &["response="]),
     (Check::WebKey, &["\"kty\"", "\"kty\\\""]),
     (Check::Putty, &["private-lines:"]),
+    (
+        Check::Pair,
+        &[
+            "login ",
+            "login: ",
+            "log in ",
+            "logged in ",
+            "sign in ",
+            "credentials ",
+            "credentials: ",
+            "basicauth: ",
+            "basic_auth: ",
+            "basic auth: ",
+            "basic-auth: ",
+        ],
+    ),
+    // RFC 6749, 4.1.2
+    (Check::Code, &["?code=", "&code=", "&amp;code=", "?code%3d", "&code%3d", "%3fcode%3d", "%26code%3d"]),
+    // kubernetes.io/docs/concepts/configuration/secret
+    (
+        Check::Manifest,
+        &[
+            "kind: secret",
+            "kind\":\"secret\"",
+            "kind\": \"secret\"",
+            "kind\\\":\\\"secret\\\"",
+            "kind\\\": \\\"secret\\\"",
+        ],
+    ),
+    // elastic.co/docs/reference/elasticsearch/command-line-tools/reset-password, …/setup-passwords
+    (Check::Reset, &["new value: ", "password for the elastic ", "enter passphrase for "]),
+    // developer.hashicorp.com/terraform/cli/commands/output
+    (
+        Check::Sensitive,
+        &["sensitive\": true", "sensitive\":true", "sensitive\\\": true", "sensitive\\\":true"],
+    ),
+    (Check::Sent, &["send \"", "send -- \"", "send \\\"", "send -- \\\"", "sendline(", ".send("]),
 ];

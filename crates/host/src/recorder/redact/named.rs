@@ -241,7 +241,8 @@ fn is_attribute(text: &[u8], start: usize) -> bool {
     let quote = text[low..start].iter().rposition(|byte| matches!(byte, b'"' | b'\''));
     let before = quote.map_or(&text[..0], |quote| &text[low..low + quote]);
     // In a string of JSON, a backslash is before the quote.
-    before.strip_suffix(b"\\").unwrap_or(before).ends_with(b" name=")
+    let before = before.strip_suffix(b"\\").unwrap_or(before);
+    before.ends_with(b" name=") || before.ends_with(b" key=")
 }
 
 /// Returns whether a quote precedes a name.
@@ -332,7 +333,13 @@ fn sentence(text: &[u8], name: &[u8], at: usize, quoted: bool) -> Option<Range<u
         [b',', ..] if quoted => spaces(text, at + 1, false),
         _ => return None,
     };
-    let range = in_quotes(text, from)??;
+    let mut range = in_quotes(text, from)??;
+    // `("Authorization", "token x")`
+    if name.to_ascii_lowercase().ends_with(b"authorization")
+        && let Some(space) = memchr::memchr(b' ', &text[range.clone()])
+    {
+        range.start += space + 1;
+    }
     let value = &text[range.clone()];
     // `define('DB_PASSWORD', 'x')`
     let constant = text[at] == b',' && name.contains(&b'_') && !name.iter().any(u8::is_ascii_lowercase);

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 
 use super::anchors::{ANCHORS, Check};
-use super::lexer::{Class, REDACTED, decoded, is_mixed, is_placeholder, whole};
+use super::lexer::{Class, REDACTED, decoded, is_mixed, is_of_name, is_placeholder, whole};
 use super::tokens::{TOKENS, Token};
-use super::{announced, command_arguments, environment, named, syntax, value_blocks};
+use super::{announced, command_arguments, environment, manifest, named, syntax, value_blocks};
 
 /// The rule and the place of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,6 +124,12 @@ fn anchored(text: &[u8], part: Range<usize>) -> Vec<Secret> {
             Check::Hash => one("password hash", syntax::hash(text, start)),
             Check::Pgpass => one("pgpass", syntax::pgpass(text, after)),
             Check::Sql => one("password in SQL", syntax::sql(text, after)),
+            Check::Assigned => one("named value", syntax::assigned(text, after)),
+            Check::Sensitive => {
+                for range in manifest::sensitive(text, start) {
+                    one("named value", Some(range));
+                }
+            }
             Check::Oracle => one("password in a URL", syntax::oracle(text, after)),
             Check::Cookie => one("cookie", syntax::cookie(text, start, after)),
             Check::Digest => one("authorization", syntax::digest(text, after)),
@@ -133,6 +139,15 @@ fn anchored(text: &[u8], part: Range<usize>) -> Vec<Secret> {
                 }
             }
             Check::Putty => one("private key", syntax::putty(text, after)),
+            Check::Pair => one("name:password", announced::pair(text, after)),
+            Check::Code => one("authorization code", syntax::code(text, after)),
+            Check::Manifest => {
+                for range in manifest::values(text, start, after) {
+                    one("secret of Kubernetes", Some(range));
+                }
+            }
+            Check::Reset => one("password after a prompt", announced::reset(text, start, after)),
+            Check::Sent => one("password after a prompt", announced::sent(text, start, after)),
         }
         if let [.., one] = &found[before..]
             && last.end < one.range.end
@@ -317,8 +332,24 @@ fn is_gitea(text: &[u8], run: Range<usize>) -> bool {
     let line = before.iter().rposition(|byte| *byte == b'\n').map_or(before, |end| &before[end + 1..]);
     // `--raw` prints the token alone, on the line after the command.
     let alone = line.iter().all(u8::is_ascii_whitespace);
-    names_its_end(before)
+    is_named(line)
+        || names_its_end(before)
         || names_its_end(after)
         || holds(b"Access token was successfully created: ")
         || alone && holds(b"generate-access-token")
+}
+
+/// Returns whether a line ends with the name of a forge: `gitea: …`. A commit follows a slash, an at sign or another word.
+fn is_named(line: &[u8]) -> bool {
+    const NAMES: &[&[u8]] = &[b"gitea", b"forgejo", b"codeberg"];
+    /// Parts of the names of other digits.
+    const OTHERS: &[&[u8]] = &[b"commit", b"sha", b"rev", b"hash", b"digest", b"ref"];
+    let of_name = |byte: &u8| is_of_name(*byte);
+    let Some(last) = line.iter().rposition(of_name) else { return false };
+    let start = line[..last].iter().rposition(|byte| !of_name(byte)).map_or(0, |at| at + 1);
+    let joins =
+        |byte: &u8| matches!(byte, b' ' | b'\t' | b':' | b'=' | b'"' | b'\\' | b'\'' | b'`' | b'|' | b'*');
+    let word = line[start..=last].to_ascii_lowercase();
+    let has = |part: &&[u8]| memchr::memmem::find(&word, part).is_some();
+    line[last + 1..].iter().all(joins) && NAMES.iter().any(has) && !OTHERS.iter().any(has)
 }

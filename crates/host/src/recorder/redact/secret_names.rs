@@ -15,6 +15,7 @@ const WORDS: &[&str] = &[
     "sig",
     "dsn",
     "psk",
+    "sshpass",
 ];
 /// Ends of such names: `x-api-key`, `OPENAI_API_KEY`, `refreshToken`.
 const ENDINGS: &[&str] = &[
@@ -59,6 +60,7 @@ const ENDINGS: &[&str] = &[
     "secretstring",
     "jsessionid",
     "phpsessid",
+    "laravelsession",
     "netsessionid",
     "connect.sid",
     "samlresponse",

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::generated::{is_key, is_long};
+use super::generated::{is_key, is_long, is_password};
 use super::lexer::{Class, MAX_WORD, after_gap, decoded, is_mixed, is_placeholder, quote, strings, word_end};
 
 /// Returns a block from its `BEGIN` line up to its `END` line, or to where it breaks off.
@@ -122,11 +122,15 @@ pub(super) fn netrc(text: &[u8], start: usize) -> Option<Range<usize>> {
 pub(super) fn webhook(text: &[u8], after: usize) -> Option<Range<usize>> {
     /// Bytes of the longest path that a service makes, with room to spare.
     const MAX_PATH: usize = 1024;
+    /// One key of 22 letters in fifty has no digit; so many in both cases are no word.
+    const MIN_LETTERS: usize = 20;
     let of_path = |byte: &u8| Class::Base64.holds(*byte) || *byte == b'@';
     let path = &text[after..text.len().min(after + MAX_PATH)];
     let end = after + path.iter().position(|byte| !of_path(byte)).unwrap_or(path.len());
     let path = &text[after..end];
-    (is_mixed(path) || path.split(|byte| *byte == b'/').any(is_key)).then_some(after..end)
+    let has = |of: fn(&u8) -> bool| path.iter().any(of);
+    let cases = path.len() >= MIN_LETTERS && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    (cases || is_mixed(path) || path.split(|byte| *byte == b'/').any(is_key)).then_some(after..end)
 }
 
 /// Returns the rest of a path with a part that was made by a generator.
@@ -229,4 +233,31 @@ pub(super) fn begins(text: &[u8], at: usize) -> bool {
         || before(3) == b'%'
         || before(1) == b'm' && matches!(before(2), b'0'..=b'9' | b'[');
     !before(1).is_ascii_alphanumeric() || escape
+}
+
+/// Returns the value of `code` in a query, if it was made by a generator: a callback brings one that gets a token.
+pub(super) fn code(text: &[u8], after: usize) -> Option<Range<usize>> {
+    const MIN_CODE: usize = 16;
+    let end = after
+        + text[after..word_end(text, after)]
+            .iter()
+            .position(|byte| matches!(byte, b'&' | b';' | b',' | b')' | b'}' | b']' | b'#'))
+            .unwrap_or(word_end(text, after) - after);
+    let value = &text[after..end];
+    (value.len() >= MIN_CODE && is_mixed(value) && !is_placeholder(value)).then_some(after..end)
+}
+
+/// Returns the generated value after the next equals sign of a line.
+pub(super) fn assigned(text: &[u8], after: usize) -> Option<Range<usize>> {
+    const MAX_NAME: usize = 120;
+    let line = &text[after - 1..text.len().min(after + MAX_NAME)];
+    let line = &line[..line.iter().position(|byte| matches!(byte, b'\n' | b';')).unwrap_or(line.len())];
+    let equals = after + memchr::memchr(b'=', line)?;
+    let value = equals + text[equals..].iter().take_while(|byte| matches!(byte, b' ' | b'"' | b'\'')).count();
+    let end = word_end(text, value);
+    let end = text[value..end]
+        .iter()
+        .position(|byte| matches!(byte, b'&' | b';' | b','))
+        .map_or(end, |length| value + length);
+    is_password(&text[value..end]).then_some(value..end)
 }

@@ -71,7 +71,9 @@ pub(super) const TOKENS: &[Token] = &[
     token("Browserbase key", &["bb_live_", "bb_test_"], Word, 24),
     // Code and packages.
     // github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available
-    token("GitHub token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Alnum, 20),
+    token("GitHub token", &["ghp_", "gho_", "ghu_", "ghr_"], Alnum, 20),
+    // docs.github.com (generating an installation access token for a GitHub App): `ghs_APPID_JWT` since April 2026
+    token("GitHub token", &["ghs_"], Dotted, 20),
     token("GitHub token", &["github_pat_"], Word, 20),
     // docs.gitlab.com/security/tokens, "Token prefixes"
     token(
@@ -96,6 +98,7 @@ pub(super) const TOKENS: &[Token] = &[
         16,
     ),
     token("Atlassian token", &["ATATT3x", "ATCTT3x", "ATBB", "ATTA"], Base64, 20),
+    // GitHub Changelog, "npm has a new access token format"
     token("npm token", &["npm_"], Alnum, 30),
     // github.com/packagist/private-packagist-docs (docs/composer-authentication.md)
     token("Packagist token", &["packagist_ort_", "packagist_out_", "packagist_uut_"], Hex, 60),
@@ -109,7 +112,18 @@ pub(super) const TOKENS: &[Token] = &[
     token("Sourcegraph token", &["sgp_"], Word, 40),
     // circleci.com/changelog/new-format-for-api-access-tokens
     token("CircleCI token", &["CCIPAT_", "CCIPRJ_"], Word, 30),
-    token("Buildkite token", &["bkua_", "bkct_", "bkaj_"], Alnum, 30),
+    // buildkite.com/docs/platform/security/tokens, github.com/buildkite/agent (internal/redact/redact.go)
+    token(
+        "Buildkite token",
+        &[
+            "bkaa_", "bkaj_", "bkar_", "bkat_", "bkcqt_", "bkct_", "bkjat_", "bkpat_", "bkps_", "bkpt_",
+            "bkrt_", "bktr_", "bktx_", "bkua_", "bkur_",
+        ],
+        Dotted,
+        24,
+    ),
+    // github.com/ory/hydra, commit b170cc11e5081abcfb74b274c6d355f0e4a5b6fe
+    token("Ory token", &["ory_at_", "ory_rt_", "ory_ac_"], Dotted, 40),
     token("Pulumi token", &["pul-"], Hex, 40),
     token("Vault token", &["hvs.", "hvb.", "hvr."], Word, 24),
     token("Terraform token", &[".atlasv1."], Word, 60),
@@ -226,8 +240,12 @@ pub(super) const TOKENS: &[Token] = &[
     // docs.datadoghq.com/account_management/api-app-keys
     token("Datadog key", &["ddapp_", "ddpat_"], Alnum, 30),
     // Formats.
+    // postgresql.org/docs/current/catalog-pg-authid.html; the empty half of a pair of hashes of Windows
+    token("password hash", &["md5", "aad3b435b51404eeaad3b435b51404ee:"], Hex, 32),
     // RFC 7519: the header of a JSON Web Token begins with `{"` in base64url
     token("JSON Web Token", &["eyJ"], Dotted, 30),
+    // laravel/framework (src/Illuminate/Encryption/Encrypter.php): `{"iv":"` in base64, as in its cookies
+    token("Laravel cookie", &["eyJpdiI6"], Base64, 60),
     // BIP 32, NIP-19, spec.torproject.org/control-spec: private keys in base58, bech32 and base64
     token("extended private key", &["xprv", "yprv", "zprv", "tprv"], Alnum, 100),
     token("Nostr key", &["nsec1"], Alnum, 58),
