@@ -52,6 +52,9 @@ pub(super) struct AskArgs {
     /// Time that the question must have been visible before the default counts
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "default")]
     default_after: Option<Duration>,
+    /// Ask this user, or with @ before its name this group of `config.toml`; others cannot see the question, except operators
+    #[arg(long = "for", value_name = "USER|@GROUP")]
+    addressee: Option<String>,
     /// Require the approval passphrase with the answer
     #[arg(long)]
     high: bool,
@@ -116,6 +119,7 @@ fn arguments(args: &AskArgs) -> Result<Value, Failure> {
     put("default", args.default.as_deref().map(Value::from));
     put("default_after_seconds", args.default_after.map(seconds));
     put("allow_other", args.other.then_some(Value::Bool(true)));
+    put("for", args.addressee.as_deref().map(Value::from));
     put("level", args.high.then(|| Value::from("high")));
     Ok(arguments)
 }

@@ -113,7 +113,7 @@ mod tests {
                 "{path}: a comment alone"
             );
             for line in examples.lines().filter(|line| !line.starts_with('#')) {
-                let line = line.split(" > ").next().unwrap();
+                let (line, _) = line.split_once(" > ").or(line.split_once(" < ")).unwrap_or((line, ""));
                 let words = shell_words::split(line).unwrap();
                 if let Err(error) = grammar().try_get_matches_from(&words) {
                     panic!("{line}\n{error}");

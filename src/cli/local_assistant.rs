@@ -28,9 +28,9 @@ pub(super) const ACTOR: &str = "user at the command line";
 pub(super) struct AssistantArgs<C: Subcommand> {
     /// Database: `sqlite:FILE` or `postgres://USER@HOST/NAME` [default: adjutant.db in the home folder]
     #[arg(long, value_name = "URL", global = true, display_order = 900)]
-    database: Option<String>,
+    pub(super) database: Option<String>,
     #[command(subcommand)]
-    command: C,
+    pub(super) command: C,
 }
 
 /// Runs `work` with the application that contains the assistant, and the command.

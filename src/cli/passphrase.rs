@@ -52,7 +52,7 @@ pub(super) fn run(args: &PassphraseArgs, common: Common) -> Result<(), Failure> 
 }
 
 /// Reads a line that the terminal does not show.
-fn ask(prompt: &str) -> Result<String, Failure> {
+pub(super) fn ask(prompt: &str) -> Result<String, Failure> {
     // Hidden before the prompt, because input before that would be visible.
     let hidden = Hidden::new()?;
     write!(io::stderr(), "{prompt}")?;

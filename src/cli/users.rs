@@ -4,6 +4,7 @@ mod add;
 mod edit;
 mod feed;
 mod list;
+mod login;
 mod rule;
 mod show;
 mod user_changes;
@@ -35,12 +36,34 @@ pub(super) enum Command {
     },
     /// Print the address of a calendar feed, for programs on this machine
     Feed(feed::FeedArgs),
+    /// Let a user log in to the console with a password, or change it
+    Password(login::PasswordArgs),
+    /// Change what a user with a login may do
+    Role(login::RoleArgs),
+    /// Take the login of a user away
+    Lock {
+        /// The user, as `adjutant users list` shows them
+        id: UserId,
+    },
     /// Add a rule that overrides the default policy, or remove a rule
     Rule(rule::RuleArgs),
 }
 
 /// Runs one of the commands.
 pub(super) fn run(args: AssistantArgs<Command>, common: Common) -> Result<(), Failure> {
+    // The hub gives logins, because it knows whether the user asks.
+    let is_login = matches!(args.command, Command::Password(_) | Command::Role(_) | Command::Lock { .. });
+    if is_login && args.database.is_some() {
+        return Err(Failure::usage(
+            "`--database` does not change logins, which the hub gives in its own database",
+        ));
+    }
+    match &args.command {
+        Command::Password(args) => return login::set_password(args, &common),
+        Command::Role(args) => return login::set_role(args, &common),
+        Command::Lock { id } => return login::remove(id, &common),
+        _ => {}
+    }
     with_app(common, args, |app, command| async move {
         let assistant = &app.assistant;
         match command {
@@ -55,6 +78,7 @@ pub(super) fn run(args: AssistantArgs<Command>, common: Common) -> Result<(), Fa
             }
             Command::Feed(args) => feed::run(&args, assistant, &app.config).await,
             Command::Rule(args) => rule::run(args, assistant).await,
+            Command::Password(_) | Command::Role(_) | Command::Lock { .. } => Ok(()),
         }
     })
 }

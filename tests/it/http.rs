@@ -10,3 +10,4 @@ mod protocol;
 mod sampling;
 mod subscriptions;
 mod tls;
+mod users;

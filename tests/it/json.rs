@@ -201,6 +201,13 @@ fn every_command_prints_what_its_schema_says() {
         |line: &str| commands.run(&line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>());
     run("events forget ann day.ics");
     run(&format!("users rule ann --remove {rule}"));
+    let password = ["users", "password", "ann", "--json"];
+    let set = home.run(password, "correct horse battery\n");
+    assert_eq!(commands.note(&password, &set)["role"], "user");
+    let mut run = |line: &str| commands.run(&line.split(' ').collect::<Vec<_>>());
+    assert_eq!(run("users role ann viewer")["role"], "viewer");
+    assert_eq!(run("users list")["items"][0]["role"], "viewer");
+    run("users lock ann");
     run("users remove ann");
 
     run("availability here");

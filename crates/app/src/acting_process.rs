@@ -38,6 +38,17 @@ impl App {
         ))
     }
 
+    /// Returns whether the other end of `connection` is a process of an agent on this machine, as far as the kernel shows. An
+    /// agent does not log in as a user, even with a password that it found. Blocks on the tables of sockets and processes.
+    pub fn is_of_agent(&self, connection: &TcpConnection) -> bool {
+        let found = process::peers(&[(connection.local, connection.remote)]);
+        let clients = self.agent_processes.clients();
+        found.processes.iter().any(|(pid, _)| {
+            let line = process::ancestry(*pid).unwrap_or_default();
+            self.agent_above(&line, &clients).is_some()
+        })
+    }
+
     /// Returns whether the other end of `connection` may use a link that was given to the browser below `opener`: any
     /// process can read such a link in the list of processes. A process that holds the connection must be below `opener`,
     /// or older than every agent. Without a table of connections, and to another machine, nothing is known. Blocks on the

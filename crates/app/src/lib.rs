@@ -24,6 +24,7 @@ mod repo_status;
 pub mod timeline;
 pub mod toolset_switches;
 mod user_list_cache;
+mod viewers;
 pub mod waiters;
 mod workspaces;
 
@@ -39,6 +40,7 @@ use tokio_util::sync::CancellationToken;
 use activity_log::{ActivityKind, ActivityLog};
 use adjutant_agents::{Agents, Selector};
 use adjutant_assistant::Assistant;
+use adjutant_assistant::logins::Login;
 use adjutant_base::config::{self, Config};
 use adjutant_base::events::{Event, Events};
 use adjutant_base::text::timefmt;
@@ -69,6 +71,8 @@ pub struct App {
     pub assistant: Assistant,
     pub codex: Codex,
     pub questions: Arc<Questions>,
+    /// The user who logged in and acts through this application; `None` for the owner of the hub, and for clients.
+    pub login: Option<Login>,
     pub prompts: Prompts,
     pub recorder: Recorder,
     /// The connected clients.
@@ -94,7 +98,7 @@ pub struct App {
     /// Where rows are kept: those of tasks may be apart.
     stores: Vec<Store>,
     /// The application of each workspace that has a client, by folder.
-    workspaces: Mutex<HashMap<PathBuf, Weak<Self>>>,
+    workspaces: Arc<Mutex<HashMap<PathBuf, Weak<Self>>>>,
     /// State of the working trees that questions are about.
     pub repo_status: Arc<RepoStatusCache>,
     /// The list of users, as the lists of resources name them.
@@ -161,10 +165,11 @@ impl App {
             permissions: Arc::new(Permissions::new(config.permissions.clone(), &config.home)),
             earlier_questions: Arc::default(),
             stores,
-            workspaces: Mutex::default(),
+            workspaces: Arc::default(),
             repo_status: Arc::new(RepoStatusCache::new(config.home.clone(), events.clone())),
             user_list,
             workspace: None,
+            login: None,
             shutdown: CancellationToken::new(),
             started: SystemTime::now(),
             config,

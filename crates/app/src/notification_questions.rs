@@ -112,11 +112,17 @@ async fn ask(app: Arc<App>, waiting: TaskTracker, notification: Notification) ->
     // The option's value says which notification it is about, also to a later hub.
     let seen = Choice { label: "Seen".to_owned(), value: notification.id.as_str().to_owned() };
     let input = Input::Choice { options: vec![seen], min: 1, max: 1, other: false, list: false };
+    // The calendar of a user is not for others who log in.
+    let addressee = match app.assistant.has_logins().await {
+        Ok(false) => String::new(),
+        Ok(true) | Err(_) => notification.user.as_str().to_owned(),
+    };
     let draft = Draft {
         title: notification.wording.subject.clone(),
         message: notification.wording.text.clone(),
         fields: vec![Field::new("answer", input)],
         timeout: Some(QUESTION_TIMEOUT),
+        addressee,
         ..Draft::default()
     };
     match app.questions.ask(asker, draft).await {

@@ -3,7 +3,7 @@
 //! Clients in one workspace share one application, which is dropped when the last of them disconnects.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 use super::App;
 use adjutant_base::mutex::lock;
@@ -21,13 +21,26 @@ impl App {
         config.prompts.enter_workspace(folder);
         config.agents.enter_workspace(folder);
         let app = Arc::new(Self {
+            agents: self.agents.with_agents(&config.agents),
+            prompts: Prompts::new(&config.prompts),
+            config,
+            workspace: Some(folder.to_owned()),
+            ..self.copy()
+        });
+        known.insert(folder.to_owned(), Arc::downgrade(&app));
+        app
+    }
+
+    /// Returns an application that shares everything with this one.
+    pub(super) fn copy(&self) -> Self {
+        Self {
             assistant: self.assistant.clone(),
             codex: self.codex.clone(),
-            agents: self.agents.with_agents(&config.agents),
+            agents: self.agents.clone(),
             questions: self.questions.clone(),
-            prompts: Prompts::new(&config.prompts),
+            prompts: self.prompts.clone(),
             recorder: self.recorder.clone(),
-            config,
+            config: self.config.clone(),
             events: self.events.clone(),
             clients: self.clients.clone(),
             activity: self.activity.clone(),
@@ -41,15 +54,14 @@ impl App {
             permissions: self.permissions.clone(),
             earlier_questions: self.earlier_questions.clone(),
             stores: self.stores.clone(),
-            workspaces: Mutex::default(),
+            workspaces: self.workspaces.clone(),
             repo_status: self.repo_status.clone(),
             user_list: self.user_list.clone(),
-            workspace: Some(folder.to_owned()),
+            workspace: self.workspace.clone(),
+            login: self.login.clone(),
             shutdown: self.shutdown.clone(),
             started: self.started,
-        });
-        known.insert(folder.to_owned(), Arc::downgrade(&app));
-        app
+        }
     }
 
     /// Returns the application of each workspace that has a client now, by folder.

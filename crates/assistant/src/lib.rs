@@ -15,6 +15,7 @@ pub mod ids;
 pub mod import;
 pub mod json;
 pub mod llm_prompts;
+pub mod logins;
 pub mod notification;
 pub mod notifications;
 pub mod own_events;

@@ -140,6 +140,7 @@ impl File {
         let invalid = |reason| Error::invalid(&home, reason);
         std::mem::take(&mut self.http).apply(&mut config.http, &home)?;
         std::mem::take(&mut self.questions).apply(&mut config.questions, &home)?;
+        config.questions.fault().map_or(Ok(()), |reason| Err(invalid(reason)))?;
         std::mem::take(&mut self.permissions).apply(&mut config.permissions, &home)?;
         config.permissions.rules = std::mem::take(&mut self.approval_rules);
         std::mem::take(&mut self.prompts).apply(&mut config.prompts, &home)?;

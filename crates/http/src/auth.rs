@@ -6,12 +6,16 @@
 //! logins, and a login survives a restart. A new `login-key` or a new `token` ends every login. The files are read
 //! again when they change.
 //!
+//! The cookie of a user who logged in names the user too, and the generation of the user's login in the store. Each request
+//! compares it, so a change of the role or the password ends the cookie.
+//!
 //! Browsers do not separate cookies by port: a program that runs a web server on this host's loopback could be sent the
 //! cookie. On a machine of one user such a program can read the files anyway; on a shared machine, switch HTTP off.
 //!
 //! Another site cannot make a page act: the guard rejects foreign origins, and the cookie is `SameSite=Strict`.
 
 mod agent_tokens;
+mod attempts;
 mod login;
 mod secret_file;
 
@@ -24,6 +28,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use subtle::ConstantTimeEq;
 
 pub use agent_tokens::{AgentToken, AgentTokenError, add_agent_token, agent_tokens, revoke_agent_token};
+pub(crate) use attempts::Attempts;
 pub(crate) use login::Logins;
 use secret_file::{Secret, WatchedFile, logged};
 
@@ -83,23 +88,42 @@ impl Authenticator {
         tokens.iter().find(|token| equal(&token.digest, &digest)).map(|token| TokenName(token.name.clone()))
     }
 
-    /// Returns whether a browser's request carries a login cookie.
+    /// Returns whether a browser's request carries a login cookie of the hub's owner.
     pub(crate) fn check_login(&self, headers: &HeaderMap) -> bool {
-        headers
-            .get_all(COOKIE)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(';'))
-            .filter_map(|pair| pair.trim().split_once('='))
-            .any(|(name, value)| name == self.cookie_name() && self.logins.recognize(value))
+        self.cookies(headers).any(|value| self.logins.recognize(value))
+    }
+
+    /// Returns the user of a login cookie, and the generation of the user's login that it belongs to.
+    pub(crate) fn user_of(&self, headers: &HeaderMap) -> Option<(String, i64)> {
+        self.cookies(headers).find_map(|value| self.logins.user_of(value))
+    }
+
+    fn cookies<'a>(&self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+        let wanted = self.cookie_name();
+        let values = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let pairs = values.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.filter(move |(name, _)| *name == wanted).map(|(_, value)| value)
     }
 
     /// Redeems a one-time link and returns the cookie for it.
     pub(crate) fn log_in(&self, nonce: &str) -> Option<HeaderValue> {
-        let cookie = self.logins.redeem(nonce)?;
-        let (name, age) = (self.cookie_name(), login::COOKIE_LIFE.as_secs());
+        self.cookie(&self.logins.redeem(nonce)?, login::COOKIE_LIFE.as_secs())
+    }
+
+    /// Returns a new cookie for a user, whose login has this generation.
+    pub(crate) fn log_in_user(&self, user: &str, generation: i64) -> Option<HeaderValue> {
+        self.cookie(&self.logins.cookie_of_user(user, generation)?, login::USER_COOKIE_LIFE.as_secs())
+    }
+
+    /// Returns what removes the cookie from a browser.
+    pub(crate) fn log_out(&self) -> Option<HeaderValue> {
+        self.cookie("", 0)
+    }
+
+    fn cookie(&self, value: &str, age: u64) -> Option<HeaderValue> {
+        let name = self.cookie_name();
         let secure = if self.is_secure { "; Secure" } else { "" };
-        let text = format!("{name}={cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}");
+        let text = format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}");
         HeaderValue::from_str(&text).ok()
     }
 

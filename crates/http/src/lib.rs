@@ -8,6 +8,7 @@ mod auth;
 mod body;
 mod catch_panic;
 mod delivery;
+mod gate;
 mod host_guard;
 mod listener;
 mod mcp_endpoint;
@@ -25,25 +26,19 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue, LOCATION, SET_COOKIE};
-use axum::http::{Method, Request, Response, StatusCode, request};
-use futures::StreamExt as _;
-use hyper::body::Incoming;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use tower_service::Service;
 
-use adjutant_agents::TcpConnection;
 use adjutant_app::App;
 use adjutant_base::config::{Auth, HttpConfig};
 use adjutant_host::process::Ancestor;
 use adjutant_mcp as mcp;
 use adjutant_web as web;
-use auth::TokenName;
+use auth::Attempts;
 pub use auth::{AgentToken, AgentTokenError, add_agent_token, agent_tokens, log_out, revoke_agent_token};
+use gate::Gate;
 use host_guard::Names;
 use mcp_endpoint::{HandlerContext, Shared};
 pub use replay_server::replay;
@@ -228,12 +223,16 @@ async fn serve_these(app: Arc<App>, listener: BoundListener, servers: &[(&str, m
         };
         routes = routes.route(path, mcp_endpoint::mcp_service(server.name(), shared.clone(), factory));
     }
-    let list_tokens: web::ListTokens = |home| {
+    let pages = pages(app.clone());
+    run(shared, listener, routes.merge(monitoring::router(app)).merge(pages)).await;
+}
+
+/// Returns the console with what `app` shows.
+fn pages(app: Arc<App>) -> Router {
+    web::router(app, |home| {
         let tokens = auth::agent_tokens(home)?;
         Ok(tokens.into_iter().map(|token| (token.name, token.created_at)).collect())
-    };
-    let pages = web::router(app.clone(), list_tokens);
-    run(shared, listener, routes.merge(monitoring::router(app)).merge(pages)).await;
+    })
 }
 
 /// Serves handlers of `factory` on `/mcp`, with the same checks as the product; for the conformance server of the tests.
@@ -274,6 +273,7 @@ async fn run(shared: Shared, listener: BoundListener, routes: Router) {
         authenticator: listener.authenticator,
         shared: listener.shared,
         unauthenticated_agents: listener.unauthenticated_agents,
+        attempts: Attempts::default(),
         limit,
         routes,
     });
@@ -284,159 +284,4 @@ async fn run(shared: Shared, listener: BoundListener, routes: Router) {
     listener::run((listener.tcp, listener.tls), &app.shutdown, app.config.grace, answer).await;
     shared.give_up.cancel();
     drop(sweeper);
-}
-
-/// The checks between a connection and the routes.
-struct Gate {
-    app: Arc<App>,
-    names: Names,
-    authenticator: Option<auth::Authenticator>,
-    shared: bool,
-    unauthenticated_agents: bool,
-    limit: usize,
-    routes: Router,
-}
-
-impl Gate {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
-        let (mut parts, body) = request.into_parts();
-        let mcp = is_mcp(parts.uri.path());
-        let mut proof = HeaderMap::new();
-        for name in [AUTHORIZATION, COOKIE] {
-            parts.headers.get_all(&name).iter().for_each(|value| _ = proof.append(&name, value.clone()));
-        }
-        let refusal = match self.misuse(&parts).await {
-            Some(refusal) => Some(refusal),
-            None => self.admit(&mut parts, mcp),
-        };
-        let mut response = match refusal {
-            Some(refusal) => refusal,
-            None => match self.read(&parts, body).await {
-                Ok(_) if !listener::admit(&parts.extensions) => {
-                    refuse(mcp, StatusCode::SERVICE_UNAVAILABLE, listener::BUSY)
-                }
-                Ok(body) => self.route(Request::from_parts(parts, body)).await,
-                Err((status, message)) => refuse(mcp, status, message),
-            },
-        };
-        host_guard::harden(response.headers_mut());
-        if !response_builders::is_event_stream(response.headers()) {
-            return response;
-        }
-        // A stream ends when its token is revoked or its login has ended.
-        response.map(|body| {
-            let events = body.into_data_stream();
-            Body::from_stream(events.take_while(move |_| {
-                let holds = if mcp { self.token_name(&proof).is_some() } else { self.is_logged_in(&proof) };
-                std::future::ready(holds)
-            }))
-        })
-    }
-
-    /// Returns the rejection of a link that was given to a browser and is used by a process that an agent may have started.
-    /// The link stays good for the browser.
-    async fn misuse(&self, parts: &request::Parts) -> Option<Response<Body>> {
-        let logins = self.authenticator.as_ref()?.logins();
-        let opener = logins.opener(parts.uri.path().strip_prefix(LOGIN_PATH)?)?;
-        let connection = parts.extensions.get::<Arc<TcpConnection>>()?.clone();
-        let (app, remote) = (self.app.clone(), connection.remote);
-        let may = tokio::task::spawn_blocking(move || app.may_log_in(&connection, &opener)).await;
-        (!may.unwrap_or(false)).then(|| {
-            tracing::warn!(client = %remote, "a login link was used by a process that an agent may have started");
-            web::login_needed(web::Login::Elsewhere)
-        })
-    }
-
-    /// Returns the name of the token that a request to `/mcp` carries; `None` when it may not pass.
-    fn token_name(&self, headers: &HeaderMap) -> Option<TokenName> {
-        let Some(authenticator) = &self.authenticator else { return Some(TokenName::default()) };
-        authenticator.token_name(headers).or_else(|| self.unauthenticated_agents.then(TokenName::default))
-    }
-
-    /// Returns whether a browser's request may see the console.
-    fn is_logged_in(&self, headers: &HeaderMap) -> bool {
-        self.authenticator.as_ref().is_none_or(|authenticator| authenticator.check_login(headers))
-    }
-
-    /// Returns the rejection of a request that may not pass. Adds the name of its token to a request to `/mcp`.
-    fn admit(&self, parts: &mut request::Parts, mcp: bool) -> Option<Response<Body>> {
-        if let Some((status, message)) = self.names.refusal(&parts.method, &parts.uri, &parts.headers) {
-            return Some(refuse(mcp, status, message));
-        }
-        if mcp {
-            let Some(token) = self.token_name(&parts.headers) else {
-                return Some(rejections::unauthorized(&parts.headers));
-            };
-            parts.extensions.insert(token);
-            if parts.method == Method::POST && !is_json(&parts.headers) {
-                return Some(refuse(
-                    mcp,
-                    StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                    "Content-Type must be application/json",
-                ));
-            }
-            return None;
-        }
-        // A feed is for programs of this machine: with other machines, it is a page like any other.
-        if web::is_asset(parts.uri.path()) || (web::is_feed(parts.uri.path()) && !self.shared) {
-            return None;
-        }
-        if monitoring::PROBES.contains(&parts.uri.path()) {
-            return None;
-        }
-        let authenticator = self.authenticator.as_ref()?;
-        if parts.uri.path() == monitoring::METRICS {
-            let has_token = authenticator.token_name(&parts.headers).is_some();
-            return (!has_token).then(|| rejections::unauthorized(&parts.headers));
-        }
-        let nonce = parts.uri.path().strip_prefix(LOGIN_PATH);
-        match nonce {
-            Some(nonce) if parts.method == Method::GET => Some(match authenticator.log_in(nonce) {
-                Some(cookie) => welcome(cookie),
-                None => web::login_needed(web::Login::Spent),
-            }),
-            _ if authenticator.check_login(&parts.headers) => None,
-            _ => Some(web::login_needed(web::Login::Missing)),
-        }
-    }
-
-    async fn read(&self, parts: &request::Parts, body: Incoming) -> Result<Body, (StatusCode, String)> {
-        if matches!(parts.method, Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS) {
-            return Ok(Body::empty());
-        }
-        body::read(&parts.headers, body, self.limit).await.map(Body::from)
-    }
-
-    async fn route(&self, request: Request<Body>) -> Response<Body> {
-        match self.routes.clone().call(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
-    }
-}
-
-/// Returns a rejection in the format of the route.
-fn refuse(mcp: bool, status: StatusCode, message: impl Into<String>) -> Response<Body> {
-    if mcp { rejections::invalid(status, None, message) } else { rejections::plain(status, message) }
-}
-
-fn is_mcp(path: &str) -> bool {
-    path.strip_prefix("/mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(kind), None) = (kinds.next(), kinds.next()) else {
-        return false;
-    };
-    let essence = kind.to_str().ok().and_then(|kind| kind.split(';').next()).unwrap_or_default();
-    essence.trim().eq_ignore_ascii_case("application/json")
-}
-
-/// Sends a browser that has just logged in to the first page.
-fn welcome(cookie: HeaderValue) -> Response<Body> {
-    let mut response = response_builders::empty(StatusCode::SEE_OTHER);
-    response.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
-    response.headers_mut().insert(SET_COOKIE, cookie);
-    response
 }

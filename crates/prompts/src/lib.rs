@@ -166,7 +166,7 @@ pub enum Error {
 }
 
 /// The prompts of all roots.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Prompts {
     pub files: Arc<FileCatalogue<PromptFiles>>,
     max_expansion_bytes: usize,

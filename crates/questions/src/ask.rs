@@ -1,5 +1,6 @@
 //! Asking a question: it is validated, then stored or joined with an identical question.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -9,7 +10,8 @@ use super::availability::Availability;
 use super::deduplication::fingerprint;
 use super::error::Error;
 use super::question::{AskResult, Asker, Draft, Ticket};
-use super::{rows, validate};
+use super::rows;
+use super::validate::{self, check_addressee};
 use adjutant_store::{Millis, questions};
 
 /// Time that a repeated question waits for an outcome that is on its way, and for a session that may return.
@@ -38,7 +40,11 @@ impl Questions {
         draft: Draft,
         cancelled: &CancellationToken,
     ) -> Result<AskResult, Error> {
-        let draft = validate::check(draft, &self.settings)?;
+        let mut draft = validate::check(draft, &self.settings)?;
+        check_addressee(&draft.addressee, &self.settings)?;
+        if draft.addressee.is_empty() {
+            self.addressee_of(&draft.workspace).clone_into(&mut draft.addressee);
+        }
         let now = self.clock.now();
         let timeout = draft.timeout.unwrap_or(self.settings.timeout);
         let timeout = timeout.clamp(Duration::from_secs(1), self.settings.max_timeout);
@@ -64,6 +70,7 @@ impl Questions {
             asked_at: now,
             deadline: now.saturating_add(rows::millis(timeout)),
             default_after: draft.default.as_ref().map(|default| rows::millis(default.after)),
+            addressee: draft.addressee,
         };
         let limits = questions::Limits {
             each_asker: self.settings.pending_per_client,
@@ -84,6 +91,13 @@ impl Questions {
         let question = self.question(&id).await?;
         self.wake_before(question.deadline);
         Ok(AskResult { ticket: question.ticket, merged, state: question.state })
+    }
+
+    /// Returns the user or group that the settings name for the questions of a workspace; empty for none.
+    fn addressee_of(&self, workspace: &str) -> &str {
+        let folders = self.settings.for_folders.iter();
+        let around = folders.filter(|(folder, _)| Path::new(workspace).starts_with(folder));
+        around.max_by_key(|(folder, _)| folder.components().count()).map_or("", |(_, addressee)| addressee)
     }
 
     /// Inserts a question in the store. If an identical question has an outcome that is on its way to an asker, that

@@ -89,6 +89,7 @@ impl Questions {
             note,
             files,
             by: DecidedBy::User,
+            user: self.viewer.user().map(str::to_owned),
             through: channel,
             ..nobody(OutcomeKind::Answered, self.clock.now(), question.seen_ms)
         };
@@ -148,6 +149,7 @@ impl Questions {
             note,
             ask_differently,
             by: DecidedBy::User,
+            user: self.viewer.user().map(str::to_owned),
             through: channel,
             ..nobody(kind, self.clock.now(), question.seen_ms)
         };
@@ -202,7 +204,7 @@ impl Questions {
             kind: outcome.kind.name().to_owned(),
             outcome: rows::outcome(outcome),
             event: if outcome.by == DecidedBy::Default { "default" } else { outcome.kind.name() }.to_owned(),
-            who: outcome.through.name().to_owned(),
+            who: who(outcome.through, outcome.user.as_deref()),
             now: outcome.at,
             held_until,
             requests: shown.map(i64::from),
@@ -221,8 +223,10 @@ impl Questions {
 
     /// Undoes an answer within its undo window; the question is pending again.
     pub async fn undo(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
+        self.decidable(ticket).await?;
         let now = self.clock.now();
-        if questions::undo(&self.store, ticket.as_str(), channel.name(), now).await? {
+        let who = who(channel, self.viewer.user());
+        if questions::undo(&self.store, ticket.as_str(), &who, now).await? {
             self.secrets.lock().await.remove(ticket);
             self.notify_changed(ticket.as_str());
             self.wake.notify_one();
@@ -242,7 +246,9 @@ impl Questions {
         self.undecided(ticket).await?;
         let now = self.clock.now();
         let until = now.saturating_add(i64::from(minutes) * 60_000);
-        if !questions::snooze(&self.store, ticket.as_str(), channel.name(), now, until).await? {
+        if !questions::snooze(&self.store, ticket.as_str(), &who(channel, self.viewer.user()), now, until)
+            .await?
+        {
             return Err(Error::Final);
         }
         self.notify_changed(ticket.as_str());
@@ -300,7 +306,7 @@ impl Questions {
                 &self.store,
                 ticket.as_str(),
                 "refused",
-                channel.name(),
+                &who(channel, self.viewer.user()),
                 self.clock.now(),
             )
             .await?;
@@ -319,13 +325,28 @@ impl Questions {
         }
     }
 
-    async fn undecided(&self, ticket: &Ticket) -> Result<Question, Error> {
+    /// Returns a question that the viewer may decide.
+    pub(super) async fn decidable(&self, ticket: &Ticket) -> Result<Question, Error> {
         let question = self.get(ticket).await?;
+        if !self.viewer.decides(&question.addressee) {
+            return Err(Error::NotYours { addressee: question.addressee });
+        }
+        Ok(question)
+    }
+
+    async fn undecided(&self, ticket: &Ticket) -> Result<Question, Error> {
+        let question = self.decidable(ticket).await?;
         match question.state.decision() {
             None => Ok(question),
             Some(decision) => Err(decided(decision)),
         }
     }
+}
+
+/// Returns the channel and the user for the audit of a question.
+pub(super) fn who(channel: Channel, user: Option<&str>) -> String {
+    let name = channel.name();
+    user.map_or_else(|| name.to_owned(), |user| format!("{name} {user}"))
 }
 
 /// Returns whether an answer chooses an option that denies.
@@ -346,6 +367,7 @@ pub(super) fn nobody(kind: OutcomeKind, at: Millis, seen_ms: Millis) -> Outcome 
         files: Vec::new(),
         ask_differently: false,
         by: DecidedBy::Nobody,
+        user: None,
         through: Channel::None,
         at,
         seen_ms,

@@ -21,7 +21,9 @@ pub(super) fn fingerprint(machine: &str, asker: &Asker, draft: &Draft) -> String
         draft.level.name(),
     ];
     let mut hash = Sha256::new();
-    for part in parts {
+    // A question for all has the fingerprint that a version without addressees computes.
+    let addressee = Some(draft.addressee.as_str()).filter(|addressee| !addressee.is_empty());
+    for part in parts.into_iter().chain(addressee) {
         // The length before each part keeps two different lists of parts apart.
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);

@@ -25,10 +25,12 @@ mod rows;
 mod settings;
 mod timers;
 mod validate;
+mod viewer;
 mod waiting;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 
@@ -58,6 +60,7 @@ pub use question::{
     Ticket,
 };
 use redaction::RedactText;
+pub use viewer::Viewer;
 
 /// The record of what the last hub left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,15 +71,22 @@ enum Recovery {
     Done,
 }
 
-/// All questions of a hub, shared by askers and channels.
+/// The questions of a hub as one viewer has them. Those of the owner are all.
 #[derive(Debug)]
 pub struct Questions {
+    core: Arc<Core>,
+    redact_text: RedactText,
+    viewer: Viewer,
+}
+
+/// All questions of a hub, shared by askers, viewers and channels.
+#[derive(Debug)]
+pub struct Core {
     settings: QuestionsConfig,
     store: Store,
     events: Events,
     clock: Clock,
     passphrase: Arc<Passphrase>,
-    redact_text: RedactText,
     /// Wakes the timers when something may be due earlier.
     wake: Notify,
     /// The instant at which the timers run next, in milliseconds since 1970; the greatest number while they run.
@@ -89,7 +99,7 @@ pub struct Questions {
     /// Keys of askers that may have an undelivered outcome. It is kept in memory because every call of every tool asks
     /// for undelivered outcomes, and reading the store each time would cost too much.
     undelivered_askers: Mutex<HashSet<String>>,
-    /// Whether [`Self::run_timers`] has recorded what the last hub left.
+    /// Whether [`Questions::run_timers`] has recorded what the last hub left.
     recovery: watch::Sender<Recovery>,
     /// Outcomes on their way to an asker.
     claims: Claims,
@@ -101,19 +111,26 @@ pub struct Questions {
     traces: DeferredTraces,
 }
 
+impl Deref for Questions {
+    type Target = Core;
+
+    fn deref(&self) -> &Core {
+        &self.core
+    }
+}
+
 impl Questions {
     /// Makes the domain without I/O: the first question, or [`Self::run_timers`], opens the store.
     pub fn new(settings: QuestionsConfig, store: Store, events: Events) -> Self {
         let passphrase = Arc::new(Passphrase::new(settings.passphrase.clone()));
         // Nothing is recorded where other hubs run.
         let recovery = if store.is_shared() { Recovery::Done } else { Recovery::Due };
-        Self {
+        let core = Core {
             settings,
             store,
             events,
             clock: Clock::new(),
             passphrase,
-            redact_text: |text| Cow::Borrowed(text),
             wake: Notify::new(),
             next_run: AtomicI64::new(i64::MAX),
             waiters: ChangeCounters::default(),
@@ -125,7 +142,18 @@ impl Questions {
             claiming: tokio::sync::Mutex::default(),
             secrets: tokio::sync::Mutex::default(),
             traces: DeferredTraces::default(),
-        }
+        };
+        Self { core: Arc::new(core), redact_text: |text| Cow::Borrowed(text), viewer: Viewer::OWNER }
+    }
+
+    /// Returns the questions as `viewer` has them: what is not for that viewer is unknown there.
+    pub fn for_viewer(&self, viewer: Viewer) -> Self {
+        Self { core: self.core.clone(), redact_text: self.redact_text, viewer }
+    }
+
+    /// Returns the viewer.
+    pub fn viewer(&self) -> &Viewer {
+        &self.viewer
     }
 
     /// Returns the configured limits and timeouts.

@@ -11,7 +11,11 @@ use adjutant_store::questions;
 impl Questions {
     /// Returns one question with its message and fields.
     pub async fn get(&self, ticket: &Ticket) -> Result<Question, Error> {
-        self.question(ticket.as_str()).await
+        let question = self.question(ticket.as_str()).await?;
+        if !self.viewer.sees(&question.addressee) {
+            return Err(Error::Unknown { ticket: ticket.to_string() });
+        }
+        Ok(question)
     }
 
     /// Returns a question if `asker` is one of its askers, or becomes one: then a session that ended in the same place
@@ -42,8 +46,9 @@ impl Questions {
 
     /// Returns pending questions, oldest first: at most `limit` after the one with the `seq` of `after`.
     pub async fn pending(&self, after: Option<i64>, limit: u32) -> Result<Page, Error> {
-        let found = questions::pending(&self.store, after, limit.saturating_add(1)).await?;
-        let total = questions::count_pending(&self.store).await?;
+        let found =
+            questions::pending(&self.store, &self.viewer.audience(), after, limit.saturating_add(1)).await?;
+        let total = questions::count_pending(&self.store, &self.viewer.audience()).await?;
         self.page(found, total, limit)
     }
 
@@ -57,43 +62,61 @@ impl Questions {
         after: Option<i64>,
         limit: u32,
     ) -> Result<Page, Error> {
-        let found = questions::find_pending(&self.store, text, kind, after, limit.saturating_add(1)).await?;
+        let found = questions::find_pending(
+            &self.store,
+            &self.viewer.audience(),
+            text,
+            kind,
+            after,
+            limit.saturating_add(1),
+        )
+        .await?;
         let is_all = after.is_none() && found.len() <= limit as usize;
-        let total =
-            if is_all { found.len() as u64 } else { questions::count_found(&self.store, text, kind).await? };
+        let total = if is_all {
+            found.len() as u64
+        } else {
+            questions::count_found(&self.store, &self.viewer.audience(), text, kind).await?
+        };
         self.page(found, total, limit)
     }
 
     /// Returns the newest pending questions, at most `limit` and the oldest of them first.
     pub async fn newest(&self, limit: u32) -> Result<Page, Error> {
-        let mut found = questions::newest(&self.store, limit).await?;
+        let mut found = questions::newest(&self.store, &self.viewer.audience(), limit).await?;
         found.reverse();
-        self.page(found, questions::count_pending(&self.store).await?, limit)
+        self.page(found, questions::count_pending(&self.store, &self.viewer.audience()).await?, limit)
     }
 
     /// Returns at most `limit` questions with a decision that can be undone.
     pub async fn held(&self, limit: u32) -> Result<Vec<Question>, Error> {
-        let found = questions::held(&self.store, limit).await?;
+        let found = questions::held(&self.store, &self.viewer.audience(), limit).await?;
         Ok(self.page(found, 0, limit)?.questions)
     }
 
     /// Returns the questions whose tickets begin with `prefix`, two at most.
     pub async fn find(&self, prefix: &str) -> Result<Vec<Ticket>, Error> {
         let found = questions::by_prefix(&self.store, &prefix.trim().to_ascii_lowercase()).await?;
-        Ok(found.iter().filter_map(|id| Ticket::parse(id)).collect())
+        let tickets = found.iter().filter_map(|id| Ticket::parse(id));
+        let mut seen = Vec::new();
+        for ticket in tickets {
+            if self.get(&ticket).await.is_ok() {
+                seen.push(ticket);
+            }
+        }
+        Ok(seen)
     }
 
     /// Returns the number of pending questions.
     pub async fn count_pending(&self) -> Result<u64, Error> {
-        Ok(questions::count_pending(&self.store).await?)
+        Ok(questions::count_pending(&self.store, &self.viewer.audience()).await?)
     }
 
     /// Returns the queue as seen from the question with this `seq`.
     pub async fn queue(&self, seq: i64) -> Result<Queue, Error> {
-        let next = questions::next(&self.store, seq, self.clock.now()).await?;
+        let next = questions::next(&self.store, &self.viewer.audience(), seq, self.clock.now()).await?;
         Ok(Queue {
-            place: questions::position(&self.store, seq).await?,
-            total: questions::count_pending(&self.store).await?,
+            place: questions::position(&self.store, &self.viewer.audience(), seq).await?,
+            total: questions::count_pending(&self.store, &self.viewer.audience()).await?,
             next: next.and_then(|id| Ticket::parse(&id)),
         })
     }
@@ -102,13 +125,25 @@ impl Questions {
     pub async fn history(&self, filter: &Filter, before: Option<i64>, limit: u32) -> Result<Page, Error> {
         let kind = filter.kind.map_or("", OutcomeKind::name);
         let text = filter.text.as_deref().unwrap_or_default();
-        let found = questions::history(&self.store, text, kind, before, limit.saturating_add(1)).await?;
-        let total = questions::count_history(&self.store, text, kind).await?;
+        let found = questions::history(
+            &self.store,
+            &self.viewer.audience(),
+            text,
+            kind,
+            before,
+            limit.saturating_add(1),
+        )
+        .await?;
+        let total = questions::count_history(&self.store, &self.viewer.audience(), text, kind).await?;
         self.page(found, total, limit)
     }
 
-    /// Returns the audit log of a question, in order.
+    /// Returns the audit log of a question, in order; none of an unknown one.
     pub async fn audit(&self, ticket: &Ticket) -> Result<Vec<AuditEntry>, Error> {
+        match self.get(ticket).await {
+            Err(Error::Unknown { .. }) => return Ok(Vec::new()),
+            found => drop(found?),
+        }
         let events = questions::events(&self.store, ticket.as_str()).await?;
         Ok(events
             .into_iter()

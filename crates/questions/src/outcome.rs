@@ -151,6 +151,9 @@ pub struct Outcome {
     /// The user wants the question asked differently, as the note says.
     pub ask_differently: bool,
     pub by: DecidedBy,
+    /// The id of the user who logged in and decided; `None` for the owner of the hub.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     pub through: Channel,
     pub at: Millis,
     /// The time that channels had shown the question for by then.

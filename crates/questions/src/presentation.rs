@@ -1,9 +1,10 @@
 //! Records of where a question was shown: the first view, the time on screens, notifications and forms of clients.
 
-use super::Questions;
+use super::decisions::who;
 use super::error::Error;
 use super::outcome::Channel;
 use super::question::{ElicitationFailure, Ticket};
+use super::{Questions, Viewer};
 use adjutant_store::questions;
 
 /// Longest time between two calls of [`Questions::mark_seen`] that counts as time on a screen, in milliseconds.
@@ -13,9 +14,16 @@ impl Questions {
     /// Records that a channel shows the question at this moment. Call it when the question appears and every few
     /// seconds while it stays visible: the time between two calls counts as seen if it is at most [`SEEN_GAP`].
     pub async fn mark_seen(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
+        // Only the view of somebody who may decide makes a default count.
+        if self.viewer != Viewer::OWNER {
+            match self.decidable(ticket).await {
+                Err(Error::NotYours { .. }) => return Ok(()),
+                found => drop(found?),
+            }
+        }
         let now = self.clock.now();
-        let seen =
-            questions::View { id: ticket.to_string(), now, gap: SEEN_GAP, who: channel.name().to_owned() };
+        let who = who(channel, self.viewer.user());
+        let seen = questions::View { id: ticket.to_string(), now, gap: SEEN_GAP, who };
         let first = questions::mark_seen(&self.store, seen).await?;
         if first {
             self.notify_changed(ticket.as_str());

@@ -103,6 +103,8 @@ pub struct Draft {
     pub default: Option<DefaultAnswer>,
     /// Values of the options that deny: an answer with one of them is final at once. Only an approval has them.
     pub denials: Vec<String>,
+    /// The user or `@group` that it is for; empty for the settings' choice by the workspace.
+    pub addressee: String,
 }
 
 /// The value of the option by which an approval allows one act and nothing more.
@@ -260,6 +262,9 @@ pub struct Question {
     pub presence: AskerPresence,
     #[serde(skip)]
     pub state: State,
+    /// The user or `@group` that it is for; empty for all.
+    #[serde(default, rename = "for", skip_serializing_if = "String::is_empty")]
+    pub addressee: String,
     /// Whether a list left something out of its texts.
     pub redacted: bool,
 }

@@ -84,6 +84,7 @@ pub(super) fn question(row: questions::Question, machine: &str) -> Result<Questi
             _ => AskerPresence::Connected,
         },
         state,
+        addressee: row.addressee,
         redacted: false,
     })
 }

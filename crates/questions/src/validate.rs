@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::answer::{Answer, FieldValue};
 use super::error::Error;
 use super::question::{Choice, Draft, Field, Input, Level};
+use super::viewer::{GROUP, SEPARATOR};
 use adjutant_base::config::questions::QuestionsConfig;
 
 /// Checks a draft; its default, if it has one, comes back in the order of the fields.
@@ -48,6 +49,25 @@ pub(super) fn check(draft: Draft, settings: &QuestionsConfig) -> Result<Draft, E
         return Err(fault("the default answers nothing", &["default"], "minProperties", 1));
     }
     Ok(Draft { default: Some(default), ..draft })
+}
+
+/// Checks the form of an addressee, and that its group is in the settings.
+pub(super) fn check_addressee(addressee: &str, settings: &QuestionsConfig) -> Result<(), Error> {
+    text(addressee, &["for"], 200)?;
+    if addressee.contains(|letter: char| letter == SEPARATOR || letter.is_control()) {
+        return Err(fault("a user or group has no `|` in its name", &["for"], "pattern", "[^|]*"));
+    }
+    match addressee.strip_prefix(GROUP) {
+        Some(group) if !settings.groups.contains_key(group) => {
+            let known = settings.groups.keys().map(|name| format!("{GROUP}{name}")).collect::<Vec<_>>();
+            let message = format!(
+                "there is no group `{addressee}`; `groups` under [questions] in config.toml has: {}",
+                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+            );
+            Err(fault(&message, &["for"], "enum", Value::from(known)))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_field(field: &Field, settings: &QuestionsConfig) -> Result<(), Error> {

@@ -8,6 +8,7 @@ mod bulk_insert;
 pub mod calendars;
 pub mod events;
 pub mod feeds;
+pub mod logins;
 pub mod notifications;
 pub mod outbox;
 mod packed_rows;
@@ -22,6 +23,7 @@ pub(super) const STATEMENTS: &[&[&str]] = &[
     calendars::STATEMENTS,
     events::STATEMENTS,
     feeds::STATEMENTS,
+    logins::STATEMENTS,
     notifications::STATEMENTS,
     outbox::STATEMENTS,
     plans::STATEMENTS,

@@ -66,14 +66,14 @@ mod tests {
         let now = 1_800_000_000_000;
         assert!(fill(&store, "/home/o'hara/corner-shop", now).await.unwrap());
         assert!(!fill(&store, "/elsewhere", now).await.unwrap());
-        assert_eq!(questions::count_pending(&store).await.unwrap(), 4);
-        let asked = questions::pending(&store, None, 10).await.unwrap();
+        assert_eq!(questions::count_pending(&store, questions::ALL).await.unwrap(), 4);
+        let asked = questions::pending(&store, questions::ALL, None, 10).await.unwrap();
         assert!(asked.iter().all(|question| question.asked_at < now && question.deadline > now));
         assert_eq!(asked[0].workspace, "/home/o'hara/corner-shop");
         assert!(tasks::get(&store, "dem00000000000000003").await.unwrap().is_some());
         assert!(codex::thread(&store, "0199dem0-7a41-7c52-9b0e-c0de5e551011").await.unwrap().is_some());
         assert_eq!(remove(&store).await.unwrap(), 7 + 5 + 1);
-        assert_eq!(questions::count_pending(&store).await.unwrap(), 0);
+        assert_eq!(questions::count_pending(&store, questions::ALL).await.unwrap(), 0);
         assert!(tasks::get(&store, "dem00000000000000003").await.unwrap().is_none());
         assert_eq!(remove(&store).await.unwrap(), 0);
         assert!(fill(&store, "/elsewhere", now).await.unwrap(), "nothing of it was left");

@@ -12,7 +12,7 @@ macro_rules! select_questions {
             "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id), ",
             "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.disconnected_at IS NULL), ",
             "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.disconnected_at IS NULL ",
-            "AND c.silent_at IS NULL) ",
+            "AND c.silent_at IS NULL), q.addressee ",
             "FROM questions q JOIN question_bodies b ON b.question = q.id ",
             $rest
         )
@@ -44,7 +44,7 @@ pub use insert::{Asked, Identical, Limits, NewQuestion, ask, identical};
 pub use pending_count::change_number;
 pub use prune::prune;
 pub use read::{
-    PendingKind, by_prefix, count_found, count_history, count_pending, find_pending, get, held, history,
+    ALL, PendingKind, by_prefix, count_found, count_history, count_pending, find_pending, get, held, history,
     newest, next, pending, position,
 };
 pub use settings::{set_first, set_setting, setting, settings};
@@ -92,6 +92,8 @@ row! {
         present: i64,
         /// The deliveries with a connected client that is not silent.
         listening: i64,
+        /// The user or `@group` that it is for; empty for all.
+        addressee: String,
     }
 }
 

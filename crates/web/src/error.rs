@@ -34,6 +34,8 @@ pub(super) enum Failure {
     NoPage,
     /// The form is not from one of this hub's pages, or the page is older than the hub.
     Stale,
+    /// The role of the user does not include the act, or the question is for others.
+    NotIncluded,
     /// The browser is not logged in.
     LoginNeeded(Login),
     /// The request itself is wrong; the sentence says how.

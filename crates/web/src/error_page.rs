@@ -26,6 +26,13 @@ impl IntoResponse for Failure {
                 "Nothing was done",
                 Some("This form is older than the running hub. Go back, reload the page, and send it again."),
             ),
+            Self::NotIncluded => (
+                StatusCode::FORBIDDEN,
+                "Not with your role",
+                Some(
+                    "Your role does not include this. The owner of the hub changes it with `adjutant users role`.",
+                ),
+            ),
             Self::LoginNeeded(login) => {
                 let text = match login {
                     Login::Missing => "This browser is not logged in.",

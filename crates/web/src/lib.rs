@@ -3,6 +3,7 @@
 //! One page is a query, a template and its posts. The `http` interface serves [`router`] to requests that passed its guard
 //! and its login; nothing here checks a login.
 
+mod acts;
 mod assets;
 mod calendar_feed;
 mod compression;
@@ -13,6 +14,7 @@ mod error;
 mod error_page;
 mod excerpt;
 mod highlight;
+mod login;
 mod markdown;
 mod page;
 mod pages;
@@ -29,9 +31,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 
+pub use acts::act;
 use adjutant_app::App;
 use error::Failure;
 pub use error::Login;
+pub use login::{LoginForm, login_page, not_allowed, read_login, read_logout};
 pub use pages::access::ListTokens;
 
 /// Returns every route of the console. It has its own fallback, which answers with a page.
@@ -101,4 +105,9 @@ pub fn is_feed(path: &str) -> bool {
 /// Returns the page for a browser that has not logged in.
 pub fn login_needed(login: Login) -> Response {
     Failure::LoginNeeded(login).into_response()
+}
+
+/// Returns a redirect to the path of a page.
+pub fn redirect(path: &str) -> Response {
+    page::redirect(path)
 }

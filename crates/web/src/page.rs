@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Output, State, UndefinedBehavior, Value, context};
@@ -14,8 +14,9 @@ use super::diff::diff;
 use super::error::Failure;
 use super::highlight;
 use super::highlight::marked;
-use super::{excerpt, markdown, timefmt};
+use super::{acts, csrf, excerpt, markdown, timefmt};
 use adjutant_app::App;
+use adjutant_assistant::logins::Act;
 use adjutant_base::text::escape_invisible::{escape, is_invisible};
 
 /// A section of the navigation.
@@ -126,6 +127,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         ("thread.html", include_str!("../templates/thread.html")),
         ("task_lines.html", include_str!("../templates/task_lines.html")),
         ("prompt_preview.html", include_str!("../templates/prompt_preview.html")),
+        ("login.html", include_str!("../templates/login.html")),
         ("error.html", include_str!("../templates/error.html")),
     ] {
         templates.add_template(name, source)?;
@@ -171,7 +173,7 @@ pub(super) async fn page(
         tracing::error!(%error, "the pending questions could not be counted");
         0
     });
-    fragment(template, context! { ..context! { layout => layout(place, true, pending) }, ..values })
+    fragment(template, context! { ..context! { layout => layout(place, Some(app), pending)? }, ..values })
 }
 
 /// Renders a page without values of the hub, for errors.
@@ -181,7 +183,7 @@ pub(super) fn bare(
     template: &str,
     values: Value,
 ) -> Result<Response, Failure> {
-    let layout = layout(place, false, 0);
+    let layout = layout(place, None, 0)?;
     let page = fragment(template, context! { ..context! { layout }, ..values })?;
     Ok((status, page).into_response())
 }
@@ -217,22 +219,28 @@ pub(super) fn last_of_full<T>(rows: &[T], page_size: u32) -> Option<&T> {
     rows.last().filter(|_| u32::try_from(rows.len()).is_ok_and(|length| length == page_size))
 }
 
-fn layout(place: Place, hub: bool, pending: u64) -> Value {
+fn layout(place: Place, app: Option<&App>, pending: u64) -> Result<Value, Failure> {
+    let login = app.and_then(|app| app.login.as_ref());
+    let may = |act: Act| app.is_none_or(|app| app.may(act));
+    let is_shown = |section: &&Section| may(acts::act(&Method::GET, section.path));
     let entry = |section: &Section| {
         let badge = (section.path == INBOX).then_some(pending);
         let here = place == Place::Section(section.path);
         context! { label => section.label, path => section.path, icon => section.icon, here, badge }
     };
     let group = |(label, sections): (&str, &[Section])| {
-        context! { label, sections => sections.iter().map(entry).collect::<Vec<_>>() }
+        context! { label, sections => sections.iter().filter(is_shown).map(entry).collect::<Vec<_>>() }
     };
     let sections: Vec<Value> = match place {
         Place::Outside => Vec::new(),
         Place::Section(_) | Place::Nowhere => SECTIONS.into_iter().map(group).collect(),
     };
-    context! {
+    Ok(context! {
         sections,
-        hub,
+        hub => app.is_some(),
+        user => login.map(|login| context! { name => &login.name, role => login.role.name() }),
+        csrf => if login.is_some() { Some(csrf::token()?) } else { None },
+        operates => may(Act::Operate),
         pending,
         version => env!("CARGO_PKG_VERSION"),
         style => STYLE.clone(),
@@ -240,7 +248,7 @@ fn layout(place: Place, hub: bool, pending: u64) -> Value {
         script => assets::SCRIPT.path.as_str(),
         icon => if pending == 0 { &assets::ICON } else { &assets::ICON_PENDING }.path.as_str(),
         manifest => assets::MANIFEST.path.as_str(),
-    }
+    })
 }
 
 /// Writes a value without any effect on the page: HTML is escaped, and characters that hide or reorder text are written

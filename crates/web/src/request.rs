@@ -8,7 +8,7 @@ use axum::http::{StatusCode, header};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::csrf;
+use super::csrf::{self, Forms};
 use super::error::Failure;
 use adjutant_questions::{MAX_FILES, NewFile};
 
@@ -73,7 +73,7 @@ impl<S: Send + Sync> FromRequest<S> for SignedForm {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
         let fields = Fields::from_request(request, state).await?;
-        csrf::check(fields.get(csrf::FIELD))?;
+        Forms::Console.check(fields.get(csrf::FIELD))?;
         Ok(Self(fields))
     }
 }
@@ -106,7 +106,7 @@ impl<S: Send + Sync> FromRequest<S> for SignedUpload {
             }
         }
         let fields = Fields(pairs);
-        csrf::check(fields.get(csrf::FIELD))?;
+        Forms::Console.check(fields.get(csrf::FIELD))?;
         Ok(Self(fields, files))
     }
 }

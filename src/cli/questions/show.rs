@@ -42,6 +42,9 @@ pub(in crate::cli) fn lines(details: &QuestionDetails) -> Vec<String> {
         lines.push(format!("runs in   {}", escape_line(&question.runs_in)));
     }
     lines.push(format!("asked     {}", at(question.asked_at)));
+    if !question.addressee.is_empty() {
+        lines.push(format!("for       {}", escape_line(&question.addressee)));
+    }
     match &details.outcome {
         None => lines.push(format!("until     {}", at(question.deadline))),
         Some(outcome) => lines.extend(decided(outcome)),
@@ -67,7 +70,11 @@ pub(in crate::cli) fn lines(details: &QuestionDetails) -> Vec<String> {
 
 /// Returns the lines of an outcome: the decider, the channel and the answer.
 fn decided(outcome: &Outcome) -> Vec<String> {
-    let mut lines = vec![format!("decided   by {} through {}", outcome.by.name(), outcome.through.name())];
+    let mut lines = vec![format!(
+        "decided   by {} through {}",
+        outcome.user.as_deref().map_or_else(|| outcome.by.name().into(), escape_line),
+        outcome.through.name()
+    )];
     lines.extend(outcome.not_applied.as_ref().map(|reason| format!("effect    none: {reason}")));
     for (name, value) in outcome.answer.iter().flat_map(|answer| &answer.0) {
         let name = if outcome.answer.as_ref().is_some_and(|answer| answer.0.len() > 1) {

@@ -31,7 +31,12 @@ impl Hub {
 
     /// A hub that asks for its token, with these lines in its `config.toml`.
     pub(super) fn locked_with(settings: &str) -> Self {
-        Self::begin(Home::new(), settings, &[])
+        Self::locked_in(Home::new(), settings)
+    }
+
+    /// The same, with the files of `home`.
+    pub(super) fn locked_in(home: Home, settings: &str) -> Self {
+        Self::begin(home, settings, &[])
     }
 
     /// The path of a link that logs a browser in.

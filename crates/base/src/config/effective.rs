@@ -108,6 +108,8 @@ mod tests {
         ("tasks.per_runner", "{ codex = 2 }"),
         ("tasks.network", r#"["packages.example.org", "*.example.com:443"]"#),
         ("questions.wait_seconds_by_client", "{ codex = 50 }"),
+        ("questions.groups", r#"{ backend = ["ann", "bob"] }"#),
+        ("questions.for_folders", r#"{ "/srv/shop" = "@backend" }"#),
         ("questions.ask_in_client", r#"["claude-code"]"#),
         ("codex.program", r#""/opt/codex/bin/codex""#),
         ("assistant.planner", r#"["endpoint"]"#),

@@ -53,6 +53,11 @@ super::table::settings! {
         /// Seconds between two looks for what other hubs changed in a shared database. With `nats` in `[workers]` hubs wake each
         /// other at once.
         poll_interval: Duration = Duration::from_secs(1), poll_seconds as PositiveSeconds;
+        /// Groups of users that a question can be for, as `@NAME`: `groups = { backend = ["ann", "bob"] }`.
+        groups: BTreeMap<String, Vec<String>> = BTreeMap::new(), groups as Plain;
+        /// The user or `@GROUP` that a question of a folder and those below it is for, unless the question says so itself:
+        /// `for_folders = { "/srv/shop" = "@backend" }`. The longest folder counts.
+        for_folders: BTreeMap<PathBuf, String> = BTreeMap::new(), for_folders as Plain;
         /// Clients whose own forms show questions as well.
         in_client: Vec<String> = Vec::new(), ask_in_client as Clients;
     }
@@ -67,5 +72,31 @@ super::table::settings! {
         max_answer_bytes: usize = 64 * 1024;
         /// The file with the verifier of the approval passphrase; `None` for a process without a home.
         passphrase: Option<PathBuf> = None;
+    }
+}
+
+impl QuestionsConfig {
+    /// Returns what is wrong with the groups and the folders of groups, if anything is.
+    pub(super) fn fault(&self) -> Option<String> {
+        if let Some(group) = self.groups.keys().find(|group| group.is_empty() || group.contains('|')) {
+            return Some(format!(
+                "`{group}` is not a name of a group: it has at least one letter and no `|`"
+            ));
+        }
+        self.for_folders.iter().find_map(|(path, addressee)| {
+            let folder = path.display();
+            match addressee.strip_prefix('@') {
+                _ if !path.is_absolute() => {
+                    Some(format!("`{folder}` in `for_folders` is not an absolute path"))
+                }
+                Some(group) if !self.groups.contains_key(group) => {
+                    Some(format!("`for_folders` names the group `{addressee}`, which `groups` does not have"))
+                }
+                None if addressee.is_empty() || addressee.contains('|') => {
+                    Some(format!("`{folder}` in `for_folders` names no user"))
+                }
+                _ => None,
+            }
+        })
     }
 }

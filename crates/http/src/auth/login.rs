@@ -21,6 +21,12 @@ const LINK_LIFE: Duration = Duration::from_mins(2);
 /// Time for which a browser stays logged in.
 pub(crate) const COOKIE_LIFE: Duration = Duration::from_hours(30 * 24);
 
+/// Time for which the browser of a user with a password stays logged in.
+pub(crate) const USER_COOKIE_LIFE: Duration = Duration::from_hours(7 * 24);
+
+/// Starts the cookie of a user.
+const OF_USER: &str = "u";
+
 /// Maximum number of pending links; a new one replaces the oldest.
 const MAX_LINKS: usize = 16;
 
@@ -90,6 +96,30 @@ impl Logins {
         Some(format!("{until}.{}.{seal}", number.as_str()))
     }
 
+    /// Returns a new cookie for a user, whose login has this generation.
+    pub(crate) fn cookie_of_user(&self, user: &str, generation: i64) -> Option<String> {
+        let number = random().ok()?;
+        let until = now()?.saturating_add(USER_COOKIE_LIFE.as_secs()).to_string();
+        let (generation, user) = (generation.to_string(), hex::encode(user.as_bytes()));
+        let parts = [until.as_str(), number.as_str(), &generation, &user];
+        let seal = hex::encode(&logged(self.seal(&[&["user login"], &parts[..]].concat()))?);
+        Some(format!("{OF_USER}.{}.{seal}", parts.join(".")))
+    }
+
+    /// Returns the user and the generation of a user's cookie with a valid seal that has not expired.
+    pub(crate) fn user_of(&self, cookie: &str) -> Option<(String, i64)> {
+        let parts: Vec<&str> = cookie.split('.').collect();
+        let [OF_USER, until, number, generation, user, seal] = parts[..] else { return None };
+        let expected = logged(self.seal(&["user login", until, number, generation, user]))?;
+        let sealed: bool = hex::encode(&expected).as_bytes().ct_eq(seal.as_bytes()).into();
+        if !sealed || until.parse::<u64>().ok()? <= now()? {
+            return None;
+        }
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+        let user: Option<Vec<u8>> = user.as_bytes().chunks(2).map(byte).collect();
+        Some((String::from_utf8(user?).ok()?, generation.parse().ok()?))
+    }
+
     /// Returns whether a cookie has a valid seal and has not expired.
     pub(crate) fn recognize(&self, cookie: &str) -> bool {
         let mut parts = cookie.split('.');
@@ -109,6 +139,11 @@ impl Logins {
         let (key, token) = (self.key.get()?, self.token.get()?);
         Ok(keyed(&Sha256::digest(key.as_str()).into(), &[&[token.as_str()], parts].concat()))
     }
+}
+
+/// Returns the seconds since 1970; `None` for a clock before that.
+fn now() -> Option<u64> {
+    Some(SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs())
 }
 
 /// Returns the path of the key, which is made at random and never given to an agent.
@@ -165,6 +200,30 @@ mod tests {
             assert!(!logins.recognize(&cookie), "a new {file} ends every login");
             assert!(logins.redeem(link.strip_prefix("/login/").unwrap()).is_none(), "and every link");
         }
+    }
+
+    #[test]
+    fn a_cookie_of_a_user_is_no_other_cookie() {
+        let folder = tempfile::tempdir().unwrap();
+        let logins = logins(folder.path());
+        let cookie = logins.cookie_of_user("änn.b", 7).unwrap();
+        assert_eq!(logins.user_of(&cookie), Some(("änn.b".to_owned(), 7)));
+        assert_ne!(
+            logins.cookie_of_user("änn.b", 7),
+            Some(cookie.clone()),
+            "each login has a number of its own"
+        );
+        assert!(!logins.recognize(&cookie) && !logins.recognize(&cookie[2..]), "not that of the owner");
+        let owner = log_in(&logins);
+        assert!(logins.user_of(&owner).is_none() && logins.user_of(&format!("u.{owner}")).is_none());
+        let parts: Vec<&str> = cookie.split('.').collect();
+        for (at, other) in [(1, "99999999999"), (3, "8"), (4, "6f776e6572"), (4, ""), (5, "00"), (5, "")] {
+            let mut forged = parts.clone();
+            forged[at] = other;
+            assert_eq!(logins.user_of(&forged.join(".")), None, "{forged:?}");
+        }
+        fs::remove_file(folder.path().join("login-key")).unwrap();
+        assert_eq!(logins.user_of(&cookie), None, "a new key ends every login");
     }
 
     #[test]

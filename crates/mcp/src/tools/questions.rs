@@ -18,8 +18,12 @@ use rmcp::ErrorData;
 use rmcp::model::CallToolResponse;
 use serde_json::{Map, Value};
 
+use crate::arguments::{ArgumentError, string};
 use crate::call_context::CallContext;
 use crate::input_required::InputResponse;
+use adjutant_app::client_registry::ConnectionKind;
+use adjutant_assistant::{Error, UserId};
+use adjutant_questions::Draft;
 use names::{AWAIT, FORM, TRIGGER};
 pub(crate) use result::{argument_error, decided_question, outcome_message};
 pub use schemas::tools;
@@ -41,9 +45,40 @@ pub(crate) async fn call(
         AWAIT => return Some(await_answer::call(call, arguments).await),
         _ => return None,
     };
+    let draft = match draft {
+        Ok(draft) => addressed(call, arguments, draft).await,
+        failed => failed,
+    };
     Some(match draft {
         // Boxed, because the future of all ways of delivery is large.
         Ok(draft) => Box::pin(answer_delivery::ask(call, name, arguments, draft, response)).await,
         Err(error) => error.answer(call.revision),
     })
+}
+
+/// Adds the user or the group that a script asks. Agents have no such argument, because an agent does not choose who
+/// answers it.
+async fn addressed(
+    call: &CallContext<'_>,
+    arguments: &Map<String, Value>,
+    draft: Draft,
+) -> Result<Draft, ArgumentError> {
+    if call.client.connected.kind != ConnectionKind::Script {
+        return Ok(draft);
+    }
+    let addressee = string(arguments, "for", false)?.unwrap_or_default().to_owned();
+    // The questions' own check knows the groups.
+    let user = Some(&addressee).filter(|name| !name.is_empty() && !name.starts_with('@'));
+    if let Some(user) = user {
+        let unknown = || {
+            let reason = format!("names no user: `{user}`; `adjutant users list` shows them");
+            ArgumentError::new("for", &reason, "enum", Value::Null)
+        };
+        let id = UserId::parse(user).ok_or_else(unknown)?;
+        // The question itself meets a store that does not answer.
+        if let Err(Error::Unknown { .. }) = call.client.app.assistant.user(&id).await {
+            return Err(unknown());
+        }
+    }
+    Ok(Draft { addressee, ..draft })
 }

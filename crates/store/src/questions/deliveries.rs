@@ -282,7 +282,9 @@ pub async fn due_events(store: &Store, stream: &str, after: Option<i64>) -> Resu
         let due =
             sqlx::query(DUE_EVENTS).bind(stream).bind(after.unwrap_or(0)).bind(i64::from(after.is_some()));
         let due = due.bind(BATCH_SIZE).fetch_all(connection).await?;
-        due.iter().map(|row| Ok((row.try_get(20)?, row.try_get(21)?, Question::from_row(row)?))).collect()
+        due.iter()
+            .map(|row| Ok((row.try_get("event")?, row.try_get("request")?, Question::from_row(row)?)))
+            .collect()
     })
 }
 

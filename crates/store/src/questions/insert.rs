@@ -24,10 +24,10 @@ const OWN: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending' AND as
 
 const INSERT: &str = "\
     INSERT INTO questions (id, seq, fingerprint, asker, client, workspace, title, level, state, asked_at, deadline, \
-                           default_after, seen_ms, machine) \
+                           default_after, seen_ms, machine, addressee) \
     SELECT CAST($1 AS TEXT), COALESCE((SELECT MAX(seq) FROM questions), 0) + 1, CAST($2 AS TEXT), CAST($3 AS TEXT), \
            CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS TEXT), 'pending', CAST($8 AS BIGINT), \
-           CAST($9 AS BIGINT), CAST($10 AS BIGINT), 0, CAST($11 AS TEXT)";
+           CAST($9 AS BIGINT), CAST($10 AS BIGINT), 0, CAST($11 AS TEXT), CAST($12 AS TEXT)";
 
 const BODY: &str = "INSERT INTO question_bodies (question, message, form) VALUES ($1, $2, $3)";
 
@@ -60,6 +60,8 @@ pub struct NewQuestion {
     pub asked_at: Millis,
     pub deadline: Millis,
     pub default_after: Option<Millis>,
+    /// The user or `@group` that it is for; empty for all.
+    pub addressee: String,
 }
 
 /// The limits of pending questions.
@@ -161,6 +163,7 @@ async fn insert(connection: &mut AnyConnection, new: &NewQuestion, machine: &str
         .bind(new.deadline)
         .bind(new.default_after)
         .bind(machine)
+        .bind(&new.addressee)
         .execute(&mut *connection)
         .await?;
     let body = sqlx::query(BODY).bind(&new.id).bind(&new.message).bind(&new.form);

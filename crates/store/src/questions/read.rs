@@ -4,9 +4,17 @@ use super::{Question, pending_count};
 use crate::{Error, Millis, Store, pattern, read};
 use adjutant_base::named_enum;
 
+/// The audience that sees every question. Another one has the form `||ann|@team|`: a user with groups, and the empty name
+/// of a question for all.
+pub const ALL: &str = "*";
+
 const GET: &str = select_questions!("WHERE q.id = $1");
 
-const PENDING: &str = select_questions!("WHERE q.state = 'pending' AND q.seq > $1 ORDER BY q.seq LIMIT $2");
+const PENDING: &str = select_questions!(
+    "WHERE q.state = 'pending' AND q.seq > $1 \
+     AND (CAST($3 AS TEXT) = '*' OR REPLACE(CAST($3 AS TEXT), '|' || q.addressee || '|', '') <> CAST($3 AS TEXT)) \
+     ORDER BY q.seq LIMIT $2"
+);
 
 /// The names in `$2` are those of [`PendingKind`]. A name of a member in quotes is only there as a name: in a text the quotes
 /// are escaped.
@@ -16,6 +24,7 @@ const FOUND: &str = select_questions!(
        AND ($2 = '' OR $2 = q.level OR ($2 = 'approval' AND b.form LIKE '%\"denials\":[%') \
             OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL)) \
        AND q.seq > $3 \
+       AND (CAST($5 AS TEXT) = '*' OR REPLACE(CAST($5 AS TEXT), '|' || q.addressee || '|', '') <> CAST($5 AS TEXT)) \
      ORDER BY q.seq LIMIT $4"
 );
 
@@ -24,23 +33,40 @@ const COUNT_FOUND: &str = "\
     WHERE q.state = 'pending' AND ($1 = '' OR LOWER(q.title) LIKE $1 ESCAPE '!' OR LOWER(b.message) LIKE $1 ESCAPE '!' \
            OR LOWER(q.workspace) LIKE $1 ESCAPE '!' OR LOWER(q.client) LIKE $1 ESCAPE '!') \
       AND ($2 = '' OR $2 = q.level OR ($2 = 'approval' AND b.form LIKE '%\"denials\":[%') \
-           OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL))";
+           OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL)) \
+      AND (CAST($3 AS TEXT) = '*' OR REPLACE(CAST($3 AS TEXT), '|' || q.addressee || '|', '') <> CAST($3 AS TEXT))";
 
-const NEWEST: &str = select_questions!("WHERE q.state = 'pending' ORDER BY q.seq DESC LIMIT $1");
+const NEWEST: &str = select_questions!(
+    "WHERE q.state = 'pending' \
+     AND (CAST($2 AS TEXT) = '*' OR REPLACE(CAST($2 AS TEXT), '|' || q.addressee || '|', '') <> CAST($2 AS TEXT)) \
+     ORDER BY q.seq DESC LIMIT $1"
+);
 
-const HELD: &str = select_questions!("WHERE q.state = 'held' ORDER BY q.held_until LIMIT $1");
+const HELD: &str = select_questions!(
+    "WHERE q.state = 'held' \
+     AND (CAST($2 AS TEXT) = '*' OR REPLACE(CAST($2 AS TEXT), '|' || q.addressee || '|', '') <> CAST($2 AS TEXT)) \
+     ORDER BY q.held_until LIMIT $1"
+);
 
 const BY_PREFIX: &str =
     "SELECT id FROM questions WHERE SUBSTR(id, 1, LENGTH(CAST($1 AS TEXT))) = CAST($1 AS TEXT) LIMIT 2";
 
 /// The number of pending questions that are as old as this one or older.
-const PLACE: &str = "SELECT COUNT(*) FROM questions WHERE state = 'pending' AND seq <= $1";
+const PLACE: &str = "\
+    SELECT COUNT(*) FROM questions q WHERE q.state = 'pending' AND q.seq <= $1 \
+    AND (CAST($2 AS TEXT) = '*' OR REPLACE(CAST($2 AS TEXT), '|' || q.addressee || '|', '') <> CAST($2 AS TEXT))";
+
+/// The number of pending questions that some users see; the number of all is kept.
+const COUNT_SEEN: &str = "\
+    SELECT COUNT(*) FROM questions q WHERE q.state = 'pending' \
+    AND (CAST($1 AS TEXT) = '*' OR REPLACE(CAST($1 AS TEXT), '|' || q.addressee || '|', '') <> CAST($1 AS TEXT))";
 
 /// The next question that is not snoozed: the next younger one, and after the youngest the oldest.
 const NEXT: &str = "\
-    SELECT id FROM questions \
-    WHERE state = 'pending' AND seq <> $1 AND (snoozed_until IS NULL OR snoozed_until <= $2) \
-    ORDER BY CASE WHEN seq > $1 THEN 0 ELSE 1 END, seq LIMIT 1";
+    SELECT q.id FROM questions q \
+    WHERE q.state = 'pending' AND q.seq <> $1 AND (q.snoozed_until IS NULL OR q.snoozed_until <= $2) \
+      AND (CAST($3 AS TEXT) = '*' OR REPLACE(CAST($3 AS TEXT), '|' || q.addressee || '|', '') <> CAST($3 AS TEXT)) \
+    ORDER BY CASE WHEN q.seq > $1 THEN 0 ELSE 1 END, q.seq LIMIT 1";
 
 const HISTORY: &str = select_questions!(
     "WHERE q.state = 'decided' AND ($1 = '' OR q.kind = $1) \
@@ -48,6 +74,7 @@ const HISTORY: &str = select_questions!(
             OR LOWER(q.workspace) LIKE $2 ESCAPE '!' OR LOWER(q.client) LIKE $2 ESCAPE '!' \
             OR LOWER(q.outcome) LIKE $2 ESCAPE '!') \
        AND q.seq < $3 \
+       AND (CAST($5 AS TEXT) = '*' OR REPLACE(CAST($5 AS TEXT), '|' || q.addressee || '|', '') <> CAST($5 AS TEXT)) \
      ORDER BY q.seq DESC LIMIT $4"
 );
 
@@ -56,7 +83,8 @@ const COUNT_HISTORY: &str = "\
     WHERE q.state = 'decided' AND ($1 = '' OR q.kind = $1) \
       AND ($2 = '' OR LOWER(q.title) LIKE $2 ESCAPE '!' OR LOWER(b.message) LIKE $2 ESCAPE '!' \
            OR LOWER(q.workspace) LIKE $2 ESCAPE '!' OR LOWER(q.client) LIKE $2 ESCAPE '!' \
-           OR LOWER(q.outcome) LIKE $2 ESCAPE '!')";
+           OR LOWER(q.outcome) LIKE $2 ESCAPE '!') \
+      AND (CAST($3 AS TEXT) = '*' OR REPLACE(CAST($3 AS TEXT), '|' || q.addressee || '|', '') <> CAST($3 AS TEXT))";
 
 named_enum! {
     /// A kind of pending questions that a list can be limited to.
@@ -73,8 +101,13 @@ pub async fn get(store: &Store, id: &str) -> Result<Option<Question>, Error> {
 }
 
 /// Returns at most `limit` pending questions, oldest first, after the `seq` of `after`.
-pub async fn pending(store: &Store, after: Option<i64>, limit: u32) -> Result<Vec<Question>, Error> {
-    let query = sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit));
+pub async fn pending(
+    store: &Store,
+    audience: &str,
+    after: Option<i64>,
+    limit: u32,
+) -> Result<Vec<Question>, Error> {
+    let query = sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit)).bind(audience);
     Ok(read!(store, query, fetch_all))
 }
 
@@ -82,30 +115,38 @@ pub async fn pending(store: &Store, after: Option<i64>, limit: u32) -> Result<Ve
 /// `after`.
 pub async fn find_pending(
     store: &Store,
+    audience: &str,
     text: &str,
     kind: Option<PendingKind>,
     after: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Question>, Error> {
     let query = sqlx::query_as(FOUND).bind(pattern(text)).bind(kind.map_or("", PendingKind::name));
-    Ok(read!(store, query.bind(after.unwrap_or(0)).bind(i64::from(limit)), fetch_all))
+    let query = query.bind(after.unwrap_or(0)).bind(i64::from(limit)).bind(audience);
+    Ok(read!(store, query, fetch_all))
 }
 
 /// Returns the number of pending questions of `kind` that contain `text`.
-pub async fn count_found(store: &Store, text: &str, kind: Option<PendingKind>) -> Result<u64, Error> {
+pub async fn count_found(
+    store: &Store,
+    audience: &str,
+    text: &str,
+    kind: Option<PendingKind>,
+) -> Result<u64, Error> {
     let query = sqlx::query_scalar(COUNT_FOUND).bind(pattern(text)).bind(kind.map_or("", PendingKind::name));
+    let query = query.bind(audience);
     let count: i64 = read!(store, query, fetch_one);
     Ok(count.cast_unsigned())
 }
 
 /// Returns at most `limit` pending questions, newest first.
-pub async fn newest(store: &Store, limit: u32) -> Result<Vec<Question>, Error> {
-    Ok(read!(store, sqlx::query_as(NEWEST).bind(i64::from(limit)), fetch_all))
+pub async fn newest(store: &Store, audience: &str, limit: u32) -> Result<Vec<Question>, Error> {
+    Ok(read!(store, sqlx::query_as(NEWEST).bind(i64::from(limit)).bind(audience), fetch_all))
 }
 
 /// Returns at most `limit` questions with a decision that can be undone.
-pub async fn held(store: &Store, limit: u32) -> Result<Vec<Question>, Error> {
-    Ok(read!(store, sqlx::query_as(HELD).bind(i64::from(limit)), fetch_all))
+pub async fn held(store: &Store, audience: &str, limit: u32) -> Result<Vec<Question>, Error> {
+    Ok(read!(store, sqlx::query_as(HELD).bind(i64::from(limit)).bind(audience), fetch_all))
 }
 
 /// Returns the ids that begin with `prefix`, two at most.
@@ -114,42 +155,59 @@ pub async fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<String>, Error
 }
 
 /// Returns the number of pending questions.
-pub async fn count_pending(store: &Store) -> Result<u64, Error> {
-    let count: i64 = read!(store, sqlx::query_scalar(pending_count::COUNT), fetch_one);
+pub async fn count_pending(store: &Store, audience: &str) -> Result<u64, Error> {
+    let count: i64 = if audience == ALL {
+        read!(store, sqlx::query_scalar(pending_count::COUNT), fetch_one)
+    } else {
+        read!(store, sqlx::query_scalar(COUNT_SEEN).bind(audience), fetch_one)
+    };
     Ok(count.cast_unsigned())
 }
 
 /// Returns the position of a pending question in the queue, 1 for the oldest.
-pub async fn position(store: &Store, seq: i64) -> Result<u64, Error> {
-    let count: i64 = read!(store, sqlx::query_scalar(PLACE).bind(seq), fetch_one);
+pub async fn position(store: &Store, audience: &str, seq: i64) -> Result<u64, Error> {
+    let count: i64 = read!(store, sqlx::query_scalar(PLACE).bind(seq).bind(audience), fetch_one);
     Ok(count.cast_unsigned())
 }
 
 /// Returns the pending question to show after the one of this `seq`, if there is any.
-pub async fn next(store: &Store, seq: i64, now: Millis) -> Result<Option<String>, Error> {
-    Ok(read!(store, sqlx::query_scalar(NEXT).bind(seq).bind(now), fetch_optional))
+pub async fn next(store: &Store, audience: &str, seq: i64, now: Millis) -> Result<Option<String>, Error> {
+    Ok(read!(store, sqlx::query_scalar(NEXT).bind(seq).bind(now).bind(audience), fetch_optional))
 }
 
 /// Returns at most `limit` decided questions of `kind` (empty is all) that contain `text` (empty is all), newest
 /// first, before the `seq` of `before`.
 pub async fn history(
     store: &Store,
+    audience: &str,
     text: &str,
     kind: &str,
     before: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Question>, Error> {
     let query = sqlx::query_as(HISTORY).bind(kind).bind(pattern(text)).bind(before.unwrap_or(i64::MAX));
-    Ok(read!(store, query.bind(i64::from(limit)), fetch_all))
+    Ok(read!(store, query.bind(i64::from(limit)).bind(audience), fetch_all))
 }
 
 /// Returns the number of decided questions of `kind` that contain `text`.
-pub async fn count_history(store: &Store, text: &str, kind: &str) -> Result<u64, Error> {
-    let count = sqlx::query_scalar(COUNT_HISTORY).bind(kind).bind(pattern(text));
+pub async fn count_history(store: &Store, audience: &str, text: &str, kind: &str) -> Result<u64, Error> {
+    let count = sqlx::query_scalar(COUNT_HISTORY).bind(kind).bind(pattern(text)).bind(audience);
     let count: i64 = read!(store, count, fetch_one);
     Ok(count.cast_unsigned())
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] =
-    &[GET, PENDING, FOUND, COUNT_FOUND, NEWEST, HELD, BY_PREFIX, PLACE, NEXT, HISTORY, COUNT_HISTORY];
+pub(super) const STATEMENTS: &[&str] = &[
+    GET,
+    PENDING,
+    FOUND,
+    COUNT_FOUND,
+    NEWEST,
+    HELD,
+    BY_PREFIX,
+    PLACE,
+    COUNT_SEEN,
+    NEXT,
+    HISTORY,
+    COUNT_HISTORY,
+];

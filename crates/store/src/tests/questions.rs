@@ -29,6 +29,7 @@ fn question(id: &str, asker: &str) -> NewQuestion {
         asked_at: 1_000,
         deadline: 9_000,
         default_after: None,
+        addressee: String::new(),
     }
 }
 
@@ -110,11 +111,11 @@ async fn tell(hubs: &[Store]) {
         [("title OF", "", 1), ("50%", "answered", 1), ("5_%", "", 0), ("", "declined", 0)]
     {
         assert_eq!(
-            questions::history(last, text, kind, None, 9).await.unwrap().len(),
+            questions::history(last, questions::ALL, text, kind, None, 9).await.unwrap().len(),
             found,
             "{text} {kind}"
         );
-        assert_eq!(questions::count_history(last, text, kind).await.unwrap(), found as u64);
+        assert_eq!(questions::count_history(last, questions::ALL, text, kind).await.unwrap(), found as u64);
     }
 
     streams(first, last).await;
@@ -128,8 +129,12 @@ async fn tell(hubs: &[Store]) {
     assert_eq!(kinds, ["asked", "client_gone"]);
 
     kept(first, last).await;
-    let pending = questions::pending(first, None, 1_000).await.unwrap().len() as u64;
-    assert_eq!(questions::count_pending(last).await.unwrap(), pending, "the count is that of the rows");
+    let pending = questions::pending(first, questions::ALL, None, 1_000).await.unwrap().len() as u64;
+    assert_eq!(
+        questions::count_pending(last, questions::ALL).await.unwrap(),
+        pending,
+        "the count is that of the rows"
+    );
 }
 
 /// Deletes old questions: a pending one and an undelivered answer stay, the others go with all their rows.
@@ -249,9 +254,9 @@ async fn a_page_of_ten_thousand_is_read_at_once() {
     for entered in futures::future::join_all(asked).await {
         assert!(matches!(entered.unwrap(), Asked::New { .. }));
     }
-    assert_eq!(questions::count_pending(&store).await.unwrap(), 10_000);
+    assert_eq!(questions::count_pending(&store, questions::ALL).await.unwrap(), 10_000);
     let start = std::time::Instant::now();
-    let page = questions::pending(&store, Some(9_000), 50).await.unwrap();
+    let page = questions::pending(&store, questions::ALL, Some(9_000), 50).await.unwrap();
     assert_eq!((page.len(), page[0].seq), (50, 9_001));
     questions::due_now(&store, 2_000, 0, 100).await.unwrap();
     assert!(start.elapsed().as_millis() < 200, "{:?}", start.elapsed());

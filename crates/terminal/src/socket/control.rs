@@ -14,6 +14,7 @@ pub mod permissions;
 mod protocol;
 pub mod questions;
 pub mod tasks;
+pub mod users;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,6 +40,7 @@ pub enum Request {
     Tasks(tasks::Request),
     Hub(hub::Request),
     Permissions(permissions::Request),
+    Users(users::Request),
 }
 
 impl Request {
@@ -49,6 +51,8 @@ impl Request {
             Self::Questions(act) => act.decides(),
             Self::Codex(act) => act.decides(),
             Self::Permissions(act) => act.decides(),
+            // Who may log in decides who may answer.
+            Self::Users(_) => true,
             Self::Tasks(_) | Self::Hub(_) => false,
         }
     }
@@ -64,6 +68,7 @@ async fn answer(peer: &ControlPeer, request: Request, out: &mut ResponseWriter) 
         Request::Tasks(request) => tasks::answer(app, request, out).await,
         Request::Hub(request) => hub::answer(app, request).await,
         Request::Permissions(request) => permissions::answer(app, request).await,
+        Request::Users(request) => users::answer(app, request).await,
     }
 }
 

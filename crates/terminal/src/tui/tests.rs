@@ -141,6 +141,7 @@ fn question(letter: char, title: &str, fields: Vec<Field>) -> Question {
         deliveries: 1,
         presence: AskerPresence::Connected,
         state: State::Pending,
+        addressee: String::new(),
         redacted: false,
     }
 }

@@ -34,7 +34,11 @@ pub(crate) async fn show(
     let (tokens, recordings) = (tokens.map_err(Failure::internal)?, recordings.map_err(Failure::internal)?);
     let token = |(name, at): &(String, i64)| context! { name, at };
     let users = app.assistant.users(None, rows_limit()).await.map_err(Failure::internal)?;
-    let user = |user: &adjutant_assistant::User| context! { id => user.id.as_str(), name => &user.name, email => user.email.as_deref() };
+    let roles = app.assistant.roles(&users).await.map_err(Failure::internal)?;
+    let user = |user: &adjutant_assistant::User| {
+        let role = roles.get(&user.id).map(|role| role.name());
+        context! { id => user.id.as_str(), name => &user.name, email => user.email.as_deref(), role }
+    };
     // A database of one machine has no list of machines.
     let machines = match app.machine() {
         "" => Vec::new(),

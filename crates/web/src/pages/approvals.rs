@@ -55,9 +55,9 @@ pub(crate) async fn answer(
     page(&app, results).await
 }
 
-/// Returns whether the page can show a question.
-pub(super) fn is_shown(question: &Question) -> bool {
-    question.approval_answer(true).is_some()
+/// Returns whether the page can show a question, and the user may answer it.
+pub(super) fn is_shown(app: &App, question: &Question) -> bool {
+    question.approval_answer(true).is_some() && app.questions.viewer().decides(&question.addressee)
 }
 
 /// Returns the answer of an option's number; `None` if nothing was chosen.
@@ -72,7 +72,7 @@ fn chosen(question: &Question, number: &str) -> Option<Answer> {
 async fn page(app: &Arc<App>, results: Vec<String>) -> Result<Response, Failure> {
     let found = app.questions.pending(None, MAX_QUESTIONS).await.map_err(Failure::internal)?;
     let mut approvals = Vec::new();
-    for listed in found.questions.iter().filter(|question| is_shown(question)).take(PAGE_SIZE) {
+    for listed in found.questions.iter().filter(|question| is_shown(app, question)).take(PAGE_SIZE) {
         // A list may leave something out.
         let question = app.questions.get(&listed.ticket).await.map_err(Failure::internal)?;
         let Some(Field { input: Input::Choice { options, .. }, .. }) = question.fields.first() else {

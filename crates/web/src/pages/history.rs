@@ -26,7 +26,7 @@ const PAGE_SIZE: u32 = 50;
 const BATCH_SIZE: u32 = 200;
 
 /// The columns of an export as CSV.
-const COLUMNS: &str = "ticket,asked_at,decided_at,client,workspace,runs_in,level,title,outcome,by,through,answer,note,not_applied,seen_ms\r\n";
+const COLUMNS: &str = "ticket,asked_at,decided_at,client,workspace,runs_in,level,title,outcome,by,through,answer,note,not_applied,seen_ms,user\r\n";
 
 /// The kinds of outcomes in the order of the filter.
 const KINDS: [OutcomeKind; 6] = [
@@ -151,6 +151,7 @@ fn object(question: &Question, outcome: &Outcome) -> serde_json::Value {
         "note": outcome.note,
         "ask_differently": outcome.ask_differently,
         "seen_ms": outcome.seen_ms,
+        "user": outcome.user,
     })
 }
 
@@ -191,6 +192,7 @@ fn csv(question: &Question, outcome: &Outcome) -> String {
         outcome.note.clone().unwrap_or_default(),
         outcome.not_applied.clone().unwrap_or_default(),
         outcome.seen_ms.to_string(),
+        outcome.user.clone().unwrap_or_default(),
     ];
     cells.map(|text| cell(&text)).join(",") + "\r\n"
 }

@@ -14,6 +14,7 @@ use crate::page::{self, Place};
 use crate::{csrf, early_submit};
 use adjutant_app::App;
 use adjutant_assistant::Notification;
+use adjutant_assistant::logins::Act;
 use adjutant_assistant::notification::Status;
 use adjutant_base::config::{Auth, env};
 
@@ -22,8 +23,10 @@ const MAX_FAILED: u32 = 5;
 
 pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failure> {
     let now = SystemTime::now();
-    let failed = failed_notifications(&app, now).await?;
-    let threads = threads::running(&app).await?;
+    // Calendars, sessions and activity are for those who operate the hub.
+    let operates = app.may(Act::Operate);
+    let failed = if operates { failed_notifications(&app, now).await? } else { Vec::new() };
+    let threads = if operates { threads::running(&app).await? } else { Vec::new() };
     let open = questions::open(&app).await?;
     let (delegated, running_count) = tasks::running(&app).await?;
     let mut running = Vec::new();
@@ -31,8 +34,8 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
         let last = task::last_line(&app, &one.id).await?;
         running.push(context! { last, ..tasks::row(one) });
     }
-    let lines = timeline::recent(&app).await?;
-    let setup = timeline::is_first_run(&lines).then(|| {
+    let lines = if operates { timeline::recent(&app).await? } else { Vec::new() };
+    let setup = (operates && timeline::is_first_run(&lines)).then(|| {
         context! {
             connected => !app.clients.all().is_empty() || timeline::has_toolset(&lines),
             http => app.listening.http.get().map(ToString::to_string),

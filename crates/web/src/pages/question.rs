@@ -84,9 +84,13 @@ pub(crate) async fn act(
         // The question was decided before; the page shows by whom.
         Ok(()) if filled.get("from") == "inbox" => Ok(page::redirect(page::INBOX)),
         Ok(()) | Err(Error::AlreadyDecided { .. } | Error::Final) => Ok(back(ticket)),
-        Err(error @ (Error::Unknown { .. } | Error::Store(_) | Error::Random | Error::Passphrase(_))) => {
-            Err(missing(error))
-        }
+        Err(
+            error @ (Error::Unknown { .. }
+            | Error::NotYours { .. }
+            | Error::Store(_)
+            | Error::Random
+            | Error::Passphrase(_)),
+        ) => Err(missing(error)),
         Err(error) => {
             let error = match error {
                 Error::Answer { field, reason } => InvalidAnswer { field: Some(field), message: reason },
@@ -159,6 +163,7 @@ async fn find(app: &App, ticket: String) -> Result<Question, Failure> {
 fn missing(error: Error) -> Failure {
     match error {
         Error::Unknown { ticket } => Failure::not_found("question", ticket),
+        Error::NotYours { .. } => Failure::NotIncluded,
         Error::UnknownFile { .. } => Failure::NoPage,
         other => Failure::internal(other),
     }
@@ -201,6 +206,8 @@ async fn page(
         audit => view::audit(&audit),
         made => early_submit::render_time(now),
         ticket => question.ticket.as_str(),
+        addressee => &question.addressee,
+        decides => app.questions.viewer().decides(&question.addressee),
         title => &question.title,
         message => Value::from_safe_string(markdown::html(&question.message)),
         hidden_characters => escape_invisible::count_invisible(&question.message) + escape_invisible::count_invisible(&question.title),

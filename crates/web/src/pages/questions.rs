@@ -70,7 +70,7 @@ pub(crate) async fn list(
         kinds => page::choices(KINDS, chosen.as_ref(), |kind| kind.name()),
         total => found.total,
         questions => rows(&app, &found.questions),
-        approvals => found.questions.iter().filter(|question| approvals::is_shown(question)).count(),
+        approvals => found.questions.iter().filter(|question| approvals::is_shown(&app, question)).count(),
         next => found.next,
         first => after.is_none(),
         lacks_passphrase => found.total > 0 && !app.questions.has_passphrase(),
@@ -107,19 +107,21 @@ pub(super) async fn open(app: &Arc<App>) -> Result<Value, Failure> {
     for (listed, row) in found.questions.iter().zip(rows(app, &found.questions)) {
         // A list may leave something out.
         let question = app.questions.get(&listed.ticket).await.map_err(Failure::internal)?;
-        questions.push(context! { ..view::inline(&question), ..row });
+        let decides = app.questions.viewer().decides(&question.addressee);
+        questions.push(context! { ..context! { decides }, ..view::inline(&question), ..row });
     }
     let now = millis(SystemTime::now());
     let held = app.questions.held(INBOX_ROWS).await.map_err(Failure::internal)?;
     let held = held.iter().filter_map(|question| {
         let (until, outcome) = question.state.decision()?;
         let left = (until? - now).max(0);
-        Some(context! { ticket => question.ticket.as_str(), title => &question.title, left, outcome => view::outcome(outcome, &question.fields) })
+        let decides = app.questions.viewer().decides(&question.addressee);
+        Some(context! { ticket => question.ticket.as_str(), title => &question.title, left, decides, outcome => view::outcome(outcome, &question.fields) })
     });
     Ok(context! {
         questions,
         total => found.total,
-        approvals => found.questions.iter().filter(|question| approvals::is_shown(question)).count(),
+        approvals => found.questions.iter().filter(|question| approvals::is_shown(app, question)).count(),
         held => held.collect::<Vec<_>>(),
         ..availability(app).await?,
     })

@@ -129,7 +129,10 @@ pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field]) -> Value {
             OutcomeKind::Declined | OutcomeKind::Dismissed | OutcomeKind::Cancelled => "queued",
             OutcomeKind::TimedOut | OutcomeKind::ClientGone => "failed",
         },
-        how,
+        how => match &outcome.user {
+            Some(user) => format!("by {user} {how}"),
+            None => how.to_owned(),
+        },
         at => outcome.at,
         note => outcome.note.as_deref(),
         files => outcome.files.iter().map(|file| {
@@ -183,7 +186,9 @@ pub(in crate::pages) fn audit(events: &[AuditEntry]) -> Vec<Value> {
             // An event of a later version.
             other => other,
         };
-        let place = match event.who.as_str() {
+        // A channel, and after it the user who logged in.
+        let (channel, user) = event.who.split_once(' ').unwrap_or((&event.who, ""));
+        let place = match channel {
             "browser" => " in the browser",
             "terminal" => " in the terminal",
             "notification" => " through a notification",
@@ -191,7 +196,8 @@ pub(in crate::pages) fn audit(events: &[AuditEntry]) -> Vec<Value> {
             // The text names the client's form already, and the page the asker.
             _ => "",
         };
-        context! { text => format!("{text}{place}"), at => event.at }
+        let by = if place.is_empty() || user.is_empty() { String::new() } else { format!(" by {user}") };
+        context! { text => format!("{text}{place}{by}"), at => event.at }
     };
     shown.iter().map(event).collect()
 }
