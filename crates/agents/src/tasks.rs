@@ -18,6 +18,8 @@ use adjutant_store::tasks;
 
 /// The most tasks of one tree that a cancellation reaches.
 const MAX_TREE: u32 = 1_000;
+/// The greatest distance of two tasks of a race in the order of all tasks; others may delegate at the same moment.
+const RACE_DISTANCE: u32 = 8;
 /// How long a change that another hub made on a shared store may stay unseen.
 const SHARED_STORE_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -57,6 +59,13 @@ impl Agents {
             [only] => TaskId::parse(only).ok_or_else(|| Error::UnknownTask { id: only.clone() }),
             several => Err(Error::SeveralTasks { start, among: several.to_vec() }),
         }
+    }
+
+    /// Returns the tasks that race with this one, which is among them, in the order of their creation: those that its caller
+    /// delegated close to it, with the same text and folder. A race is not stored, because its tasks say that they are one.
+    pub async fn race(&self, id: &TaskId) -> Result<Vec<TaskId>, Error> {
+        let ids = tasks::same_text(&self.context.store, id.as_str(), RACE_DISTANCE).await?;
+        Ok(ids.iter().filter_map(|id| TaskId::parse(id)).collect())
     }
 
     /// Adds a task's position or outcome to its row.
@@ -109,6 +118,13 @@ impl Agents {
         tasks.truncate(limit as usize);
         let next = tasks.last().filter(|_| more).map(|task| task.seq);
         Ok(Page { tasks, total, next })
+    }
+
+    /// Returns at most `limit` tasks that pass the filter, newest first. Unlike those of [`Self::list`] they are not counted, for
+    /// which all tasks would be read.
+    pub async fn search(&self, filter: &Filter, limit: u32) -> Result<Vec<Task>, Error> {
+        let rows = tasks::list(&self.context.store, filter, None, limit).await?;
+        rows.into_iter().map(|row| rows::task(row, None, None)).collect()
     }
 
     /// Returns each state of tasks by name, with the number of this machine's tasks in it.

@@ -37,7 +37,7 @@ pub use finish::{Cancelled, cancel, finish};
 pub use lease::{extend, move_to_runner, running, take_over};
 pub use outcomes::{mark_delivered, outcome, undelivered};
 pub use prune::{Retention, prune};
-pub use read::{Filter, count, count_by_state, get, ids, list, position};
+pub use read::{Filter, count, count_by_state, get, ids, list, position, same_text};
 pub use worker::{claim_for_worker, expired, held_by, holder, offered, release};
 
 use adjutant_base::named_enum;

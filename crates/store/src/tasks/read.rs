@@ -67,6 +67,12 @@ const COUNT_BY_STATE: &str = "SELECT state, COUNT(*) FROM tasks WHERE machine = 
 
 const IDS: &str = "SELECT id FROM tasks WHERE ($1 = '' OR caller = $1) AND id LIKE $2 ESCAPE '!' ORDER BY seq DESC LIMIT $3";
 
+const SAME_TEXT: &str = "\
+    SELECT t.id FROM tasks o JOIN task_inputs oi ON oi.task = o.id \
+    JOIN tasks t ON t.seq BETWEEN o.seq - $2 AND o.seq + $2 AND t.caller = o.caller AND t.workdir = o.workdir \
+    JOIN task_inputs i ON i.task = t.id AND i.text = oi.text \
+    WHERE o.id = $1 ORDER BY t.seq";
+
 /// The filter of a list of tasks; the default is all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -152,6 +158,12 @@ pub async fn ids(store: &Store, caller: Option<&str>, start: &str, limit: u32) -
     Ok(read!(store, query, fetch_all))
 }
 
+/// Returns the ids of the tasks with the caller, the folder and the text of this one, this one included, in the order of their
+/// creation. Only tasks that are at most `distance` before or after it are read.
+pub async fn same_text(store: &Store, task: &str, distance: u32) -> Result<Vec<String>, Error> {
+    Ok(read!(store, sqlx::query_scalar(SAME_TEXT).bind(task).bind(i64::from(distance)), fetch_all))
+}
+
 /// Returns the position of a waiting task, 1 for the next to be claimed, as if no runner were full.
 pub async fn position(store: &Store, task: &str) -> Result<Option<u64>, Error> {
     let place: Option<i64> = read!(store, sqlx::query_scalar(POSITION).bind(task), fetch_optional);
@@ -159,7 +171,7 @@ pub async fn position(store: &Store, task: &str) -> Result<Option<u64>, Error> {
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[GET, COUNT_BY_STATE, IDS, POSITION];
+pub(super) const STATEMENTS: &[&str] = &[GET, COUNT_BY_STATE, IDS, SAME_TEXT, POSITION];
 #[cfg(test)]
 pub(super) const OF_POSTGRES: &[&str] = &[POSTGRES_SEARCHES.list, POSTGRES_SEARCHES.count];
 #[cfg(test)]
