@@ -57,7 +57,7 @@ pub use passphrase::check_passphrase_length;
 pub use question::{
     APPROVE, AskResult, Asker, AskerPresence, AuditEntry, Choice, DefaultAnswer, Delivery, Draft,
     ElicitationFailure, Field, Filter, Format, Input, Level, Page, PendingKind, Question, Queue, Route,
-    Ticket,
+    Ticket, recommended,
 };
 use redaction::RedactText;
 pub use viewer::Viewer;

@@ -80,6 +80,16 @@ impl Questions {
         self.page(found, total, limit)
     }
 
+    /// Returns at most `limit` pending questions and at most `limit` decided questions that contain a text. Unlike the pages of
+    /// [`Self::find_pending`] and [`Self::history`] they are not counted, for which all questions would be read.
+    pub async fn search(&self, text: &str, limit: u32) -> Result<[Vec<Question>; 2], Error> {
+        let audience = self.viewer.audience();
+        let pending = questions::find_pending(&self.store, &audience, text, None, None, limit);
+        let decided = questions::history(&self.store, &audience, text, "", None, limit);
+        let (pending, decided) = tokio::try_join!(pending, decided)?;
+        Ok([self.page(pending, 0, limit)?.questions, self.page(decided, 0, limit)?.questions])
+    }
+
     /// Returns the newest pending questions, at most `limit` and the oldest of them first.
     pub async fn newest(&self, limit: u32) -> Result<Page, Error> {
         let mut found = questions::newest(&self.store, &self.viewer.audience(), limit).await?;

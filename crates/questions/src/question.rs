@@ -214,6 +214,15 @@ pub struct Choice {
     pub value: String,
 }
 
+/// How agents mark the option that they recommend, at the end of its label: the tool `AskUserQuestion` of Claude Code does.
+const RECOMMENDED: &str = "(recommended)";
+
+/// Returns the label of an option without the mark by which an agent recommends the option; `None` if it has no mark.
+pub fn recommended(label: &str) -> Option<&str> {
+    let (plain, mark) = label.split_at_checked(label.len().checked_sub(RECOMMENDED.len())?)?;
+    mark.eq_ignore_ascii_case(RECOMMENDED).then(|| plain.trim_end())
+}
+
 /// The result of [`crate::Questions::ask`], durable before it returns.
 #[derive(Clone, Debug)]
 pub struct AskResult {
