@@ -28,6 +28,7 @@ In a terminal the Inbox lists pending questions. Enter opens a question, digits 
 step back, u undoes an answer, b shows all approvals together, a sets your availability. F1 shows all keys.
 
 Without a terminal on both ends, and with --plain, it prints lines:
+  LINES for a screen reader  the first line in a terminal
   QUESTION ID from AGENT in WORKSPACE, TIME left
     the title, the message with | before each line, options as NUMBER VALUE LABEL, a default answer
   DONE ID OUTCOME        your decision was accepted
@@ -60,6 +61,8 @@ pub(super) fn run(args: &InboxArgs, common: Common) -> Result<ExitCode, Failure>
     let hub = Hub { home: config.home, socket: config.socket, start };
     let terminal = io::stdin().is_terminal() && io::stdout().is_terminal() && !env::is_dumb_terminal();
     if terminal && !args.plain {
+        // Before the screen changes: a screen reader says lines, and can say little of a screen that is drawn anew.
+        output::note("for a screen reader: `adjutant inbox --plain` prints lines");
         tui::run(&hub, Theme { colour: output::colour(&io::stdout()) })?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -310,6 +310,104 @@ fn the_plain_inbox_reads_and_writes_lines_without_a_terminal() {
     assert_eq!((empty.status.code(), empty.stdout.as_str()), (Some(0), ""), "{}", empty.stderr);
 }
 
+/// Waits for the next line with this start.
+fn line_with(lines: &Peer, start: &str) -> String {
+    std::iter::repeat_with(|| lines.line()).find(|line| line.starts_with(start)).unwrap()
+}
+
+#[test]
+fn a_file_is_sent_with_an_answer_over_lines() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let plan = home.write("plan b.txt", "On Monday.\n").display().to_string();
+    let empty = home.write("empty.txt", "").display().to_string();
+    let folder = home.path().display().to_string();
+    let asking = Script::start(&home, &DEPLOY);
+    let mut lines = Peer::start(&mut home.adjutant(["inbox"]));
+    let asked = line_with(&lines, "QUESTION ");
+    let id = asked.split(' ').nth(1).unwrap();
+    for (path, reason) in [
+        (format!("{folder}/nothing.txt"), "cannot be read: "),
+        (folder.clone(), "is not a file"),
+        (empty, "is empty"),
+    ] {
+        lines.write(format!("{id} /file {path}\n"));
+        let refused = line_with(&lines, "REFUSED");
+        assert!(refused.starts_with(&format!("REFUSED {id} `{path}` {reason}")), "{refused}");
+    }
+    // A path of the user's home, and a path with a space; undo does not remove the files.
+    lines.write(format!("{id} /file ~/plan b.txt\n{id} /file {plan}\n{id} no\n{id} /undo\n{id} yes\n"));
+    for _ in 0..2 {
+        assert_eq!(line_with(&lines, "NOTED"), format!("NOTED {id} plan b.txt is sent with your answer"));
+    }
+    let finished = asking.finish();
+    assert_eq!((finished.stdout.as_str(), finished.status.code()), ("yes\n", Some(0)), "{}", finished.stderr);
+    let files: Vec<&str> =
+        finished.stderr.lines().filter_map(|line| line.split_once("file: ")).map(|(_, path)| path).collect();
+    assert_eq!(files.len(), 2, "{}", finished.stderr);
+    for file in files {
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "On Monday.\n", "{file}");
+    }
+    let (status, _) = lines.finish();
+    assert_eq!(status.code(), Some(1), "lines were refused");
+}
+
+#[test]
+fn more_files_than_an_answer_takes_are_refused_over_lines() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    home.write("plan.txt", "On Monday.\n");
+    let _asking = Script::start(&home, &DEPLOY);
+    let mut lines = Peer::start(&mut home.adjutant(["inbox"]));
+    let asked = line_with(&lines, "QUESTION ");
+    let id = asked.split(' ').nth(1).unwrap();
+    lines.write(format!("{id} /file ~/plan.txt\n").repeat(6));
+    for _ in 0..5 {
+        line_with(&lines, "NOTED");
+    }
+    assert_eq!(line_with(&lines, "REFUSED"), format!("REFUSED {id} an answer takes at most 5 files"));
+}
+
+#[test]
+fn a_file_is_sent_with_an_answer_from_a_terminal() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    home.write("plan.txt", "On Monday.\n");
+    let asking = Script::start(&home, &DEPLOY);
+    let mut terminal = inbox(&home);
+    terminal.shows("Deploy to production?");
+    open(&mut terminal);
+    // Ctrl-F, a path with a slip of the finger, and the right one.
+    terminal.send("\u{6}~/plans.txt\r");
+    terminal.shows("cannot be read");
+    terminal.send("\u{15}~/plan.txt\r");
+    terminal.shows("files: plan.txt");
+    terminal.send("1\r");
+    terminal.shows("u undoes it");
+    let finished = asking.finish();
+    assert_eq!(finished.stdout, "yes\n");
+    let file = finished.stderr.lines().find_map(|line| line.split_once("file: ")).unwrap().1;
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "On Monday.\n");
+}
+
+#[test]
+fn lines_for_a_screen_reader_are_announced_at_the_start() {
+    let home = Home::new();
+    let _hub = Serving::socket_hub(&home);
+    let lines = Terminal::start(&home, &["inbox", "--plain"], 100, 12, &[]);
+    let screen = lines.shows("`adjutant inbox --help` lists the others");
+    assert!(screen.starts_with("LINES for a screen reader: "), "{screen}");
+    // The full screen says before it is drawn where a screen reader finds lines.
+    let terminal = inbox(&home);
+    terminal.shows("There are no pending questions.");
+    let written = String::from_utf8_lossy(&terminal.written()).into_owned();
+    let (before, _) = written.split_once("\u{1b}[?1049h").expect("another screen");
+    assert!(before.contains("`adjutant inbox --plain` prints lines"), "{before:?}");
+    // No program reads the announcement.
+    let piped = home.run(["inbox", "--plain"], "");
+    assert_eq!(piped.stdout, "", "{piped}");
+}
+
 #[test]
 fn a_default_answer_is_shown_with_the_time_after_which_it_counts() {
     let home = Home::new();

@@ -27,6 +27,10 @@ pub use no_echo::Hidden;
 /// Recently decided questions whose decision may be undone.
 const MAX_DECIDED: usize = 16;
 
+/// The first line in a terminal. A screen reader says it, and nothing else says what can be entered.
+const ANNOUNCEMENT: &str =
+    "LINES for a screen reader: `ID VALUE` answers a question; `adjutant inbox --help` lists the others";
+
 /// Lines and updates that wait to be handled.
 const MESSAGE_QUEUE_SIZE: usize = 256;
 
@@ -137,6 +141,10 @@ pub fn run(
 
 impl Session<'_> {
     fn run_loop(mut self, message: &Receiver<LineMessage>) -> io::Result<bool> {
+        if self.reader == Reader::User && self.is_typed {
+            self.print(ANNOUNCEMENT)?;
+            self.out.flush()?;
+        }
         for _ in 0..MESSAGE_QUEUE_SIZE {
             self.permit_line();
         }

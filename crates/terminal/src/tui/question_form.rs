@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::answer_file;
+use super::widgets::field_input::Entry;
 use super::widgets::field_inputs::FieldInputs;
 use super::widgets::text_input::Editor;
 use crate::socket::control::questions::{ClosedElsewhere, Request, Secret};
-use adjutant_questions::{Answer, Level, MAX_FILES, NewFile, Question};
+use adjutant_questions::{Answer, Input, Level, MAX_FILES, NewFile, Question, recommended};
 
 /// Time after opening in which keys choose and send nothing, because they may have been meant for the previous screen. Text
 /// input is accepted.
@@ -135,6 +136,13 @@ impl QuestionForm {
             KeyCode::PageUp | KeyCode::PageDown => return self.scroll_by(key),
             KeyCode::Enter if !key.modifiers.contains(KeyModifiers::ALT) => {
                 return if self.is_cooling_down(now) { KeyResult::Stay } else { self.confirm() };
+            }
+            KeyCode::Char('r') if self.recommended().is_some() => {
+                return if self.is_cooling_down(now) {
+                    KeyResult::Stay
+                } else {
+                    self.answer_as_recommended()
+                };
             }
             _ => {
                 if self.is_cooling_down(now) && !self.takes_text() {
@@ -282,6 +290,26 @@ impl QuestionForm {
         let (ticket, note) = (self.question.ticket.clone(), self.note.clone());
         let (shown, files) = (self.question.deliveries, self.files.clone());
         KeyResult::Send(Request::Answer { ticket, shown, answer, note, passphrase: None, files })
+    }
+
+    /// Returns the digit of the option that the agent recommends, if the question is a choice of one option and letters are
+    /// not text now.
+    pub(super) fn recommended(&self) -> Option<char> {
+        let ([_], Some((Entry::Choice(_), field))) = (&self.question.fields[..], self.inputs.focused())
+        else {
+            return None;
+        };
+        let Input::Choice { options, max: 1, .. } = &field.input else { return None };
+        let at = options.iter().position(|option| recommended(&option.label).is_some())?;
+        char::from_digit(u32::try_from(at + 1).ok()?, 10).filter(|_| !self.takes_text())
+    }
+
+    /// Chooses the recommended option, and sends the answer.
+    fn answer_as_recommended(&mut self) -> KeyResult {
+        if let Some(digit) = self.recommended() {
+            self.inputs.on(KeyEvent::new(KeyCode::Char(digit), KeyModifiers::NONE));
+        }
+        self.confirm()
     }
 
     /// Asks for the path of a file, unless the answer takes none more.

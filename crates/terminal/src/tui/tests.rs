@@ -1,5 +1,6 @@
 //! Frames and keys of the inbox without a terminal: messages in, drawn text and effects out.
 
+mod answer_files;
 mod pending_approvals;
 mod undo;
 
@@ -246,6 +247,28 @@ fn keys_that_were_meant_for_the_list_choose_nothing() {
         }]
     );
     assert_eq!(test_inbox.press("Enter"), [], "it is on its way");
+}
+
+#[test]
+fn one_key_answers_as_the_agent_recommends() {
+    let options = [("Now", "now"), ("Tonight (Recommended)", "tonight")];
+    let mut test_inbox =
+        TestInbox::with([question('a', "When?", vec![field("answer", choice(&options, 1, true))])]);
+    assert_eq!(test_inbox.press("Enter r"), [], "the cooldown");
+    test_inbox.pass(500);
+    assert!(test_inbox.frame().contains("r recommended"), "{}", test_inbox.frame());
+    // In a text the same letter is text.
+    test_inbox.press("3 r");
+    assert!(!test_inbox.frame().contains("r recommended"), "{}", test_inbox.frame());
+    test_inbox.press("Esc Enter");
+    test_inbox.pass(500);
+    let acts = test_inbox.press("r");
+    let Request::Answer { answer, .. } = &acts[0] else { panic!("{acts:?}") };
+    assert_eq!(answer.0, [("answer".to_owned(), FieldValue::Choices(vec!["tonight".into()]))]);
+    let mut without = TestInbox::with([deploy()]);
+    without.press("Enter");
+    without.pass(500);
+    assert_eq!(without.press("r"), []);
 }
 
 #[test]

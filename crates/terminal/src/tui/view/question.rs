@@ -325,7 +325,7 @@ fn filled(
                     cursor = lines.len();
                 }
                 let marked = chosen.cursor == Some(options.len()) || !editor.text().is_empty();
-                lines.extend(option(options.len(), "Another answer:", marked, *max == 1, focused, columns));
+                lines.extend(option(options.len(), "Something else:", marked, *max == 1, focused, columns));
                 if focused {
                     lines.extend(typed(editor, columns, Style::new(), field.secret));
                 } else if !editor.text().is_empty() {
@@ -421,7 +421,7 @@ fn help(columns: usize) -> Vec<Line<'static>> {
         "1-9, arrows, Space   choose        Enter   confirm, next field, send",
         "Tab, Shift-Tab       other field   Escape  one step back",
         "Ctrl-N   a note with the answer  Ctrl-S  snooze it",
-        "Ctrl-F   a file with the answer",
+        "Ctrl-F   a file with the answer  R       answer as recommended",
         "Ctrl-R   ask me differently        Ctrl-D  decline",
         "Alt-Enter or Ctrl-J  new line      Ctrl-Z  undo the last answer",
         "PgUp, PgDn           scroll the message",
@@ -464,11 +464,16 @@ pub(super) fn hints(form: &QuestionForm, now: Timestamps) -> Vec<String> {
             };
             let words = [
                 choose,
+                if form.recommended().is_some() && !form.is_cooling_down(now.at) {
+                    "r recommended"
+                } else {
+                    ""
+                },
                 enter,
                 "Esc back",
                 "^N note",
                 if form.question.denials.is_empty() { "^F file" } else { "" },
-                "^S later",
+                "^S snooze",
                 "^R ask differently",
                 "^D decline",
                 "F1 keys",
