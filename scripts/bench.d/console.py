@@ -22,7 +22,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from questions import Hub, question
+from questions import Hub, User, percentile, question
 from probe import Missed
 
 ROUNDS = 25
@@ -30,6 +30,8 @@ QUESTIONS = 40
 PROMPTS = 30
 # What the pages are measured with, and how often each.
 MANY_QUESTIONS, MANY_PROMPTS, MANY_TASKS, PAGE_ROUNDS = 5_000, 10_000, 10_000, 20
+# Questions on their way to an open page in the browser, and the number of the first.
+SHOWN, FIRST_SHOWN = 100, 1_000
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars --remote-debugging-pipe"
@@ -44,6 +46,24 @@ PAINTS = """new Promise(done => {
     return true;
   };
   if (!seen()) new PerformanceObserver(() => seen()).observe({type: "paint", buffered: true});
+})"""
+
+# The moment in which a question is in the list of the open page, and its ticket.
+APPEARED = """new Promise(done => {
+  const look = () => {
+    const link = [...document.querySelectorAll("#results a.name")].find(one => one.textContent === TITLE);
+    if (!link) return false;
+    done([performance.timeOrigin + performance.now(), link.pathname.split("/").pop()]);
+    return true;
+  };
+  const watch = new MutationObserver(() => look() && watch.disconnect());
+  watch.observe(document.body, {subtree: true, childList: true});
+})"""
+LIVE = """new Promise(done => {
+  const pulse = document.getElementById("pulse");
+  const look = () => pulse.textContent === "Live" && done(true);
+  new MutationObserver(look).observe(pulse, {childList: true, characterData: true, subtree: true});
+  look();
 })"""
 
 
@@ -71,10 +91,17 @@ class Browser:
         return json.loads(bytes)
 
     def call(self, method, session=None, **params):
+        self.send(method, session, **params)
+        return self.answer()
+
+    def send(self, method, session=None, **params):
         self.last += 1
         message = {"id": self.last, "method": method, "params": params} | ({"sessionId": session} if session else {})
         self.process.stdin.write(json.dumps(message).encode() + b"\0")
         self.process.stdin.flush()
+
+    def answer(self):
+        """The answer to the request that was sent last."""
         while (answer := self.receive()).get("id") != self.last:
             pass
         if "error" in answer:
@@ -93,6 +120,31 @@ class Browser:
         answer = self.call("Runtime.evaluate", session, expression=PAINTS, awaitPromise=True, returnByValue=True)
         self.call("Target.disposeBrowserContext", browserContextId=context)
         return answer["result"]["value"]
+
+    def shown(self, hub, base):
+        """How long questions take from their requests until an open page has them, in milliseconds."""
+        target = self.call("Target.createTarget", url=f"{base}questions")["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.call("Runtime.evaluate", session, expression="document.readyState === 'complete' || new Promise(done => addEventListener('load', done))", awaitPromise=True)
+        self.call("Runtime.evaluate", session, expression=LIVE, awaitPromise=True)
+        user, times = User(hub), []
+        for number in range(FIRST_SHOWN, FIRST_SHOWN + SHOWN):
+            # The console sends a few messages at once and the rest after 200 ms: this is a question a second.
+            time.sleep(1)
+            appeared = APPEARED.replace("TITLE", json.dumps(f"Question {number}"))
+            # The observer is there before the question is: the browser takes requests in their order.
+            self.call("Runtime.evaluate", session, expression=f"globalThis.appeared = {appeared}; 0")
+            self.send("Runtime.evaluate", session, expression="appeared", awaitPromise=True, returnByValue=True)
+            since = time.time()
+            with hub.connect("POST /mcp/popup?client=bench", question(number)) as link, link.makefile("rb") as answer:
+                if b" 202 " not in (first := answer.readline()):
+                    raise Missed(first.decode(errors="replace"))
+                at, ticket = self.answer()["result"]["value"]
+            times.append(at - since * 1000)
+            user.choose(ticket, "yes")
+            user.receive()
+        self.call("Target.closeTarget", targetId=target)
+        return times
 
     def remove(self):
         self.process.kill()
@@ -208,8 +260,11 @@ def pages(hub):
     fill_much(hub)
     last = f"/questions/q{MANY_QUESTIONS // 2:020}"
     found = {}
-    for path in ("/", "/questions", "/questions?q=part+4999", last, "/history", "/tasks", "/tasks?q=nothing", "/timeline", "/prompts",
-                 "/prompts?q=part+999", "/find?q=shop", "/find?q=nothing", "/agents", "/codex", "/settings", "/settings/access"):
+    for path in ("/", "/questions", "/questions?q=part+4999", "/questions?kind=approval", "/questions/approvals", last, "/history",
+                 "/history?q=nothing", "/tasks", "/tasks?q=shop", "/tasks?q=nothing", "/tasks?state=failed", f"/tasks/bench{MANY_TASKS // 2:015}",
+                 "/timeline", "/timeline?q=nothing", "/prompts", "/prompts?q=part+999", "/prompts/much-1", "/find?q=shop", "/find?q=nothing",
+                 "/find?q=part+of+nothing", "/agents", "/agents/reviewer", "/codex", "/calendar", "/keys", "/settings", "/settings/access",
+                 "/settings/notifications", "/settings/workers"):
         hub.get(path)
         times = []
         for _ in range(PAGE_ROUNDS):
@@ -237,6 +292,7 @@ def measure(adjutant):
         # The first starts the browser's own processes.
         first, rest = turns[0][0], [console for console, _ in turns[1:]]
         paints = [one["paint"] for one in rest]
+        visible = browser.shown(hub, url)
         return {
             "paint ms": statistics.median(paints), "paint p90 ms": statistics.quantiles(paints, n=10)[-1],
             "paint max ms": max(paints), "bare ms": statistics.median(bare["paint"] for _, bare in turns[1:]),
@@ -244,6 +300,7 @@ def measure(adjutant):
             "content ms": statistics.median(one["content"] for one in rest),
             "page ms": statistics.median(one["answer"] for one in rest),
             "loaded ms": statistics.median(one["loaded"] for one in rest),
+            "shown ms": statistics.median(visible), "shown p99 ms": percentile(visible, 0.99), "shown": len(visible),
             "page bytes": len(hub.get("/")[0].encode()), "of": len(rest),
             "machine busy %": statistics.median(shares), "wire bytes": wire(hub), "pages": pages(hub),
         }
