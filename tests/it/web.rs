@@ -7,6 +7,7 @@ mod calendar;
 mod compression;
 mod console_client;
 mod demo;
+mod keys;
 mod patterns;
 mod pending_questions;
 mod permission_faults;
@@ -56,6 +57,8 @@ fn every_page_has_a_strict_content_security_policy() {
         "/settings/access",
         "/find",
         "/find?q=re",
+        "/keys",
+        "/settings?only=changed&q=http",
         "/nowhere",
     ] {
         assert_strict(path, &console.get(path));

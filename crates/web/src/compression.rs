@@ -26,12 +26,19 @@ pub(super) async fn gzip(request: Request, next: Next) -> Response {
     if !kind.is_some_and(|kind| COMPRESSED.iter().any(|one| kind.starts_with(one))) {
         return response;
     }
+    // A page is compressed at each request, at the fastest level: it becomes a sixth of its size, and a higher level saves a
+    // tenth of that for twice the time. A browser keeps the script.
+    let level = if kind.is_some_and(|kind| kind.starts_with(COMPRESSED[0])) {
+        Compression::fast()
+    } else {
+        Compression::best()
+    };
     let (mut parts, body) = response.into_parts();
     parts.headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     if !wanted {
         return Response::from_parts(parts, body);
     }
-    match compressed(body).await {
+    match compressed(body, level).await {
         Ok(bytes) => {
             parts.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             parts.headers.remove(header::CONTENT_LENGTH);
@@ -41,10 +48,9 @@ pub(super) async fn gzip(request: Request, next: Next) -> Response {
     }
 }
 
-async fn compressed(body: Body) -> io::Result<Vec<u8>> {
+async fn compressed(body: Body, level: Compression) -> io::Result<Vec<u8>> {
     let bytes = body::to_bytes(body, usize::MAX).await.map_err(io::Error::other)?;
-    // The fastest level: a page becomes a sixth of its size, and a higher level saves a tenth of that for twice the time.
-    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::fast());
+    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), level);
     encoder.write_all(&bytes)?;
     encoder.finish()
 }

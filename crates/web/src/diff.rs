@@ -34,6 +34,7 @@ pub(super) fn diff(text: &str) -> String {
             let kind = match line.bytes().next() {
                 Some(b'+') => "added",
                 Some(b'-') => "removed",
+                _ if out.bar.is_some() && is_index(line) => "index",
                 _ if out.bar.is_some() => "meta",
                 _ => "same",
             };
@@ -51,6 +52,20 @@ const NONE: &str = "/dev/null";
 fn path(name: &str) -> &str {
     let name = name.split('\t').next().unwrap_or_default();
     name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name)
+}
+
+/// Whether a line has only the names of a file's two objects, and its mode: `index 3f1c2aa..9b0e1d4 100644`. Any other text
+/// is for the reader.
+fn is_index(line: &str) -> bool {
+    let Some((objects, mode)) =
+        line.strip_prefix("index ").map(|rest| rest.split_once(' ').unwrap_or((rest, "")))
+    else {
+        return false;
+    };
+    let is_name =
+        |name: &str| (1..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    objects.split_once("..").is_some_and(|(old, new)| is_name(old) && is_name(new))
+        && mode.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The numbers of a hunk's next lines, and how many are left on each side.
@@ -194,7 +209,7 @@ mod tests {
                     @@ -9,3 +9,4 @@ fn tide()\n let a = 1;\n-let low = by_height(&a);\n+let low = by_time(&a);\n+// sorted\n }\n\
                     \\ No newline at end of file\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n---- old\n++++ new\n";
         let expected = "<span class=\"file\">src/tide.rs <i class=\"plus\">+2</i> <i class=\"minus\">−1</i>\n</span>\
-             <span class=\"meta\">index 1..2 100644\n</span>\
+             <span class=\"index\">index 1..2 100644\n</span>\
              <span class=\"hunk\">@@ -9,3 +9,4 @@ fn tide()\n</span>\
              <span class=\"same\" data-old=\"9\" data-new=\"9\"> let a = 1;\n</span>\
              <span class=\"removed\" data-old=\"10\">-let low = by_height(&amp;a);\n</span>\
@@ -222,6 +237,20 @@ mod tests {
         let shown = diff("--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+one\n");
         assert!(shown.starts_with("<span class=\"file\">new.txt <i class=\"plus\">+1</i>"), "{shown}");
         assert_eq!(diff("{\n}"), "<span class=\"same\">{\n</span><span class=\"same\">}\n</span>");
+    }
+
+    #[test]
+    fn only_a_line_of_object_names_is_an_index() {
+        for (line, class) in [
+            ("index 3f1c2aa..9b0e1d4 100644", "index"),
+            ("index 0000000..9b0e1d4", "index"),
+            ("index 1..2 100644 rm", "meta"),
+            ("index of all prices", "meta"),
+            ("new file mode 100755", "meta"),
+        ] {
+            let shown = diff(&format!("diff --git a/x b/x\n{line}\n"));
+            assert!(shown.contains(&format!("<span class=\"{class}\">{line}")), "{shown}");
+        }
     }
 
     proptest! {

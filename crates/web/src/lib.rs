@@ -80,6 +80,7 @@ pub fn router(app: Arc<App>, list_tokens: ListTokens) -> Router {
         )
         .route("/settings/workers", get(pages::workers::show).post(pages::workers::act))
         .route("/find", get(pages::search::show))
+        .route("/keys", get(pages::keys::show))
         .route("/history", get(pages::history::list))
         .route("/history/{file}", get(pages::history::export))
         .route("/events", get(sse::events))

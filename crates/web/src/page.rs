@@ -17,6 +17,7 @@ use super::highlight::marked;
 use super::{acts, csrf, excerpt, markdown, timefmt};
 use adjutant_app::App;
 use adjutant_assistant::logins::Act;
+use adjutant_base::config::env;
 use adjutant_base::text::escape_invisible::{escape, is_invisible};
 
 /// A section of the navigation.
@@ -96,6 +97,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
     templates.add_filter("instant", timefmt::time);
     templates.add_filter("duration", |millis: u64| timefmt::length(Duration::from_millis(millis)));
     templates.add_filter("size", timefmt::size);
+    templates.add_filter("home", |folder: &str| env::with_tilde(folder.as_ref()));
     templates.add_filter("title", excerpt::title);
     templates.add_filter("excerpt", |text: &str| excerpt::of(text));
     templates.add_filter("diff", |text: &str| excerpt::rendered(text, diff));
@@ -110,6 +112,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         ("approvals.html", include_str!("../templates/approvals.html")),
         ("question.html", include_str!("../templates/question.html")),
         ("search.html", include_str!("../templates/search.html")),
+        ("keys.html", include_str!("../templates/keys.html")),
         ("access.html", include_str!("../templates/access.html")),
         ("settings.html", include_str!("../templates/settings.html")),
         ("notification_settings.html", include_str!("../templates/notification_settings.html")),

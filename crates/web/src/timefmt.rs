@@ -12,7 +12,12 @@ use adjutant_base::text::timefmt::instant;
 pub(super) fn time(at: i64) -> Value {
     let ago = match SystemTime::now().duration_since(instant(at)).unwrap_or_default() {
         young if young < Duration::from_secs(5) => "just now".to_owned(),
-        age => format!("{} ago", timefmt::span(age)),
+        age => match age.as_secs() / 3600 {
+            0 => format!("{} ago", timefmt::span(age)),
+            // A reader of an old time needs its size; the exact time is with it.
+            hours @ 1..24 => format!("{hours} h ago"),
+            hours => format!("{} d ago", hours / 24),
+        },
     };
     let stamp = timefmt::stamp(instant(at));
     let clock = stamp.get(11..19).unwrap_or_default().to_owned();

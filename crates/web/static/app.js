@@ -45,6 +45,24 @@ document.addEventListener(
   { capture: true },
 );
 
+// Letters and digits are keys outside of fields, unless the user has switched them off at /keys (WCAG 2.2, 2.1.4).
+const field_types = "textarea, select, input:not([type=radio], [type=checkbox]), [contenteditable]";
+const single = (event) =>
+  !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing && !event.target.closest?.(field_types) && localStorage.getItem("keys") !== "off";
+
+// G and a letter open a section. What follows G is meant for nothing else.
+const GOES = { i: "/", t: "/tasks", s: "/codex", a: "/timeline", p: "/prompts", n: "/agents", c: "/calendar" };
+let went = -Infinity;
+document.addEventListener("keydown", (event) => {
+  if (!single(event)) return;
+  const after = performance.now() - went < 1500;
+  went = event.key === "g" && !after ? performance.now() : -Infinity;
+  if (!after && event.key !== "g") return;
+  event.stopImmediatePropagation();
+  event.preventDefault();
+  if (after && GOES[event.key]) location.assign(GOES[event.key]);
+});
+
 // Puts the new content of each element that `choose` finds in place, unless it is the same. The focus stays, and
 // so does what was opened, closed or scrolled.
 function swap(fresh, choose) {
@@ -79,8 +97,13 @@ function swap(fresh, choose) {
 // Times on the clock of this place: a deadline and an old time with the day (`tomorrow, 14:20`), and on hover all of it.
 const DAY = 86400000;
 const days = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const midnight = (date) => new Date(date).setHours(0, 0, 0, 0);
+const clock = (at) => at.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
+function day(at) {
+  const far = Math.round((midnight(at) - midnight(Date.now())) / DAY);
+  return Math.abs(far) < 2 ? days.format(far, "day") : at.toLocaleDateString([], { weekday: "short", day: "numeric", month: "short" });
+}
 function localize(where) {
-  const midnight = (date) => new Date(date).setHours(0, 0, 0, 0);
   for (const time of where.querySelectorAll("time[data-local], time[data-clock], time[title]")) {
     const at = new Date(time.dateTime);
     // What has its day on hover was done before.
@@ -90,12 +113,24 @@ function localize(where) {
       time.textContent = at.toLocaleTimeString([], { hourCycle: "h23" });
       continue;
     }
-    const far = Math.round((midnight(at) - midnight(Date.now())) / DAY);
-    const words = "local" in time.dataset ? time.textContent : "";
-    if (!words && Date.now() - at < DAY) continue;
-    const day = Math.abs(far) < 2 ? days.format(far, "day") : at.toLocaleDateString([], { weekday: "short", day: "numeric", month: "short" });
-    const clock = at.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
-    time.textContent = words ? `${words} (${day}, ${clock})` : `${day}, ${clock}`;
+    // Of a close deadline, the time that is left says more.
+    if ("local" in time.dataset ? at - Date.now() > DAY / 12 : Date.now() - at >= DAY) time.textContent = `${day(at)}, ${clock(at)}`;
+  }
+  // The lines of the activity that are not of today are below their day.
+  for (const list of where.querySelectorAll(".timeline:not(:has(.day))")) {
+    let last = day(new Date());
+    for (const line of [...list.children]) {
+      const at = new Date(line.querySelector("time")?.dateTime);
+      if (isNaN(at)) continue;
+      if (day(at) !== last) {
+        last = day(at);
+        const head = document.createElement("li");
+        head.className = "day";
+        head.textContent = last[0].toUpperCase() + last.slice(1);
+        line.before(head);
+      }
+      if (last !== day(new Date())) line.querySelector("time").textContent = clock(at);
+    }
   }
 }
 
@@ -143,20 +178,18 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => (button.textContent = "Copy"), 1600);
 });
 
-// Search: `/` goes to the field, typing filters, the address follows.
+// Search: `/` goes to the field, or opens the palette; typing filters, the address follows.
 const search = document.querySelector("[data-search]");
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || typing) return;
+  if (event.key !== "/" || !single(event)) return;
   event.preventDefault();
   if (search) search.elements.q.select();
-  else location.assign("/prompts#q");
+  else document.getElementById("find")?.click();
 });
 
 if (search) {
   const ask = latest();
   const field = search.elements.q;
-  if (location.hash === "#q") field.focus();
   const look = async () => {
     const said = [...new FormData(search)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value);
     const address = search.getAttribute("action") + (said.length ? "?" + new URLSearchParams(said) : "");
@@ -189,9 +222,9 @@ if (palette) {
   const field = document.getElementById("palette-q");
   const found = document.getElementById("palette-found");
   const ask = latest();
-  const look = async () => {
+  const look = async (address = "/find?" + new URLSearchParams({ q: field.value.trim() })) => {
     try {
-      const { status, text } = await ask("/find?" + new URLSearchParams({ q: field.value.trim() }));
+      const { status, text } = await ask(address);
       const fresh = parse(text).getElementById("found");
       if (status !== 200 || !fresh) return false;
       found.replaceChildren(...fresh.cloneNode(true).childNodes);
@@ -201,23 +234,25 @@ if (palette) {
       return false;
     }
   };
-  const show = (event) => {
+  const show = (event, address) => {
     event.preventDefault();
     if (palette.open) return palette.close();
     field.value = "";
     found.replaceChildren();
     palette.showModal();
     field.focus();
-    look();
+    look(address);
   };
-  document.getElementById("find").addEventListener("click", show);
+  document.getElementById("find").addEventListener("click", (event) => show(event));
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) show(event);
+    if (event.key === "?" && single(event)) show(event, "/keys");
   });
-  field.addEventListener("input", settled(120, look));
+  field.addEventListener("input", settled(120, () => look()));
   palette.addEventListener("submit", async (event) => {
     if (found.contains(event.target)) return;
     event.preventDefault();
+    if (!field.value && found.querySelector(".key-list")) return;
     // The search that typing has started may take the place of the first one.
     if ((await look()) || (await look())) found.querySelector("a, button")?.click();
   });
@@ -298,7 +333,7 @@ const answer = document.querySelector("[data-answer]");
 let question;
 if (answer) {
   const fields = answer.querySelector("fieldset");
-  const typing = (target) => target.closest?.("textarea, select, input:not([type=radio], [type=checkbox])");
+  const typing = (target) => target.closest?.(field_types);
   let appeared = performance.now();
   const hurried = () => calm(appeared);
 
@@ -383,10 +418,10 @@ if (answer) {
     if (fields.disabled || typing(target)) return;
     if (hurried()) return wait();
     const recommended = answer.querySelector("[data-recommended]");
-    if (key === "r" && recommended) {
+    if (key === "r" && recommended && single(event)) {
       recommended.checked = true;
       answer.requestSubmit(document.getElementById("confirm"));
-    } else if (/^[1-9]$/.test(key)) {
+    } else if (/^[1-9]$/.test(key) && single(event)) {
       const input = answer.querySelector(`[data-digit="${key}"]`);
       if (!input) return;
       if (input.type === "checkbox") input.checked = !input.checked;
@@ -510,18 +545,42 @@ if (inbox) {
   });
 }
 
-// J and K walk through a list of questions or tasks, and from one question to the next of the list at its side.
+// J and K walk through a list, and from one question to the next of the list at its side. C opens the form of the page for
+// something new. In the Inbox, a digit moves to an answer of the question that has the focus, and R to the recommended one.
 document.addEventListener("keydown", (event) => {
+  if (!single(event)) return;
+  const begin = event.key === "c" && document.querySelector(".begin > summary.button");
+  if (begin) {
+    event.preventDefault();
+    if (!begin.parentElement.open) begin.click();
+    return begin.parentElement.querySelector("textarea").focus();
+  }
+  const buttons = [...(document.activeElement.closest(".ask")?.querySelectorAll("form button") ?? [])];
+  const button = event.key === "r" ? buttons.find((one) => one.classList.contains("primary")) : buttons[event.key - 1];
+  if (button) return button.focus();
   const step = { j: 1, k: -1 }[event.key];
-  if (!step || event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select")) return;
+  if (!step) return;
   const here = document.querySelector(".queue [aria-current]")?.parentElement;
   const beside = (step === 1 ? here?.nextElementSibling : here?.previousElementSibling)?.querySelector("a");
   const page = beside ?? (step === 1 && document.getElementById("next"));
   if (page || answer) return page && page.click();
-  const links = [...document.querySelectorAll(".ask a.name, .tasks a.name, .prompts a.name")];
-  const at = links.indexOf(document.activeElement);
+  const links = [...document.querySelectorAll(".ask a.name, .tasks a.name, .prompts a.name, .timeline p > a, .timeline .reason > a, .found a.name")];
+  const held = document.activeElement.closest(".ask")?.querySelector("a.name") ?? document.activeElement;
+  const at = links.indexOf(held);
   links[at < 0 ? 0 : Math.min(Math.max(at + step, 0), links.length - 1)]?.focus();
 });
+
+// The page of the keys has a switch for them.
+const keys = document.getElementById("keys");
+if (keys) {
+  const show = () => keys.setAttribute("aria-pressed", localStorage.getItem("keys") !== "off");
+  keys.hidden = false;
+  show();
+  keys.addEventListener("click", () => {
+    localStorage.setItem("keys", localStorage.getItem("keys") === "off" ? "on" : "off");
+    show();
+  });
+}
 
 // Lines of a run. The page keeps the last of them; who has scrolled up to read stays where they are.
 const KEPT = 500;

@@ -203,9 +203,9 @@ fn a_question_is_answered_and_undone_in_the_inbox_without_script() {
     let path = ask(&console, 1, "Which order?", "Shipping and discount.", &fields, "normal");
     let page = console.get("/").body;
     let shown = card(&page, &path);
-    assert!(shown.contains("Shipping and discount.") && shown.contains("expires in"), "{shown}");
+    assert!(shown.contains("Shipping and discount.") && shown.contains("expires <time"), "{shown}");
     assert!(
-        shown.contains("class=\"primary\">After<span class=\"unseen\">, recommended</span></button>"),
+        shown.contains("class=\"primary\">After<span class=\"unseen\">, recommended</span> <kbd"),
         "{shown}"
     );
     let form = format!("csrf={}&act=answer&from=inbox&calls=1&f0=0", token(&page));
@@ -221,7 +221,7 @@ fn a_question_is_answered_and_undone_in_the_inbox_without_script() {
     assert!(page.contains("to undo.</strong>") && page.contains("Nothing needs your answer."), "{page}");
     let undone = console.post(&format!("{path}/undo"), &format!("csrf={}&from=inbox", token(&page)));
     assert_eq!((undone.status, undone.header("location")), (303, "/"));
-    assert!(card(&console.get("/").body, &path).contains("Before</button>"));
+    assert!(card(&console.get("/").body, &path).contains("Before <kbd"));
 }
 
 #[test]

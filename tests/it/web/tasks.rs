@@ -107,7 +107,7 @@ const SECOND: &str =
 
 #[test]
 fn several_agents_race_on_one_task_without_script() {
-    let console = Console::new();
+    let mut console = Console::new();
     console.home.write(".adjutant/agents/reader.yaml", SECOND);
     let page = super::question_fixtures::wait_for_text(&console, "/tasks", "value=\"reader\"");
     let work = console.home.path().canonicalize().unwrap().join("work").display().to_string();
@@ -137,6 +137,15 @@ fn several_agents_race_on_one_task_without_script() {
     assert_eq!(untouched, "low water\nevery 12 h\n", "each worked in a worktree of its own");
     assert_eq!(console.get("/tasks/race?task=nothing").status, 404);
     assert_eq!(console.get("/tasks/race").status, 400);
+    // Each racer leads to the race, also after a restart of the hub.
+    console.restart();
+    for id in path.split("task=").skip(1) {
+        let page = console.get(&format!("/tasks/{}", id.trim_end_matches('&'))).body.replace("&#x2f;", "/");
+        assert!(
+            page.contains(&format!("<a href=\"{}\">Race of 2</a>", path.replace('&', "&amp;"))),
+            "{page}"
+        );
+    }
 }
 
 #[test]

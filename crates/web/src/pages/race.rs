@@ -15,7 +15,7 @@ use adjutant_agents::{Error, TaskId, Viewer};
 use adjutant_app::App;
 
 /// Maximum tasks of one page.
-const MAX_TASKS: usize = 12;
+const MAX_TASKS: usize = 20;
 
 pub(crate) async fn show(
     State(app): State<Arc<App>>,

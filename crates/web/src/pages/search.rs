@@ -11,10 +11,9 @@ use crate::csrf;
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::{Address, Search};
-use adjutant_agents::Viewer;
 use adjutant_agents::task::Filter;
 use adjutant_app::App;
-use adjutant_base::config::effective;
+use adjutant_base::config::{effective, env};
 use adjutant_codex as codex;
 use adjutant_prompts::Search as PromptSearch;
 use adjutant_questions as questions;
@@ -29,10 +28,11 @@ const MAX_ROWS: u32 = 20;
 const AWAY_MINUTES: u32 = 30;
 
 /// Pages that the navigation does not name.
-const OTHER_PAGES: [(&str, &str); 3] = [
-    ("All questions", "/questions"),
+const OTHER_PAGES: [(&str, &str); 4] = [
+    ("Pending questions", "/questions"),
     ("Approvals", "/questions/approvals"),
     ("History of questions", "/history"),
+    ("Keys", "/keys"),
 ];
 
 /// The rank of what is offered for every query, after all that matches.
@@ -185,18 +185,16 @@ async fn of_questions(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure>
     // One word is searched once.
     for text in &texts[..if longest_word == query.text { 1 } else { 2 }] {
         let text = *text;
-        let open = app.questions.find_pending(text, None, None, MAX_ROWS).await.map_err(Failure::internal)?;
-        let filter = questions::Filter { text: Some(text.to_owned()), ..questions::Filter::default() };
-        let decided = app.questions.history(&filter, None, MAX_ROWS).await.map_err(Failure::internal)?;
+        let [open, decided] = app.questions.search(text, MAX_ROWS).await.map_err(Failure::internal)?;
         let hit = |question: &questions::Question, state: &str| {
-            let note = format!("{} in {}, {state}", question.client, question.workspace);
+            let folder = env::with_tilde(question.workspace.as_ref());
+            let note = format!("{} in {folder}, {state}", question.client);
             let has_all_words = text == query.text || query.rank(&question.title, &note).is_some();
             let path = question.ticket.as_str();
             has_all_words.then(|| query.hit(&question.title, &note, "/questions/", path))
         };
-        let open = open.questions.iter().filter_map(|question| hit(question, "pending"));
-        let hits: Vec<Hit> =
-            open.chain(decided.questions.iter().filter_map(|one| hit(one, "decided"))).collect();
+        let open = open.iter().filter_map(|question| hit(question, "pending"));
+        let hits: Vec<Hit> = open.chain(decided.iter().filter_map(|one| hit(one, "decided"))).collect();
         if !hits.is_empty() {
             return Ok(hits);
         }
@@ -207,8 +205,8 @@ async fn of_questions(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure>
 async fn of_tasks(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
     let text = Some(query.text.to_owned());
     let filter = Filter { text, skip_outcomes: true, ..Filter::default() };
-    let found = app.agents.list(&Viewer::User, filter, None, MAX_ROWS).await.map_err(Failure::internal)?;
-    let hits = found.tasks.iter().map(|task| {
+    let found = app.agents.search(&filter, MAX_ROWS).await.map_err(Failure::internal)?;
+    let hits = found.iter().map(|task| {
         let note = format!("{}, {}", task.agent, tasks::standing(task).1);
         query.hit(&task.text, &note, "/tasks/", task.id.as_str())
     });

@@ -5,18 +5,47 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use minijinja::{Value, context};
+use serde::Deserialize;
 
 use crate::error::Failure;
 use crate::page::{self, Place};
+use crate::request::Address;
 use adjutant_app::App;
 use adjutant_base::config::effective;
 use adjutant_base::config::effective::Setting;
 use adjutant_base::config::env;
 use adjutant_base::config::sources::Origin;
 
-pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failure> {
+/// The filter for settings that have another value than their default.
+const CHANGED: &str = "changed";
+
+#[derive(Default, Deserialize)]
+pub(crate) struct Search {
+    #[serde(default)]
+    q: String,
+    /// [`CHANGED`]; empty for all.
+    #[serde(default)]
+    only: String,
+}
+
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    Address(Search { q, only }): Address<Search>,
+) -> Result<Response, Failure> {
+    let query = q.trim();
+    let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
+    let only_changed = only == CHANGED;
+    let is_wanted = |setting: &Setting| {
+        let text = format!("{} {}", setting.key, setting.about).to_lowercase();
+        words.iter().all(|word| text.contains(word.as_str()))
+            && (!only_changed || setting.from != Origin::Default)
+    };
+    let settings = effective::list(&app.config, &app.toolsets.current());
+    let total = settings.len();
+    let mut found = 0;
     let mut sections: Vec<(String, Vec<Value>)> = Vec::new();
-    for setting in effective::list(&app.config, &app.toolsets.current()) {
+    for setting in settings.into_iter().filter(is_wanted) {
+        found += 1;
         let (section, key) = split(&setting.key);
         if sections.last().is_none_or(|(name, _)| name != section) {
             sections.push((section.to_owned(), Vec::new()));
@@ -31,6 +60,11 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
         pending => changed.settings,
         fault => changed.fault.is_some(),
         sections => sections.iter().map(section_values).collect::<Vec<_>>(),
+        query,
+        only => if only_changed { CHANGED } else { "" },
+        choices => [context! { word => CHANGED, label => "Changed", here => only_changed }],
+        total,
+        found,
         file => env::abbreviate(&app.config.home.join("config.toml")),
     };
     page::page(&app, Place::Section("/settings"), "settings.html", values).await

@@ -47,9 +47,12 @@ async fn page(
     let mut task = app.agents.get(&Viewer::User, &id).await.map_err(missing)?;
     let lines = app.agents.events_before(&Viewer::User, &id, before, PAGE_SIZE).await.map_err(missing)?;
     let outcome = task.outcome.take();
+    let race: Vec<String> =
+        app.agents.race(&id).await.map_err(missing)?.iter().map(ToString::to_string).collect();
     let values = context! {
         csrf => csrf::token()?,
         fault,
+        race => (race.len() > 1).then(|| context! { count => race.len(), path => tasks::race_path(&race) }),
         task => tasks::row(&task),
         lines => lines.iter().map(line).collect::<Vec<_>>(),
         // Lines are numbered from 1, without a gap.

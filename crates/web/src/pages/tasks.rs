@@ -129,7 +129,7 @@ pub(crate) async fn delegate(
 }
 
 /// Returns the path of the page that compares tasks.
-fn race_path(ids: &[String]) -> String {
+pub(super) fn race_path(ids: &[String]) -> String {
     let ids: Vec<String> = ids.iter().map(|id| format!("{TASK}={id}")).collect();
     format!("/tasks/race?{}", ids.join("&"))
 }

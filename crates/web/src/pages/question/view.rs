@@ -8,7 +8,7 @@ use adjutant_base::config::env;
 use adjutant_base::text::escape_invisible::count_invisible;
 use adjutant_questions::{
     APPROVE, Answer, AuditEntry, Channel, Choice, DecidedBy, Field, FieldValue, Input, Level, Outcome,
-    OutcomeKind, Question, State,
+    OutcomeKind, Question, State, recommended,
 };
 
 /// Maximum events of one question on its page.
@@ -17,9 +17,6 @@ const MAX_EVENTS: usize = 40;
 /// Maximum bytes of a message on the start page, and maximum options that are buttons there.
 const MAX_INLINE_BYTES: usize = 4096;
 const MAX_BUTTONS: usize = 6;
-
-/// How agents mark the option that they recommend, as the tool `AskUserQuestion` of Claude Code does.
-const RECOMMENDED: &str = "(recommended)";
 
 /// Number of colours for askers; `static/style.css` has as many.
 const HUES: u8 = 12;
@@ -35,6 +32,7 @@ pub(in crate::pages) fn row(question: &Question, branch: Option<&str>) -> Value 
         deadline => question.deadline,
         snoozed => question.snoozed_until.filter(|_| question.state == State::Pending).and_then(timefmt::left),
         high => question.level == Level::High,
+        approval => !question.denials.is_empty(),
         absence => question.presence.absence_reason(),
         outcome => question.state.outcome().map(|decided| outcome(decided, &question.fields)),
     }
@@ -71,7 +69,6 @@ pub(in crate::pages) fn inline(question: &Question) -> Value {
         message => Value::from_safe_string(markdown::html(text)),
         whole,
         options,
-        approval => !question.denials.is_empty(),
         other => matches!(&question.fields[..], [Field { input: Input::Choice { other: true, .. }, .. }]),
         calls => question.deliveries,
         hidden_characters => count_invisible(&question.message) + count_invisible(&question.title),
@@ -80,9 +77,8 @@ pub(in crate::pages) fn inline(question: &Question) -> Value {
 
 /// Returns the label of an option without the mark by which an agent recommends it, and whether it has the mark.
 pub(in crate::pages) fn label_parts(label: &str) -> Value {
-    let end = label.len().saturating_sub(RECOMMENDED.len());
-    let marked = label.get(end..).is_some_and(|mark| mark.eq_ignore_ascii_case(RECOMMENDED));
-    context! { label => if marked { label[..end].trim_end() } else { label }, recommended => marked }
+    let plain = recommended(label);
+    context! { label => plain.unwrap_or(label), recommended => plain.is_some() }
 }
 
 /// Returns the asker of a question: the client's name, the workspace with its branch, the folder in which the client runs if that is unrelated, and a colour that depends only on

@@ -1,0 +1,77 @@
+//! Keys of the console that are letters and digits, in a real browser.
+
+use serde_json::json;
+
+use super::console_client::Console;
+use super::question_fixtures::{ask, choice, field};
+use crate::support::chromium::{Browser, Key};
+
+const PATH: &str = "location.pathname";
+
+#[test]
+fn keys_open_sections_and_forms_and_are_listed() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = Console::new();
+    browser.open(&console.url("/"));
+    browser.type_text("gt");
+    browser.wait_until_loaded();
+    assert_eq!(browser.evaluate(PATH), json!("/tasks"));
+    browser.type_text("c");
+    assert_eq!(browser.evaluate("document.activeElement.id"), json!("task"), "C opens the form");
+    // In a field the same letters are text.
+    browser.type_text("gs?");
+    assert_eq!(browser.evaluate("document.activeElement.value"), json!("gs?"));
+    browser.evaluate("document.activeElement.blur()");
+    browser.type_text("?");
+    browser.wait_until("document.querySelector('#palette-found .key-list')");
+    assert_eq!(browser.evaluate("document.getElementById('palette').open"), json!(true));
+    browser.press(Key::Escape);
+    browser.type_text("gs");
+    browser.wait_until_loaded();
+    assert_eq!(browser.evaluate(PATH), json!("/codex"));
+    browser.assert_no_page_errors();
+}
+
+#[test]
+fn keys_move_to_an_answer_in_the_inbox_and_give_none() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = Console::new();
+    for number in 1..=2 {
+        let item = [field("answer", "", choice(&["Now", "Tonight (recommended)", "No"], 1))];
+        ask(&console, number, &format!("Deploy part {number}?"), "It is ready.", &item, "normal");
+    }
+    browser.open(&console.url("/"));
+    browser.type_text("jj");
+    let focused = "document.activeElement.closest('.ask').innerText.split('\\n')[0] + ': ' + document.activeElement.firstChild.data";
+    assert_eq!(browser.evaluate(focused), json!("Deploy part 2?: Deploy part 2?"));
+    browser.type_text("3");
+    assert_eq!(browser.evaluate(focused), json!("Deploy part 2?: No"));
+    browser.type_text("r");
+    assert_eq!(browser.evaluate(focused), json!("Deploy part 2?: Tonight"));
+    browser.type_text("k1");
+    assert_eq!(browser.evaluate(focused), json!("Deploy part 1?: Now"));
+    assert_eq!(browser.evaluate("document.querySelectorAll('.ask').length"), json!(2), "nothing was sent");
+    browser.assert_no_page_errors();
+}
+
+#[test]
+fn letters_and_digits_can_be_switched_off() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = Console::new();
+    browser.open(&console.url("/keys"));
+    browser.click("#keys");
+    assert_eq!(browser.evaluate("document.getElementById('keys').ariaPressed"), json!("false"));
+    browser.type_text("gt?/");
+    let state = "[location.pathname, document.getElementById('palette').open].join()";
+    assert_eq!(browser.evaluate(state), json!("/keys,false"));
+    // A key with Control stays.
+    browser.press(Key::Palette);
+    browser.wait_until("document.getElementById('palette').open");
+    browser.press(Key::Escape);
+    browser.open(&console.url("/keys"));
+    browser.click("#keys");
+    browser.type_text("gt");
+    browser.wait_until_loaded();
+    assert_eq!(browser.evaluate(PATH), json!("/tasks"));
+    browser.assert_no_page_errors();
+}
