@@ -26,6 +26,7 @@ fn keys_open_sections_and_forms_and_are_listed() {
     browser.wait_until("document.querySelector('#palette-found .key-list')");
     assert_eq!(browser.evaluate("document.getElementById('palette').open"), json!(true));
     browser.press(Key::Escape);
+    browser.wait_until("!document.getElementById('palette').open");
     browser.type_text("gs");
     browser.wait_until_loaded();
     assert_eq!(browser.evaluate(PATH), json!("/codex"));
@@ -42,7 +43,7 @@ fn keys_move_to_an_answer_in_the_inbox_and_give_none() {
     }
     browser.open(&console.url("/"));
     browser.type_text("jj");
-    let focused = "document.activeElement.closest('.ask').innerText.split('\\n')[0] + ': ' + document.activeElement.firstChild.data";
+    let focused = "document.activeElement.closest('.ask').innerText.split('\\n')[0] + ': ' + document.activeElement.firstChild.data.trim()";
     assert_eq!(browser.evaluate(focused), json!("Deploy part 2?: Deploy part 2?"));
     browser.type_text("3");
     assert_eq!(browser.evaluate(focused), json!("Deploy part 2?: No"));
