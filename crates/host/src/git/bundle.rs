@@ -7,13 +7,14 @@ use std::path::Path;
 use super::private_dir::{Attributes, PrivateDir};
 use super::repository::Repository;
 use super::{Git, MAX_LISTING_BYTES, blocking};
+use adjutant_base::text::random_id::random_id;
 
 /// The reference in a bundle, and the one that makes known commits reachable in a private directory.
 pub(super) const REFERENCE: &str = "refs/adjutant/commit";
 const KNOWN: &str = "refs/adjutant/known";
 
 impl Git {
-    /// Writes `commit` with its history into the new bundle `file`, without what the commits `known` have, of which it is
+    /// Writes `commit` with its history into the bundle `file`, without what the commits `known` have, of which it is
     /// none. Returns its bytes; a bundle of more than `limit` bytes is removed again. The error is a sentence fragment.
     pub async fn write_bundle(
         &self,
@@ -25,16 +26,19 @@ impl Git {
     ) -> Result<u64, String> {
         let (private, env) = self.private_for_bundle(repository, "bundle-out").await?;
         set_reference(&private, REFERENCE, commit).await?;
+        // A git that was killed leaves a lock of its file, which no later git takes over, so each one writes another file.
+        let new = file.with_extension(random_id::<8>().map_err(|error| error.to_string())?);
         let mut arguments: Vec<OsString> = ["bundle", "create", "--quiet"].map(OsString::from).to_vec();
-        arguments.push(file.into());
+        arguments.push((&new).into());
         arguments.push(REFERENCE.into());
         arguments.extend(known.iter().map(|known| format!("^{known}").into()));
         self.ask(&repository.top, &arguments, &env, b"", MAX_LISTING_BYTES).await?;
-        let bytes = fs::metadata(file).map_err(|error| error.to_string())?.len();
+        let bytes = fs::metadata(&new).map_err(|error| error.to_string())?.len();
         if bytes > limit {
-            let _ = fs::remove_file(file);
+            let _ = fs::remove_file(new);
             return Err(format!("its bundle has {bytes} bytes, over the limit of {limit}"));
         }
+        fs::rename(new, file).map_err(|error| error.to_string())?;
         Ok(bytes)
     }
 
@@ -113,6 +117,8 @@ mod tests {
         let bundle = folder.join("out.bundle");
         let refused = here.write_bundle(&repository, &base, &[], &bundle, 10).await.unwrap_err();
         assert!(refused.contains("over the limit of 10") && !bundle.exists(), "{refused}");
+        // A git that was killed has left its lock.
+        std::fs::write(bundle.with_extension("bundle.lock"), "").unwrap();
         here.write_bundle(&repository, &base, &[], &bundle, 1 << 20).await.unwrap();
 
         let cache = folder.join("cache.git");
