@@ -20,6 +20,7 @@ use super::request::{Request, ValidatedRequest};
 use super::task::{Filter, Task, TaskId};
 use super::workdir::Workdir;
 use super::worktrees::WORKTREE;
+use adjutant_base::config::is_repository;
 use adjutant_base::config::network::Network;
 use adjutant_base::events::Event;
 use adjutant_store::tasks;
@@ -211,9 +212,7 @@ fn validate(
         return Err(Error::Schema { reason });
     }
     let isolation = request.isolation.unwrap_or(agent.isolation);
-    if isolation == Isolation::Worktree
-        && !workdir.path().ancestors().any(|above| above.join(".git").exists())
-    {
+    if isolation == Isolation::Worktree && !workdir.path().ancestors().any(is_repository) {
         return Err(Error::NoRepository { reason: "no folder above it has a `.git`".to_owned() });
     }
     let checks: Vec<Vec<String>> = agent.checks.iter().cloned().chain(request.checks).collect();

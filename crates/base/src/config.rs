@@ -392,9 +392,16 @@ pub fn project(home: &Path) -> Option<PathBuf> {
 /// Returns the folders from the current one up to the repository's, and true inside a repository.
 fn candidates() -> Option<(Vec<PathBuf>, bool)> {
     let current = std::env::current_dir().ok()?;
-    let depth = current.ancestors().position(|folder| folder.join(".git").exists());
+    let depth = current.ancestors().position(is_repository);
     let folders = current.ancestors().take(depth.unwrap_or(0) + 1).map(Path::to_owned);
     Some((folders.collect(), depth.is_some()))
+}
+
+/// Returns whether `folder` is the top of a working tree of git. An empty `.git`, which a sandbox may leave in a shared folder
+/// such as `/tmp`, makes no project there, and git does not take it for one.
+pub fn is_repository(folder: &Path) -> bool {
+    let git = folder.join(".git");
+    git.is_file() || git.join("HEAD").symlink_metadata().is_ok()
 }
 
 fn is_native(folder: &Path, home: &Path) -> bool {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use super::import::{Error, Found, find, format_of};
 use super::{Limits, Prompt, Prompts, Root, Source};
+use adjutant_base::config::is_repository;
 use adjutant_base::config::prompts::PromptsConfig;
 use adjutant_host::file_catalogue::{Severity, leaves, read_text};
 pub use rules::Rule;
@@ -183,7 +184,7 @@ fn is_outside(path: &Path, is_folder: bool, config: &PromptsConfig) -> bool {
     };
     let is_configured =
         |folder: &Path| config.roots.iter().any(|root| root.folder.as_deref() == Some(folder));
-    let is_root = |folder: &&Path| folder.join(".git").exists() || is_configured(folder);
+    let is_root = |folder: &&Path| is_repository(folder) || is_configured(folder);
     if is_configured(&absolute) {
         return false;
     }

@@ -64,7 +64,7 @@ fn write_foreign_definitions(home: &Home) {
     // Next to the definitions are files that no program reads as one.
     home.write("work/.claude/agents/README.md", "# Our agents\n\nRead this first.\n");
     home.write("work/.github/agents/notes.md", "");
-    std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
+    home.write("work/.git/HEAD", "");
     for (path, text) in [
         (
             ".claude/agents/cr.md",
@@ -125,7 +125,7 @@ fn list_shows_agents_by_folder_and_query() {
 #[test]
 fn project_agents_override_user_agents_and_these_the_bundled_ones() {
     let home = Home::new();
-    std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
+    home.write("work/.git/HEAD", "");
     home.write("work/.adjutant/agents/reviewer.yaml", "description: The project's.\npersona: Project.\n");
     home.write(".adjutant/agents/reviewer.yaml", "description: The user's.\npersona: User.\n");
     let all = transcript_in(&home, "work", &["list", "reviewer", "--all"]);
@@ -276,7 +276,7 @@ fn new_creates_an_agent_template() {
     assert!(!home.path().join("evil.yaml").exists());
     insta::assert_snapshot!("new_shadows", transcript(&home, &["new", "reviewer"]));
 
-    std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
+    home.write("work/.git/HEAD", "");
     transcript_in(&home, "work", &["new", "here", "--project"]);
     assert!(home.path().join("work/.adjutant/agents/here.yaml").is_file());
 }

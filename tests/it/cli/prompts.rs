@@ -121,7 +121,7 @@ fn project_prompts_override_user_prompts_and_these_the_bundled_ones() {
     home.write("work/.adjutant/prompts/review.md", "---\ndescription: The project's.\n---\nProject.\n");
     home.write(".adjutant/prompts/review.md", "---\ndescription: The user's.\n---\nUser.\n");
     let below = home.write("work/src/deep/x", "").parent().unwrap().to_owned();
-    std::fs::create_dir(home.path().join("work/.git")).unwrap();
+    home.write("work/.git/HEAD", "");
     let run = |arguments: &[&str]| {
         let output = home.adjutant(arguments).current_dir(&below).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
@@ -385,7 +385,7 @@ fn lint_refuses_a_named_link_that_leaves_its_root() {
     home.write("work/shared/tone.md", "---\ndescription: d\nSHAREDKEY: x\n---\nText\n");
     home.write("work/.adjutant/prompts/a.md", "---\ndescription: A.\n---\nText.\n");
     home.write("loose/b.md", "---\ndescription: B.\n---\nText.\n");
-    std::fs::create_dir(home.path().join("work/.git")).unwrap();
+    home.write("work/.git/HEAD", "");
     for (target, link) in [
         ("../../../outside/secret.md", "work/.adjutant/prompts/out.md"),
         ("../../../outside", "work/.adjutant/prompts/folder"),
@@ -536,7 +536,7 @@ fn new_creates_a_prompt_template() {
     assert!(!home.path().join("evil.md").exists());
     insta::assert_snapshot!("new_shadows", transcript(&home, &["new", "review"], ""));
 
-    std::fs::create_dir_all(home.path().join("work/.git")).unwrap();
+    home.write("work/.git/HEAD", "");
     let mut command = home.adjutant(["prompts", "new", "here", "--project", "--json"]);
     let output = command.current_dir(home.path().join("work")).output().unwrap();
     let made: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -692,6 +692,8 @@ fn new_creates_a_project_prompt_inside_a_project_only() {
         let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         (output.status.success(), text)
     };
+    // An empty folder of this name makes no repository.
+    std::fs::create_dir(home.path().join("plain/.git")).unwrap();
     for kind in ["prompts", "agents"] {
         for folder in [inner.as_path(), home.path()] {
             let (done, text) = new(kind, "here", folder);
@@ -702,7 +704,7 @@ fn new_creates_a_project_prompt_inside_a_project_only() {
         tree(&home.path().join(".adjutant/prompts")).is_empty()
             && tree(&home.path().join("plain")).is_empty()
     );
-    std::fs::create_dir_all(home.path().join("plain/.git")).unwrap();
+    home.write("plain/.git/HEAD", "");
     for (kind, file) in [("prompts", "here.md"), ("agents", "here.yaml")] {
         let (done, text) = new(kind, "here", &inner);
         let file = home.path().join("plain/.adjutant").join(kind).join(file);
