@@ -5,7 +5,7 @@
 
 /// Starts a statement that reads whole questions, in the order of [`Question`]'s `FromRow`.
 macro_rules! select_questions {
-    ($rest:literal) => {
+    ($($rest:tt)+) => {
         concat!(
             "SELECT q.id, q.seq, q.machine, q.client, q.workspace, q.title, q.level, q.state, q.asked_at, q.deadline, ",
             "q.seen_at, q.seen_ms, q.snoozed_until, q.held_until, q.outcome, b.message, b.form, ",
@@ -14,7 +14,7 @@ macro_rules! select_questions {
             "(SELECT COUNT(*) FROM question_deliveries c WHERE c.question = q.id AND c.disconnected_at IS NULL ",
             "AND c.silent_at IS NULL), q.addressee ",
             "FROM questions q JOIN question_bodies b ON b.question = q.id ",
-            $rest
+            $($rest)+
         )
     };
 }

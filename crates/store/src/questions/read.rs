@@ -8,12 +8,27 @@ use adjutant_base::named_enum;
 /// of a question for all.
 pub const ALL: &str = "*";
 
+/// The condition that the audience in a parameter sees a question.
+macro_rules! seen_by {
+    ($audience:literal) => {
+        concat!(
+            "(CAST(",
+            $audience,
+            " AS TEXT) = '*' OR REPLACE(CAST(",
+            $audience,
+            " AS TEXT), '|' || q.addressee || '|', '') <> CAST(",
+            $audience,
+            " AS TEXT))"
+        )
+    };
+}
+
 const GET: &str = select_questions!("WHERE q.id = $1");
 
 const PENDING: &str = select_questions!(
-    "WHERE q.state = 'pending' AND q.seq > $1 \
-     AND (CAST($3 AS TEXT) = '*' OR REPLACE(CAST($3 AS TEXT), '|' || q.addressee || '|', '') <> CAST($3 AS TEXT)) \
-     ORDER BY q.seq LIMIT $2"
+    "WHERE q.state = 'pending' AND q.seq > $1 AND ",
+    seen_by!("$3"),
+    " ORDER BY q.seq LIMIT $2"
 );
 
 /// The names in `$2` are those of [`PendingKind`]. A name of a member in quotes is only there as a name: in a text the quotes
@@ -23,68 +38,65 @@ const FOUND: &str = select_questions!(
             OR LOWER(q.workspace) LIKE $1 ESCAPE '!' OR LOWER(q.client) LIKE $1 ESCAPE '!') \
        AND ($2 = '' OR $2 = q.level OR ($2 = 'approval' AND b.form LIKE '%\"denials\":[%') \
             OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL)) \
-       AND q.seq > $3 \
-       AND (CAST($5 AS TEXT) = '*' OR REPLACE(CAST($5 AS TEXT), '|' || q.addressee || '|', '') <> CAST($5 AS TEXT)) \
-     ORDER BY q.seq LIMIT $4"
+       AND q.seq > $3 AND ",
+    seen_by!("$5"),
+    " ORDER BY q.seq LIMIT $4"
 );
 
-const COUNT_FOUND: &str = "\
-    SELECT COUNT(*) FROM questions q JOIN question_bodies b ON b.question = q.id \
+const COUNT_FOUND: &str = concat!(
+    "SELECT COUNT(*) FROM questions q JOIN question_bodies b ON b.question = q.id \
     WHERE q.state = 'pending' AND ($1 = '' OR LOWER(q.title) LIKE $1 ESCAPE '!' OR LOWER(b.message) LIKE $1 ESCAPE '!' \
            OR LOWER(q.workspace) LIKE $1 ESCAPE '!' OR LOWER(q.client) LIKE $1 ESCAPE '!') \
       AND ($2 = '' OR $2 = q.level OR ($2 = 'approval' AND b.form LIKE '%\"denials\":[%') \
-           OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL)) \
-      AND (CAST($3 AS TEXT) = '*' OR REPLACE(CAST($3 AS TEXT), '|' || q.addressee || '|', '') <> CAST($3 AS TEXT))";
-
-const NEWEST: &str = select_questions!(
-    "WHERE q.state = 'pending' \
-     AND (CAST($2 AS TEXT) = '*' OR REPLACE(CAST($2 AS TEXT), '|' || q.addressee || '|', '') <> CAST($2 AS TEXT)) \
-     ORDER BY q.seq DESC LIMIT $1"
+           OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL)) AND ",
+    seen_by!("$3")
 );
 
-const HELD: &str = select_questions!(
-    "WHERE q.state = 'held' \
-     AND (CAST($2 AS TEXT) = '*' OR REPLACE(CAST($2 AS TEXT), '|' || q.addressee || '|', '') <> CAST($2 AS TEXT)) \
-     ORDER BY q.held_until LIMIT $1"
-);
+const NEWEST: &str =
+    select_questions!("WHERE q.state = 'pending' AND ", seen_by!("$2"), " ORDER BY q.seq DESC LIMIT $1");
+
+const HELD: &str =
+    select_questions!("WHERE q.state = 'held' AND ", seen_by!("$2"), " ORDER BY q.held_until LIMIT $1");
 
 const BY_PREFIX: &str =
     "SELECT id FROM questions WHERE SUBSTR(id, 1, LENGTH(CAST($1 AS TEXT))) = CAST($1 AS TEXT) LIMIT 2";
 
 /// The number of pending questions that are as old as this one or older.
-const PLACE: &str = "\
-    SELECT COUNT(*) FROM questions q WHERE q.state = 'pending' AND q.seq <= $1 \
-    AND (CAST($2 AS TEXT) = '*' OR REPLACE(CAST($2 AS TEXT), '|' || q.addressee || '|', '') <> CAST($2 AS TEXT))";
+const PLACE: &str = concat!(
+    "SELECT COUNT(*) FROM questions q WHERE q.state = 'pending' AND q.seq <= $1 AND ",
+    seen_by!("$2")
+);
 
 /// The number of pending questions that some users see; the number of all is kept.
-const COUNT_SEEN: &str = "\
-    SELECT COUNT(*) FROM questions q WHERE q.state = 'pending' \
-    AND (CAST($1 AS TEXT) = '*' OR REPLACE(CAST($1 AS TEXT), '|' || q.addressee || '|', '') <> CAST($1 AS TEXT))";
+const COUNT_SEEN: &str =
+    concat!("SELECT COUNT(*) FROM questions q WHERE q.state = 'pending' AND ", seen_by!("$1"));
 
 /// The next question that is not snoozed: the next younger one, and after the youngest the oldest.
-const NEXT: &str = "\
-    SELECT q.id FROM questions q \
-    WHERE q.state = 'pending' AND q.seq <> $1 AND (q.snoozed_until IS NULL OR q.snoozed_until <= $2) \
-      AND (CAST($3 AS TEXT) = '*' OR REPLACE(CAST($3 AS TEXT), '|' || q.addressee || '|', '') <> CAST($3 AS TEXT)) \
-    ORDER BY CASE WHEN q.seq > $1 THEN 0 ELSE 1 END, q.seq LIMIT 1";
+const NEXT: &str = concat!(
+    "SELECT q.id FROM questions q \
+    WHERE q.state = 'pending' AND q.seq <> $1 AND (q.snoozed_until IS NULL OR q.snoozed_until <= $2) AND ",
+    seen_by!("$3"),
+    " ORDER BY CASE WHEN q.seq > $1 THEN 0 ELSE 1 END, q.seq LIMIT 1"
+);
 
 const HISTORY: &str = select_questions!(
     "WHERE q.state = 'decided' AND ($1 = '' OR q.kind = $1) \
        AND ($2 = '' OR LOWER(q.title) LIKE $2 ESCAPE '!' OR LOWER(b.message) LIKE $2 ESCAPE '!' \
             OR LOWER(q.workspace) LIKE $2 ESCAPE '!' OR LOWER(q.client) LIKE $2 ESCAPE '!' \
             OR LOWER(q.outcome) LIKE $2 ESCAPE '!') \
-       AND q.seq < $3 \
-       AND (CAST($5 AS TEXT) = '*' OR REPLACE(CAST($5 AS TEXT), '|' || q.addressee || '|', '') <> CAST($5 AS TEXT)) \
-     ORDER BY q.seq DESC LIMIT $4"
+       AND q.seq < $3 AND ",
+    seen_by!("$5"),
+    " ORDER BY q.seq DESC LIMIT $4"
 );
 
-const COUNT_HISTORY: &str = "\
-    SELECT COUNT(*) FROM questions q JOIN question_bodies b ON b.question = q.id \
+const COUNT_HISTORY: &str = concat!(
+    "SELECT COUNT(*) FROM questions q JOIN question_bodies b ON b.question = q.id \
     WHERE q.state = 'decided' AND ($1 = '' OR q.kind = $1) \
       AND ($2 = '' OR LOWER(q.title) LIKE $2 ESCAPE '!' OR LOWER(b.message) LIKE $2 ESCAPE '!' \
            OR LOWER(q.workspace) LIKE $2 ESCAPE '!' OR LOWER(q.client) LIKE $2 ESCAPE '!' \
-           OR LOWER(q.outcome) LIKE $2 ESCAPE '!') \
-      AND (CAST($3 AS TEXT) = '*' OR REPLACE(CAST($3 AS TEXT), '|' || q.addressee || '|', '') <> CAST($3 AS TEXT))";
+           OR LOWER(q.outcome) LIKE $2 ESCAPE '!') AND ",
+    seen_by!("$3")
+);
 
 named_enum! {
     /// A kind of pending questions that a list can be limited to.
