@@ -40,14 +40,14 @@ impl Questions {
         draft: Draft,
         cancelled: &CancellationToken,
     ) -> Result<AskResult, Error> {
-        let mut draft = validate::check(draft, &self.settings)?;
-        check_addressee(&draft.addressee, &self.settings)?;
+        let mut draft = validate::check(draft, &self.core.settings)?;
+        check_addressee(&draft.addressee, &self.core.settings)?;
         if draft.addressee.is_empty() {
             self.addressee_of(&draft.workspace).clone_into(&mut draft.addressee);
         }
-        let now = self.clock.now();
-        let timeout = draft.timeout.unwrap_or(self.settings.timeout);
-        let timeout = timeout.clamp(Duration::from_secs(1), self.settings.max_timeout);
+        let now = self.core.clock.now();
+        let timeout = draft.timeout.unwrap_or(self.core.settings.timeout);
+        let timeout = timeout.clamp(Duration::from_secs(1), self.core.settings.max_timeout);
         let ticket = Ticket::new().map_err(|_| Error::Random)?;
         let not_now = match self.availability().await? {
             Availability::Here => None,
@@ -55,7 +55,7 @@ impl Questions {
         };
         let new = questions::NewQuestion {
             id: ticket.to_string(),
-            fingerprint: fingerprint(self.store.machine(), &asker, &draft),
+            fingerprint: fingerprint(self.core.store.machine(), &asker, &draft),
             form: rows::form(&draft),
             asker: asker.key,
             continues: !asker.place.is_empty(),
@@ -73,13 +73,13 @@ impl Questions {
             addressee: draft.addressee,
         };
         let limits = questions::Limits {
-            each_asker: self.settings.pending_per_client,
-            total: self.settings.pending,
+            each_asker: self.core.settings.pending_per_client,
+            total: self.core.settings.pending,
             attach_only: not_now.is_some(),
         };
         let (id, merged) = match self.enter(&new, limits, cancelled).await? {
             questions::Asked::New { id } => {
-                self.traces.remember(&id);
+                self.core.traces.remember(&id);
                 (id, false)
             }
             questions::Asked::Joined { id } => (id, true),
@@ -95,7 +95,7 @@ impl Questions {
 
     /// Returns the user or group that the settings name for the questions of a workspace; empty for none.
     fn addressee_of(&self, workspace: &str) -> &str {
-        let folders = self.settings.for_folders.iter();
+        let folders = self.core.settings.for_folders.iter();
         let around = folders.filter(|(folder, _)| Path::new(workspace).starts_with(folder));
         around.max_by_key(|(folder, _)| folder.components().count()).map_or("", |(_, addressee)| addressee)
     }
@@ -113,14 +113,14 @@ impl Questions {
         let end = Instant::now() + MAX_DELIVERY;
         let mut connected_checks = 0;
         while !cancelled.is_cancelled()
-            && let Some((id, asker, ends_at)) = questions::identical(&self.store, &new).await?
+            && let Some((id, asker, ends_at)) = questions::identical(&self.core.store, &new).await?
         {
-            let mut changes = self.waiters.subscribe(&id);
-            new.asked_at = self.clock.now();
+            let mut changes = self.core.waiters.subscribe(&id);
+            new.asked_at = self.core.clock.now();
             connected_checks += u32::from(ends_at == Millis::MAX);
             let may_end = asker != new.asker && ends_at > new.asked_at && connected_checks <= MAX_CHECKS;
             let left = end.saturating_duration_since(Instant::now());
-            if !may_end && !self.claims.has(&id) || left.is_zero() {
+            if !may_end && !self.core.claims.has(&id) || left.is_zero() {
                 break;
             }
             // The claim is checked again, also after the counter was closed; nothing notifies of a session's return.
@@ -130,6 +130,6 @@ impl Questions {
         if cancelled.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        Ok(questions::ask(&self.store, new, limits).await?)
+        Ok(questions::ask(&self.core.store, new, limits).await?)
     }
 }

@@ -37,7 +37,7 @@ pub struct DeliveryClaim {
 impl Questions {
     /// Claims the outcome of a question for `asker` (by its key), until the asker's side has the bytes.
     pub fn claim_delivery(self: &Arc<Self>, asker: &str, ticket: &Ticket) -> DeliveryClaim {
-        *self.claims.counts().entry((asker.to_owned(), ticket.to_string())).or_default() += 1;
+        *self.core.claims.counts().entry((asker.to_owned(), ticket.to_string())).or_default() += 1;
         DeliveryClaim { questions: self.clone(), asker: asker.to_owned(), ticket: ticket.clone() }
     }
 }
@@ -61,7 +61,7 @@ impl DeliveryClaim {
 
 impl Drop for DeliveryClaim {
     fn drop(&mut self) {
-        let mut counts = self.questions.claims.counts();
+        let mut counts = self.questions.core.claims.counts();
         let key = (self.asker.clone(), self.ticket.to_string());
         if let Some(count) = counts.get_mut(&key) {
             *count -= 1;

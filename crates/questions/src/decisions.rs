@@ -44,7 +44,7 @@ impl Questions {
         added: (Option<String>, Vec<NewFile>),
         channel: Channel,
     ) -> Result<Outcome, Error> {
-        let undo = rows::millis(self.settings.undo);
+        let undo = rows::millis(self.core.settings.undo);
         self.answer_within((ticket, Some(shown)), proof, answer, added, channel, undo).await
     }
 
@@ -75,7 +75,7 @@ impl Questions {
             return Err(Error::FilesOfApproval);
         }
         let (files, contents) = files::check(files)?;
-        let answer = answer.fit(&question.fields, self.settings.max_answer_bytes)?;
+        let answer = answer.fit(&question.fields, self.core.settings.max_answer_bytes)?;
         if question.level == Level::High {
             self.prove(ticket, proof, channel).await?;
         }
@@ -91,7 +91,7 @@ impl Questions {
             by: DecidedBy::User,
             user: self.viewer.user().map(str::to_owned),
             through: channel,
-            ..nobody(OutcomeKind::Answered, self.clock.now(), question.seen_ms)
+            ..nobody(OutcomeKind::Answered, self.core.clock.now(), question.seen_ms)
         };
         if !has_secret {
             return self.decide((ticket, shown), outcome, contents, undo).await;
@@ -101,7 +101,7 @@ impl Questions {
             return Err(Error::SecretElsewhere);
         }
         // Locked until the values are there, because a call that waits reads the outcome at once.
-        let mut secrets = self.secrets.lock().await;
+        let mut secrets = self.core.secrets.lock().await;
         let outcome = self.decide((ticket, shown), outcome, contents, undo).await?;
         secrets.insert(ticket.clone(), answer);
         Ok(outcome)
@@ -151,10 +151,10 @@ impl Questions {
             by: DecidedBy::User,
             user: self.viewer.user().map(str::to_owned),
             through: channel,
-            ..nobody(kind, self.clock.now(), question.seen_ms)
+            ..nobody(kind, self.core.clock.now(), question.seen_ms)
         };
         // A denial is final at once, because no action follows it that an undo could prevent.
-        let undo = if kind == OutcomeKind::Declined { 0 } else { rows::millis(self.settings.undo) };
+        let undo = if kind == OutcomeKind::Declined { 0 } else { rows::millis(self.core.settings.undo) };
         self.decide((ticket, None), outcome, Vec::new(), undo).await
     }
 
@@ -210,13 +210,13 @@ impl Questions {
             requests: shown.map(i64::from),
             files,
         };
-        let done = questions::decide(&self.store, decision).await?;
+        let done = questions::decide(&self.core.store, decision).await?;
         if done {
             if held_until.is_none() {
                 self.record_decided(id).await?;
             }
             self.notify_changed(id);
-            self.wake.notify_one();
+            self.core.wake.notify_one();
         }
         Ok(done)
     }
@@ -224,12 +224,12 @@ impl Questions {
     /// Undoes an answer within its undo window; the question is pending again.
     pub async fn undo(&self, ticket: &Ticket, channel: Channel) -> Result<(), Error> {
         self.decidable(ticket).await?;
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let who = who(channel, self.viewer.user());
-        if questions::undo(&self.store, ticket.as_str(), &who, now).await? {
-            self.secrets.lock().await.remove(ticket);
+        if questions::undo(&self.core.store, ticket.as_str(), &who, now).await? {
+            self.core.secrets.lock().await.remove(ticket);
             self.notify_changed(ticket.as_str());
-            self.wake.notify_one();
+            self.core.wake.notify_one();
             return Ok(());
         }
         match self.get(ticket).await?.state {
@@ -244,15 +244,21 @@ impl Questions {
             return Err(Error::Snooze);
         }
         self.undecided(ticket).await?;
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let until = now.saturating_add(i64::from(minutes) * 60_000);
-        if !questions::snooze(&self.store, ticket.as_str(), &who(channel, self.viewer.user()), now, until)
-            .await?
+        if !questions::snooze(
+            &self.core.store,
+            ticket.as_str(),
+            &who(channel, self.viewer.user()),
+            now,
+            until,
+        )
+        .await?
         {
             return Err(Error::Final);
         }
         self.notify_changed(ticket.as_str());
-        self.wake.notify_one();
+        self.core.wake.notify_one();
         Ok(until)
     }
 
@@ -268,10 +274,12 @@ impl Questions {
         reason: Option<&str>,
     ) -> Result<State, Error> {
         let question = self.get_as(asker, ticket).await?;
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let not_applied = reason.map(str::to_owned);
         let outcome = Outcome { not_applied, ..nobody(OutcomeKind::Cancelled, now, question.seen_ms) };
-        if questions::withdraw(&self.store, ticket.as_str(), asker, &rows::outcome(&outcome), now).await? {
+        if questions::withdraw(&self.core.store, ticket.as_str(), asker, &rows::outcome(&outcome), now)
+            .await?
+        {
             self.notify_changed(ticket.as_str());
         }
         Ok(self.get(ticket).await?.state)
@@ -280,7 +288,7 @@ impl Questions {
     /// Withdraws `asker` like [`Self::cancel`], when it can no longer act on an outcome; the reason is kept. An answer that
     /// has not reached it is final, and recorded as not applied for this reason.
     pub async fn withdraw_unapplied(&self, asker: &str, ticket: &Ticket, reason: &str) -> Result<(), Error> {
-        self.secrets.lock().await.remove(ticket);
+        self.core.secrets.lock().await.remove(ticket);
         let state = self.withdraw_because(asker, ticket, Some(reason)).await?;
         // A denial needs nothing to be done.
         let is_lost = |outcome: &Outcome| outcome.kind == OutcomeKind::Answered && !outcome.denied;
@@ -288,7 +296,14 @@ impl Questions {
             return Ok(());
         };
         let outcome = rows::outcome(&Outcome { not_applied: Some(reason.to_owned()), ..outcome.clone() });
-        if questions::set_not_applied(&self.store, ticket.as_str(), asker, &outcome, self.clock.now()).await?
+        if questions::set_not_applied(
+            &self.core.store,
+            ticket.as_str(),
+            asker,
+            &outcome,
+            self.core.clock.now(),
+        )
+        .await?
         {
             self.notify_changed(ticket.as_str());
         }
@@ -296,18 +311,18 @@ impl Questions {
     }
 
     async fn prove(&self, ticket: &Ticket, proof: Proof, channel: Channel) -> Result<(), Error> {
-        if !self.passphrase.is_set() {
+        if !self.core.passphrase.is_set() {
             return Err(Error::NoPassphrase);
         }
         let Proof::Passphrase(given) = proof else { return Err(Error::NeedsPassphrase) };
         let checked = self.check_passphrase(given, channel).await;
         if let Err(Error::WrongPassphrase) = &checked {
             questions::append_event(
-                &self.store,
+                &self.core.store,
                 ticket.as_str(),
                 "refused",
                 &who(channel, self.viewer.user()),
-                self.clock.now(),
+                self.core.clock.now(),
             )
             .await?;
         }
@@ -316,7 +331,7 @@ impl Questions {
 
     fn note(&self, note: Option<String>) -> Result<Option<String>, Error> {
         let note = note.map(|note| note.trim().to_owned()).filter(|note| !note.is_empty());
-        let limit = self.settings.max_answer_bytes;
+        let limit = self.core.settings.max_answer_bytes;
         match note {
             Some(note) if note.len() > limit || note.contains('\0') => {
                 Err(Error::Note { bytes: note.len(), limit })

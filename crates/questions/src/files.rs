@@ -149,7 +149,7 @@ impl Questions {
         let files = question.state.decision().map_or(&[][..], |(_, outcome): (_, &Outcome)| &outcome.files);
         let info = files.get(number).cloned().ok_or_else(unknown)?;
         let row = i64::try_from(number).map_err(|_| unknown())?;
-        let contents = questions::file(&self.store, ticket.as_str(), row).await?.ok_or_else(unknown)?;
+        let contents = questions::file(&self.core.store, ticket.as_str(), row).await?.ok_or_else(unknown)?;
         Ok(StoredFile { info, contents })
     }
 }

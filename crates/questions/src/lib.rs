@@ -30,7 +30,6 @@ mod waiting;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::ops::Deref;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 
@@ -81,7 +80,7 @@ pub struct Questions {
 
 /// All questions of a hub, shared by askers, viewers and channels.
 #[derive(Debug)]
-pub struct Core {
+struct Core {
     settings: QuestionsConfig,
     store: Store,
     events: Events,
@@ -109,14 +108,6 @@ pub struct Core {
     secrets: tokio::sync::Mutex<HashMap<Ticket, Answer>>,
     /// Trace contexts of the calls that asked, by question.
     traces: DeferredTraces,
-}
-
-impl Deref for Questions {
-    type Target = Core;
-
-    fn deref(&self) -> &Core {
-        &self.core
-    }
 }
 
 impl Questions {
@@ -158,7 +149,7 @@ impl Questions {
 
     /// Returns the configured limits and timeouts.
     pub fn settings(&self) -> &QuestionsConfig {
-        &self.settings
+        &self.core.settings
     }
 }
 

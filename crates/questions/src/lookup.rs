@@ -25,14 +25,14 @@ impl Questions {
             Err(Error::Unknown { .. }) if !asker.place.is_empty() => {}
             found => return found,
         }
-        let (id, now) = (ticket.as_str(), self.clock.now());
-        questions::adopt(&self.store, id, &asker.key, &asker.session, &asker.place, now).await?;
+        let (id, now) = (ticket.as_str(), self.core.clock.now());
+        questions::adopt(&self.core.store, id, &asker.key, &asker.session, &asker.place, now).await?;
         self.get_as(&asker.key, ticket).await
     }
 
     /// Returns a question if `asker` (by its key) is one of its askers.
     pub async fn get_as(&self, asker: &str, ticket: &Ticket) -> Result<Question, Error> {
-        if !questions::is_asker(&self.store, ticket.as_str(), asker).await? {
+        if !questions::is_asker(&self.core.store, ticket.as_str(), asker).await? {
             return Err(Error::Unknown { ticket: ticket.to_string() });
         }
         self.get(ticket).await
@@ -40,15 +40,19 @@ impl Questions {
 
     /// Reads one question by the id of its row.
     pub(super) async fn question(&self, id: &str) -> Result<Question, Error> {
-        let row = questions::get(&self.store, id).await?;
-        rows::question(row.ok_or_else(|| Error::Unknown { ticket: id.to_owned() })?, self.store.machine())
+        let row = questions::get(&self.core.store, id).await?;
+        rows::question(
+            row.ok_or_else(|| Error::Unknown { ticket: id.to_owned() })?,
+            self.core.store.machine(),
+        )
     }
 
     /// Returns pending questions, oldest first: at most `limit` after the one with the `seq` of `after`.
     pub async fn pending(&self, after: Option<i64>, limit: u32) -> Result<Page, Error> {
         let found =
-            questions::pending(&self.store, &self.viewer.audience(), after, limit.saturating_add(1)).await?;
-        let total = questions::count_pending(&self.store, &self.viewer.audience()).await?;
+            questions::pending(&self.core.store, &self.viewer.audience(), after, limit.saturating_add(1))
+                .await?;
+        let total = questions::count_pending(&self.core.store, &self.viewer.audience()).await?;
         self.page(found, total, limit)
     }
 
@@ -63,7 +67,7 @@ impl Questions {
         limit: u32,
     ) -> Result<Page, Error> {
         let found = questions::find_pending(
-            &self.store,
+            &self.core.store,
             &self.viewer.audience(),
             text,
             kind,
@@ -75,7 +79,7 @@ impl Questions {
         let total = if is_all {
             found.len() as u64
         } else {
-            questions::count_found(&self.store, &self.viewer.audience(), text, kind).await?
+            questions::count_found(&self.core.store, &self.viewer.audience(), text, kind).await?
         };
         self.page(found, total, limit)
     }
@@ -84,28 +88,28 @@ impl Questions {
     /// [`Self::find_pending`] and [`Self::history`] they are not counted, for which all questions would be read.
     pub async fn search(&self, text: &str, limit: u32) -> Result<[Vec<Question>; 2], Error> {
         let audience = self.viewer.audience();
-        let pending = questions::find_pending(&self.store, &audience, text, None, None, limit);
-        let decided = questions::history(&self.store, &audience, text, "", None, limit);
+        let pending = questions::find_pending(&self.core.store, &audience, text, None, None, limit);
+        let decided = questions::history(&self.core.store, &audience, text, "", None, limit);
         let (pending, decided) = tokio::try_join!(pending, decided)?;
         Ok([self.page(pending, 0, limit)?.questions, self.page(decided, 0, limit)?.questions])
     }
 
     /// Returns the newest pending questions, at most `limit` and the oldest of them first.
     pub async fn newest(&self, limit: u32) -> Result<Page, Error> {
-        let mut found = questions::newest(&self.store, &self.viewer.audience(), limit).await?;
+        let mut found = questions::newest(&self.core.store, &self.viewer.audience(), limit).await?;
         found.reverse();
-        self.page(found, questions::count_pending(&self.store, &self.viewer.audience()).await?, limit)
+        self.page(found, questions::count_pending(&self.core.store, &self.viewer.audience()).await?, limit)
     }
 
     /// Returns at most `limit` questions with a decision that can be undone.
     pub async fn held(&self, limit: u32) -> Result<Vec<Question>, Error> {
-        let found = questions::held(&self.store, &self.viewer.audience(), limit).await?;
+        let found = questions::held(&self.core.store, &self.viewer.audience(), limit).await?;
         Ok(self.page(found, 0, limit)?.questions)
     }
 
     /// Returns the questions whose tickets begin with `prefix`, two at most.
     pub async fn find(&self, prefix: &str) -> Result<Vec<Ticket>, Error> {
-        let found = questions::by_prefix(&self.store, &prefix.trim().to_ascii_lowercase()).await?;
+        let found = questions::by_prefix(&self.core.store, &prefix.trim().to_ascii_lowercase()).await?;
         let tickets = found.iter().filter_map(|id| Ticket::parse(id));
         let mut seen = Vec::new();
         for ticket in tickets {
@@ -118,15 +122,16 @@ impl Questions {
 
     /// Returns the number of pending questions.
     pub async fn count_pending(&self) -> Result<u64, Error> {
-        Ok(questions::count_pending(&self.store, &self.viewer.audience()).await?)
+        Ok(questions::count_pending(&self.core.store, &self.viewer.audience()).await?)
     }
 
     /// Returns the queue as seen from the question with this `seq`.
     pub async fn queue(&self, seq: i64) -> Result<Queue, Error> {
-        let next = questions::next(&self.store, &self.viewer.audience(), seq, self.clock.now()).await?;
+        let next =
+            questions::next(&self.core.store, &self.viewer.audience(), seq, self.core.clock.now()).await?;
         Ok(Queue {
-            place: questions::position(&self.store, &self.viewer.audience(), seq).await?,
-            total: questions::count_pending(&self.store, &self.viewer.audience()).await?,
+            place: questions::position(&self.core.store, &self.viewer.audience(), seq).await?,
+            total: questions::count_pending(&self.core.store, &self.viewer.audience()).await?,
             next: next.and_then(|id| Ticket::parse(&id)),
         })
     }
@@ -136,7 +141,7 @@ impl Questions {
         let kind = filter.kind.map_or("", OutcomeKind::name);
         let text = filter.text.as_deref().unwrap_or_default();
         let found = questions::history(
-            &self.store,
+            &self.core.store,
             &self.viewer.audience(),
             text,
             kind,
@@ -144,7 +149,7 @@ impl Questions {
             limit.saturating_add(1),
         )
         .await?;
-        let total = questions::count_history(&self.store, &self.viewer.audience(), text, kind).await?;
+        let total = questions::count_history(&self.core.store, &self.viewer.audience(), text, kind).await?;
         self.page(found, total, limit)
     }
 
@@ -154,7 +159,7 @@ impl Questions {
             Err(Error::Unknown { .. }) => return Ok(Vec::new()),
             found => drop(found?),
         }
-        let events = questions::events(&self.store, ticket.as_str()).await?;
+        let events = questions::events(&self.core.store, ticket.as_str()).await?;
         Ok(events
             .into_iter()
             .map(|event| AuditEntry { at: event.at, kind: event.kind, who: event.who })
@@ -164,13 +169,13 @@ impl Questions {
     /// Returns the trace context of the call that asked a question, if this process handled that call and the call
     /// carried one.
     pub fn trace_of(&self, ticket: &Ticket) -> Option<Trace> {
-        self.traces.get(ticket.as_str())
+        self.core.traces.get(ticket.as_str())
     }
 
     fn page(&self, found: Vec<questions::Question>, total: u64, limit: u32) -> Result<Page, Error> {
         let more = found.len() > limit as usize;
         let read = found.into_iter().take(limit as usize);
-        let read = read.map(|row| rows::question(row, self.store.machine()));
+        let read = read.map(|row| rows::question(row, self.core.store.machine()));
         let questions =
             read.map(|question| Ok(self.redacted(question?))).collect::<Result<Vec<_>, Error>>()?;
         let next = questions.last().filter(|_| more).map(|question| question.seq);

@@ -21,23 +21,23 @@ impl Questions {
                 found => drop(found?),
             }
         }
-        let now = self.clock.now();
+        let now = self.core.clock.now();
         let who = who(channel, self.viewer.user());
         let seen = questions::View { id: ticket.to_string(), now, gap: SEEN_GAP, who };
-        let first = questions::mark_seen(&self.store, seen).await?;
+        let first = questions::mark_seen(&self.core.store, seen).await?;
         if first {
             self.notify_changed(ticket.as_str());
         }
         // This view may make the default due.
-        self.wake.notify_one();
+        self.core.wake.notify_one();
         Ok(())
     }
 
     /// Records that a channel rings for a question; false when it rang before, also before a restart, and the question
     /// was not snoozed since.
     pub async fn claim_ring(&self, ticket: &Ticket, channel: Channel) -> Result<bool, Error> {
-        let now = self.clock.now();
-        Ok(questions::append_ring(&self.store, ticket.as_str(), channel.name(), now).await?)
+        let now = self.core.clock.now();
+        Ok(questions::append_ring(&self.core.store, ticket.as_str(), channel.name(), now).await?)
     }
 
     /// Records that a form in the client itself ended without an answer, for the audit.
@@ -47,7 +47,8 @@ impl Questions {
         how: ElicitationFailure,
     ) -> Result<(), Error> {
         let who = Channel::Client.name();
-        questions::append_event(&self.store, ticket.as_str(), how.name(), who, self.clock.now()).await?;
+        questions::append_event(&self.core.store, ticket.as_str(), how.name(), who, self.core.clock.now())
+            .await?;
         self.notify_changed(ticket.as_str());
         Ok(())
     }

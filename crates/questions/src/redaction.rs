@@ -34,7 +34,7 @@ impl Questions {
 
     /// Replaces what the settings leave out of a list.
     pub(super) fn redacted(&self, mut question: Question) -> Question {
-        if self.settings.redact == Redact::Nothing {
+        if self.core.settings.redact == Redact::Nothing {
             return question;
         }
         let Question { title, message, workspace, runs_in, .. } = &mut question;
@@ -58,7 +58,7 @@ impl Questions {
     }
 
     fn redact_typed(&self, text: &mut String, is_secret: bool) -> bool {
-        if is_secret || self.settings.redact == Redact::Answers {
+        if is_secret || self.core.settings.redact == Redact::Answers {
             REDACTED.clone_into(text);
             return true;
         }

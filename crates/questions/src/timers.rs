@@ -31,7 +31,7 @@ impl Questions {
         }
         let mut prune_at = Instant::now();
         loop {
-            if *self.recovery.borrow() != Recovery::Done {
+            if *self.core.recovery.borrow() != Recovery::Done {
                 let recovery = match self.record_decided("").await {
                     Ok(()) => Recovery::Done,
                     Err(error) => {
@@ -39,7 +39,7 @@ impl Questions {
                         Recovery::Failed
                     }
                 };
-                self.recovery.send_replace(recovery);
+                self.core.recovery.send_replace(recovery);
             }
             if Instant::now() >= prune_at {
                 prune_at = Instant::now() + PRUNE_INTERVAL;
@@ -47,8 +47,8 @@ impl Questions {
                     tracing::warn!(%error, "old questions could not be removed");
                 }
             }
-            let woken = self.wake.notified();
-            self.next_run.store(Millis::MAX, Ordering::SeqCst);
+            let woken = self.core.wake.notified();
+            self.core.next_run.store(Millis::MAX, Ordering::SeqCst);
             let pause = match self.run_due().await {
                 Ok(pause) => pause,
                 Err(error) => {
@@ -56,8 +56,8 @@ impl Questions {
                     RETRY_INTERVAL
                 }
             };
-            let next = self.clock.now().saturating_add(rows::millis(pause));
-            self.next_run.store(next, Ordering::SeqCst);
+            let next = self.core.clock.now().saturating_add(rows::millis(pause));
+            self.core.next_run.store(next, Ordering::SeqCst);
             tokio::select! {
                 () = woken => {}
                 () = tokio::time::sleep(pause) => {}
@@ -70,50 +70,50 @@ impl Questions {
     /// get no outcome of an earlier call, and its question could be asked twice.
     pub async fn recovered(&self) {
         // The sender is a field of this and outlives the wait.
-        let _ = self.recovery.subscribe().wait_for(|recovery| *recovery != Recovery::Due).await;
+        let _ = self.core.recovery.subscribe().wait_for(|recovery| *recovery != Recovery::Due).await;
     }
 
     /// Wakes the timers if they run next after `due`. Each run reads what is due, so a question that waits for hours does
     /// not start one.
     pub(super) fn wake_before(&self, due: Millis) {
-        if due < self.next_run.load(Ordering::SeqCst) {
-            self.wake.notify_one();
+        if due < self.core.next_run.load(Ordering::SeqCst) {
+            self.core.wake.notify_one();
         }
     }
 
     async fn disconnect_all(&self, reconnect: Duration) -> Result<(), Error> {
-        let now = self.clock.now().saturating_add(rows::millis(reconnect));
-        let leased = now.saturating_add(rows::millis(self.settings.silence_timeout));
-        Ok(questions::disconnect_all(&self.store, now, leased).await?)
+        let now = self.core.clock.now().saturating_add(rows::millis(reconnect));
+        let leased = now.saturating_add(rows::millis(self.core.settings.silence_timeout));
+        Ok(questions::disconnect_all(&self.core.store, now, leased).await?)
     }
 
     /// Deletes questions that were decided longer ago than the settings keep them.
     pub(super) async fn prune(&self) -> Result<(), Error> {
-        let since = self.clock.now().saturating_sub(rows::millis(self.settings.keep));
-        while questions::prune(&self.store, since).await? > 0 {}
+        let since = self.core.clock.now().saturating_sub(rows::millis(self.core.settings.keep));
+        while questions::prune(&self.core.store, since).await? > 0 {}
         Ok(())
     }
 
     /// Handles the questions that are due now; returns the time until the next one.
     pub(super) async fn run_due(&self) -> Result<Duration, Error> {
-        let now = self.clock.now();
-        let grace = rows::millis(self.settings.disconnect_grace);
+        let now = self.core.clock.now();
+        let grace = rows::millis(self.core.settings.disconnect_grace);
         let before = now.saturating_sub(grace);
-        let due = questions::due_now(&self.store, now, before, BATCH_SIZE).await?;
+        let due = questions::due_now(&self.core.store, now, before, BATCH_SIZE).await?;
         let more = due.is_full(BATCH_SIZE);
         for id in &due.held {
-            if questions::make_final(&self.store, id, now).await? {
+            if questions::make_final(&self.core.store, id, now).await? {
                 self.record_decided(id).await?;
                 self.notify_changed(id);
             }
         }
         for id in &due.snoozed {
-            if questions::end_snooze(&self.store, id, now).await? {
+            if questions::end_snooze(&self.core.store, id, now).await? {
                 self.notify_changed(id);
             }
         }
         for row in due.defaults {
-            let question = rows::question(row, self.store.machine())?;
+            let question = rows::question(row, self.core.store.machine())?;
             let Some(default) = question.default else { continue };
             let outcome = Outcome {
                 kind: OutcomeKind::Answered,
@@ -128,19 +128,19 @@ impl Questions {
         }
         for (id, seen_ms) in &due.gone {
             let outcome = nobody(OutcomeKind::ClientGone, now, *seen_ms);
-            if questions::end_abandoned(&self.store, id, &rows::outcome(&outcome), before, now).await? {
+            if questions::end_abandoned(&self.core.store, id, &rows::outcome(&outcome), before, now).await? {
                 self.notify_changed(id);
             }
         }
         for id in &due.silent {
-            if questions::mark_silent(&self.store, id, now).await? {
+            if questions::mark_silent(&self.core.store, id, now).await? {
                 self.notify_changed(id);
             }
         }
         if more {
             return Ok(Duration::ZERO);
         }
-        let next = questions::next_due(&self.store, now, grace).await?;
+        let next = questions::next_due(&self.core.store, now, grace).await?;
         Ok(next.map_or(MAX_PAUSE, |next| pause(next, now)))
     }
 }

@@ -24,7 +24,7 @@ impl Questions {
             let mut state = self.get(ticket).await?.state;
             if let State::Decided(Outcome { answer: Some(answer), .. }) = &mut state
                 && answer.is_withheld()
-                && let Some(whole) = self.secrets.lock().await.remove(ticket)
+                && let Some(whole) = self.core.secrets.lock().await.remove(ticket)
             {
                 *answer = whole;
             }
@@ -38,39 +38,39 @@ impl Questions {
 
     /// Returns a receiver of the changes of a question from now on.
     pub fn changes(&self, ticket: &Ticket) -> Changes {
-        Changes(self.waiters.subscribe(ticket.as_str()))
+        Changes(self.core.waiters.subscribe(ticket.as_str()))
     }
 
     /// Returns a counter that increases when a stream may have something new.
     pub fn stream_changes(&self, stream: &str) -> watch::Receiver<u64> {
-        self.waiters.subscribe(stream)
+        self.core.waiters.subscribe(stream)
     }
 
     /// Notifies the readers of a stream that it may have something new.
     pub fn notify_stream(&self, stream: &str) {
-        self.waiters.notify(stream);
+        self.core.waiters.notify(stream);
     }
 
     /// Notices what other hubs change in a shared store, until `stop`: wakes the calls, the event streams and the timers
     /// of this hub, and every interface that shows questions. Reads it at an interval, because a wake-up may be lost.
     pub async fn watch_other_hubs(&self, stop: CancellationToken) {
         let mut last = None;
-        while self.store.is_shared() {
-            match questions::change_number(&self.store).await {
+        while self.core.store.is_shared() {
+            match questions::change_number(&self.core.store).await {
                 Ok(number) => {
                     // The changes of this hub count too, because a number does not name its hub. So does the first number:
                     // a list may have been read before a question that is in this number.
                     if last.replace(number) != Some(number) {
-                        self.waiters.notify_all();
-                        self.wake.notify_one();
-                        self.events.send(Event::QuestionsChanged);
+                        self.core.waiters.notify_all();
+                        self.core.wake.notify_one();
+                        self.core.events.send(Event::QuestionsChanged);
                     }
                 }
                 Err(error) => tracing::warn!(%error, "the questions of other hubs could not be read"),
             }
             tokio::select! {
-                () = self.look.notified() => {}
-                () = tokio::time::sleep(self.settings.poll_interval) => {}
+                () = self.core.look.notified() => {}
+                () = tokio::time::sleep(self.core.settings.poll_interval) => {}
                 () = stop.cancelled() => return,
             }
         }
@@ -78,28 +78,28 @@ impl Questions {
 
     /// Wakes the calls that wait for a question.
     pub(super) fn notify_waiters(&self, id: &str) {
-        self.waiters.notify(id);
+        self.core.waiters.notify(id);
     }
 
     /// Notifies the calls that wait for a question, and every interface that shows questions, that it changed.
     pub(super) fn notify_changed(&self, id: &str) {
-        self.waiters.notify(id);
+        self.core.waiters.notify(id);
         self.announce();
     }
 
     /// Notifies every interface that shows questions, and who wakes the other hubs.
     pub(super) fn announce(&self) {
-        self.events.send(Event::QuestionsChanged);
-        self.changed_here.notify_one();
+        self.core.events.send(Event::QuestionsChanged);
+        self.core.changed_here.notify_one();
     }
 
     /// Returns when this hub has changed a question since the last call. Several changes are one; for one caller.
     pub async fn changed_here(&self) {
-        self.changed_here.notified().await;
+        self.core.changed_here.notified().await;
     }
 
     /// Looks for what other hubs changed now, instead of at the end of the interval.
     pub fn look_at_other_hubs(&self) {
-        self.look.notify_one();
+        self.core.look.notify_one();
     }
 }

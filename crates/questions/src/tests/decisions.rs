@@ -113,7 +113,7 @@ async fn an_answer_is_held_until_it_can_no_longer_be_taken_back() {
     questions.undo(&asked.ticket, Channel::Browser).await.unwrap();
     assert_eq!(questions.get(&asked.ticket).await.unwrap().state, State::Pending);
     answer(&questions, &asked.ticket, "no").await.unwrap();
-    questions.clock.skip(3_001);
+    questions.core.clock.skip(3_001);
     questions.run_due().await.unwrap();
     assert!(matches!(questions.undo(&asked.ticket, Channel::Browser).await, Err(Error::Final)));
     let State::Decided(outcome) = questions.get(&asked.ticket).await.unwrap().state else {
@@ -151,7 +151,7 @@ async fn a_high_risk_question_needs_the_passphrase_and_wrong_passphrases_lock_it
     assert!(matches!(locked, Err(Error::Locked { .. })), "{locked:?}");
     // Guesses through one channel delay no other.
     questions.check_passphrase("correct horse".to_owned(), Channel::Terminal).await.unwrap();
-    questions.clock.skip(6_000);
+    questions.core.clock.skip(6_000);
     with(Proof::Passphrase("correct horse".to_owned())).await.unwrap();
     let refused = questions.audit(&asked.ticket).await.unwrap();
     assert_eq!(refused.iter().filter(|event| event.kind == "refused").count(), 3);

@@ -17,7 +17,7 @@ async fn a_client_without_a_visible_disconnect_becomes_silent_and_still_finds_it
     let lease = Duration::from_mins(5);
     let asked = questions.ask(unseen.clone(), yes_or_no("Deploy")).await.unwrap();
     let after = async |minutes: i64| {
-        questions.clock.skip(minutes * MINUTE);
+        questions.core.clock.skip(minutes * MINUTE);
         questions.run_due().await.unwrap();
         let question = questions.get(&asked.ticket).await.unwrap();
         assert_eq!(question.state, State::Pending);
@@ -58,8 +58,8 @@ async fn a_caller_of_a_killed_hub_becomes_silent_after_a_while() {
         async move { next.run_timers(stop, Duration::ZERO).await }
     });
     for _ in 0..200 {
-        next.clock.skip(MINUTE);
-        next.wake.notify_one();
+        next.core.clock.skip(MINUTE);
+        next.core.wake.notify_one();
         tokio::task::yield_now().await;
         if next.get(&asked.ticket).await.unwrap().presence == AskerPresence::Silent {
             break;
@@ -86,15 +86,15 @@ async fn a_client_that_comes_back_finds_its_question_and_one_that_stays_away_los
     let asked = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
     questions.session_closed("s-codex").await;
     assert_eq!(questions.get(&asked.ticket).await.unwrap().presence, AskerPresence::Disconnected);
-    questions.clock.skip(9 * MINUTE);
+    questions.core.clock.skip(9 * MINUTE);
     questions.run_due().await.unwrap();
     let again = questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
     assert!(again.merged && again.ticket == asked.ticket);
-    questions.clock.skip(9 * MINUTE);
+    questions.core.clock.skip(9 * MINUTE);
     questions.run_due().await.unwrap();
     assert_eq!(questions.get(&asked.ticket).await.unwrap().state, State::Pending);
     questions.session_closed("s-codex").await;
-    questions.clock.skip(11 * MINUTE);
+    questions.core.clock.skip(11 * MINUTE);
     questions.run_due().await.unwrap();
     assert_eq!(kind(&questions.get(&asked.ticket).await.unwrap().state), Some(OutcomeKind::ClientGone));
     assert!(questions.undelivered(&asker("codex").key, 9).await.unwrap().is_empty());

@@ -69,7 +69,7 @@ impl Model {
                 self.tickets.insert(question, ticket);
             }
             Act::Wait(seconds) => {
-                questions.clock.skip(i64::from(seconds) * 1_000);
+                questions.core.clock.skip(i64::from(seconds) * 1_000);
                 questions.run_due().await.unwrap();
             }
             Act::Disconnect(client) => questions.session_closed(&who(client).session).await,

@@ -8,14 +8,14 @@ use adjutant_base::config::questions::QuestionsConfig;
 async fn an_away_user_gets_no_new_question_and_keeps_the_pending_ones() {
     let questions = open(without_undo());
     let before = questions.ask(asker("codex"), yes_or_no("Before")).await.unwrap();
-    let until = questions.clock.now() + 5 * MINUTE;
+    let until = questions.core.clock.now() + 5 * MINUTE;
     questions.set_availability(Availability::Away { until: Some(until) }).await.unwrap();
     let refused = questions.ask(asker("codex"), yes_or_no("Deploy")).await;
     let Err(Error::NotNow(Availability::Away { until: said })) = refused else { panic!("{refused:?}") };
     assert_eq!(said, Some(until));
     assert!(questions.ask(asker("codex"), yes_or_no("Before")).await.unwrap().merged);
     answer(&questions, &before.ticket, "yes").await.unwrap();
-    questions.clock.skip(6 * MINUTE);
+    questions.core.clock.skip(6 * MINUTE);
     questions.ask(asker("codex"), yes_or_no("Deploy")).await.unwrap();
 }
 

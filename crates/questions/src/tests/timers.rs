@@ -20,16 +20,16 @@ async fn the_default_answer_applies_only_to_a_question_that_was_seen_for_long_en
     questions.mark_seen(&glanced, Channel::Terminal).await.unwrap();
     for _ in 0..4 {
         questions.mark_seen(&read, Channel::Browser).await.unwrap();
-        questions.clock.skip(6_000);
+        questions.core.clock.skip(6_000);
         questions.run_due().await.unwrap();
         assert_eq!(questions.get(&read).await.unwrap().state, State::Pending);
     }
     // The hour between two views does not count as seen.
-    questions.clock.skip(60 * MINUTE);
+    questions.core.clock.skip(60 * MINUTE);
     questions.mark_seen(&read, Channel::Browser).await.unwrap();
     questions.run_due().await.unwrap();
     assert_eq!(questions.get(&read).await.unwrap().state, State::Pending);
-    questions.clock.skip(6_000);
+    questions.core.clock.skip(6_000);
     questions.mark_seen(&read, Channel::Browser).await.unwrap();
     questions.run_due().await.unwrap();
     let State::Decided(outcome) = questions.get(&read).await.unwrap().state else {
@@ -41,7 +41,7 @@ async fn the_default_answer_applies_only_to_a_question_that_was_seen_for_long_en
     );
     // A week without a channel decides nothing.
     for _ in 0..7 * 24 {
-        questions.clock.skip(60 * MINUTE);
+        questions.core.clock.skip(60 * MINUTE);
         questions.run_due().await.unwrap();
     }
     let history = questions.history(&Filter::default(), None, 9).await.unwrap();
@@ -67,7 +67,7 @@ async fn a_snooze_moves_the_deadline_and_a_cancel_ends_the_question() {
     let question = questions.get(&asked.ticket).await.unwrap();
     assert_eq!(question.snoozed_until, Some(until));
     assert!((question.deadline - deadline - 30 * MINUTE).abs() < 1_000);
-    questions.clock.skip(31 * MINUTE);
+    questions.core.clock.skip(31 * MINUTE);
     questions.run_due().await.unwrap();
     let question = questions.get(&asked.ticket).await.unwrap();
     assert_eq!((question.snoozed_until, question.state), (None, State::Pending));
@@ -87,12 +87,12 @@ async fn pruning_removes_old_outcomes_and_keeps_pending_questions() {
         .await
         .unwrap();
     answer(&questions, &old.ticket, "yes").await.unwrap();
-    questions.clock.skip(24 * 60 * MINUTE - MINUTE);
+    questions.core.clock.skip(24 * 60 * MINUTE - MINUTE);
     let young = questions.ask(asker("codex"), yes_or_no("Young")).await.unwrap();
     answer(&questions, &young.ticket, "yes").await.unwrap();
     questions.prune().await.unwrap();
     assert_eq!(questions.history(&Filter::default(), None, 9).await.unwrap().total, 2, "one more minute");
-    questions.clock.skip(2 * MINUTE);
+    questions.core.clock.skip(2 * MINUTE);
     questions.prune().await.unwrap();
     assert_eq!(questions.history(&Filter::default(), None, 9).await.unwrap().total, 2, "it is undelivered");
     assert!(questions.mark_delivered(&asker("codex").key, &old.ticket).await);
