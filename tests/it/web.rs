@@ -7,7 +7,7 @@ mod calendar;
 mod compression;
 mod console_client;
 mod demo;
-mod keys;
+mod keyboard;
 mod patterns;
 mod pending_questions;
 mod permission_faults;

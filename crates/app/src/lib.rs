@@ -4,6 +4,7 @@ mod acting_process;
 pub mod activity_log;
 pub mod agent_processes;
 mod answer_files;
+mod app_of_user;
 mod approvals;
 pub mod calendar_changes;
 mod calendar_refresh;
@@ -24,7 +25,6 @@ mod repo_status;
 pub mod timeline;
 pub mod toolset_switches;
 mod user_list_cache;
-mod viewers;
 pub mod waiters;
 mod workspaces;
 

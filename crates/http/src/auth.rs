@@ -15,8 +15,8 @@
 //! Another site cannot make a page act: the guard rejects foreign origins, and the cookie is `SameSite=Strict`.
 
 mod agent_tokens;
-mod attempts;
 mod login;
+mod login_attempts;
 mod secret_file;
 
 use std::io;
@@ -28,8 +28,8 @@ use axum::http::{HeaderMap, HeaderValue};
 use subtle::ConstantTimeEq;
 
 pub use agent_tokens::{AgentToken, AgentTokenError, add_agent_token, agent_tokens, revoke_agent_token};
-pub(crate) use attempts::Attempts;
 pub(crate) use login::Logins;
+pub(crate) use login_attempts::LoginAttempts;
 use secret_file::{Secret, WatchedFile, logged};
 
 /// The name of the login cookie, and the one over TLS: no page without TLS and no other name of the domain can set a cookie

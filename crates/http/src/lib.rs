@@ -4,11 +4,11 @@
 //! ([`host_guard`]), the body is read whole under its limit ([`body`]), the caller shows a token or a login ([`auth`]),
 //! and only then a route answers: an MCP server ([`mcp_endpoint`], with its [`sessions`]) or the console's pages.
 
+mod access_control;
 mod auth;
 mod body;
 mod catch_panic;
 mod delivery;
-mod gate;
 mod host_guard;
 mod listener;
 mod mcp_endpoint;
@@ -31,14 +31,14 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use access_control::AccessControl;
 use adjutant_app::App;
 use adjutant_base::config::{Auth, HttpConfig};
 use adjutant_host::process::Ancestor;
 use adjutant_mcp as mcp;
 use adjutant_web as web;
-use auth::Attempts;
+use auth::LoginAttempts;
 pub use auth::{AgentToken, AgentTokenError, add_agent_token, agent_tokens, log_out, revoke_agent_token};
-use gate::Gate;
 use host_guard::Names;
 use mcp_endpoint::{HandlerContext, Shared};
 pub use replay_server::replay;
@@ -267,19 +267,19 @@ async fn run(shared: Shared, listener: BoundListener, routes: Router) {
         }))
     };
     let limit = app.config.http.body_limit;
-    let gate = Arc::new(Gate {
+    let access = Arc::new(AccessControl {
         app: app.clone(),
         names: listener.names,
         authenticator: listener.authenticator,
         shared: listener.shared,
         unauthenticated_agents: listener.unauthenticated_agents,
-        attempts: Attempts::default(),
+        attempts: LoginAttempts::default(),
         limit,
         routes,
     });
     let answer = move |request| {
-        let gate = gate.clone();
-        async move { gate.answer(request).await }
+        let access = access.clone();
+        async move { access.answer(request).await }
     };
     listener::run((listener.tcp, listener.tls), &app.shutdown, app.config.grace, answer).await;
     shared.give_up.cancel();

@@ -3,7 +3,6 @@
 //! One page is a query, a template and its posts. The `http` interface serves [`router`] to requests that passed its guard
 //! and its login; nothing here checks a login.
 
-mod acts;
 mod assets;
 mod calendar_feed;
 mod compression;
@@ -20,6 +19,7 @@ mod page;
 mod pages;
 mod prompt_form;
 mod request;
+mod request_acts;
 mod sse;
 mod timefmt;
 
@@ -31,12 +31,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 
-pub use acts::act;
 use adjutant_app::App;
 use error::Failure;
 pub use error::Login;
 pub use login::{LoginForm, login_page, not_allowed, read_login, read_logout};
 pub use pages::access::ListTokens;
+pub use request_acts::act;
 
 /// Returns every route of the console. It has its own fallback, which answers with a page.
 /// `list_tokens` reads the tokens of agents, which belong to the listener.
@@ -80,7 +80,7 @@ pub fn router(app: Arc<App>, list_tokens: ListTokens) -> Router {
         )
         .route("/settings/workers", get(pages::workers::show).post(pages::workers::act))
         .route("/find", get(pages::search::show))
-        .route("/keys", get(pages::keys::show))
+        .route("/keys", get(pages::keyboard::show))
         .route("/history", get(pages::history::list))
         .route("/history/{file}", get(pages::history::export))
         .route("/events", get(sse::events))

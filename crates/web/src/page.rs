@@ -14,7 +14,7 @@ use super::diff::diff;
 use super::error::Failure;
 use super::highlight;
 use super::highlight::marked;
-use super::{acts, csrf, excerpt, markdown, timefmt};
+use super::{csrf, excerpt, markdown, request_acts, timefmt};
 use adjutant_app::App;
 use adjutant_assistant::logins::Act;
 use adjutant_base::config::env;
@@ -112,7 +112,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         ("approvals.html", include_str!("../templates/approvals.html")),
         ("question.html", include_str!("../templates/question.html")),
         ("search.html", include_str!("../templates/search.html")),
-        ("keys.html", include_str!("../templates/keys.html")),
+        ("keyboard.html", include_str!("../templates/keyboard.html")),
         ("access.html", include_str!("../templates/access.html")),
         ("settings.html", include_str!("../templates/settings.html")),
         ("notification_settings.html", include_str!("../templates/notification_settings.html")),
@@ -225,7 +225,7 @@ pub(super) fn last_of_full<T>(rows: &[T], page_size: u32) -> Option<&T> {
 fn layout(place: Place, app: Option<&App>, pending: u64) -> Result<Value, Failure> {
     let login = app.and_then(|app| app.login.as_ref());
     let may = |act: Act| app.is_none_or(|app| app.may(act));
-    let is_shown = |section: &&Section| may(acts::act(&Method::GET, section.path));
+    let is_shown = |section: &&Section| may(request_acts::act(&Method::GET, section.path));
     let entry = |section: &Section| {
         let badge = (section.path == INBOX).then_some(pending);
         let here = place == Place::Section(section.path);

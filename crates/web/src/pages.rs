@@ -7,7 +7,7 @@ pub(super) mod approvals;
 pub(super) mod calendar;
 pub(super) mod history;
 pub(super) mod inbox;
-pub(super) mod keys;
+pub(super) mod keyboard;
 pub(super) mod notification_settings;
 pub(super) mod patterns;
 pub(super) mod prompt;

@@ -8,7 +8,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 use super::anchors::{ANCHORS, Check};
 use super::lexer::{Class, REDACTED, decoded, is_mixed, is_of_name, is_placeholder, whole};
 use super::tokens::{TOKENS, Token};
-use super::{announced, command_arguments, environment, manifest, named, syntax, value_blocks};
+use super::{announced, command_arguments, declared_secrets, environment, named, syntax, value_blocks};
 
 /// The rule and the place of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ fn anchored(text: &[u8], part: Range<usize>) -> Vec<Secret> {
             Check::Sql => one("password in SQL", syntax::sql(text, after)),
             Check::Assigned => one("named value", syntax::assigned(text, after)),
             Check::Sensitive => {
-                for range in manifest::sensitive(text, start) {
+                for range in declared_secrets::sensitive(text, start) {
                     one("named value", Some(range));
                 }
             }
@@ -142,7 +142,7 @@ fn anchored(text: &[u8], part: Range<usize>) -> Vec<Secret> {
             Check::Pair => one("name:password", announced::pair(text, after)),
             Check::Code => one("authorization code", syntax::code(text, after)),
             Check::Manifest => {
-                for range in manifest::values(text, start, after) {
+                for range in declared_secrets::values(text, start, after) {
                     one("secret of Kubernetes", Some(range));
                 }
             }

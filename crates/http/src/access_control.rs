@@ -1,4 +1,4 @@
-//! The gate of every request: the guard of Host and Origin, the token or the login, the limit of the body, then the route.
+//! Access control of every request: the guard of Host and Origin, the token or the login, the limit of the body, then the route.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use futures::StreamExt as _;
 use hyper::body::Incoming;
 use tower_service::Service as _;
 
-use crate::auth::{self, Attempts, TokenName};
+use crate::auth::{self, LoginAttempts, TokenName};
 use crate::host_guard::{self, Names};
 use crate::{LOGIN_PATH, body, listener, monitoring, rejections, response_builders};
 use adjutant_agents::TcpConnection;
@@ -37,7 +37,7 @@ enum Person {
 }
 
 /// The checks between a connection and the routes.
-pub(crate) struct Gate {
+pub(crate) struct AccessControl {
     pub app: Arc<App>,
     pub names: Names,
     pub authenticator: Option<auth::Authenticator>,
@@ -45,13 +45,13 @@ pub(crate) struct Gate {
     pub shared: bool,
     /// Whether agents need no token.
     pub unauthenticated_agents: bool,
-    pub attempts: Attempts,
+    pub attempts: LoginAttempts,
     /// Maximum bytes of a body.
     pub limit: usize,
     pub routes: Router,
 }
 
-impl Gate {
+impl AccessControl {
     /// Answers a request of a connection.
     pub(crate) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
@@ -83,9 +83,13 @@ impl Gate {
             let events = body.into_data_stream();
             let proof = Arc::new(proof);
             Body::from_stream(events.take_while(move |_| {
-                let (gate, proof) = (self.clone(), proof.clone());
+                let (access, proof) = (self.clone(), proof.clone());
                 async move {
-                    if mcp { gate.token_name(&proof).is_some() } else { gate.person(&proof).await.is_some() }
+                    if mcp {
+                        access.token_name(&proof).is_some()
+                    } else {
+                        access.person(&proof).await.is_some()
+                    }
                 }
             }))
         })

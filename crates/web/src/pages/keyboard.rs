@@ -56,5 +56,5 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
         .into_iter()
         .map(|(label, keys)| context! { label, keys => keys.iter().map(key).collect::<Vec<_>>() })
         .collect();
-    page::page(&app, Place::Nowhere, "keys.html", context! { groups }).await
+    page::page(&app, Place::Nowhere, "keyboard.html", context! { groups }).await
 }

@@ -19,7 +19,7 @@ const MAX_COUNTERS: usize = 10_000;
 
 /// The wrong passwords of one listener.
 #[derive(Debug, Default)]
-pub(crate) struct Attempts(Mutex<HashMap<(String, Option<IpAddr>), Wrong>>);
+pub(crate) struct LoginAttempts(Mutex<HashMap<(String, Option<IpAddr>), Wrong>>);
 
 #[derive(Debug)]
 struct Wrong {
@@ -27,7 +27,7 @@ struct Wrong {
     locked_until: Instant,
 }
 
-impl Attempts {
+impl LoginAttempts {
     /// Counts an attempt as wrong until [`Self::succeeded`], so that concurrent guesses count too. The error is the pause until
     /// the next attempt.
     pub(crate) fn begin(&self, user: &str, from: IpAddr, now: Instant) -> Result<(), Duration> {
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn each_wrong_password_costs_more() {
-        let attempts = Attempts::default();
+        let attempts = LoginAttempts::default();
         let here = "192.0.2.1".parse().unwrap();
         let mut now = Instant::now();
         for _ in 0..FREE_HERE {
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn many_addresses_share_the_pause_of_a_user() {
-        let attempts = Attempts::default();
+        let attempts = LoginAttempts::default();
         let now = Instant::now();
         let from = |last: u8| IpAddr::from([192, 0, 2, last]);
         let tries = (0..u8::MAX).take_while(|last| attempts.begin("ann", from(*last), now).is_ok()).count();
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn names_that_nobody_has_do_not_fill_the_memory() {
-        let attempts = Attempts::default();
+        let attempts = LoginAttempts::default();
         let now = Instant::now();
         let here = "192.0.2.1".parse().unwrap();
         for _ in 0..FREE_HERE {
