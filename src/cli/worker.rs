@@ -171,12 +171,7 @@ async fn work(
     let mut signal = ShutdownSignal::new()?;
     let stop = app.shutdown.clone();
     let client = connect(url, login, "adjutant worker").await.map_err(Failure::new)?;
-    let traces = app
-        .config
-        .traces
-        .endpoint
-        .as_deref()
-        .and_then(|endpoint| TraceExporter::start(endpoint, "worker", &settings.id, &settings.name));
+    let traces = TraceExporter::start(&app.config.traces, "worker", &settings.id, &settings.name);
     tracing::info!(runners = settings.runners.join(","), "waiting for tasks");
     let queue = tokio::spawn({
         let (agents, stop) = (app.agents.clone(), stop.clone());

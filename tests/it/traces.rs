@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::model_endpoint::{ModelEndpoint, Reply};
 use crate::support::nats::Nats;
 use crate::support::task_fixture::TaskFixture;
-use crate::support::{Peer, TRACEPARENT, traced_meta, wait_for};
+use crate::support::{Home, Peer, TRACEPARENT, traced_meta, wait_for};
 use crate::workers::{NO_SLOTS, WorkerProcess, ended, hub, hub_fixture};
 
 /// A collector that takes everything.
@@ -118,4 +118,16 @@ fn a_failed_call_is_marked_and_a_collector_that_refuses_disturbs_nothing() {
     peer.finish();
     hub.stop();
     assert!(spans(&refusing).contains_key("tools/call list_agents"));
+}
+
+#[test]
+fn an_endpoint_without_a_scheme_is_rejected() {
+    let home = Home::new();
+    home.write(".adjutant/config.toml", "[traces]\nendpoint = \"localhost:4318\"\n");
+    let refused = home.run(["serve"], "");
+    assert!(!refused.status.success(), "{refused}");
+    assert!(
+        refused.stderr.contains("`endpoint` is `localhost:4318`; it must begin with http:// or https://"),
+        "{refused}"
+    );
 }

@@ -67,10 +67,11 @@ impl ActiveSpan {
         if COLLECTED.get().is_none() || parent.is_some_and(|parent| !parent.is_sampled()) {
             return Self(None);
         }
-        let (Ok(id), Ok(new_trace)) = (hex::random::<8>(), hex::random::<16>()) else { return Self(None) };
+        let trace = parent.map_or_else(hex::random::<16>, |parent| Ok(parent.trace_id().to_owned()));
+        let (Ok(trace), Ok(id)) = (trace, hex::random::<8>()) else { return Self(None) };
         let start = SystemTime::now();
         Self(Some(Box::new(Span {
-            trace: parent.map_or(new_trace, |parent| parent.trace_id().to_owned()),
+            trace,
             id,
             parent: parent.map(|parent| parent.span_id().to_owned()),
             state: parent.and_then(|parent| parent.state.clone()),
@@ -83,7 +84,7 @@ impl ActiveSpan {
         })))
     }
 
-    /// Adds an attribute, whose value is computed only for a span that is collected.
+    /// Adds an attribute. Its value is computed only for a span that is collected.
     pub fn set(&mut self, key: &'static str, value: impl FnOnce() -> String) {
         if let Some(span) = &mut self.0 {
             span.attributes.push((key, value()));

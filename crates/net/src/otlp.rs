@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::http_client::{self, HttpRequest};
+use adjutant_base::config::traces::TracesConfig;
 use adjutant_base::spans::{self, Span};
 
 /// How long a span waits for others of its batch.
@@ -31,11 +32,11 @@ pub struct TraceExporter {
 }
 
 impl TraceExporter {
-    /// Begins to collect and send spans; `None` if this process does so already. `service` names this process: `hub` or
-    /// `worker`, with the id and the name of its machine.
-    pub fn start(endpoint: &str, service: &str, id: &str, host: &str) -> Option<Self> {
+    /// Begins to collect and send spans; `None` without an endpoint, or if this process does so already. `service` names this
+    /// process: `hub` or `worker`, with the id and the name of its machine.
+    pub fn start(config: &TracesConfig, service: &str, id: &str, host: &str) -> Option<Self> {
+        let url = format!("{}/v1/traces", config.endpoint.as_deref()?.trim_end_matches('/'));
         let spans = spans::collect()?;
-        let url = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
         let resource = attributes(&[
             ("service.namespace", "adjutant".to_owned()),
             ("service.name", format!("adjutant-{service}")),

@@ -173,10 +173,7 @@ async fn serve(
     if args.demo {
         demo::add_rows(&app).await?;
     }
-    let traces =
-        app.config.traces.endpoint.as_deref().and_then(|endpoint| {
-            TraceExporter::start(endpoint, "hub", &app.config.machine, &machine::name())
-        });
+    let traces = TraceExporter::start(&app.config.traces, "hub", &app.config.machine, &machine::name());
     let tasks = TaskTracker::new();
     // The socket to remove at the end. An inherited one belongs to the service manager.
     let mut own_socket = None;
