@@ -1,15 +1,15 @@
-//! The act that each request of the console is; the role of a user includes it or not.
+//! The act that each request of the console is. The role of a user includes it or not.
 
 use axum::http::Method;
 
 use adjutant_assistant::logins::Act;
 
-/// Returns the act that a request is. What is not listed is the most powerful one.
+/// Returns the act that a request is. A request that is not listed is the most powerful act.
 pub fn act(method: &Method, path: &str) -> Act {
     let section = path.trim_start_matches('/').split('/').next().unwrap_or_default();
     let is_read = method == Method::GET || method == Method::HEAD;
     match (is_read, section) {
-        (true, "" | "questions" | "history" | "prompts" | "agents" | "tasks" | "events" | "static") => {
+        (true, "" | "questions" | "history" | "prompts" | "agents" | "tasks" | "events" | "keys") => {
             Act::Read
         }
         // Whether somebody takes questions concerns all users.
@@ -36,6 +36,7 @@ mod tests {
             ("GET", "/agents", Act::Read),
             ("GET", "/tasks/t1", Act::Read),
             ("GET", "/events", Act::Read),
+            ("GET", "/keys", Act::Read),
             ("POST", ticket, Act::Answer),
             ("POST", "/questions/approvals", Act::Answer),
             ("POST", "/prompts/greet", Act::Answer),

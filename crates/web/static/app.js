@@ -46,15 +46,15 @@ document.addEventListener(
 );
 
 // Letters and digits are keys outside of fields, unless the user has switched them off at /keys (WCAG 2.2, 2.1.4).
-const field_types = "textarea, select, input:not([type=radio], [type=checkbox]), [contenteditable]";
-const single = (event) =>
-  !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing && !event.target.closest?.(field_types) && localStorage.getItem("keys") !== "off";
+const fieldTypes = "textarea, select, input:not([type=radio], [type=checkbox]), [contenteditable]";
+const isShortcut = (event) =>
+  !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing && !event.target.closest?.(fieldTypes) && localStorage.getItem("keys") !== "off";
 
 // G and a letter open a section. What follows G is meant for nothing else.
 const GOES = { i: "/", t: "/tasks", s: "/codex", a: "/timeline", p: "/prompts", n: "/agents", c: "/calendar" };
 let went = -Infinity;
 document.addEventListener("keydown", (event) => {
-  if (!single(event)) return;
+  if (!isShortcut(event)) return;
   const after = performance.now() - went < 1500;
   went = event.key === "g" && !after ? performance.now() : -Infinity;
   if (!after && event.key !== "g") return;
@@ -181,7 +181,7 @@ document.addEventListener("click", async (event) => {
 // Search: `/` goes to the field, or opens the palette; typing filters, the address follows.
 const search = document.querySelector("[data-search]");
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || !single(event)) return;
+  if (event.key !== "/" || !isShortcut(event)) return;
   event.preventDefault();
   if (search) search.elements.q.select();
   else document.getElementById("find")?.click();
@@ -246,7 +246,7 @@ if (palette) {
   document.getElementById("find").addEventListener("click", (event) => show(event));
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) show(event);
-    if (event.key === "?" && single(event)) show(event, "/keys");
+    if (event.key === "?" && isShortcut(event)) show(event, "/keys");
   });
   field.addEventListener("input", settled(120, () => look()));
   palette.addEventListener("submit", async (event) => {
@@ -333,7 +333,7 @@ const answer = document.querySelector("[data-answer]");
 let question;
 if (answer) {
   const fields = answer.querySelector("fieldset");
-  const typing = (target) => target.closest?.(field_types);
+  const typing = (target) => target.closest?.(fieldTypes);
   let appeared = performance.now();
   const hurried = () => calm(appeared);
 
@@ -418,10 +418,10 @@ if (answer) {
     if (fields.disabled || typing(target)) return;
     if (hurried()) return wait();
     const recommended = answer.querySelector("[data-recommended]");
-    if (key === "r" && recommended && single(event)) {
+    if (key === "r" && recommended && isShortcut(event)) {
       recommended.checked = true;
       answer.requestSubmit(document.getElementById("confirm"));
-    } else if (/^[1-9]$/.test(key) && single(event)) {
+    } else if (/^[1-9]$/.test(key) && isShortcut(event)) {
       const input = answer.querySelector(`[data-digit="${key}"]`);
       if (!input) return;
       if (input.type === "checkbox") input.checked = !input.checked;
@@ -548,7 +548,7 @@ if (inbox) {
 // J and K walk through a list, and from one question to the next of the list at its side. C opens the form of the page for
 // something new. In the Inbox, a digit moves to an answer of the question that has the focus, and R to the recommended one.
 document.addEventListener("keydown", (event) => {
-  if (!single(event)) return;
+  if (!isShortcut(event)) return;
   const begin = event.key === "c" && document.querySelector(".begin > summary.button");
   if (begin) {
     event.preventDefault();
