@@ -87,7 +87,7 @@ impl Assistant {
         Ok(logins::exist(&self.store).await?)
     }
 
-    /// Returns the login of the user with this password; `None` if there is no such user, no login, or another password. Takes
+    /// Returns the login of the user with this password; `None` if there is no such user, no login, or a different password. Takes
     /// as long in each case.
     pub async fn check_password(&self, user: &str, password: &str) -> Result<Option<Login>, Error> {
         let found = logins::get(&self.store, user).await?;

@@ -26,7 +26,7 @@ const LOGOUT_PATH: &str = "/logout";
 /// Maximum bytes of the form that logs a user in.
 const MAX_LOGIN_BYTES: usize = 16 * 1024;
 
-/// Why a login is refused whose process cannot be looked up.
+/// The reason for a refused login if its process cannot be looked up.
 const NO_CONNECTION: &str = "The hub does not know the connection of this browser. Try again.";
 
 /// A person at the console.
@@ -285,7 +285,7 @@ impl AccessControl {
     }
 
     async fn route(&self, request: Request<Body>) -> Response<Body> {
-        // A user has an application of their own, whose pages show what the user may see.
+        // The application of a user shows only questions that the user may see.
         let mut routes = match request.extensions().get::<Login>() {
             Some(login) => crate::pages(self.app.for_login(login.clone())),
             None => self.routes.clone(),

@@ -25,7 +25,7 @@ pub enum Error {
     #[error("unknown question `{ticket}`")]
     Unknown { ticket: String },
     /// The viewer sees it and may not decide it.
-    #[error("{}, and you are not", if .addressee.is_empty() { "this question is for the operators".to_owned() } else { format!("this question is for those whom `{addressee}` names and who may answer") })]
+    #[error("only {} may decide this question", if .addressee.is_empty() { "operators".to_owned() } else { format!("`{addressee}` or an operator") })]
     NotYours { addressee: String },
     /// It can be undone until then, if there is an instant.
     #[error("the question was {} before{}", .kind.word(*.denied), place(*.through))]

@@ -137,7 +137,7 @@ impl Questions {
         Self { core: Arc::new(core), redact_text: |text| Cow::Borrowed(text), viewer: Viewer::OWNER }
     }
 
-    /// Returns the questions as `viewer` has them: what is not for that viewer is unknown there.
+    /// Returns the questions as `viewer` has them. A question for others is unknown there.
     pub fn for_viewer(&self, viewer: Viewer) -> Self {
         Self { core: self.core.clone(), redact_text: self.redact_text, viewer }
     }

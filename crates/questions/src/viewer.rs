@@ -1,4 +1,4 @@
-//! Who looks at questions and decides them: the owner of the hub, or a user who logged in.
+//! The person at an interface, who sees and decides questions: the owner of the hub, or a user who logged in.
 
 use std::collections::BTreeMap;
 

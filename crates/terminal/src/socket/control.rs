@@ -51,7 +51,7 @@ impl Request {
             Self::Questions(act) => act.decides(),
             Self::Codex(act) => act.decides(),
             Self::Permissions(act) => act.decides(),
-            // Who may log in decides who may answer.
+            // A user with a login decides questions.
             Self::Users(_) => true,
             Self::Tasks(_) | Self::Hub(_) => false,
         }
