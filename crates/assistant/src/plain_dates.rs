@@ -32,9 +32,9 @@ const PREPOSITIONS: [&str; 7] = ["on", "at", "from", "by", "starting", "around",
 /// Words before a phrase that make it a limit, or an end.
 const LIMITS: [&str; 4] = ["before", "after", "until", "till"];
 
-/// Words for days in a language that this parser does not read, although it reads its dates. A time next to one of them
-/// is not today's.
-const FOREIGN_DAYS: [&str; 12] = [
+/// German words for days. This parser reads German dates such as `24.12.2026`, and no German words. A time next to one of these
+/// words is not today's.
+const GERMAN_DAYS: [&str; 12] = [
     "heute",
     "morgen",
     "übermorgen",
@@ -413,7 +413,7 @@ impl Found {
     fn check_rest(&self, rest: &[&str]) -> Result<(), Error> {
         let lower: Vec<String> = rest.iter().map(|word| word.to_lowercase()).collect();
         if self.date.is_none() && self.instant.is_none() && self.times.is_some() {
-            let is_day = |word: &String| FOREIGN_DAYS.contains(&word.as_str());
+            let is_day = |word: &String| GERMAN_DAYS.contains(&word.as_str());
             if let Some(at) = lower.iter().position(is_day) {
                 return Err(Error::NotUnderstood(rest[at].to_owned()));
             }

@@ -10,7 +10,7 @@ use super::phrases::{
 use super::words::{Word, day_number, is_ordinal, joined, month, number, weekday};
 use super::{Error, is_exact};
 
-/// Days of a week, the end of which is not its last day for everybody.
+/// Days of a week.
 const DAYS_OF_WEEK: i64 = 7;
 
 /// A week, a month or a year.
@@ -151,7 +151,7 @@ fn day_of_month(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Phrase
     if let Some((count, date)) = named_date(&words[article..], today)? {
         return Ok(Some((count + article, date)));
     }
-    // `on the 1st floor` is no date.
+    // `on the 1st floor` is not a date.
     if !ends_phrase(at(1)) {
         return Ok(None);
     }
