@@ -54,6 +54,12 @@ bomb)               # Many generations, each in a group of its own: $1 deep, two
     echo "planted"
     wait_for_ever
     ;;
+hop)                # A chain of $1 processes, each in a session of its own, that starts the next one and ends.
+    [ "$1" -gt 0 ] || exit 0
+    [ "$2" != first ] || echo "planted"
+    setsid sh "$0" hop $(($1 - 1)) >/dev/null 2>&1 &
+    [ "$2" != first ] || wait_for_ever
+    ;;
 flood)              # $1 MB of lines, then a result.
     head -c "${1}000000" /dev/zero | tr '\0' 'x' | fold -w 99
     echo

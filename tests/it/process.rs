@@ -422,6 +422,21 @@ fn a_killed_supervisor_leaves_no_run_to_adopt() {
     }
 }
 
+#[test]
+fn a_killed_supervisor_leaves_no_chain_of_processes_that_start_each_other() {
+    for _ in 0..5 {
+        let order = Order::new(&["hop", "3000", "first"]).with("on_hub_exit", "keep").with("wall_ms", 60_000);
+        let mut run = order.start();
+        run.line("planted");
+        run.child.kill().unwrap();
+        run.child.wait().unwrap();
+        let (mut hub, events) = run.resume();
+        let (_, outcome) = read_to_outcome(&events);
+        wait(&mut hub, DEADLINE);
+        run.assert_clean(&outcome);
+    }
+}
+
 /// Returns the greatest resident memory of a process so far, in KiB; 0 after its end.
 fn peak_memory(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait
 /// Time for which SIGKILL is repeated before surviving processes are reported.
 pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(super) use procfs::{Process, all, carries, children, descendants, read_process};
+pub(super) use procfs::{Process, carries, children, descendants, newest_first, read_process};
 
 /// Makes this process the parent of orphaned descendants. On a system without this feature only the group of the runner
 /// can be killed.

@@ -21,6 +21,10 @@ use super::{MARK, supervisor};
 
 /// Time for a supervisor to end after it closed its pipe, and for killed processes to end.
 const KILL_TIMEOUT: Duration = Duration::from_secs(15);
+/// Number of searches in a row that must find no process of a run before the run counts as ended. One search is not enough: a
+/// process that forks and ends, or that starts another program, while the table is read is in no list and has no
+/// environment to read.
+const EMPTY_SEARCHES: u32 = 5;
 /// Depth of the folders of runs below the spool: the folder of a task, then the folder of the run.
 const MAX_DEPTH: usize = 3;
 /// Maximum folders that are searched; a spool without pruning has some thousands.
@@ -180,13 +184,12 @@ pub(super) fn finish_orphan(spool: &Path) -> Outcome {
 /// Kills the processes of a run. Returns how many of them survive.
 fn kill_members(record: &Record) -> u32 {
     let deadline = Instant::now() + KILL_TIMEOUT;
+    let mut empty_searches = 0;
     loop {
         let living = members(record);
-        if living.is_empty() {
-            return 0;
-        }
+        empty_searches = if living.is_empty() { empty_searches + 1 } else { 0 };
         descendants::signal_all(&living, Signal::KILL);
-        if Instant::now() >= deadline {
+        if empty_searches == EMPTY_SEARCHES || Instant::now() >= deadline {
             return u32::try_from(living.len()).unwrap_or(u32::MAX);
         }
         std::thread::park_timeout(Duration::from_millis(5));
@@ -197,21 +200,23 @@ fn kill_members(record: &Record) -> u32 {
 fn members(record: &Record) -> Vec<Process> {
     let variable = format!("{MARK}={}", record.mark);
     let own = getpid();
-    let mut others: Vec<Process> =
-        descendants::all().into_iter().filter(|process| process.is_alive() && process.pid != own).collect();
-    let mut members: Vec<Process> = Vec::new();
-    let mut pids = BTreeSet::new();
+    // The mark is read right after the process, because a process that starts others may live for a millisecond.
+    let is_member = |process: &Process| {
+        (process.session == record.runner && process.start >= record.runner_start)
+            || descendants::carries(process.pid, &variable)
+    };
+    let (mut members, mut others): (Vec<Process>, Vec<Process>) = descendants::newest_first()
+        .filter(|process| process.is_alive() && process.pid != own)
+        .partition(is_member);
+    let mut pids: BTreeSet<i32> = members.iter().map(Process::id).collect();
     loop {
-        let (found, rest): (Vec<Process>, Vec<Process>) = others.into_iter().partition(|process| {
-            pids.contains(&process.parent)
-                || (process.session == record.runner && process.start >= record.runner_start)
-                || descendants::carries(process.pid, &variable)
-        });
-        if found.is_empty() {
+        let (children, rest): (Vec<Process>, Vec<Process>) =
+            others.into_iter().partition(|process| pids.contains(&process.parent));
+        if children.is_empty() {
             return members;
         }
-        pids.extend(found.iter().map(|process| process.pid.as_raw_nonzero().get()));
-        members.extend(found);
+        pids.extend(children.iter().map(Process::id));
+        members.extend(children);
         others = rest;
     }
 }

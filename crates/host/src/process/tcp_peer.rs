@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Pid;
 
-use super::descendants::{all, descendants};
+use super::descendants::{descendants, newest_first};
 use super::sock_diag;
 
 /// The kernel's tables of TCP connections.
@@ -53,8 +53,8 @@ pub fn peers(connections: &[Ends]) -> Peers {
     let sockets: HashSet<PathBuf> = names.values().cloned().collect();
     let mut held = HashSet::new();
     let mut peers = Peers::default();
-    for process in all() {
-        let Ok(pid) = u32::try_from(process.pid.as_raw_nonzero().get()) else { continue };
+    for process in newest_first() {
+        let Ok(pid) = u32::try_from(process.id()) else { continue };
         for name in sockets_held(process.pid, &sockets) {
             let at = connections.iter().position(|ends| socket(ends) == Some(&name));
             peers.processes.extend(at.map(|at| (pid, at)));

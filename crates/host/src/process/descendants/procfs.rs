@@ -30,6 +30,10 @@ impl Process {
         self.pid == other.pid && self.start == other.start
     }
 
+    pub(in crate::process) fn id(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
     /// Returns whether it runs and is not a zombie.
     pub(in crate::process) fn is_alive(&self) -> bool {
         !matches!(self.state, 'Z' | 'X' | 'x')
@@ -58,15 +62,16 @@ pub(in crate::process) fn read_process(pid: Pid) -> Option<Process> {
     })
 }
 
-/// Reads all processes of the machine.
-pub(in crate::process) fn all() -> Vec<Process> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    entries
-        .filter_map(|entry| {
-            let number = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            read_process(Pid::from_raw(number)?)
-        })
-        .collect()
+/// Reads the processes of the machine one by one, those with the highest ids first, which are the newest as long as the ids
+/// have not begun again.
+pub(in crate::process) fn newest_first() -> impl Iterator<Item = Process> {
+    let mut ids: Vec<i32> = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    ids.sort_unstable();
+    ids.into_iter().rev().filter_map(|id| read_process(Pid::from_raw(id)?))
 }
 
 /// Reads all descendants of `root`, also zombies.
@@ -104,14 +109,14 @@ pub(in crate::process) fn children(pid: Pid) -> Option<Vec<Pid>> {
 
 fn descendants_by_parent(root: Pid) -> Vec<Process> {
     let mut below: BTreeMap<i32, Vec<Process>> = BTreeMap::new();
-    for process in all() {
+    for process in newest_first() {
         below.entry(process.parent).or_default().push(process);
     }
     let mut found = Vec::new();
     let mut open = vec![root.as_raw_nonzero().get()];
     while let Some(parent) = open.pop() {
         for process in below.remove(&parent).unwrap_or_default() {
-            open.push(process.pid.as_raw_nonzero().get());
+            open.push(process.id());
             found.push(process);
         }
     }
