@@ -38,10 +38,10 @@ pub enum OnCancel {
     LeaveTask,
 }
 
-/// Returns how long the client of a call waits for an answer; `None` means without a limit.
+/// Returns how long the client of a call waits for the end of a task; `None` means without a limit.
 ///
 /// The contract of 2024-11-05 has no task ids, so its calls wait for the end.
-pub(crate) fn wait_limit(call: &CallContext<'_>) -> Option<Duration> {
+pub(crate) fn task_wait_limit(call: &CallContext<'_>) -> Option<Duration> {
     if call.revision == Revision::V2024_11_05 {
         return None;
     }

@@ -50,9 +50,9 @@ impl Questions {
     /// Returns pending questions, oldest first: at most `limit` after the one with the `seq` of `after`.
     pub async fn pending(&self, after: Option<i64>, limit: u32) -> Result<Page, Error> {
         let found =
-            questions::pending(&self.core.store, &self.viewer.audience(), after, limit.saturating_add(1))
+            questions::pending(&self.core.store, &self.viewer.addressees(), after, limit.saturating_add(1))
                 .await?;
-        let total = questions::count_pending(&self.core.store, &self.viewer.audience()).await?;
+        let total = questions::count_pending(&self.core.store, &self.viewer.addressees()).await?;
         self.page(found, total, limit)
     }
 
@@ -68,7 +68,7 @@ impl Questions {
     ) -> Result<Page, Error> {
         let found = questions::find_pending(
             &self.core.store,
-            &self.viewer.audience(),
+            &self.viewer.addressees(),
             text,
             kind,
             after,
@@ -79,7 +79,7 @@ impl Questions {
         let total = if is_all {
             found.len() as u64
         } else {
-            questions::count_found(&self.core.store, &self.viewer.audience(), text, kind).await?
+            questions::count_found(&self.core.store, &self.viewer.addressees(), text, kind).await?
         };
         self.page(found, total, limit)
     }
@@ -87,23 +87,23 @@ impl Questions {
     /// Returns at most `limit` pending questions and at most `limit` decided questions that contain a text. Unlike the pages of
     /// [`Self::find_pending`] and [`Self::history`] they are not counted, for which all questions would be read.
     pub async fn search(&self, text: &str, limit: u32) -> Result<[Vec<Question>; 2], Error> {
-        let audience = self.viewer.audience();
-        let pending = questions::find_pending(&self.core.store, &audience, text, None, None, limit);
-        let decided = questions::history(&self.core.store, &audience, text, "", None, limit);
+        let addressees = self.viewer.addressees();
+        let pending = questions::find_pending(&self.core.store, &addressees, text, None, None, limit);
+        let decided = questions::history(&self.core.store, &addressees, text, "", None, limit);
         let (pending, decided) = tokio::try_join!(pending, decided)?;
         Ok([self.page(pending, 0, limit)?.questions, self.page(decided, 0, limit)?.questions])
     }
 
     /// Returns the newest pending questions, at most `limit` and the oldest of them first.
     pub async fn newest(&self, limit: u32) -> Result<Page, Error> {
-        let mut found = questions::newest(&self.core.store, &self.viewer.audience(), limit).await?;
+        let mut found = questions::newest(&self.core.store, &self.viewer.addressees(), limit).await?;
         found.reverse();
-        self.page(found, questions::count_pending(&self.core.store, &self.viewer.audience()).await?, limit)
+        self.page(found, questions::count_pending(&self.core.store, &self.viewer.addressees()).await?, limit)
     }
 
     /// Returns at most `limit` questions with a decision that can be undone.
     pub async fn held(&self, limit: u32) -> Result<Vec<Question>, Error> {
-        let found = questions::held(&self.core.store, &self.viewer.audience(), limit).await?;
+        let found = questions::held(&self.core.store, &self.viewer.addressees(), limit).await?;
         Ok(self.page(found, 0, limit)?.questions)
     }
 
@@ -122,16 +122,16 @@ impl Questions {
 
     /// Returns the number of pending questions.
     pub async fn count_pending(&self) -> Result<u64, Error> {
-        Ok(questions::count_pending(&self.core.store, &self.viewer.audience()).await?)
+        Ok(questions::count_pending(&self.core.store, &self.viewer.addressees()).await?)
     }
 
     /// Returns the queue as seen from the question with this `seq`.
     pub async fn queue(&self, seq: i64) -> Result<Queue, Error> {
         let next =
-            questions::next(&self.core.store, &self.viewer.audience(), seq, self.core.clock.now()).await?;
+            questions::next(&self.core.store, &self.viewer.addressees(), seq, self.core.clock.now()).await?;
         Ok(Queue {
-            place: questions::position(&self.core.store, &self.viewer.audience(), seq).await?,
-            total: questions::count_pending(&self.core.store, &self.viewer.audience()).await?,
+            place: questions::position(&self.core.store, &self.viewer.addressees(), seq).await?,
+            total: questions::count_pending(&self.core.store, &self.viewer.addressees()).await?,
             next: next.and_then(|id| Ticket::parse(&id)),
         })
     }
@@ -142,14 +142,14 @@ impl Questions {
         let text = filter.text.as_deref().unwrap_or_default();
         let found = questions::history(
             &self.core.store,
-            &self.viewer.audience(),
+            &self.viewer.addressees(),
             text,
             kind,
             before,
             limit.saturating_add(1),
         )
         .await?;
-        let total = questions::count_history(&self.core.store, &self.viewer.audience(), text, kind).await?;
+        let total = questions::count_history(&self.core.store, &self.viewer.addressees(), text, kind).await?;
         self.page(found, total, limit)
     }
 

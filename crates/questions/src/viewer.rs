@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use adjutant_store::questions::ALL;
 
-/// Separates the names of an audience; no addressee has it.
+/// Separates addressees; none of them has it.
 pub(super) const SEPARATOR: char = '|';
 
 /// The mark of a group before its name.
@@ -58,8 +58,8 @@ impl Viewer {
         self.names.as_ref().is_none_or(|names| names.iter().any(|name| name == addressee))
     }
 
-    /// Returns the names as the store compares them.
-    pub(super) fn audience(&self) -> String {
+    /// Returns the addressees of the questions that are shown, as the store compares them.
+    pub(super) fn addressees(&self) -> String {
         match &self.names {
             None => ALL.to_owned(),
             // The empty name at the start is that of questions for all.
@@ -101,9 +101,9 @@ mod tests {
                 assert_eq!(viewer.sees(addressee), sees, "{viewer:?} sees {addressee:?}");
                 assert_eq!(viewer.decides(addressee), decides, "{viewer:?} decides {addressee:?}");
                 // The store compares in this way.
-                let audience = viewer.audience();
-                let shown = audience == ALL || audience.contains(&format!("|{addressee}|"));
-                assert_eq!(shown, sees, "{audience} {addressee:?}");
+                let addressees = viewer.addressees();
+                let shown = addressees == ALL || addressees.contains(&format!("|{addressee}|"));
+                assert_eq!(shown, sees, "{addressees} {addressee:?}");
             }
         }
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use jiff::civil::DateTime;
 
 use super::error::Error;
-use super::expand::has_start;
+use super::occurrences::has_start;
 use super::rrule::Budget;
 use super::vevent::Component;
 use crate::event::{Recurrence, RestOf, When};

@@ -26,7 +26,7 @@ use crate::protocol_version::Revision;
 use adjutant_assistant::notification::Status;
 use adjutant_assistant::notifications::Due;
 use adjutant_assistant::{Error, User, json};
-use changes::wait_limit;
+use changes::permission_wait_limit;
 pub(crate) use listing::event_occurrences;
 use listing::{DAYS_BACK, DAYS_FORWARD, MAX_ENTRIES, NOTIFICATION_DAYS, listing, window, zone};
 use names::{CANCEL, CONTRACT, CREATE, EVENT, EVENTS, NEWER, NOTIFICATIONS, PLAN, UPDATE, USER, USERS};
@@ -46,7 +46,7 @@ pub(crate) async fn call(
     let asks = !config.advisers.is_empty();
     let waits = match name {
         PLAN if asks => config.planning_timeout,
-        CREATE | UPDATE | CANCEL => wait_limit(call),
+        CREATE | UPDATE | CANCEL => permission_wait_limit(call),
         _ => Duration::ZERO,
     };
     let timeout = config.call_timeout + waits;

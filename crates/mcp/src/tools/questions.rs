@@ -29,7 +29,7 @@ pub(crate) use result::{argument_error, decided_question, outcome_message};
 pub use schemas::tools;
 pub(crate) use tasks::{cancel, get, update};
 pub(crate) use trigger_popup::draft;
-pub(crate) use waiting::{wait_for, wait_limit};
+pub(crate) use waiting::{answer_wait_limit, wait_for};
 
 /// Calls a tool of this toolset. `response` is the client's response to an earlier round of the call. Returns `None`
 /// if no tool has this name.

@@ -140,7 +140,7 @@ pub async fn upcoming(
 ) -> Result<Vec<(NotificationRow, Millis)>, Error> {
     let query = sqlx::query(UPCOMING).bind(user).bind(from).bind(i64::from(limit));
     let rows = read!(store, query, fetch_all);
-    let with_start = |row: &AnyRow| Ok((NotificationRow::from_row(row)?, row.try_get(18)?));
+    let with_start = |row: &AnyRow| Ok((NotificationRow::from_row(row)?, row.try_get("starts_at")?));
     Ok(rows.iter().map(with_start).collect::<Result<_, sqlx::Error>>()?)
 }
 

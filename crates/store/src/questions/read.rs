@@ -4,20 +4,20 @@ use super::{Question, pending_count};
 use crate::{Error, Millis, Store, pattern, read};
 use adjutant_base::named_enum;
 
-/// The audience that sees every question. Another one has the form `||ann|@team|`: a user with groups, and the empty name
-/// of a question for all.
+/// The addressees of every question. Those of a user have the form `||ann|@team|`: the empty name of a question for all, the
+/// user, and the user's groups.
 pub const ALL: &str = "*";
 
-/// The condition that the audience in a parameter sees a question.
-macro_rules! seen_by {
-    ($audience:literal) => {
+/// The condition that a question is for one of the addressees in a parameter.
+macro_rules! is_for {
+    ($addressees:literal) => {
         concat!(
             "(CAST(",
-            $audience,
+            $addressees,
             " AS TEXT) = '*' OR REPLACE(CAST(",
-            $audience,
+            $addressees,
             " AS TEXT), '|' || q.addressee || '|', '') <> CAST(",
-            $audience,
+            $addressees,
             " AS TEXT))"
         )
     };
@@ -27,7 +27,7 @@ const GET: &str = select_questions!("WHERE q.id = $1");
 
 const PENDING: &str = select_questions!(
     "WHERE q.state = 'pending' AND q.seq > $1 AND ",
-    seen_by!("$3"),
+    is_for!("$3"),
     " ORDER BY q.seq LIMIT $2"
 );
 
@@ -39,7 +39,7 @@ const FOUND: &str = select_questions!(
        AND ($2 = '' OR $2 = q.level OR ($2 = 'approval' AND b.form LIKE '%\"denials\":[%') \
             OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL)) \
        AND q.seq > $3 AND ",
-    seen_by!("$5"),
+    is_for!("$5"),
     " ORDER BY q.seq LIMIT $4"
 );
 
@@ -49,33 +49,31 @@ const COUNT_FOUND: &str = concat!(
            OR LOWER(q.workspace) LIKE $1 ESCAPE '!' OR LOWER(q.client) LIKE $1 ESCAPE '!') \
       AND ($2 = '' OR $2 = q.level OR ($2 = 'approval' AND b.form LIKE '%\"denials\":[%') \
            OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL)) AND ",
-    seen_by!("$3")
+    is_for!("$3")
 );
 
 const NEWEST: &str =
-    select_questions!("WHERE q.state = 'pending' AND ", seen_by!("$2"), " ORDER BY q.seq DESC LIMIT $1");
+    select_questions!("WHERE q.state = 'pending' AND ", is_for!("$2"), " ORDER BY q.seq DESC LIMIT $1");
 
 const HELD: &str =
-    select_questions!("WHERE q.state = 'held' AND ", seen_by!("$2"), " ORDER BY q.held_until LIMIT $1");
+    select_questions!("WHERE q.state = 'held' AND ", is_for!("$2"), " ORDER BY q.held_until LIMIT $1");
 
 const BY_PREFIX: &str =
     "SELECT id FROM questions WHERE SUBSTR(id, 1, LENGTH(CAST($1 AS TEXT))) = CAST($1 AS TEXT) LIMIT 2";
 
 /// The number of pending questions that are as old as this one or older.
-const PLACE: &str = concat!(
-    "SELECT COUNT(*) FROM questions q WHERE q.state = 'pending' AND q.seq <= $1 AND ",
-    seen_by!("$2")
-);
+const PLACE: &str =
+    concat!("SELECT COUNT(*) FROM questions q WHERE q.state = 'pending' AND q.seq <= $1 AND ", is_for!("$2"));
 
 /// The number of pending questions that some users see; the number of all is kept.
 const COUNT_SEEN: &str =
-    concat!("SELECT COUNT(*) FROM questions q WHERE q.state = 'pending' AND ", seen_by!("$1"));
+    concat!("SELECT COUNT(*) FROM questions q WHERE q.state = 'pending' AND ", is_for!("$1"));
 
 /// The next question that is not snoozed: the next younger one, and after the youngest the oldest.
 const NEXT: &str = concat!(
     "SELECT q.id FROM questions q \
     WHERE q.state = 'pending' AND q.seq <> $1 AND (q.snoozed_until IS NULL OR q.snoozed_until <= $2) AND ",
-    seen_by!("$3"),
+    is_for!("$3"),
     " ORDER BY CASE WHEN q.seq > $1 THEN 0 ELSE 1 END, q.seq LIMIT 1"
 );
 
@@ -85,7 +83,7 @@ const HISTORY: &str = select_questions!(
             OR LOWER(q.workspace) LIKE $2 ESCAPE '!' OR LOWER(q.client) LIKE $2 ESCAPE '!' \
             OR LOWER(q.outcome) LIKE $2 ESCAPE '!') \
        AND q.seq < $3 AND ",
-    seen_by!("$5"),
+    is_for!("$5"),
     " ORDER BY q.seq DESC LIMIT $4"
 );
 
@@ -95,7 +93,7 @@ const COUNT_HISTORY: &str = concat!(
       AND ($2 = '' OR LOWER(q.title) LIKE $2 ESCAPE '!' OR LOWER(b.message) LIKE $2 ESCAPE '!' \
            OR LOWER(q.workspace) LIKE $2 ESCAPE '!' OR LOWER(q.client) LIKE $2 ESCAPE '!' \
            OR LOWER(q.outcome) LIKE $2 ESCAPE '!') AND ",
-    seen_by!("$3")
+    is_for!("$3")
 );
 
 named_enum! {
@@ -115,11 +113,11 @@ pub async fn get(store: &Store, id: &str) -> Result<Option<Question>, Error> {
 /// Returns at most `limit` pending questions, oldest first, after the `seq` of `after`.
 pub async fn pending(
     store: &Store,
-    audience: &str,
+    addressees: &str,
     after: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Question>, Error> {
-    let query = sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit)).bind(audience);
+    let query = sqlx::query_as(PENDING).bind(after.unwrap_or(0)).bind(i64::from(limit)).bind(addressees);
     Ok(read!(store, query, fetch_all))
 }
 
@@ -127,38 +125,38 @@ pub async fn pending(
 /// `after`.
 pub async fn find_pending(
     store: &Store,
-    audience: &str,
+    addressees: &str,
     text: &str,
     kind: Option<PendingKind>,
     after: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Question>, Error> {
     let query = sqlx::query_as(FOUND).bind(pattern(text)).bind(kind.map_or("", PendingKind::name));
-    let query = query.bind(after.unwrap_or(0)).bind(i64::from(limit)).bind(audience);
+    let query = query.bind(after.unwrap_or(0)).bind(i64::from(limit)).bind(addressees);
     Ok(read!(store, query, fetch_all))
 }
 
 /// Returns the number of pending questions of `kind` that contain `text`.
 pub async fn count_found(
     store: &Store,
-    audience: &str,
+    addressees: &str,
     text: &str,
     kind: Option<PendingKind>,
 ) -> Result<u64, Error> {
     let query = sqlx::query_scalar(COUNT_FOUND).bind(pattern(text)).bind(kind.map_or("", PendingKind::name));
-    let query = query.bind(audience);
+    let query = query.bind(addressees);
     let count: i64 = read!(store, query, fetch_one);
     Ok(count.cast_unsigned())
 }
 
 /// Returns at most `limit` pending questions, newest first.
-pub async fn newest(store: &Store, audience: &str, limit: u32) -> Result<Vec<Question>, Error> {
-    Ok(read!(store, sqlx::query_as(NEWEST).bind(i64::from(limit)).bind(audience), fetch_all))
+pub async fn newest(store: &Store, addressees: &str, limit: u32) -> Result<Vec<Question>, Error> {
+    Ok(read!(store, sqlx::query_as(NEWEST).bind(i64::from(limit)).bind(addressees), fetch_all))
 }
 
 /// Returns at most `limit` questions with a decision that can be undone.
-pub async fn held(store: &Store, audience: &str, limit: u32) -> Result<Vec<Question>, Error> {
-    Ok(read!(store, sqlx::query_as(HELD).bind(i64::from(limit)).bind(audience), fetch_all))
+pub async fn held(store: &Store, addressees: &str, limit: u32) -> Result<Vec<Question>, Error> {
+    Ok(read!(store, sqlx::query_as(HELD).bind(i64::from(limit)).bind(addressees), fetch_all))
 }
 
 /// Returns the ids that begin with `prefix`, two at most.
@@ -167,43 +165,43 @@ pub async fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<String>, Error
 }
 
 /// Returns the number of pending questions.
-pub async fn count_pending(store: &Store, audience: &str) -> Result<u64, Error> {
-    let count: i64 = if audience == ALL {
+pub async fn count_pending(store: &Store, addressees: &str) -> Result<u64, Error> {
+    let count: i64 = if addressees == ALL {
         read!(store, sqlx::query_scalar(pending_count::COUNT), fetch_one)
     } else {
-        read!(store, sqlx::query_scalar(COUNT_SEEN).bind(audience), fetch_one)
+        read!(store, sqlx::query_scalar(COUNT_SEEN).bind(addressees), fetch_one)
     };
     Ok(count.cast_unsigned())
 }
 
 /// Returns the position of a pending question in the queue, 1 for the oldest.
-pub async fn position(store: &Store, audience: &str, seq: i64) -> Result<u64, Error> {
-    let count: i64 = read!(store, sqlx::query_scalar(PLACE).bind(seq).bind(audience), fetch_one);
+pub async fn position(store: &Store, addressees: &str, seq: i64) -> Result<u64, Error> {
+    let count: i64 = read!(store, sqlx::query_scalar(PLACE).bind(seq).bind(addressees), fetch_one);
     Ok(count.cast_unsigned())
 }
 
 /// Returns the pending question to show after the one of this `seq`, if there is any.
-pub async fn next(store: &Store, audience: &str, seq: i64, now: Millis) -> Result<Option<String>, Error> {
-    Ok(read!(store, sqlx::query_scalar(NEXT).bind(seq).bind(now).bind(audience), fetch_optional))
+pub async fn next(store: &Store, addressees: &str, seq: i64, now: Millis) -> Result<Option<String>, Error> {
+    Ok(read!(store, sqlx::query_scalar(NEXT).bind(seq).bind(now).bind(addressees), fetch_optional))
 }
 
 /// Returns at most `limit` decided questions of `kind` (empty is all) that contain `text` (empty is all), newest
 /// first, before the `seq` of `before`.
 pub async fn history(
     store: &Store,
-    audience: &str,
+    addressees: &str,
     text: &str,
     kind: &str,
     before: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Question>, Error> {
     let query = sqlx::query_as(HISTORY).bind(kind).bind(pattern(text)).bind(before.unwrap_or(i64::MAX));
-    Ok(read!(store, query.bind(i64::from(limit)).bind(audience), fetch_all))
+    Ok(read!(store, query.bind(i64::from(limit)).bind(addressees), fetch_all))
 }
 
 /// Returns the number of decided questions of `kind` that contain `text`.
-pub async fn count_history(store: &Store, audience: &str, text: &str, kind: &str) -> Result<u64, Error> {
-    let count = sqlx::query_scalar(COUNT_HISTORY).bind(kind).bind(pattern(text)).bind(audience);
+pub async fn count_history(store: &Store, addressees: &str, text: &str, kind: &str) -> Result<u64, Error> {
+    let count = sqlx::query_scalar(COUNT_HISTORY).bind(kind).bind(pattern(text)).bind(addressees);
     let count: i64 = read!(store, count, fetch_one);
     Ok(count.cast_unsigned())
 }

@@ -12,7 +12,7 @@ use super::result::CallError;
 use super::{arguments, result};
 use crate::arguments::{ArgumentError, array, boolean};
 use crate::call_context::CallContext;
-use crate::call_timeout::{MAX_WAIT, Progress, cancelled_by_client, wait_limit};
+use crate::call_timeout::{MAX_WAIT, Progress, cancelled_by_client, task_wait_limit};
 use crate::protocol_version::Revision;
 use crate::tools::definition::success;
 use adjutant_agents::{Request, Task, TaskId, Viewer};
@@ -81,7 +81,7 @@ fn requests(call: &CallContext<'_>, arguments: &Map<String, Value>) -> Result<Ve
 async fn wait(call: &CallContext<'_>, entries: &mut [Entry]) {
     let agents = &call.client.app.agents;
     let viewer = Viewer::Caller(call.client.caller());
-    let limit = wait_limit(call);
+    let limit = task_wait_limit(call);
     let until = limit.map(|limit| Instant::now() + limit);
     let ids: Vec<(usize, TaskId)> = entries.iter().enumerate().filter_map(delegated).collect();
     let mut waiting: FuturesUnordered<_> = ids

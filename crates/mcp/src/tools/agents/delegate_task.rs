@@ -7,7 +7,7 @@ use super::arguments;
 use super::result::{CallError, sentence, task_result};
 use crate::arguments::boolean;
 use crate::call_context::CallContext;
-use crate::call_timeout::{OnCancel, wait_for_task, wait_limit};
+use crate::call_timeout::{OnCancel, task_wait_limit, wait_for_task};
 use crate::protocol_version::Revision;
 use crate::task_wire;
 
@@ -32,7 +32,7 @@ pub(super) async fn call(
         return Ok(task_result(&task, call.revision).into());
     }
     let _waiting = call.client.app.waiters.register([task.id.to_string()]);
-    let task = wait_for_task(call, &task.id, wait_limit(call), OnCancel::CancelTask).await?;
+    let task = wait_for_task(call, &task.id, task_wait_limit(call), OnCancel::CancelTask).await?;
     call.client.mark_delivered(&task, call.request).await;
     Ok(task_result(&task, call.revision).into())
 }

@@ -23,9 +23,9 @@ use adjutant_assistant::{Error, Event, Zone, json, plain_dates};
 /// The actor in the audit.
 const ACTOR: &str = "client that the user allowed it";
 
-/// Returns how long a call waits for the user.
-pub(super) fn wait_limit(call: &CallContext<'_>) -> Duration {
-    questions::wait_limit(call).unwrap_or(MAX_WAIT)
+/// Returns how long a call waits for the user's permission.
+pub(super) fn permission_wait_limit(call: &CallContext<'_>) -> Duration {
+    questions::answer_wait_limit(call).unwrap_or(MAX_WAIT)
 }
 
 /// Adds an event.
@@ -210,7 +210,7 @@ async fn changed(
         let texts = (title.to_owned(), message);
         let work = app.clone().change_with_permission(client.asker(), texts, withdrawn.clone(), change);
         let mut work = Box::pin(work);
-        let end = Instant::now() + wait_limit(call);
+        let end = Instant::now() + permission_wait_limit(call);
         let mut progress = Progress::new(call.request);
         progress.set_line("waiting for the user".to_owned());
         let permission = loop {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::client_elicitation::{ElicitationSupport, Presentation, presentation};
 use super::input_requests::requests;
 use super::result;
-use super::waiting::wait_limit;
+use super::waiting::answer_wait_limit;
 use crate::call_context::CallContext;
 use crate::input_required::InputResponse;
 use crate::protocol_version::Revision;
@@ -57,7 +57,7 @@ impl AnswerDelivery {
         // A call that joins an open question waits, because its client has come back for the answer.
         if call.revision == Revision::V2025_11_25
             && !asked.merged
-            && wait_limit(call).is_some()
+            && answer_wait_limit(call).is_some()
             && let Some(support) = support
             && let Ok(question) = questions.get(&asked.ticket).await
             && let Some(Presentation::Link(params)) = presentation(questions, &question, support).await
@@ -76,7 +76,7 @@ impl AnswerDelivery {
     }
 
     fn by_waiting(call: &CallContext<'_>) -> Self {
-        Self::WaitingCall(wait_limit(call))
+        Self::WaitingCall(answer_wait_limit(call))
     }
 
     async fn deliver(self, call: &CallContext<'_>, ticket: &Ticket) -> Result<CallToolResponse, ErrorData> {
@@ -148,5 +148,5 @@ pub(super) async fn await_answer(
     ticket: &Ticket,
     limit: Option<Duration>,
 ) -> Result<CallToolResponse, ErrorData> {
-    AnswerDelivery::WaitingCall(limit.or_else(|| wait_limit(call))).deliver(call, ticket).await
+    AnswerDelivery::WaitingCall(limit.or_else(|| answer_wait_limit(call))).deliver(call, ticket).await
 }

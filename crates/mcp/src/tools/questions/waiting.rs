@@ -12,8 +12,8 @@ use crate::client_context::ClientContext;
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_questions::{AskerPresence, Error, Question, State, Ticket};
 
-/// Returns how long the client of a call waits for an answer; `None` means without a limit.
-pub(crate) fn wait_limit(call: &CallContext<'_>) -> Option<Duration> {
+/// Returns how long the client of a call waits for the user's answer; `None` means without a limit.
+pub(crate) fn answer_wait_limit(call: &CallContext<'_>) -> Option<Duration> {
     let settings = call.client.app.questions.settings();
     let name = call.client.connected.name().to_ascii_lowercase();
     let known = settings.wait_timeout_by_client.iter().find(|(client, _)| name.starts_with(client.as_str()));

@@ -132,7 +132,7 @@ pub async fn sources(
 ) -> Result<Vec<(EventView, String)>, Error> {
     let query = sqlx::query(SOURCES).bind(user).bind(after.0).bind(&after.1).bind(i64::from(limit));
     let rows = read!(store, query, fetch_all);
-    let with_source = |row: &AnyRow| Ok((EventView::from_row(row)?, row.try_get(9)?));
+    let with_source = |row: &AnyRow| Ok((EventView::from_row(row)?, row.try_get("source")?));
     Ok(rows.iter().map(with_source).collect::<Result<_, sqlx::Error>>()?)
 }
 
