@@ -12,17 +12,15 @@ use sqlx::error::DatabaseError as _;
 use sqlx::sqlite::SqliteError;
 use sqlx::{AnyConnection, ConnectOptions as _, Executor as _};
 
+use super::acquire::{CONNECTION_TIMEOUT, RETRY_INTERVAL};
 use super::writer::{Engine, Writer};
 use super::{Error, Opened, migrations};
 use adjutant_base::config::Database;
 
 /// Connections that read at the same time; SQLite has a thread for each.
 const READERS: u32 = 4;
-/// Timeout of a verb that waits for a connection.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
-/// Timeout and interval of retries for a file that another process holds; as long as `busy_timeout` in [`PRAGMAS`].
+/// Timeout of retries for a file that another process holds; as long as `busy_timeout` in [`PRAGMAS`].
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Time after which an idle reader is closed and its memory freed.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -88,7 +86,7 @@ async fn try_file(options: &AnyConnectOptions) -> Result<(), Error> {
     loop {
         let tried = async { options.connect().await?.execute(PRAGMAS).await.map(drop) };
         match tried.await.map_err(unopened) {
-            Err(Error::Held(_)) if Instant::now() < end => tokio::time::sleep(LOCK_POLL_INTERVAL).await,
+            Err(Error::Held(_)) if Instant::now() < end => tokio::time::sleep(RETRY_INTERVAL).await,
             done => return done,
         }
     }

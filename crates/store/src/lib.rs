@@ -4,6 +4,7 @@
 //! A verb acknowledges a change only once it is on disk. The store knows no domain: domains map its rows to their
 //! own types.
 
+mod acquire;
 pub mod assistant;
 pub mod codex;
 mod connect;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use sqlx::{Any, AnyPool};
 use tokio::sync::OnceCell;
 
+use acquire::acquire;
 use adjutant_base::config::Database;
 use adjutant_base::metrics::Histogram;
 pub use integrity::faults;
@@ -97,6 +99,11 @@ pub enum Error {
     Foreign(#[source] Arc<sqlx::migrate::MigrateError>),
     #[error("the database rejected the change, and nothing of it was stored")]
     Failed(#[source] Arc<sqlx::Error>),
+    /// The server of the database went away during the commit, and did not come back in time to say what it stored.
+    #[error(
+        "the database server went away while it stored the change; look whether it is there before you repeat it"
+    )]
+    Unconfirmed(#[source] Arc<sqlx::Error>),
     #[error("the store is closed")]
     Closed,
 }
@@ -182,7 +189,7 @@ impl Store {
 
     /// Returns a connection that reads every acknowledged change.
     async fn read(&self) -> Result<sqlx::pool::PoolConnection<Any>, Error> {
-        self.opened().await?.readers.acquire().await.map_err(|error| match error {
+        acquire(&self.opened().await?.readers).await.map_err(|error| match error {
             sqlx::Error::PoolClosed => Error::Closed,
             other => Error::Unreachable(Arc::new(other)),
         })

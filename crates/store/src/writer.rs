@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use sqlx::{AnyConnection, AnyPool, Connection as _};
@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Error;
+use super::acquire::acquire;
 use adjutant_base::metrics::Histogram;
 
 /// Verbs in one transaction at most; bounds how long one verb waits for the others.
@@ -22,6 +23,11 @@ const BATCH_SIZE: usize = 128;
 const MAX_QUEUED: usize = 1024;
 /// Attempts at a verb that loses races against other hubs, before its caller gets the error.
 const MAX_TRIES: usize = 5;
+
+/// Broken connections that one transaction outlives, before its callers get the error.
+const MAX_CUTS: usize = 10;
+/// Time between two questions to a server that still ends a transaction.
+const STATUS_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Makes hubs that share a PostgreSQL write one after the other, as processes that share an SQLite file do. This rules
 /// out deadlocks and duplicate numbers; batches are short. The number identifies this lock alone.
@@ -175,20 +181,47 @@ async fn alone(pool: &AnyPool, engine: Engine, job: &Job) -> Result<(), Error> {
     }
 }
 
-/// Carries out verbs in one transaction, all or none.
+/// Carries out verbs in one transaction, all or none. When the connection to a server breaks, they are carried out again,
+/// unless the server says that it has committed them.
 async fn carry_out(pool: &AnyPool, engine: Engine, jobs: &[Job]) -> Result<(), Error> {
+    let mut cuts = 0;
     loop {
-        let mut connection = pool.acquire().await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
+        let mut connection = acquire(pool).await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
         match transact(&mut connection, engine, jobs).await {
             // SQLite has rolled back a transaction by itself, because the disk was full. The driver does not notice
             // that, and refuses every further transaction of the connection.
-            Err(sqlx::Error::InvalidSavePointStatement) => connection.close_on_drop(),
-            done => return Ok(done?),
+            Err(Failure::RolledBack(sqlx::Error::InvalidSavePointStatement)) => connection.close_on_drop(),
+            Err(Failure::RolledBack(error)) if cuts < MAX_CUTS && is_cut(&error) => cuts += 1,
+            Err(Failure::RolledBack(error)) => return Err(error.into()),
+            Err(Failure::Unconfirmed { transaction, error }) => {
+                drop(connection);
+                match is_committed(pool, transaction).await {
+                    Ok(true) => return Ok(()),
+                    Ok(false) if cuts < MAX_CUTS => cuts += 1,
+                    Ok(false) => return Err(error.into()),
+                    Err(_) => return Err(Error::Unconfirmed(Arc::new(error))),
+                }
+            }
+            Ok(()) => return Ok(()),
         }
     }
 }
 
-async fn transact(connection: &mut AnyConnection, engine: Engine, jobs: &[Job]) -> Result<(), sqlx::Error> {
+/// The failure of a transaction.
+enum Failure {
+    /// Nothing of it was stored.
+    RolledBack(sqlx::Error),
+    /// The connection broke after the commit was sent. The server knows by the number whether it was stored.
+    Unconfirmed { transaction: i64, error: sqlx::Error },
+}
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Self::RolledBack(error)
+    }
+}
+
+async fn transact(connection: &mut AnyConnection, engine: Engine, jobs: &[Job]) -> Result<(), Failure> {
     let order =
         if jobs.iter().all(|job| job.order == Order::Concurrent) { Order::Concurrent } else { Order::Alone };
     // The write lock is taken first, because SQLite cannot wait for another process when a reader becomes a writer.
@@ -197,10 +230,45 @@ async fn transact(connection: &mut AnyConnection, engine: Engine, jobs: &[Job]) 
         Engine::Postgres if order == Order::Concurrent => connection.begin().await?,
         Engine::Postgres => connection.begin_with(BEGIN_ALONE).await?,
     };
+    let number: Option<i64> = match engine {
+        Engine::Sqlite => None,
+        Engine::Postgres => {
+            Some(sqlx::query_scalar("SELECT txid_current()").fetch_one(&mut *transaction).await?)
+        }
+    };
     for job in jobs {
         (job.step)(&mut transaction).await?;
     }
-    transaction.commit().await
+    transaction.commit().await.map_err(|error| match number {
+        Some(transaction) if is_cut(&error) => Failure::Unconfirmed { transaction, error },
+        _ => Failure::RolledBack(error),
+    })
+}
+
+/// Asks the server whether it has committed a transaction whose connection broke.
+async fn is_committed(pool: &AnyPool, transaction: i64) -> Result<bool, sqlx::Error> {
+    let mut cuts = 0;
+    loop {
+        let mut connection = acquire(pool).await?;
+        let status = sqlx::query_scalar::<_, Option<String>>("SELECT txid_status($1)").bind(transaction);
+        match status.fetch_one(&mut *connection).await {
+            // The process of the broken connection has not ended yet.
+            Ok(status) if status.as_deref() == Some("in progress") => {
+                tokio::time::sleep(STATUS_INTERVAL).await
+            }
+            Ok(status) => return Ok(status.as_deref() == Some("committed")),
+            Err(error) if cuts < MAX_CUTS && is_cut(&error) => cuts += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Returns whether the connection to a PostgreSQL server broke, or the server ended it.
+/// The codes: <https://www.postgresql.org/docs/current/errcodes-appendix.html>, classes 08 and 57.
+fn is_cut(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    matches!(error, sqlx::Error::Io(_))
+        || code.is_some_and(|code| code.starts_with("08") || matches!(&*code, "57P01" | "57P02" | "57P03"))
 }
 
 /// Returns whether a retry may succeed: after a deadlock, a serialization failure, a file that another process held.

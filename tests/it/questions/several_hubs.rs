@@ -121,6 +121,27 @@ fn an_answer_survives_the_hub_that_took_it_and_the_hub_that_asked() {
 }
 
 #[test]
+fn questions_outlive_a_database_server_that_goes_away_and_comes_back() {
+    let Some(mut server) = Postgres::start() else { return };
+    let [ann, bob] = [0, 0].map(|undo| Hub::on(&server.url("postgres"), undo));
+    let mut asker = client(&ann);
+    ask(&mut asker, 1, example("Before"));
+    let before = User::wait_for_question(&bob.home, "Before");
+    server.stop();
+    // Asked and answered while the server is away.
+    let mut other = client(&ann);
+    ask(&mut other, 1, example("Meanwhile"));
+    std::thread::scope(|scope| {
+        let answer = scope.spawn(|| bob.user().choose(&before, "yes"));
+        server.start_again();
+        answer.join().unwrap();
+    });
+    assert_eq!(answer_of(&asker), json!("yes"));
+    ann.user().choose(&User::wait_for_question(&bob.home, "Meanwhile"), "no");
+    assert_eq!(answer_of(&other), json!("no"));
+}
+
+#[test]
 fn the_same_words_on_two_machines_are_two_questions() {
     let Some(server) = Postgres::start() else { return };
     let [ann, bob] = [0, 0].map(|undo| Hub::on(&server.url("postgres"), undo));

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{ROOMY, claim_of, file_store, new_task};
+use super::{Postgres, ROOMY, claim_of, file_store, new_task};
 use crate::questions::set_setting;
 use crate::tasks::{Ending, State, claim, enqueue, finish, get, outcome};
 use crate::{Error, Store};
@@ -79,6 +79,52 @@ async fn what_was_acknowledged_survives_a_kill() {
         assert!(ended > 20, "the child did too little: {said:?}");
         store.close().await;
     }
+}
+
+/// Adds one in the row of a counter, and again and again ends every connection of the database.
+async fn count_while_connections_are_cut(store: &Store, cutter: &Store, counter: i64) {
+    for n in 0..30 {
+        let added: Result<(), Error> = change!(store, counter, |connection, counter| {
+            let add = sqlx::query("UPDATE counters SET n = n + 1 WHERE id = $1").bind(*counter);
+            add.execute(connection).await.map(drop)
+        });
+        added.unwrap();
+        if n % 6 == counter % 6 {
+            // The server may be about to restart.
+            if let Ok(mut connection) = cutter.read().await {
+                let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'cut'";
+                drop(sqlx::query(cut).execute(&mut *connection).await);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_change_whose_connection_is_cut_is_made_once() {
+    let Some(postgres) = Postgres::start() else { return };
+    let (store, cutter) = (postgres.store("cut").await, postgres.another_hub("postgres"));
+    let made: Result<(), Error> = change!(store, (), |connection, ()| {
+        let make = "CREATE TABLE counters (id BIGINT PRIMARY KEY, n BIGINT NOT NULL); \
+            INSERT INTO counters SELECT generate_series(0, 7), 0";
+        sqlx::raw_sql(make).execute(connection).await.map(drop)
+    });
+    made.unwrap();
+    let counting = (0..8).map(|counter| count_while_connections_are_cut(&store, &cutter, counter));
+    let restart = async {
+        let mut postgres = postgres;
+        tokio::task::spawn_blocking(move || {
+            postgres.restart();
+            postgres
+        })
+        .await
+        .unwrap()
+    };
+    let (_postgres, _) = tokio::join!(restart, futures::future::join_all(counting));
+    let counters: Vec<i64> = sqlx::query_scalar("SELECT n FROM counters ORDER BY id")
+        .fetch_all(&mut *store.read().await.unwrap())
+        .await
+        .unwrap();
+    assert_eq!(counters, [30; 8]);
 }
 
 #[tokio::test]
