@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::error::DatabaseError as _;
@@ -14,8 +14,9 @@ use sqlx::{AnyConnection, ConnectOptions as _, Executor as _};
 
 use super::acquire::{CONNECTION_TIMEOUT, RETRY_INTERVAL};
 use super::writer::{Engine, Writer};
-use super::{Error, Opened, migrations};
+use super::{Error, Millis, Opened, migrations};
 use adjutant_base::config::Database;
+use adjutant_base::text::timefmt;
 
 /// Connections that read at the same time; SQLite has a thread for each.
 const READERS: u32 = 4;
@@ -23,6 +24,10 @@ const READERS: u32 = 4;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which an idle reader is closed and its memory freed.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// The greatest difference, in milliseconds, between the clocks of a hub and of its database server; less than the shortest
+/// lease.
+const CLOCK_TOLERANCE: Millis = 10_000;
 
 /// Settings of every SQLite connection. FULL makes a commit wait for the disk; in WAL mode readers never wait for
 /// the writer; `busy_timeout` waits for another process that holds the file; `secure_delete` overwrites what is deleted,
@@ -68,6 +73,9 @@ pub(super) async fn open(database: &Database) -> Result<Opened, Error> {
         single.connect_with(options.clone()).await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
     let mut connection = writers.acquire().await.map_err(|error| Error::Unreachable(Arc::new(error)))?;
     migrations::run(&mut connection).await?;
+    if engine == Engine::Postgres {
+        compare_clocks(&mut connection).await?;
+    }
     drop(connection);
 
     let readers = match database {
@@ -89,6 +97,21 @@ async fn try_file(options: &AnyConnectOptions) -> Result<(), Error> {
             Err(Error::Held(_)) if Instant::now() < end => tokio::time::sleep(RETRY_INTERVAL).await,
             done => return done,
         }
+    }
+}
+
+/// Rejects a server whose clock differs from that of this machine, because other hubs compare the instants that this one
+/// stores with their own time: they would expire its questions, and send again what it is sending.
+async fn compare_clocks(connection: &mut AnyConnection) -> Result<(), Error> {
+    let time = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
+    let before = timefmt::millis(SystemTime::now());
+    let server: Millis = sqlx::query_scalar(time).fetch_one(connection).await?;
+    let after = timefmt::millis(SystemTime::now());
+    let (ahead, behind) = (before.saturating_sub(server), server.saturating_sub(after));
+    match ahead.max(behind) {
+        by if by <= CLOCK_TOLERANCE => Ok(()),
+        by if by == ahead => Err(Error::Clock { by: timefmt::span_millis(by), side: "ahead of" }),
+        by => Err(Error::Clock { by: timefmt::span_millis(by), side: "behind" }),
     }
 }
 

@@ -33,7 +33,8 @@ use writer::{Order, Writer};
 /// The name of PostgreSQL as the driver of a connection gives it.
 const POSTGRES: &str = "PostgreSQL";
 
-/// An instant: milliseconds since 1970 in UTC. The caller reads the clock; the store has none.
+/// An instant: milliseconds since 1970 in UTC. The caller reads the clock; the store reads it only to compare it with
+/// that of a server.
 pub type Millis = i64;
 
 /// A handle to one database, cheap to clone. The first verb opens it.
@@ -104,6 +105,11 @@ pub enum Error {
         "the database server went away while it stored the change; look whether it is there before you repeat it"
     )]
     Unconfirmed(#[source] Arc<sqlx::Error>),
+    #[error(
+        "the clock of this machine is {by} {side} that of the database server; set both, for example with `timedatectl \
+         set-ntp true`, because hubs with one database compare their times"
+    )]
+    Clock { by: String, side: &'static str },
     #[error("the store is closed")]
     Closed,
 }

@@ -10,7 +10,7 @@ mod questions;
 mod story;
 mod workers;
 
-use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqlSafeStr as _};
 use tempfile::TempDir;
 
 use super::tasks::{Claim, NewTask, OF_POSTGRES, OF_SQLITE, QueueLimits, STATEMENTS, Slots};
@@ -244,6 +244,36 @@ async fn a_server_that_comes_back_is_found_again() {
     assert!(super::tasks::get(&store, "before").await.unwrap().is_some());
     super::tasks::enqueue(&store, new_task("after", "a"), ROOMY).await.unwrap();
     assert!(super::tasks::get(&store, "after").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_server_with_another_clock_is_rejected() {
+    let Some(postgres) = Postgres::start() else { return };
+    for (name, shift, said) in [
+        ("ahead", "- interval '1 hour'", Some("1 h 0 min ahead of")),
+        ("behind", "+ interval '1 hour'", Some("1 h 0 min behind")),
+        ("near", "+ interval '5 seconds'", None),
+    ] {
+        // The function hides that of the server in the connections of the store.
+        let made = format!(
+            "CREATE SCHEMA odd; CREATE FUNCTION odd.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS \
+             $$SELECT pg_catalog.clock_timestamp() {shift}$$; \
+             ALTER DATABASE {name} SET search_path TO odd, pg_catalog"
+        );
+        let store = postgres.store(name).await;
+        let mut connection = sqlx::AnyConnection::connect(&postgres.url(name)).await.unwrap();
+        connection.execute(AssertSqlSafe(made)).await.unwrap();
+        match (store.open().await, said) {
+            (Ok(()), None) => {}
+            (Err(error @ Error::Clock { .. }), Some(said)) => {
+                assert!(
+                    error.to_string().contains(&format!("this machine is {said} that of the database")),
+                    "{error}"
+                );
+            }
+            (opened, _) => panic!("{name}: {opened:?}"),
+        }
+    }
 }
 
 #[tokio::test]
