@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 
 use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture};
-use crate::support::nats::{Nats, Proxy, RawNats};
+use crate::support::nats::{Nats, Proxy, RawNats, newest};
 use crate::support::task_fixture::TaskFixture;
 use crate::support::wait_for;
 
@@ -67,6 +67,30 @@ fn a_nats_server_that_is_killed_and_started_again_stops_no_task() {
     worker.fixture.assert_no_survivors();
     nats.start_again();
     for task in [&running, &queued] {
+        let result = ended(&mut peer, task);
+        assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+    }
+}
+
+#[test]
+fn a_nats_server_whose_disk_is_full_loses_no_task() {
+    let Some(program) = newest() else { return };
+    // The server stores a message while it has stored less than this.
+    let nats = Nats::start_with(program, |data| {
+        Some(format!("port: -1\njetstream {{ store_dir: {:?}, max_file_store: 1 }}\n", data.display()))
+    });
+    let fixture = hub_fixture(&nats, &patient());
+    let (_hub, mut peer) = hub(&fixture);
+    let mut raw = RawNats::connect(nats.url(), None);
+    assert_eq!(raw.subscribe("adj.>"), None);
+    let stored = delegate(&fixture, &mut peer, "touch made.txt");
+    raw.next(|message| message.subject.ends_with(&stored));
+    let rejected = delegate(&fixture, &mut peer, "touch made.txt");
+    for _ in 0..2 {
+        raw.next(|message| message.subject.ends_with(&rejected));
+    }
+    let worker = WorkerProcess::start(&nats, &[]);
+    for task in [&stored, &rejected] {
         let result = ended(&mut peer, task);
         assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
     }
