@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::output::{self, Failure};
 use super::source_files::relative;
 use adjutant_base::named_enum;
+use adjutant_base::text::counted::counted;
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::file_catalogue::atomic_write::{self, Change};
 use adjutant_host::file_catalogue::import_plan::{Outcome, PlannedImport};
@@ -157,9 +158,7 @@ fn as_text(
     });
     let counts = counts.collect::<Vec<_>>().join(", ");
     output::note(if handling.dry_run { format!("dry run, nothing was written: {counts}") } else { counts });
-    let passed = passed_over
-        .iter()
-        .map(|(reason, count)| format!("{count} {reason}{}", if *count == 1 { "" } else { "s" }));
+    let passed = passed_over.iter().map(|(reason, count)| counted(*count, reason));
     let passed = passed.collect::<Vec<_>>().join(", ");
     if !passed.is_empty() {
         output::note(format!("passed over: {passed}"));

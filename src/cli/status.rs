@@ -9,6 +9,7 @@ use super::output::{self, Failure};
 use adjutant_app::pending_counts::PendingCounts;
 use adjutant_app::toolset_switches::PendingChanges;
 use adjutant_base::config::{self, Config};
+use adjutant_base::text::counted::counted;
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_base::text::timefmt;
 use adjutant_terminal::socket::{self, HelloReply, Query, Status};
@@ -56,11 +57,6 @@ pub(super) fn run(common: Common) -> Result<(), Failure> {
         output::data(&format!("{kind:<7}  {}", escape_line(&text)))?;
     }
     Ok(())
-}
-
-/// Returns a number with its noun.
-pub(super) fn counted(number: u64, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Describes what is pending for the user; `None` if nothing is.

@@ -7,6 +7,7 @@ use super::definition::Permission;
 use super::run_report::{Attempt, Check, CommandRun, Outcome, RunReport};
 use super::sandbox::Holder;
 use super::task::Ending;
+use adjutant_base::text::counted::counted;
 
 /// Maximum findings in a summary.
 const MAX_FINDINGS: usize = 12;
@@ -273,11 +274,6 @@ fn seconds(millis: u64) -> String {
         0..10_000 => format!("{}.{} s", millis / 1000, millis / 100 % 10),
         _ => adjutant_base::text::timefmt::span(Duration::from_millis(millis)),
     }
-}
-
-fn counted(number: usize, noun: &str) -> String {
-    let plural = if noun.ends_with('s') { "es" } else { "s" };
-    format!("{number} {noun}{}", if number == 1 { "" } else { plural })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Text that crates share: escapes of untrusted text, Markdown of agents, digests and ids, times, suggestions, YAML and front matter.
 
 pub mod clip;
+pub mod counted;
 pub mod escape_invisible;
 pub mod front_matter;
 pub mod hex;

@@ -1,7 +1,7 @@
 //! Decisions: answers, refusals, snoozes and cancels, through one compare-and-set of the row.
 
 use super::Questions;
-use super::answer::{Answer, FieldValue};
+use super::answer::Answer;
 use super::error::Error;
 use super::files;
 use super::files::NewFile;
@@ -79,7 +79,7 @@ impl Questions {
         if question.level == Level::High {
             self.prove(ticket, proof, channel).await?;
         }
-        let denied = denies(&question, &answer);
+        let denied = question.is_denied_by(&answer);
         let undo = if denied { 0 } else { undo };
         let mut kept = answer.clone();
         let has_secret = kept.withhold(&question.fields);
@@ -362,13 +362,6 @@ impl Questions {
 pub(super) fn who(channel: Channel, user: Option<&str>) -> String {
     let name = channel.name();
     user.map_or_else(|| name.to_owned(), |user| format!("{name} {user}"))
-}
-
-/// Returns whether an answer chooses an option that denies.
-fn denies(question: &Question, answer: &Answer) -> bool {
-    answer.0.iter().any(|(_, given)| {
-        matches!(given, FieldValue::Choices(chosen) if chosen.iter().any(|value| question.denials.contains(value)))
-    })
 }
 
 /// Returns an outcome without a decision.

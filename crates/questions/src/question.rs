@@ -297,6 +297,13 @@ impl Question {
         (self.level == Level::Normal).then_some(answer)
     }
 
+    /// Returns whether an answer chooses an option that denies.
+    pub fn is_denied_by(&self, answer: &Answer) -> bool {
+        answer.0.iter().any(|(_, given)| {
+            matches!(given, FieldValue::Choices(chosen) if chosen.iter().any(|value| self.denials.contains(value)))
+        })
+    }
+
     /// Returns the folder of the question for a place after the asker's name, with the folder in which the client runs if
     /// that is unrelated; empty without a folder.
     pub fn place(&self) -> String {

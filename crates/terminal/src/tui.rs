@@ -12,6 +12,7 @@ mod inbox;
 mod line_mode;
 mod pending_approvals;
 mod question_form;
+mod read_rows;
 mod terminal;
 mod theme;
 mod view;

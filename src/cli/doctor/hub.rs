@@ -5,7 +5,8 @@ use std::net::TcpListener;
 
 use super::DoctorContext;
 use super::check_result::{CheckResult, Fix};
-use crate::cli::status::{self, counted};
+use crate::cli::status;
+use adjutant_base::text::counted::counted;
 use adjutant_host::process;
 use adjutant_terminal::socket::{self, HelloReply};
 

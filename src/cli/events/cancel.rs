@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
-use super::super::status::counted;
 use super::texts::{failed, when};
 use adjutant_app::App;
 use adjutant_assistant::EventId;
 use adjutant_assistant::calendar::Change;
 use adjutant_assistant::notification::Status;
+use adjutant_base::text::counted::counted;
 use adjutant_base::text::escape_invisible::escape_line;
 
 /// Notifications of an event that are looked at.

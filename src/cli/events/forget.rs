@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::super::local_assistant::ACTOR;
 use super::super::output::{self, Failure};
-use super::super::status::counted;
 use super::calendar_address::{absolute, address};
 use adjutant_assistant::import::RemovedCalendar;
 use adjutant_assistant::{Assistant, Calendar, UserId};
+use adjutant_base::text::counted::counted;
 use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant events forget`.

@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::super::output::{self, Failure};
-use super::super::status::counted;
 use super::plan_all;
 use super::single_user_plan::{planned_for, with_runners};
 use adjutant_app::App;
 use adjutant_assistant::json;
 use adjutant_assistant::{EventId, UserId};
+use adjutant_base::text::counted::counted;
 use adjutant_base::text::escape_invisible::escape_line;
 
 /// Interval between two frames of a spinner.

@@ -5,10 +5,10 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::super::output::{self, Failure};
-use super::super::status::counted;
 use super::single_user_plan::planned_for;
 use adjutant_app::App;
 use adjutant_assistant::User;
+use adjutant_base::text::counted::counted;
 use adjutant_base::text::escape_invisible::escape_line;
 
 /// Users of one page.

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::super::list_span::instant;
 use super::super::output::{self, Failure};
-use super::super::status::counted;
 use adjutant_assistant::simulate::SimulatedPlan;
 use adjutant_assistant::{Assistant, Planned, Reason, User, UserId};
+use adjutant_base::text::counted::counted;
 use adjutant_base::text::escape_invisible::escape_line;
 
 /// Arguments of `adjutant notifications simulate`.

@@ -1,5 +1,7 @@
 //! The severity of a lint's finding, the same for prompts and agents.
 
+use adjutant_base::text::counted::counted;
+
 adjutant_base::named_enum! {
     /// The severity of a finding. The names are also SARIF's `level`.
     Severity {
@@ -19,9 +21,4 @@ impl Severity {
             .map(|severity| counted(found(severity), severity.name()));
         format!("{} checked: {errors}, {warnings}, {notes}", counted(files, "file"))
     }
-}
-
-fn counted(number: usize, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
 }

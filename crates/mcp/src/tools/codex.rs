@@ -26,6 +26,7 @@ use crate::call_timeout::{Progress, cancelled_by_client};
 use crate::task_wire::accepts_tasks;
 use adjutant_agents::Origin;
 use adjutant_app::client_registry::ConnectionKind;
+use adjutant_base::text::counted::counted;
 use adjutant_codex::StartedTurn;
 use adjutant_codex::event::CodexEvent;
 use adjutant_codex::event_log::LogRead;
@@ -87,7 +88,7 @@ async fn follow(call: &CallContext<'_>, turn: StartedTurn) -> CallToolResult {
     let mut cancelled = false;
     let mut progress = Progress::new(call.request);
     if ahead > 0 {
-        progress.set_line(format!("waits for the end of {ahead} turn{}", if ahead == 1 { "" } else { "s" }));
+        progress.set_line(format!("waits for the end of {}", counted(ahead, "turn")));
     }
     while after < until {
         let pause = progress.notify(call.request).await;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::answer_file;
+use super::read_rows::ReadRows;
 use super::widgets::field_input::Entry;
 use super::widgets::field_inputs::FieldInputs;
 use super::widgets::text_input::Editor;
@@ -28,7 +29,8 @@ pub(super) struct QuestionForm {
     pub(super) files: Vec<NewFile>,
     pub(super) layer: Option<Overlay>,
     /// Lines of the message above the screen.
-    pub(super) scroll: u16,
+    pub(super) scroll: usize,
+    pub(super) rows: ReadRows,
     /// Sent, and the hub has not answered yet.
     pub(super) sending: bool,
     /// It was decided without this terminal.
@@ -71,6 +73,7 @@ impl QuestionForm {
             files: Vec::new(),
             layer: None,
             scroll: 0,
+            rows: ReadRows::default(),
             sending: false,
             closed: None,
             opened: now,
@@ -101,6 +104,9 @@ impl QuestionForm {
         if question.fields == self.question.fields {
             if question.deliveries != self.question.deliveries {
                 self.opened = now;
+            }
+            if question.message != self.question.message {
+                (self.scroll, self.rows) = (0, ReadRows::default());
             }
             self.question.clone_from(question);
             self.closed = None;
@@ -282,6 +288,10 @@ impl QuestionForm {
             return KeyResult::Stay;
         }
         let Some(answer) = self.inputs.answer() else { return KeyResult::Stay };
+        if !self.question.denials.is_empty() && !self.question.is_denied_by(&answer) && !self.rows.is_read() {
+            self.inputs.fault = Some("read the request to its end before you allow it: PgDn".to_owned());
+            return KeyResult::Stay;
+        }
         if self.question.level == Level::High {
             self.layer = Some(Overlay::Passphrase { answer, typed: Editor::default() });
             return KeyResult::Stay;
@@ -326,9 +336,9 @@ impl QuestionForm {
 
     fn scroll_by(&mut self, key: KeyEvent) -> KeyResult {
         self.scroll = match key.code {
-            KeyCode::PageDown => self.scroll.saturating_add(8),
-            KeyCode::PageUp => self.scroll.saturating_sub(8),
-            KeyCode::Down => self.scroll.saturating_add(1),
+            KeyCode::PageDown => self.rows.down(self.scroll, self.rows.screen()),
+            KeyCode::PageUp => self.scroll.saturating_sub(self.rows.screen()),
+            KeyCode::Down => self.rows.down(self.scroll, 1),
             KeyCode::Up => self.scroll.saturating_sub(1),
             _ => self.scroll,
         };

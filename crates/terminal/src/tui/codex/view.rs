@@ -11,6 +11,7 @@ use super::state::{Focus, Panel, ViewState};
 use crate::tui::theme::Theme;
 use crate::tui::widgets::styled_text::{fill, styled, typed};
 use crate::tui::widgets::wrap::cut;
+use adjutant_base::text::counted::counted;
 use adjutant_base::text::escape_invisible;
 use adjutant_codex::ListedThread;
 use adjutant_codex::thread::ThreadState;
@@ -171,8 +172,8 @@ fn approval(panel: &Panel, columns: usize, theme: Theme) -> Vec<Line<'static>> {
     let below = panel.lines.len() - panel.top - panel.height;
     let more = match (below, panel.expanded) {
         (0, _) => String::new(),
-        (below, true) => format!(" {below} more lines: PgDn "),
-        (below, false) => format!(" {below} more lines: Ctrl-O shows all "),
+        (below, true) => format!(" {} below: PgDn ", counted(below, "line")),
+        (below, false) => format!(" {} below: Ctrl-O shows all ", counted(below, "line")),
     };
     let bar = format!("━━{more}{}", "━".repeat(columns.saturating_sub(2 + more.chars().count())));
     lines.push(Line::from(Span::styled(cut(&bar, columns), theme.alarm())));

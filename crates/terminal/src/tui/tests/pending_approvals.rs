@@ -12,9 +12,8 @@ fn read_to_the_end(test_inbox: &mut TestInbox) {
     panic!("{}", test_inbox.frame());
 }
 
-#[test]
-fn approvals_are_looked_over_and_answered_together() {
-    let approval = |letter: char, line: &str| Question {
+fn approval(letter: char, line: &str) -> Question {
+    Question {
         denials: vec!["deny".into()],
         message: format!("command:\n\n```sh\n{line}\n```\nfolder:\n\n```\n/code/shop\n```\n"),
         ..question(
@@ -25,7 +24,31 @@ fn approvals_are_looked_over_and_answered_together() {
                 choice(&[("Approve", "approve"), ("Always", "always"), ("Deny", "deny")], 1, false),
             )],
         )
-    };
+    }
+}
+
+#[test]
+fn a_request_that_does_not_fit_the_screen_is_allowed_only_after_its_end_was_shown() {
+    for (key, is_allowed) in [("1", true), ("2", true), ("3", false)] {
+        let mut test_inbox = TestInbox::with([approval('b', &"make all\n".repeat(12))]);
+        test_inbox.size = (72, 16);
+        test_inbox.press("Enter");
+        assert!(test_inbox.frame().contains("lines below: PgDn"), "{}", test_inbox.frame());
+        test_inbox.pass(500);
+        let acts = test_inbox.press(&format!("{key} Enter"));
+        assert_eq!(acts.is_empty(), is_allowed, "{key}: {acts:?}");
+        if is_allowed {
+            assert!(test_inbox.frame().contains("read the request to its end"), "{}", test_inbox.frame());
+            while test_inbox.frame().contains("below: PgDn") {
+                test_inbox.press("PgDn");
+            }
+            assert!(matches!(&test_inbox.press("Enter")[..], [Request::Answer { .. }]));
+        }
+    }
+}
+
+#[test]
+fn approvals_are_looked_over_and_answered_together() {
     let mut test_inbox = TestInbox::with([deploy(), approval('b', "make all"), approval('c', "make docs")]);
     test_inbox.size = (72, 14);
     let value = |act: &Request| match act {

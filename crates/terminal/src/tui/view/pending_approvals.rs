@@ -32,7 +32,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, approvals: &PendingApprova
     }
     let height = usize::from(area.height);
     let shown = if lines.len() > height { height.saturating_sub(1) } else { height };
-    approvals.drawn(lines.len(), shown);
+    approvals.rows.drawn(approvals.scroll, lines.len(), shown);
     let (lines, _) = window(lines, approvals.scroll, height, theme);
     frame.render_widget(Paragraph::new(lines), area);
 }
@@ -42,7 +42,7 @@ pub(super) fn hints(approvals: &PendingApprovals) -> Vec<String> {
         1 => "it".to_owned(),
         count => format!("all {count}"),
     };
-    let approves = if approvals.is_read() {
+    let approves = if approvals.rows.is_read() {
         format!("y approves {all}")
     } else {
         "read to the end to approve".to_owned()

@@ -16,6 +16,7 @@ use crate::tui::widgets::markdown;
 use crate::tui::widgets::styled_text::{QUOTE_WIDTH, quoted, styled, typed};
 use crate::tui::widgets::text_input::Editor;
 use crate::tui::widgets::wrap::wrap;
+use adjutant_base::text::counted::counted;
 use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt::span_millis;
 use adjutant_host::git::Facts;
@@ -47,7 +48,9 @@ pub(super) fn draw(
     let free = height.saturating_sub(head.len());
     let form_rows = form_lines.len().min(free.saturating_sub(message.len().min(3)));
     let rows = free - form_rows;
-    let (message, more) = window(message, usize::from(form.scroll), rows, theme);
+    let shown = if message.len() > rows { rows.saturating_sub(1) } else { rows };
+    form.rows.drawn(form.scroll, message.len(), shown);
+    let (message, more) = window(message, form.scroll, rows, theme);
     let form_first = (focus + 1).saturating_sub(form_rows);
     let mut lines = head;
     lines.extend(message);
@@ -74,9 +77,9 @@ pub(super) fn window(
     let below = total - first - shown;
     let mut lines: Vec<_> = message.into_iter().skip(first).take(shown).collect();
     let text = match (first, below) {
-        (0, below) => format!("── {below} more lines: PgDn ──"),
-        (above, 0) => format!("── {above} lines above: PgUp ──"),
-        (above, below) => format!("── {above} lines above: PgUp, {below} below: PgDn ──"),
+        (0, below) => format!("── {} below: PgDn ──", counted(below, "line")),
+        (above, 0) => format!("── {} above: PgUp ──", counted(above, "line")),
+        (above, below) => format!("── {} above: PgUp, {below} below: PgDn ──", counted(above, "line")),
     };
     lines.push(Line::from(Span::styled(text, theme.quiet())));
     (lines, true)
