@@ -268,6 +268,10 @@ impl Page {
 
     /// Adds a code block or a diff.
     fn code(&mut self, text: &str, is_diff: bool) {
+        // A label belongs to the code below it.
+        if self.lines.last().is_some_and(|line| line.to_string().ends_with(':')) {
+            self.gap = false;
+        }
         self.open();
         let columns = self.free().saturating_sub(width(CODE_MARK)).max(1);
         for line in text.trim_end_matches('\n').split('\n') {
