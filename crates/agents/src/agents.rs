@@ -113,7 +113,8 @@ impl Agents {
         }
     }
 
-    /// Returns when the first of the runs at work was started, of tasks and of Codex, in clock ticks since boot.
+    /// Returns the start of the oldest process of a run, of a task or of Codex, in clock ticks since boot; `None` while
+    /// none runs.
     pub fn first_run_started(&self) -> Option<u64> {
         let active = self.context.active();
         let runs = active.values().filter_map(|run| process::ancestor(run.supervisor?));

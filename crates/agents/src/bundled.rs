@@ -1,6 +1,6 @@
 //! Bundled agents, which are compiled into the binary.
 
-/// Path below the root and content of each, in the order of their names.
+/// The bundled files, each as its path below the root and its content, in the order of their names.
 pub(super) const BUNDLED: &[(&str, &str)] = &[
     ("explainer.yaml", include_str!("../assets/explainer.yaml")),
     ("planner.yaml", include_str!("../assets/planner.yaml")),

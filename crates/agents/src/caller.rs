@@ -10,7 +10,7 @@ use super::task::TaskId;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Caller {
     /// The key of ownership; the same client has the same key after a reconnect. For a socket or stdio client it is the
-    /// name and the workspace, over HTTP the name and the client's own addition to the address; within a task also the
+    /// name and the workspace, over HTTP the name and the parameter `client` of the address; within a task also the
     /// task. Not empty.
     pub key: String,
     /// The name that the client gives itself, for display.

@@ -106,9 +106,9 @@ struct Parent {
     row: tasks::Task,
     permission: Permission,
     isolation: Isolation,
-    /// What bounds its network.
+    /// The networks other than `all` that limit the task, and so also the tasks that its agent delegates.
     networks: Vec<Network>,
-    /// The folder above its worktree.
+    /// The folder of the task, which holds its worktree; empty if the folder does not exist.
     folder: PathBuf,
 }
 
@@ -257,7 +257,7 @@ fn validate(
         checks,
         isolation,
         permission,
-        // Nothing holds a network at `full`.
+        // Nothing limits the network of a parent at `full`, so it passes no limit on.
         outer_networks: parent
             .filter(|parent| parent.permission != Permission::Full)
             .map_or_else(Vec::new, |parent| parent.networks.clone()),

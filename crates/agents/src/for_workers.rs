@@ -37,7 +37,7 @@ impl Agents {
             .collect())
     }
 
-    /// Lets tasks need workers with a label from now on.
+    /// Accepts tasks that need a worker with a label from now on, because workers are served.
     pub fn serve_workers(&self) {
         let _ = self.context.serves_workers.set(());
     }
@@ -54,8 +54,10 @@ impl Agents {
         Ok(row.and_then(|row| tasks::held_by(row.hub.as_deref()?).map(ToOwned::to_owned)))
     }
 
-    /// Claims a task for a worker that has `commits`, whose lease ends after `lease` without a report, and writes its order
-    /// and its bundles. The error is a sentence for the worker; the task is queued still, or has ended.
+    /// Claims a task for a worker, and writes its order and its bundles. The lease ends after `lease` without a report.
+    /// The bundles have at most `max_bundle` bytes each, and leave out the `commits`, which the worker has. The error
+    /// is a text for the worker, and begins with `stale:` if the offer is outdated; the task is queued still, or has
+    /// ended.
     pub async fn claim_for_worker(
         &self,
         ticket: &Lease,
@@ -95,7 +97,8 @@ impl Agents {
         Ok(Some(folder))
     }
 
-    /// Takes a report of a worker: extends its lease, and appends the events of the run.
+    /// Takes a report of a worker: extends its lease by `lost_after`, records if its agent was `started`, and appends
+    /// the events of the run.
     pub async fn progress_of_worker(
         &self,
         lease: &Lease,
@@ -126,8 +129,9 @@ impl Agents {
         Ok(if cancel { Reply::Cancel } else { Reply::Continue })
     }
 
-    /// Ends a task with the outcome of its worker, after the commit in `bundle` is in the repository as `refs/adjutant/TASK`.
-    /// False when the fence is stale: then nothing has changed.
+    /// Ends a task with the outcome that its worker delivered. `worker` is the worker's id and name, `result` the
+    /// commit and its bundle; the commit is in the repository as `refs/adjutant/TASK` before the task ends. False when
+    /// the fence is stale: then the task has not changed.
     pub async fn finish_for_worker(
         &self,
         lease: &Lease,
@@ -198,7 +202,7 @@ impl Agents {
         Ok(())
     }
 
-    /// Returns the running tasks whose cancellation is requested from now on.
+    /// Returns a receiver of the ids of running tasks whose cancellation is requested from now on.
     pub fn cancellations(&self) -> broadcast::Receiver<String> {
         self.context.cancellations.subscribe()
     }

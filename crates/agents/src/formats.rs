@@ -44,7 +44,7 @@ pub(crate) fn is_definition(program: Program, text: &str) -> bool {
     }
 }
 
-/// Parses the text of one file: what the file says of the agent. The error is a sentence fragment.
+/// Parses the text of one file into the parts of an agent that the text decides. The error is a sentence fragment.
 pub fn read(program: Program, text: &str) -> Result<Agent, String> {
     let agent = match program {
         Program::Adjutant => native::read(text)?,

@@ -2,7 +2,7 @@
 //!
 //! A task with a label is in a lane of its own, such as `codex@gpu`. No hub claims from it, because no runner has such a name.
 
-/// The sign between runner and label. No name of a runner that travels has it.
+/// The sign between runner and label. The name of a runner that a worker may run has only letters, digits, `-` and `_`.
 const SIGN: char = '@';
 
 /// Returns the lane of a runner and a label.

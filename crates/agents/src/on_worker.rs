@@ -42,13 +42,13 @@ impl Agents {
         }
     }
 
-    /// Returns the commits that the caches below `folder` with names that begin with `start` have. Blocks on the disk.
+    /// Returns the commits of the caches below `folder` that have names beginning with `start`. Blocks on the disk.
     pub fn cached_commits(folder: &Path, start: &str) -> Vec<String> {
         cached_commits(folder, start)
     }
 
-    /// Removes what the caches below `folder` have over `limit` bytes, but not `kept`. Nobody may use a cache meanwhile; `scratch`
-    /// is the folder of an order.
+    /// Removes the least recently used caches below `folder`, until the rest has at most `limit` bytes; `kept` stays.
+    /// No other task may use a cache meanwhile. `scratch` is the folder of an order, for private git directories.
     pub async fn tidy_caches(
         &self,
         folder: &Path,

@@ -22,7 +22,7 @@ use adjutant_host::file_catalogue::Source;
 /// The caller's key and label in the list of tasks; no client has this key.
 const ASKER: &str = "adjutant";
 
-/// A question that this program asks a runner.
+/// A request of this program to a runner.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
     /// The name of the task in lists, in the place of an agent's name.

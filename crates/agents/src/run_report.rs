@@ -34,7 +34,7 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verification {
-    /// No checks were asked for, or they never ran.
+    /// No checks were asked for, or a check did not run to its end and none failed.
     #[default]
     Unverified,
     /// Every check passed.
@@ -204,7 +204,7 @@ pub struct Repository {
     /// Files and folders that are ignored since the run changed a `.gitignore`, so their content was not compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<String>,
-    /// The repository has rules by which files are ignored. Those were not compared.
+    /// The repository has rules by which files are ignored. The ignored files were not compared.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ignores_files: bool,
     /// Files of the caller's own tree that changed while the agent worked in a worktree.
@@ -232,7 +232,7 @@ pub struct Check {
     /// Why it did not run to its end, where it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Files that it runs, or that say what it runs, and that the run changed.
+    /// Files that the run changed, and that the check runs or takes its commands from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed_by_run: Vec<String>,
     pub wall_ms: u64,

@@ -60,7 +60,7 @@ pub struct Sandbox {
     /// The hub's own folder, if it has one.
     hub: Option<PathBuf>,
     environment: RunnerEnv,
-    /// The program, once a probe has passed: alone, and with the same sandbox in it.
+    /// The program, once a probe of a sandbox has passed (`plain`), or of a sandbox within a sandbox (`nested`).
     plain: OnceCell<PathBuf>,
     nested: OnceCell<PathBuf>,
 }

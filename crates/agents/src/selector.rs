@@ -54,7 +54,7 @@ pub struct Choice {
     pub(crate) stall: Option<Duration>,
 }
 
-/// The eligibility of the selection on one runner.
+/// A runner that the selection considered, with its eligibility.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Considered {
     pub runner: String,
@@ -75,11 +75,11 @@ pub enum Eligibility {
     Limited(Duration),
     /// The agent names it, and no runner has this name.
     Unknown,
-    /// The agent names it for work at `full`, and it cannot be started; with the reason.
+    /// The agent names it for a run at `full`, and it cannot be started; with the reason.
     Irreplaceable(&'static str),
 }
 
-/// The runners to try, in order, and the eligibility on every runner.
+/// The runners to try, in order, and the eligibility of every runner.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub choices: Vec<Choice>,
@@ -124,7 +124,7 @@ impl Selector {
         })
     }
 
-    /// Validates `config` and replaces the runners. Runs go on, and so do cooldowns. After an error nothing has changed.
+    /// Validates `config` and replaces the runners. Runs and cooldowns continue. After an error nothing has changed.
     pub fn replace(&self, config: &RunnersConfig) -> Result<(), Error> {
         let configured = Configured::new(config, self.preferred.as_deref(), self.variant)?;
         let mut current = lock(&self.configured);
@@ -191,9 +191,9 @@ impl Selector {
         Err(plan.no_runner_reason().unwrap_or_default())
     }
 
-    /// Considers every runner in the order in which they are tried; lazily, because every step searches a program. None
-    /// is tried in the place of a custom runner that is unknown, and at `full` in the place of one that cannot be started: it
-    /// may be the only one that the user wants to have the agent's permission.
+    /// Considers every runner in the order in which they are tried; lazily, because every step searches a program. The
+    /// list ends at a named runner that no other may replace: a custom runner that is unknown, and at `full` any runner
+    /// that cannot be started, because it may be the only one that the user wants to have the agent's permission.
     fn consider<'a>(
         &'a self,
         candidates: &'a [Candidate],

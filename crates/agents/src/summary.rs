@@ -128,7 +128,8 @@ impl RunReport {
         }
     }
 
-    /// Returns what changed although the run was read-only, or why that is unknown, as a sentence fragment. Where the kernel held the level, only others can have changed it.
+    /// Returns what changed although the run was read-only, or why that is unknown, as a sentence fragment. `None`
+    /// where the kernel held the level, because only other programs can have changed something then.
     pub fn read_only_changes(&self) -> Option<String> {
         let repository =
             self.repository.as_ref().filter(|_| self.permission == Permission::ReadOnly.name())?;
@@ -139,7 +140,7 @@ impl RunReport {
         {
             return None;
         }
-        // Nobody may pass by hiding what changed.
+        // A run must not pass because it hid its changes.
         if let Some(reason) = &self.files_unknown {
             return Some(format!("not shown to be read-only: files unknown, because {reason}"));
         }

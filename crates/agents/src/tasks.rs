@@ -18,7 +18,7 @@ use adjutant_store::tasks;
 
 /// The most tasks of one tree that a cancellation reaches.
 const MAX_TREE: u32 = 1_000;
-/// The greatest distance of two tasks of a race in the order of all tasks; others may delegate at the same moment.
+/// Maximum distance, in the order of all tasks, between two tasks of a race: others may delegate at the same moment.
 const RACE_DISTANCE: u32 = 8;
 /// How long a change that another hub made on a shared store may stay unseen.
 const SHARED_STORE_INTERVAL: Duration = Duration::from_secs(1);
@@ -61,8 +61,9 @@ impl Agents {
         }
     }
 
-    /// Returns the tasks that race with this one, which is among them, in the order of their creation: those that its caller
-    /// delegated close to it, with the same text and folder. A race is not stored, because its tasks say that they are one.
+    /// Returns the tasks that race with this one, which is among them, in the order of their creation: those that its
+    /// caller delegated close to it, with the same text and folder. No row names a race, because these values identify
+    /// it.
     pub async fn race(&self, id: &TaskId) -> Result<Vec<TaskId>, Error> {
         let ids = tasks::same_text(&self.context.store, id.as_str(), RACE_DISTANCE).await?;
         Ok(ids.iter().filter_map(|id| TaskId::parse(id)).collect())

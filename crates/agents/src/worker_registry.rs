@@ -60,7 +60,8 @@ adjutant_base::named_enum! {
 }
 
 impl Agents {
-    /// Stores a code by its public key, until `expires_at`.
+    /// Stores the invitation code with the public key `id`, which is valid until `expires_at`. Its worker gets the
+    /// `labels`.
     pub async fn invite_worker(&self, id: &str, labels: &[String], expires_at: Millis) -> Result<(), Error> {
         let current = now();
         let store = &self.context.store;
@@ -81,12 +82,13 @@ impl Agents {
         Ok(labels.map(|labels| words(&labels)))
     }
 
-    /// Returns whether a code is one of this database, also when it has ended.
+    /// Returns whether a code is in this database, also when it has ended.
     pub async fn knows_code(&self, code: &str) -> Result<bool, Error> {
         Ok(workers::is_invitation(&self.context.store, code).await?)
     }
 
-    /// Records the report of a worker, and returns what is known of it.
+    /// Records the report of a worker, and returns the worker; `None` if too many workers without credentials are
+    /// known.
     pub async fn report_of_worker(&self, mut report: Report) -> Result<Option<Worker>, Error> {
         report.now = now();
         Ok(workers::report(&self.context.store, report).await?)
@@ -109,14 +111,16 @@ impl Agents {
         Ok(listed(rows, &held, now()))
     }
 
-    /// Revokes a worker by its id or its only name: no hub answers it from now on. Returns it as it was before.
+    /// Revokes a worker: no hub answers it from now on. `named` is its id, the beginning of its id, or a name that no
+    /// other worker has. Returns the worker as it was before.
     pub async fn revoke_worker(&self, named: &str) -> Result<ListedWorker, Error> {
         let worker = self.find_worker(named).await?;
         workers::revoke(&self.context.store, &worker.id, now()).await?;
         Ok(worker)
     }
 
-    /// Lets a worker claim nothing more, or claim again. Returns it as it was before.
+    /// Lets a worker claim nothing more, or claim again; `named` as for [`Self::revoke_worker`]. Returns the worker as
+    /// it was before.
     pub async fn drain_worker(&self, named: &str, draining: bool) -> Result<ListedWorker, Error> {
         let worker = self.find_worker(named).await?;
         if !workers::drain(&self.context.store, &worker.id, draining).await? {
@@ -148,14 +152,14 @@ impl Agents {
     }
 }
 
-/// Characters of an id that name a worker at least.
+/// Minimum characters of the beginning of an id that names a worker.
 const MIN_PREFIX: usize = 6;
 
 fn matches(all: &[ListedWorker], is_meant: impl Fn(&ListedWorker) -> bool) -> Vec<usize> {
     all.iter().enumerate().filter(|(_, worker)| is_meant(worker)).map(|(place, _)| place).collect()
 }
 
-/// Makes the list that users see of the rows.
+/// Converts rows into the list that users see. `held` are the running tasks of all workers.
 pub fn listed(rows: Vec<Worker>, held: &[workers::HeldTask], now: Millis) -> Vec<ListedWorker> {
     rows.into_iter()
         .map(|row| {

@@ -86,7 +86,7 @@ pub(crate) async fn unpack(
     Ok(reference)
 }
 
-/// Removes what keeps the commit that an ended task worked on.
+/// Removes the reference that keeps the commit that an ended task worked on.
 pub(crate) async fn forget(context: &ExecutorContext, row: &tasks::Task) {
     let Ok(options) = rows::options(row) else { return };
     if let Ok((git, repository)) = repository_of(context, row, options.workdir.path()).await {

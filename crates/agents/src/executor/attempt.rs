@@ -52,7 +52,8 @@ pub(super) async fn attempt(
 ) -> Option<AttemptResult> {
     let name = choice.runner.name().to_owned();
     let mut number = run.state.report.attempts.len() + 1;
-    // What an earlier hub knew of its attempts may be lost.
+    // A folder of an earlier hub may exist although the report lists no such attempt: the state may not have been
+    // written.
     while run.attempt_folders(number).1.exists() {
         number += 1;
     }

@@ -35,7 +35,7 @@ use adjutant_store::{Millis, Store, tasks};
 /// How long a lease is valid without being extended.
 const LEASE: Duration = Duration::from_mins(1);
 
-/// How long after a failed try a change is stored again.
+/// The pause before a change that could not be stored is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Bytes that the disk of the runs should have free; with fewer the files of ended tasks are removed.
@@ -68,13 +68,13 @@ pub(crate) struct ExecutorContext {
     pub(crate) claiming: tokio::sync::Mutex<()>,
     /// Notified when a task may be ready to be claimed.
     pub(crate) wake: Notify,
-    /// The running tasks whose cancellation is requested here, for those that workers run.
+    /// Sends the id of each running task whose cancellation is requested here, because a worker may run the task.
     pub(crate) cancellations: broadcast::Sender<String>,
     /// Set once workers are served, so that a task may need a label.
     pub(crate) serves_workers: OnceLock<()>,
     /// Whether the runs that the last hub left are known.
     pub(crate) runs_adopted: watch::Sender<bool>,
-    /// By task, for tasks with waiting readers: grows with everything that this process writes about the task.
+    /// For each task with waiting readers, a number that grows with everything that this process writes about the task.
     changes: Mutex<HashMap<String, watch::Sender<u64>>>,
     /// The tasks that this process runs, by id.
     active: Mutex<HashMap<String, ActiveRun>>,
@@ -95,7 +95,7 @@ pub(crate) struct ActiveRun {
 }
 
 impl ExecutorContext {
-    /// Returns the context with an empty queue. Does no I/O.
+    /// Returns a context without running tasks. Does no I/O.
     pub(crate) fn new(
         settings: Delegation,
         selector: Selector,
@@ -279,8 +279,8 @@ pub(super) async fn remove_files(context: &ExecutorContext, task: &str) {
     }
 }
 
-/// Removes the files of ended tasks, the oldest first, while the disk is nearly full: what happens to the other tasks
-/// could not be stored.
+/// Removes the files of ended tasks, the oldest first, while the disk is nearly full, because the state of the other
+/// tasks could no longer be stored.
 pub(super) async fn make_space(context: &ExecutorContext) {
     let spool = context.spool.clone();
     let is_full = move || disk::free_bytes(&spool).is_some_and(|free| free < MIN_FREE_BYTES);
@@ -320,8 +320,8 @@ fn remove_while(is_full: &impl Fn() -> bool, folders: &[PathBuf], in_use: &BTree
     removed.filter(|folder| remove_except_worktree(folder).is_ok()).count()
 }
 
-/// Makes a change, again until it is stored: a disk may be full for a while. `what` names it in the log. `None` when
-/// `given_up` is over first.
+/// Carries a change out, and repeats it until it is stored, because a disk may be full for a while. `what` names the
+/// change in the log. `None` if `given_up` completes first.
 pub(super) async fn until_stored<T, E: Display, F: Future<Output = Result<T, E>>>(
     context: &ExecutorContext,
     task: &str,

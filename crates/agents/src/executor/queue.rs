@@ -49,7 +49,7 @@ pub(crate) async fn run(context: &Arc<ExecutorContext>, stop: CancellationToken)
     }
     loop {
         if !adopted {
-            // A full disk may be the reason why it has to be done again.
+            // The last try may have failed because the disk was full.
             make_space(context).await;
             adopted = adopt_runs(context, &mut runs, &stop, if shared { now() } else { Millis::MAX }).await;
             context.runs_adopted.send_if_modified(|before| adopted && !std::mem::replace(before, true));
@@ -230,8 +230,8 @@ async fn prune(context: &ExecutorContext) {
     }
 }
 
-/// Removes the temporary folders of killed processes, because the output of agents would stay in them. One in which a run
-/// goes on stays. Blocks on the disk.
+/// Removes the temporary folders of killed processes, because the output of agents would stay in them. A folder with a
+/// running process of a run stays. Blocks on the disk.
 fn remove_abandoned_folders() {
     for folder in temporary_folder::abandoned() {
         if !process::has_runs(&folder)

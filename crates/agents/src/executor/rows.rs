@@ -138,7 +138,7 @@ pub(crate) fn task(row: tasks::Task, position: Option<u64>, outcome: Option<&str
     })
 }
 
-/// Reads the verdict at the start of an outcome, where only the status is before it.
+/// Reads the verdict from the beginning of an outcome's JSON, in which only the status precedes it.
 fn verdict(start: &str) -> Option<Verification> {
     let (_, rest) = start.split_once("\"verdict\":")?;
     serde_json::Deserializer::from_str(rest).into_iter().next()?.ok()

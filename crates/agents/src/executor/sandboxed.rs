@@ -28,7 +28,7 @@ pub(super) fn proxy(network: RunNetwork, scratch: &Path) -> Result<Option<Networ
     proxy.map(Some).map_err(|error| format!("the proxy of its network cannot be made: {error}"))
 }
 
-/// What a run in the sandbox needs until its end.
+/// The command line of a run in the sandbox, and the resources that live until the end of the run.
 #[derive(Debug)]
 pub(super) struct Sandboxed {
     pub(super) argv: Vec<OsString>,

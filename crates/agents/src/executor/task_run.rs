@@ -152,7 +152,7 @@ fn lost(detail: &str, report: RunReport) -> Outcome {
 
 /// Ends the processes of a run that panicked, and returns the outcome of its task.
 async fn end_after_panic(run: &TaskRun<'_>) -> Outcome {
-    // All its runs have their count on the disk.
+    // The spools of all its runs hold the counts, so they are counted again from 0.
     let mut report = RunReport { processes_left: 0, is_uncounted: false, ..run.state.report.clone() };
     let folder = run.folder.clone();
     match tokio::task::spawn_blocking(move || process::run_folders(&folder)).await {
@@ -205,7 +205,7 @@ async fn answer(
     };
     let (result, choice) = match resumed {
         Ok(result) => (result, None),
-        // The workspace is not the agent's.
+        // The state that describes the worktree is lost, so the worktree may be missing or not set up.
         Err(NotResumed::NotBegun) if run.options.worktree && run.state.baseline.is_none() => {
             return Err("the hub that ran it ended, and the state of its worktree cannot be read");
         }

@@ -10,14 +10,14 @@ use crate::task::TaskEventKind;
 use crate::worktrees::{self, WORKTREE};
 use adjutant_host::git::{Git, Repository, Snapshot};
 
-/// The looks at the two working trees of a task, see [`Git::snapshot`].
+/// The names of the snapshots of the two working trees of a task, see [`Git::snapshot`].
 const INNER: &str = "tree";
 const CALLER: &str = "caller";
 
 /// The folder of a task with its private git directories.
 const SCRATCH: &str = "git";
 
-/// Why a run that another hub began is compared with nothing.
+/// The reason why the files of a run that another hub began are not compared.
 const NO_BASELINE: &str = "the hub that knew them ended";
 
 /// Prepares the working folder before the first run. The error is a sentence for the caller.
@@ -46,7 +46,7 @@ pub(super) async fn prepare(
 
 async fn take_baseline(context: &ExecutorContext, run: &mut TaskRun<'_>) -> Result<Baseline, String> {
     let folder = run.options.workdir.path();
-    // A hub that was killed meanwhile may have left some.
+    // A hub that was killed may have left private git directories.
     remove_scratch(run).await;
     let git = git(context, run)?;
     if !run.options.worktree {
@@ -79,7 +79,7 @@ async fn take_baseline(context: &ExecutorContext, run: &mut TaskRun<'_>) -> Resu
     baseline
 }
 
-/// Sets up a new worktree and looks at it.
+/// Sets up a new worktree, and takes its snapshot.
 async fn worktree_baseline(
     context: &ExecutorContext,
     run: &mut TaskRun<'_>,
@@ -198,11 +198,11 @@ pub(super) async fn cleanup(context: &ExecutorContext, run: &TaskRun<'_>, report
     if !run.options.worktree {
         return;
     }
-    // Its folder cannot be made on a full disk, and is not needed here.
+    // Not by `git`, which makes the folder: that fails on a full disk, and is not needed here.
     let git = Git::new(&run.folder.join(SCRATCH), context.environment.path());
     let (repository, worktree) = match &run.state.baseline {
         Some(Baseline { repository, worktree: Some(worktree), .. }) => (repository.clone(), worktree.clone()),
-        // An earlier hub may have made it.
+        // An earlier hub may have made the worktree.
         _ => match git.find(run.options.workdir.path()).await {
             Ok(repository) => (repository, run.folder.join(WORKTREE)),
             Err(_) => return,

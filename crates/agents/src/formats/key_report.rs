@@ -24,7 +24,7 @@ impl Agent {
         self.report(key, FieldSupport::Unsupported(why.to_owned()));
     }
 
-    /// Reports a key of another program by its list of `unsupported` keys, each with the reason.
+    /// Reports a key as unsupported for the reason that `unsupported` has for it, else as unknown.
     pub(super) fn report_other(&mut self, key: &str, unsupported: &[(&str, &str)]) {
         let why = unsupported.iter().find(|(name, _)| *name == key).map(|(_, why)| (*why).to_owned());
         self.report(key, why.map_or(FieldSupport::Unknown, FieldSupport::Unsupported));
@@ -59,7 +59,7 @@ impl Agent {
         self.runner = Some(program.name().to_owned());
     }
 
-    /// Sets the permission of a word of another program. Only a file of Adjutant grants `full`.
+    /// Sets the permission that a value of another program means. Only a file of Adjutant grants `full`.
     pub(super) fn set_level(&mut self, key: &str, level: Permission) {
         let lowered = if level == Permission::Full { "; only a file of Adjutant grants `full`" } else { "" };
         self.permission = level.min(Permission::WorkspaceWrite);

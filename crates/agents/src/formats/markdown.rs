@@ -66,7 +66,8 @@ pub(super) fn line(value: &Value) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns the names of a list of tools, which may be a text with commas; without their parts in parentheses.
+/// Returns the names of a list of tools in lower case, without their parts in parentheses. The list may be a text with
+/// commas.
 pub(super) fn names(value: &Value) -> Vec<String> {
     let texts: Vec<String> = match value {
         Value::String(text) => text.trim_matches(['[', ']']).split(',').map(str::to_owned).collect(),

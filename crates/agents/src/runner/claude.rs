@@ -26,7 +26,7 @@ pub(super) const VARIABLES: RunnerVariables = RunnerVariables {
     prefixes: &["ANTHROPIC_", "AWS_", "GOOGLE_", "CLOUD_ML_", "VERTEX_"],
 };
 
-/// How the answer to a call begins whose tool the level does not offer.
+/// The beginning of the answer to a call of a tool that the level does not offer.
 const NO_SUCH_TOOL: &str = "<tool_use_error>Error: No such tool available";
 
 pub(super) fn command(spec: &AttemptSpec<'_>) -> CommandLine {

@@ -121,7 +121,7 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind
         }
         "session.info" if text("infoType") == "model_retry" => notice(text("message")),
         "session.warning" => notice(text("message")),
-        // Its success, in case the removal of secrets mangles the line that follows.
+        // Success is recorded here already, because the removal of secrets may mangle the `result` event that follows.
         "assistant.idle" if run.message.is_some() && run.last_error.is_none() => {
             run.end = Some(Ok(()));
             Vec::new()

@@ -12,7 +12,7 @@ pub struct Failure {
     pub class: Class,
     /// One sentence for the user, bounded, without escape sequences; it may hold the runner's own words.
     pub detail: String,
-    /// When the limit ends, where the runner reported it.
+    /// The time until the usage limit ends, where the runner reported it.
     pub(crate) retry_after: Option<Duration>,
     /// The other command line that avoids this failure; set only if the run did nothing yet.
     pub(crate) retry_with: Option<CommandVariant>,
@@ -36,7 +36,7 @@ pub enum Class {
     /// A time limit of the hub ended it.
     TimedOut(Limit),
     Cancelled,
-    /// The runner declined: a permission, a folder it does not trust, a flag it does not know.
+    /// The runner or the hub declined: a permission, a folder that is not trusted, a flag that is not known.
     Refused,
     /// It ended by a signal, or with a failure it did not explain.
     Crashed,
@@ -144,7 +144,7 @@ pub(super) fn parse_retry_after(text: &str) -> Option<Duration> {
             "h" | "hr" | "hrs" | "hour" | "hours" => 3600.0,
             "d" | "day" | "days" => 86_400.0,
             "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
-            // A bare number is seconds; with another word after it, it is the last one.
+            // A first number without a known unit counts as seconds; a later one is not part of the wait.
             _ if !found => 1.0,
             _ => break,
         };

@@ -131,7 +131,7 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind
     }
 }
 
-/// Classifies the exit code: it is the HTTP status without the upper bits, which the error events do not have.
+/// Classifies a failure by the exit code, which is the low byte of the HTTP status; the error events have no status.
 pub(super) fn finish(run: &mut RunAccumulator, end: &AttemptEnd<'_>) {
     let status = match end.exit {
         // 41 is documented: no way to log in was set.

@@ -1,6 +1,6 @@
 //! Buffer for text output of any length that holds its beginning and its end.
 
-/// Most bytes of each of the two.
+/// Maximum bytes of the beginning, and of the end.
 const MAX_HALF: usize = 512 * 1024;
 
 /// How far the cut may move to a line's end, which is a better cut than the middle of a word.
@@ -12,7 +12,7 @@ pub(super) struct HeadTailBuffer {
     head: String,
     /// Up to twice [`MAX_HALF`], so that it is cut seldom.
     tail: String,
-    /// Bytes between them.
+    /// Bytes between the beginning and the end.
     left_out: u64,
 }
 

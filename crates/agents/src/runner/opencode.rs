@@ -113,7 +113,7 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind
     }
 }
 
-/// How the error of a call begins that a rule of the level prevents.
+/// The beginnings of the error of a call that a rule of the level prevents.
 const DENIALS: [&str; 2] =
     ["The user has specified a rule which prevents you", "Model tried to call unavailable tool"];
 

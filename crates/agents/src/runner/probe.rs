@@ -21,7 +21,8 @@ const MAX_ANSWER: u64 = 4 * 1024;
 /// itself.
 pub fn find(runner: &Runner, configured: Option<&Path>) -> Option<PathBuf> {
     match configured {
-        // Joined to each folder of the PATH, an absolute path is itself; what counts is whether it can be executed.
+        // A search joins the path to each folder of the `PATH`, which changes no absolute path, and checks that it is
+        // executable.
         Some(path) => path.to_str().and_then(env::find_in_path),
         None => env::find_in_path(runner.program()),
     }
@@ -45,9 +46,9 @@ struct Stamp {
 }
 
 impl Versions {
-    /// Returns the first line that the version command of `runner` prints, which runs once until the runner's `program`
-    /// changes; `None` without a command or a line. `scratch` is a folder that does not exist yet, for the run's own
-    /// files; it is removed.
+    /// Returns the first line that the version command of `runner` prints; `None` without a command or a line. The
+    /// command runs again only after the runner's `program` has changed. `scratch` is a folder that does not exist yet,
+    /// for the run's own files; it is removed.
     pub(crate) async fn version(
         &self,
         runner: &Runner,

@@ -35,8 +35,8 @@ pub(super) fn probe(program: &Path, is_nested: bool) -> Vec<OsString> {
     line
 }
 
-/// Without capabilities and in a user namespace, so that no mount can be undone. Codex needs user namespaces for its own
-/// sandbox, so they stay allowed.
+/// Returns the beginning of every command line. The run has no capabilities and is in a user namespace, so that no
+/// mount can be undone. Codex needs user namespaces for its own sandbox, so they stay allowed.
 fn beginning(program: &Path) -> Vec<OsString> {
     let options = [
         "--unshare-user",

@@ -42,7 +42,7 @@ pub(crate) struct SandboxedRun<'a> {
     pub(crate) visible: Vec<PathBuf>,
     /// Whether the run has the network of the machine.
     pub(crate) has_network: bool,
-    /// The socket of the proxy of a run that has it not.
+    /// The socket of the proxy, for a run that may reach a list of hosts.
     pub(crate) socket: Option<&'a Path>,
     /// Folders that the configuration lets the runner write.
     pub(crate) writable: &'a [PathBuf],
@@ -115,7 +115,7 @@ pub(super) fn mounts(run: &SandboxedRun<'_>, hub: Option<&Path>) -> Result<Mount
     let seen = RESOLVER.map(PathBuf::from).into_iter().chain(run.visible.iter().cloned());
     let prompts = hub.map(|hub| hub.join(PROMPTS));
     for path in seen.chain(home).chain(programs).chain(prompts) {
-        // The folder that a link names is another path.
+        // A link and the folder that it names are two paths, and the run may use both.
         for path in [path.canonicalize().ok(), Some(path)].into_iter().flatten() {
             if !is_internal(&path, hub, &spools) {
                 show(&mut mounts, &hidden, &path);

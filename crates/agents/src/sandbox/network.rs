@@ -11,7 +11,7 @@ pub(crate) struct RunNetwork {
     config: Network,
     /// Of the agent's file, and of the tasks above.
     rules: Vec<Network>,
-    /// Hosts that a list leaves reachable.
+    /// Hosts of the runner's model, which stay reachable although a list does not name them.
     model: Vec<String>,
 }
 
@@ -36,7 +36,8 @@ impl RunNetwork {
         !self.is_all() && self.all().all(|rule| *rule != Network::None)
     }
 
-    /// Returns whether the run may connect to `port` of `host`. Call it for a list.
+    /// Returns whether the run may connect to `port` of `host`. Call it only where [`Self::is_list`], because it always
+    /// allows the hosts of the model.
     pub(crate) fn allows(&self, host: &str, port: u16) -> bool {
         self.model.iter().any(|entry| matches(entry, host, port))
             || self.all().all(|rule| rule.allows(host, port))
@@ -68,7 +69,8 @@ impl std::fmt::Display for RunNetwork {
     }
 }
 
-/// Returns the hosts of a runner's login and model, as far as they are known: other providers are in its own files.
+/// Returns the hosts of a runner's login and model. Those of other providers are in the runner's own configuration, and
+/// unknown here.
 fn model_hosts(runner: &Runner) -> &'static [&'static str] {
     match runner {
         Runner::Codex => &["api.openai.com:443", "auth.openai.com:443", "chatgpt.com:443"],

@@ -146,7 +146,7 @@ fn root(mut mounts: Mounts, state: &Path) -> Result<Vec<OsString>, String> {
             }
         }
     }
-    // A mount is read-only without the mounts in it, so each of them is one of the container.
+    // A read-only mount leaves the mounts below it writable, so each of them is mounted read-only too.
     let table = std::fs::read("/proc/self/mountinfo").map_err(failed)?;
     for path in table.split(|byte| *byte == b'\n').filter_map(mount_point) {
         if path != Path::new("/") && !is_below(&path, &OWN) && !is_below(&path, &PRIVATE) && path.exists() {

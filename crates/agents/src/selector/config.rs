@@ -13,7 +13,7 @@ use adjutant_base::text::yaml;
 
 /// Most bytes of a runner configuration, which is written by hand.
 const MAX_BYTES: u64 = 1024 * 1024;
-/// The longest limit of a runner's retries.
+/// The longest `stall_seconds`.
 const MAX_STALL: Duration = Duration::from_hours(24 * 365);
 /// The priority of a runner that has none: after the others.
 const DEFAULT_PRIORITY: i64 = 1_000;

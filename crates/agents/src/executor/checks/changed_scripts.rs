@@ -19,7 +19,7 @@ const IMPLIED: &[(&str, &[&str])] = &[
     ("yarn", &["package.json"]),
 ];
 
-/// Programs whose arguments are data, so that a changed file among them is what the check looks at.
+/// Programs whose arguments are data: a changed file among them is what the check inspects, and not what it runs.
 const READERS: &[&str] = &["cat", "cmp", "diff", "grep", "ls", "stat", "test", "["];
 
 /// Returns the changed files that `argv` runs, or that say what it runs.
