@@ -186,7 +186,7 @@ pub enum Roots {
     User,
     /// Those of the workspace around the current folder, then those of the user and the bundled ones.
     Workspace,
-    /// Only these folders, for the one of the two that is served.
+    /// Only these folders, which have the prompts or the agents that the process serves.
     Exactly(Vec<PathBuf>),
 }
 

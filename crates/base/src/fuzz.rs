@@ -1,6 +1,7 @@
 //! A bounded fuzzer for tests of parsers: it mutates a corpus by a fixed seed.
 //!
-//! `ADJUTANT_FUZZ_SECONDS` runs each test for as long, from a seed of the clock; `ADJUTANT_FUZZ_SEED` runs a seed again.
+//! `ADJUTANT_FUZZ_SECONDS` runs each test for so many seconds, with a seed from the clock; `ADJUTANT_FUZZ_SEED` repeats
+//! a seed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::sync::{Mutex, PoisonError};
@@ -40,7 +41,7 @@ const FRAGMENTS: [&str; 24] = [
     "00000000T000000Z",
 ];
 
-/// The place of the last panic; a parser may contain its own.
+/// The message of the last panic, because a parser may catch its own panics.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 /// Calls `target` with mutations of the texts of `corpus`.

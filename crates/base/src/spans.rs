@@ -1,5 +1,5 @@
-//! Spans of OpenTelemetry: what each part of a call took. They name ids, tools and runners, and hold no argument and no
-//! text of a user. Until [`collect`] was called, a span costs one atomic load.
+//! Spans of OpenTelemetry: how long each part of a call took. They name ids, tools and runners, and hold no argument
+//! and no text of a user. Until [`collect`] was called, a span costs one atomic load.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -30,7 +30,7 @@ impl Network {
     }
 }
 
-/// Returns whether an entry of a list names `port` of `host`. Names differ in case and in a final dot only on paper.
+/// Returns whether an entry of a list names `port` of `host`. Letter case and a final dot of a name do not count.
 pub fn matches(entry: &str, host: &str, port: u16) -> bool {
     let (name, wanted) = split_port(entry);
     let (host, name) = (host.trim_end_matches('.').to_ascii_lowercase(), name.trim_end_matches('.'));

@@ -41,8 +41,8 @@ impl SettingSources {
         }
     }
 
-    /// Returns the keys that the file sets differently since the start and that take effect at the next start. Switches
-    /// of toolsets, runners and keys with a flag are left out.
+    /// Returns the keys that the file sets differently since the start and that take effect at the next start. Keys
+    /// that take effect at once and keys with a flag are left out.
     pub(super) fn pending_restart(&self, now: &BTreeMap<String, String>) -> Vec<String> {
         let has_flag = |key: &str| self.flags.iter().any(|(set, _)| *set == key);
         let keys: BTreeSet<&String> = self.file.keys().chain(now.keys()).collect();

@@ -82,7 +82,7 @@ pub fn hidden(markdown: &str) -> Vec<String> {
     found
 }
 
-/// Returns whether everything in the range of an event is in it or in the events below it, but for what [`hidden`] finds.
+/// Returns whether the event and the events inside it show all text of its range, except for what [`hidden`] finds.
 fn is_leaf(event: &Event<'_>) -> bool {
     match event {
         Event::Start(tag) => !matches!(
