@@ -92,7 +92,7 @@ pub struct InputQuestion {
     /// Whether a text that is not an option answers it.
     #[serde(default)]
     pub other: bool,
-    /// Whether its answer is shown and kept nowhere.
+    /// Whether its answer is neither shown nor stored.
     #[serde(default)]
     pub secret: bool,
 }
@@ -117,7 +117,7 @@ pub enum Decision {
 }
 
 adjutant_base::named_enum! {
-    /// What decided an approval.
+    /// The source of the decision on an approval.
     Decider {
         User = "user",
         /// The user did not answer in time.

@@ -136,7 +136,8 @@ impl Protocol {
         EventBatch { thread, notification: None, events: vec![resolved] }
     }
 
-    /// Returns true once if the running turn waits for what nobody can answer, so that it has to be interrupted.
+    /// Returns true once if the running turn waits for an answer that nobody can give, so that it has to be
+    /// interrupted.
     pub(super) fn gives_up(&mut self) -> bool {
         match self {
             Self::App(_) => false,

@@ -1,5 +1,5 @@
-//! What the versions of Codex offer. The source is the schema that each tested version prints
-//! (`codex app-server generate-json-schema --experimental`): 0.92.0, 0.153.4 and 0.169.0.
+//! The capabilities of Codex by version. The source is the schema that each tested version prints (`codex app-server
+//! generate-json-schema --experimental`): 0.92.0, 0.153.4 and 0.169.0.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ const LAST_WITHOUT: (u32, u32) = (0, 92);
 const V92: (u32, u32) = (0, 92);
 const V153: (u32, u32) = (0, 153);
 
-/// Something that Codex does in app-server, from a version on.
+/// A capability of Codex in app-server, from a version on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Capability {
     pub(super) name: &'static str,
@@ -28,7 +28,7 @@ pub(super) struct Capability {
 pub struct Offered {
     pub name: String,
     pub about: String,
-    /// `None` for a version between the tested ones, which is asked when it is needed.
+    /// `None` for a version between the tested ones: Codex is asked when the capability is needed.
     pub offered: Option<bool>,
     /// The first tested version that has it.
     pub since: String,

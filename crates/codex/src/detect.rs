@@ -70,8 +70,8 @@ impl Probe {
 }
 
 impl Installed {
-    /// Returns the approval policy for one of the contract. `on-failure` is `on-request` where Codex has it no longer. For
-    /// `untrusted` nothing stands, because each other policy asks less.
+    /// Returns the approval policy for one of the contract. `on-failure` is `on-request` where Codex has it no longer.
+    /// `untrusted` is not replaced, because every other policy asks less.
     pub(super) fn approval_policy(&self, policy: String) -> String {
         if policy == ON_FAILURE && !takes_policy(&self.version, self.backend, &policy) {
             return ON_REQUEST.to_owned();

@@ -8,13 +8,14 @@ use super::thread_options::TurnInput;
 use super::{Codex, Error};
 use adjutant_base::text::suggest::near_names;
 
-/// Efforts that each version knows. Later ones are asked for those of their models.
+/// Efforts that each version knows. For another effort Codex is asked for the efforts of its models.
 const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh"];
 /// Bytes at the beginning of a file that say whether it is an image.
 const HEAD_BYTES: u64 = 12;
 
 impl Codex {
-    /// Fails if the installed Codex lacks what an input needs, if an image is none, or if no model has the effort.
+    /// Fails if the installed Codex lacks what an input needs, if a file is not an image, or if no model has the
+    /// effort.
     pub(super) async fn check_input(&self, input: &TurnInput) -> Result<(), Error> {
         check_turn(&self.installed().await?, input)?;
         for path in &input.images {

@@ -87,7 +87,7 @@ impl OneOffProcess {
                     return Err(unanswered(message.as_deref().unwrap_or_default()));
                 }
                 if let Some(answer) = self.protocol.answered.take() {
-                    // An old version goes on to list every method that it knows.
+                    // The message of an old version lists every method that it knows.
                     return match answer {
                         Ok(answer @ (Value::Object(_) | Value::Null)) => Ok(answer),
                         Ok(_) => Err(unanswered("its answer is not an object")),

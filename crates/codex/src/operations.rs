@@ -51,8 +51,8 @@ pub enum TurnRef {
 }
 
 impl Operation {
-    /// Returns the required capability, and the sentence "codex did not …" of a failure. `None` for an operation that
-    /// each version does in some way.
+    /// Returns the required capability, and the end of the sentence "codex did not …" for a failure. `None` for an
+    /// operation that each version does in some way.
     fn needs(&self) -> Option<(Capability, &'static str)> {
         Some(match self {
             Self::Fork { before: None } => (FORK, "fork the thread"),
@@ -103,7 +103,7 @@ impl Operation {
 }
 
 impl TurnRef {
-    /// Returns the id of the turn, and how many turns it and the later ones are.
+    /// Returns the id of the turn, and the number of turns from it to the last one.
     fn find(&self, result: &Value) -> Result<(String, usize), Error> {
         let turns = result["thread"]["turns"].as_array().map(Vec::as_slice).unwrap_or_default();
         let at = match self {
@@ -129,7 +129,7 @@ fn diff_of(turn: &str, items: &[(Option<i64>, Item)], folder: &str) -> String {
     changes.map(|change| change.unified(folder)).collect()
 }
 
-/// Returns the beginning and the end of a turn of a history that is imported `at` this time.
+/// Returns the changes that begin and end a turn of a history. `at` is the time of the import.
 fn past_turn(thread: &str, turn: &Value, diff: &str, at: i64) -> [Change; 2] {
     let (thread, id) = (thread.to_owned(), turn["id"].as_str().unwrap_or_default().to_owned());
     let started = turn["startedAt"].as_i64().map_or(0, |seconds| seconds.saturating_mul(1000));

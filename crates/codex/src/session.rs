@@ -56,7 +56,7 @@ impl SessionHandle {
         let child = Child::start(&plan).await?;
         let (commands, queue) = mpsc::channel(COMMAND_QUEUE);
         let (id_sender, id) = watch::channel(None);
-        // The folder goes with the child; a follower then still has the file open.
+        // The folder is removed when the child ends; a follower still has the file open then.
         let log = Arc::new(EventLog::new(plan.spool.join("events.jsonl")));
         let session = Self { log, thread: Arc::default(), id, commands };
         let mut protocol = Protocol::new(plan.installed.backend, &run);

@@ -10,7 +10,7 @@ adjutant_base::named_enum! {
     Backend { AppServer = "app-server", McpServer = "mcp-server" }
 }
 
-/// What a turn is to do.
+/// The act of a turn: it answers a prompt, compacts the context, or reviews changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {

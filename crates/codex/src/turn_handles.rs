@@ -81,7 +81,7 @@ impl TurnHandle {
         let status = match row.ended.as_deref() {
             None if shared && now - row.updated_at < silent => TurnStatus::Open,
             Some(WITHDRAWN) => TurnStatus::Withdrawn,
-            // A word of a newer version has no other meaning here.
+            // An unknown word, of a newer version, counts as lost.
             ending => ending.and_then(End::from_name).map_or(TurnStatus::Lost, ended),
         };
         let rows::Handle { id, owner, thread, created_at, updated_at, .. } = row;

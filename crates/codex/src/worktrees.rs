@@ -11,7 +11,7 @@ use adjutant_host::git::{Author, Git, remove_kept_worktree};
 use adjutant_host::process;
 use adjutant_store::codex as rows;
 
-/// Bytes of an author's name, and the time for the question.
+/// Maximum bytes of an author's name or address, and the time that git has to print it.
 const MAX_NAME_BYTES: u64 = 4096;
 const NAME_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -25,7 +25,7 @@ impl Codex {
         let made = async {
             let repository = git.find(folder).await?;
             git.add_worktree(&repository, &place, &id).await?;
-            // `git worktree remove` is for the user.
+            // Without the lock, the user can remove it with `git worktree remove`.
             git.release_worktree(&repository, &id);
             Ok(place.join(&repository.below).display().to_string())
         };
@@ -54,7 +54,8 @@ impl Codex {
         }
     }
 
-    /// Commits all files in the worktree of a thread, on a new branch. Returns the commit and its branch.
+    /// Commits all files in the worktree of a thread, on its branch, or on a new one if it has none. Returns the commit
+    /// and its branch.
     pub async fn commit(&self, thread: &str, message: &str) -> Result<(String, String), Error> {
         let row = self.row_here(thread).await?;
         let all = self.0.config.worktrees.as_ref().filter(|all| Path::new(&row.cwd).starts_with(all));

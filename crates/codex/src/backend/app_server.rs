@@ -85,7 +85,7 @@ impl AppServer {
     }
 
     pub(super) fn resume(&mut self, thread: &str, start: &ThreadOptions, out: &mut Vec<u8>) {
-        // The history would be one line, which may be longer than a line may be.
+        // With its turns the answer would be one line, which may exceed the limit of a line.
         self.open("thread/resume", json!({"threadId": thread, "excludeTurns": true}), start, out);
     }
 
@@ -142,7 +142,7 @@ impl AppServer {
         }
     }
 
-    /// The request names the turn, so that a late one does not start the next turn.
+    /// The request names the turn, so that Codex does not add a late one to the next turn.
     pub(super) fn steer(&mut self, thread: &str, input: &TurnInput, out: &mut Vec<u8>) -> Result<u64, Error> {
         let turn = self.turn.clone().ok_or(Error::NoTurn)?;
         self.steered += 1;
@@ -228,7 +228,7 @@ impl AppServer {
             }
             (Purpose::Steer { number }, Ok(_)) => vec![CodexEvent::Steered { number, refused: None }],
             (Purpose::Steer { number }, Err(fault)) => {
-                // An old version goes on to list every method that it knows.
+                // An old version lists every method that it knows after this.
                 let why = fault.message.split(", expected one of").next().unwrap_or_default();
                 vec![CodexEvent::Steered { number, refused: Some(why.to_owned()) }]
             }
@@ -403,8 +403,8 @@ impl AppServer {
     }
 }
 
-/// Encodes a decision for the method of its request. An error says why questions have no answers: an empty answer would
-/// be one.
+/// Encodes a decision for the method of its request. The error is the reason why questions of the model have no answer;
+/// an empty result would count as an answer.
 pub(super) fn answer(asked: &PendingApproval, decision: &Decision) -> Result<Value, String> {
     let accept = |scope: Option<&str>| match scope {
         Some(scope) => json!({"action": "accept", "content": {}, "_meta": {"persist": scope}}),

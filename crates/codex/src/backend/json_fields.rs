@@ -21,8 +21,8 @@ pub(super) fn joined(list: &Value, separator: &str) -> String {
     texts.collect::<Vec<_>>().join(separator)
 }
 
-/// Returns the texts of a list; `None` for any other value, and for a list that holds one. What is approved is what is
-/// shown, so nothing of a list may be left out.
+/// Returns the texts of a list; `None` for any other value, and for a list with an element that is not a text. The user
+/// approves what is shown, so no element may be left out.
 pub(super) fn list(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(text).collect()
 }
@@ -77,7 +77,7 @@ pub(super) fn others(value: &Value, known: &[&str]) -> Map<String, Value> {
     others.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Returns the given ones of some named texts, as JSON.
+/// Returns the named texts that are set, as JSON.
 pub(super) fn present<'a>(
     texts: impl IntoIterator<Item = (&'a str, &'a Option<String>)>,
 ) -> impl Iterator<Item = (&'a str, Value)> {

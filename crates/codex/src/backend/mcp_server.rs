@@ -1,10 +1,10 @@
 //! `codex mcp-server`, up to 0.153: a turn is a call of a tool, and what happens in it comes as `codex/event`.
 //!
-//! It works around known faults. The call of an aborted turn is never answered, and its late answer answers another
-//! call: a turn ends by its events, and an answer counts only while its own call runs. After a model error the next
-//! answer may come at once and empty, because a worker took the end of the old turn for the new one: the prompt is sent
-//! again, once. A form of a nested MCP server is never forwarded and would hang: the turn is interrupted, and a notice
-//! says why.
+//! It works around known faults. Codex does not answer the call of an aborted turn, or answers another call with it
+//! later: so a turn ends by its events, and an answer counts only while its own call runs. After a model error the next
+//! answer may come at once and empty, because Codex took the end of the old turn for that of the new one: the prompt is
+//! sent again, once. A form of a nested MCP server is never forwarded and would hang: the turn is interrupted, and a
+//! notice says why.
 
 mod events;
 
@@ -76,7 +76,7 @@ pub(crate) struct McpServer {
     version: Option<String>,
     /// 0.92 expects a word where later versions expect an object.
     denies_by_word: bool,
-    /// Set when the running turn waits for what nobody can answer.
+    /// Set when the running turn waits for an answer that nobody can give.
     pub(super) gives_up: bool,
     /// The trace of the turns that start.
     pub(super) trace: Option<Trace>,
@@ -152,7 +152,7 @@ impl McpServer {
     /// are included for later versions.
     pub(super) fn answer(&self, decision: &Decision) -> Value {
         match decision {
-            // It offers nothing for ever.
+            // This protocol has no approval for ever.
             Decision::Approve | Decision::ApproveAlways => {
                 json!({"action": "accept", "content": {}, "decision": "approved"})
             }

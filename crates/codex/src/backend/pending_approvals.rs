@@ -24,9 +24,9 @@ pub(super) struct PendingApproval {
     pub(super) method: String,
     /// The thread that waits: this session's thread, or one of an agent that it started.
     pub(super) thread: String,
-    /// What an approval repeats: the permissions, or the rule that makes it lasting.
+    /// The part of the request that an approval repeats: the permissions, or the rule that makes it lasting.
     pub(super) offer: Value,
-    /// The questions with answers that are kept nowhere.
+    /// The ids of the questions with answers that are not stored.
     pub(super) secrets: Vec<String>,
 }
 
@@ -35,8 +35,8 @@ impl PendingApprovals {
         Self { run: run.to_owned(), next: 0, open: HashMap::new() }
     }
 
-    /// Returns the id of the next approval. Requests are numbered here, because a decision must not answer, and a stored
-    /// decision not replace, that of another request for which Codex chose the same id.
+    /// Returns the id of the next approval. The ids are made here, because Codex may choose the same id for two
+    /// requests: then a decision could answer the wrong one, or replace its stored decision.
     pub(super) fn next_id(&mut self) -> String {
         let id = format!("{}-{}", self.run, self.next);
         self.next += 1;

@@ -29,8 +29,8 @@ pub(crate) struct Page {
     pub next: Option<String>,
 }
 
-/// Returns the parameters of a page. The kinds are those of a user's threads, without the agents that Codex starts by
-/// itself, of all providers.
+/// Returns the parameters of a page: the threads of users, of all providers, without those of agents that Codex starts
+/// by itself.
 pub(crate) fn page_params(cursor: Option<&str>) -> Value {
     let mut params = json!({
         "limit": PAGE_SIZE, "modelProviders": [], "sourceKinds": ["cli", "vscode", "exec", "appServer"],

@@ -108,18 +108,18 @@ pub(super) fn permissions(params: &Value) -> Option<Parsed> {
     permissions.is_object().then_some((ApprovalKind::Permissions { permissions }, rest))
 }
 
-/// What an approval may allow beyond the request itself.
+/// The scopes that an approval may allow beyond the request itself.
 #[derive(Default)]
 pub(super) struct Lasting {
     /// What it allows for the session, in words, where the kind alone does not say so.
     pub(super) session: Option<String>,
     /// What it allows for ever, in words.
     pub(super) always: Option<String>,
-    /// What the answer repeats.
+    /// The part of the request that the answer repeats.
     pub(super) offer: Value,
 }
 
-/// Parses what Codex offers to remember.
+/// Parses the scopes that Codex offers to remember.
 pub(super) fn lasting(kind: &ApprovalKind, params: &Value) -> Lasting {
     match kind {
         ApprovalKind::Permissions { permissions } => {
