@@ -50,9 +50,10 @@ impl App {
     }
 
     /// Returns whether the other end of `connection` may use a link that was given to the browser below `opener`: any
-    /// process can read such a link in the list of processes. A process that holds the connection must be below `opener`,
-    /// or older than every agent. Without a table of connections, and to another machine, nothing is known. Blocks on the
-    /// tables of sockets and processes.
+    /// process can read such a link in the list of processes. A process that holds the connection must be below
+    /// `opener`, or older than every agent. A connection to another machine may use the link, and so may every
+    /// connection without a table of connections, because their processes are unknown. Blocks on the tables of sockets
+    /// and processes.
     pub fn may_log_in(&self, connection: &TcpConnection, opener: &Ancestor) -> bool {
         let found = process::peers(&[(connection.local, connection.remote)]);
         let clients = self.agent_processes.clients();
@@ -62,7 +63,7 @@ impl App {
         let first_agent = started.chain(self.agents.first_run_started()).min();
         let may = |pid: u32| {
             let line = process::ancestry(pid).unwrap_or_default();
-            // A task is below the hub, as the browser of its start is.
+            // A task runs below the hub too, as the browser does that the hub opened when it started.
             if matches!(self.agents.origin_of(&line), Origin::Task(_))
                 || line.iter().any(|process| process::is_marked(process.pid))
             {

@@ -46,7 +46,7 @@ pub struct ActivityLog(Mutex<Entries>);
 #[derive(Debug, Default)]
 struct Entries {
     entries: VecDeque<ActivityEntry>,
-    /// Of all that there ever were.
+    /// The number of entries so far, with those that were dropped.
     recorded: u64,
 }
 

@@ -1,7 +1,7 @@
 //! The processes of agents: those that started a connected client, and the ones around them.
 //!
-//! What an agent starts, the kernel shows below the agent, as long as it does not leave its parents. So this list refuses
-//! agents, and is not enough to recognize the user: that takes a proof.
+//! The kernel shows a process that an agent starts below the agent, as long as the process does not leave its parents.
+//! So this list can refuse agents, but it cannot recognize the user: that takes a proof.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,8 +22,8 @@ const MAX_LEFT_CLIENTS: usize = 512;
 /// The processes of the clients.
 #[derive(Debug)]
 pub struct AgentProcesses {
-    /// Whether only the process that started a relay counts. Without authentication the console asks nobody who
-    /// answers, so the processes around it would be refused in vain.
+    /// Whether only the process that started a relay counts as the agent. Without authentication the console takes an
+    /// answer from any process, so it would help nothing to refuse the processes around the relay.
     starters_only: bool,
     /// Of clients of the socket, by the number of the connection.
     connected: Mutex<(u64, BTreeMap<u64, SocketClient>)>,
@@ -66,7 +66,7 @@ pub struct AgentClient {
     /// program as far as the kernel shows. Empty when the client has left its parents, or hides its process: then its
     /// agent may be anywhere.
     pub processes: Vec<Ancestor>,
-    /// When it came.
+    /// When the client connected.
     pub since: Instant,
     /// Whether it is one call of `adjutant ask`, which the user's own shell may have started.
     pub is_script: bool,
@@ -83,7 +83,7 @@ struct SocketClient {
     left: Option<Instant>,
 }
 
-/// The entry of a client; dropping it removes the entry, but that of a client that has asked after a while.
+/// The entry of a client. Dropping it removes the client; a client that has asked is removed after the grace period.
 #[derive(Debug)]
 pub struct AgentEntry {
     processes: Arc<AgentProcesses>,
@@ -142,8 +142,9 @@ impl AgentProcesses {
         }
     }
 
-    /// Returns the clients of the socket that are connected or have asked a while ago, and those over HTTP of which a
-    /// process lives; also one without processes, if a process over HTTP cannot be seen. Blocks on the table of processes.
+    /// Returns the clients of the socket that are connected, or that asked and left within the grace period, and those
+    /// over HTTP of which a process lives; also one without processes, if a process over HTTP cannot be seen. Blocks on
+    /// the table of processes.
     pub fn clients(&self) -> Vec<AgentClient> {
         let mut clients: Vec<AgentClient> = {
             let http = self.over_http();
@@ -179,7 +180,7 @@ impl AgentProcesses {
             if has_asked {
                 unseen.push(UnseenClient { connection: Weak::new(), since: now, left: None });
             }
-            // Until that is decided, it counts as a client without processes.
+            // While one of its connections is open, it may still ask, so it counts as a client without processes.
             !has_asked && !http.has_asked.is_empty()
         });
         let unknown = std::mem::take(&mut *lock(&self.unknown));
@@ -251,7 +252,7 @@ impl AgentProcesses {
 }
 
 impl AgentEntry {
-    /// Removes the entry before it is dropped, or keeps it for a while.
+    /// Removes the entry before it is dropped, or keeps it for the grace period if its client has asked.
     pub fn leave(&self) {
         let mut connected = lock(&self.processes.connected);
         let Some(entry) = connected.1.get_mut(&self.number) else { return };

@@ -20,22 +20,21 @@ use adjutant_codex::approval::{Approval, Decider, Decision};
 use adjutant_questions as questions;
 use adjutant_questions::{Answer, Asker, Channel, Field, OutcomeKind, Proof, State, Ticket};
 
-/// How long nothing may happen before the state is looked at again without a reason.
+/// Interval at which a pending approval is checked without an event.
 const RECHECK_INTERVAL: Duration = Duration::from_mins(1);
 
 /// How the keys of approvals begin.
 pub(crate) const ASKER_PREFIX: &str = "codex:";
 
-/// Why an answer of the last hub had no effect.
+/// The reason why an answer of the last hub had no effect.
 pub(crate) const HUB_ENDED: &str = "the hub ended before Codex got the answer";
 
-/// Why an answer of this hub had none.
+/// The reason why an answer of this hub had no effect.
 const CODEX_STOPPED_ASKING: &str = "Codex stopped asking before the answer was final";
 
 impl App {
-    /// Puts the approvals of Codex into the Inbox until shutdown, and ends turns that other hubs left; then ends all
-    /// sessions of this hub.
-    /// Questions of sessions that have ended are withdrawn at both ends.
+    /// Puts the approvals of Codex into the Inbox until shutdown, and ends turns that other hubs left. Then ends all
+    /// sessions of this hub, and withdraws the questions about their approvals.
     pub async fn run_codex_sessions(self: Arc<Self>) {
         let mut asked = self.codex.subscribe_approvals();
         let mut asking = JoinSet::new();
@@ -68,12 +67,13 @@ impl App {
         }
     }
 
-    /// Returns what a person is to fill in for an approval.
+    /// Returns the fields that the user fills in for an approval.
     pub fn approval_form(approval: &Approval) -> Vec<Field> {
         mapping::fields(approval)
     }
 
-    /// Decides an approval in an interface of Codex by what was filled in, if it fits.
+    /// Decides an approval in an interface of Codex by the answer to its fields. An answer that does not fit them is
+    /// rejected.
     pub async fn fill_approval(
         &self,
         approval: &Approval,
@@ -141,7 +141,7 @@ impl App {
         }
     }
 
-    /// Asks the person about one approval, and carries the answer to Codex.
+    /// Asks the user about one approval, and carries the answer to Codex.
     async fn ask_about(self: Arc<Self>, approval: Approval) {
         let key = format!("{ASKER_PREFIX}{}", approval.id);
         let asker = Asker { key: key.clone(), client: "Codex".to_owned(), ..Asker::default() };
@@ -200,13 +200,13 @@ impl App {
                         return None;
                     }
                 },
-                // Whatever it was, it may have been about this one.
+                // Any event may be about this approval.
                 _ = events.recv() => {}
             }
         }
     }
 
-    /// Carries a decision to Codex; false if Codex went on without it.
+    /// Carries a decision to Codex; false if Codex no longer waits for it.
     async fn decide(&self, approval: &Approval, decision: Decision, by: Decider) -> bool {
         let decided = self.codex.decide(&approval.thread, &approval.id, decision, by).await;
         decided.inspect_err(|error| tracing::debug!(%error, "an answer came too late for Codex")).is_ok()

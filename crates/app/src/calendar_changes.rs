@@ -32,7 +32,7 @@ pub enum Permission<T> {
     Used,
     /// The user does not want it; they may say why.
     Denied(Option<String>),
-    /// Nobody decided in time.
+    /// Nobody decided in time, or the question was cancelled.
     Expired,
     /// The call was cancelled, or its client has gone; nothing is changed.
     Withdrawn,
@@ -45,8 +45,9 @@ impl App {
         trusts(&self.config.assistant.trusted_clients, client, origin)
     }
 
-    /// Asks the user about a change that `asker` wants, and makes it by `change` if the user allows it. The same question
-    /// of the same asker is asked once, and withdrawn when `withdrawn` is. A change that fails is shown with the question.
+    /// Asks the user about a change that `asker` wants, and makes it by `change` if the user allows it. The same
+    /// question of the same asker is asked once, and is withdrawn when `withdrawn` is cancelled. A change that fails is
+    /// shown with the question.
     pub async fn change_with_permission<T, E: Display>(
         self: Arc<Self>,
         asker: Asker,

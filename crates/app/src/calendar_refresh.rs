@@ -13,7 +13,7 @@ use adjutant_net::http_client::Login;
 use super::App;
 use super::calendar_sync::{CalendarAddress, Error, pull};
 
-/// Longest time between two looks for calendars that are due: another process may have imported one.
+/// Longest time between two searches for calendars that are due: another process may have imported one.
 const MAX_LOOK_INTERVAL: Duration = Duration::from_secs(30);
 /// Longest wait after failures, if the interval of the calendar is not longer.
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_hours(24);
@@ -92,7 +92,7 @@ impl App {
     }
 
     async fn record_refresh(&self, calendar: &Calendar, refresh: &Refresh) {
-        // The user may have removed it meanwhile.
+        // The user may have removed the calendar meanwhile.
         let refreshed = self.assistant.refreshed_calendars().await;
         let recorded = match refreshed {
             Ok(known) if known.iter().all(|one| one.id != calendar.id) => Ok(()),

@@ -18,7 +18,7 @@ use adjutant_assistant::{Assistant, Calendar, Error as AssistantError, EventId, 
 use adjutant_net::http_client;
 use adjutant_net::http_client::{HttpRequest, HttpResponse, Login};
 
-/// The largest answer, in bytes; the reader refuses a calendar a little smaller, and says so to people.
+/// Maximum bytes of an answer. The parser refuses a calendar that is a little smaller, with a message for the user.
 const MAX_RESPONSE_BYTES: usize = 41 * 1024 * 1024;
 const HTTP_TIMEOUT: Duration = Duration::from_mins(1);
 /// Calendars that are named where there is more than one.
@@ -28,7 +28,7 @@ const BATCH_SIZE: usize = 100;
 /// Answers that the changes of a collection may come in.
 const MAX_SYNC_PARTS: usize = 100;
 
-/// Where a calendar lies.
+/// The address of a calendar on a server, and the login for it.
 #[derive(Clone, Debug)]
 pub struct CalendarAddress {
     pub url: String,
@@ -89,8 +89,8 @@ fn refused(status: u16, login: bool) -> &'static str {
     }
 }
 
-/// Reads a place into the user's calendar of that place, as far as it changed since the last time. `actor` is who
-/// wants it, for the audit.
+/// Reads a place into the user's calendar of that place, as far as it changed since the last time. `actor` is named in
+/// the audit.
 pub async fn pull(
     assistant: &Assistant,
     user: &User,
@@ -101,7 +101,7 @@ pub async fn pull(
     let source = if place.caldav { CalendarSource::CalDav } else { CalendarSource::Url };
     let mut place = place.clone();
     if place.caldav && !place.url.ends_with('/') && !place.url.contains('?') {
-        // A collection is the same with and without it, and would be two calendars (RFC 4918 5.2).
+        // A collection is the same with and without the slash, and would be two calendars (RFC 4918 5.2).
         place.url.push('/');
     }
     let place = &place;
@@ -154,11 +154,11 @@ async fn feed(
     Ok(PullReport { upserted, removed, issues, ..PullReport::new(calendar, false) })
 }
 
-/// What changed in a collection.
+/// The changes of a collection.
 #[derive(Default)]
 struct Changes {
     changed: Vec<Resource>,
-    /// The addresses of what is no longer there.
+    /// The addresses of resources that are no longer there.
     gone: HashSet<String>,
     sync_token: Option<String>,
 }
@@ -272,8 +272,8 @@ async fn refuse_twice(
     Ok(())
 }
 
-/// Asks for the changes since a version (RFC 6578). `None` where the server does not know the version, or answers no such
-/// question.
+/// Asks for the changes since a version (RFC 6578). `None` where the server does not know the version, or does not
+/// support this request.
 async fn changes_since(place: &CalendarAddress, mut token: String) -> Result<Option<Changes>, Error> {
     let mut changes = Changes::default();
     for _ in 0..MAX_SYNC_PARTS {
@@ -328,7 +328,7 @@ async fn changes_of_all(place: &CalendarAddress, before: &[Version]) -> Result<C
     })
 }
 
-/// Sends a question of CalDAV.
+/// Sends a CalDAV request, and parses the answer.
 async fn ask(
     place: &CalendarAddress,
     method: &'static str,
@@ -395,7 +395,7 @@ fn call<'a>(
     }
 }
 
-/// The part of an address that a person knows it by; nothing of a query, which may hold a secret.
+/// Returns the part of an address by which a user knows it; nothing of a query, which may hold a secret.
 fn last_part(url: &str) -> &str {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     path.rsplit('/').find(|part| !part.is_empty()).unwrap_or("calendar")

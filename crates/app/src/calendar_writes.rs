@@ -195,7 +195,7 @@ impl App {
 /// In the audit, the actor of what a read after a write removes.
 const ACTOR: &str = "user";
 
-/// Logs that the server has a change and was not read again. The change is made here too.
+/// Logs that the server has a change but was not read again. The caller then makes the change here too.
 fn unread(error: &calendar_sync::Error) {
     tracing::warn!(%error, "a calendar that was written cannot be read again");
 }
@@ -207,8 +207,9 @@ fn version(url: &str, answer: HttpResponse) -> String {
     Resource { href: url.to_owned(), etag, ..Resource::default() }.version()
 }
 
-/// Returns whether a response has a version, which a proxy may have made weak (RFC 9110 8.8.3.2), and which a server may
-/// write without its quotes. A response without any has it if the server can compare it at the write.
+/// Returns whether a response has a version, which a proxy may have made weak (RFC 9110 8.8.3.2), and which a server
+/// may write without its quotes. A response without a version passes if `version` is strong, because the server then
+/// compares it at the write.
 fn is_version(found: &HttpResponse, version: &str) -> bool {
     match &found.etag {
         Some(etag) => opaque(etag) == opaque(version),

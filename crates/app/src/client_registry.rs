@@ -12,8 +12,8 @@ use adjutant_base::mutex::lock;
 /// Characters kept of what a client calls itself.
 const MAX_NAME_CHARS: usize = 80;
 
-/// The name of `adjutant doctor` where it tries the interfaces. The name hides nobody, because any client may give it: a
-/// check is shown as a check, is not counted as a client and is not recorded as activity.
+/// The name of `adjutant doctor` where it tries the interfaces. It hides no client, although any client may give it: a
+/// check is listed as a check, but is not counted as a client and not recorded as activity.
 pub const CHECK: &str = "adjutant doctor";
 
 /// The label of a client that calls without a session and without a name.
@@ -36,7 +36,7 @@ pub enum ConnectionKind {
 pub struct Client {
     pub id: u64,
     pub kind: ConnectionKind,
-    /// Which server it asked for: `prompts`, or `all`.
+    /// The toolset that it asked for, or `all`.
     pub server: &'static str,
     /// The name that the client gives; it is shown and never trusted.
     pub name: Option<String>,
@@ -122,7 +122,8 @@ pub struct ClientHandle {
     /// The client's name, once it has said who it is.
     label: OnceLock<String>,
     calls: Arc<AtomicU64>,
-    /// The caller for which nothing waited last, and the store's number then. Several callers may share one connection.
+    /// The last caller for which nothing waited, and the write generation of the store then. Several callers may share
+    /// one connection.
     up_to_date: Mutex<Option<(String, u64)>>,
     rows: Rows,
     events: Events,
@@ -130,12 +131,12 @@ pub struct ClientHandle {
 }
 
 impl ClientHandle {
-    /// Notes that nothing waited for the caller `key` when the store's number was `written`.
+    /// Notes that nothing waited for the caller `key` when the write generation of the store was `written`.
     pub fn mark_up_to_date(&self, key: String, written: u64) {
         *lock(&self.up_to_date) = Some((key, written));
     }
 
-    /// Returns whether nothing waited for the caller `key` when the store's number was `written`.
+    /// Returns whether nothing waited for the caller `key` when the write generation of the store was `written`.
     pub fn is_up_to_date(&self, key: &str, written: u64) -> bool {
         let up_to_date = lock(&self.up_to_date);
         up_to_date.as_ref().is_some_and(|(caller, at)| caller == key && *at == written)

@@ -11,7 +11,7 @@ use adjutant_assistant::Error;
 
 /// Interval of the planning.
 const PLAN_INTERVAL: SignedDuration = SignedDuration::from_hours(24);
-/// Interval of the look at the clock, because a timer stops while the machine sleeps; also the wait after a failure.
+/// Interval at which the clock is read, because a timer stops while the machine sleeps; also the wait after a failure.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_mins(1);
 /// Users that are read at once.
 const PAGE_SIZE: u32 = 100;

@@ -17,13 +17,13 @@ pub enum DatabaseHealth {
     Sound,
     /// The inconsistencies, in the engine's words.
     Damaged(Vec<String>),
-    /// A newer version of this program wrote them.
+    /// A newer version of this program wrote it.
     Newer,
-    /// A build before the first release wrote them.
+    /// A build before the first release wrote it.
     BeforeFirstRelease,
-    /// Another program keeps everybody else out.
+    /// Another program has locked it.
     Locked,
-    /// They cannot be reached; a sentence says why.
+    /// It cannot be reached; a sentence says why.
     Unreachable(String),
 }
 

@@ -85,17 +85,17 @@ pub struct App {
     pub agent_processes: Arc<AgentProcesses>,
     /// Where others can reach this process.
     pub listening: Arc<Listening>,
-    /// Which toolsets the server of all toolsets has now.
+    /// The switches of the toolsets in force.
     pub toolsets: Arc<ToolsetSwitches>,
     /// The tasks and questions that calls wait for.
     pub waiters: Arc<Waiters>,
     /// The questions of the approvals that Codex waits for, by approval.
     approval_questions: Arc<Mutex<HashMap<String, Ticket>>>,
-    /// The questions with a change that the user allowed to this hub, one for each act of the user.
+    /// The questions about calendar changes that the user allowed to this hub, so that one answer makes one change.
     allowed_changes: Arc<Mutex<HashSet<Ticket>>>,
     permissions: Arc<Permissions>,
     earlier_questions: Arc<EarlierQuestions>,
-    /// Where rows are kept: those of tasks may be apart.
+    /// The stores of this process: the tasks may have one of their own.
     stores: Vec<Store>,
     /// The application of each workspace that has a client, by folder.
     workspaces: Arc<Mutex<HashMap<PathBuf, Weak<Self>>>>,
@@ -183,7 +183,8 @@ impl App {
         })
     }
 
-    /// Adds the questions, tasks and the Codex session of an example to stores without any. `folder` is that of its work.
+    /// Adds the questions, tasks and the Codex session of an example to stores without any. `folder` is their working
+    /// folder.
     pub async fn fill_demo(&self, folder: &str) -> Result<(), adjutant_store::Error> {
         for store in &self.stores {
             adjutant_store::demo::fill(store, folder, timefmt::millis(SystemTime::now())).await?;
@@ -245,8 +246,8 @@ impl App {
         self.toolsets.pending_changes()
     }
 
-    /// Returns the id of this machine, with which the keys of its clients begin, so that a client of another machine with
-    /// the same name and folder is another one. Empty where one machine has the database.
+    /// Returns the id of this machine, with which the keys of its clients begin, so that clients with the same name and
+    /// folder on two machines differ. Empty where one machine has the database.
     pub fn machine(&self) -> &str {
         self.stores.first().map_or("", Store::machine)
     }

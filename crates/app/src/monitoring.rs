@@ -100,7 +100,7 @@ impl App {
         timeout(PROBE_TIMEOUT, read).await.ok().flatten()
     }
 
-    /// Returns how long the verbs of the store took.
+    /// Returns how long the operations of the store took.
     pub fn store_timings(&self) -> Option<&Timings> {
         self.stores.first().map(Store::timings)
     }

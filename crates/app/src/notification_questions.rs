@@ -15,7 +15,7 @@ use adjutant_base::config::channels::NtfyConfig;
 use adjutant_net::channels::{self, Desktop, Message, Ntfy};
 use adjutant_questions::{Asker, Choice, DecidedBy, Draft, Field, Input, Question, Ticket};
 
-/// How long one wait for the user's answer lasts; then it is waited again.
+/// The longest single wait for the user's answer, which is then repeated.
 const WAIT_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// The asker of these questions.
@@ -43,7 +43,7 @@ impl App {
     pub async fn send_notifications(self: Arc<Self>) {
         let waiting = TaskTracker::new();
         let (app, waits) = (self.clone(), waiting.clone());
-        // One for all: it knows which of its calls hang.
+        // One value for all notifications, because it knows which of its calls hang.
         let desktop = Desktop::default();
         resume_waiting(&self, &waiting).await;
         let present: PresentFn = Arc::new(move |presented| {
@@ -159,7 +159,7 @@ async fn resume_waiting(app: &Arc<App>, waiting: &TaskTracker) {
     }
 }
 
-/// The notification that one of our questions is about.
+/// Returns the notification that a question of this module is about.
 fn notification_of(question: &Question) -> Option<NotificationId> {
     match &question.fields.first()?.input {
         Input::Choice { options, .. } => NotificationId::parse(&options.first()?.value),

@@ -33,7 +33,7 @@ pub struct PendingCounts {
 }
 
 impl App {
-    /// Counts what waits. A store that does not answer takes away a number and nothing else.
+    /// Counts everything that is pending. What the store does not answer in time counts as 0.
     pub async fn pending_counts(&self) -> PendingCounts {
         let questions = async {
             self.questions.count_pending().await.unwrap_or_else(|error| {

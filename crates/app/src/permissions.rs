@@ -44,8 +44,8 @@ const MAX_STORED_RULES: usize = 10_000;
 /// Decisions that are kept; the oldest is dropped first.
 const MAX_RECORDS: usize = 2_000;
 
-/// Returns how the names begin under which the store has the decisions of this machine. Each takes the place of the oldest
-/// one.
+/// Returns the prefix of the names under which the store has the decisions of this machine. A new decision replaces the
+/// oldest one.
 fn stored_records(store: &Store) -> String {
     format!("permission:{}:", store.machine())
 }
@@ -153,7 +153,7 @@ impl Permissions {
         state.rebuild();
     }
 
-    /// Takes over the stored decisions, each as JSON. One that an older hub wrote in another form is left out.
+    /// Loads the stored decisions, each as JSON. One that an older hub wrote in another form is left out.
     fn load_records(&self, stored: &[String]) {
         let mut records = lock(&self.records);
         records.extend(stored.iter().filter_map(|text| serde_json::from_str(text).ok()));
@@ -220,7 +220,7 @@ impl App {
 
     /// Records a decision, also in the store.
     fn record_permission(&self, mut record: PermissionRecord) {
-        // A long one is not searched whole, because its client waits.
+        // Only the beginning of a long request is searched for secrets, because its client waits.
         let subject = clip::chars(&record.subject, 2 * MAX_SUBJECT_CHARS);
         let subject = redact::text(&subject);
         let subject = clip::chars(&subject, MAX_SUBJECT_CHARS).into_owned();
@@ -307,7 +307,7 @@ impl App {
         if decided.is_some() {
             self.questions.mark_delivered(&key, &ticket).await;
         } else if is_last {
-            // A decision that came first goes nowhere.
+            // A decision that came just before this has no effect.
             let reason = "the client stopped asking before the answer was final";
             let _ = self.questions.withdraw_unapplied(&key, &ticket, reason).await;
         }

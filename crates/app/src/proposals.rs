@@ -23,25 +23,25 @@ pub use client_dialogue::{DialogueQuestion, DialogueRound, Dialogues};
 use provider_chain::ProviderChain;
 pub use providers::{Client, Providers, Sampling};
 
-/// Questions that are under way at once.
+/// Maximum number of queries at once.
 const MAX_CONCURRENT_QUERIES: usize = 4;
 
-/// The result of planning, with the questions for the client.
+/// The result of planning, with the queries for the client.
 #[derive(Debug, Default)]
 pub struct PlanResult {
     pub planning: PlanReport,
-    /// Questions for the client's model.
+    /// Queries for the client's model.
     pub model_queries: Vec<ModelQuery>,
-    /// Occurrences that nobody was asked about, for one call asks about so many.
+    /// The number of occurrences that no model was asked about, because a call asks about a limited number.
     pub unasked: usize,
-    /// The client's model is asked before there is an answer; until then the policy's plan is in force.
+    /// The questions for the client's model in this call; until it answers, the policy's plan is in force.
     pub rounds: Option<DialogueRound>,
 }
 
 /// A client's answer that cannot be used.
 #[derive(Debug)]
 pub struct RejectedAnswer {
-    /// The question that it is about, as the client wrote it.
+    /// The id of the query, as the client wrote it.
     pub id: String,
     pub reason: RejectReason,
 }
@@ -119,8 +119,8 @@ pub async fn plan(
     Ok(Some(PlanResult { planning, model_queries: for_client, unasked, rounds }))
 }
 
-/// Goes on with dialogues that [`plan`] began: `reply` gives what the client's model said, by the keys of what was
-/// asked. A question without a reply is asked again; when all dialogues have ended, their proposals are planned.
+/// Resumes the dialogues that [`plan`] began. `reply` returns the answer of the client's model to the question with a
+/// key. A question without a reply is asked again; when all dialogues have ended, their proposals are planned.
 pub async fn resume(
     assistant: &Assistant,
     (user, event): (&UserId, Option<&EventId>),
@@ -129,7 +129,7 @@ pub async fn resume(
     now: Timestamp,
 ) -> Result<PlanResult, Error> {
     dialogues.record_replies(reply);
-    // The first round's plans are the policy's own, so what is talked about is open.
+    // The plans of the first round are the policy's, so the occurrences of the dialogues can be planned again.
     let input = assistant.plan_input(user, event, PlanScope::UnplannedOrPolicy, now).await?;
     let questions = dialogues.questions(&input);
     if !questions.is_empty() {
@@ -145,8 +145,8 @@ pub async fn resume(
     Ok(PlanResult { planning, unasked, ..PlanResult::default() })
 }
 
-/// Takes what a client's model answered to questions of [`plan`]: each by the question's id, and the answer as text.
-/// Only what is about these is planned.
+/// Plans by the answers of a client's model to the queries of [`plan`]: each is the id of a query, and the answer as
+/// text. Only the occurrences of these queries are planned.
 pub async fn apply_answers(
     assistant: &Assistant,
     (user, event): (&UserId, Option<&EventId>),

@@ -24,13 +24,13 @@ use adjutant_questions::{
     Answer, Availability, Channel, Field, FieldValue, Input, Level, Proof, Question, Questions, State, Ticket,
 };
 
-/// A question that is seen or decided this soon needs no bell.
+/// A question that is seen or decided within this time does not ring.
 const GRACE_PERIOD: Duration = Duration::from_millis(700);
 
 /// How often the Inbox is read at most to withdraw notices, because each reading takes as long as many questions.
 const WITHDRAW_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The newest questions, which are looked at; of more only the number counts.
+/// The newest questions, which are read; of more only the number counts.
 const MAX_QUESTIONS: u32 = 100;
 
 /// Questions that ring a phone one by one; more at once are one notice.
@@ -53,7 +53,7 @@ struct Notifier {
     phone: Option<Phone>,
     /// Questions that have rung.
     notified: HashSet<Ticket>,
-    /// Questions that were put off: they ring again when they are back, though they were seen.
+    /// Questions that were snoozed: they ring again when their snooze ends, though they were seen.
     snoozed: HashSet<Ticket>,
     /// The question that the desktop's notice names.
     named: Option<Ticket>,
@@ -68,13 +68,13 @@ struct Phone {
     /// The key of the nonces, the same after every restart of the hub.
     key: String,
     buttons: HashMap<String, Button>,
-    /// Questions that a button answered once. Should that be taken back, a phone is not the place to answer again: what
-    /// was posted before could be posted by anybody.
+    /// Questions that a button answered once. They get no buttons again if that answer is undone, because anybody could
+    /// repeat what was posted before.
     spent: HashSet<Ticket>,
 }
 
 impl App {
-    /// Rings until shutdown.
+    /// Rings for new questions, on the desktop and on the phone, until shutdown.
     pub async fn run_notifier(self: Arc<Self>) {
         let channels = &self.config.channels;
         let mut notifier = Notifier {
@@ -102,7 +102,7 @@ impl App {
             tokio::spawn(async move { ntfy.listen(send, stop).await })
         });
         let mut events = self.events.subscribe();
-        // What the last hub left waiting is looked at without an event.
+        // The questions that the last hub left are read without an event.
         let mut ring_at = Some(Instant::now() + GRACE_PERIOD);
         let mut withdraw_at = None;
         let mut updated = Instant::now();
@@ -170,7 +170,7 @@ impl Notifier {
             }
         };
         let pending: HashSet<&Ticket> = page.questions.iter().map(|question| &question.ticket).collect();
-        // Of more questions those that are not in the page are pending, too.
+        // If there are more questions, those that are not in the page are pending too.
         if page.total <= u64::from(MAX_QUESTIONS) {
             self.notified.retain(|ticket| pending.contains(ticket));
             self.snoozed.retain(|ticket| pending.contains(ticket));
@@ -181,7 +181,7 @@ impl Notifier {
         let snoozed = page.questions.iter().filter(|question| question.snoozed_until.is_some());
         self.snoozed.extend(snoozed.map(|question| question.ticket.clone()));
         if self.named.as_ref().is_some_and(|named| !pending.contains(named)) {
-            // The notice names what is decided: the newest of the rest takes its place without a sound, if any rang.
+            // The notice names a decided question: the newest of the others that rang takes its place without a sound.
             let rest = page.questions.iter().rev().find(|question| self.notified.contains(&question.ticket));
             match rest {
                 Some(rest) => self.notify_desktop(rest, page.total),
@@ -235,7 +235,8 @@ impl Notifier {
         }
     }
 
-    /// A button was pressed: its nonce is good once, and with it go the other buttons of its question.
+    /// Answers a question by the nonce of a pressed button. A nonce counts once, and with it go the other buttons of
+    /// its question.
     async fn pressed(&mut self, nonce: &str) {
         let pressed = self.phone.as_mut().and_then(|phone| phone.take_button(nonce.trim()));
         let Some((ticket, shown, answer)) = pressed else {

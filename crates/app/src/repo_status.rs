@@ -73,7 +73,7 @@ impl RepoStatusCache {
             return state;
         }
         let _turn = self.turns.acquire().await.map_err(|error| error.to_string())?;
-        // Whoever had the turn before may have looked at the same folder.
+        // The read before this one may have been of the same folder.
         if let Some(state) = self.fresh(folder) {
             return state;
         }
@@ -117,7 +117,7 @@ fn check_path(folder: &Path) -> Result<(), String> {
     if folder.is_absolute() { Ok(()) } else { Err("the path is not absolute".to_owned()) }
 }
 
-/// Where git is looked for.
+/// Returns the `PATH` on which git is searched.
 fn path() -> Option<OsString> {
     env::snapshot().into_iter().find(|(name, _)| name == "PATH").map(|(_, value)| value)
 }

@@ -33,7 +33,7 @@ impl ToolsetSwitches {
         Self { switches: watch::Sender::new(config), pending: Mutex::default() }
     }
 
-    /// Returns how `config.toml` differs from what is in force, as it was last looked at.
+    /// Returns how `config.toml` differs from what is in force, as it was last read.
     pub fn pending_changes(&self) -> PendingChanges {
         lock(&self.pending).clone()
     }

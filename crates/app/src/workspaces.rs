@@ -1,4 +1,4 @@
-//! The application of each workspace, in which the project's prompts come before all others.
+//! The application of each workspace, in which the project's prompts and agents come before all others.
 //!
 //! Clients in one workspace share one application, which is dropped when the last of them disconnects.
 
@@ -10,7 +10,7 @@ use adjutant_base::mutex::lock;
 use adjutant_prompts::Prompts;
 
 impl App {
-    /// Returns the application with the prompts of the project in `folder`; all else is shared.
+    /// Returns the application with the prompts and agents of the project in `folder`; all else is shared.
     pub fn in_workspace(&self, folder: &Path) -> Arc<Self> {
         let mut known = lock(&self.workspaces);
         known.retain(|_, app| app.strong_count() > 0);

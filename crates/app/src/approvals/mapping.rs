@@ -165,7 +165,7 @@ pub(super) fn decision_of_answer(
     }
 }
 
-/// A value of a form; `list` is what its asker reads as a list, though it may hold one.
+/// Converts a value of a form; `list` is whether the asker expects a list, even of one value.
 fn value(given: &FieldValue, list: bool) -> Value {
     match given {
         FieldValue::Choices(values) if values.len() == 1 && !list => Value::from(values[0].as_str()),

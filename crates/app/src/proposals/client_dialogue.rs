@@ -31,9 +31,9 @@ pub struct DialogueQuestion {
 /// All dialogues of one call.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Dialogues {
-    /// By the inquiry's id.
+    /// By the query's id.
     pub(super) by_query: BTreeMap<String, Dialogue>,
-    /// Numbers that the first round planned and withdrew, by the policy.
+    /// How many notifications the policy planned and superseded in the first round.
     pub(super) planned: u64,
     pub(super) superseded: u64,
     pub(super) unasked: usize,
@@ -42,9 +42,9 @@ pub struct Dialogues {
 /// One dialogue.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Dialogue {
-    /// Why those gave nothing who were asked before.
+    /// Why the providers that were asked before gave no proposal.
     reasons: Vec<Reason>,
-    /// Faulty answers, each with what we said to it.
+    /// Faulty answers, each followed by the hub's request for a correction.
     repairs: Vec<String>,
     end: Option<Ending>,
 }
@@ -58,7 +58,7 @@ enum Ending {
 }
 
 impl Dialogue {
-    /// A dialogue in which nothing was said yet. `reasons` is why those gave nothing who were asked before.
+    /// Returns a dialogue without an answer. `reasons` is why the providers that were asked before gave no proposal.
     pub(super) fn new(reasons: Vec<Reason>) -> Self {
         Self { reasons, repairs: Vec::new(), end: None }
     }
@@ -89,8 +89,8 @@ impl Dialogue {
 }
 
 impl Dialogues {
-    /// Returns what is to be asked now. A dialogue about what has changed meanwhile ends without a word: the policy has
-    /// planned it anew.
+    /// Returns the questions of this round. A dialogue about an occurrence that has changed meanwhile is dropped,
+    /// because the policy has planned that occurrence anew.
     pub(super) fn questions(&mut self, input: &PlanInput) -> Vec<DialogueQuestion> {
         let mut questions = Vec::new();
         self.by_query.retain(|id, dialogue| {
@@ -116,7 +116,7 @@ impl Dialogues {
         }
     }
 
-    /// Returns the advice of each dialogue, by the inquiry's id.
+    /// Returns the advice of each dialogue, by the query's id.
     pub(super) fn into_advice(self) -> HashMap<String, Advice> {
         self.by_query.into_iter().map(|(id, dialogue)| (id, dialogue.advice())).collect()
     }

@@ -25,7 +25,7 @@ const SCHEMA_NAME: &str = "reminders";
 /// The name of the tasks of runners.
 const TASK_NAME: &str = "notification planner";
 
-/// Asks until its time is over. Whoever cannot be reached once is not tried again.
+/// The providers, which are asked in order until the planning timeout. One that cannot be reached is not asked again.
 pub(super) struct ProviderChain<'a> {
     providers: Providers<'a>,
     until: Instant,
@@ -42,17 +42,17 @@ pub(super) struct ChainResult {
     pub(super) dialogue: Option<Dialogue>,
 }
 
-/// Why somebody gave no proposal; a sentence fragment that repeats nothing of what they said.
+/// Why a provider gave no proposal; a sentence fragment without the provider's words.
 enum NoProposal {
-    /// They cannot be reached, or not now.
+    /// The provider cannot be reached, or not now.
     Unreachable(String),
-    /// They answered, and it is of no use.
+    /// The provider's answer is not a valid proposal.
     Unusable(String),
-    /// They are asked by the answer of this call.
+    /// The client is asked by the answer of this call.
     InputRequired,
 }
 
-/// Somebody to talk with.
+/// A model that answers in turns.
 #[derive(Clone, Copy)]
 enum Model<'a> {
     Endpoint(&'a Endpoint),
@@ -68,7 +68,7 @@ impl<'a> ProviderChain<'a> {
         }
     }
 
-    /// Asks one after the other until somebody proposes something.
+    /// Asks the providers in order until one makes a proposal.
     pub(super) async fn about(&self, prompt: &PlannerPrompt) -> ChainResult {
         let mut outcome = ChainResult::default();
         for adviser in &self.providers.config.advisers {
@@ -124,7 +124,7 @@ impl<'a> ProviderChain<'a> {
         }
     }
 
-    /// Talks until the answer keeps the schema, or was corrected often enough.
+    /// Exchanges turns with a model until its answer follows the schema, or was corrected often enough.
     async fn converse(&self, model: Model<'_>, prompt: &PlannerPrompt) -> Result<Proposal, NoProposal> {
         let system = prompt.instructions();
         let mut turns = vec![prompt.user.clone()];
@@ -161,7 +161,7 @@ impl<'a> ProviderChain<'a> {
         }
     }
 
-    /// Has a coding-agent CLI answer. Its answer is held against the schema, and once corrected, where tasks are run.
+    /// Asks a runner by a task. The executor validates the answer against the schema, and asks for one correction.
     async fn run(&self, runner: &Runner, prompt: &PlannerPrompt) -> Result<Proposal, NoProposal> {
         let Some(agents) = self.providers.agents else {
             return Err(NoProposal::Unreachable("this process runs no tasks; the hub does".to_owned()));
@@ -207,7 +207,7 @@ impl<'a> ProviderChain<'a> {
         }
     }
 
-    /// The time that is left for an answer.
+    /// Returns the time that is left for an answer.
     fn left(&self) -> Result<Duration, String> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() { Err("no time was left to ask it".to_owned()) } else { Ok(left) }

@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 use adjutant_agents::Agents;
 use adjutant_base::config::assistant::AssistantConfig;
 
-/// Asks the client's model: instructions, and what was said by turns, ours first. The error is a sentence fragment.
+/// Asks the client's model: the instructions, and the turns so far, which begin with the hub's. The error is a sentence
+/// fragment.
 pub(super) type Sampler =
     Arc<dyn Fn(String, Vec<String>) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
@@ -16,14 +17,14 @@ pub(super) type Sampler =
 #[derive(Clone, Copy)]
 pub struct Providers<'a> {
     pub config: &'a AssistantConfig,
-    /// Where this process runs tasks.
+    /// The agents, in a process that runs tasks.
     pub agents: Option<&'a Agents>,
     pub client: &'a Client,
     /// Cancelled when the call that plans is cancelled.
     pub cancelled: &'a CancellationToken,
 }
 
-/// The client that plans, and the ways to its model.
+/// The client that plans, and how its model can be asked.
 #[derive(Clone, Default)]
 pub struct Client {
     /// It may answer questions by a second call.
