@@ -27,7 +27,7 @@ const WEEK: [Entry; 7] = [
 ];
 
 impl Assistant {
-    /// Adds somebody with a week of events and plans it, where there is nobody yet.
+    /// Adds a user with a week of events and plans them, if there is no user yet.
     pub async fn fill_demo(&self, now: Timestamp) -> Result<(), Error> {
         if !self.users(None, 1).await?.is_empty() {
             return Ok(());
@@ -44,7 +44,7 @@ impl Assistant {
             preferences: Preferences {
                 zone: zone.clone(),
                 channels: ChannelPreference::Both,
-                // Somebody who looks at night wants to see something sent as well.
+                // A message is to be sent at night too, so no hour is quiet then.
                 quiet: default.quiet.filter(|quiet| {
                     let soon = now.saturating_add(SignedDuration::from_mins(20)).unwrap_or(now);
                     !is_quiet(*quiet, now, &zone) && !is_quiet(*quiet, soon, &zone)
@@ -66,8 +66,8 @@ impl Assistant {
     }
 }
 
-/// The week as a calendar's text. Two events begin so soon that something is due in a minute: a mail an hour before the
-/// one, and what is pressing a quarter of an hour before the other.
+/// Returns the week as a calendar's text. Two events begin so soon that something is due in a minute: a mail an hour
+/// before the one, and an urgent message a quarter of an hour before the other.
 fn week(now: Timestamp, zone: &Zone) -> String {
     let today = zone.civil(now).date();
     let mut text = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Adjutant//Demo//EN\r\n".to_owned();

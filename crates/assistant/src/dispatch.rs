@@ -138,7 +138,7 @@ impl Assistant {
         Ok(send::deliver(&Senders::new(delivery, present), &message).await)
     }
 
-    /// Moves the horizon of every series.
+    /// Adds the occurrences of every series up to the horizon of `now`.
     async fn extend_all_series(&self, now: Timestamp) {
         let mut after = None;
         loop {
@@ -200,8 +200,8 @@ impl Assistant {
         Ok(outbox::next(&self.store).await?)
     }
 
-    /// Leases due notifications beside `sending` ones, after what was missed is merged and what has just failed
-    /// escalates.
+    /// Merges missed notifications, escalates, and leases as many due notifications as may be sent together with the
+    /// `sending` ones.
     async fn lease_due(
         &self,
         owner: &str,

@@ -3,7 +3,7 @@
 use crate::calendar::error as calendar;
 use adjutant_store as store;
 
-/// A sentence fragment for the person or the model who asked; it names no path of the disk and no secret.
+/// A sentence fragment for the user or the model that asked; it names no path of the disk and no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// `what` is a user, an event, a calendar, a notification.
@@ -11,7 +11,7 @@ pub enum Error {
     Unknown { what: &'static str, id: String },
     #[error("`{name}` is not a known time zone; use a name like Europe/Berlin")]
     UnknownZone { name: String },
-    /// A value that a person or a file gave and that cannot be taken.
+    /// A value of a user or of a file is invalid.
     #[error("{field}: {reason}")]
     Invalid { field: &'static str, reason: String },
     #[error("a user with the {field} `{value}` already exists")]
@@ -22,10 +22,10 @@ pub enum Error {
     /// A row that this program did not write, or that was damaged.
     #[error("the row of {what} `{id}` cannot be read")]
     Damaged { what: &'static str, id: String },
-    /// A calendar's text.
+    /// The text of a calendar has a fault.
     #[error("{0}")]
     Calendar(calendar::Error),
-    /// A date that a person typed.
+    /// A typed date cannot be read.
     #[error("{0}")]
     Date(#[from] crate::plain_dates::Error),
     #[error("cannot get random numbers from the operating system")]

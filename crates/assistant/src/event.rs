@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::ids::{CalendarId, EventId, UserId};
 use super::time_zone::Zone;
 
-/// Where events come from.
+/// A calendar that events come from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calendar {
     pub id: CalendarId,
@@ -71,7 +71,7 @@ pub struct Event {
     /// The (first) start and end as instants; a floating one is read in the user's zone.
     pub starts_at: Timestamp,
     pub ends_at: Timestamp,
-    /// Of all that a plan depends on.
+    /// The digest of all that a plan depends on.
     pub digest: String,
 }
 
@@ -152,7 +152,7 @@ pub struct Recurrence {
     /// Starts that changed occurrences take the place of, in order (the `RECURRENCE-ID`s of the others of its uid).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<DateTime>,
-    /// The first start that belongs to a change of the rest (`RANGE=THISANDFUTURE`), with all that follow.
+    /// The start from which on a change of the rest takes the place of the series (`RANGE=THISANDFUTURE`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ends_before: Option<DateTime>,
     /// For such a change, the series that it is the rest of.
@@ -167,7 +167,7 @@ pub(crate) struct Period {
     pub length: Length,
 }
 
-/// A series with its starts, from one of them on, moved by as much as that one is.
+/// The series that a change of its rest continues: all its starts from `from` on move by as much as that one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RestOf {
     /// The first start of the series, where its rules begin.
@@ -179,7 +179,7 @@ pub(crate) struct RestOf {
     pub from: DateTime,
 }
 
-/// Somebody who is invited.
+/// A participant who is invited.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Attendee {
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -22,7 +22,7 @@ pub type ProgressFn<'a> = dyn Fn(usize, usize) + Sync + 'a;
 /// Reports no progress.
 pub const NO_PROGRESS: &ProgressFn<'static> = &|_, _| {};
 
-/// Which occurrences are asked for: those that start from `from` to before `until`.
+/// The span of the occurrences that are asked for: those that start from `from` to before `until`.
 #[derive(Clone, Debug)]
 pub struct Span {
     pub user: Option<UserId>,
@@ -114,7 +114,7 @@ impl Assistant {
         Ok(found.into_iter().map(version).collect())
     }
 
-    /// Takes away the drafts that are older than what the calendar has (RFC 5546 2.1.5), and returns an issue for each.
+    /// Removes the drafts that are older than what the calendar has (RFC 5546 2.1.5), and returns an issue for each.
     pub(super) async fn take_stale(
         &self,
         calendar: &Calendar,
@@ -164,7 +164,7 @@ impl Assistant {
                 let content = Content::of(draft);
                 let etag = draft.etag.as_deref().unwrap_or_default();
                 let same = old.is_some_and(|old| old.digest == content.digest && old.etag == etag);
-                // A series may have got occurrences since; of anything else there is nothing to write.
+                // A series may have new occurrences; of any other event there is nothing to write.
                 if same && draft.details.recurrence.is_none() {
                     report.same += 1;
                 } else {
@@ -306,7 +306,7 @@ impl Content {
     }
 }
 
-/// A single event happens once, however far from now: nobody has to look at it again.
+/// Adds the only occurrence of a single event, however far from now it is, so that no later extension has to.
 fn add_single_occurrence(draft: &mut Draft) {
     let single = draft.details.recurrence.is_none() && draft.status != EventStatus::Cancelled;
     if single && draft.occurrences.is_empty() {

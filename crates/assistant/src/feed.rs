@@ -69,7 +69,7 @@ impl Assistant {
         Ok(feeds::secret(&self.store, user.id.as_str()).await?)
     }
 
-    /// Gives a user's feed a secret, and returns it. An older one is good for nothing from then on.
+    /// Gives a user's feed a secret, and returns it. An older secret is invalid from then on.
     pub async fn create_feed(&self, user: &UserId, actor: &str, now: Timestamp) -> Result<String, Error> {
         let user = self.user(user).await?;
         let secret = ids::random_letters::<SECRET_LEN>()?;
@@ -109,7 +109,7 @@ fn reminders(planned: &[(Notification, Timestamp)]) -> Vec<Reminder<'_>> {
         .collect()
 }
 
-/// Returns how long before the start it is due; by the clock where it was planned so and was not moved since.
+/// Returns how long before the start it is due; in days if it was planned in days and was not moved since.
 fn before(one: &Notification, start: Timestamp) -> Offset {
     let minutes = u32::try_from(start.duration_since(one.due_at).as_mins()).unwrap_or(0);
     match one.offset {

@@ -63,7 +63,7 @@ macro_rules! ids {
 }
 
 ids! {
-    /// Names a user: chosen by a person (`ann`), or made.
+    /// Names a user: chosen (`ann`), or made.
     UserId = "user";
     /// Names a calendar.
     CalendarId = "calendar";
@@ -92,13 +92,13 @@ impl NotificationId {
         Ok(Self(format!("{}{SNOOZED}", Self::new()?)))
     }
 
-    /// The step that follows this one when nobody acknowledges it.
+    /// Returns the id of the step that follows this one when nobody acknowledges it.
     pub(super) fn next_step(&self) -> Self {
         Self(format!("{}-next", self.0))
     }
 }
 
-/// Makes a name for a line of the audit, which nobody asks for by it.
+/// Makes an id for a line of the audit, which is never looked up by it.
 pub(super) fn audit_id() -> Result<String, Error> {
     random().map(|letters| format!("audit-{letters}"))
 }

@@ -15,7 +15,7 @@ use adjutant_store::assistant::events;
 /// How far back and ahead the occurrences of a series are kept; `listEvents` looks 30 days back and 90 ahead.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(31 * 24);
 const LOOK_AHEAD: SignedDuration = SignedDuration::from_hours(120 * 24);
-/// The same where somebody asks for later days: two years.
+/// How far ahead occurrences are added on request: two years.
 const MAX_LOOK_AHEAD: SignedDuration = SignedDuration::from_hours(731 * 24);
 
 /// Where a calendar's text comes from.
@@ -23,7 +23,7 @@ const MAX_LOOK_AHEAD: SignedDuration = SignedDuration::from_hours(731 * 24);
 pub struct Origin {
     pub user: UserId,
     pub source: CalendarSource,
-    /// The same place is the same calendar. The user's own calendar has none: its events are added to.
+    /// The same place is the same calendar. The user's own calendar has none: an import adds to its events.
     pub place: String,
     pub name: String,
 }
@@ -96,7 +96,7 @@ impl Assistant {
         if !missing.is_empty() {
             self.cancel_events(&missing, actor, now).await?;
         }
-        // A calendar on a server has no say in the others of the user.
+        // A calendar on a server must not cancel events in other calendars of the user.
         for cancel in parsed.cancels.iter().filter(|_| is_text) {
             let (UpsertReport { updated, withdrawn, .. }, ignored) =
                 self.cancel_by_message(&user, cancel, now).await?;
@@ -171,13 +171,13 @@ impl Assistant {
         Ok(RemovedCalendar { removed: missing.len() as u64, withdrawn })
     }
 
-    /// Adds when a series happens from now on, and says how often that is; the horizon moves with time.
+    /// Adds the occurrences of a series within the horizon of `now`, which moves with time, and returns their number.
     pub async fn extend(&self, event: &Event, now: Timestamp) -> Result<usize, Error> {
         self.extend_in(event, horizon(now)).await
     }
 
-    /// Adds when the series of a user, or of all users, happen up to `until`, two years from now at most. Returns the days
-    /// for which the series are known then; `None` if there are no series.
+    /// Adds the occurrences of the series of a user, or of all users, up to `until`, two years from now at most.
+    /// Returns the days for which the series are known then; `None` if there are no series.
     pub async fn follow_series(
         &self,
         user: Option<&UserId>,

@@ -95,7 +95,7 @@ pub struct EventJson<'a> {
     recurrence: Option<&'a [String]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     occurrence: Option<&'a str>,
-    /// There where it is true.
+    /// Left out where it is false.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_by_clock_change: Option<bool>,
 }
@@ -172,7 +172,7 @@ pub fn events<'a>(
     }
 }
 
-/// A notification, with why it is and why then.
+/// A notification with its reasons.
 pub fn notification(notification: &Notification, zone: &Zone) -> Value {
     let mut value = json!({
         "id": notification.id.as_str(),

@@ -57,7 +57,7 @@ pub struct Assistant {
 }
 
 impl Assistant {
-    /// Does no I/O: the store is opened by the first verb.
+    /// Does no I/O: the store is opened by the first operation.
     pub fn new(store: Store, events: Events) -> Self {
         let attempt_counts =
             Arc::new(Counts::new(&["sent", "simulated", "failed", "unknown", "withdrawn", "held"]));

@@ -25,7 +25,7 @@ static CHECKS: Semaphore = Semaphore::const_new(2);
 static NO_LOGIN: LazyLock<Option<String>> = LazyLock::new(|| hash(&random_id::<20>().ok()?).ok());
 
 adjutant_base::named_enum! {
-    /// What a user with a login may do.
+    /// The role of a login, which limits the acts of its user.
     Role {
         /// Sees questions for all and those for the user, and answers the latter.
         User = "user",

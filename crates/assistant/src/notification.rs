@@ -23,17 +23,18 @@ adjutant_base::named_enum! {
 }
 
 adjutant_base::named_enum! {
-    /// The status of a notification. `sent`, `simulated`, `dead`, `merged`, `cancelled` and `superseded` are final.
+    /// The status of a notification. `sent`, `simulated`, `dead`, `merged`, `cancelled` and `superseded` are final,
+    /// unless the user retries or resolves the notification.
     Status {
         Planned = "planned",
-        /// Somebody holds a lease on it and may be sending it now.
+        /// A hub holds a lease on it and may be sending it now.
         Sending = "sending",
         Sent = "sent",
         /// All but the sending itself was done: the channel has no credentials.
         Simulated = "simulated",
         /// A try failed for good.
         Failed = "failed",
-        /// A crash fell between the send and its record; a person resolves it where it cannot be repeated.
+        /// The outcome of the send is missing, because of a crash or a lost answer; the user resolves it.
         Unknown = "unknown",
         /// Every try failed.
         Dead = "dead",
@@ -67,7 +68,7 @@ pub struct Wording {
     pub speech: String,
 }
 
-/// One step of how a plan came to be, for people and models.
+/// A reason for a plan, for users and models.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
     /// The part that decided: `policy`, `model`, `rule`, `quiet_hours`, `weekend`, `limit`, `spacing`, `channel`, `past` …
@@ -89,7 +90,7 @@ pub struct Planned {
 adjutant_base::named_enum! {
     /// The provider that proposed a plan; the verifier decided.
     PlanSource {
-        /// Ours, and nobody else gave an answer that would have to be taken for one.
+        /// The default policy, because no provider was asked or reached.
         Policy = "policy",
         /// A model on a server.
         Model = "model",
@@ -97,7 +98,7 @@ adjutant_base::named_enum! {
         Runner = "runner",
         /// The model of the client that planned.
         Client = "client",
-        /// Ours, because nothing of what the others answered could be used: asking again would be for nothing.
+        /// The default policy, because a provider answered and no answer could be used; no provider is asked again.
         Fallback = "fallback",
     }
 }

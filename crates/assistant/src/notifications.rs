@@ -12,7 +12,7 @@ use adjutant_base::events::Event as HubEvent;
 use adjutant_store::assistant::notifications::{self, NotificationFilter};
 use adjutant_store::assistant::outbox::{self, Resolution, Snooze};
 
-/// Which notifications are asked for: those that are due from `from` to before `until`.
+/// The notifications that are asked for: those that are due from `from` to before `until`.
 #[derive(Clone, Debug)]
 pub struct Due {
     pub user: Option<UserId>,
@@ -27,12 +27,12 @@ pub struct Attempt {
     pub number: i64,
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
-    /// sent, simulated, failed, withdrawn, held or unknown; nothing while it goes on.
+    /// sent, simulated, failed, withdrawn, held or unknown; `None` while it runs.
     pub outcome: Option<String>,
     pub detail: Option<String>,
 }
 
-/// The user's word about a notification with an unknown or failed outcome.
+/// The user's statement about a notification with an unknown or failed outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResolvedAs {
     /// It arrived.
@@ -81,7 +81,7 @@ impl Assistant {
         Ok(found.into_iter().map(attempt).collect())
     }
 
-    /// Sends a notification again that failed, or of which nobody knows whether it was sent: a person's word.
+    /// Sends a notification again that failed, was simulated, or has an unknown outcome. Only the user decides this.
     pub async fn retry(
         &self,
         id: &NotificationId,
@@ -102,7 +102,8 @@ impl Assistant {
         self.resolve_to(&found, Status::Planned, None, "retry", actor, now).await
     }
 
-    /// Settles a notification of which nobody knows whether it was sent: a person's word.
+    /// Records the user's statement about a notification that failed or has an unknown outcome, or cancels a planned
+    /// one.
     pub async fn resolve(
         &self,
         id: &NotificationId,

@@ -329,7 +329,7 @@ impl Dated {
     }
 }
 
-/// Checks what is written of an event.
+/// Checks the texts and the time of a change or of a new event.
 ///
 /// # Errors
 /// Fails for an empty title, for a text that is too long or has several lines, and for an end that is not after the start.

@@ -224,7 +224,7 @@ fn is_before_time(words: &[Word<'_>], now: &Zoned) -> bool {
     matches!(phrase(time, now, is_preposition), Ok(Some((_, Phrase::Times(..)))))
 }
 
-/// Returns whether a text begins with words about time: in a title they would be a time that nobody read.
+/// Returns whether a text begins with words about time that were not read, and so must not become a part of a title.
 fn is_time_like(words: &[Word<'_>], after_phrase: bool) -> bool {
     let word = words[0].lower.as_str();
     let (digits, rest) = words::split_number(word);
@@ -350,8 +350,8 @@ impl Found {
         Ok(())
     }
 
-    /// Adds the end that follows a start, such as `- 2.1.` or `to Wednesday 12:00`, and returns the number of its words. An
-    /// end that is not after the start from today is the next one after the start.
+    /// Adds the end that follows a start, such as `- 2.1.` or `to Wednesday 12:00`, and returns the number of its
+    /// words. If the end as seen from today is not after the start, it is the next such end after the start.
     fn add_end(
         &mut self,
         words: &[Word<'_>],

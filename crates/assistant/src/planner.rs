@@ -34,12 +34,13 @@ pub(super) fn forbids_calls(situation: &Situation<'_>) -> bool {
     calls >= limit || rule_effects::rule_effects(situation).no_call.is_some()
 }
 
-/// Decides by the policy that needs nobody: no model, no network.
+/// Decides by the default policy, which needs no model and no network.
 pub fn plan(situation: &Situation<'_>) -> Decision {
     verify::verify(situation, &default_policy::propose(situation), "policy")
 }
 
-/// Returns whether there is anything to propose: nobody is asked about what has begun, or what a rule keeps silent.
+/// Returns whether a provider may be asked: not about an event that is unconfirmed or has begun, or that a rule keeps
+/// silent.
 pub(crate) fn can_propose(situation: &Situation<'_>) -> bool {
     situation.event.status == EventStatus::Confirmed
         && situation.occurrence.starts_at > situation.now

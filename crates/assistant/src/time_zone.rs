@@ -67,7 +67,7 @@ impl Zone {
         self.0.iana_name().unwrap_or("UTC")
     }
 
-    /// The zone as the arithmetic takes it.
+    /// Returns the rules of the zone for calculations with jiff.
     pub fn rules(&self) -> &TimeZone {
         &self.0
     }

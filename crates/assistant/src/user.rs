@@ -53,7 +53,7 @@ pub struct Preferences {
     pub max_calls: u32,
     /// So close to its start an event is urgent, in minutes, 1 to 1440.
     pub escalation_minutes: u32,
-    /// Where an urgent notification that nobody acknowledged goes next, in this order.
+    /// The channels to which an urgent notification escalates that nobody acknowledged, in this order.
     pub ladder: Vec<Channel>,
     /// How long a step of the ladder waits for the acknowledgement, in minutes.
     pub ladder_minutes: u32,

@@ -29,8 +29,8 @@ impl Assistant {
         users::list(&self.store, after, limit).await?.into_iter().map(rows::user).collect()
     }
 
-    /// Adds a user, or changes the one with this id. `actor` is who wants it, for the audit. The revision and the
-    /// time of creation are the store's own.
+    /// Adds a user, or changes the one with this id. `actor` is named in the audit. The store sets the revision and the
+    /// time of creation.
     pub async fn put_user(&self, user: &User, actor: &str, now: Timestamp) -> Result<(), Error> {
         check(user)?;
         let row = UserRow {
@@ -52,7 +52,7 @@ impl Assistant {
         Ok(())
     }
 
-    /// Removes a user with all that is theirs.
+    /// Removes a user and everything that belongs to the user.
     pub async fn remove_user(&self, id: &UserId, actor: &str, now: Timestamp) -> Result<(), Error> {
         let audit = audit(actor, "remove user", id.as_str(), "", now)?;
         if !users::remove(&self.store, id.as_str().to_owned(), audit).await? {

@@ -4,7 +4,7 @@
 use percent_encoding::percent_decode_str;
 use roxmltree::{Document, Node};
 
-/// Asks for the versions of all that is in a collection, and for the version of the collection.
+/// The request for the versions of all resources of a collection, and for the version of the collection.
 pub const LIST: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n\
     <propfind xmlns=\"DAV:\"><prop><getetag/><resourcetype/><sync-token/></prop></propfind>";
 
@@ -24,7 +24,7 @@ pub struct Answer {
     pub sync_token: Option<String>,
 }
 
-/// One thing of a collection.
+/// A resource or a collection in an answer, with its properties.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resource {
     /// Its path on the server.
@@ -69,7 +69,7 @@ pub fn address_of(version: &str) -> &str {
     version.split('\n').next().unwrap_or_default()
 }
 
-/// Asks for what changed in a collection since the version `token`.
+/// Returns the request for the changes of a collection since the version `token`.
 pub fn changes_since(token: &str) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<sync-collection xmlns=\"DAV:\"><sync-token>{}</sync-token>\
@@ -78,7 +78,7 @@ pub fn changes_since(token: &str) -> String {
     )
 }
 
-/// Asks for the text of these.
+/// Returns the request for the texts of the resources `hrefs`.
 pub fn fetch<'a>(hrefs: impl Iterator<Item = &'a str>) -> String {
     let hrefs = hrefs.map(|href| format!("<d:href>{}</d:href>", escape(href))).collect::<Vec<_>>().concat();
     format!(
@@ -115,7 +115,7 @@ pub fn parse(xml: &str) -> Option<Answer> {
                         _ => {}
                     }
                 }
-                // A status may be that of several.
+                // One status may be that of several resources.
                 let hrefs = named(part, "href").map(|href| text(href).trim().to_owned());
                 answer.resources.extend(hrefs.map(|href| Resource { href, ..resource.clone() }));
             }

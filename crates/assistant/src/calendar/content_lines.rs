@@ -24,7 +24,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
             let parts = line.split('\n').enumerate();
             let part = |(number, part): (usize, &str)| {
                 let part = part.strip_suffix('\r').unwrap_or(part);
-                // The first character of a line that goes on is the fold.
+                // The first character of a continuation line is the fold.
                 part[usize::from(number > 0)..].to_owned()
             };
             Cow::Owned(parts.map(part).collect())
@@ -82,7 +82,7 @@ pub(super) fn parameter(line: &str, name: &str) -> Option<Range<usize>> {
                     && found.eq_ignore_ascii_case(name)
                 {
                     let from = at - value.len();
-                    // A quoted one ends with its quote, or this would not be its end.
+                    // A quoted value ends with its quote, or this mark would not be its end.
                     let marks = usize::from(line[from..at].starts_with('"'));
                     return (from + 2 * marks <= at).then(|| from + marks..at - marks);
                 }

@@ -32,8 +32,8 @@ pub(super) enum Adjusted {
 }
 
 impl Stamp {
-    /// Reads a DATE or a DATE-TIME, whatever type is named. The time of an unknown zone is that of its reader. `None` where
-    /// the value is neither.
+    /// Reads a DATE or a DATE-TIME, also where the other type is named. The time of an unknown zone is that of its
+    /// reader. `None` where the value is neither.
     pub(super) fn parse(value: &str, zone: Option<Zone>) -> Option<Self> {
         let digits = |text: &str, length: usize| {
             (text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit())).then_some(())
@@ -137,8 +137,8 @@ impl Clock {
     }
 }
 
-/// Returns the instant of a civil time, by the rule of RFC 5545 3.3.5: a time that is skipped is counted on from the
-/// offset before, one that comes twice is the first.
+/// Returns the instant of a civil time, by the rule of RFC 5545 3.3.5: a time that the clocks skip has the offset
+/// before the change, and of a time that comes twice the first counts.
 pub(super) fn resolve(civil: DateTime, zone: &Zone) -> Result<(Zoned, Adjusted), Error> {
     let found = zone.rules().to_ambiguous_zoned(civil);
     let adjusted = match found.offset() {

@@ -2,7 +2,7 @@
 
 use super::limits;
 
-/// Why a calendar, or one event of it, was not taken over.
+/// Why a calendar, or one event of it, was not imported as it is written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error(
@@ -87,7 +87,7 @@ pub enum Effect {
     LeftOut,
     /// It is imported in another way than it is written.
     Changed,
-    /// It was not an event.
+    /// Nothing is missing: it was not an event, or it is outdated.
     PassedOver,
 }
 

@@ -10,7 +10,7 @@ use super::{tzid, vtimezone};
 use crate::notification::Offset;
 use crate::time_zone::Zone;
 
-/// The ids of our own reminders begin so; a reminder of that name is an earlier print's.
+/// The line that begins a reminder's id. A reminder with it in an imported event is from an earlier export.
 const REMINDER_UID: &str = "UID:notification-";
 
 /// A calendar to print.
@@ -37,14 +37,13 @@ pub struct Entry<'a> {
 /// A reminder before an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reminder<'a> {
-    /// Names it, so that a calendar that is read again changes it instead of adding one.
+    /// The id, so that a program that reads the calendar again changes the reminder instead of adding one.
     pub id: &'a str,
     pub before: Offset,
     pub text: &'a str,
 }
 
-/// Prints a calendar. Events keep their text to the letter; reminders that an earlier print put in are not put in
-/// twice.
+/// Writes a calendar as text. Events keep their text to the letter, without the reminders of an earlier export.
 pub(crate) fn to_ics(document: &CalendarDocument<'_>) -> String {
     let mut out = String::new();
     for line in ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Adjutant//Assistant//EN", "CALSCALE:GREGORIAN"]
@@ -70,9 +69,9 @@ struct Definition {
     since: Timestamp,
 }
 
-/// The zones that the events name, by their names in the events. A name that only the file knew which the event came from
-/// was replaced when it was read. Zones of several files may have the same name, also that of a known zone: only one is
-/// printed by it, so that no event moves.
+/// Returns the zones of the events, by their names in the events. A name that is defined in the imported file alone was
+/// replaced at the import. Zones of several files may have the same name, also that of a known zone: only one is
+/// written under it, so that no event moves.
 fn zones_of(entries: &[Entry<'_>]) -> BTreeMap<String, Vec<Definition>> {
     let mut found: BTreeMap<String, Vec<Definition>> = BTreeMap::new();
     for entry in entries {

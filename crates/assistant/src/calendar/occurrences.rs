@@ -140,7 +140,7 @@ impl<'a> Series<'a> {
         }
     }
 
-    /// The civil starts around a horizon, in order. What changed occurrences take the place of is left out.
+    /// Returns the civil starts around a horizon, in order, without those that changed occurrences replace.
     fn starts(
         &self,
         recurrence: &Recurrence,

@@ -21,9 +21,9 @@ use super::x_wr_timezone;
 use crate::event::{Draft, EventStatus};
 use crate::time_zone::Zone;
 
-/// Of the name of a component so much is shown; the longest of the standard has 13.
+/// Maximum characters of a component's name that are shown; the longest name of the standard has 13.
 const MAX_NAME: usize = 40;
-/// Starts that a definition of a time zone is compared with the world's at.
+/// Maximum starts of events at which a time zone of the file is compared with the known zone of its name.
 const MAX_STARTS: usize = 1000;
 
 /// The content of a calendar file.
@@ -59,7 +59,7 @@ struct ParsedEvent<'a> {
 /// Reads a calendar's text. `own` is the zone of its reader, for whole days and times that have none.
 ///
 /// # Errors
-/// Fails only where nothing of the text can be taken over.
+/// Fails only where nothing of the text can be imported.
 pub fn parse(text: &str, own: &Zone, horizon: Horizon) -> Result<ParsedCalendar, Error> {
     if text.len() > MAX_BYTES {
         return Err(Error::TooLarge);
@@ -78,7 +78,7 @@ pub fn parse(text: &str, own: &Zone, horizon: Horizon) -> Result<ParsedCalendar,
     if !is_calendar {
         return Err(Error::NotACalendar);
     }
-    // What the rest would have said is unknown: a series without its changes is another series.
+    // The missing rest may hold changes of a series that was read.
     let boundary = |line: &&str| begins(line, "VCALENDAR") || line.eq_ignore_ascii_case("END:VCALENDAR");
     let last = text.lines().rev().map(str::trim).find(boundary);
     if last.is_some_and(|line| begins(line, "VCALENDAR")) {
@@ -140,7 +140,7 @@ fn events<'a>(text: &'a str, issues: &mut Vec<ParseIssue>) -> (Vec<ParsedEvent<'
             Err(error) => issues.push(ParseIssue { line: piece.line, uid: uid(piece.text), error }),
         }
     }
-    // Whose clock the changed occurrences of a series are named on.
+    // The clock of each series, on which its changed occurrences are named.
     let masters = found.iter().filter(|one| one.event.replaces.is_none());
     let masters: HashMap<String, Clock> =
         masters.map(|one| (one.event.uid.clone(), Clock::of(&one.event.details.when))).collect();
@@ -202,7 +202,8 @@ fn contain_panic<T>(step: impl FnOnce() -> Result<T, Error>) -> Result<T, Error>
     catch_unwind(AssertUnwindSafe(step)).unwrap_or(Err(Error::Unreadable))
 }
 
-/// Names what is neither an event nor a zone, each kind at the first of it: there may be as many tasks as events.
+/// Returns an issue for each kind of component that is neither an event nor a zone, at the first of the kind: there may
+/// be as many tasks as events.
 fn others(pieces: &[Piece<'_>]) -> impl Iterator<Item = ParseIssue> {
     let mut others: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for piece in pieces.iter().filter(|piece| piece.kind == Kind::Other) {
@@ -217,7 +218,7 @@ fn others(pieces: &[Piece<'_>]) -> impl Iterator<Item = ParseIssue> {
     others.into_iter().map(issue)
 }
 
-/// The name of an event that cannot be read otherwise.
+/// Returns the uid of an event that cannot be read otherwise.
 fn uid(text: &str) -> Option<String> {
     let (_, line) = lines(text).find(|(_, line)| name(line).eq_ignore_ascii_case("UID"))?;
     let (_, value) = line.split_once(':')?;

@@ -12,7 +12,7 @@ use super::vevent::Component;
 use crate::event::{Recurrence, RestOf, When};
 use crate::time_zone::Zone;
 
-/// Bytes of rules that the changes of one series may repeat together, for each that changes the rest has them again.
+/// Maximum bytes of the rules in all changes of the rest of one series, because each of them repeats the rules.
 const MAX_REPEATED: usize = 64 * 1024;
 
 /// The changes of every series that has some, by its uid.
@@ -87,7 +87,7 @@ impl Overrides {
         let changes = self.0.get(&event.uid);
         let Some(start) = replaces else {
             if let (Some(recurrence), Some(changes)) = (&mut event.details.recurrence, changes) {
-                // Which starts others take the place of is part of what the series is: it changes with them.
+                // The replaced starts are a part of the series, so that it counts as changed when they change.
                 recurrence.ends_before = changes.rests.first().copied();
                 let end = recurrence.ends_before.unwrap_or(DateTime::MAX);
                 recurrence.replaced = within(&changes.replaced, DateTime::MIN, end);

@@ -15,7 +15,7 @@ use rule::{Frequency, Rule};
 
 /// Maximum steps of one rule: periods, days that are looked at (32 for a step), and dates.
 const MAX_STEPS: usize = 200_000;
-/// Days within which a rule that names no date is found out: after 28 years the weekdays are on the same days again.
+/// Days in which a rule without dates is recognized: after 28 years the weekdays are on the same days again.
 const CYCLE_DAYS: usize = 28 * 366;
 /// The cost of that search.
 const EMPTY_RULE_STEPS: usize = 1000;

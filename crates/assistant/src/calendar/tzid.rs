@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::content_lines::{fold, lines, unescape_id, zone};
 use crate::time_zone::Zone;
 
-/// The zones that a calendar file names: the world's, and those that the file defines.
+/// The zones that a calendar file names: those of the tz database, and those that the file defines.
 #[derive(Debug, Default)]
 pub(super) struct Zones {
     defined: HashMap<String, Zone>,
@@ -81,8 +81,8 @@ impl Zones {
     }
 }
 
-/// Returns whether a definition has a say at an instant. Before its first change it says nothing, and after the last of
-/// several neither: some programs list the changes of a few years.
+/// Returns whether a definition counts at an instant: not before its first change, and not after the last of several,
+/// because some programs list the changes of a few years.
 fn is_defined_at(zone: &TimeZone, at: Timestamp) -> bool {
     zone.following(at)
         .next()

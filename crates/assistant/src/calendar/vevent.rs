@@ -19,7 +19,7 @@ use crate::event::{Attendee, EventDetails, EventStatus, Length, Period, Recurren
 use crate::time_zone::Zone;
 use adjutant_base::text::hex;
 
-/// So many people an event may invite; those beyond are counted in a note.
+/// Maximum attendees that an event keeps; a note has the number of all.
 const MAX_ATTENDEES: usize = 1000;
 
 /// Maximum days and seconds of a duration: more seconds than all years have.
@@ -67,7 +67,7 @@ impl Version {
 #[derive(Debug)]
 pub(super) struct Component<'a> {
     pub(super) uid: String,
-    /// Which occurrence of the series it replaces.
+    /// The occurrence of the series that it replaces.
     pub(super) replaces: Option<Stamp>,
     /// Whether it changes those after it too (`RANGE=THISANDFUTURE`, RFC 5545 3.2.13).
     pub(super) rest: bool,

@@ -7,11 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 use super::content_lines::{escape, fold};
 use crate::time_zone::Zone;
 
-/// So far ahead the changes of the clocks are looked at. What repeats for so long is written as a rule, and what does
-/// not is listed.
+/// How far ahead the changes of the clocks are read. Changes that repeat each year are written as a rule, and the
+/// others are listed.
 const AHEAD: SignedDuration = SignedDuration::from_hours(20 * 366 * 24);
 
-/// Years that a rule must have held for.
+/// Minimum number of yearly changes that make a rule.
 const HELD: usize = 15;
 
 /// One kind of change: from an offset to another.

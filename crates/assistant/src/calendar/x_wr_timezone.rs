@@ -38,7 +38,7 @@ pub(super) fn place(text: &str) -> Cow<'_, str> {
         match placed {
             Some(placed) => {
                 out.push_str(&placed);
-                // A line that was folded has all of its breaks after it.
+                // The breaks of a folded line follow it, so that the next lines keep their numbers.
                 out.extend(std::iter::repeat_n("\r\n", raw.matches('\n').count()));
             }
             None => out.push_str(raw),

@@ -14,7 +14,7 @@ use crate::rows::{self, millis};
 use crate::{Assistant, Error, Notification, UserId, Zone};
 use adjutant_store::assistant::outbox;
 
-/// So much later than due a notification counts as missed.
+/// The delay from which a notification counts as missed.
 const MAX_DELAY: SignedDuration = SignedDuration::from_mins(10);
 
 /// Missed notifications that are read at once.
@@ -82,7 +82,7 @@ impl Assistant {
 pub(super) struct MergedNotification {
     /// The event with its date.
     dated: String,
-    /// It was tried, and held for the quiet hours; it was never tried in its time otherwise.
+    /// Whether it was tried, and held for the quiet hours. Otherwise it was not tried in time.
     held: bool,
 }
 

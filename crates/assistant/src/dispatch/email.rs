@@ -71,7 +71,7 @@ fn compose(mailer: &Mailer, message: &OutgoingMessage<'_>) -> Result<Message, St
         .subject(subject)
         .date_now()
         .header(MIME_VERSION_1_0)
-        // Without it a reader takes what is not ASCII for something else.
+        // Without the header a mail program may misread text that is not ASCII.
         .header(ContentType::TEXT_PLAIN)
         .body(format!("{}\r\n", message.text))
         .map_err(|error| format!("the mail cannot be written: {error}"))

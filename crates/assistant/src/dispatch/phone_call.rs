@@ -19,8 +19,8 @@ const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_')
 /// Characters of one call.
 const MAX_SPEECH_CHARS: usize = 600;
 
-/// Places the call. A connection that broke after the request leaves open whether the phone rings: then nobody knows,
-/// and nothing is tried again by itself.
+/// Places the call. If the connection breaks after the request, it is unknown whether the phone rings, and no second call
+/// follows by itself.
 pub(super) async fn send(senders: &Senders, message: &OutgoingMessage<'_>) -> SendOutcome {
     let Some(number) = &message.user.phone else {
         return SendOutcome::Rejected("the user has no phone".to_owned());
@@ -58,7 +58,7 @@ pub(super) async fn send(senders: &Senders, message: &OutgoingMessage<'_>) -> Se
     }
 }
 
-/// Writes what a voice says into a sound file; none where no program or no folder for it is there.
+/// Writes the spoken words into a sound file; `None` if no program or no folder is configured, or the program fails.
 async fn write_speech(senders: &Senders, message: &OutgoingMessage<'_>, words: &str) -> Option<PathBuf> {
     let (program, arguments) = senders.delivery.speech.split_first()?;
     let folder = senders.delivery.spool.as_deref()?;
@@ -81,7 +81,7 @@ async fn write_speech(senders: &Senders, message: &OutgoingMessage<'_>, words: &
     }
 }
 
-/// A text within XML.
+/// Returns a text as a value in XML, without control characters.
 fn escaped(text: &str) -> String {
     let printable: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
     printable.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

@@ -27,7 +27,7 @@ impl Senders {
     }
 }
 
-/// A client for webhooks and providers. It follows no redirect: an address is what a person wrote down.
+/// A client for webhooks and providers. It follows no redirect, because only the configured address may get a message.
 fn http_client() -> Result<reqwest::Client, reqwest::Error> {
     static TLS: Once = Once::new();
     TLS.call_once(|| {

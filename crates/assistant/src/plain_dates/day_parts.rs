@@ -5,7 +5,8 @@ use super::words::{Word, is_day_time_end, number, weekday};
 /// Words for parts of the day.
 pub(super) const PARTS: [&str; 4] = ["morning", "afternoon", "evening", "night"];
 
-/// Half of the day that a part of the day puts an hour of a clock with twelve hours in.
+/// Returns `am` or `pm` for an hour of a clock with twelve hours in a part of the day; `None` for an hour that does not
+/// fit.
 fn half(part: &str, hour: i16) -> Option<&'static str> {
     match (part, hour) {
         ("morning", 1..=11) | ("night", 1..=4) => Some("am"),

@@ -19,7 +19,7 @@ struct Period {
     count: usize,
     first: Date,
     last: Date,
-    /// The next one of the same name, where the text leaves the year open.
+    /// The next period of the same name, where the text leaves the year open.
     next: Option<(Date, Date)>,
 }
 
@@ -129,7 +129,7 @@ fn day_of_period(words: &[Word<'_>], today: Date) -> Result<Option<(usize, Date)
 enum Named {
     First,
     Last,
-    /// The last one too, but of a week it is a working day for some.
+    /// The last day too, but the end of a week may also be its Friday.
     End,
     Day(i8),
     /// The weekday with this number; 0 is the last.

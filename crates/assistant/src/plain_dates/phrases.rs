@@ -191,7 +191,8 @@ pub(super) fn ambiguous(text: &str, first: &str, second: &str) -> Error {
     Error::Ambiguous { text: text.to_owned(), first: first.to_owned(), second: second.to_owned() }
 }
 
-/// Returns the instant in so long a time, or the day if it is so many days. The words are those of the distance.
+/// Returns the instant at a distance from now, or the day for a distance in days. `words` are those of the distance,
+/// for errors.
 pub(super) fn moved(now: &Zoned, distance: Span, words: &[Word<'_>]) -> Result<Phrase, Error> {
     let to = now.checked_add(distance).map_err(|_| Error::Impossible(joined(words)))?;
     Ok(if is_exact(&distance) { Phrase::Instant(to) } else { Phrase::Date(to.date()) })

@@ -6,9 +6,9 @@ use super::situation::Situation;
 use crate::notification::Urgency;
 use crate::user::ChannelPreference;
 
-/// A whole day is announced at six in the evening before.
+/// Minutes before an all-day event: it is announced at six in the evening before.
 const BEFORE_A_DAY: u32 = 6 * 60;
-/// When the second, nearer reminder comes.
+/// Minutes before the start of the second, nearer notification.
 const SOON: u32 = 15;
 
 /// Proposes the notifications for an occurrence, by the time that is left until it. It reads no clock.

@@ -9,13 +9,13 @@ use super::verify::{counts, reaches};
 use crate::llm_prompts::POLICY;
 use crate::notification::Channel;
 
-/// So much of an event's description a model sees, in characters.
+/// Maximum characters of an event's description in a prompt.
 const MAX_DESCRIPTION_CHARS: usize = 1000;
 
-/// A question to a model.
+/// The prompt of one query to a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannerPrompt {
-    /// The role of the model and the rules of its answer; the same for every question.
+    /// The role of the model and the rules of its answer; the same for every query.
     pub system: &'static str,
     /// The situation, as JSON.
     pub user: String,
@@ -36,7 +36,7 @@ pub(crate) fn planner_prompt(situation: &Situation<'_>) -> PlannerPrompt {
     let preferences = &user.preferences;
     let zone = &preferences.zone;
     let minutes = (occurrence.starts_at.as_second() - now.as_second()) / 60;
-    // Of the ways that a proposal can name, those that lead to the user.
+    // Of the channels that a proposal can name, those that reach the user.
     let ways = [Channel::Email, Channel::Call, Channel::Popup].into_iter();
     let ways: Vec<Channel> = ways.filter(|way| reaches(situation, *way)).collect();
     let rules: Vec<Value> =

@@ -23,7 +23,7 @@ const MAX_MINUTES: u32 = 30 * 24 * 60;
 pub struct Proposal {
     /// Whether anything is to be sent at all.
     pub notify: bool,
-    /// Why, for the person who asks later.
+    /// The reason, for the user who asks later.
     pub reasoning: String,
     pub plan: Vec<ProposedNotification>,
 }

@@ -11,7 +11,7 @@ use crate::user::{Preferences, WeekendPolicy};
 /// The time of day that is meant where a user names a day alone.
 const MORNING: Time = Time::constant(8, 0, 0, 0);
 
-/// Why nothing may go out by a way.
+/// The reason why nothing may be sent by a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocked {
     /// It is quiet until then.
@@ -20,14 +20,14 @@ pub enum Blocked {
     Weekend,
 }
 
-/// Returns when a notification is sent that a user puts off to a day: in the morning, after the quiet hours.
+/// Returns when a notification is sent that a user snoozes to a day: in the morning, after the quiet hours.
 pub fn morning(preferences: &Preferences, day: Date) -> Option<Timestamp> {
     let zone = &preferences.zone;
     let at = zone.rules().to_timestamp(day.to_datetime(MORNING)).ok()?;
     preferences.quiet.map_or(Some(at), |quiet| after_quiet(quiet, at, zone))
 }
 
-/// Returns whether a way is closed at an instant, by what the user prefers.
+/// Returns why the user's preferences block a channel at an instant; `None` if they do not.
 pub(crate) fn blocked_by(preferences: &Preferences, channel: Channel, at: Timestamp) -> Option<Blocked> {
     let zone = &preferences.zone;
     if let Some(quiet) = preferences.quiet.filter(|quiet| is_quiet(*quiet, at, zone)) {

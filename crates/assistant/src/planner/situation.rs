@@ -16,7 +16,7 @@ pub struct Situation<'a> {
     pub rules: &'a [Rule],
     /// The notifications of this occurrence so far.
     pub history: &'a [Notification],
-    /// The ways that this hub can send by.
+    /// The channels that this hub can send by.
     pub channels: &'a [Channel],
     pub now: Timestamp,
 }

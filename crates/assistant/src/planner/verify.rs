@@ -15,7 +15,7 @@ use crate::user::{ChannelPreference, WeekendPolicy};
 
 /// Maximum notifications for one occurrence, with those that were sent already.
 pub(super) const MAX_NOTIFICATIONS: usize = 3;
-/// So far apart are two of them, unless they go out together by different ways.
+/// Minimum time between two of them, unless they are sent together by different channels.
 pub(super) const MIN_SPACING: SignedDuration = SignedDuration::from_mins(10);
 /// Proposed steps that are looked at; the schema allows three.
 const MAX_STEPS: usize = 32;
@@ -75,7 +75,7 @@ fn channels_of(step: &ProposedNotification) -> Vec<Channel> {
     }
 }
 
-/// Finds the instant and the way of one step, or says why there is none.
+/// Finds the instant and the channel of one step, or says why there is none.
 fn planned_notification(
     situation: &Situation<'_>,
     effects: &RuleEffects,
@@ -141,7 +141,7 @@ fn outside_quiet_hours(
     Ok(moved)
 }
 
-/// Finds a way that the user wants and that this hub and the user's addresses allow.
+/// Finds a channel that the user wants and that this hub and the user's addresses allow.
 fn reachable_channel(
     situation: &Situation<'_>,
     effects: &RuleEffects,
@@ -185,7 +185,7 @@ fn reachable_channel(
     Ok(other)
 }
 
-/// Returns whether a way is set up here and has an address of the user.
+/// Returns whether a channel is set up here and has an address of the user.
 pub(super) fn reaches(situation: &Situation<'_>, channel: Channel) -> bool {
     situation.user.has_address(channel) && situation.channels.contains(&channel)
 }
@@ -225,8 +225,8 @@ fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<
         .unwrap_or(MAX_NOTIFICATIONS)
         .saturating_sub(calls);
     let mut left = MAX_NOTIFICATIONS.saturating_sub(sent.len());
-    // One step may go two ways at once. Of steps that were moved to the same time the earliest one will do: what the
-    // later ones were to say comes too soon.
+    // One step may use two channels at once. Of steps that were moved to the same time the earliest one will do: what
+    // the later ones were to say comes too soon.
     let first: Vec<(Timestamp, u32)> = found.iter().map(|one| (one.due_at, minutes(one.offset))).collect();
     found.retain(|one| {
         let before = |(at, distance): &(Timestamp, u32)| *at == one.due_at && *distance > minutes(one.offset);
@@ -272,7 +272,7 @@ fn minutes(offset: Offset) -> u32 {
     }
 }
 
-/// Returns whether a notification reached somebody, or may have.
+/// Returns whether a notification reached the user, or may have.
 pub(super) fn counts(status: Status) -> bool {
     match status {
         Status::Sending | Status::Sent | Status::Simulated | Status::Unknown | Status::Merged => true,

@@ -57,7 +57,7 @@ pub(super) fn wording(
     (Wording { subject, text, speech: choose(&step.speech, MAX_TEXT, &default.speech) }, None)
 }
 
-/// Returns our own words.
+/// Returns the wording that this program makes itself.
 pub(super) fn default_wording(situation: &Situation<'_>, offset: Offset) -> Wording {
     let title = title(situation.event);
     let subject = match offset {
@@ -104,7 +104,7 @@ fn title(event: &Event) -> String {
     if title.trim().is_empty() { "An event".to_owned() } else { title }
 }
 
-/// Returns what makes words more than words.
+/// Returns why a text is not plain words; `None` if it is.
 pub(super) fn unfit(text: &str) -> Option<Unfit> {
     if text.chars().any(|c| c.is_control() && c != '\n') {
         return Some(Unfit::Control);

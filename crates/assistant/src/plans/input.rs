@@ -21,7 +21,7 @@ pub(crate) const HORIZON: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Occurrences of the 30 days that one call plans at most; later ones are planned by their event.
 pub(super) const MAX_OCCURRENCES: u32 = 20_000;
 
-/// Which occurrences are planned. A plan is one for the same event, preferences, rules and policy.
+/// The occurrences that a call plans. A plan counts if it was made for the same event, preferences, rules and policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanScope {
     /// Those without a plan.
@@ -54,10 +54,10 @@ pub(super) struct PlanItem {
     pub(super) has_plan: bool,
 }
 
-/// An occurrence that somebody may be asked about.
+/// An occurrence that a provider may be asked about.
 #[derive(Clone, Debug)]
 pub struct ModelQuery {
-    /// Another one once the event, the preferences or the rules change.
+    /// Changes with the event, the preferences and the rules.
     pub id: String,
     pub event: EventId,
     pub title: String,
@@ -66,8 +66,7 @@ pub struct ModelQuery {
 }
 
 impl PlanInput {
-    /// Puts what somebody may be asked about into words, the nearest first and at most so many, and says how many more
-    /// there are.
+    /// Returns the queries for the providers, the nearest first and at most `limit`, and the number of further ones.
     pub fn model_queries(&self, limit: usize) -> (Vec<ModelQuery>, usize) {
         let askable = self.items.iter().map(|item| (item, self.situation(item)));
         let mut askable = askable.filter(|(_, situation)| planner::can_propose(situation));
@@ -76,21 +75,21 @@ impl PlanInput {
         (model_queries, askable.count())
     }
 
-    /// Puts the inquiry of this id into words again; `None` once what it is about has changed.
+    /// Returns the query with this id; `None` once the event, the preferences or the rules have changed.
     pub fn model_query(&self, id: &str) -> Option<ModelQuery> {
         let item = self.items.iter().find(|item| item.id() == id)?;
         let situation = self.situation(item);
         planner::can_propose(&situation).then(|| model_query(item, &situation))
     }
 
-    /// Leaves the occurrences of these inquiries alone.
+    /// Keeps only the occurrences of the queries that `keep` accepts.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         self.items.retain(|item| keep(item.id()));
         let processed = self.items.len() as u64;
         self.report = PlanReport { processed, ..PlanReport::default() };
     }
 
-    /// Returns whether an inquiry is about an occurrence as it is here.
+    /// Returns whether a query is about an occurrence as it is here.
     pub fn contains(&self, id: &str) -> bool {
         self.items.iter().any(|item| item.id() == id)
     }

@@ -17,7 +17,7 @@ pub struct PlanReport {
     pub superseded: u64,
     /// Each occurrence that nothing new was planned for, and why.
     pub skipped: Vec<OccurrenceNote>,
-    /// Each occurrence that the policy planned though somebody was asked, and why.
+    /// Each occurrence that the policy planned although a provider was asked, and why.
     pub fell_back: Vec<OccurrenceNote>,
     /// Whether there was more to plan than one call takes.
     pub more: bool,

@@ -75,7 +75,7 @@ impl Frequency {
         })
     }
 
-    /// The months of a period that has some.
+    /// The months of a period that has a whole number of them.
     pub(super) fn months(self) -> i64 {
         if self == Self::Yearly { 12 } else { 1 }
     }
@@ -254,7 +254,7 @@ fn until(value: &str, zone: &TimeZone, all_day: bool) -> Option<DateTime> {
         return Some(day.to_datetime(Time::constant(23, 59, 59, 0)));
     }
     let civil = DateTime::strptime("%Y%m%dT%H%M%S", digits).ok()?;
-    // Some say so that a series has no end: the last days of 9999 are instants no more.
+    // Some programs write the year 9999 for a series without an end; its last days are beyond all instants.
     match TimeZone::UTC.to_timestamp(civil) {
         Ok(at) if value.ends_with('Z') => Some(zone.to_datetime(at)),
         _ => Some(civil),
