@@ -205,7 +205,7 @@ impl Codex {
             .with_process(what, move |codex| Box::pin(async move { asked.run(codex, &about).await }))
             .await;
         let done = match (done, &operation) {
-            // Deleted before: the answer was lost, or somebody deleted it elsewhere.
+            // Deleted before: the answer was lost, or another program deleted it.
             (Err(Error::NotDone { .. }), Operation::Delete)
                 if matches!(self.read(&id, false).await, Err(Error::NotDone { .. })) =>
             {
