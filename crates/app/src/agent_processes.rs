@@ -30,7 +30,7 @@ pub struct AgentProcesses {
     /// How long the questions of a client outlive its connection.
     grace: Duration,
     over_http: Mutex<OverHttp>,
-    /// Connections over HTTP whose other end nobody has looked up.
+    /// Connections over HTTP whose client process has not been looked up yet.
     unknown: Mutex<Vec<Arc<TcpConnection>>>,
 }
 

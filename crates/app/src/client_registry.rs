@@ -24,7 +24,7 @@ pub const UNNAMED: &str = "no name given";
 pub enum ConnectionKind {
     Stdio,
     Socket,
-    /// A script's one call over the socket; nobody comes back for its answer once it has ended.
+    /// A script's one call over the socket; once the script has ended, nothing reads the answer.
     Script,
     /// Requests without a session, grouped by the client's name.
     Http,

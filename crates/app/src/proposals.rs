@@ -109,7 +109,7 @@ pub async fn plan(
             for_client.push(model_query);
         }
     }
-    // An event may have moved, and a notification gone out, while somebody thought about it.
+    // While the models answered, an event may have moved or a notification may have been sent.
     let later = now.saturating_add(started.elapsed()).unwrap_or(now);
     let input = assistant.plan_input(user, event, scope, later).await?;
     let questions = dialogues.questions(&input);

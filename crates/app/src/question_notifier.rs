@@ -154,7 +154,7 @@ enum Alert {
 }
 
 impl Notifier {
-    /// Returns whether a decision may withdraw something.
+    /// Returns whether a decision may end a notice, its buttons or a snooze.
     fn has_notices(&self) -> bool {
         let has_buttons = self.phone.as_ref().is_some_and(|phone| !phone.buttons.is_empty());
         has_buttons || !self.notified.is_empty() || !self.snoozed.is_empty()
