@@ -13,7 +13,7 @@ use super::error::Error;
 use super::limits::MAX_OCCURRENCES;
 use rule::{Frequency, Rule};
 
-/// Maximum steps of one rule: periods, days that are looked at (32 for a step), and dates.
+/// Maximum steps of one rule: periods, days that are checked (32 for a step), and dates.
 const MAX_STEPS: usize = 200_000;
 /// Days in which a rule without dates is recognized: after 28 years the weekdays are on the same days again.
 const CYCLE_DAYS: usize = 28 * 366;
@@ -198,7 +198,7 @@ impl Rule {
         week.flat_map(|(_, day)| day.series(1.day()).take(7)).filter(|day| self.has(*day)).collect()
     }
 
-    /// Returns whether the rule names times on a day; weeks are not looked at.
+    /// Returns whether the rule has times on a day, not considering its week numbers (`BYWEEKNO`).
     fn has(&self, day: Date) -> bool {
         let (month_days, year_days): (i32, i32) = (day.days_in_month().into(), day.days_in_year().into());
         let (month_day, year_day): (i32, i32) = (day.day().into(), day.day_of_year().into());

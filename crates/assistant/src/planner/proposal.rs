@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use crate::notification::{Offset, Urgency};
 use crate::user::ChannelPreference;
 
-/// The longest answer that is looked at, in bytes.
+/// The longest answer that is read, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
-/// Violations that are reported back; a model that made more made them alike.
+/// Maximum number of violations that are reported back: further ones are mostly of the same kind.
 const MAX_FAULTS: usize = 8;
 /// The furthest before an event: 30 days.
 const MAX_MINUTES: u32 = 30 * 24 * 60;

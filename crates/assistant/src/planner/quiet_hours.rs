@@ -31,7 +31,7 @@ pub fn morning(preferences: &Preferences, day: Date) -> Option<Timestamp> {
 pub(crate) fn blocked_by(preferences: &Preferences, channel: Channel, at: Timestamp) -> Option<Blocked> {
     let zone = &preferences.zone;
     if let Some(quiet) = preferences.quiet.filter(|quiet| is_quiet(*quiet, at, zone)) {
-        // Quiet hours without an end are looked at again the next day.
+        // Quiet hours without an end are checked again the next day.
         let until =
             after_quiet(quiet, at, zone).or_else(|| at.checked_add(SignedDuration::from_hours(24)).ok());
         return Some(Blocked::Quiet(until.unwrap_or(Timestamp::MAX)));

@@ -17,7 +17,7 @@ use crate::user::{ChannelPreference, WeekendPolicy};
 pub(super) const MAX_NOTIFICATIONS: usize = 3;
 /// Minimum time between two of them, unless they are sent together by different channels.
 pub(super) const MIN_SPACING: SignedDuration = SignedDuration::from_mins(10);
-/// Proposed steps that are looked at; the schema allows three.
+/// Maximum number of proposed steps that are checked; the schema allows three.
 const MAX_STEPS: usize = 32;
 
 /// Decides what becomes of a proposal that `by` made.

@@ -7,7 +7,7 @@ use crate::notification::{Notification, Status};
 /// The result of planning.
 #[derive(Clone, Debug, Default)]
 pub struct PlanReport {
-    /// Occurrences that were looked at.
+    /// Occurrences that were processed, including those in `skipped`.
     pub processed: u64,
     /// Notifications that are planned now and were not before.
     pub planned: u64,
