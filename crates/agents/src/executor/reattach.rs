@@ -64,7 +64,7 @@ pub(super) async fn reattach(
                 let _ = parser.line(&line.text);
                 parser.gap(line.cut);
             }
-            // A cancellation that was asked for is in the store; without one the last hub ended the run when it stopped.
+            // A requested cancellation is in the store; without one the last hub ended the run when it stopped.
             Ok(Some(finish(run, &outcome, parser, &output_files, true)))
         }
         Ok(Resumed::NotBegun) => {
