@@ -19,8 +19,8 @@ const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_')
 /// Characters of one call.
 const MAX_SPEECH_CHARS: usize = 600;
 
-/// Places the call. If the connection breaks after the request, it is unknown whether the phone rings, and no second call
-/// follows by itself.
+/// Places the call. If the connection breaks after the request, it is unknown whether the phone rings, and no second
+/// call follows by itself.
 pub(super) async fn send(senders: &Senders, message: &OutgoingMessage<'_>) -> SendOutcome {
     let Some(number) = &message.user.phone else {
         return SendOutcome::Rejected("the user has no phone".to_owned());
