@@ -236,7 +236,8 @@ impl AccessControl {
             }
             return None;
         }
-        // A feed is for programs of this machine: with other machines, it is a page like any other.
+        // A feed is for programs of this machine, which cannot log in. On a listener for other machines it needs a
+        // login, like any page.
         if web::is_asset(parts.uri.path()) || (web::is_feed(parts.uri.path()) && !self.shared) {
             return None;
         }
@@ -278,7 +279,7 @@ impl AccessControl {
         if matches!(parts.method, Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS) {
             return Ok(Body::empty());
         }
-        // Nobody is known yet who sends the form of the login.
+        // The sender of the login form is not authenticated yet, so its body has a lower limit.
         let is_login = parts.uri.path() == PASSWORD_PATH;
         let limit = if is_login { self.limit.min(MAX_LOGIN_BYTES) } else { self.limit };
         body::read(&parts.headers, body, limit).await.map(Body::from)

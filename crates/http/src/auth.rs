@@ -115,7 +115,7 @@ impl Authenticator {
         self.cookie(&self.logins.cookie_of_user(user, generation)?, login::USER_COOKIE_LIFE.as_secs())
     }
 
-    /// Returns what removes the cookie from a browser.
+    /// Returns the header that removes the cookie from a browser.
     pub(crate) fn log_out(&self) -> Option<HeaderValue> {
         self.cookie("", 0)
     }

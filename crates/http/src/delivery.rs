@@ -79,7 +79,8 @@ impl Drop for Delivery {
     }
 }
 
-/// Waits until the peer of a connection has all bytes; false when the connection broke before.
+/// Waits until the peer of a connection has all bytes; false when the connection broke before, or
+/// [`ACKNOWLEDGE_TIMEOUT`] is over. True at once without a connection.
 pub(crate) async fn is_acknowledged(connection: Option<&TcpConnection>) -> bool {
     let Some(connection) = connection else { return true };
     let end = Instant::now() + ACKNOWLEDGE_TIMEOUT;

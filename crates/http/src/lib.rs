@@ -182,7 +182,8 @@ fn is_shared(config: &HttpConfig) -> bool {
     config.serves_tls() || !config.behind_tls_proxy.is_empty()
 }
 
-/// Serves the product until `app.shutdown` is cancelled and the requests in flight have ended or their grace is over.
+/// Serves the console and the MCP servers until `app.shutdown` is cancelled and the requests in flight have ended or
+/// their grace is over.
 pub async fn serve(app: Arc<App>, listener: BoundListener) {
     let servers = [
         ("/mcp", mcp::ToolsetSelection::All),
@@ -227,7 +228,7 @@ async fn serve_these(app: Arc<App>, listener: BoundListener, servers: &[(&str, m
     run(shared, listener, routes.merge(monitoring::router(app)).merge(pages)).await;
 }
 
-/// Returns the console with what `app` shows.
+/// Returns the routes of the console for `app`, whose login decides what they show.
 fn pages(app: Arc<App>) -> Router {
     web::router(app, |home| {
         let tokens = auth::agent_tokens(home)?;
@@ -235,7 +236,7 @@ fn pages(app: Arc<App>) -> Router {
     })
 }
 
-/// Serves handlers of `factory` on `/mcp`, with the same checks as the product; for the conformance server of the tests.
+/// Serves handlers of `factory` on `/mcp`, with the same checks as the hub; for the conformance server of the tests.
 pub async fn serve_handler<H, F>(app: Arc<App>, listener: BoundListener, factory: F)
 where
     H: rmcp::ServerHandler,

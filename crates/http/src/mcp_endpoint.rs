@@ -110,7 +110,7 @@ pub(crate) struct Shared {
     pub give_up: CancellationToken,
 }
 
-/// One server, ready to answer.
+/// The MCP server on one path.
 struct Endpoint<H> {
     name: &'static str,
     /// The toolsets of the hub that are served here; `None` for another server.

@@ -107,7 +107,7 @@ fn label(key: &str, value: &str) -> String {
     format!("{{{key}=\"{value}\"}}")
 }
 
-/// Lines of Prometheus' text format. To write to a text never fails.
+/// Lines of Prometheus' text format. Writing to a `String` never fails.
 #[derive(Default)]
 struct Text(String);
 

@@ -32,7 +32,7 @@ pub(crate) fn event_stream(events: Body) -> Response<Body> {
     response
 }
 
-/// Whether these are the headers of an event stream.
+/// Returns whether these are the headers of an event stream.
 pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }

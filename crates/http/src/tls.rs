@@ -44,7 +44,7 @@ struct Files {
     current: Mutex<(Option<Stamp>, Arc<CertifiedKey>)>,
 }
 
-/// Returns what accepts TLS connections; `None` if the hub serves no TLS.
+/// Returns the acceptor of TLS connections; `None` if the hub serves no TLS.
 pub(crate) fn acceptor(config: &HttpConfig) -> Result<Option<TlsAcceptor>, Error> {
     let (certificate, key) = match (&config.tls_certificate, &config.tls_key) {
         (None, None) => return Ok(None),

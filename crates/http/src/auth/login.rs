@@ -42,7 +42,8 @@ pub(crate) struct Logins {
 struct Link {
     seal: [u8; 32],
     expires: Instant,
-    /// Below which process the browser starts that the link is given to; `None` for a link that the user carries.
+    /// The process below which the browser starts that gets the link as an argument; `None` for a link that the user
+    /// carries.
     opener: Option<Ancestor>,
 }
 

@@ -71,8 +71,8 @@ pub(super) fn random() -> io::Result<Secret> {
     hex::random::<32>().map(Secret)
 }
 
-/// Reads a secret, or makes a missing file. A file that others could read gets its mode back. A file of another user,
-/// or without a secret, is an error with advice.
+/// Reads a secret, or makes a missing file. A file that others could read gets the mode 0600 again. A file of another
+/// user, or without a secret, is an error with advice.
 pub(super) fn read_or_make(path: &Path) -> io::Result<Secret> {
     let made = if path.symlink_metadata().is_ok() {
         Err(io::ErrorKind::AlreadyExists.into())

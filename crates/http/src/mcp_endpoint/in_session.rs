@@ -32,7 +32,7 @@ const JSON_ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 impl<H: ServerHandler> Endpoint<H> {
-    /// A message of any kind within a session.
+    /// Serves a message of any kind within a session.
     pub(super) async fn deliver(
         &self,
         parts: request::Parts,

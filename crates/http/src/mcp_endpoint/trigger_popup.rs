@@ -220,7 +220,8 @@ impl Open {
                 return Some(Event::default().id(delivery.event.to_string()).data(data));
             }
             self.changes.mark_unchanged();
-            // Read before the store too: an answer that a POST brings meanwhile is undelivered in what is read from there.
+            // A waiting POST delivers its own answer, which the store returns as due until then. The waiting POSTs are
+            // read before the store too, because one may deliver its answer and stop waiting while the store is read.
             let waiting = |open: &Self| open.shared.streams.waiting_on(&open.stream);
             let before = waiting(self);
             match questions.stream_deliveries(&self.stream, self.after.take()).await {
