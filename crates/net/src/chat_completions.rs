@@ -65,7 +65,7 @@ pub async fn complete(endpoint: &Endpoint, conversation: Conversation<'_>) -> Re
         "json_schema": {"name": name, "strict": true, "schema": without_lengths(schema)},
     });
     match ask(endpoint, key.as_ref(), conversation, Some(format)).await {
-        // A server without support for schemas answers with these. Then the prompt alone describes the format.
+        // A server without support for schemas answers with these statuses. Then the prompt alone describes the format.
         Err(Error::Status(400 | 422)) => ask(endpoint, key.as_ref(), conversation, None).await,
         answered => answered,
     }

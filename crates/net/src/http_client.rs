@@ -66,9 +66,9 @@ pub struct HttpResponse {
     pub status: u16,
     /// The server's tag of this version of the resource.
     pub etag: Option<String>,
-    /// When the resource was changed, as the server writes it.
+    /// The time of the resource's last change, as the server writes it.
     pub last_modified: Option<String>,
-    /// When the server wants to be asked again, as it writes it.
+    /// The time after which the server wants to be asked again, as it writes it.
     pub retry_after: Option<String>,
     pub body: Vec<u8>,
 }

@@ -12,7 +12,7 @@ use crate::http_client::{self, HttpRequest};
 use adjutant_base::config::traces::TracesConfig;
 use adjutant_base::spans::{self, Span};
 
-/// How long a span waits for others of its batch.
+/// Time that a span waits for others of its batch.
 const BATCH_INTERVAL: Duration = Duration::from_secs(1);
 /// Spans of a batch.
 const MAX_BATCH: usize = 512;

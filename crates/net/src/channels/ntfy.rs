@@ -67,7 +67,7 @@ impl Ntfy {
         self.config.body
     }
 
-    /// Returns true if a notice shows this body from beginning to end.
+    /// Returns whether a notification shows this body from beginning to end.
     pub fn shows_whole(&self, body: &str) -> bool {
         self.config.body && escape_invisible::escape(body).len() <= MAX_BODY_BYTES
     }
