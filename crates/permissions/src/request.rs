@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::command;
 
 adjutant_base::named_enum! {
-    /// What a tool does.
+    /// The effect of a tool.
     Access {
         /// Reads files that it names.
         Read = "read",
@@ -26,7 +26,7 @@ adjutant_base::named_enum! {
     }
 }
 
-/// What rules may allow of a call; all else is a question to the user. Rules that deny count for every call.
+/// The part of a call that rules may allow; all else is a question to the user. Rules that deny count for every call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Allowable {
@@ -38,13 +38,14 @@ pub enum Allowable {
     Nothing,
 }
 
-/// Paths in words that a request looks up. A command with more is not understood.
+/// Maximum paths in the words of a command that are resolved. A command with more is not understood.
 const MAX_RESOLVED_PATHS: usize = 512;
 
 /// A tool: its clients and names, the members with the command, path or address, and members that widen nothing.
 struct Tool {
     access: Access,
-    /// Claude Code 2.1.329, Codex 0.169.0, Copilot CLI 1.0.102, Gemini CLI 0.61.0 and opencode 1.18.33.
+    /// Pairs of a client and its name of the tool: Claude Code 2.1.329, Codex 0.169.0, Copilot CLI 1.0.102, Gemini CLI
+    /// 0.61.0 and opencode 1.18.33.
     names: &'static [(&'static str, &'static str)],
     subjects: &'static [&'static str],
     others: &'static [&'static str],
@@ -118,7 +119,7 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-/// Returns whether some client calls its shell so.
+/// Returns whether a client's tool for shell lines has this name.
 pub(crate) fn is_shell(tool: &str) -> bool {
     TOOLS.iter().any(|known| known.access == Access::Run && known.names.iter().any(|(_, name)| *name == tool))
 }
@@ -146,13 +147,13 @@ pub struct Request {
     pub line: Option<String>,
     /// The commands of the line; `None` if the line is not understood.
     pub(crate) commands: Option<Vec<Vec<String>>>,
-    /// What looks like the commands of the line.
+    /// The rough commands of the line, see [`command::rough`].
     pub(crate) rough: Vec<Vec<String>>,
     /// The words of the line, or of the arguments of an unknown tool.
     pub(crate) words: BTreeSet<String>,
     /// The paths that these words would be, without links.
     pub(crate) named_paths: Vec<PathBuf>,
-    /// What looks like a host in these words or in the address.
+    /// Parts of these words or of the address that look like hosts.
     pub(crate) named_hosts: BTreeSet<String>,
     /// Whether the hub knows what each argument means.
     pub(crate) is_understood: bool,
@@ -160,7 +161,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Makes a request from the call of a client. `resolve` makes an absolute path from one in its folder, without links.
+    /// Makes a request from the call of a client. `resolve` makes an absolute path without links from a folder and a
+    /// path in it.
     pub fn new(
         (client, session): (&str, &str),
         folder: &Path,
@@ -183,7 +185,7 @@ impl Request {
             || pattern.split('/').enumerate().any(|(number, part)| {
                 part.starts_with('.') || (part.is_empty() && number == 0 && !pattern.is_empty())
             });
-        // An unknown tool with a command may be a shell, or say that of a connection.
+        // An unknown tool with the argument `command` may be a shell, so its value is read as a shell line.
         let line = text(&"command").filter(|_| access == Access::Unknown);
         let names_files = matches!(access, Access::Read | Access::List | Access::Write);
         let is_known = |(name, value): (&String, &Value)| {
@@ -326,7 +328,7 @@ fn is_plain(path: &str) -> bool {
     !path.starts_with(is_blank) && !path.ends_with(is_blank) && !path.contains(char::is_control)
 }
 
-/// Joins a path to its folder, and removes `..` by its text.
+/// Joins a path to its folder, and removes `.` and `..` without a look at the disk.
 pub(crate) fn lexical(folder: &Path, path: &str) -> PathBuf {
     let mut joined = PathBuf::new();
     for part in folder.join(path).components() {
@@ -339,7 +341,7 @@ pub(crate) fn lexical(folder: &Path, path: &str) -> PathBuf {
     joined
 }
 
-/// Returns whether a host's name has this letter.
+/// Returns whether a letter may be part of a host's name.
 fn is_host(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-')
 }

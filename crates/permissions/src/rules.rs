@@ -11,7 +11,7 @@ use crate::request::{Access, Allowable, Request};
 use crate::rule::{Rule, Verdict, program};
 use crate::secrets::{is_secret, is_secret_file};
 
-/// The default rules, in the order of lists: names with sentences.
+/// The default rules in the order of lists, each with its name, verdict and sentence.
 const DEFAULTS: &[(&str, Verdict, &str)] = &[
     (
         "default: secrets",
@@ -30,7 +30,7 @@ const DEFAULTS: &[(&str, Verdict, &str)] = &[
     ),
 ];
 
-/// Rules that ask although others allow a call, because of how the client sent it: names with sentences.
+/// Default rules that ask although others allow a call, because of how the client sent it.
 const PLAN: (&str, Verdict, &str) = (
     "default: plan",
     Verdict::Ask,

@@ -31,10 +31,10 @@ const NAMES: &[&str] = &[
     "wp-config.php",
 ];
 
-/// Names of files of data, without their end.
+/// Names of data files, without their extension.
 const DATA: &[&str] = &["cookies", "htpasswd", "key", "keys", "password", "token", "tokens"];
 
-/// Ends of files of data: `token.json` is a secret, and `token.rs` is none.
+/// Extensions of data files: `token.json` is a secret, and `token.rs` is not.
 const DATA_ENDS: &[&str] =
     &[".cfg", ".conf", ".csv", ".ini", ".json", ".sqlite", ".toml", ".txt", ".yaml", ".yml"];
 
@@ -142,7 +142,7 @@ pub(crate) fn is_secret(path: &str) -> bool {
         })
 }
 
-/// Returns whether a name without its end is that of a file with secrets.
+/// Returns whether a name without its extension is that of a file with secrets.
 fn is_data(stem: &str) -> bool {
     DATA.contains(&stem) || stem.ends_with("-key") || stem.ends_with("_key")
 }
