@@ -18,7 +18,7 @@ pub enum FieldValue {
     Number(f64),
     Date(String),
     YesNo(bool),
-    /// A value that is kept nowhere, in the place of it.
+    /// Replaces a secret value, which is not stored.
     Secret,
 }
 

@@ -100,9 +100,10 @@ impl Questions {
         around.max_by_key(|(folder, _)| folder.components().count()).map_or("", |(_, addressee)| addressee)
     }
 
-    /// Inserts a question in the store. If an identical question has an outcome that is on its way to an asker, that
-    /// arrives before, and is not used again. If its asker's session may return after a restart of the hub, or may have
-    /// ended without notice yet, that is clear before: then the question passes to this asker.
+    /// Inserts a question in the store, after at most [`MAX_DELIVERY`]. While an identical question's outcome is on its
+    /// way to an asker, the insert waits, so that the outcome is not used again. While the session of that question's
+    /// asker may return after a restart of the hub, or may have ended without notice, the insert waits too; if the
+    /// session has ended, the question passes to this asker.
     async fn enter(
         &self,
         new: &questions::NewQuestion,

@@ -27,7 +27,7 @@ pub enum Error {
     /// The viewer sees it and may not decide it.
     #[error("only {} may decide this question", if .addressee.is_empty() { "operators".to_owned() } else { format!("`{addressee}` or an operator") })]
     NotYours { addressee: String },
-    /// It can be undone until then, if there is an instant.
+    /// With `until`, the decision can be undone before that instant.
     #[error("the question was {} before{}", .kind.word(*.denied), place(*.through))]
     AlreadyDecided {
         kind: OutcomeKind,

@@ -107,7 +107,7 @@ fn name(given: &str) -> String {
     if plain.len() <= MAX_NAME_BYTES {
         return plain.to_owned();
     }
-    // The end of a name says what the file is.
+    // The extension is kept, because it names the type of the file.
     let (stem, extension) = parts(plain);
     let extension = if extension.len() > 16 { "" } else { extension };
     let room = MAX_NAME_BYTES - extension.len();

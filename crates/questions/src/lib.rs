@@ -61,7 +61,7 @@ pub use question::{
 use redaction::RedactText;
 pub use viewer::Viewer;
 
-/// The record of what the last hub left.
+/// The progress of the record of what an earlier hub left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovery {
     Due,
@@ -70,7 +70,7 @@ enum Recovery {
     Done,
 }
 
-/// The questions of a hub as one viewer has them. Those of the owner are all.
+/// The questions of a hub that one viewer may see. The owner sees all.
 #[derive(Debug)]
 pub struct Questions {
     core: Arc<Core>,
@@ -93,7 +93,7 @@ struct Core {
     waiters: ChangeCounters,
     /// Changes of this hub that other hubs have to be woken for.
     changed_here: Notify,
-    /// Ends the pause before the next look for changes of other hubs.
+    /// Ends the pause of [`Questions::watch_other_hubs`].
     look: Notify,
     /// Keys of askers that may have an undelivered outcome. It is kept in memory because every call of every tool asks
     /// for undelivered outcomes, and reading the store each time would cost too much.
@@ -137,7 +137,7 @@ impl Questions {
         Self { core: Arc::new(core), redact_text: |text| Cow::Borrowed(text), viewer: Viewer::OWNER }
     }
 
-    /// Returns the questions as `viewer` has them. A question for others is unknown there.
+    /// Returns the questions that `viewer` may see. A question for somebody else is unknown there.
     pub fn for_viewer(&self, viewer: Viewer) -> Self {
         Self { core: self.core.clone(), redact_text: self.redact_text, viewer }
     }

@@ -153,7 +153,7 @@ impl Questions {
         self.page(found, total, limit)
     }
 
-    /// Returns the audit log of a question, in order; none of an unknown one.
+    /// Returns the audit log of a question, in order; empty for an unknown question.
     pub async fn audit(&self, ticket: &Ticket) -> Result<Vec<AuditEntry>, Error> {
         match self.get(ticket).await {
             Err(Error::Unknown { .. }) => return Ok(Vec::new()),

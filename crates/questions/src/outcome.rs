@@ -125,7 +125,7 @@ pub struct AnswerFile {
 }
 
 impl AnswerFile {
-    /// Whether a browser can show it as a picture. An SVG is not one of them, because it can have scripts.
+    /// Returns whether a browser can show it as a picture. An SVG is not one of them, because it can have scripts.
     pub fn is_image(&self) -> bool {
         self.media_type.starts_with("image/")
     }

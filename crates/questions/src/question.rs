@@ -110,7 +110,7 @@ pub struct Draft {
 /// The value of the option by which an approval allows one act and nothing more.
 pub const APPROVE: &str = "approve";
 
-/// The answer that counts when the user has seen the question for so long and not answered.
+/// The default answer, which counts when the user has seen the question for the time `after` and not answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DefaultAnswer {
     pub answer: Answer,
@@ -146,8 +146,8 @@ impl Field {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Input {
-    /// Between `min` and `max` of the options; with `max` 1 one excludes the others. `other` lets the user write a text
-    /// instead. `list` makes the answer a list, even with one value at most.
+    /// The user chooses between `min` and `max` of the options; `max` 1 makes a single choice. `other` lets the user
+    /// write a text instead. `list` makes the answer a list, even with one value at most.
     Choice {
         options: Vec<Choice>,
         min: usize,
@@ -214,7 +214,8 @@ pub struct Choice {
     pub value: String,
 }
 
-/// How agents mark the option that they recommend, at the end of its label: the tool `AskUserQuestion` of Claude Code does.
+/// The mark of an option that an agent recommends, at the end of its label: the tool `AskUserQuestion` of Claude Code
+/// adds it.
 const RECOMMENDED: &str = "(recommended)";
 
 /// Returns the label of an option without the mark by which an agent recommends the option; `None` if it has no mark.
@@ -304,8 +305,8 @@ impl Question {
         })
     }
 
-    /// Returns the folder of the question for a place after the asker's name, with the folder in which the client runs if
-    /// that is unrelated; empty without a folder.
+    /// Returns the folder of the question, to be shown after the asker's name, and the folder in which the client runs
+    /// if that is unrelated; empty without a folder.
     pub fn place(&self) -> String {
         self.place_of(|path| path)
     }

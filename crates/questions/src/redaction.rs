@@ -1,5 +1,5 @@
-//! Redaction: of secret answers in what is stored, and of lists. The page of a question shows it whole, and a list what the
-//! settings allow.
+//! Redaction of secret answers before they are stored, and of questions in lists. The page of a question shows it
+//! whole; a list shows what the settings allow.
 
 use std::borrow::Cow;
 

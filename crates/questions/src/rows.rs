@@ -38,7 +38,7 @@ pub(super) fn outcome(outcome: &Outcome) -> String {
     json(outcome)
 }
 
-/// These values are always JSON, because no map among them has keys other than strings.
+/// Returns the JSON of a value. It cannot fail, because no map in these values has keys other than strings.
 pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

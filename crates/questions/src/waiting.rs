@@ -87,7 +87,7 @@ impl Questions {
         self.announce();
     }
 
-    /// Notifies every interface that shows questions, and who wakes the other hubs.
+    /// Notifies every interface that shows questions, and the task that wakes the other hubs.
     pub(super) fn announce(&self) {
         self.core.events.send(Event::QuestionsChanged);
         self.core.changed_here.notify_one();
@@ -98,7 +98,7 @@ impl Questions {
         self.core.changed_here.notified().await;
     }
 
-    /// Looks for what other hubs changed now, instead of at the end of the interval.
+    /// Reads the changes of other hubs now, instead of at the end of the interval.
     pub fn look_at_other_hubs(&self) {
         self.core.look.notify_one();
     }
