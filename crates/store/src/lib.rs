@@ -1,8 +1,8 @@
 //! The store: the only module that speaks SQL. SQLite by default, PostgreSQL where several hubs share one.
 //!
 //! One SQL text serves both: TEXT and BIGINT columns only, booleans are 0 and 1, instants are epoch milliseconds.
-//! A verb acknowledges a change only once it is on disk. The store knows no domain: domains map its rows to their
-//! own types.
+//! A function of this crate that reads or changes rows is called a verb. It acknowledges a change only once it is on
+//! disk. The store knows no domain: domains map its rows to their own types.
 
 mod acquire;
 pub mod assistant;
@@ -50,7 +50,7 @@ struct Inner {
     timings: Timings,
 }
 
-/// How long the verbs of this process took.
+/// Durations of the verbs of this process.
 #[derive(Debug, Default)]
 pub struct Timings {
     /// Changes, from the call to the answer after the commit; failed ones too.
@@ -154,7 +154,7 @@ impl Store {
         (!self.is_shared()).then(|| self.0.opened.get().map_or(0, |opened| opened.writer.done()))
     }
 
-    /// Returns how long the verbs of this process took.
+    /// Returns the durations of the verbs of this process.
     pub fn timings(&self) -> &Timings {
         &self.0.timings
     }

@@ -35,8 +35,8 @@ const NEWEST: &str = "SELECT MAX(version) FROM _sqlx_migrations";
 /// The newest migration that a version must know to use the tables.
 const OLDEST: &str = "SELECT oldest FROM schema_compatibility";
 
-/// Fails if the tables are those of a build before the first release, or of a newer version that this one does not
-/// survive: hubs of two neighbouring versions run side by side. Reads only.
+/// Fails if the tables are those of a build before the first release, or of a newer version with tables that this
+/// version cannot use. Hubs of two neighbouring versions may run side by side. Reads only.
 pub(super) async fn check(connection: &mut AnyConnection) -> Result<(), Error> {
     // Without the table of migrations the database is new.
     let beginning: Result<Option<String>, _> =

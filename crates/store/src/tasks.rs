@@ -1,8 +1,8 @@
 //! Delegated tasks: rows, their states, and the verbs that move them.
 //!
-//! queued → running → succeeded, failed, cancelled or lost; queued → cancelled; never back, except a task whose worker was lost
-//! before it started the agent. Every change repeats in
-//! its `WHERE` the state it starts from, and the fence of the lease when a hub holds the task.
+//! queued → running → succeeded, failed, cancelled or lost; queued → cancelled; never back, except a task whose worker
+//! was lost before it started the agent. Every change repeats in its `WHERE` the state it starts from, and the fence of
+//! the lease when a hub holds the task.
 
 /// Starts a statement that reads whole tasks, in the order of [`Task`]'s `FromRow`; `$text` is the task's text or a
 /// part of it.
@@ -111,7 +111,7 @@ row! {
         state: State,
         /// 0 while queued; 1 from the claim on, one more for each runner after the first.
         attempt: i64,
-        /// Grows with each claim and take-over; a verb with an older fence changes nothing.
+        /// Grows with each claim, take-over and return to the queue; a verb with an older fence changes nothing.
         fence: i64,
         /// The hub that holds or held the task.
         hub: Option<String>,

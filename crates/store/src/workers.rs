@@ -99,7 +99,7 @@ row! {
     }
 }
 
-/// What a worker reports of itself.
+/// A worker's report about itself.
 #[derive(Clone, Debug)]
 pub struct Report {
     pub id: String,
@@ -129,8 +129,8 @@ pub async fn invite(
     })
 }
 
-/// Uses a code for the worker with the public key `worker`, whose credentials end at `expires_at`. Returns the labels of the code;
-/// `None` when it is unknown, expired or used by another worker.
+/// Uses a code for the worker with the public key `worker`, whose credentials end at `expires_at`. Returns the labels
+/// of the code; `None` when it is unknown, expired or used by another worker.
 pub async fn join(
     store: &Store,
     invitation: &str,

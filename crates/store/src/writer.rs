@@ -26,7 +26,7 @@ const MAX_TRIES: usize = 5;
 
 /// Broken connections that one transaction outlives, before its callers get the error.
 const MAX_CUTS: usize = 10;
-/// Time between two questions to a server that still ends a transaction.
+/// Pause between two queries of the status of a transaction that the server has not ended yet.
 const STATUS_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Makes hubs that share a PostgreSQL write one after the other, as processes that share an SQLite file do. This rules

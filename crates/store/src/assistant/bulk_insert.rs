@@ -8,7 +8,7 @@ use crate::POSTGRES;
 /// Values of one statement at most.
 const VALUES: usize = 1024;
 
-/// Returns how many rows of `one` a statement may have.
+/// Returns the maximum number of rows of `one` in a statement.
 pub(super) fn rows(one: &str) -> usize {
     VALUES / one.matches('$').count().max(1)
 }
@@ -24,7 +24,7 @@ pub(super) fn repeated(connection: &AnyConnection, one: &'static str, rows: usiz
     AssertSqlSafe(repeat(one, rows, places))
 }
 
-/// How a statement names the places of its values.
+/// The names of the places of a statement's values.
 #[derive(Clone, Copy)]
 enum Places {
     /// `$1`

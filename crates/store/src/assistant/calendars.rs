@@ -48,7 +48,7 @@ pub async fn refreshed(store: &Store) -> Result<Vec<CalendarRow>, Error> {
     Ok(read!(store, sqlx::query_as(LIST_REFRESHED), fetch_all))
 }
 
-/// Records how a calendar is read again.
+/// Sets how a calendar is read again; an empty `refresh` ends that.
 pub async fn set_refresh(store: &Store, id: String, refresh: String) -> Result<(), Error> {
     change!(store, (id, refresh), |connection, (id, refresh)| {
         sqlx::query(SET_REFRESH).bind(id).bind(refresh).execute(connection).await?;
@@ -56,7 +56,8 @@ pub async fn set_refresh(store: &Store, id: String, refresh: String) -> Result<(
     })
 }
 
-/// Adds a calendar, or records its name and sync state; returns the row in the store. How it is read again stays.
+/// Adds a calendar, or records its name and sync state; returns the row in the store. `refresh` of an existing row
+/// stays.
 pub async fn put(store: &Store, calendar: CalendarRow) -> Result<CalendarRow, Error> {
     change!(store, calendar, |connection, row| {
         let query = sqlx::query(PUT).bind(&row.id).bind(&row.user_id).bind(&row.name).bind(&row.source);

@@ -112,7 +112,7 @@ pub struct AttemptResult {
     pub at: Millis,
 }
 
-/// What a hub leases.
+/// A hub's request for due notifications.
 #[derive(Clone, Debug)]
 pub struct LeaseRequest {
     /// The hub.
@@ -120,10 +120,10 @@ pub struct LeaseRequest {
     pub now: Millis,
     /// The end of the leases.
     pub until: Millis,
-    /// How many notifications are leased at most.
+    /// Maximum notifications to lease.
     pub limit: u32,
-    /// The hub is sending nothing. What it has leased all the same is leased to it again: the connection broke after a
-    /// lease was committed and before the hub knew of it.
+    /// Whether the hub is sending nothing now. Notifications that it holds all the same are leased to it again, because
+    /// the connection broke after their lease was committed and before the hub knew of it.
     pub is_idle: bool,
 }
 

@@ -185,7 +185,8 @@ pub(super) async fn apply_one(connection: &mut AnyConnection, new: &NewPlan) -> 
             }
         }
     }
-    // What is due is about to be sent, and a new plan has no place for it, because its time has passed.
+    // A notification that is due is about to be sent. The new plan adopts it, because it has none for a time that has
+    // passed.
     let is_due = |row: &&NotificationRow| is_same && row.status == "planned" && row.due_at <= plan.made_at;
     for row in old.iter().filter(is_due) {
         if !kept.contains(&&row.id) {

@@ -51,8 +51,8 @@ pub struct Query {
     pub limit: u32,
     /// Of threads: only the archived ones, instead of the others.
     pub archived: bool,
-    /// Of threads: only those of the agents of this one; empty means the threads of the user, and while a text is
-    /// searched those of agents too.
+    /// Of threads: only those of the agents of this thread. Empty means the threads of the user; a search for a text
+    /// finds those of agents too.
     pub parent: String,
 }
 

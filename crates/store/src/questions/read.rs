@@ -31,8 +31,8 @@ const PENDING: &str = select_questions!(
     " ORDER BY q.seq LIMIT $2"
 );
 
-/// The names in `$2` are those of [`PendingKind`]. A name of a member in quotes is only there as a name: in a text the quotes
-/// are escaped.
+/// `$2` is the name of a [`PendingKind`]. The member `"denials"` in quotes is found only as a member of the form,
+/// because quotes in a text are escaped there.
 const FOUND: &str = select_questions!(
     "WHERE q.state = 'pending' AND ($1 = '' OR LOWER(q.title) LIKE $1 ESCAPE '!' OR LOWER(b.message) LIKE $1 ESCAPE '!' \
             OR LOWER(q.workspace) LIKE $1 ESCAPE '!' OR LOWER(q.client) LIKE $1 ESCAPE '!') \

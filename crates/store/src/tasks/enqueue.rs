@@ -38,8 +38,8 @@ pub struct QueueLimits {
     pub total: u32,
 }
 
-/// Inserts a task of this machine as queued and returns its row, which is on disk then. No text may contain a NUL character, because
-/// PostgreSQL rejects it.
+/// Inserts a task of this machine as queued and returns its row, which is on disk then. No text may contain a NUL
+/// character, because PostgreSQL rejects it.
 pub async fn enqueue(store: &Store, new: NewTask, limits: QueueLimits) -> Result<Task, Error> {
     change!(store, (new, limits, store.machine().to_owned()), |connection, (new, limits, machine)| {
         let query = sqlx::query(INSERT)
