@@ -45,7 +45,7 @@ pub(super) async fn show(
     ([kind, cache_control], [(ETAG, etag)], text).into_response()
 }
 
-/// Whether the reader has this version already (RFC 9110 13.1.2: compared weakly).
+/// Returns whether the reader has this version already (RFC 9110 13.1.2: compared weakly).
 fn has(headers: &HeaderMap, etag: &str) -> bool {
     let listed = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     listed

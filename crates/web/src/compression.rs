@@ -55,7 +55,7 @@ async fn compressed(body: Body, level: Compression) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Whether a request accepts gzip (RFC 9110, section 12.5.3). A weight of 0 means that it does not.
+/// Returns whether a request accepts gzip (RFC 9110, section 12.5.3). A weight of 0 means that it does not.
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     accepted.flat_map(|value| value.split(',')).any(|coding| {

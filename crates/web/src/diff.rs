@@ -54,8 +54,8 @@ fn path(name: &str) -> &str {
     name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name)
 }
 
-/// Whether a line has only the names of a file's two objects, and its mode: `index 3f1c2aa..9b0e1d4 100644`. Any other text
-/// is for the reader.
+/// Returns whether a line has only the names of a file's two objects, and its mode: `index 3f1c2aa..9b0e1d4 100644`.
+/// Any other text is for the reader.
 fn is_index(line: &str) -> bool {
     let Some((objects, mode)) =
         line.strip_prefix("index ").map(|rest| rest.split_once(' ').unwrap_or((rest, "")))
@@ -93,7 +93,7 @@ impl Hunk {
 #[derive(Default)]
 struct Writer {
     html: String,
-    /// Where the open bar takes the numbers of its file.
+    /// The offset in the HTML at which the numbers of the open bar's file are inserted.
     bar: Option<usize>,
     name: String,
     added: u32,

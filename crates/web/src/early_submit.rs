@@ -17,7 +17,7 @@ pub(super) fn render_time(now: SystemTime) -> String {
     now.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis().to_string()
 }
 
-/// Whether a form with this `made` was sent before a user could have read its page.
+/// Returns whether a form with this `made` was sent before a user could have read its page.
 pub(super) fn is_too_early(made: &str) -> bool {
     let made = UNIX_EPOCH + Duration::from_millis(made.parse().unwrap_or(0));
     SystemTime::now().duration_since(made).unwrap_or_default() < COOLDOWN

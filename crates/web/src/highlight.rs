@@ -28,7 +28,7 @@ pub(super) fn marked(text: &str) -> String {
     html
 }
 
-/// Returns HTML: the text escaped like [`marked`], with what stands between backticks as code.
+/// Returns HTML: the text escaped like [`marked`], with each text between backticks as code.
 pub(super) fn ticked(text: &str) -> String {
     let mut html = String::with_capacity(text.len() + text.len() / 4);
     let mut rest = text;

@@ -93,12 +93,13 @@ pub fn router(app: Arc<App>, list_tokens: ListTokens) -> Router {
         .layer(middleware::from_fn(compression::gzip))
 }
 
-/// Whether a path is a file that every page needs, even the page that asks for a login. Such files hold nothing private.
+/// Returns whether a path is a file that every page needs, even the page that asks for a login. Such files hold nothing
+/// private.
 pub fn is_asset(path: &str) -> bool {
     path.starts_with(assets::FOLDER)
 }
 
-/// Whether a path is a calendar feed for other programs. The address of a feed is its secret.
+/// Returns whether a path is a calendar feed for other programs. The address of a feed is its secret.
 pub fn is_feed(path: &str) -> bool {
     path.starts_with(calendar_feed::FOLDER)
 }

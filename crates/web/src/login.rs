@@ -15,15 +15,15 @@ use adjutant_questions::Ticket;
 /// Maximum bytes of the name of a user.
 const MAX_NAME_BYTES: usize = 200;
 
-/// What a user sent to log in.
+/// The form that a user sent to log in.
 pub struct LoginForm {
     pub user: String,
     pub password: String,
-    /// The page to show then.
+    /// The path of the page to show after the login.
     pub next: String,
 }
 
-/// Reads the form; the error is the response to one that is no form of the console.
+/// Reads the form. The error is the response to a request without a valid form of the console.
 pub async fn read_login(request: Request<Body>) -> Result<LoginForm, Response> {
     let fields = Fields::from_request(request, &()).await.map_err(Failure::into_response)?;
     Forms::Login.check(fields.get(csrf::FIELD)).map_err(Failure::into_response)?;
@@ -38,7 +38,7 @@ pub async fn read_login(request: Request<Body>) -> Result<LoginForm, Response> {
     })
 }
 
-/// Reads the form that logs out; the error is the response to one that is no form of the console.
+/// Reads the form that logs out. The error is the response to a request without a valid form of the console.
 pub async fn read_logout(request: Request<Body>) -> Result<(), Response> {
     SignedForm::from_request(request, &()).await.map(drop).map_err(Failure::into_response)
 }
@@ -56,7 +56,7 @@ pub fn not_allowed() -> Response {
     Failure::NotIncluded.into_response()
 }
 
-/// Returns the path of a question's page, and of no other: a link may have any other address as its next page.
+/// Returns `path` if it is the page of a question, else `/`, because a link can name any address as its next page.
 fn own_page(path: &str) -> &str {
     let is_question = path
         .strip_prefix("/questions/")

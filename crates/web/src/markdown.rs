@@ -1,8 +1,8 @@
 //! Markdown of agents as safe HTML: no raw HTML, no remote images, every link with its whole address.
 //!
-//! The text is untrusted, and a user decides by it. So everything that Markdown would hide is shown: HTML as text, an image
-//! as its text and its address, a link with its address, and at the end what is in no event of the parser. Headings are bold text, so that a message cannot imitate a part
-//! of the page.
+//! The text is untrusted, and a user decides by it. So everything that Markdown would hide is shown: HTML as text, an
+//! image as its text and its address, a link with its address, and at the end the text that the parser reports in no
+//! event. Headings are bold text, so that a message cannot imitate a part of the page.
 
 use std::fmt::Write as _;
 

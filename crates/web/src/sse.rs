@@ -31,7 +31,7 @@ static STREAMS: Semaphore = Semaphore::const_new(1024);
 /// after another change.
 const MESSAGE_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How many messages may come before their interval.
+/// Messages that may come before their interval.
 const BURST: u32 = 4;
 
 /// A comment is sent this often, so that a dead connection is noticed.
@@ -40,7 +40,7 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 /// Maximum lines of a task in one message.
 const BATCH_SIZE: u32 = 200;
 
-/// How long to wait for a line of a task before its events are read again.
+/// Time to wait for a line of a task before its events are read again.
 const LINE_TIMEOUT: Duration = Duration::from_hours(1);
 
 /// A live part of a page; its name is in the page's `data-live`.

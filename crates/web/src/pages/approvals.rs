@@ -73,7 +73,7 @@ async fn page(app: &Arc<App>, results: Vec<String>) -> Result<Response, Failure>
     let found = app.questions.pending(None, MAX_QUESTIONS).await.map_err(Failure::internal)?;
     let mut approvals = Vec::new();
     for listed in found.questions.iter().filter(|question| is_shown(app, question)).take(PAGE_SIZE) {
-        // A list may leave something out.
+        // A list may redact texts, so the whole question is read.
         let question = app.questions.get(&listed.ticket).await.map_err(Failure::internal)?;
         let Some(Field { input: Input::Choice { options, .. }, .. }) = question.fields.first() else {
             continue;

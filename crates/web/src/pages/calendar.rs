@@ -205,7 +205,7 @@ async fn render(
     page::page(app, Place::Section("/calendar"), "calendar.html", values).await
 }
 
-/// Whether a page shows a notification. It leaves out cancelled ones and those that a newer plan replaced.
+/// Returns whether a page shows a notification. It leaves out cancelled ones and those that a newer plan replaced.
 fn is_shown(status: Status) -> bool {
     !matches!(status, Status::Superseded | Status::Cancelled)
 }

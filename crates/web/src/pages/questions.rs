@@ -105,7 +105,7 @@ pub(super) async fn open(app: &Arc<App>) -> Result<Value, Failure> {
     let found = app.questions.pending(None, INBOX_ROWS).await.map_err(Failure::internal)?;
     let mut questions = Vec::new();
     for (listed, row) in found.questions.iter().zip(rows(app, &found.questions)) {
-        // A list may leave something out.
+        // A list may redact texts, so the whole question is read.
         let question = app.questions.get(&listed.ticket).await.map_err(Failure::internal)?;
         let decides = app.questions.viewer().decides(&question.addressee);
         questions.push(context! { ..context! { decides }, ..view::inline(&question), ..row });

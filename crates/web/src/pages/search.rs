@@ -40,20 +40,20 @@ const OFFERED: u8 = 4;
 
 /// A page or an act that matches the query.
 struct Hit {
-    /// How far its name is from the query; 0 is the name itself.
+    /// The distance of its name from the query, see [`Query::rank`].
     rank: u8,
     values: Value,
 }
 
-/// What a user typed.
+/// The text that a user typed, as it is and in lower case.
 struct Query<'a> {
     text: &'a str,
     lower: String,
 }
 
 impl Query<'_> {
-    /// How far a name is from the query: 0 if they are equal, 1 if the name begins with it, 2 if all its words are in the name,
-    /// 3 if some are only in the note. `None` if a word is in neither.
+    /// Returns the distance of a name from the query: 0 if they are equal, 1 if the name begins with the query, 2 if
+    /// all its words are in the name, 3 if some are only in the note. `None` if a word is in neither.
     fn rank(&self, name: &str, note: &str) -> Option<u8> {
         let (name, note) = (name.to_lowercase(), note.to_lowercase());
         let mut words = self.lower.split_whitespace();

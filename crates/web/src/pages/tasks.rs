@@ -134,7 +134,7 @@ pub(super) fn race_path(ids: &[String]) -> String {
     format!("/tasks/race?{}", ids.join("&"))
 }
 
-/// Returns the user as the one who delegates; `adjutant delegate` has the same key.
+/// Returns the user as a caller that delegates; `adjutant delegate` has the same key.
 pub(super) fn user() -> Caller {
     Caller { key: USER.to_owned(), label: USER.to_owned(), origin: Origin::Outside }
 }

@@ -70,12 +70,12 @@ pub(super) fn rows(lines: &[TimelineEntry]) -> Vec<Value> {
     lines.iter().map(row).collect()
 }
 
-/// Whether the recent entries are all that has happened, so that a user may need the first steps.
+/// Returns whether the recent entries are all that has happened, so that a user may need the first steps.
 pub(super) fn is_first_run(recent: &[TimelineEntry]) -> bool {
     recent.len() < INBOX_ROWS as usize
 }
 
-/// Whether an agent has used a toolset.
+/// Returns whether an agent has used a toolset.
 pub(super) fn has_toolset(lines: &[TimelineEntry]) -> bool {
     lines.iter().any(|line| !matches!(line.kind, EntryKind::Clients | EntryKind::Toolset(Toolset::Assistant)))
 }

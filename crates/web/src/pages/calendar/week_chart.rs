@@ -22,7 +22,7 @@ const MIN_HEIGHT: f64 = 19.0;
 const WITH_TIME: f64 = 34.0;
 /// Maximum events next to each other; further ones share the last lane.
 const MAX_LANES: usize = 4;
-/// Where the chart opens in a week without the present.
+/// The position, in pixels, at which the chart opens in a week without the present.
 const MORNING: f64 = 7.0 * HOUR;
 
 /// The mark of a notification, which is readable without colours.

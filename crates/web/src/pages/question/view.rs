@@ -81,8 +81,8 @@ pub(in crate::pages) fn label_parts(label: &str) -> Value {
     context! { label => plain.unwrap_or(label), recommended => plain.is_some() }
 }
 
-/// Returns the asker of a question: the client's name, the workspace with its branch, the folder in which the client runs if that is unrelated, and a colour that depends only on
-/// name and workspace.
+/// Returns the asker of a question: the client's name, the workspace with its branch, the folder in which the client
+/// runs if that is unrelated, and a colour that depends only on name and workspace.
 pub(in crate::pages) fn asker(question: &Question, branch: Option<&str>) -> Value {
     let digest = Sha256::digest(format!("{}\0{}", question.client, question.workspace));
     context! {

@@ -1,4 +1,4 @@
-//! The operations on a thread of Codex: what the forms of its page do.
+//! The operations on a thread of Codex that the forms of its page start.
 
 use crate::page;
 use crate::request::Fields;
@@ -20,8 +20,8 @@ pub(super) fn turn(fields: &Fields) -> TurnInput {
     }
 }
 
-/// Does the operation of the pressed button. Returns the address of the next page; `None` for an unknown button, or a number of
-/// turns that is none.
+/// Carries out the operation of the pressed button. Returns the address of the next page; `None` for an unknown button,
+/// or if the number of turns is not a positive number.
 pub(super) async fn run(app: &App, thread: &str, fields: &Fields) -> Option<Result<String, Error>> {
     let turn = |act| TurnInput { act, ..TurnInput::default() };
     let turns = match fields.filled("turns") {
