@@ -14,8 +14,8 @@ use crate::jwt;
 /// The file of the account in the home of a hub.
 const FILE: &str = "workers-account.json";
 
-/// How much longer a code may connect than it may join, because the clocks of hub and NATS server may differ. The hub judges
-/// the end of a code by its own clock.
+/// Time added to the end of a code in its NATS token, because the clocks of the hub and the NATS server may differ. The
+/// hub checks the end of a code by its own clock.
 const CLOCK_TOLERANCE: Duration = Duration::from_hours(24);
 
 /// The key of the account, and the tokens that a NATS server needs. Hubs that share workers have the same file.

@@ -13,13 +13,13 @@ use crate::invitation::Code;
 use crate::protocol::inbox;
 use adjutant_base::config::workers::WorkersConfig;
 
-/// The first server that does not lose a stream when its process crashes.
+/// The first version of a NATS server that does not lose a stream when its process crashes.
 const CAREFUL_SERVER: [u32; 3] = [2, 10, 23];
 
-/// How long a probe waits for a server.
+/// Timeout of a probe's connection to a server.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How a process proves to a NATS server who it is.
+/// The proof of a process's identity to a NATS server.
 #[derive(Clone)]
 pub enum Login {
     /// The server lets everybody in, or the address has a password.
@@ -66,8 +66,8 @@ impl Login {
     }
 }
 
-/// Connects to the server at `url`. Without a server it is tried again until there is one, and after every loss of the
-/// connection. The error is a sentence fragment.
+/// Returns a client of the server at `url`, at once: the client connects in the background, retries while no server
+/// answers, and reconnects after every loss of the connection. The error is a sentence fragment.
 pub async fn connect(url: &str, login: Login, name: &str) -> Result<Client, String> {
     let options = login.options().await?.name(name).retry_on_initial_connect().event_callback(log);
     options.connect(url).await.map_err(|error| format!("{url} is not a NATS server to connect to: {error}"))
@@ -80,7 +80,7 @@ pub async fn server_version(url: &str, login: Login) -> Result<String, String> {
     Ok(client.server_info().version)
 }
 
-/// Returns why a server of this version deserves a newer one; `None` if it does not.
+/// Returns a warning about a server version that may lose streams in a crash; `None` for a newer version.
 pub fn version_warning(version: &str) -> Option<String> {
     let mut numbers = version.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
     let [major, minor, patch] = std::array::from_fn(|_| numbers.next().unwrap_or(0));
@@ -92,7 +92,7 @@ pub fn version_warning(version: &str) -> Option<String> {
     })
 }
 
-/// Waits for the connection, and logs a warning for a server that deserves a newer version.
+/// Waits for the connection, and logs the warning of [`version_warning`], if there is one.
 pub(crate) async fn log_version(client: &Client) {
     // It returns once there is a connection.
     if client.flush().await.is_ok()

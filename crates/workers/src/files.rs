@@ -59,7 +59,7 @@ pub(crate) fn put_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync(path.parent().unwrap_or(path))
 }
 
-/// Writes what a file or a folder has to the disk.
+/// Flushes a file or a folder to the disk.
 pub(crate) fn sync(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }

@@ -23,11 +23,11 @@ use adjutant_agents::Agents;
 use adjutant_agents::worker_order::Offer;
 use adjutant_base::config::workers::WorkersConfig;
 
-/// How often the tickets are compared with the queue.
+/// Interval at which the tickets are compared with the queue.
 const RECONCILE_INTERVAL: Duration = Duration::from_secs(1);
-/// How long a published ticket counts as being in the stream; NATS may have lost it.
+/// Time after which the ticket of a queued task is published again, because NATS may have lost it.
 const REPUBLISH_INTERVAL: Duration = Duration::from_secs(5);
-/// How long a task that cannot travel is not offered again. A commit of its changes may make it travel.
+/// Pause before a task that cannot travel is offered again. A commit of its changes may make it travel.
 const REFUSAL_INTERVAL: Duration = Duration::from_secs(30);
 /// Requests that are answered at the same time.
 const MAX_REQUESTS: usize = 16;
@@ -51,12 +51,13 @@ pub struct Hub {
     account: Option<Account>,
     /// The tasks whose folder or repository a request uses now.
     busy: Mutex<HashSet<String>>,
-    /// Until when tasks are not offered, by task and fence.
+    /// The ends of the pauses in which tasks are not offered, by task and fence.
     quiet: Mutex<HashMap<(String, i64), Instant>>,
 }
 
 impl Hub {
-    /// Does no I/O. `id` is that of the machine, `home` the folder that a relative path of credentials is below.
+    /// Makes the hub's side without I/O. `id` is that of the machine, and a relative path of credentials is below
+    /// `home`.
     pub fn new(agents: Agents, config: WorkersConfig, id: String, home: PathBuf) -> Self {
         if config.nats.is_some() {
             agents.serve_workers();

@@ -8,9 +8,9 @@ use crate::credentials::Credentials;
 use crate::invitation::Code;
 use crate::protocol::{Join, Joined, VERSION, join_subject};
 
-/// How long a hub has to answer. It may be starting.
+/// Time for a hub to answer. It may be starting.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long one request waits, and the pause before the next.
+/// Timeout of one request, and the pause before the next.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 

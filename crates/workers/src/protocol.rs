@@ -15,7 +15,7 @@ pub(crate) const VERSION: u32 = 2;
 /// The stream of tickets. All hubs on a NATS server share it.
 pub(crate) const STREAM: &str = "ADJUTANT-TICKETS";
 
-/// How long a ticket waits for an acknowledgement before another worker gets it.
+/// Time that a ticket waits for an acknowledgement before another worker gets it.
 const ACK_WAIT: Duration = Duration::from_secs(30);
 
 /// The place of the label in the subject of a ticket that needs none. No label begins with it.
@@ -51,12 +51,12 @@ pub(crate) struct Request {
     pub(crate) version: u32,
     pub(crate) task: String,
     pub(crate) attempt: i64,
-    /// Of the ticket in a claim, then that of the claim.
+    /// In a claim the fence of the ticket, in later requests the fence that the claim got.
     pub(crate) fence: i64,
     pub(crate) body: Body,
 }
 
-/// What a request asks for.
+/// The content of a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Body {
@@ -128,7 +128,7 @@ pub(crate) enum Response {
     },
 }
 
-/// What a worker says of itself to all hubs, at its start and then at an interval.
+/// A worker's report about itself to all hubs, at its start and then at an interval.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Hello {
     pub(crate) version: u32,
@@ -207,7 +207,7 @@ pub(crate) fn hub_subject(hub: &str, worker: &str) -> String {
     format!("adj.{hub}.hub.{worker}")
 }
 
-/// Returns the subject of what a worker says of itself.
+/// Returns the subject of a worker's reports about itself.
 pub(crate) fn hello_subject(worker: &str) -> String {
     format!("adj.hello.{worker}")
 }
@@ -256,11 +256,11 @@ pub(crate) fn stream() -> Config {
 
 /// Returns the name of the queue of the tickets for a runner, and for workers with a label.
 pub(crate) fn consumer_name(runner: &str, label: Option<&str>) -> String {
-    // No name of a runner has the sign.
+    // A runner's name has no `=`, so the two forms never collide.
     label.map_or_else(|| format!("runner-{runner}"), |label| format!("runner-{runner}={label}"))
 }
 
-/// Returns the settings of such a queue, for the tasks of all hubs.
+/// Returns the settings of the queue [`consumer_name`], which takes the tickets of all hubs.
 pub(crate) fn consumer(runner: &str, label: Option<&str>) -> pull::Config {
     pull::Config {
         durable_name: Some(consumer_name(runner, label)),

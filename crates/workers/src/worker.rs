@@ -24,11 +24,11 @@ use crate::protocol::{STREAM, Ticket, VERSION, can_be_subject, consumer_name};
 use adjutant_agents::Agents;
 use assignment::Assignment;
 
-/// How long one pull waits for a ticket.
+/// Time that one pull waits for a ticket.
 const PULL_TIMEOUT: Duration = Duration::from_secs(1);
-/// The same of a worker with many queues.
+/// Minimum of [`PULL_TIMEOUT`] in a worker that pulls many queues in turn.
 const MIN_PULL_TIMEOUT: Duration = Duration::from_millis(100);
-/// How long a worker waits after a failed pull: there is no stream before the first ticket.
+/// Pause after a failed pull: there is no stream before the first ticket.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Settings of a worker.
@@ -73,7 +73,8 @@ pub struct Worker {
     slots: Arc<Semaphore>,
     running: TaskTracker,
     stop: CancellationToken,
-    /// Held while a claim and its bundle belong together, and alone while caches are removed.
+    /// Held by each claim until its working tree is made, because the hub's bundle counts on the commits in the caches;
+    /// held alone while caches are removed.
     caches: Arc<RwLock<()>>,
     /// Held while a working tree is made of a cache.
     trees: Mutex<()>,
@@ -83,7 +84,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Does no I/O. `agents` is a queue of its own, with its own database.
+    /// Makes a worker without I/O. `agents` is the worker's own queue, with its own database.
     pub fn new(
         agents: Agents,
         client: async_nats::Client,

@@ -10,7 +10,8 @@ use adjutant_agents::worker_registry::{Report, words};
 const MAX_TEXT: usize = 400;
 
 impl Hub {
-    /// Returns the answer to a worker; `None` to one that another hub may know.
+    /// Returns the answer to a worker; `None` for a worker that this hub does not know, because another hub may know
+    /// it.
     pub(super) async fn greeting(&self, id: &str, payload: &[u8]) -> Option<Greeting> {
         let Versioned { version } = serde_json::from_slice(payload).ok()?;
         let hello: Option<Hello> = serde_json::from_slice(payload).ok();
@@ -92,7 +93,7 @@ impl Hub {
     }
 }
 
-/// Returns what is kept of a text of a worker.
+/// Returns the first [`MAX_TEXT`] characters of a worker's text, without control characters.
 fn text(given: &str) -> String {
     given.chars().filter(|c| !c.is_control()).take(MAX_TEXT).collect()
 }

@@ -118,7 +118,7 @@ impl Hub {
             HubFile::Included => INCLUDED_FILE,
         };
         let read = blocking(move || match read_chunk(&folder.join(name), offset) {
-            // There is no bundle of what the worker has.
+            // The bundle of commits is absent if the worker has them, and the bundle of ignored files if none travels.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && file != HubFile::Order => {
                 Ok(String::new())
             }

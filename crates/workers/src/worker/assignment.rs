@@ -36,7 +36,7 @@ pub(super) struct Assignment {
     pub(super) folder: PathBuf,
     /// The ticket, which is kept from other workers while this one works on it.
     pub(super) message: Option<jetstream::Message>,
-    /// Keeps the caches that the hub knows of, until the working tree is made.
+    /// Keeps the caches whose commits the claim named to the hub, until the working tree is made.
     caches: Option<OwnedRwLockReadGuard<()>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a worker says of itself to the hubs, and what they reply.
+//! Reports of a worker about itself to the hubs, and their replies.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::Worker;
 use crate::protocol::{Greeting, Hello, VERSION, hello_subject};
 
-/// How often a worker reports.
+/// Interval of a worker's reports.
 const HELLO_INTERVAL: Duration = Duration::from_secs(5);
-/// How long a report waits for the reply of a hub.
+/// Time that a report waits for the reply of a hub.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Worker {

@@ -6,10 +6,10 @@ use super::Worker;
 use super::claim::Claim;
 use crate::protocol::{Body, Request, Response, VERSION, hub_subject};
 
-/// How long a request waits for its response. A claim makes a bundle first.
+/// Time that a request waits for its response. A claim makes a bundle first.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(40);
 
-/// How long a worker waits before it sends the same request again.
+/// Pause before a worker sends the same request again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Worker {
