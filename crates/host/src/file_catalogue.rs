@@ -123,8 +123,8 @@ pub fn subfolders(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Names, up to the first dot, of the files of a repository that describe it. In lower case, the last ones are usual names
-/// of commands.
+/// Names, up to the first dot, of files that describe their repository. Those of the second list count in capitals
+/// only, because in lower case they are usual names of commands.
 const DOCUMENTATION: [&str; 4] = ["README", "LICENSE", "CONTRIBUTING", "CODE_OF_CONDUCT"];
 const DOCUMENTATION_IN_CAPITALS: [&str; 5] = ["CHANGELOG", "SECURITY", "AGENTS", "CLAUDE", "GEMINI"];
 

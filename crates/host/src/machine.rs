@@ -10,7 +10,8 @@ use adjutant_base::text::random_id::{is_random_id, random_id};
 /// Characters of an id: 100 random bits.
 const LENGTH: usize = 20;
 
-/// Returns the id of the machine that `home` is on, and makes it at the first call. Call it as the home's one hub.
+/// Returns the id of the machine that `home` is on, and makes it at the first call. Only one process of a home may call
+/// it.
 ///
 /// It is random, because machines that were cloned have the same names, addresses and host ids. A copied home has the
 /// id of the first one: the copy must lose its file before its hub starts.
@@ -42,7 +43,7 @@ pub fn path(home: &Path) -> PathBuf {
     home.join("machine-id")
 }
 
-/// Returns the host name, for people.
+/// Returns the host name, for display.
 pub fn name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

@@ -26,11 +26,11 @@ const MAX_HEAD: usize = 32 * 1024;
 const MAX_REFUSED: usize = 16;
 /// Maximum bytes of such a name.
 const MAX_NAME: usize = 260;
-/// How long the head of a request may take, and how long a connection.
+/// Timeout of the head of a request, and of a connection to a server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a connection may carry nothing. A model may think for minutes before its answer begins.
+/// Time without bytes after which a connection is closed. A model may think for minutes before its answer begins.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(15);
-/// How long a connection carried nothing that is closed where there is no place for a new one.
+/// Minimum time without bytes of a connection that is closed in favour of a new one over the limit.
 const DISPLACED_AFTER: Duration = Duration::from_secs(1);
 /// Bytes that are read at once.
 const BUFFER_SIZE: usize = 16 * 1024;
@@ -45,7 +45,7 @@ pub struct NetworkProxy {
 }
 
 impl NetworkProxy {
-    /// Listens on `socket`, in the place of what is there. `allows` takes the name of a host, or an address, and a port.
+    /// Listens on `socket`, and replaces a file there. `allows` takes the name of a host, or an address, and a port.
     pub fn serve(
         socket: &Path,
         allows: impl Fn(&str, u16) -> bool + Send + Sync + 'static,
@@ -67,7 +67,7 @@ impl NetworkProxy {
             let mut running = Connections::default();
             loop {
                 let Ok((client, _)) = listener.accept().await else {
-                    // Too many files are open for a moment.
+                    // Accepting fails while the process has too many open files, so it is tried again.
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 };

@@ -1,8 +1,8 @@
 //! The only place that starts other processes.
 //!
 //! `reexec` starts this program again, `open` opens a link or a file, `short_command` runs short commands, and `tied_child` a
-//! command that dies with this process; `inside` is the process above a runner in a sandbox. Everything else is a *run*: a command below a supervisor and its guard, which are
-//! this program re-executed as `adjutant supervise`.
+//! command that dies with this process; `inside` is the process above a runner in a sandbox. Everything else is a
+//! *run*: a command below a supervisor and its guard, which are this program re-executed as `adjutant supervise`.
 
 mod ancestry;
 mod descendants;

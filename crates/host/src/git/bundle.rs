@@ -14,8 +14,9 @@ pub(super) const REFERENCE: &str = "refs/adjutant/commit";
 const KNOWN: &str = "refs/adjutant/known";
 
 impl Git {
-    /// Writes `commit` with its history into the bundle `file`, without what the commits `known` have, of which it is
-    /// none. Returns its bytes; a bundle of more than `limit` bytes is removed again. The error is a sentence fragment.
+    /// Writes `commit` with its history into the bundle `file`, without the objects that the commits `known` reach;
+    /// `commit` itself must not be one of them. Returns the size in bytes. A bundle of more than `limit` bytes is
+    /// removed again, and is an error. The error is a sentence fragment.
     pub async fn write_bundle(
         &self,
         repository: &Repository,
@@ -42,8 +43,8 @@ impl Git {
         Ok(bytes)
     }
 
-    /// Adds the objects of a bundle to `repository`, which has `known`, and lets the new `reference` name its `commit`.
-    /// Nothing else changes: no file, no branch, no index.
+    /// Adds the objects of a bundle to `repository`, which must have the commit `known`, and creates `reference` for
+    /// the bundle's `commit`. Nothing else changes: no file, no branch, no index.
     pub async fn fetch_bundle(
         &self,
         repository: &Repository,

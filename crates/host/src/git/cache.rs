@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::{Git, MAX_LISTING_BYTES, blocking};
 
-/// Where a cache has a reference for each commit that it can be asked for, by the commit.
+/// The folder of a cache's references: a file for each commit that a bundle may build on, named after the commit.
 const COMMITS: &str = "refs/adjutant/cached";
 
 /// Commits that a cache remembers. The next commit of a repository is nearly always a child of one of the last ones.
@@ -18,8 +18,8 @@ const MAX_COMMITS: usize = 16;
 const MAX_PACKS: usize = 50;
 
 impl Git {
-    /// Adds a bundle with `commit` to the cache `place`, which is made if it is new. Without a bundle the cache has the commit
-    /// already. The error is a sentence fragment.
+    /// Adds a bundle with `commit` to the cache `place`, which is made if it is new. `bundle` is `None` if the cache
+    /// has the commit already. The error is a sentence fragment.
     pub async fn cache_bundle(
         &self,
         place: &Path,
@@ -41,8 +41,8 @@ impl Git {
         blocking(move || remember(&folder, &commit).map_err(|error| error.to_string())).await
     }
 
-    /// Removes the caches below `folder` that were used least recently, until the rest has at most `limit` bytes, and makes one
-    /// pack of the many of the cache `kept`, which stays. Nobody may use a cache meanwhile.
+    /// Removes the least recently used caches below `folder`, until the rest has at most `limit` bytes. The cache
+    /// `kept` stays, and its packs become one if they are more than `MAX_PACKS`. No cache may be in use meanwhile.
     pub async fn tidy_caches(&self, folder: &Path, kept: &Path, limit: u64) -> Result<(), String> {
         if packs(kept).len() > MAX_PACKS {
             self.ask(kept, &["repack", "-a", "-d", "-q"], &[], b"", MAX_LISTING_BYTES).await?;
@@ -55,8 +55,8 @@ impl Git {
         .await
     }
 
-    /// Makes a repository with a working tree at `commit` in the new folder `place`, of the cache `cache`. The objects are
-    /// copies, because whoever works in the new repository may change its files.
+    /// Makes a repository with a working tree at `commit` in the new folder `place`, from the cache `cache`. The
+    /// objects are copies, because an agent in the new repository may change its files.
     pub async fn clone_cache(&self, cache: &Path, commit: &str, place: &Path) -> Result<(), String> {
         fs::create_dir_all(place).map_err(|error| error.to_string())?;
         let init = ["init", "--quiet", "--template=", object_format(commit)];
@@ -80,7 +80,7 @@ impl Git {
     }
 }
 
-/// Returns the commits that the caches below `folder` with names that begin with `start` have.
+/// Returns the commits of the caches below `folder` whose names begin with `start`.
 pub fn cached_commits(folder: &Path, start: &str) -> Vec<String> {
     let of_hub = caches(folder).into_iter().filter(|cache| file_name(cache).starts_with(start));
     of_hub.flat_map(|cache| entries(&cache.join(COMMITS))).map(|commit| file_name(&commit)).collect()
@@ -105,7 +105,7 @@ fn object_format(commit: &str) -> &'static str {
     if commit.len() == 64 { "--object-format=sha256" } else { "--object-format=sha1" }
 }
 
-/// Writes the reference of a commit with the time of now, and removes the oldest ones.
+/// Writes the reference of a commit, or renews its time, and removes the oldest references over [`MAX_COMMITS`].
 fn remember(folder: &Path, commit: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join(commit), format!("{commit}\n"))?;

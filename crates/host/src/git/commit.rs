@@ -18,8 +18,8 @@ pub struct Author {
 }
 
 impl Git {
-    /// Commits all files of a working tree that are not ignored, on its branch, otherwise on a new one with the name
-    /// `branch`, which is checked out then. Returns the commit and its branch; the error is a sentence fragment.
+    /// Commits all files of a working tree that are not ignored, on its branch. With a detached HEAD it makes the new
+    /// branch `branch`, and checks it out. Returns the commit and its branch; the error is a sentence fragment.
     pub async fn commit(
         &self,
         repository: &Repository,
@@ -38,7 +38,8 @@ impl Git {
         let private = PrivateDir::open(folder, repository).await?;
         let index = private.index();
         let mut env = private.env(&repository.top, &index, Attributes::Honored);
-        // The objects are those of the repository, for which the commit is.
+        // The private directory keeps no objects: the commit belongs to the repository, so its objects are written
+        // there.
         env.push(("GIT_OBJECT_DIRECTORY".into(), repository.objects().into()));
         for role in ["AUTHOR", "COMMITTER"] {
             env.push((format!("GIT_{role}_NAME").into(), author.name.clone().into()));

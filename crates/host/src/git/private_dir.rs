@@ -1,4 +1,4 @@
-//! The private git directory of a look at a repository, and its index.
+//! The private git directory with which a repository is read, and its index.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
@@ -30,7 +30,7 @@ pub(super) enum Attributes {
 }
 
 impl PrivateDir {
-    /// Opens the private directory in `folder`, or creates it for a look at `repository`.
+    /// Opens the private directory in `folder`, or creates it for `repository`.
     pub(super) async fn open(folder: PathBuf, repository: &Repository) -> Result<Self, String> {
         let repository = repository.clone();
         blocking(move || {
@@ -59,7 +59,7 @@ impl PrivateDir {
         }
         objects.push(b'\n');
         fs::write(self.folder.join("objects/info/alternates"), objects)?;
-        // The list of now counts for later looks too, so that nobody can hide a file by a new line in it.
+        // The list is copied once, so that a line that is added to it later hides no file from later snapshots.
         let exclude = read(&repository.common_dir.join("info/exclude"), MAX_EXCLUDE_BYTES);
         fs::write(self.folder.join("info/exclude"), exclude.unwrap_or_default())?;
         let head = repository.head.as_deref().unwrap_or("ref: refs/heads/none");
@@ -128,7 +128,8 @@ pub(super) struct Entry {
 }
 
 impl Git {
-    /// Runs git with the private directory on the working tree of its repository, by raw file contents.
+    /// Runs git with the private directory on the working tree of its repository, and returns its stdout. No attribute
+    /// converts the contents of files.
     pub(super) async fn look(
         &self,
         private: &PrivateDir,

@@ -1,4 +1,4 @@
-//! Snapshots of a working tree, and what differs between two of them.
+//! Snapshots of a working tree, and the differences between two of them.
 //!
 //! A snapshot reads the files themselves, without the repository's index: flags in it, a damaged index and a removed
 //! `.git` hide nothing. Nested repositories and submodules are folders with files like all others. Files that are
@@ -28,7 +28,8 @@ const MAX_NESTED: usize = 1_000;
 /// Maximum files listed in a difference; the others are counted.
 const MAX_LISTED: usize = 500;
 
-/// Lists what git does not know, by the rules of `.gitignore` in the tree and of the private copy of `info/exclude`.
+/// Arguments that list untracked files, by the rules of `.gitignore` in the tree and of the private copy of
+/// `info/exclude`.
 const OTHERS: [&str; 5] =
     ["ls-files", "-z", "--others", "--exclude-per-directory=.gitignore", "--exclude-from"];
 
@@ -73,7 +74,7 @@ pub struct Difference {
     pub patch: Option<String>,
 }
 
-/// How a listed file is read.
+/// The way in which a listed file is read.
 enum Reading {
     /// There is no such file.
     Absent,
@@ -86,8 +87,9 @@ enum Reading {
 }
 
 impl Git {
-    /// Takes a snapshot of the working tree of `repository`. Snapshots that are compared have the same `look`, a name
-    /// of a folder; the first one copies the repository's index, so that git reads only files that differ from it.
+    /// Takes a snapshot of the working tree of `repository`. `look` names the folder of the private git directory;
+    /// snapshots that are compared have the same one. The first of them copies the repository's index, so that git
+    /// reads only files that differ from it.
     pub async fn snapshot(&self, repository: &Repository, look: &str) -> Result<Snapshot, String> {
         let private = PrivateDir::open(self.scratch.join(look), repository).await?;
         let index = private.index();
@@ -362,7 +364,7 @@ impl Git {
     }
 }
 
-/// Returns the arguments that list what git does not know, by the rules that count for a private directory.
+/// Returns [`OTHERS`] with the private copy of `info/exclude`, and `options` after it.
 fn others(private: &PrivateDir, options: &[&str]) -> Vec<OsString> {
     let exclude = private.folder.join("info/exclude").into_os_string();
     OTHERS.iter().map(OsString::from).chain([exclude]).chain(options.iter().map(OsString::from)).collect()

@@ -121,8 +121,8 @@ fn value(file: &Path) -> String {
     }
 }
 
-/// Returns the differences of two states in words, those first by which git starts programs. `moved` says that HEAD names
-/// another commit.
+/// Returns the differences between two states as sentence fragments. Files that are there and by which git starts
+/// programs come first. `moved` says that HEAD names another commit.
 pub(super) fn changes(before: &State, after: &State, moved: bool) -> Vec<String> {
     let head = ".git/HEAD";
     if before.contains_key(head) && !after.contains_key(head) {

@@ -65,7 +65,8 @@ impl Git {
         blocking(move || copy_index(&git_dir, &copy)).await?;
         let entries = self.entries(&private, &index).await?;
         self.clear_flags(&private, &repository, &entries).await?;
-        // Git would read the configuration of a submodule that it knows.
+        // Git would read the configuration of each submodule in the index, so submodules are taken out and compared
+        // below.
         let submodules: Vec<&Entry> = entries.iter().filter(|entry| entry.mode == "160000").collect();
         let paths: Vec<Vec<u8>> = submodules.iter().map(|entry| entry.path.clone()).collect();
         self.forget(&private, &paths).await?;

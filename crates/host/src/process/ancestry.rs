@@ -68,8 +68,8 @@ impl Ancestor {
     }
 }
 
-/// Returns the first process of the session of `line`'s first, and what is above it. `None` when it is not above that
-/// process, as for one that left its parents.
+/// Returns the leader of the session of the first process in `line`, and the processes above the leader. `None` if the
+/// leader is not in `line`, as for a process that was detached from its parents.
 pub fn session(line: &[Ancestor]) -> Option<(&Ancestor, &[Ancestor])> {
     let number = line.first()?.session;
     let is_leader = |process: &Ancestor| process.pid == number || (number == 0 && process.parent <= 1);
@@ -108,8 +108,7 @@ pub fn ancestor(pid: u32) -> Option<Ancestor> {
     })
 }
 
-/// Returns whether a process that was seen before still runs. One that has ended does not, also if its parent has not
-/// collected it.
+/// Returns whether a process that was seen before still runs. A zombie does not run.
 pub fn is_running(process: &Ancestor) -> bool {
     let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
     let now = pid.and_then(read_process);

@@ -72,7 +72,7 @@ async fn pass_on(listener: TcpListener, socket: PathBuf) {
     let socket = Arc::new(socket);
     loop {
         let Ok((mut near, _)) = listener.accept().await else {
-            // Too many files are open for a moment.
+            // Accepting fails while the process has too many open files, so it is tried again.
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };

@@ -151,10 +151,11 @@ enum ConnectionEnd {
     HandleDropped,
 }
 
-/// When the supervisor of a run is overdue: it has not ended a run that was cancelled, or has reached its limit.
+/// The time at which the supervisor of a run is overdue: it has not ended a run that was cancelled or has reached its
+/// limit.
 struct Overdue {
     at: Option<Instant>,
-    /// How often it was overdue.
+    /// Number of times that it was overdue.
     times: u32,
     grace: Duration,
     spool: PathBuf,
@@ -257,8 +258,8 @@ pub async fn start(command: Command) -> Result<Running, Error> {
     start_known(command, |_| {}).await
 }
 
-/// Like [`start`]; `on_supervisor` is called with the process above all others of the run before the command starts, so that every
-/// request of the command can be attributed to the run.
+/// Like [`start`]; `on_supervisor` is called with the process above all others of the run before the command starts, so
+/// that every request of the command can be attributed to the run.
 pub async fn start_known(command: Command, on_supervisor: impl FnOnce(u32)) -> Result<Running, Error> {
     supervise(command, None, on_supervisor).await
 }

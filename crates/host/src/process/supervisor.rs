@@ -258,7 +258,7 @@ fn start_runner(
     Ok(runner)
 }
 
-/// Takes the place of a file on the disk, so that [`write_file`] can write it when the disk is full.
+/// Reserves space on the disk for a file, so that [`write_file`] can write it when the disk is full.
 fn reserve(path: &Path) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(new)?;
@@ -268,7 +268,7 @@ fn reserve(path: &Path) -> io::Result<()> {
 /// Writes a file so that a reader sees all of it or nothing.
 pub(super) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
-    // Not truncated, because its place may be the last one on the disk.
+    // Not truncated, because on a full disk the file could not get its space back.
     let mut file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&new)?;
     file.write_all(content)?;
     file.set_len(content.len() as u64)?;

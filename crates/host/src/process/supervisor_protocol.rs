@@ -116,7 +116,7 @@ pub(super) enum Event {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) supervisor: i32,
-    /// The process above the supervisor and its start time, which ends what a killed supervisor leaves.
+    /// The process id of the guard and its start time. The guard ends the processes that a killed supervisor leaves.
     #[serde(default)]
     pub(super) guard: Option<(i32, u64)>,
     pub(super) runner: i32,

@@ -144,7 +144,7 @@ struct Notifier {
     calls: SyncSender<Call>,
     results: Receiver<bool>,
     removed: RemovedPaths,
-    /// Whether it has answered, so that it may not end.
+    /// Whether the notifier has answered a ping. After that, its end is an error.
     has_answered: Cell<bool>,
 }
 
@@ -182,7 +182,7 @@ impl Notifier {
         Self { calls, results, removed, has_answered: Cell::new(false) }
     }
 
-    /// Checks that it answers, unless the system has none.
+    /// Checks that the notifier answers. Succeeds on a system that has no notifier.
     fn ping(&self) -> Result<(), Unresponsive> {
         let answers = self.call(Call::Ping)?;
         if self.has_answered.replace(answers) && !answers { Err(Unresponsive) } else { Ok(()) }

@@ -9,7 +9,8 @@ use super::lexer::{after_gap, in_quotes, is_mixed, is_placeholder, word_end};
 /// A tab in JSON. Messages of more than one piece are searched as they are.
 const TAB: &[u8] = b"\\t";
 
-/// Returns the value that a text announces after a name, which ends at `end`: on the same line, or after a colon on the next one.
+/// Returns the value that a text announces after a name, which ends at `end`: on the same line, or after a colon on the
+/// next one.
 pub(super) fn value(text: &[u8], end: usize, is_value: fn(&[u8]) -> bool) -> Option<Range<usize>> {
     const MAX_WORDS: usize = 4;
     /// Words before a value.
@@ -146,7 +147,7 @@ pub(super) fn pair(text: &[u8], after: usize) -> Option<Range<usize>> {
 pub(super) fn reset(text: &[u8], start: usize, after: usize) -> Option<Range<usize>> {
     const MAX_DISTANCE: usize = 200;
     const MIN_PASSWORD: usize = 8;
-    /// Letters in both cases that are no word.
+    /// Minimum letters in both cases that are not a word.
     const MIN_LETTERS: usize = 16;
     let line = &text[after..text.len().min(after + MAX_DISTANCE)];
     let from = if text[after - 2] == b':' {
@@ -154,7 +155,7 @@ pub(super) fn reset(text: &[u8], start: usize, after: usize) -> Option<Range<usi
         memchr::memmem::find(&before, b"password for the ")?;
         after
     } else {
-        // In a string that is not read, an escape ends a line.
+        // In a JSON string that is not decoded, the escape `\n` ends a line.
         let end = [&b"\n"[..], b"\\n"].iter().filter_map(|end| memchr::memmem::find(line, end)).min();
         after + memchr::memrchr(b':', &line[..end.unwrap_or(line.len())])? + 1
     };

@@ -37,7 +37,7 @@ pub(super) fn is_code(value: &[u8]) -> bool {
     CODE.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(value))
 }
 
-/// Words of sentences, of which a phrase that is a password has none.
+/// Words that every sentence has and a passphrase of several words does not.
 const GRAMMAR: &str = "\
     the and for you your are was has have had with from into than then this that these not but must \
     may can will should would when where which who how its all any each one two via per only also \

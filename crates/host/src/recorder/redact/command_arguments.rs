@@ -39,7 +39,7 @@ fn of_samba(text: &[u8], word: usize) -> Option<Range<usize>> {
     (!name.is_empty() && !name.contains(&b':')).then(|| given(text, percent + 1..end))?
 }
 
-/// Returns the word after, or in one with, a flag of a command, on the same line.
+/// Returns the value of a command's flag on the same line: the next word, or the rest of the flag's own word.
 pub(super) fn after_flag(text: &[u8], after: usize, flag: &str) -> Option<Range<usize>> {
     let line = &text[after..text.len().min(after + MAX_COMMAND)];
     let line =
@@ -159,7 +159,7 @@ fn arguments(text: &[u8], mut at: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns the place of a value, unless it only names one.
+/// Returns `range` if its text is a value, and not a placeholder or a variable.
 fn given(text: &[u8], range: Range<usize>) -> Option<Range<usize>> {
     let value = &text[range.clone()];
     (!is_placeholder(value) && !value.starts_with(b"$")).then_some(range)

@@ -87,7 +87,7 @@ fn enclosing(text: &[u8]) -> Option<usize> {
 
 /// Returns the values in the members of the mapping around `start`.
 fn of_yaml(text: &[u8], window: Range<usize>, start: usize) -> Vec<Range<usize>> {
-    // In a string that is not read, an escape ends a line.
+    // In a JSON string that is not decoded, the escape `\n` ends a line.
     let newline: &[u8] = if text[window.clone()].contains(&b'\n') { b"\n" } else { b"\\n" };
     let own = line_start(text, window.start, start, newline);
     let indent = column(&text[own..start]);

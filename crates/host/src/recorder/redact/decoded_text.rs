@@ -65,7 +65,7 @@ pub(super) fn unescaped(bytes: &[u8]) -> Option<Reading> {
     reading.finish(bytes)
 }
 
-/// Returns the end of the escape at `at`, and its sign.
+/// Returns the end of the escape at `at`, and the character that it encodes.
 fn escape(bytes: &[u8], at: usize) -> Option<(usize, char)> {
     let sign = match bytes.get(at + 1)? {
         byte @ (b'"' | b'\\' | b'/') => char::from(*byte),
@@ -98,8 +98,8 @@ fn code_after(bytes: &[u8], at: usize) -> Option<u32> {
     (bytes.get(at..at + 2)? == b"\\u").then(|| code(bytes, at + 2)).flatten()
 }
 
-/// Reads a text without colours, without the zeros of wide characters, and with the signs of escapes that only stand
-/// for one in JSON (`\u0070`, `\/`); `None` without any of them.
+/// Reads a text without colours, without the zero bytes of wide characters, and with plain characters in the place of
+/// their JSON escapes (`\u0070`, `\/`); `None` without any of them.
 pub(super) fn simplified(bytes: &[u8]) -> Option<Reading> {
     let mut reading = Reading::default();
     let mut from = 0;

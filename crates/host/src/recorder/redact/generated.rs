@@ -1,7 +1,7 @@
-//! Words that a generator makes, and nobody else.
+//! Words that look generated: keys and passwords.
 
-/// Returns whether a word is a key: so many letters and digits without a sign are no name if they change often, and no more are
-/// letters whose case changes as it does by chance.
+/// Returns whether a word is a key: a part of 16 letters and digits or more changes between letters and digits three
+/// times or more, or has letters in random cases.
 pub(super) fn is_key(word: &[u8]) -> bool {
     const MIN_PART: usize = 16;
     const MIN_CHANGES: usize = 3;
@@ -14,7 +14,8 @@ pub(super) fn is_key(word: &[u8]) -> bool {
     parts.into_iter().any(is_key) || is_uuid(word)
 }
 
-/// Returns whether a word of letters alone was generated: half of them are capitals, and no run of small ones is as long as a word.
+/// Returns whether the cases of a word of letters alone are random: about half of them are capitals, and no run of
+/// small letters is as long as a word.
 fn has_random_cases(word: &[u8]) -> bool {
     const MIN_LENGTH: usize = 20;
     const MAX_SMALL: usize = 6;
@@ -25,8 +26,8 @@ fn has_random_cases(word: &[u8]) -> bool {
         && word.split(u8::is_ascii_uppercase).all(|small| small.len() <= MAX_SMALL)
 }
 
-/// Returns whether a word was made by a generator, or as one makes it: something follows a digit, among letters of both
-/// cases or with a sign that names do not have.
+/// Returns whether a word of 8 bytes or more looks like a password: it is a key, or something follows a digit in it,
+/// and it has letters of both cases or a sign that names do not have.
 pub(super) fn is_password(word: &[u8]) -> bool {
     const MIN_LENGTH: usize = 8;
     let inner = word.windows(2).any(|pair| pair[0].is_ascii_digit() && !pair[1].is_ascii_digit());
@@ -35,7 +36,7 @@ pub(super) fn is_password(word: &[u8]) -> bool {
     word.len() >= MIN_LENGTH && (inner && (cases || sign) || is_key(word))
 }
 
-/// Returns whether a word is a key, or a password of its length.
+/// Returns whether a word of 20 bytes or more looks like a password, see [`is_password`].
 pub(super) fn is_long(word: &[u8]) -> bool {
     const MIN_LENGTH: usize = 20;
     word.len() >= MIN_LENGTH && is_password(word)

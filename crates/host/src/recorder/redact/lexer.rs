@@ -142,7 +142,7 @@ pub(super) fn after_gap(text: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Returns whether a value names a place for a secret.
+/// Returns whether a value is a placeholder for a secret, such as `...` or the name of a variable.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
     let value = value.strip_prefix(b"Bearer ").or(value.strip_prefix(b"Basic ")).unwrap_or(value);
     let variable = |name: &[u8]| {
@@ -174,7 +174,7 @@ pub(super) fn decoded(text: &[u8]) -> Option<Vec<u8>> {
     }
     let text = &text[..text.len() - text.iter().rev().take_while(|byte| **byte == b'=').count()];
     let text = &text[..text.len().min(MAX_TEXT)];
-    // One character more than whole bytes holds nothing.
+    // A last group of one character holds no whole byte.
     let text = if text.len() % 4 == 1 { &text[..text.len() - 1] } else { text };
     let engine =
         if text.iter().any(|byte| matches!(byte, b'-' | b'_')) { &URL_SAFE_NO_PAD } else { &STANDARD_NO_PAD };
@@ -200,7 +200,7 @@ pub(super) fn quote(text: &[u8], at: usize) -> Option<(usize, u8, usize)> {
     is_quote.then_some((at + level + 1, byte, level))
 }
 
-/// Returns the content of quotes at `at`; `None` without quotes, and nothing inside if the content is not secret.
+/// Returns the content of quotes at `at`; `None` without quotes, and `Some(None)` if the content is a placeholder.
 #[expect(clippy::option_option, reason = "no quotes, and quotes without a secret, are different")]
 pub(super) fn in_quotes(text: &[u8], at: usize) -> Option<Option<Range<usize>>> {
     // `b"…"`, `f'…'`
@@ -294,7 +294,7 @@ pub(super) fn strings(text: &[u8], from: usize) -> Vec<Item> {
     found
 }
 
-/// Returns the string at `from`, or the longest one of the object there, but for those that say what it is.
+/// Returns the string at `from`, or the longest string of the object there, without its type, role, id and name.
 pub(super) fn longest_string(text: &[u8], from: usize) -> Option<Range<usize>> {
     let describes = |key: &Range<usize>| matches!(&text[key.clone()], b"type" | b"role" | b"id" | b"name");
     match text.get(from)? {

@@ -13,7 +13,7 @@ use super::scan::{Secret, merged, search};
 const MAX_DEPTH: usize = 8;
 /// Maximum bytes of a string that is searched together with its neighbours: a name, a flag.
 const MAX_NEIGHBOUR: usize = 64;
-/// Minimum bytes of a string with a secret and what says that it is one.
+/// Minimum bytes of a string with a secret and the words that announce it.
 const MIN_TEXT: usize = 8;
 
 /// Returns the secrets of a text, in their order and without overlaps.

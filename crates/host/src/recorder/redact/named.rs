@@ -122,7 +122,8 @@ fn of_plural(text: &[u8], start: usize, after: usize) -> Vec<Range<usize>> {
     structure(text, from, true).into_iter().filter(is_given).collect()
 }
 
-/// Returns the strings of a list, and of an object those that are values of its names, or the one called `value`.
+/// Returns the strings of the list or object at `from`. A string with a key counts only with `names`, or if its key is
+/// `value`.
 fn structure(text: &[u8], from: usize, names: bool) -> Vec<Range<usize>> {
     if !matches!(text.get(from), Some(b'[' | b'{')) {
         return Vec::new();

@@ -25,7 +25,7 @@ struct Anchors {
     checks: Vec<Check>,
 }
 
-/// `None` cannot be: the table is constant, and a test builds it.
+/// `None` if the automaton cannot be built, which cannot happen: its table is constant, and a test builds it.
 static ALL: LazyLock<Option<Anchors>> = LazyLock::new(|| {
     let of_table = ANCHORS.iter().flat_map(|(check, words)| words.iter().map(|word| (*word, *check)));
     let of_tokens = TOKENS
@@ -196,7 +196,7 @@ fn vendor(text: &[u8], start: usize, after: usize, token: &Token) -> Option<Rang
     (!in_word || end - start <= MAX_SIGNED).then_some(start..end)
 }
 
-/// Returns whether what follows a prefix is no word. One key in thirty has no digit.
+/// Returns whether the text after a prefix looks random. A digit is not required, because one key in thirty has none.
 fn is_random(prefix: &[u8], tail: &[u8], in_word: bool) -> bool {
     let has = |of: fn(&u8) -> bool| tail.iter().any(of);
     let (upper, lower) = (has(u8::is_ascii_uppercase), has(u8::is_ascii_lowercase));

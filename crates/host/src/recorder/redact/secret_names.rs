@@ -103,7 +103,7 @@ pub(super) fn is_secret(name: &[u8]) -> bool {
         || upper && word == "key"
 }
 
-/// Returns whether a name may be that of a secret, which its value says.
+/// Returns whether a name may be that of a secret. The form of its value decides.
 pub(super) fn is_generic(name: &[u8]) -> bool {
     let bare = bare(name);
     GENERIC.iter().any(|word| bare.ends_with(word)) && !PUBLIC.iter().any(|word| bare.contains(word))

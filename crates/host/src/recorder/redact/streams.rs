@@ -60,7 +60,7 @@ struct Waiting {
     rules: Vec<&'static str>,
 }
 
-/// Text that a reader joins.
+/// A text that passed in several entries, as a reader joins it.
 #[derive(Debug, Default)]
 struct Stream {
     text: Vec<u8>,
@@ -385,7 +385,7 @@ fn with_bytes(entry: &Entry<'_>, bytes: &[u8]) -> Entry<'static> {
 /// A part of a text that a message brings.
 #[derive(Debug)]
 struct Delta {
-    /// What the parts of one text have in common.
+    /// The members that the parts of one text have in common, as one text.
     key: String,
     /// The bytes of the part in the line.
     within: Range<usize>,

@@ -235,7 +235,8 @@ pub(super) fn begins(text: &[u8], at: usize) -> bool {
     !before(1).is_ascii_alphanumeric() || escape
 }
 
-/// Returns the value of `code` in a query, if it was made by a generator: a callback brings one that gets a token.
+/// Returns the value of `code` in a query if it was made by a generator: the code of a callback can be exchanged for a
+/// token.
 pub(super) fn code(text: &[u8], after: usize) -> Option<Range<usize>> {
     const MIN_CODE: usize = 16;
     let end = after

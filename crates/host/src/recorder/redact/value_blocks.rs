@@ -11,7 +11,7 @@ pub(super) fn block(text: &[u8], start: usize, from: usize) -> Option<Range<usiz
     const MAX_BLOCK: usize = 64 << 10;
     let low = start.saturating_sub(MAX_INDENT);
     let head = &text[from..text.len().min(from + MAX_HEAD)];
-    // In a string that is not read, an escape ends a line, and a quote the string.
+    // In a JSON string that is not decoded, the escape `\n` ends a line, and a quote ends the string.
     let newline: &[u8] = if head.contains(&b'\n') { b"\n" } else { b"\\n" };
     let head = memchr::memmem::find(head, newline)?;
     let line = memchr::memmem::rfind(&text[low..start], newline).map_or(low, |at| low + at + newline.len());
