@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Maximum bytes of a session's id.
 const MAX_ID_BYTES: usize = 64;
 
-/// The session of an agent, as its process says it to the hub.
+/// The session of an agent, as its process reports it to the hub.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct AgentSession {
     /// 128 random bits in hexadecimal digits, so that nobody else continues the session after the hub has restarted.
@@ -58,7 +58,7 @@ impl AgentSession {
         (!own.is_empty() && !is_related).then_some(own)
     }
 
-    /// Whether the other side acknowledges outcomes.
+    /// Returns whether the other side acknowledges outcomes.
     pub(crate) fn acknowledges(&self) -> bool {
         !self.id.is_empty() && self.id.len() <= MAX_ID_BYTES
     }

@@ -26,7 +26,7 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// A client gets progress at most this often.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long a closing connection may take to be reported as closed.
+/// Time for a closing connection to be reported as closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The effect of cancelling a waiting call on its task.
@@ -48,7 +48,7 @@ pub(crate) fn task_wait_limit(call: &CallContext<'_>) -> Option<Duration> {
     (!waits_indefinitely(call)).then_some(call.client.app.config.delegation.wait_timeout)
 }
 
-/// Whether the client of a call waits without a limit: it wants progress notifications, or is known to wait.
+/// Returns whether the client of a call waits without a limit: it wants progress notifications, or is known to wait.
 pub(crate) fn waits_indefinitely(call: &CallContext<'_>) -> bool {
     let name = call.client.connected.name().to_ascii_lowercase();
     let one_of = |names: &[&str]| names.iter().any(|known| name.starts_with(known));
@@ -101,8 +101,8 @@ pub async fn wait_for_task(
     }
 }
 
-/// Whether the client cancelled its call, and did not only close its connection: a task outlives the connection.
-/// A stateless HTTP request can only be cancelled by closing it.
+/// Returns whether the client cancelled its call, and did not only close its connection: a task outlives the
+/// connection. A stateless HTTP request can only be cancelled by closing it.
 pub(crate) async fn cancelled_by_client(call: &CallContext<'_>) -> bool {
     if call.client.app.shutdown.is_cancelled() {
         return false;

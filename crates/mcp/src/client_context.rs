@@ -28,7 +28,7 @@ pub struct ClientContext {
     pub connected: Arc<ClientHandle>,
     /// The connection of a byte stream; `None` over HTTP.
     pub connection: Option<Arc<Connection>>,
-    /// The session of the agent, as its process said it; empty over HTTP.
+    /// The session of the agent, as its process reported it; empty over HTTP.
     pub(crate) session: AgentSession,
     /// URL elicitations that this client was sent.
     pub links: Arc<UrlElicitations>,
@@ -87,7 +87,7 @@ impl ClientContext {
         self
     }
 
-    /// Whether this client has `toolset` now.
+    /// Returns whether this client has `toolset` now.
     pub fn has(&self, toolset: Toolset) -> bool {
         self.selection.has(toolset)
             && (self.selection != ToolsetSelection::All

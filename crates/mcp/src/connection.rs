@@ -68,7 +68,7 @@ impl Connection {
         self.selection
     }
 
-    /// Whether a cancelled request gets a response, as in the assistant's contract.
+    /// Returns whether a cancelled request gets a response, as in the assistant's contract.
     pub(crate) fn answers_cancelled(&self) -> bool {
         self.selection == Some(ToolsetSelection::Assistant)
             && self.revision().is_none_or(|revision| revision == Revision::V2024_11_05)
@@ -110,8 +110,8 @@ impl Connection {
         lock(&self.prepared).remove(id)
     }
 
-    /// Whether the client has ended its input, or the process stops. A request that is cancelled after that is abandoned
-    /// by the hub and not cancelled by the client.
+    /// Returns whether the client has ended its input, or the process stops. A request that is cancelled after that is
+    /// abandoned by the hub and not cancelled by the client.
     pub(crate) fn input_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
@@ -120,7 +120,7 @@ impl Connection {
         self.ended.store(true, Ordering::Release);
     }
 
-    /// Whether an `initialize` has no answer yet, and whether many requests are in flight.
+    /// Returns whether an `initialize` has no answer yet, and whether many requests are in flight.
     pub fn load(&self) -> (bool, bool) {
         let flight = self.in_flight();
         (flight.initializing(), flight.crowded())

@@ -163,7 +163,7 @@ impl Deliveries {
         notifications
     }
 
-    /// Whether a relay acknowledges.
+    /// Returns whether a relay acknowledges.
     pub(crate) fn are_acknowledged(&self) -> bool {
         self.relay.is_some()
     }
@@ -174,7 +174,7 @@ impl Deliveries {
         drop(claims);
     }
 
-    /// Whether a relay has yet to acknowledge an outcome.
+    /// Returns whether a relay has yet to acknowledge an outcome.
     pub(crate) fn are_unacknowledged(&self) -> bool {
         self.relay.is_some() && !lock(&self.claims).written.is_empty()
     }

@@ -52,29 +52,29 @@ impl Revision {
             .unwrap_or(Self::V2024_11_05)
     }
 
-    /// Whether a tool carries annotations.
+    /// Returns whether a tool carries annotations.
     pub(crate) fn has_annotations(self) -> bool {
         self >= Self::V2025_03_26
     }
 
-    /// Whether a tool, a prompt and an argument carry a title, and a tool its output schema.
+    /// Returns whether a tool, a prompt and an argument carry a title, and a tool its output schema.
     pub(crate) fn has_titles(self) -> bool {
         self >= Self::V2025_06_18
     }
 
-    /// Whether an invalid argument gets a result that the model reads (`isError`) and not a protocol error.
+    /// Returns whether an invalid argument gets a result that the model reads (`isError`) and not a protocol error.
     pub(crate) fn argument_errors_are_results(self) -> bool {
         self >= Self::V2025_11_25
     }
 }
 
-/// Whether the `_meta` of a request names the stateless revision.
+/// Returns whether the `_meta` of a request names the stateless revision.
 pub(crate) fn is_stateless(meta: &RequestMetaObject) -> bool {
     let stateless = ProtocolVersion::V_2026_07_28;
     meta.protocol_version().is_some_and(|revision| revision.as_str() >= stateless.as_str())
 }
 
-/// How long a client may use a list without reading it again, in milliseconds. A user should see a new file soon;
+/// Time for which a client may use a list without reading it again, in milliseconds. A user should see a new file soon;
 /// subscribers are notified of every change at once.
 const LIST_TTL_MS: u64 = 10_000;
 
@@ -91,7 +91,7 @@ pub fn sign(selection: ToolsetSelection, revision: Revision, meta: &mut Option<M
     }
 }
 
-/// Whether rmcp's type for the response to `method` has no `_meta`, so that [`sign_json`] is needed.
+/// Returns whether rmcp's type for the response to `method` has no `_meta`, so that [`sign_json`] is needed.
 pub fn signs_json(method: &str) -> bool {
     matches!(method, "resources/read" | "tasks/cancel" | "tasks/update")
 }
@@ -117,7 +117,7 @@ pub(crate) fn server_info(selection: ToolsetSelection) -> Implementation {
     }
 }
 
-/// Whether a selection has resources. Those of the questions toolset are files of answers, which no list has.
+/// Returns whether a selection has resources. Those of the questions toolset are files of answers, which no list has.
 pub(crate) fn has_resources(selection: ToolsetSelection, revision: Revision) -> bool {
     let has_files = selection == ToolsetSelection::Questions && revision > Revision::V2024_11_05;
     selection.has_listings() || has_files

@@ -11,7 +11,7 @@ use rmcp::model::{RequestStateCodec, SealOptions};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// How long a user may take for one round.
+/// Time for a user to finish one round.
 const TIME_TO_LIVE: Duration = Duration::from_hours(24);
 
 /// A key that lives as long as the process; `None` if the system has no randomness.

@@ -22,7 +22,7 @@ use adjutant_base::config::toolsets::Toolset;
 use adjutant_host::recorder::RecordedStream;
 use adjutant_host::recorder::format::Direction;
 
-/// How long the last answers may take to be written when everything else has ended.
+/// Time for the last answers to be written when everything else has ended.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Serves one connection until its input has ended and what was in flight is answered, or until the
@@ -68,7 +68,7 @@ pub async fn serve_stream(
     }
 }
 
-/// Serves `handler` on one connection over the product's transport; for the conformance server of the tests.
+/// Serves `handler` on one connection over the hub's transport; for the conformance server of the tests.
 pub async fn serve_handler(
     app: &App,
     handler: impl rmcp::ServerHandler,

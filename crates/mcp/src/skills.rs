@@ -55,7 +55,7 @@ pub fn read(catalogue: &Catalogue, uri: &str) -> Result<ReadResourceResult, Erro
     Ok(ReadResourceResult::new(vec![text]))
 }
 
-/// Whether a URI has the form of a `SKILL.md` here; the skill need not exist.
+/// Returns whether a URI has the form of a `SKILL.md` here; the skill need not exist.
 pub(crate) fn is_skill_uri(uri: &str) -> bool {
     uri.strip_prefix(skills::BASE).is_some_and(|rest| rest.ends_with("/SKILL.md"))
 }

@@ -22,10 +22,10 @@ pub(crate) use resources::{MAX_WATCHED, can_be_watched, granted_filter, watch};
 use resources::{READ_TIMEOUT, changed_resources};
 pub use subscriber::SubscriberState;
 
-/// How long the files are not watched after a new client's handshake, because its first lists take less time then.
+/// Delay of the watch on files after a new client's handshake, because its first lists take less time then.
 const WATCH_DELAY: Duration = Duration::from_millis(20);
 
-/// How often a peer is asked whether its transport has closed.
+/// Interval at which a peer is asked whether its transport has closed.
 const CLOSED_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Lists that may have changed.

@@ -12,10 +12,10 @@ use adjutant_agents::Task;
 use adjutant_agents::task::State;
 use adjutant_base::text::timefmt::{instant, stamp};
 
-/// How often a client should call `tasks/get`, in milliseconds.
+/// Interval at which a client should call `tasks/get`, in milliseconds.
 pub(crate) const POLL_INTERVAL_MS: u64 = 2000;
 
-/// Whether the client of a call accepts a task instead of a result.
+/// Returns whether the client of a call accepts a task instead of a result.
 pub(crate) fn accepts_tasks(call: &CallContext<'_>) -> bool {
     call.revision == Revision::V2026_07_28
         && call.request.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks())

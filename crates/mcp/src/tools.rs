@@ -19,7 +19,8 @@ use crate::toolset::ToolsetSelection;
 use crate::undelivered;
 use adjutant_base::config::toolsets::Toolset;
 
-/// What a description adds where the client also has a tool of another toolset, for which a model may take this tool.
+/// Sentences for the descriptions of tools that a model may confuse: a tool, a tool of another toolset, and the
+/// sentence that the first one gets where the client has both.
 const CHOICES: [(&str, &str, &str); 2] = [
     (codex::START, agents::DELEGATE, "For one whole task, call delegate_task."),
     (agents::DELEGATE, codex::START, "For a conversation with Codex, call codex."),

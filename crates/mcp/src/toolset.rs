@@ -15,12 +15,12 @@ pub enum ToolsetSelection {
 }
 
 impl ToolsetSelection {
-    /// Whether the selection contains `toolset`. The configuration may still disable it for [`Self::All`].
+    /// Returns whether the selection contains `toolset`. The configuration may still disable it for [`Self::All`].
     pub fn has(self, toolset: Toolset) -> bool {
         self == Self::All || self.name() == toolset.name()
     }
 
-    /// Whether any selected toolset lists prompts and resources.
+    /// Returns whether any selected toolset lists prompts and resources.
     pub(crate) fn has_listings(self) -> bool {
         self.has(Toolset::Prompts) || self.has(Toolset::Assistant)
     }

@@ -40,7 +40,7 @@ use in_flight::{Completion, Rejection, RequestKind};
 use lines::{Line, Lines};
 use preserialized::RawResult;
 
-/// How long the reader waits for the handlers when many requests are in flight.
+/// Time that the reader waits for the handlers when many requests are in flight.
 const CROWDED_PAUSE: Duration = Duration::from_millis(1);
 
 /// The reading half, and rmcp's way to the writing half.
@@ -53,7 +53,7 @@ pub struct StreamTransport<R> {
     grace: Duration,
     /// Has the same effect as the end of the input.
     stop: CancellationToken,
-    /// When the requests in flight are abandoned, once the input has ended.
+    /// The time at which the requests in flight are abandoned, once the input has ended.
     until: Option<Instant>,
     /// Tickets of outcomes that a relay acknowledged and that are not marked yet.
     acknowledged: VecDeque<String>,
@@ -200,7 +200,7 @@ impl<R: AsyncRead + Unpin + Send> StreamTransport<R> {
         Ok(())
     }
 
-    /// Notes what a relay says for itself and not for its client.
+    /// Handles a notification that a relay sends for itself and not for its client.
     fn note_relay(&mut self, notification: &CustomNotification) {
         if !self.connection.deliveries.are_acknowledged() {
             return;

@@ -23,7 +23,7 @@ use adjutant_questions::Question;
 /// Items of each kind that one result carries; the next result carries more.
 const BATCH_SIZE: u32 = 5;
 
-/// How long a client that polls its tasks may take before their results are appended here.
+/// Time for a client that polls its tasks to fetch their results, before they are appended here.
 const POLL_GRACE: Duration = Duration::from_secs(30);
 
 /// Appends to a tool's result what its caller has not received yet. `workspace` is the one that the call names.

@@ -52,7 +52,8 @@ pub fn list(revision: Revision) -> Vec<Prompt> {
     PROMPTS.into_iter().map(prompt).collect()
 }
 
-/// Whether a name is one of these prompts. In the server of all toolsets a prompt file of that name overrides it.
+/// Returns whether `prompts/get` of a name is answered here: for every name in the assistant's own server, and in the
+/// server of all toolsets for these prompts, unless a prompt file of the same name overrides one.
 pub(super) fn serves(client: &ClientContext, name: &str) -> bool {
     if client.selection == ToolsetSelection::Assistant {
         return true;

@@ -50,12 +50,12 @@ enum ResourceId {
     Events(UserId),
 }
 
-/// Whether a client's request for a URI is answered here.
+/// Returns whether a client's request for a URI is answered here.
 pub fn serves(client: &ClientContext, uri: &str) -> bool {
     client.selection == ToolsetSelection::Assistant || uri.starts_with(SCHEME)
 }
 
-/// Whether a URI has the form of a resource here; the resource need not exist.
+/// Returns whether a URI has the form of a resource here; the resource need not exist.
 pub(crate) fn is_resource_uri(uri: &str) -> bool {
     parse_uri(uri).is_some()
 }

@@ -22,10 +22,9 @@ impl ClientContext {
         self.origin.get_or_init(look_up).clone()
     }
 
-    /// Returns the caller, as the connection knows it. A client is the same one after a reconnect if it has the same
-    /// name, the same kind of connection and the same folder; over HTTP, if it has the same token and its
-    /// address says the same of it. A client
-    /// within a task belongs to that task.
+    /// Returns the caller, as the connection knows it. After a reconnect a client is the same caller if its name, its
+    /// kind of connection and its folder are the same. Over HTTP its token and the label in its address count too. A
+    /// client within a task belongs to that task.
     pub fn caller(&self) -> Caller {
         let connected = &self.connected;
         let transport = match connected.kind {
@@ -52,7 +51,8 @@ impl ClientContext {
         Caller { key, label: connected.label().to_owned(), origin }
     }
 
-    /// Returns the asker of a question, as the connection knows it: one session of an agent. A name only subdivides.
+    /// Returns the asker of a question, as the connection knows it: one session of an agent. The name that a client
+    /// gives itself can separate askers, and never joins two sessions.
     pub fn asker(&self) -> Asker {
         let (connected, place) = (&self.connected, self.caller().key);
         let session = match connected.kind {
@@ -139,19 +139,19 @@ impl ClientContext {
         }
     }
 
-    /// Whether the client still reads the response to a call. If not, the response counts as undelivered and is sent
-    /// again: delivering it twice is better than losing it.
+    /// Returns whether the client still reads the response to a call. If not, the response counts as undelivered and is
+    /// sent again: delivering it twice is better than losing it.
     pub(crate) fn is_read(&self, call: &CancellationToken) -> bool {
         let ended = self.connection.as_ref().is_some_and(|connection| connection.input_ended());
         !ended && !call.is_cancelled()
     }
 
-    /// Whether the token of a client over HTTP is its agent's alone.
+    /// Returns whether the token of a client over HTTP is its agent's alone.
     pub(crate) fn has_own_token(&self) -> bool {
         !self.token.is_empty()
     }
 
-    /// Whether the store has no writes since this client was up to date in `workspace`.
+    /// Returns whether the store has no writes since this client was up to date in `workspace`.
     pub(crate) fn is_up_to_date(&self, workspace: &str) -> bool {
         let key = || format!("{} {workspace}", self.caller().key);
         self.app.write_generation().is_some_and(|generation| self.connected.is_up_to_date(&key(), generation))

@@ -11,7 +11,7 @@ use adjutant_app::App;
 use adjutant_base::config::toolsets::{Toolset, ToolsetsConfig};
 use adjutant_base::events::{Event, wait_for};
 
-/// How often the database is read, because another process may have changed it.
+/// Interval at which the database is read, because another process may have changed it.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The kind of a change.
@@ -34,7 +34,8 @@ pub(super) struct Changes {
     calendars: Option<Calendars>,
 }
 
-/// When to read the assistant's tables: events report the changes of this process, the interval finds those of others.
+/// The times at which the assistant's tables are read: events report the changes of this process, the interval finds
+/// those of others.
 #[derive(Debug)]
 struct Calendars {
     events: broadcast::Receiver<Event>,

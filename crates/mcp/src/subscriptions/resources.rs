@@ -18,7 +18,7 @@ pub(crate) const MAX_WATCHED: usize = 64;
 /// Maximum bytes of a watched address.
 const MAX_ADDRESS_BYTES: usize = 2048;
 
-/// How long one read of the database may take. A subscription, or the next notification, waits no longer for it.
+/// Timeout of one read of all watched resources. A subscription, or the next notification, waits no longer for it.
 pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The resources of one subscription or connection, by address.
@@ -80,7 +80,7 @@ pub(super) async fn changed_resources(client: &ClientContext, watched: &WatchedR
     changed
 }
 
-/// Whether this client can watch a resource with this address. The resource need not exist.
+/// Returns whether this client can watch a resource with this address. The resource need not exist.
 pub(crate) fn can_be_watched(client: &ClientContext, uri: &str) -> bool {
     let of_toolset = |toolset, has_form: fn(&str) -> bool| client.has(toolset) && has_form(uri);
     uri.len() <= MAX_ADDRESS_BYTES

@@ -38,7 +38,7 @@ pub(super) fn tool(
     tool
 }
 
-/// Returns the words of the contract at 2024-11-05, and ours later.
+/// Returns the words of the contract at 2024-11-05, and `newer` at later versions.
 pub(super) fn words(revision: Revision, contract: &'static str, newer: &'static str) -> &'static str {
     if revision == Revision::V2024_11_05 { contract } else { newer }
 }

@@ -170,7 +170,7 @@ pub const REMOVED: [&str; 7] = [
     "tasks/result",
 ];
 
-/// Whether the request names a revision that removed its method.
+/// Returns whether the request names a revision that removed its method.
 fn removed(method: &str, extensions: &Extensions) -> bool {
     REMOVED.contains(&method) && extensions.get().is_some_and(protocol_version::is_stateless)
 }

@@ -47,7 +47,7 @@ pub enum Rejection {
     Full,
 }
 
-/// Where the answer to a removed request goes.
+/// The destination of the answer to a removed request.
 #[derive(Debug)]
 pub(crate) enum Completion {
     /// Nowhere, because the request is not in flight.
@@ -155,22 +155,22 @@ impl InFlight {
         self.batches.remove(&number).map(|batch| batch.answers).filter(|answers| !answers.is_empty())
     }
 
-    /// Whether an `initialize` waits for its answer.
+    /// Returns whether an `initialize` waits for its answer.
     pub(crate) fn initializing(&self) -> bool {
         self.initializing
     }
 
-    /// Whether so many requests are in flight that the reader should pause.
+    /// Returns whether so many requests are in flight that the reader should pause.
     pub(crate) fn crowded(&self) -> bool {
         self.entries.len() >= CROWDED_REQUESTS || self.bytes >= CROWDED_BYTES
     }
 
-    /// Whether every accepted request has its answer.
+    /// Returns whether every accepted request has its answer.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Whether a request has no answer yet.
+    /// Returns whether a request has no answer yet.
     pub fn has(&self, id: &RequestId) -> bool {
         self.entries.contains_key(id)
     }

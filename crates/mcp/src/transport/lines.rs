@@ -30,7 +30,7 @@ pub enum Line {
 pub struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
-    /// Where the next line starts in the buffer.
+    /// The beginning of the next line in the buffer.
     start: usize,
     /// The end of the bytes without a line end.
     scanned: usize,

@@ -18,7 +18,7 @@ pub enum RawResult {
     Prompt(String),
 }
 
-/// How often a string is wrapped in quotes: once as structured content, twice as JSON inside a text.
+/// The number of quotations around a string: one as structured content, two as JSON inside a text.
 #[derive(Clone, Copy)]
 enum Depth {
     Once,
@@ -64,7 +64,7 @@ impl RawResult {
     }
 }
 
-/// Whether a JSON string needs an escape for a byte (RFC 8259, section 7).
+/// Returns whether a JSON string needs an escape for a byte (RFC 8259, section 7).
 fn special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }

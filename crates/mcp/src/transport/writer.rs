@@ -69,7 +69,7 @@ impl Output {
         lock(&self.waiting).flushed
     }
 
-    /// Returns what completes when more was written from now on.
+    /// Returns a future that completes at the next write, or at [`Self::wake`].
     pub(crate) fn drained(&self) -> Notified<'_> {
         self.drained.notified()
     }

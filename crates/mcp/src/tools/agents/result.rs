@@ -84,13 +84,13 @@ fn common(task: &Task) -> Value {
     json!({"task_id": task.id.as_str(), "agent": task.agent, "status": task.state.as_str()})
 }
 
-/// Whether the result of a task is an error. At 2024-11-05 the verdict of the hub is in its text only.
+/// Returns whether the result of a task is an error. At 2024-11-05 the verdict of the hub is in its text only.
 pub(super) fn is_error(task: &Task, revision: Revision) -> bool {
     let is_refuted = || task.outcome.as_deref().is_some_and(Outcome::is_refuted);
     failed(task) || (revision > Revision::V2024_11_05 && is_refuted())
 }
 
-/// Whether a task has ended without success.
+/// Returns whether a task has ended without success.
 fn failed(task: &Task) -> bool {
     matches!(task.state, State::Ended(Ending::Failed | Ending::Cancelled | Ending::Lost))
 }

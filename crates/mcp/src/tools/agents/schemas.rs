@@ -1,4 +1,5 @@
-//! Descriptions and schemas of the agents' tools: those of the contract at 2024-11-05, more of them later.
+//! Descriptions and schemas of the agents' tools: clients of 2024-11-05 get only the tools of the contract, newer ones
+//! get more.
 
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};

@@ -23,7 +23,7 @@ pub(super) const MAX_PAGE: u32 = 100;
 /// Recent events in a result.
 const RECENT_EVENTS: u32 = 10;
 
-/// How long a cancelled task may take to end before the result says that it is being cancelled.
+/// Time for a cancelled task to end before the result says that it is being cancelled.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Shows a task.

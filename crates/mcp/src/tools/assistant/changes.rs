@@ -144,7 +144,8 @@ fn unread(error: plain_dates::Error) -> CallError {
     CallError::Argument(ArgumentError::new("when", &reason, "format", "date-time"))
 }
 
-/// Describes the event, or what it is changed to, one property a line. The words of others are quoted.
+/// Returns the title and the time of the event, and the new properties of the edit, one a line. All lines are quoted,
+/// because others may have written them.
 fn described(edit: &EventEdit, event: Option<(&Event, &Zone)>) -> String {
     let quoted = |text: &str| text.lines().map(|line| format!("> {line}  \n")).collect::<Vec<_>>().concat();
     let mut lines = String::new();

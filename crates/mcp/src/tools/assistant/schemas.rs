@@ -1,4 +1,5 @@
-//! Descriptions and schemas of the assistant's tools: those of the contract at 2024-11-05, more of them later.
+//! Descriptions and schemas of the assistant's tools: clients of 2024-11-05 get only the tools of the contract, newer
+//! ones get more.
 
 use rmcp::model::Tool;
 use serde_json::{Value, json};
@@ -144,7 +145,8 @@ fn newer_tools(revision: Revision) -> [Tool; 4] {
     ]
 }
 
-/// Whether the client's own model may answer by a second call. The contract of 2024-11-05 has no argument for it.
+/// Returns whether the client's own model may answer by a second call. The contract of 2024-11-05 has no argument for
+/// it.
 pub(super) fn takes_answers(revision: Revision, config: &AssistantConfig) -> bool {
     revision != Revision::V2024_11_05 && config.advisers.contains(&Adviser::Client)
 }

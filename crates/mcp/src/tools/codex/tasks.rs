@@ -14,7 +14,7 @@ use adjutant_codex::thread::ThreadState;
 use adjutant_codex::turn_handles::{PREFIX, TurnHandle, TurnStatus};
 use adjutant_codex::{Error, StartedTurn};
 
-/// Whether an id is the id of a turn.
+/// Returns whether an id is the id of a turn.
 pub(crate) fn is_turn(id: &str) -> bool {
     id.starts_with(PREFIX)
 }

@@ -76,7 +76,7 @@ fn uri(ticket: &Ticket, number: usize) -> String {
     format!("{BASE}{ticket}/{number}")
 }
 
-/// Whether a URI is one of a file of an answer, for this client.
+/// Returns whether a URI is one of a file of an answer, for this client.
 pub(crate) fn serves(client: &ClientContext, revision: Revision, uri: &str) -> bool {
     revision > Revision::V2024_11_05 && client.has(Toolset::Questions) && uri.starts_with(BASE)
 }

@@ -19,10 +19,10 @@ use crate::client_context::ClientContext;
 use crate::protocol_version::Revision;
 use adjutant_questions::{Channel, ElicitationFailure, Error, Level, Proof, Question, Questions, State};
 
-/// How often a form that came back without an answer is shown again.
+/// Maximum times that a client shows the form of a question. A form that came back without an answer is shown again.
 const MAX_ROUNDS: usize = 3;
 
-/// What a client can show of questions.
+/// The forms and links that a client can show.
 #[derive(Clone, Debug)]
 pub(super) struct ElicitationSupport {
     revision: Revision,
@@ -52,7 +52,7 @@ impl ElicitationSupport {
     }
 }
 
-/// What a client shows of a question now.
+/// The form or link by which a client shows a question now.
 #[derive(Debug)]
 pub(super) enum Presentation {
     /// The number of the form, and the params of `elicitation/create`.

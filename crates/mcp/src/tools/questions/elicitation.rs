@@ -126,7 +126,7 @@ fn property(field: &Field, titled: bool) -> Option<Value> {
     Some(property)
 }
 
-/// Whether a field is a single choice that the user's own text may replace.
+/// Returns whether a field is a single choice that the user's own text may replace.
 fn takes_other(field: &Field) -> bool {
     matches!(field.input, Input::Choice { other: true, max: 1, list: false, .. })
 }

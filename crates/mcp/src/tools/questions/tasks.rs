@@ -18,7 +18,7 @@ use crate::task_wire::POLL_INTERVAL_MS;
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_questions::{Error, OutcomeKind, Question, Questions, State, Ticket};
 
-/// How many polls a client without a connection may miss.
+/// Polls that a client without a connection may miss.
 const MAX_MISSED_POLLS: u64 = 30;
 
 /// Returns how long a client without a connection may not poll before the user sees that no client waits.

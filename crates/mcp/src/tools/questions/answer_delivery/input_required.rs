@@ -14,7 +14,7 @@ use crate::input_required::InputResponse;
 use crate::request_state::{StateSealer, canonical};
 use adjutant_questions::{Error, Question, Ticket};
 
-/// What all rounds of one call share.
+/// The state that all rounds of one call share.
 pub(super) struct Rounds {
     pub(super) support: ElicitationSupport,
     sealer: StateSealer,

@@ -10,7 +10,7 @@ use super::super::waiting::{decided, start_lease, wait_for};
 use crate::call_context::CallContext;
 use adjutant_questions::{Question, Ticket};
 
-/// How many polls a client without a connection may miss before the user sees that no client waits.
+/// Polls that a client without a connection may miss before the user sees that no client waits.
 const MAX_MISSED_POLLS: u32 = 5;
 
 /// Waits until the question is decided, `limit` is over, or the call is cancelled.
