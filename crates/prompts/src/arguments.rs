@@ -13,12 +13,12 @@ use serde_json::{Number, Value};
 use super::{Argument, ArgumentType, Error};
 use adjutant_base::text::clip;
 
-/// Letters of a caller's value that an error repeats.
+/// Maximum characters of a caller's value in an error.
 const MAX_SHOWN_CHARS: usize = 60;
 
 impl ArgumentType {
-    /// Turns a value into one of this type. Text is read as a person means it (`"3"` is an integer), since the
-    /// Model Context Protocol carries all values of a prompt as strings. `None` means it does not fit.
+    /// Converts a value to this type; `None` if it does not fit. A text is parsed (`"3"` is an integer), because the
+    /// Model Context Protocol carries all values of a prompt as strings.
     fn coerce(self, value: &Value) -> Option<Value> {
         match (self, value) {
             (Self::String, Value::String(_))
@@ -88,7 +88,7 @@ impl Argument {
         Ok(fitting)
     }
 
-    /// The error for a required argument that was not given.
+    /// Returns the error for a required argument that was not given.
     pub(super) fn missing(&self, prompt: &str) -> Error {
         self.error(prompt, "is required", "required", Value::Null)
     }
@@ -109,8 +109,8 @@ impl Argument {
     }
 }
 
-/// Returns a checker for a JSON Schema `pattern`; the error is the reason why it is none. The engine takes time
-/// in the length of the text, with any pattern.
+/// Returns a validator for a JSON Schema `pattern`; the error is the reason why the pattern is not valid. The time of a
+/// match is linear in the length of the text, whatever the pattern.
 fn pattern(pattern: &str) -> Result<jsonschema::Validator, String> {
     jsonschema::options()
         .with_pattern_options(jsonschema::PatternOptions::regex())

@@ -30,7 +30,7 @@ impl Catalogue {
         self.problems.iter().find(|problem| is_named(&problem.source.relative))
     }
 
-    /// Returns why there is no prompt of a name: its file is faulty, or does not exist.
+    /// Returns the error for a name without a prompt: its file is faulty, or does not exist.
     pub fn missing(&self, name: &str) -> Error {
         if let Some(problem) = self.broken(name) {
             return Error::Broken { name: clipped(name), reason: problem.message.clone() };
@@ -88,7 +88,8 @@ fn add(catalogue: &mut Catalogue, root: &Root, scan: &Scan<Item>, remaining: &mu
     }
 }
 
-/// Both are served, but they are the same file on some disks, and look or sound alike.
+/// Adds a problem for each name that looks like an earlier one. Both prompts are served, but on some disks they are one
+/// file.
 fn name_look_alikes(catalogue: &mut Catalogue) {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for (name, prompt) in &catalogue.prompts {

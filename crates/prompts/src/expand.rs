@@ -23,8 +23,8 @@ pub(super) fn expand(
 fn filled(catalogue: &Catalogue, prompt: &Prompt, inputs: Inputs<'_>, limit: usize) -> Result<String, Error> {
     let bound = bind(prompt, inputs)?;
     let too_large = |bytes| Error::TooLarge { name: prompt.name.clone(), bytes, limit };
-    // Without a place for it the text follows the body. The contract does so even with an empty one; where a
-    // prompt has arguments or other rules, an empty text says nothing.
+    // Without a place for it the text follows the body. The contract appends even an empty text; where a prompt has
+    // arguments or another engine, an empty text is left out.
     let contract = prompt.engine == Engine::Literal && prompt.arguments.is_empty();
     let input = bound.value("input").map_or(Cow::Borrowed(&*bound.input), text_of);
     let appended = !prompt.template.places_input() && (contract || !input.is_empty());

@@ -1,4 +1,4 @@
-//! Export: plans which foreign file each prompt becomes, and what is lost on the way.
+//! Plan of an export: the foreign file of each prompt, and what its format cannot express.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,19 +8,19 @@ use super::{Prompt, skills};
 use adjutant_base::text::suggest::to_valid_name;
 use adjutant_host::file_catalogue::atomic_write::{self, Change};
 
-/// One prompt and what becomes of it.
+/// A prompt with its planned outcome.
 #[derive(Debug)]
 pub struct PlannedExport {
     pub prompt: Arc<Prompt>,
     pub outcome: Outcome,
-    /// What the format has no place for, a sentence fragment each.
+    /// Parts of the prompt that the format cannot express, a sentence fragment each.
     pub notes: Vec<String>,
 }
 
 /// The outcome for a prompt.
 #[derive(Debug)]
 pub enum Outcome {
-    /// `text` goes to `to`; `change` says what is there now.
+    /// `text` is written to `to`; `change` compares it to the current file.
     Place { to: PathBuf, text: String, change: Change },
     /// The format cannot express it, for a reason.
     Unfit(String),
@@ -53,7 +53,7 @@ pub fn plan(prompts: Vec<Arc<Prompt>>, format: Format, to: &Path) -> Vec<Planned
     steps.collect()
 }
 
-/// Returns where files of a format go: `to` itself if it is such a folder already, else the folder below it.
+/// Returns the folder for files of a format: `to` itself if it is such a folder already, else the folder below it.
 fn folder(to: &Path, format: Format) -> PathBuf {
     let absolute = std::path::absolute(to).unwrap_or_else(|_| to.to_owned());
     if format.folders().iter().any(|folder| absolute.ends_with(folder)) {
@@ -65,8 +65,8 @@ fn folder(to: &Path, format: Format) -> PathBuf {
     }
 }
 
-/// Returns the name of each prompt in the format, all different. A prompt's name is what its file happens to be
-/// called, so it may be anything; a name here becomes part of a path.
+/// Returns the name of each prompt in the format, all different. A prompt's name comes from its file and may hold
+/// anything, but a name here becomes part of a path.
 fn names(prompts: &[Arc<Prompt>], format: Format) -> Vec<String> {
     let names = prompts.iter().map(|prompt| prompt.name.as_str());
     let safe = |name: &str| match to_valid_name(name) {
@@ -74,7 +74,7 @@ fn names(prompts: &[Arc<Prompt>], format: Format) -> Vec<String> {
         name => name,
     };
     match format {
-        // They know subfolders as we do.
+        // These formats have subfolders in names, as prompts have.
         Format::Claude | Format::Gemini | Format::Opencode => skills::distinct(names, safe),
         Format::ClaudeSkill => skills::names(names),
         Format::Codex | Format::Copilot | Format::Cursor | Format::Fabric => {

@@ -1,7 +1,7 @@
-//! The prompt files of other programs: how each is recognized, read into a [`Draft`] of our own, and written.
+//! The prompt files of other programs: how each is recognized, read into a [`Draft`], and written.
 //!
-//! Everything here is text in, text out; `import` and `export` do the walking and writing. Bodies are kept as they
-//! are: a shell splice stays text, and nothing of a foreign file is ever run.
+//! This module has no I/O: `import` and `export` find and write the files. Bodies are kept as they are: a shell splice
+//! stays text, and no part of a foreign file is ever run.
 
 mod argument_hint;
 mod claude;
@@ -44,7 +44,7 @@ adjutant_base::named_enum! {
 }
 
 impl Format {
-    /// What a person calls files of this format.
+    /// Returns the name of a file of this format, for users.
     pub fn label(self) -> &'static str {
         match self {
             Self::Claude => "Claude command",
@@ -58,7 +58,7 @@ impl Format {
         }
     }
 
-    /// The folders below a workspace or a home where such files live; the first is where they are exported to.
+    /// Returns the folders below a workspace or a home with such files; an export goes to the first.
     pub fn folders(self) -> &'static [&'static str] {
         match self {
             Self::Claude => &[".claude/commands"],
@@ -77,8 +77,8 @@ impl Format {
         }
     }
 
-    /// The folders of a repository that publishes such files, below its root. `*` is any folder; below `plugins` its name
-    /// belongs to the names of the files.
+    /// Returns the folders of a repository that publishes such files, below its root. `*` is any folder; below
+    /// `plugins` its name belongs to the names of the files.
     pub(crate) fn published(self) -> &'static [&'static str] {
         match self {
             Self::Claude => &["commands", "prompts", "plugins/*/commands", "*/components/commands"],
@@ -91,7 +91,7 @@ impl Format {
         }
     }
 
-    /// How the name of a file of this format ends; the part before it is the prompt's name.
+    /// Returns the end of the name of a file of this format; the part before it is the prompt's name.
     pub fn suffix(self) -> &'static str {
         match self {
             Self::Claude | Self::Codex | Self::Cursor | Self::Opencode => ".md",
@@ -102,7 +102,7 @@ impl Format {
         }
     }
 
-    /// Whether subfolders become part of a name.
+    /// Returns whether subfolders become part of a name.
     pub(crate) fn nested(self) -> bool {
         match self {
             Self::Claude | Self::Cursor | Self::Gemini | Self::Opencode => true,
@@ -114,7 +114,7 @@ impl Format {
 /// A foreign file, read from disk and not understood yet.
 #[derive(Clone, Debug)]
 pub struct Foreign {
-    /// The name that its path gives it, `/` for subfolders; not yet one of our names.
+    /// The name that its path gives it, `/` for subfolders; not yet the name of a prompt.
     pub name: String,
     pub text: String,
     /// The text of a second file that belongs to it: fabric's `user.md`.
@@ -129,7 +129,7 @@ pub struct Draft {
     pub arguments: Vec<Argument>,
     pub engine: Engine,
     pub body: String,
-    /// What could not be carried over, a sentence fragment each.
+    /// Parts of the file that a prompt cannot express, a sentence fragment each.
     pub notes: Vec<String>,
 }
 
@@ -144,11 +144,11 @@ impl Draft {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
     pub text: String,
-    /// What the format has no place for, a sentence fragment each.
+    /// Parts of the prompt that the format cannot express, a sentence fragment each.
     pub notes: Vec<String>,
 }
 
-/// Reads a foreign file into a draft. The error is a sentence fragment that says why there is none.
+/// Reads a foreign file into a draft. The error is a sentence fragment.
 pub fn read(format: Format, foreign: &Foreign) -> Result<Draft, String> {
     let name = to_valid_name(&foreign.name);
     if name.is_empty() {
@@ -182,8 +182,7 @@ pub(crate) fn is_gemini_command(text: &str) -> bool {
     gemini::command(text).is_ok()
 }
 
-/// Writes a prompt as a foreign file called `name` there. The error is a sentence fragment that says why it
-/// cannot be done.
+/// Writes a prompt as a foreign file called `name` there. The error is a sentence fragment.
 pub fn write(format: Format, prompt: &Prompt, name: &str) -> Result<Exported, String> {
     if prompt.engine == Engine::Jinja {
         return Err(format!("it uses the jinja engine, which a {} cannot express", format.label()));
@@ -229,7 +228,7 @@ impl<'a> Head<'a> {
         Ok(Self { fields: parsed.values, body: parsed.body, notes: notes.into_iter().collect() })
     }
 
-    /// Takes a file for text alone.
+    /// Reads a file as text alone.
     fn without_front_matter(text: &'a str) -> Self {
         Self { fields: Map::new(), body: text.trim_start_matches('\u{feff}').trim(), notes: Vec::new() }
     }
@@ -251,7 +250,7 @@ impl<'a> Head<'a> {
         (!line.is_empty()).then_some(line)
     }
 
-    /// Names every field that nobody took.
+    /// Returns the notes, with one that names the fields that were not taken.
     fn notes(mut self) -> Vec<String> {
         let left: Vec<&str> = self.fields.keys().map(String::as_str).collect();
         if !left.is_empty() {

@@ -1,4 +1,4 @@
-//! Import: finds foreign prompt files below a path, reads each into a draft, and says what would happen to it.
+//! Plan of an import: finds foreign prompt files below a path, reads each into a draft, and plans its file.
 
 mod discover;
 mod error;

@@ -36,7 +36,7 @@ pub use search::Search;
 use template::Template;
 
 adjutant_base::named_enum! {
-    /// How a body is filled in.
+    /// The rules by which a body is filled in.
     Engine {
         /// `{{input}}` and `{{argument}}` are replaced in one pass; the contract's rule.
         Literal = "literal",
@@ -132,7 +132,7 @@ pub struct Catalogue {
     partials: BTreeMap<String, Arc<Partials>>,
 }
 
-/// What a caller puts into a prompt.
+/// The inputs of a caller for a prompt.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Inputs<'a> {
     /// The text after the command, as the contract's `input`.
@@ -173,7 +173,7 @@ pub struct Prompts {
 }
 
 impl Prompts {
-    /// Does no I/O: the files are read when they are first asked for.
+    /// Makes the prompts without I/O: the first request reads the files.
     pub fn new(config: &PromptsConfig) -> Self {
         let limits = config.limits();
         let files = FileCatalogue::new(PromptFiles::new(limits), config.roots.clone(), limits);

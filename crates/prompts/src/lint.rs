@@ -1,4 +1,4 @@
-//! Lint: what a person should know about prompt files before a client meets them.
+//! Lint: faults of prompt files that a user should know before a client gets them.
 //!
 //! Every finding has a rule with an id that never changes its meaning, so that it can be cited and filtered.
 
@@ -19,10 +19,10 @@ use adjutant_base::config::prompts::PromptsConfig;
 use adjutant_host::file_catalogue::{Severity, leaves, read_text};
 pub use rules::Rule;
 
-/// Why a named file or folder is not read.
+/// The reason why a named file or folder is not read.
 const LEAVES: &str = "a symbolic link leads out of the project, the prompts or the folder that it is in";
 
-/// One thing that was found.
+/// A fault or a remark at one place of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub rule: &'static Rule,
@@ -35,21 +35,21 @@ pub struct Finding {
     pub column: usize,
     /// A lower-case sentence fragment that names the fault.
     pub message: String,
-    /// What to do about it, as a sentence fragment.
+    /// The remedy, as a sentence fragment.
     pub hint: Option<String>,
 }
 
-/// What lint looked at and found.
+/// The result of a lint.
 #[derive(Debug, Default)]
 pub struct Report {
     /// By file, line and column.
     pub findings: Vec<Finding>,
-    /// How many files were looked at.
+    /// The number of files that were checked.
     pub files: usize,
 }
 
 impl Report {
-    /// Returns how many findings have a severity.
+    /// Returns the number of findings with a severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
@@ -96,19 +96,19 @@ impl File<'_> {
         });
     }
 
-    /// Returns where a line of the text, counted from 1, begins.
+    /// Returns the offset of a line of the text, counted from 1.
     fn line(&self, number: usize) -> usize {
         self.text.split_inclusive('\n').take(number.saturating_sub(1)).map(str::len).sum()
     }
 
-    /// Returns where in the text a part of it begins.
+    /// Returns the offset of a part of the text.
     fn offset(&self, part: &str) -> usize {
         (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
     }
 }
 
-/// Lints the prompts of the configured roots: each file by itself, and all of them together. The bundled prompts are ours to
-/// check, and are only looked at for names that hide them.
+/// Lints the prompts of the configured roots: each file by itself, and all of them together. Of the bundled prompts
+/// only the names are compared, with those of prompts that hide them.
 pub fn roots(config: &PromptsConfig) -> Report {
     let limits = config.limits();
     let catalogue = Prompts::new(config).files.load();
@@ -131,8 +131,8 @@ pub fn roots(config: &PromptsConfig) -> Report {
     report
 }
 
-/// Lints files and folders that a person names. A folder of another program's prompts is checked by what is common
-/// to all formats.
+/// Lints files and folders that the user names. A folder of another program's prompts is checked by the rules that all
+/// formats share.
 pub fn paths(paths: &[PathBuf], config: &PromptsConfig) -> Result<Report, Error> {
     let limits = config.limits();
     let mut report = Report::default();

@@ -25,7 +25,7 @@ impl FileFormat for PromptFiles {
     const PLURAL: &'static str = "prompts";
     const BUNDLED: &'static [(&'static str, &'static str)] = BUNDLED;
 
-    /// Tells prompts (`*.md`) and partials (`_*.md`, `_*.jinja`) from other files.
+    /// Returns whether a file is a prompt (`*.md`) or a partial (`_*.md`, `_*.jinja`).
     fn is_meant(&self, _root: usize, name: &[u8]) -> bool {
         let ends_in = |extension: &[u8]| {
             name.len() > extension.len()

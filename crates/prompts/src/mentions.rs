@@ -1,8 +1,8 @@
-//! Prompt commands in a message as a person writes it: `:name` where a word begins.
+//! Prompt commands in a message as a user writes it: `:name` where a word begins.
 
 use std::ops::Range;
 
-/// Most commands of one message; nobody writes more on purpose.
+/// Maximum commands of one message; nobody writes more on purpose.
 const MAX_COMMANDS: usize = 8;
 
 /// Punctuation before the first name of a message.
@@ -14,17 +14,18 @@ const CLOSING: [char; 15] = ['.', ',', ';', '!', '?', '"', '\'', ')', '*', '_', 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Command<'a> {
     pub name: &'a str,
-    /// What follows, up to the next command, without white space around it.
+    /// The text up to the next command, without white space around it.
     pub input: &'a str,
 }
 
-/// Whether a message may hold a command: cheap, so that nothing need be read for those that do not.
+/// Returns whether a message may hold a command. The check reads no file, so a message without one costs nearly
+/// nothing.
 pub fn may_hold_any(message: &str) -> bool {
     words(message).next().is_some()
 }
 
-/// Finds the commands of a message. `is_known` says which names there are; anything else that begins with a colon is
-/// ordinary text, and so is everything in code. Punctuation after a name does not belong to it.
+/// Finds the commands of a message. `is_known` returns whether a prompt has a name; anything else that begins with a
+/// colon is ordinary text, and so is everything in code. Punctuation after a name does not belong to it.
 pub fn find(message: &str, is_known: impl Fn(&str) -> bool) -> Vec<Command<'_>> {
     let name = |word: &Range<usize>| {
         let whole = &message[word.start + 1..word.end];
@@ -48,7 +49,7 @@ pub fn first(message: &str) -> Option<&str> {
     name.starts_with(char::is_alphanumeric).then_some(name)
 }
 
-/// Returns where a message begins, after white space and punctuation.
+/// Returns the offset at which a message begins, after white space and punctuation.
 fn beginning(message: &str) -> usize {
     message.len() - message.trim_start().trim_start_matches(OPENING).len()
 }
@@ -79,7 +80,7 @@ fn words(message: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Returns where the first ticks of a word begin, and how many there are.
+/// Returns the offset of the first ticks of a word, and their number.
 fn ticks(word: &str) -> (usize, usize) {
     let before = word.find('`').unwrap_or(word.len());
     let rest = &word[before..];

@@ -19,7 +19,7 @@ pub fn prompt(name: &str, source: Source, text: &str, digest: String) -> Result<
     let mut warnings = Vec::new();
     if let Some(reason) = invalid {
         let mut warning = format!("the front matter is not valid YAML and was read line by line: {reason}");
-        // One line rarely holds what this key means; half of it would be worse than none.
+        // A declaration of arguments rarely fits on one line, and half of it would be worse than none.
         if values.get("arguments").and_then(Value::as_str).is_some_and(|line| !are_names(line)) {
             values.remove("arguments");
             warning += "; its `arguments` are not read";
@@ -59,7 +59,7 @@ fn engine(values: &Map<String, Value>) -> Result<Engine, String> {
     }
 }
 
-/// Returns a key's value as one text: people write lists and numbers where a sentence is meant.
+/// Returns a key's value as one text: users write lists and numbers where a sentence is meant.
 fn one_text(values: &Map<String, Value>, key: &str, warnings: &mut Vec<String>) -> Option<String> {
     let text = match values.get(key)? {
         Value::Null => return None,

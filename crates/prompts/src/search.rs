@@ -1,4 +1,4 @@
-//! Finding prompts by words, for people.
+//! The search for prompts by words, for users.
 
 use super::Prompt;
 
@@ -15,9 +15,9 @@ impl Search {
         Self { words: typed.split_whitespace().map(str::to_lowercase).collect() }
     }
 
-    /// Returns how close a prompt is, the best first, or `None` if it is not meant: 0 for a name or an alias as it
-    /// was typed, 1 for the beginning of a part of one, 2 for a piece of one, 3 for the title, 4 for the description.
-    /// With several words the farthest counts; without any, everything is 0.
+    /// Returns the rank of a prompt, the best first, or `None` if it does not match: 0 for a name or an alias as it was
+    /// typed, 1 for the beginning of a part of one, 2 for a piece of one, 3 for the title, 4 for the description. With
+    /// several words the worst rank counts; without any, every prompt has rank 0.
     pub fn rank(&self, prompt: &Prompt) -> Option<u8> {
         self.words.iter().try_fold(0, |farthest, word| Some(farthest.max(place(word, prompt)?)))
     }

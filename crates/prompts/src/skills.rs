@@ -9,11 +9,11 @@ use super::formats::placeholders::{self, Slot};
 use super::{Argument, Catalogue, Engine, Prompt};
 use adjutant_base::text::hex;
 
-/// Most characters of a skill's name (Agent Skills specification).
+/// Maximum characters of a skill's name (Agent Skills specification).
 pub(crate) const MAX_NAME_CHARS: usize = 64;
-/// Most characters of a skill's description (Agent Skills specification).
+/// Maximum characters of a skill's description (Agent Skills specification).
 pub(crate) const MAX_DESCRIPTION_CHARS: usize = 1024;
-/// What every skill's URI begins with.
+/// The beginning of every skill's URI.
 pub const BASE: &str = "skill://prompts/";
 
 /// One prompt as a skill.
@@ -51,7 +51,7 @@ fn skill(prompt: &Prompt, name: String) -> Skill {
     Skill { uri: format!("{BASE}{name}/SKILL.md"), size: text.len(), name, description, text, digest }
 }
 
-/// Tells a model what to put into the places, which nobody fills in a skill.
+/// Returns a list of the places for the model, because a skill's places are not filled in.
 fn inputs(prompt: &Prompt) -> String {
     let places = placeholders::find(prompt.engine, &prompt.body, &prompt.arguments);
     let mut lines = Vec::new();
@@ -118,7 +118,7 @@ pub fn names<'a>(prompts: impl Iterator<Item = &'a str> + Clone) -> Vec<String> 
     })
 }
 
-/// Maps names by `map` and numbers those that fall together. A name that `map` leaves alone keeps itself, and the
+/// Maps names by `map`, and numbers those that become equal. A name that `map` leaves alone keeps itself, and the
 /// others are numbered in the order given, so the same names always give the same result.
 pub(crate) fn distinct<'a>(
     names: impl Iterator<Item = &'a str> + Clone,

@@ -1,5 +1,4 @@
-//! How a body becomes a prompt: it is prepared once, when it is loaded. Text that was put in is never looked at
-//! again.
+//! Templates: a body is compiled once, when its file is loaded. Text that was put in is never searched for places.
 
 mod dollar;
 pub(super) mod jinja;
@@ -36,7 +35,7 @@ impl Template {
         }
     }
 
-    /// Names that the body uses. One that no argument can have starts with `$`.
+    /// Returns the names that the body uses. A name that begins with `$` is not the name of an argument.
     pub(super) fn names(&self) -> &[String] {
         match self {
             Self::Pieces(pieces) => pieces.slots(),
@@ -44,12 +43,13 @@ impl Template {
         }
     }
 
-    /// Whether the words of the input go to the declared arguments in order, because the body has a `$name` of one.
+    /// Returns whether the words of the input go to the declared arguments in order, because the body has a `$name` of
+    /// one.
     pub(super) fn names_words(&self) -> bool {
         matches!(self, Self::Pieces(pieces) if pieces.named_by_word)
     }
 
-    /// Whether the body has a place for free text, apart from the places of arguments.
+    /// Returns whether the body has a place for free text, apart from the places of arguments.
     pub(super) fn places_input(&self) -> bool {
         self.names().iter().any(|name| name == "input" || name.starts_with('$'))
     }

@@ -1,4 +1,4 @@
-//! Matches what a caller gives with what a prompt declares.
+//! Matches the inputs of a caller with the arguments that a prompt declares.
 
 use std::borrow::Cow;
 
@@ -53,7 +53,7 @@ pub(crate) fn bind<'a>(prompt: &'a Prompt, inputs: Inputs<'a>) -> Result<Bound<'
     Ok(Bound { values: given.values, input })
 }
 
-/// Returns the text after the command; callers that can only name values give it as `input`.
+/// Returns the text after the command. A caller that can only give named values gives it as `input`.
 fn free_text<'a>(prompt: &Prompt, inputs: Inputs<'a>) -> Result<Cow<'a, str>, Error> {
     let mut text = Cow::Borrowed(inputs.text);
     for (name, value) in inputs.named.into_iter().flatten() {
@@ -78,7 +78,7 @@ fn free_text<'a>(prompt: &Prompt, inputs: Inputs<'a>) -> Result<Cow<'a, str>, Er
     Ok(text)
 }
 
-/// An empty text is what a form sends for a field that was left alone.
+/// Returns whether a value counts as not given. A form sends an empty text for a field that the user left empty.
 fn is_absent(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(str::is_empty)
 }
@@ -100,7 +100,7 @@ impl Prompt {
         !self.arguments.is_empty() || self.open_names().next().is_some()
     }
 
-    /// Whether a value of that name has a place, declared or not.
+    /// Returns whether the prompt takes a value of this name, declared or not.
     fn takes(&self, name: &str) -> bool {
         self.argument(name).is_some() || self.open_name(name).is_some()
     }
@@ -109,8 +109,8 @@ impl Prompt {
         self.open_names().find(|open| *open == name)
     }
 
-    /// Names that the body uses though they are not declared: `$TICKET` of an imported file, a variable of a Jinja
-    /// template. The free text is none.
+    /// Returns the names that the body uses although they are not declared: `$TICKET` of an imported file, a variable
+    /// of a Jinja template. The free text is not among them.
     fn open_names(&self) -> impl Iterator<Item = &str> {
         self.template
             .names()
@@ -121,8 +121,8 @@ impl Prompt {
 }
 
 impl Prompt {
-    /// Returns the arguments of `$1` and so on, in order: all of them if the text has a `$name` of one, as Claude maps
-    /// names to positions; else those that the text does not place by name.
+    /// Returns the arguments for `$1` and so on, in order: all of them if the body has the `$name` of one, because
+    /// Claude maps names to positions; else, if the body has numbers, those that it does not place by name.
     pub fn numbered(&self) -> impl Iterator<Item = &Argument> {
         let names = self.template.names();
         let has_numbers = names.iter().any(|name| name.starts_with('$') && name != ALL);

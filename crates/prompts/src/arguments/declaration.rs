@@ -11,8 +11,8 @@ pub(crate) const ALL: &str = "$ARGUMENTS";
 /// More arguments than any form shows.
 const MAX_ARGUMENTS: usize = 64;
 
-/// Returns the declared arguments, and warnings about members that mean nothing. The error says why the
-/// declaration is refused: what would have restricted a value must not be dropped in silence.
+/// Returns the declared arguments, and warnings about unknown members. The error is the reason why the declaration is
+/// refused: a member that restricts values must not be dropped silently.
 pub(crate) fn declared(value: &Value) -> Result<(Vec<Argument>, Vec<String>), String> {
     let mut warnings = Vec::new();
     let entries: Vec<(String, Map<String, Value>)> = match value {
@@ -98,7 +98,7 @@ fn argument(name: &str, about: &Map<String, Value>, warnings: &mut Vec<String>) 
     Ok(argument)
 }
 
-/// Tells what can be the name of an argument.
+/// Returns whether a text can be the name of an argument.
 pub(crate) fn is_name(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')

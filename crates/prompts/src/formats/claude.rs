@@ -18,7 +18,7 @@ pub(super) fn read_opencode(foreign: &Foreign) -> Result<Draft, String> {
     Ok(read(Head::read(&foreign.text)?))
 }
 
-/// Adds what a body with `$1` and without `$0` means: older versions counted words from one.
+/// Adds a note to a body with `$1` and without `$0`: Claude Code counts words from zero, and older versions from one.
 fn note_first_number(draft: &mut Draft) {
     let is_number = |slot: &Slot| matches!(slot, Slot::Position(_));
     let places = find(draft.engine, &draft.body, &draft.arguments);

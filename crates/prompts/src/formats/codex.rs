@@ -37,7 +37,7 @@ pub(super) fn read(foreign: &Foreign) -> Result<Draft, String> {
     Ok(Draft { name: String::new(), description, arguments, engine, body, notes: head.notes() })
 }
 
-/// Whether Codex takes `$word` for a named argument.
+/// Returns whether Codex takes `$word` for a named argument.
 fn is_key(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase())
         && word != "ARGUMENTS"

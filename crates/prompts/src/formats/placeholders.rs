@@ -17,7 +17,8 @@ pub enum Slot {
     Input,
     /// The n-th word of it, from 1: `$1`; `$0` where the body counts from zero, and `$ARGUMENTS[0]`.
     Position(usize),
-    /// A named value, with the hint that `${input:name:hint}` and `${input:name|choice|choice}` carry: `{{topic}}`, `${input:topic}`, `$TOPIC`.
+    /// A named value, with the hint that `${input:name:hint}` and `${input:name|choice|choice}` carry: `{{topic}}`,
+    /// `${input:topic}`, `$TOPIC`.
     Named(String, Option<String>),
 }
 
@@ -164,7 +165,7 @@ fn word_length(text: &str) -> usize {
     text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count()
 }
 
-/// Returns the body with every place replaced by what `spell` gives; where it gives nothing the place stays as it is.
+/// Returns the body with every place replaced by the text of `spell`. A place for which it returns `None` stays.
 pub(crate) fn respell(
     body: &str,
     places: &[Place],

@@ -1,4 +1,4 @@
-//! Where foreign prompt files are: a file, a folder of them, or a workspace with several such folders.
+//! The search for foreign prompt files: in a file, a folder of them, or a workspace with several such folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use super::error::Error;
 use super::folder_scan::{FolderScan, ForeignFile, Found};
 use adjutant_host::file_catalogue::{is_documentation, leaves, matching_folders, read_text, subfolders};
 
-/// Finds the foreign prompt files at `from`, in the order of their paths. Without a format, the path says which it
-/// is, and then the content.
+/// Finds the foreign prompt files at `from`, in the order of their paths. Without a format, the path decides it, and
+/// then the content.
 pub fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Found, Error> {
     let path = || from.to_owned();
     let unreadable = |error: std::io::Error| Error::Unreadable { path: path(), reason: error.to_string() };
@@ -54,7 +54,7 @@ pub fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Found
             return Ok(lone(entry, format));
         }
         folder_scan.collect(from, (format, format.suffix(), ""))?;
-        // A person who says what the files are, or the files themselves, count for more than their names.
+        // The format that the user names, and the content of the files, count for more than their names.
         if folder_scan.is_empty() && format == Format::Copilot {
             folder_scan.collect(from, (format, ".md", ""))?;
         }
@@ -65,7 +65,7 @@ pub fn find(from: &Path, format: Option<Format>, limits: Limits) -> Result<Found
     Ok(folder_scan.found())
 }
 
-/// Returns the format that a file's path speaks of: its name, or the folder it is in.
+/// Returns the format of a file by its path: by its name, or by the folder that it is in.
 pub(crate) fn format_of(file: &Path) -> Option<Format> {
     match file.file_name()?.to_str()? {
         "SKILL.md" => Some(Format::ClaudeSkill),
@@ -162,7 +162,7 @@ fn lone_name(file: &Path, format: Format) -> String {
     outer.into_iter().chain([name]).collect::<Vec<_>>().join("/")
 }
 
-/// Tells the format of a folder by what lies in it.
+/// Returns the format of a folder by the files in it.
 fn look_inside(folder: &Path, limits: Limits) -> Option<Format> {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -179,13 +179,13 @@ fn look_inside(folder: &Path, limits: Limits) -> Option<Format> {
         .find_map(|entry| format_of(entry).or_else(|| sniff(entry, limits)))
 }
 
-/// Returns whether a file that nobody named can be a prompt of an unknown format.
+/// Returns whether a file that the user did not name can be a prompt of an unknown format.
 fn may_be_sniffed(file: &Path) -> bool {
     let is_text = file.extension().is_some_and(|extension| extension == "md" || extension == "toml");
     is_text && file.is_file() && !is_documentation(file)
 }
 
-/// Tells the format of a file by what is written in it.
+/// Returns the format of a file by its content.
 fn sniff(file: &Path, limits: Limits) -> Option<Format> {
     let text = read_text(file, limits.file).ok()?;
     if file.extension().is_some_and(|extension| extension == "toml") {

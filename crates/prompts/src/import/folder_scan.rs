@@ -23,7 +23,7 @@ pub struct ForeignFile {
     pub format: Format,
     /// The name that its path gives it there, `/` for subfolders.
     pub name: String,
-    /// Why it must not be read, if it must not.
+    /// The reason why the file must not be read; `None` for a file to read.
     pub fault: Option<&'static str>,
 }
 
@@ -32,7 +32,7 @@ pub struct ForeignFile {
 pub struct Found {
     /// The prompts, by path.
     pub files: Vec<ForeignFile>,
-    /// How many other files and folders were passed over, by the reason.
+    /// The number of other files and folders that were passed over, by the reason.
     pub passed_over: BTreeMap<&'static str, usize>,
     /// Folders that cannot be read.
     pub(crate) unreadable: Vec<PathBuf>,
@@ -40,7 +40,7 @@ pub struct Found {
 
 /// The files that were found so far below one folder.
 pub(super) struct FolderScan {
-    /// The folder that the person named, without links.
+    /// The folder that the user named, without links.
     top: PathBuf,
     limits: Limits,
     found: Vec<ForeignFile>,
@@ -98,7 +98,7 @@ impl FolderScan {
             return Ok(());
         };
         let is_folder_format = suffix.starts_with('/');
-        // What else a skill's folder has belongs to the skill.
+        // The other files in a skill's folder belong to the skill.
         let is_item =
             |folder: &Path| is_folder_format && folder.join(&suffix[1..]).symlink_metadata().is_ok();
         let in_item = !prefix.is_empty() && is_item(folder);
@@ -112,7 +112,8 @@ impl FolderScan {
                 if in_item || !inside || file_name == ".git" || file_name == "node_modules" {
                     continue;
                 }
-                // A link could lead to a folder above it, so that nothing below a link is followed further.
+                // A link may lead to a folder above it. So only a format with a folder for each file follows a link,
+                // and one level deep.
                 let depth = if file.is_symlink() { usize::from(is_folder_format) } else { depth };
                 if let Some(depth) = depth.checked_sub(1) {
                     let prefix = &format!("{path}/");

@@ -16,7 +16,7 @@ const JINJA: [&str; 5] = ["input", "range", "dict", "namespace", "debug"];
 /// Folders above a file in which its partials may be.
 const MAX_FOLDERS: usize = 9;
 
-/// Adds what the text shows.
+/// Adds the findings in the text.
 pub(super) fn check(
     file: &mut File<'_>,
     parsed: &Parsed<'_>,
@@ -112,7 +112,7 @@ fn places(file: &mut File<'_>, body: &str, prompt: &Prompt) {
     }
 }
 
-/// Adds why a Jinja template cannot be parsed, and where.
+/// Adds a finding if a Jinja template cannot be parsed, at the line of the fault.
 pub(super) fn template(file: &mut File<'_>, parsed: &Parsed<'_>, foreign: Option<Format>) {
     let is_jinja = parsed.values.get("engine").is_some_and(|engine| engine == "jinja");
     if foreign.is_some() || !is_jinja {

@@ -33,7 +33,7 @@ const THEIRS: [&str; 17] = [
     "author",
 ];
 
-/// Adds what front matter and name show.
+/// Adds the findings in the front matter and the name.
 pub(super) fn check(
     file: &mut File<'_>,
     parsed: &Parsed<'_>,
@@ -87,7 +87,7 @@ pub(super) fn check(
     }
 }
 
-/// Returns what is wrong with YAML and what to do about it, from the words of the parser.
+/// Returns the fault of invalid YAML and its remedy in plain words, from the message of the parser.
 fn in_plain_words(what: &str) -> (String, &'static str) {
     const KEYS: &str = "write each key as `key: value`, from the first column";
     if let Some(key) = what.strip_prefix("duplicate mapping key: ") {
@@ -112,7 +112,7 @@ fn in_plain_words(what: &str) -> (String, &'static str) {
     (words.to_owned(), hint)
 }
 
-/// Returns where a key's line begins.
+/// Returns the offset of a key's line.
 fn key_at(front_matter: &str, key: &str) -> Option<usize> {
     let mut at = 0;
     for line in front_matter.split_inclusive('\n') {

@@ -1,4 +1,4 @@
-//! The rules, each with an id that stays.
+//! The rules, each with an id that never changes.
 
 use adjutant_host::file_catalogue::Severity;
 

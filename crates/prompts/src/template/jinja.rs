@@ -20,7 +20,7 @@ use adjutant_base::text::front_matter;
 /// instruction may read all of them.
 const FUEL: usize = 50_000;
 const SMALL: usize = 64 * 1024;
-/// Includes within includes, loops within loops.
+/// Maximum depth of includes within includes, and of loops within loops.
 const RECURSION: usize = 64;
 
 /// A checked Jinja template; the text is the prompt's body.
@@ -34,7 +34,7 @@ pub(crate) struct Jinja {
 /// The reason why a template is not rendered.
 #[derive(Debug)]
 pub(crate) enum RenderError {
-    /// At least so many bytes.
+    /// The text would have at least this many bytes.
     TooLarge(usize),
     /// The fault of the template or its values, with the line.
     Template(String),
@@ -53,7 +53,7 @@ impl Jinja {
         Ok(Self { names, first_line })
     }
 
-    /// The names that the template reads and does not set.
+    /// Returns the names that the template reads and does not set.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
@@ -102,7 +102,7 @@ pub(crate) fn render(
     String::from_utf8(output.text).map_err(|_| RenderError::Template("the result is not UTF-8".to_owned()))
 }
 
-/// Returns what a template may use, for values of `given` bytes together.
+/// Returns the environment of a template, for values of `given` bytes together.
 fn environment(given: usize) -> Environment<'static> {
     let mut environment = Environment::empty();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -113,7 +113,8 @@ fn environment(given: usize) -> Environment<'static> {
     environment
 }
 
-/// A declared argument without a value is an empty text, so that `{% if it %}` works; any other name is undefined.
+/// Returns the values for a template. A declared argument without a value is an empty text, so that `{% if it %}`
+/// works; any other name is undefined.
 fn values(prompt: &Prompt, bound: &Bound<'_>) -> Value {
     let declared = prompt.arguments.iter().map(|argument| (argument.name.as_str(), Value::from("")));
     let given = bound.values.iter().map(|(name, value)| (*name, value_of(value)));
@@ -146,8 +147,8 @@ fn first_line(text: &str, body: &str) -> usize {
     text[..offset.min(text.len())].matches('\n').count() + 1
 }
 
-/// Says where and why: of the innermost error, for an include wraps what is wrong with its partial. `first_line` returns
-/// the line with which the body of a partial, or of the file itself, begins.
+/// Returns the place and the reason of the innermost error, because an include wraps the error of its partial.
+/// `first_line` returns the line with which the body of a partial, or of the file itself, begins.
 fn reason(error: &minijinja::Error, first_line: impl Fn(Option<&str>) -> usize) -> String {
     let mut error = error;
     while let Some(inner) = std::error::Error::source(error).and_then(|inner| inner.downcast_ref()) {

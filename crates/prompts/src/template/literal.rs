@@ -22,8 +22,8 @@ pub(super) fn compile(body: &str, declared: &[Argument]) -> Pieces {
     pieces
 }
 
-/// Returns the placeholder that opens at `open` and where it ends. Compares with the known names only, so that a
-/// body of nothing but braces costs no more than its length.
+/// Returns the placeholder that opens at `open`, and its end. Compares with the known names only, so that a body of
+/// nothing but braces costs no more than its length.
 fn placeholder<'a>(body: &str, open: usize, declared: &'a [Argument]) -> Option<(&'a str, usize)> {
     let rest = &body[open + 2..];
     std::iter::once("input")

@@ -1,5 +1,6 @@
-//! Which templates are let in. Fuel counts instructions, not bytes: `{% set a = a ~ a %}` forty times over would
-//! be a terabyte. So what could multiply text or lists outside the counted filters is refused when a file is read.
+//! The check of a template before it is loaded. Fuel counts instructions, not bytes: `{% set a = a ~ a %}` forty times
+//! over would be a terabyte. So what could multiply text or lists outside the counted filters is refused when a file is
+//! read.
 
 use super::filters::{FILTERS, TESTS};
 

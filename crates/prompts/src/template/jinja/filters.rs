@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, Value, filters, tests};
 
-/// Bytes that filters may make in one rendering: so many, and so many times what was put in.
+/// Bytes that filters may make in one rendering: this number, and the bytes that were put in times [`MAX_GROWTH`].
 const FREE_BYTES: usize = 1024 * 1024;
 const MAX_GROWTH: usize = 4;
 
@@ -93,7 +93,7 @@ impl Meter {
     }
 }
 
-/// Lists are rejected: they can become more text than memory holds.
+/// Returns a value as text. Lists are rejected, because they can become more text than memory holds.
 fn text(value: &Value) -> Result<Cow<'_, str>, Error> {
     match (value.as_str(), value.kind()) {
         (Some(text), _) => Ok(text.into()),
