@@ -26,7 +26,7 @@ use adjutant_base::config;
 use adjutant_mcp::AgentSession;
 use state::Shared;
 
-/// What the command line asks for.
+/// The options of the command line.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub home: PathBuf,
@@ -43,7 +43,7 @@ pub struct Options {
     pub init_logging: fn(),
 }
 
-/// Why there is nothing to relay to.
+/// The reason why a relay ends with an error.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -57,7 +57,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Says what to do about it.
+    /// Returns the remedy.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Socket(error) => error.hint(),

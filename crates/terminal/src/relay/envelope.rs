@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 
 use adjutant_mcp::deliveries::DELIVERY;
 
-/// A request's id, written in one way whichever way it came.
+/// A request's id in one form for each value, so that ids can be compared.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Id(String);
 
 impl Id {
-    /// Reads an id; `None` for what the protocol does not take as one.
+    /// Reads an id; `None` if the protocol does not accept it as one.
     fn read(raw: &str) -> Option<Self> {
         if raw.starts_with('"') {
             let text: String = serde_json::from_str(raw).ok()?;
@@ -31,7 +31,7 @@ impl Id {
     }
 }
 
-/// What a message is.
+/// A message, by the kinds that a relay treats differently.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Message {
     Request {

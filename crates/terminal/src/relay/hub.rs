@@ -15,10 +15,10 @@ use crate::socket::{self, Start};
 /// Bytes of one line. More than a client may send: an answer holds a text twice, once in quotes within quotes.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// How long a new hub may take for the repeated handshake.
+/// Timeout of the repeated handshake with a new hub.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The first and the longest pause between two looks for a hub.
+/// The first and the maximum pause between two searches for a hub.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
 
 /// The error of a call after the home was deleted.
@@ -79,7 +79,7 @@ fn pump(shared: &Arc<Shared>, hub: &mut BufReader<UnixStream>) -> io::Result<()>
                 shared.state().session.note_hub(&messages, &line);
                 shared.to_client(&line)?;
             }
-            // Half a message of a hub that died is worth nothing.
+            // Half a message of a hub that died is dropped.
             Ok(LineRead::End | LineRead::Unfinished) => return Ok(()),
             Ok(LineRead::TooLong) => {
                 shared.init_logging();
@@ -94,7 +94,7 @@ fn pump(shared: &Arc<Shared>, hub: &mut BufReader<UnixStream>) -> io::Result<()>
     }
 }
 
-/// Looks for a hub until there is one; `None` when the client has ended. A hub is started only for a call that
+/// Searches for a hub until there is one; `None` when the client has ended. A hub is started only for a call that
 /// waits, and not after `adjutant stop`: a new client or the user starts the next one then.
 fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
     let mut pause = BACKOFF.0;
@@ -157,7 +157,8 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
     }
 }
 
-/// Tells whether another try would end in the same way. A hub that went away again would not.
+/// Returns whether a further try would fail in the same way. After an I/O error it may not: the hub that was found
+/// ended again.
 fn is_permanent(error: &Error, start: Start) -> bool {
     match error {
         Error::Socket(socket::Error::NoHub { .. }) => start == Start::Never,
@@ -166,7 +167,7 @@ fn is_permanent(error: &Error, start: Start) -> bool {
     }
 }
 
-/// Says why a call cannot be served, without what is the machine's own affair.
+/// Returns the reason why a call cannot be served, for the client: it has no path and no other detail of this machine.
 fn refusal(error: &Error) -> &'static str {
     match error {
         Error::Socket(socket::Error::Skew { hub_is_older: true, .. }) => {
@@ -184,7 +185,7 @@ fn refusal(error: &Error) -> &'static str {
     }
 }
 
-/// Repeats the client's handshake to a new hub and swallows the answer.
+/// Repeats the client's handshake to a new hub, and drops the answer.
 fn repeat(shared: &Shared, handshake: &Handshake, hub: &mut BufReader<UnixStream>) -> Result<(), Error> {
     let Some((id, initialize)) = &handshake.initialize else { return Ok(()) };
     hub.get_ref().set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;

@@ -2,14 +2,14 @@
 
 use std::io::{self, BufRead, Read};
 
-/// What came.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineRead {
     /// A line, its newline included.
     Line,
     /// The stream ended within a line.
     Unfinished,
-    /// A line over the bound; all but its head was thrown away.
+    /// A line over the bound; all but its head was dropped.
     TooLong,
     End,
 }
@@ -17,7 +17,7 @@ pub(super) enum LineRead {
 /// Bytes of a line that is too long which are kept, to find its id in.
 const HEAD_BYTES: usize = 4096;
 
-/// A buffer that grew past this is given back, so that one large message does not stay in memory.
+/// A buffer that grew past this is freed, so that one large message does not stay in memory.
 const MAX_RETAINED_BYTES: usize = 256 * 1024;
 
 /// Reads the next line into `line`, of at most `max_bytes` bytes.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::envelope::{Id, Message, Request, revision};
 
-/// The memory.
+/// The open calls of both sides, and the handshake.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     /// The client's requests that the hub has yet to answer. Counted: a client may use an id twice, and the hub
@@ -27,8 +27,8 @@ pub(super) struct Handshake {
 }
 
 impl Session {
-    /// Notes a line of the client. Returns whether the hub should get it: an answer to a hub that is gone is
-    /// of no use to the next.
+    /// Notes a line of the client. Returns whether the hub should get it: an answer to a request of a hub that has
+    /// ended is not sent to the next one.
     pub(super) fn note_client(&mut self, messages: &[Message], line: &[u8]) -> bool {
         let mut wanted = messages.is_empty();
         // Only this revision has batches; in others the hub refuses the line, without an id.
@@ -84,7 +84,7 @@ impl Session {
         }
     }
 
-    /// Takes a call out that was never sent. Returns whether it was still open.
+    /// Removes a call that was answered, or that was never sent. Returns whether it was open.
     pub(super) fn answered(&mut self, id: &Id) -> bool {
         let Some(count) = self.calls.get_mut(id) else { return false };
         *count -= 1;

@@ -14,20 +14,21 @@ use adjutant_base::mutex::lock;
 use adjutant_mcp::deliveries::{DELIVERED, INPUT_ENDED};
 use adjutant_mcp::error;
 
-/// How long a call waits for a hub to come back before it is answered with an error.
+/// Time that a call waits for the next hub before it is answered with an error.
 const HUB_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// Acknowledgements that are repeated to the next hub.
 const MAX_REPEATED: usize = 16;
 
-/// How much longer than a call's grace the hub may take: it answers what is over.
+/// Time in addition to a call's grace in which the hub answers the calls that it abandons.
 const RESPONSE_MARGIN: Duration = Duration::from_secs(1);
 
 /// The hub as the relay sees it.
 #[derive(Clone, Debug)]
 pub(super) enum Link {
     Up(Arc<UnixStream>),
-    /// Gone, and looked for. The reason why it could not be found last time, if a call asked for it.
+    /// The hub has ended, and the relay searches for the next one. `failed` is the reason why the last search for a
+    /// call failed.
     Down {
         failed: Option<String>,
     },
@@ -62,7 +63,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Starts with a hub.
+    /// Makes the state of a relay that is connected to `hub`.
     pub(super) fn new(output: File, hub: UnixStream, init_logging: fn()) -> Self {
         let link = Link::Up(Arc::new(hub));
         let state = State {
@@ -104,8 +105,7 @@ impl Shared {
     }
 
     /// Waits for the relay's end: the hub has answered everything after the client closed its end, or did not within
-    /// `grace` and the moment that it takes to say so, or the client no longer listens. Returns whether the hub
-    /// answered every call.
+    /// `grace` and [`RESPONSE_MARGIN`], or the client no longer listens. Returns whether the hub answered every call.
     pub(super) fn wait(&self, grace: impl FnOnce() -> Duration) -> bool {
         let over = |state: &mut State| matches!(state.link, Link::Over);
         let ending = self.changed.wait_while(self.state(), |state| !over(state) && !state.ending);
@@ -153,7 +153,7 @@ impl Shared {
         self.send(hub, format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{INPUT_ENDED}\"}}\n").as_bytes());
     }
 
-    /// Sends a line to the hub, whole and between others.
+    /// Sends a line to the hub as a whole: lines of two threads never mix.
     fn send(&self, hub: &UnixStream, line: &[u8]) -> Sent {
         let _writing = lock(&self.writing);
         send(hub, line)

@@ -44,7 +44,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether only the user may make this request, and not any program outside of all agents.
+    /// Returns whether only the user may make this request, and not any program outside of all agents.
     fn decides(&self) -> bool {
         match self {
             Self::Inbox(act) => act.decides(),

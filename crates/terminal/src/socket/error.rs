@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::holder::Holder;
 
-/// Why there is no socket, or no answer from a hub.
+/// The reason why there is no socket, or no answer from a hub.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot use the folder {}: {reason}", folder.display())]

@@ -64,8 +64,8 @@ impl Claim {
         self.0.write_all(&serde_json::to_vec(holder)?)
     }
 
-    /// Whether the lock file in `home` is still the one that is locked. It is not when the folder was deleted, moved
-    /// or replaced; a second hub can start there then.
+    /// Returns whether the lock file in `home` is still the one that is locked. It is not when the folder was deleted,
+    /// moved or replaced; a second hub can start there then.
     pub fn is_current(&self, home: &Path) -> bool {
         match (std::fs::metadata(home.join("hub.lock")), self.0.metadata()) {
             (Ok(found), Ok(locked)) => (found.dev(), found.ino()) == (locked.dev(), locked.ino()),

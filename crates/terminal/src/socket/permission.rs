@@ -22,10 +22,10 @@ const MAX_CALL_BYTES: u64 = 64 * 1024 * 1024;
 /// Maximum bytes of an answer.
 const MAX_ANSWER_BYTES: u64 = 256 * 1024;
 
-/// How long a hook waits for the hub at most. Clients end it after 600 s.
+/// Maximum time that a hook waits for the hub. Clients end it after 600 s.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(595);
 
-/// How long a hook waits for a hub that takes no call, or that decides by rules alone.
+/// Time that a hook waits for a hub that takes no call, or that decides by rules alone.
 const RULES_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Asks the running hub of `home` to decide a call; `default_socket` is the configured path. An answer to another call is

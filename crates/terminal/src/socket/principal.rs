@@ -17,10 +17,10 @@ use adjutant_base::mutex::lock;
 use adjutant_host::process::{self, Ancestor};
 use adjutant_questions as questions;
 
-/// How long a session that gave the approval passphrase is not asked again.
+/// Time for which a session that gave the approval passphrase is not asked again.
 const TICKET_LIFETIME: Duration = Duration::from_hours(1);
 
-/// Who acts.
+/// The actor of a request, with the proof for the user.
 #[derive(Debug)]
 pub(super) enum Principal {
     User(Proof),
@@ -33,7 +33,7 @@ pub(super) enum Principal {
     },
 }
 
-/// What shows that the user acts.
+/// The proof that the user acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Proof {
     /// The hub runs without authentication, so it asks nobody.
@@ -122,7 +122,7 @@ impl ControlPeer {
         line.is_empty() || self.app.is_of_task(&line)
     }
 
-    /// Returns who acts now. Blocks on the table of processes.
+    /// Returns the actor of a request now. Blocks on the table of processes.
     pub(super) fn principal(&self) -> Principal {
         let unseen = || {
             Principal::Agent(
@@ -171,10 +171,10 @@ impl ControlPeer {
     }
 }
 
-/// What to do in a terminal that has no ticket.
+/// Advice for a terminal that has no ticket.
 const PROVE_IT: &str = "give it with `adjutant passphrase --prove`";
 
-/// What to do where nothing can be proven yet.
+/// Advice for a terminal in which no proof is possible yet.
 const SET_A_PASSPHRASE: &str = "set an approval passphrase with `adjutant passphrase`, in a terminal that is older than \
                                 the agents or while none is connected; then each terminal can prove that you are there";
 

@@ -15,8 +15,8 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum requests in the queue; a user is slower than the hub.
 const REQUEST_QUEUE_SIZE: usize = 64;
 
-/// Follows questions of the hub, as `follow` says, through `first`, and after its end those of the next hub, until the receiver of
-/// `inputs` is dropped.
+/// Follows questions of the hub, as `follow` says, through `first`, and after its end those of the next hub, until the
+/// receiver of `inputs` is dropped.
 pub(super) fn follow<I: From<Message> + Send + 'static>(
     hub: Hub,
     first: ControlClient,

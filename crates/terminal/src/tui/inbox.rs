@@ -19,7 +19,7 @@ const SEEN_INTERVAL: Duration = Duration::from_secs(5);
 /// Duration of the key's away time, in milliseconds.
 const AWAY_MILLIS: i64 = 3_600_000;
 
-/// How long a notice stays.
+/// Duration of a notice.
 const NOTICE_DURATION: Duration = Duration::from_secs(8);
 
 /// A message that changes the state.
@@ -89,7 +89,7 @@ pub(super) struct Inbox {
     pub(super) held: HashMap<Ticket, ClosedElsewhere>,
     /// The latest notice, and the time until which it is shown.
     pub(super) notice: Option<(String, Instant)>,
-    /// What an answer of this terminal lacks, until one is accepted.
+    /// The proof that an answer of this terminal lacks, until one is accepted.
     pub(super) unproven: Option<String>,
     /// Why the hub cannot be reached.
     pub(super) disconnected: Option<String>,
@@ -429,7 +429,7 @@ pub(super) fn closed_text(closed: ClosedElsewhere, now: i64) -> String {
     }
 }
 
-/// Says that an answer needs a proof.
+/// Returns the sentence that an answer needs a proof.
 pub(super) fn unproven_text(missing: &str) -> String {
     format!("an answer from here needs a proof: {missing}")
 }

@@ -70,9 +70,10 @@ struct Session<'a> {
     questions: Vec<Question>,
     /// Questions that were decided lately, youngest last.
     decided: Vec<Question>,
-    /// Notes that go with what is decided of a question, by its ticket; kept, because it may be taken back or rejected.
+    /// Notes for the next decision of a question, by its ticket. A note is kept, because the decision may be undone or
+    /// rejected.
     notes: HashMap<Ticket, String>,
-    /// Files that go with the answer to a question, kept as its note is.
+    /// Files for the next answer to a question, kept as its note is.
     files: HashMap<Ticket, Vec<NewFile>>,
     /// An answer that lacks a value, which the next line is.
     needs_hidden: Option<(Request, HiddenValue, Hidden)>,
@@ -81,9 +82,9 @@ struct Session<'a> {
     availability: Availability,
     /// Everything that was pending at the start has been printed, so that lines can name it.
     current: bool,
-    /// Lines that are not carried out yet, because the questions are not known or an request before them is open.
+    /// Lines that are not carried out yet, because the questions are not known or a request before them is open.
     waiting: VecDeque<String>,
-    /// Updates that came while an request was open; its own result is printed first.
+    /// Updates that came while a request was open; its own result is printed first.
     updates: VecDeque<Update>,
     /// Lets the thread that reads lines send the next one.
     permits: SyncSender<()>,
@@ -95,8 +96,8 @@ struct Session<'a> {
     at_end: bool,
 }
 
-/// Prints questions and takes answers until `lines` end and all that came of them is printed. Returns whether every
-/// line was followed.
+/// Prints questions and takes answers until `lines` end and all their results are printed. Returns whether every line
+/// was carried out.
 pub fn run(
     hub: &Hub,
     lines: impl BufRead + Send + 'static,
@@ -264,7 +265,7 @@ impl Session<'_> {
         }
     }
 
-    /// Forgets what was to go with decisions of questions that are no longer known.
+    /// Removes the notes and files of questions that are no longer known.
     fn forget_unknown(&mut self) {
         let (questions, decided) = (&self.questions, &self.decided);
         let known = |id: &Ticket| questions.iter().chain(decided).any(|known| known.ticket == *id);
@@ -371,7 +372,7 @@ impl Session<'_> {
         self.complete(Request::Answer { ticket, shown, answer, note, passphrase, files })
     }
 
-    /// A question that was not decided after all waits again.
+    /// Makes a question pending again that was not decided after all.
     fn restore(&mut self, ticket: &Ticket) {
         if let Some(at) = self.decided.iter().position(|question| question.ticket == *ticket) {
             let question = self.decided.remove(at);
@@ -412,9 +413,9 @@ impl Session<'_> {
                 self.availability = availability;
                 format!("DONE {}", availability_text(availability, now()))
             }
-            // A passphrase that came through a pipe would stand in some script.
+            // A passphrase that came through a pipe would be in some script.
             Ok(Done::Passphrase { reason, is_set: true }) if self.reader == Reader::User && self.is_typed => {
-                // Before it is asked for: a quick hand must not be seen.
+                // The echo is switched off before the passphrase is asked for, so that an early key is not shown.
                 self.needs_hidden = Some((request.clone(), HiddenValue::Passphrase, Hidden::new()?));
                 return self.print(&format!(
                     "PASSPHRASE {ticket} {reason}; type it, it is not shown, or an empty line"

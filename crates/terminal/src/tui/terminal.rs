@@ -53,7 +53,7 @@ fn restore() {
     let _ = disable_raw_mode();
 }
 
-/// Why a view ended.
+/// The reason why a view ended with an error.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     #[error(transparent)]

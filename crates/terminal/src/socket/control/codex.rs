@@ -110,7 +110,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether it decides an approval.
+    /// Returns whether it decides an approval.
     pub(super) fn decides(&self) -> bool {
         matches!(self, Self::Decide { .. } | Self::Fill { .. })
     }

@@ -25,7 +25,7 @@ pub enum Request {
     Stop { tasks: RunningTasks, restarts: bool },
 }
 
-/// What happens to the tasks that run when the hub is to end.
+/// The fate of the running tasks when the hub is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunningTasks {

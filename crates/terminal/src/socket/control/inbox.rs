@@ -29,7 +29,8 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether it decides who may answer, or whether anybody may ask. What needs the passphrase that is set proves itself.
+    /// Returns whether it decides who may answer, or whether anybody may ask. What needs the passphrase that is set
+    /// proves itself.
     pub(super) fn decides(&self) -> bool {
         matches!(self, Self::Prepare | Self::SetPassphrase { current: None, .. } | Self::Availability(_))
     }

@@ -27,7 +27,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether it changes what agents may do.
+    /// Returns whether it changes what agents may do.
     pub(super) fn decides(&self) -> bool {
         matches!(self, Self::Remove { .. })
     }

@@ -15,7 +15,7 @@ pub(super) enum Reply {
     Rejected(Rejection),
 }
 
-/// Why a request was rejected, for the user.
+/// The reason why a request was rejected, for the user.
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct Rejection {
     pub message: String,
@@ -30,7 +30,7 @@ impl Rejection {
     }
 }
 
-/// Why a request failed, for its client.
+/// The reason why a request failed, for its client.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]

@@ -91,7 +91,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether it decides a question, or lets time decide it.
+    /// Returns whether it decides a question, or lets time decide it.
     pub(super) fn decides(&self) -> bool {
         // An answer may carry its proof, so its handler checks that.
         self.ticket().is_some() && !matches!(self, Self::Answer { .. })
@@ -155,7 +155,7 @@ pub enum Done {
     },
 }
 
-/// How a question ended, for an interface that did not end it.
+/// The end of a question, for an interface that did not end it.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct ClosedElsewhere {
     pub kind: OutcomeKind,
@@ -312,7 +312,7 @@ fn to_done(error: questions::Error) -> Result<Done, Rejection> {
     })
 }
 
-/// What of a question may change until it is final.
+/// The parts of a question that may change until it is final.
 type Changing = (Option<i64>, i64, u32, AskerPresence, Option<ClosedElsewhere>);
 
 async fn follow(peer: &ControlPeer, out: &mut ResponseWriter, limit: usize) -> Result<Value, Rejection> {
@@ -320,7 +320,7 @@ async fn follow(peer: &ControlPeer, out: &mut ResponseWriter, limit: usize) -> R
     if let Principal::Unproven { missing, needs_passphrase } = peer.principal() {
         out.part(&Update::Unproven { missing, needs_passphrase }).await?;
     }
-    // From before the first look, so that nothing happens in between unnoticed.
+    // Subscribed before the first read, so that no change is missed in between.
     let mut events = app.events.subscribe();
     let mut sent: HashMap<Ticket, Changing> = HashMap::new();
     let mut sent_workspaces: HashSet<String> = HashSet::new();

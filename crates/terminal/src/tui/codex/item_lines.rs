@@ -31,7 +31,8 @@ enum Excerpt {
     Last(usize),
 }
 
-/// Returns the lines of an item, at most `columns` wide, and whether it was cut. `count` is how often a warning came.
+/// Returns the lines of an item, at most `columns` wide, and whether it was cut. `count` is the number of times that a
+/// warning came.
 ///
 /// Only this view writes into the first [`MARGIN`] columns, so that no text of a model looks like a line of the view.
 pub(super) fn of(

@@ -87,7 +87,7 @@ pub(super) struct ViewState {
     /// A new thread is starting.
     pub(super) starting: bool,
     pub(super) editor: Editor,
-    /// What the next prompt has in addition to its text.
+    /// Files, images and settings of the next prompt, in addition to its text.
     attached: TurnInput,
     pub(super) focus: Focus,
     /// A text to search for, while it is typed.

@@ -12,9 +12,9 @@ use adjutant_codex::event::{CodexEvent, Item, ItemKind, ItemState, repeats};
 
 /// Maximum loaded items. The oldest are dropped first; the database has all.
 const MAX_ENTRIES: usize = 4000;
-/// How the ids of decisions begin.
+/// The beginning of the ids of decisions.
 const APPROVAL_PREFIX: &str = "approval-";
-/// Maximum items through which a repeated warning is looked for.
+/// Maximum earlier items that are searched for a repeated warning.
 const MAX_LOOK_BACK: usize = 100;
 /// Items that are dropped at once.
 const EVICTION_BATCH_SIZE: usize = 500;
@@ -43,7 +43,7 @@ pub(super) struct Transcript {
 #[derive(Debug)]
 struct Entry {
     item: Item,
-    /// How often a warning came, one after the other but for the agent's own items.
+    /// The number of times that a warning came in a row. The agent's own items do not interrupt the row.
     count: usize,
     part: Part,
     lines: Vec<Line<'static>>,

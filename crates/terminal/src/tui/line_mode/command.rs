@@ -10,7 +10,7 @@ pub(super) struct Context<'a> {
     pub(super) questions: &'a [Question],
     /// Recently decided.
     pub(super) decided: &'a [Question],
-    /// The terminal shows the line, so that it holds no value of a secret field.
+    /// Whether the terminal shows the line, so that it must not hold the value of a secret field.
     pub(super) is_typed: bool,
     /// Milliseconds since 1970.
     pub(super) now: i64,

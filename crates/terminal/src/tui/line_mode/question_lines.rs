@@ -4,7 +4,7 @@ use adjutant_base::text::escape_invisible::{escape, escape_line};
 use adjutant_base::text::timefmt;
 use adjutant_questions::{AskerPresence, Choice, Field, Input, Level, Question, Ticket};
 
-/// Characters of a ticket that are printed; as many of it as make it the only one are taken.
+/// Characters of a ticket that are printed. A line may name a question by any prefix that no other question has.
 const TICKET_CHARS: usize = 7;
 
 /// Returns the lines of a question. `is_typed` is whether answers are typed in a terminal.
@@ -63,14 +63,15 @@ fn field_lines(field: &Field, several: bool, is_typed: bool) -> Vec<String> {
     lines
 }
 
-/// Says how many identical requests an answer decides; `None` for one, and for a question that is not an approval.
+/// Returns the line about the number of identical requests that an answer decides; `None` for one, and for a question
+/// that is not an approval.
 pub(super) fn requests_line(question: &Question) -> Option<String> {
     let is_several = question.deliveries > 1 && !question.denials.is_empty();
     is_several
         .then(|| format!("WAITS {} {} requests wait for it", short(&question.ticket), question.deliveries))
 }
 
-/// Says whether somebody is there for the answer.
+/// Returns the line about the client that waits for the answer, or the reason why none waits.
 pub(super) fn presence_line(question: &Question) -> String {
     let who = match question.presence.absence_reason() {
         None => "its client".to_owned(),

@@ -1,7 +1,7 @@
 //! Markdown of agents as lines for a terminal.
 //!
-//! The text is untrusted, and a user decides by it. So everything that Markdown would hide is shown: HTML as text, a link
-//! and an image with the whole address, and at the end what is in no event of the parser.
+//! The text is untrusted, and a user decides by it. So everything that Markdown would hide is shown: HTML as text, a
+//! link and an image with the whole address, and at the end the text that the parser reports in no event.
 
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
@@ -45,7 +45,7 @@ struct Page {
     gap: bool,
 }
 
-/// What precedes the lines of a list item or a quotation.
+/// The text before the lines of a list item or a quotation.
 struct Mark {
     /// For its first line, until that has it.
     first: Option<String>,

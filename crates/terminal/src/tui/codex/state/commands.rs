@@ -95,7 +95,7 @@ impl ViewState {
         Ok(Some(Effect::Run(Action::Operate { thread, operation })))
     }
 
-    /// Returns what the next prompt has in addition to its text; empty for nothing.
+    /// Returns the files, images and settings of the next prompt in words; empty for none.
     pub(in crate::tui::codex) fn attachments(&self) -> String {
         let TurnInput { model, effort, images, files, .. } = &self.attached;
         let model = model.iter().map(|model| format!("model {model}"));
