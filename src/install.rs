@@ -26,7 +26,7 @@ use syntax_error::SyntaxError;
 
 use adjutant_base::config::client_dirs::ClientFolders;
 
-/// Why a configuration is not changed.
+/// The reason why a configuration is not changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("cannot read {}: {reason}", path.display())]
@@ -280,7 +280,7 @@ fn changed(
     Ok(Change { client, snapshot, path, after, restored: false })
 }
 
-/// Returns what the user should do after the entry of a client was written.
+/// Returns advice for the user after the entry of a client was written.
 pub(crate) fn advice(client: Client) -> &'static str {
     client.after()
 }

@@ -30,7 +30,7 @@ use adjutant_terminal::socket::control::codex::Prompt;
 /// Maximum bytes of a prompt from stdin.
 const MAX_PROMPT_BYTES: u64 = 4 << 20;
 
-/// Characters of a thread's full id, and the least that are shown of one.
+/// Characters of a thread's full id, and the minimum that is shown of it.
 const ID_LEN: usize = 36;
 const MIN_ID_LEN: usize = 8;
 

@@ -53,7 +53,7 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// What an argument names.
+/// The names that an argument takes.
 #[derive(Clone, Copy)]
 enum Names {
     Prompts,
@@ -127,7 +127,7 @@ fn attach(command: Command, path: &str, home: Option<&PathBuf>) -> Command {
     })
 }
 
-/// Returns what the argument `id` of the command at `path` names, if these are names that can be looked up.
+/// Returns the names that the argument `id` of the command at `path` takes; `None` if they cannot be looked up.
 fn names_of(path: &str, id: &str) -> Option<Names> {
     match (path.split(' ').next().unwrap_or_default(), id) {
         _ if path.ends_with(" new") || path == "users add" => None,

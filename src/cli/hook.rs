@@ -2,8 +2,8 @@
 //! reads the client's JSON, and returns the full text of the prompt commands in it, or the decision.
 //!
 //! For a permission it asks the running hub. Without a decision it returns nothing, so that the client asks by itself.
-//! For a prompt it must never delay or lose a prompt: it works without a hub, reads files only if the prompt seems to contain a command,
-//! and reports errors on stderr. A running hub is notified of the expansion after the client has its answer.
+//! It must never delay or lose a prompt: it works without a hub, reads files only if the prompt seems to contain a
+//! command, and reports errors on stderr. A running hub is notified of the expansion after the client has its answer.
 
 mod client_json;
 mod permission;
@@ -35,10 +35,10 @@ pub(super) const CLIENTS: [&str; 5] = ["claude", "codex", "copilot", "gemini", "
 /// Time for notifying the hub.
 const NOTIFY_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Between the texts for two commands.
+/// The text between the texts for two commands.
 const SEPARATOR: &str = "\n\n";
 
-/// Letters of the reason why a command is not expanded.
+/// Maximum characters of the reason why a command is not expanded.
 const MAX_REASON_CHARS: usize = 500;
 
 /// Hint for input that is not a hook's.
@@ -243,9 +243,9 @@ fn fitting(client: &str, answers: Vec<Answer>) -> Vec<Answer> {
     fitting.collect()
 }
 
-/// Returns how a client measures a text, and the length that it passes to the model uncut, with a margin. Claude Code
-/// 2.1.329 counts UTF-16 units and shows a preview over 10,000. Codex 0.169.0 counts a token for every four bytes and
-/// cuts after 2,500. The others accepted 60,000 characters in tests.
+/// Returns the measure of a client for texts, and the length that it passes to the model uncut, with a margin. Claude
+/// Code 2.1.329 counts UTF-16 units and shows a preview over 10,000. Codex 0.169.0 counts a token for every four bytes
+/// and cuts after 2,500. The others accepted 60,000 characters in tests.
 fn size_limit(client: &str) -> (fn(&str) -> usize, usize) {
     match client {
         "claude" => (|text| text.encode_utf16().count(), 9_500),

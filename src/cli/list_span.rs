@@ -1,4 +1,4 @@
-//! Days of a list: from a date to a date as people write them, or around today.
+//! Days of a list: from a date to a date as users write them, or around today.
 
 use clap::Args;
 use jiff::civil::Time;

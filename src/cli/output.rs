@@ -45,7 +45,7 @@ pub(crate) fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
-/// Why a command failed, as the user reads it.
+/// The failure of a command, as the user reads it.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(super) message: String,

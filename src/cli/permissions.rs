@@ -21,13 +21,13 @@ use adjutant_terminal::socket::Start;
 use adjutant_terminal::socket::control::ControlClient;
 use adjutant_terminal::socket::control::questions::{Done, Query, QuestionDetails, Request};
 
-/// Decisions of one kind from which on a rule is suggested.
+/// Minimum decisions of one kind for the suggestion of a rule.
 const MIN_ALIKE: usize = 3;
 
 /// The word for an answer that approves.
 const APPROVE: &str = "approve";
 
-/// Maximum characters of what an answered approval was about.
+/// Maximum characters of the first fact of an approval that was answered.
 const MAX_FACT_CHARS: usize = 200;
 
 /// Maximum pending questions that are looked through for approvals.
@@ -153,7 +153,7 @@ fn pending(client: &mut ControlClient) -> Result<(), Failure> {
         let is_pending = details.outcome.is_none() && details.question.approval_answer(true).is_some();
         ids.extend(is_pending.then(|| details.question.ticket.to_string()));
     })?;
-    // A list may leave something out.
+    // A list may redact texts, so each question is read whole.
     let approvals: Vec<QuestionDetails> =
         ids.iter().map(|id| client.one_question(id)).collect::<Result<_, _>>()?;
     if output::is_json() {
@@ -274,7 +274,7 @@ fn explain(client: &mut ControlClient, id: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Describes a decision and what made it.
+/// Describes a decision and its decider: the user, or rules.
 fn outcome(record: &PermissionRecord) -> String {
     let verdict = match record.verdict {
         Verdict::Allow => "allowed",
@@ -295,7 +295,7 @@ struct Kind<'a> {
 }
 
 impl Kind<'_> {
-    /// Returns how often the user allowed, and denied.
+    /// Returns the number of requests that the user allowed, and of those that the user denied.
     fn answers(&self) -> (usize, usize) {
         let count = |verdict| {
             self.records.iter().filter(|record| record.by_user && record.verdict == verdict).count()
@@ -303,7 +303,7 @@ impl Kind<'_> {
         (count(Verdict::Allow), count(Verdict::Deny))
     }
 
-    /// Returns the rule for what the user always answers alike.
+    /// Returns the rule for requests that the user always answered alike.
     fn suggestion(&self) -> Option<Rule> {
         let verdict = match self.answers() {
             (MIN_ALIKE.., 0) => Verdict::Allow,
@@ -316,8 +316,9 @@ impl Kind<'_> {
     }
 }
 
-/// Returns the rule for requests like this one. Of a file in the folder that the agent works in, it is for the folder.
-/// `None` for a hidden file, which may be run by other programs, and for a rule that would be for `/` or the user's home.
+/// Returns the rule for requests like this one. For a file in the folder that the agent works in, the rule is for that
+/// folder. `None` for a hidden file, which may be run by other programs, and for a rule that would be for `/` or the
+/// user's home.
 fn wider(record: &PermissionRecord) -> Option<Rule> {
     let home = env::user_home();
     let is_wide =

@@ -1,4 +1,4 @@
-//! What the commands of prompt and agent files share.
+//! The parts that the commands of prompt files and of agent files share.
 
 pub(super) mod new;
 

@@ -17,8 +17,9 @@ const NOT_EXECUTED: u8 = 127;
 /// Arguments of `adjutant supervise`.
 #[derive(Debug, Args)]
 pub(super) struct SuperviseArgs {
-    /// None, to supervise; `--guard SPOOL` for the process above; `--enter …` and `--become …` for the stages before the runner; `--inside …` for the process above it in a sandbox; `--start` and `--resume SPOOL` to act
-    /// as the hub of one run
+    /// None, to supervise; `--guard SPOOL` for the process above; `--enter …` and `--become …` for the stages before
+    /// the runner; `--inside …` for the process above it in a sandbox; `--start` and `--resume SPOOL` to act as the hub
+    /// of one run
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(super) words: Vec<OsString>,
 }

@@ -193,7 +193,7 @@ impl Client {
         (self == Self::Opencode).then(|| (folders.opencode.join("plugins").join("adjutant.js"), text))
     }
 
-    /// Returns what the user should know after the entry was written.
+    /// Returns advice for the user after the entry was written.
     pub(super) fn after(self) -> &'static str {
         match self {
             Self::ClaudeCode => {

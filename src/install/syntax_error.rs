@@ -1,6 +1,6 @@
 //! Syntax errors of JSON and TOML configurations.
 
-/// Why a text cannot be changed. Lines and columns count from 1.
+/// The reason why a text cannot be changed. Lines and columns count from 1.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SyntaxError {
     #[error("line {line}, column {column}: {reason}")]

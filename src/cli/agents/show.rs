@@ -32,7 +32,8 @@ pub(super) fn run(args: &ShowArgs<Folders>, common: Common) -> Result<(), Failur
     source_files::print_entry(args, &agent.source, bundled, json, &text)
 }
 
-/// Returns what would hold the agent's permission now, on the runner that it names or the first that runs it.
+/// Returns the mechanism that would enforce the agent's permission now, on the runner that it names or the first that
+/// runs it.
 fn held_by(agent: &Agent, config: &Config) -> Result<String, Failure> {
     let selector = native_runners(&config.runners)?;
     let named = agent.runner.as_deref();

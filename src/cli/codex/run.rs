@@ -205,7 +205,7 @@ fn show(progress: Progress) -> Result<bool, Failure> {
     output::raw(format!("{}\n", escape_json(&value.to_string())).as_bytes())
 }
 
-/// Writes when the limits in an event end as RFC 3339.
+/// Replaces the times at which the limits in an event end by RFC 3339.
 fn put_instants(event: &mut Value) {
     if let Some(of_agent) = event.get_mut("event") {
         put_instants(of_agent);

@@ -86,7 +86,7 @@ fn head(ListedThread { row: thread, state }: &ListedThread) -> Vec<String> {
     lines
 }
 
-/// Returns how full the model's context is.
+/// Returns the used part of the model's context, in tokens.
 fn context(used: i64, window: i64) -> String {
     match window {
         0 => format!("{used} tokens"),

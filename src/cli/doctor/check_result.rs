@@ -75,7 +75,7 @@ pub(super) struct Check {
     /// The same in every version, because programs use it.
     pub(super) id: String,
     pub(super) found: CheckResult,
-    /// What `--fix` did.
+    /// The outcome of the repair by `--fix`.
     pub(super) fixed: Option<String>,
 }
 

@@ -14,7 +14,7 @@ use adjutant_assistant::notification::Status;
 use adjutant_base::text::counted::counted;
 use adjutant_base::text::escape_invisible::escape_line;
 
-/// Notifications of an event that are looked at.
+/// Maximum notifications of an event that are read.
 const MAX_NOTIFICATIONS: u32 = 10_000;
 
 /// Arguments of `adjutant events cancel`.
@@ -34,7 +34,7 @@ pub(super) async fn run(args: &CancelArgs, app: &App) -> Result<(), Failure> {
     let (withdrawn, which) = match &args.on {
         Some(on) => {
             let (time, event) = source.time_on(on, now)?;
-            // Those of its other times are planned anew.
+            // The notifications of its other times are planned again.
             let occurrence = time.civil.to_string();
             let mut planned = app.assistant.notifications_of(&args.id, MAX_NOTIFICATIONS).await?;
             planned.retain(|one| one.occurrence == occurrence && one.status == Status::Planned);

@@ -13,7 +13,7 @@ use adjutant_assistant::{Assistant, UserId};
 use adjutant_base::text::clip;
 use adjutant_base::text::escape_invisible::escape_line;
 
-/// The longest time that an event began before the list and is shown in it.
+/// Maximum time that an event of the list may have begun before the list.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(31 * 24);
 /// Maximum events of one list.
 const MAX_EVENTS: u32 = 10_000;

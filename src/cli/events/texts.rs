@@ -1,4 +1,4 @@
-//! Texts of an event that a user writes, and what is shown of it.
+//! Texts of an event that a user writes, and the event in words.
 
 use clap::Args;
 use jiff::ToSpan as _;
@@ -45,7 +45,7 @@ pub(super) fn announce(done: &str, event: &Event, zone: &Zone) {
     output::note(escape_line(&format!("{done}: {} on {}", event.title, when(event, zone))));
 }
 
-/// Returns when an event is, with its weekday: of whole days the first and the last one.
+/// Returns the time of an event, with its weekday: of whole days the first and the last one.
 pub(super) fn when(event: &Event, zone: &Zone) -> String {
     let all_day = event.details.when.all_day;
     let form = if all_day { "%A, %Y-%m-%d" } else { "%A, %Y-%m-%d %H:%M" };

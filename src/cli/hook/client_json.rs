@@ -11,13 +11,14 @@ use serde_json::{Map, Value};
 /// Maximum bytes of an event. A model writes far less in one call.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Levels of objects and arrays that are parsed, less than the 128 of the parser, because the hub's message has levels of its own.
+/// Levels of objects and arrays that are parsed, less than the 128 of the parser, because the hub's message has levels
+/// of its own.
 const MAX_DEPTH: usize = 64;
 
-/// The member of an object with the values of those that a later member of the same name replaces.
+/// The beginning of the name of the member that keeps values which a later member of the same name replaced.
 const EARLIER_MEMBERS: &str = "given before, and replaced";
 
-/// What replaces half of a surrogate pair, which JavaScript writes for a string that was cut within a letter.
+/// The replacement of half a surrogate pair, which JavaScript writes for a string that was cut within a letter.
 const REPLACEMENT: &str = "\\ufffd";
 
 /// Reads the first value only, because a client need not close the pipe. Returns nothing if there is no input.
@@ -34,9 +35,9 @@ pub(super) fn read(input: impl BufRead) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Parses a value. Bytes that are no UTF-8 and halves of surrogate pairs become U+FFFD. A value below 64 levels and a number
-/// that no float holds become the text that stands for them in the JSON. Of members with one name the last counts, as for
-/// the clients; the others are kept below a further one.
+/// Parses a value. Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD. A value below 64 levels, and a
+/// number that no float holds, become strings with their JSON. Of members with one name the last counts, as for the
+/// clients; the others are kept below a further one.
 pub(super) fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(bytes)
         .or_else(|_| serde_json::from_str(&repaired(&String::from_utf8_lossy(bytes))))
@@ -125,7 +126,7 @@ impl<'de> Visitor<'de> for WholeVisitor {
     }
 }
 
-/// Where a reader of JSON is: in a string or not, and how deep.
+/// The position of a reader of JSON: its depth, and whether it is in a string.
 #[derive(Debug, Default)]
 struct Structure {
     depth: usize,
@@ -176,7 +177,7 @@ fn repaired(text: &str) -> String {
     out
 }
 
-/// Returns the escape at the beginning of `rest`, and what stands for it.
+/// Returns the escape at the beginning of `rest`, and its replacement.
 fn escape(rest: &str) -> (&str, Cow<'_, str>) {
     let unit = |at: usize| {
         let digits = rest.get(at..at + 6)?.strip_prefix("\\u")?;

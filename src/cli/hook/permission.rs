@@ -33,7 +33,7 @@ const DIALOGS: &[&str] = &["AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "
 /// Tools of opencode with the permission `edit`.
 const EDITS: &[&str] = &["apply_patch", "edit", "multiedit", "write"];
 
-/// How the text of Codex's connections begins, which also names the tool here.
+/// The beginning of Codex's text about a connection, which is also the name of the tool here.
 const NETWORK: &str = "network-access";
 
 /// An event with the form of its answer.

@@ -114,9 +114,9 @@ struct Sink<'a> {
     args: &'a ExportArgs,
     out: Vec<u8>,
     file: Option<File>,
-    /// How often each rule replaced something.
+    /// The number of replacements by each rule.
     found: BTreeMap<&'static str, usize>,
-    /// What `--check --json` lists.
+    /// The rows of `--check --json`.
     rows: Vec<Value>,
     /// Number and times of the last entry.
     last: (u64, i64, u64),

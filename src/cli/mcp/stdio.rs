@@ -17,7 +17,7 @@ const PIPE_SIZE: usize = 1024 * 1024;
 type Input = Box<dyn AsyncRead + Send + Unpin>;
 type Output = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Opens both. Must be called within a runtime.
+/// Opens stdin and stdout. Must be called within a runtime.
 pub(in crate::cli) fn open() -> io::Result<(Input, Output)> {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     let input: Input = match kind(stdin.as_fd())? {
@@ -33,7 +33,7 @@ pub(in crate::cli) fn open() -> io::Result<(Input, Output)> {
     Ok((input, output))
 }
 
-/// Makes both block again: a shell may share them with the command that runs next.
+/// Makes stdin and stdout block again: a shell may share them with the command that runs next.
 pub(super) fn close() {
     for stream in [io::stdin().as_fd(), io::stdout().as_fd()] {
         // A closed stream needs no flags.

@@ -46,7 +46,7 @@ pub(super) async fn snooze(id: &NotificationId, until: &str, assistant: &Assista
     let preferences = assistant.user(&user).await?.preferences;
     let (now, zone) = (Timestamp::now(), &preferences.zone);
     let named = parse_alone(until, &now.to_zoned(zone.rules().clone()), None).map_err(Error::Date)?;
-    // A day alone is meant by the hours in which the user is awake.
+    // A day without a time means the morning of that day, after the user's quiet hours.
     let morning = Some(named.start.date()).filter(|_| named.all_day);
     let morning = morning.and_then(|day| quiet_hours::morning(&preferences, day));
     let until = morning.unwrap_or_else(|| named.start.timestamp());

@@ -284,7 +284,7 @@ async fn serve(
     Ok(code)
 }
 
-/// Waits for what ends the hub, and takes up a changed configuration at SIGHUP. Returns whether the home is lost.
+/// Waits for the end of the hub, and reloads the configuration at SIGHUP. Returns whether the home is lost.
 async fn serve_until_stop(app: &Arc<App>, stop: &mut ShutdownSignal, claim: &Claim) -> bool {
     let in_terminal = io::stderr().is_terminal();
     loop {

@@ -11,9 +11,9 @@ use futures::StreamExt as _;
 use adjutant_app::App;
 use adjutant_workers::{Login, connect};
 
-/// Where hubs announce changes of questions. The ids of machines, which stand in the same place of workers' subjects, are longer.
+/// The subject for changes of questions. The ids of machines, which workers' subjects have in this place, are longer.
 const SUBJECT: &str = "adj.hubs.questions";
-/// Interval of wake-ups at most, so that many changes are one.
+/// Minimum interval between two wake-ups, so that many changes send one.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// Wakes the other hubs of a shared database when this one changes a question, and is woken by them, until shutdown. Returns at

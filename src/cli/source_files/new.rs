@@ -29,7 +29,7 @@ pub(in crate::cli) struct NewArgs<F: Args> {
     pub(in crate::cli) folders: F,
 }
 
-/// What differs between the files of two kinds.
+/// The differences between prompt files and agent files.
 pub(in crate::cli) struct Template {
     /// `prompt` or `agent`. The plural names the folder.
     pub(in crate::cli) noun: &'static str,
@@ -38,7 +38,7 @@ pub(in crate::cli) struct Template {
     pub(in crate::cli) example: &'static str,
     /// The file, with `DESCRIPTION` in the place of the description.
     pub(in crate::cli) text: &'static str,
-    /// What to do with the edited file, with `NAME` in the place of its name.
+    /// The next step with the edited file, with `NAME` in the place of its name.
     pub(in crate::cli) next: &'static str,
 }
 

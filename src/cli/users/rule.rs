@@ -29,7 +29,7 @@ pub(in crate::cli) struct RuleArgs {
     remove: Option<RuleId>,
 }
 
-/// Adds a rule and prints its id, or removes one. Plans by the rules of now.
+/// Adds a rule and prints its id, or removes one. Then plans the user's notifications by the new rules.
 pub(super) async fn run(args: RuleArgs, assistant: &Assistant) -> Result<(), Failure> {
     let RuleArgs { id, kind, terms, priority, remove } = args;
     match (remove, kind) {
@@ -72,7 +72,7 @@ async fn add_rule(
     output::data(rule.id.as_str())
 }
 
-/// Plans by the rules of now.
+/// Plans a user's notifications by the current rules.
 async fn replan(assistant: &Assistant, user: &UserId) -> Result<(), Failure> {
     assistant.plan(user, None, PlanScope::Unplanned, Timestamp::now()).await?;
     Ok(())
