@@ -24,10 +24,11 @@ pub(super) fn time(at: i64) -> Value {
     context! { stamp, ago, clock }
 }
 
-/// Returns a length of time; under ten seconds with tenths.
+/// Returns a length of time; under a second in milliseconds, under ten seconds with tenths.
 pub(super) fn length(length: Duration) -> String {
     match length.as_millis() {
-        millis @ 0..10_000 => format!("{}.{} s", millis / 1000, millis / 100 % 10),
+        millis @ 0..1_000 => format!("{millis} ms"),
+        millis @ 1_000..10_000 => format!("{}.{} s", millis / 1000, millis / 100 % 10),
         _ => timefmt::span(length),
     }
 }

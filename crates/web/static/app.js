@@ -98,7 +98,7 @@ function swap(fresh, choose) {
 const DAY = 86400000;
 const days = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const midnight = (date) => new Date(date).setHours(0, 0, 0, 0);
-const clock = (at) => at.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
+const clock = (at) => at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 function day(at) {
   const far = Math.round((midnight(at) - midnight(Date.now())) / DAY);
   return Math.abs(far) < 2 ? days.format(far, "day") : at.toLocaleDateString([], { weekday: "short", day: "numeric", month: "short" });
@@ -346,6 +346,10 @@ if (answer) {
     }
   };
   wait();
+  const tooEarly = () => {
+    answer.classList.add("hurried");
+    wait();
+  };
 
   // Takes over what a newer page says about the form: whether it is open, and what is wrong with it.
   question = (fresh) => {
@@ -396,7 +400,7 @@ if (answer) {
   document.addEventListener("submit", (event) => {
     if (event.target !== answer && !event.target.matches("[data-undo]")) return;
     event.preventDefault();
-    if (event.target === answer && hurried()) return wait();
+    if (event.target === answer && hurried()) return tooEarly();
     submit(event.target, event.submitter ?? undefined);
   });
 
@@ -416,7 +420,7 @@ if (answer) {
       return;
     }
     if (fields.disabled || typing(target)) return;
-    if (hurried()) return wait();
+    if (hurried()) return tooEarly();
     const recommended = answer.querySelector("[data-recommended]");
     if (key === "r" && recommended && isShortcut(event)) {
       recommended.checked = true;
@@ -494,7 +498,8 @@ if (answer) {
 }
 
 // Forms that decide something without a page of their own. Each keeps the moment in which it appeared here, whatever else
-// the page looks up, and its buttons do nothing before a person can have read it; a bar in them shows the pause.
+// the page looks up, and its buttons do nothing before a person can have read it. A press that is too early makes a bar show the
+// pause.
 const known = new Map();
 const paused = (form) => calm(known.get(form.dataset.pause)?.since ?? performance.now());
 function asks(where) {
@@ -514,7 +519,9 @@ function asks(where) {
 }
 asks(document);
 document.addEventListener("submit", (event) => {
-  if (event.target.dataset.pause && paused(event.target)) event.preventDefault();
+  if (!event.target.dataset.pause || !paused(event.target)) return;
+  event.preventDefault();
+  event.target.classList.add("hurried");
 });
 document.addEventListener("visibilitychange", () => {
   for (const one of known.values()) one.since = performance.now();
@@ -571,7 +578,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 // The page of the keys has a switch for them.
-const keys = document.getElementById("keys");
+const keys = document.getElementById("keys-switch");
 if (keys) {
   const show = () => keys.setAttribute("aria-pressed", localStorage.getItem("keys") !== "off");
   keys.hidden = false;

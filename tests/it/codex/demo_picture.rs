@@ -37,7 +37,7 @@ fn the_animated_picture_shows_real_screens() {
     home.write(".codex/config.toml", codex_config(&model.base_url()).replace("stub-model", "team-model"));
     let _hub = Serving::socket_hub(&home);
 
-    let mut inbox = Terminal::start(&home, &["inbox"], 96, 15, &[]);
+    let mut inbox = Terminal::start(&home, &["inbox"], 96, 23, &[]);
     shows(&mut inbox, "There are no pending questions");
     let arguments = ["codex", "--cwd", shop.to_str().unwrap(), "--sandbox", "read-only"];
     let arguments = [&arguments[..], &["--approval-policy", "on-request", "Sort the price list."]].concat();

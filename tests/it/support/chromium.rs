@@ -282,10 +282,19 @@ impl Browser {
 
     /// Writes a picture of the whole page as PNG.
     pub(crate) fn screenshot(&mut self, file: &Path) {
-        let size = self.call("Page.getLayoutMetrics", json!({}))["cssContentSize"].clone();
-        let clip = json!({"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1});
-        let answer =
-            self.call("Page.captureScreenshot", json!({"captureBeyondViewport": true, "clip": clip}));
+        // A bar at the end of the window would lie in the middle of a longer page, so the window gets its height.
+        let metrics = self.call("Page.getLayoutMetrics", json!({}));
+        let (width, height) =
+            (&metrics["cssLayoutViewport"]["clientWidth"], &metrics["cssLayoutViewport"]["clientHeight"]);
+        let size = |height: &Value| {
+            let is_phone = width.as_u64().is_some_and(|width| width < 500);
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone})
+        };
+        let whole =
+            metrics["cssContentSize"]["height"].as_f64().unwrap().ceil().max(height.as_f64().unwrap());
+        self.call("Emulation.setDeviceMetricsOverride", size(&json!(whole)));
+        let answer = self.call("Page.captureScreenshot", json!({}));
+        self.call("Emulation.setDeviceMetricsOverride", size(height));
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, from_base64(answer["data"].as_str().unwrap())).unwrap();
     }

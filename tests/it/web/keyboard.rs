@@ -60,8 +60,8 @@ fn letters_and_digits_can_be_switched_off() {
     let Some(mut browser) = Browser::start() else { return };
     let console = Console::new();
     browser.open(&console.url("/keys"));
-    browser.click("#keys");
-    assert_eq!(browser.evaluate("document.getElementById('keys').ariaPressed"), json!("false"));
+    browser.click("#keys-switch");
+    assert_eq!(browser.evaluate("document.getElementById('keys-switch').ariaPressed"), json!("false"));
     browser.type_text("gt?/");
     let state = "[location.pathname, document.getElementById('palette').open].join()";
     assert_eq!(browser.evaluate(state), json!("/keys,false"));
@@ -70,7 +70,7 @@ fn letters_and_digits_can_be_switched_off() {
     browser.wait_until("document.getElementById('palette').open");
     browser.press(Key::Escape);
     browser.open(&console.url("/keys"));
-    browser.click("#keys");
+    browser.click("#keys-switch");
     browser.type_text("gt");
     browser.wait_until_loaded();
     assert_eq!(browser.evaluate(PATH), json!("/tasks"));
