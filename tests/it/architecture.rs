@@ -37,6 +37,7 @@ const OUTSIDE_CRATES: &[(&str, &[&str])] = &[
     ("flate2", &["crates/web/src/compression", "src/cli/licenses"]),
     ("indicatif", &["src/cli"]),
     ("jsonc_parser", &["src/install"]),
+    ("jsonwebtoken", &["crates/net/src/openid"]),
     ("lettre", &["crates/assistant/src/dispatch"]),
     ("listenfd", &["crates/terminal/src/socket"]),
     ("minijinja", &["crates/prompts", "crates/web"]),
