@@ -13,8 +13,10 @@ mod error;
 mod file;
 pub mod folders;
 mod http;
+mod loopback;
 pub mod network;
 pub mod notification_delivery;
+pub mod openid;
 pub mod permissions;
 pub mod program_logins;
 pub mod prompts;
@@ -44,6 +46,7 @@ pub use error::Error;
 use folders::Root;
 pub use http::{Auth, HttpConfig};
 use notification_delivery::Delivery;
+use openid::OpenIdConfig;
 use permissions::{ApprovalRule, PermissionsConfig};
 use prompts::PromptsConfig;
 use questions::QuestionsConfig;
@@ -105,6 +108,7 @@ table::settings! {
         /// The runners of `config.toml`; none means every known one.
         runners: RunnersConfig = RunnersConfig::default();
         http: HttpConfig = HttpConfig::default();
+        openid: OpenIdConfig = OpenIdConfig::default();
         workers: WorkersConfig = WorkersConfig::default();
         traces: TracesConfig = TracesConfig::default();
         /// The sources of the values.
@@ -112,6 +116,7 @@ table::settings! {
     }
     tables {
         http: http::File;
+        openid: openid::File;
         toolsets: toolsets::File;
         clients: BTreeMap<String, toolsets::Client>;
         approval_rules: Vec<ApprovalRule>;
@@ -139,6 +144,8 @@ impl File {
         let home = config.home.clone();
         let invalid = |reason| Error::invalid(&home, reason);
         std::mem::take(&mut self.http).apply(&mut config.http, &home)?;
+        std::mem::take(&mut self.openid).apply(&mut config.openid, &home)?;
+        config.openid.fault().map_or(Ok(()), |reason| Err(invalid(reason)))?;
         std::mem::take(&mut self.questions).apply(&mut config.questions, &home)?;
         config.questions.fault().map_or(Ok(()), |reason| Err(invalid(reason)))?;
         std::mem::take(&mut self.permissions).apply(&mut config.permissions, &home)?;

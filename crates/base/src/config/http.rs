@@ -4,10 +4,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::env;
 use super::error::Error;
 use super::switch::Switch;
-use super::table::{Notation, Plain, Seconds};
+use super::table::{FileInHome, Notation, Plain, Seconds};
 
 crate::named_enum! {
     /// The authentication of `/mcp` and the console.
@@ -34,21 +33,6 @@ impl Notation<Option<SocketAddr>> for Address {
     }
 }
 
-/// A file of TLS.
-struct TlsFile;
-
-impl Notation<Option<PathBuf>> for TlsFile {
-    type Written = String;
-
-    fn read(written: String, home: &Path) -> Result<Option<PathBuf>, Error> {
-        Ok(Some(home.join(written)))
-    }
-
-    fn show(value: &Option<PathBuf>) -> String {
-        format!("{:?}", value.as_deref().map(env::abbreviate).unwrap_or_default())
-    }
-}
-
 super::table::settings! {
     /// The settings of the HTTP interface.
     #[derive(Clone, Debug)]
@@ -61,9 +45,9 @@ super::table::settings! {
         behind_tls_proxy: Vec<String> = Vec::new(), behind_tls_proxy as Plain;
         /// PEM file with the certificate chain, with which the hub serves HTTPS itself; relative to the home folder. The hub reads
         /// it again when it changes.
-        tls_certificate: Option<PathBuf> = None, tls_certificate as TlsFile;
+        tls_certificate: Option<PathBuf> = None, tls_certificate as FileInHome;
         /// PEM file with the private key of `tls_certificate`; relative to the home folder.
-        tls_key: Option<PathBuf> = None, tls_key as TlsFile;
+        tls_key: Option<PathBuf> = None, tls_key as FileInHome;
         /// Host names of the certificate under which the hub is reached, without a port. The first one is the address of the console.
         tls_names: Vec<String> = Vec::new(), tls_names as Plain;
         /// Maximum bytes of one request body.

@@ -7,12 +7,13 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::env;
 use super::error::Error;
 
 /// Text in place of a secret value, because everybody with a login can read the console.
@@ -63,6 +64,21 @@ impl<T: Serialize + DeserializeOwned> Notation<T> for Plain {
 
     fn show(value: &T) -> String {
         to_toml(value)
+    }
+}
+
+/// A file; relative to the home folder.
+pub(super) struct FileInHome;
+
+impl Notation<Option<PathBuf>> for FileInHome {
+    type Written = String;
+
+    fn read(written: String, home: &Path) -> Result<Option<PathBuf>, Error> {
+        Ok(Some(home.join(written)))
+    }
+
+    fn show(value: &Option<PathBuf>) -> String {
+        format!("{:?}", value.as_deref().map(env::abbreviate).unwrap_or_default())
     }
 }
 

@@ -1,6 +1,5 @@
 //! Providers of proposals: the model endpoint with its key, the runner, and their tables in `config.toml`.
 
-use std::net::IpAddr;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::env;
 use crate::config::error::Error;
+use crate::config::loopback::is_loopback;
 use crate::config::table::{self, Notation, PositiveSeconds, to_toml};
 
 /// The largest file with a key, in bytes.
@@ -193,16 +193,6 @@ impl EndpointFile {
         let timeout = Duration::from_secs(self.timeout_seconds.map_or(30, NonZeroU64::get));
         Ok(Endpoint { base_url, model: self.model, key, timeout })
     }
-}
-
-/// Returns whether a host, with or without a port, is this machine.
-fn is_loopback(authority: &str) -> bool {
-    let host = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next(),
-        None => authority.split(':').next(),
-    };
-    let host = host.unwrap_or_default();
-    host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 #[cfg(test)]
