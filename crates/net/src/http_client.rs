@@ -107,7 +107,19 @@ pub enum Error {
 /// # Errors
 /// Fails without a whole response in time. A response with an error status is not a failure.
 pub async fn send(request: HttpRequest<'_>) -> Result<HttpResponse, Error> {
-    let StreamingResponse { status, headers, mut body } = send_streaming(request).await?;
+    read(send_streaming(request).await?).await
+}
+
+/// Sends a request like [`send`], and returns a redirect as the response that it is.
+///
+/// # Errors
+/// Fails without a whole response in time. A response with an error status is not a failure.
+pub(crate) async fn send_without_redirects(request: HttpRequest<'_>) -> Result<HttpResponse, Error> {
+    read(exchange(request, Redirects::Returned).await?).await
+}
+
+async fn read(response: StreamingResponse) -> Result<HttpResponse, Error> {
+    let StreamingResponse { status, headers, mut body } = response;
     let header = |wanted| headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
     let mut response = HttpResponse {
         status,
@@ -136,6 +148,19 @@ pub struct StreamingResponse {
 /// # Errors
 /// Fails without a head in time. A response with an error status is not a failure.
 pub async fn send_streaming(request: HttpRequest<'_>) -> Result<StreamingResponse, Error> {
+    // A redirected POST would arrive without its body or its token.
+    let redirects = if request.method == "POST" { Redirects::Returned } else { Redirects::Followed };
+    exchange(request, redirects).await
+}
+
+/// What happens to a redirect.
+#[derive(Clone, Copy)]
+enum Redirects {
+    Followed,
+    Returned,
+}
+
+async fn exchange(request: HttpRequest<'_>, redirects: Redirects) -> Result<StreamingResponse, Error> {
     let HttpRequest { method, url, headers, login, token, body, max_bytes, timeout } = request;
     let url = Url::parse(url).map_err(|_| Error::Address)?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -144,7 +169,7 @@ pub async fn send_streaming(request: HttpRequest<'_>) -> Result<StreamingRespons
     let host = url.host_str().ok_or(Error::Address)?.to_owned();
     let host_of_body = host.clone();
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| Error::Address)?;
-    let mut request = client(&method).ok_or(Error::Tls)?.request(method, url).timeout(timeout);
+    let mut request = client(redirects).ok_or(Error::Tls)?.request(method, url).timeout(timeout);
     for (name, value) in headers {
         request = request.header(name, value);
     }
@@ -184,9 +209,8 @@ pub async fn send_streaming(request: HttpRequest<'_>) -> Result<StreamingRespons
     Ok(StreamingResponse { status, headers, body: body.boxed() })
 }
 
-/// Returns the shared client, which reuses its connections. A redirected POST would arrive without its body or its token,
-/// so its client follows no redirects.
-fn client(method: &Method) -> Option<&'static Client> {
+/// Returns the shared client, which reuses its connections.
+fn client(redirects: Redirects) -> Option<&'static Client> {
     static CLIENTS: OnceLock<Option<[Client; 2]>> = OnceLock::new();
     let clients = CLIENTS.get_or_init(|| {
         // It fails only if the same provider is installed already.
@@ -203,7 +227,10 @@ fn client(method: &Method) -> Option<&'static Client> {
         };
         Some([build(redirect::Policy::limited(MAX_REDIRECTS))?, build(redirect::Policy::none())?])
     });
-    clients.as_ref().map(|clients| &clients[usize::from(method == Method::POST)])
+    clients.as_ref().map(|[following, returning]| match redirects {
+        Redirects::Followed => following,
+        Redirects::Returned => returning,
+    })
 }
 
 #[cfg(test)]
