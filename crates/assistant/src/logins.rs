@@ -1,4 +1,4 @@
-//! Logins of users to the console: a role and a password.
+//! Logins of users to the console: a role, and a password unless the user logs in at an identity provider alone.
 //!
 //! The store keeps an argon2id verifier, never the password. Every change of a login grows its generation, so that the
 //! logins before it end.
@@ -91,7 +91,7 @@ impl Assistant {
     /// as long in each case.
     pub async fn check_password(&self, user: &str, password: &str) -> Result<Option<Login>, Error> {
         let found = logins::get(&self.store, user).await?;
-        let verifier = found.as_ref().map(|row| row.password.clone());
+        let verifier = found.as_ref().map(|row| row.password.clone()).filter(|verifier| !verifier.is_empty());
         let password = password.to_owned();
         let _permit = CHECKS.acquire().await;
         let checked = tokio::task::spawn_blocking(move || {
@@ -120,10 +120,7 @@ impl Assistant {
             let reason = "it must have 10 to 1024 characters".to_owned();
             return Err(Error::Invalid { field: "password", reason });
         }
-        if user.as_str().contains('|') || user.as_str().starts_with('@') {
-            let reason = "the id of a user who logs in has no `|` and does not start with `@`".to_owned();
-            return Err(Error::Invalid { field: "id", reason });
-        }
+        check_id(user)?;
         let failed = || Error::Invalid { field: "password", reason: "it could not be kept".to_owned() };
         let hashed = tokio::task::spawn_blocking(move || hash(&password)).await;
         let verifier = hashed.map_err(|_| failed())?.map_err(|_| failed())?;
@@ -151,6 +148,24 @@ impl Assistant {
         Err(Error::Unknown { what: "login of user", id: user.to_string() })
     }
 
+    /// Changes the role of a login like [`Self::set_role`], or gives the user a login without a password: the user logs in at the
+    /// identity provider.
+    pub async fn put_role(
+        &self,
+        user: &UserId,
+        role: Role,
+        actor: &str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        check_id(user)?;
+        let audit = audit(actor, "set role", user.as_str(), role.name(), now)?;
+        let (id, name) = (user.as_str().to_owned(), role.name().to_owned());
+        if logins::put_role(&self.store, id, name, millis(now), audit).await? {
+            return Ok(());
+        }
+        Err(unknown(user))
+    }
+
     /// Takes the login of a user away.
     pub async fn remove_login(&self, user: &UserId, actor: &str, now: Timestamp) -> Result<(), Error> {
         let audit = audit(actor, "remove login", user.as_str(), "", now)?;
@@ -164,6 +179,15 @@ impl Assistant {
     pub async fn end_logins(&self, user: &UserId) -> Result<(), Error> {
         Ok(logins::end(&self.store, user.as_str().to_owned()).await?)
     }
+}
+
+/// Rejects an id that would mean several users, or a group, in the list of whom a question is for.
+fn check_id(user: &UserId) -> Result<(), Error> {
+    if user.as_str().contains('|') || user.as_str().starts_with('@') {
+        let reason = "the id of a user who logs in has no `|` and does not start with `@`".to_owned();
+        return Err(Error::Invalid { field: "id", reason });
+    }
+    Ok(())
 }
 
 fn unknown(user: &UserId) -> Error {
@@ -241,6 +265,18 @@ mod tests {
         assert!(assistant.login("ann").await.unwrap().unwrap().generation > third.generation);
         assistant.remove_login(&ann, "test", now).await.unwrap();
         assert_eq!(assistant.login("ann").await.unwrap(), None);
+        // A login without a password, for an identity provider.
+        let nobody = UserId::parse("nobody").unwrap();
+        let put = assistant.put_role(&nobody, Role::User, "test", now).await;
+        assert!(matches!(put, Err(Error::Unknown { .. })), "{put:?}");
+        assistant.put_role(&ann, Role::User, "test", now).await.unwrap();
+        let fourth = assistant.login("ann").await.unwrap().unwrap();
+        assert_eq!(fourth.role, Role::User);
+        assert_eq!(assistant.check_password("ann", "").await.unwrap(), None, "no password is none");
+        assistant.put_role(&ann, Role::Viewer, "test", now).await.unwrap();
+        let fifth = assistant.login("ann").await.unwrap().unwrap();
+        assert!(fifth.role == Role::Viewer && fifth.generation > fourth.generation);
+        assistant.remove_login(&ann, "test", now).await.unwrap();
         // A user that is removed loses the login too, and a new one of the same id has none.
         set(Role::User, "long enough").await.unwrap();
         assistant.remove_user(&ann, "test", now).await.unwrap();

@@ -23,6 +23,11 @@ impl Assistant {
         rows::user(row.ok_or_else(|| Error::Unknown { what: "user", id: id.to_string() })?)
     }
 
+    /// Returns the user whose mail address this is, to the letter.
+    pub async fn user_with_email(&self, email: &str) -> Result<Option<User>, Error> {
+        users::with_email(&self.store, email).await?.map(rows::user).transpose()
+    }
+
     /// Returns at most `limit` users by id, after `after`.
     pub async fn users(&self, after: Option<&UserId>, limit: u32) -> Result<Vec<User>, Error> {
         let after = after.map_or("", UserId::as_str);

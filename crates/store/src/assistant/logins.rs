@@ -9,7 +9,7 @@ row! {
         user_id: String,
         name: String,
         role: String,
-        /// The verifier of the password.
+        /// The verifier of the password; empty for a login at the identity provider alone.
         password: String,
         generation: Millis,
     }
@@ -32,6 +32,12 @@ const PUT: &str = "\
     ON CONFLICT (user_id) DO UPDATE SET role = excluded.role, password = excluded.password, \
         generation = CASE WHEN excluded.generation > user_logins.generation THEN excluded.generation \
                           ELSE user_logins.generation + 1 END, \
+        changed_at = excluded.changed_at";
+
+/// A login without a password, or another role for one that exists.
+const PUT_ROLE: &str = "\
+    INSERT INTO user_logins (user_id, role, password, generation, changed_at) VALUES ($1, $2, '', $3, $3) \
+    ON CONFLICT (user_id) DO UPDATE SET role = excluded.role, generation = user_logins.generation + 1, \
         changed_at = excluded.changed_at";
 
 const SET_ROLE: &str = "\
@@ -92,6 +98,26 @@ pub async fn set_role(
     })
 }
 
+/// Changes the role of a login like [`set_role`], or gives the user one without a password. Returns `false` for an unknown user.
+pub async fn put_role(
+    store: &Store,
+    user: String,
+    role: String,
+    now: Millis,
+    audit: AuditRow,
+) -> Result<bool, Error> {
+    change!(store, (user, role, now, audit), |connection, (user, role, now, audit)| {
+        let known: i64 = sqlx::query_scalar(KNOWN).bind(&*user).fetch_one(&mut *connection).await?;
+        if known == 0 {
+            return Ok(false);
+        }
+        let put = sqlx::query(PUT_ROLE).bind(&*user).bind(&*role).bind(*now);
+        put.execute(&mut *connection).await?;
+        audit::append(connection, audit).await?;
+        Ok(true)
+    })
+}
+
 /// Ends the logins of a user in all browsers.
 pub async fn end(store: &Store, user: String) -> Result<(), Error> {
     change!(store, user, |connection, user| {
@@ -109,4 +135,4 @@ pub async fn remove(store: &Store, user: String, audit: AuditRow) -> Result<bool
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[GET, ROLES, FIRST, KNOWN, PUT, SET_ROLE, END, REMOVE];
+pub(super) const STATEMENTS: &[&str] = &[GET, ROLES, FIRST, KNOWN, PUT, PUT_ROLE, SET_ROLE, END, REMOVE];

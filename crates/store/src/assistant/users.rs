@@ -28,6 +28,7 @@ macro_rules! select_users {
 }
 
 const GET: &str = select_users!("WHERE id = $1");
+const WITH_EMAIL: &str = select_users!("WHERE email = $1");
 const LIST: &str = select_users!("WHERE id > $1 ORDER BY id LIMIT $2");
 const TAKEN: &str = "SELECT COUNT(*) FROM users WHERE email = $1 AND id <> $2";
 
@@ -43,6 +44,11 @@ const REMOVE: &str = "DELETE FROM users WHERE id = $1";
 /// Returns one user.
 pub async fn get(store: &Store, id: &str) -> Result<Option<UserRow>, Error> {
     Ok(read!(store, sqlx::query_as(GET).bind(id), fetch_optional))
+}
+
+/// Returns the user with a mail address.
+pub async fn with_email(store: &Store, email: &str) -> Result<Option<UserRow>, Error> {
+    Ok(read!(store, sqlx::query_as(WITH_EMAIL).bind(email), fetch_optional))
 }
 
 /// Returns at most `limit` users with ids after `after`, by id.
@@ -76,4 +82,4 @@ pub async fn remove(store: &Store, id: String, audit: AuditRow) -> Result<bool, 
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[GET, LIST, TAKEN, PUT, REMOVE];
+pub(super) const STATEMENTS: &[&str] = &[GET, WITH_EMAIL, LIST, TAKEN, PUT, REMOVE];
