@@ -17,6 +17,7 @@ pub mod health;
 mod machines;
 pub mod monitoring;
 mod notification_questions;
+pub mod openid_logins;
 pub mod pending_counts;
 pub mod permissions;
 pub mod proposals;
@@ -25,6 +26,7 @@ mod repo_status;
 pub mod timeline;
 pub mod toolset_switches;
 mod user_list_cache;
+mod user_logins;
 pub mod waiters;
 mod workspaces;
 
@@ -53,6 +55,7 @@ use agent_processes::AgentProcesses;
 use client_registry::ClientRegistry;
 use earlier_questions::EarlierQuestions;
 use monitoring::RequestCounts;
+use openid_logins::OpenIdLogins;
 use permissions::Permissions;
 use repo_status::RepoStatusCache;
 use toolset_switches::{PendingChanges, ToolsetSwitches};
@@ -73,6 +76,8 @@ pub struct App {
     pub questions: Arc<Questions>,
     /// The user who logged in and acts through this application; `None` for the owner of the hub, and for clients.
     pub login: Option<Login>,
+    /// The identity provider at which users log in, if the configuration names one.
+    pub openid: Option<Arc<OpenIdLogins>>,
     pub prompts: Prompts,
     pub recorder: Recorder,
     /// The connected clients.
@@ -170,6 +175,7 @@ impl App {
             user_list,
             workspace: None,
             login: None,
+            openid: OpenIdLogins::new(&config.openid).map(Arc::new),
             shutdown: CancellationToken::new(),
             started: SystemTime::now(),
             config,

@@ -59,6 +59,7 @@ impl App {
             user_list: self.user_list.clone(),
             workspace: self.workspace.clone(),
             login: self.login.clone(),
+            openid: self.openid.clone(),
             shutdown: self.shutdown.clone(),
             started: self.started,
         }

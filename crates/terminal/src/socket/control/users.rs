@@ -19,19 +19,11 @@ const ACTOR: &str = "user at the command line";
 #[serde(rename_all = "snake_case")]
 pub enum Request {
     /// Gives the user a login, or changes it. Without a role it stays, and a new login has the role `user`.
-    SetPassword {
-        user: UserId,
-        password: Secret,
-        role: Option<Role>,
-    },
-    SetRole {
-        user: UserId,
-        role: Role,
-    },
+    SetPassword { user: UserId, password: Secret, role: Option<Role> },
+    /// Changes the role of a login. With an identity provider, a user without a login gets one.
+    SetRole { user: UserId, role: Role },
     /// Takes the login away.
-    Remove {
-        user: UserId,
-    },
+    Remove { user: UserId },
 }
 
 /// The client's calls.
@@ -46,7 +38,7 @@ impl ControlClient {
         self.ask(&super::Request::Users(Request::SetPassword { user, password, role }))
     }
 
-    /// Changes the role of a login.
+    /// Changes the role of a login. With an identity provider, a user without a login gets one.
     pub fn set_role(&mut self, user: UserId, role: Role) -> Result<Role, Error> {
         self.ask(&super::Request::Users(Request::SetRole { user, role }))
     }
@@ -59,21 +51,17 @@ impl ControlClient {
 
 /// Handles a request.
 pub(super) async fn answer(app: &App, request: Request) -> Result<Value, Rejection> {
-    let (assistant, now) = (&app.assistant, Timestamp::now());
     match request {
         Request::SetPassword { user, password: Secret(password), role } => {
-            let before = assistant.login(user.as_str()).await.map_err(Rejection::new)?;
-            let role = role.or(before.map(|login| login.role)).unwrap_or(Role::User);
-            let set = assistant.set_login(&user, role, password, ACTOR, now).await;
-            set.map_err(Rejection::new)?;
-            to_json(&role)
+            to_json(&app.set_password(&user, password, role, ACTOR).await.map_err(Rejection::new)?)
         }
         Request::SetRole { user, role } => {
-            assistant.set_role(&user, role, ACTOR, now).await.map_err(Rejection::new)?;
+            app.set_role(&user, role, ACTOR).await.map_err(Rejection::new)?;
             to_json(&role)
         }
         Request::Remove { user } => {
-            assistant.remove_login(&user, ACTOR, now).await.map_err(Rejection::new)?;
+            let removed = app.assistant.remove_login(&user, ACTOR, Timestamp::now()).await;
+            removed.map_err(Rejection::new)?;
             to_json(&())
         }
     }
