@@ -6,6 +6,8 @@ pub(crate) mod client;
 mod delegation;
 mod hostile_input;
 mod monitoring;
+mod openid;
+mod openid_hostile;
 mod protocol;
 mod sampling;
 mod subscriptions;

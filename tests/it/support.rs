@@ -6,6 +6,7 @@ pub(crate) mod model;
 pub(crate) mod model_endpoint;
 pub(crate) mod nats;
 pub(crate) mod ntfy;
+pub(crate) mod openid_issuer;
 pub(crate) mod postgres;
 pub(crate) mod process_table;
 pub(crate) mod real_clients;

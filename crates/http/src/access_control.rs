@@ -1,5 +1,7 @@
 //! Access control of every request: the guard of Host and Origin, the token or the login, the limit of the body, then the route.
 
+mod openid;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -131,11 +133,16 @@ impl AccessControl {
 
     /// Returns the page for a browser that is not logged in: with the form if users log in.
     async fn login_page(&self, status: StatusCode, next: &str) -> Response<Body> {
-        if self.app.assistant.has_logins().await.unwrap_or(false) {
-            web::login_page(status, None, next)
+        if self.app.openid.is_some() || self.app.assistant.has_logins().await.unwrap_or(false) {
+            self.login_form(status, None, next)
         } else {
             web::login_needed(web::Login::Missing)
         }
+    }
+
+    /// Returns the page with the form. `fault` says why the last attempt failed.
+    fn login_form(&self, status: StatusCode, fault: Option<&str>, next: &str) -> Response<Body> {
+        web::login_page(status, fault, next, self.app.openid.as_ref().map(|openid| openid.label()))
     }
 
     /// Returns the rejection of a process that is an agent's, as far as the kernel shows.
@@ -145,7 +152,7 @@ impl AccessControl {
         is_of_agent.unwrap_or(true).then(|| {
             tracing::warn!(%client, "a process of an agent tried to log in as a user");
             let fault = "An agent started this program, so it cannot log in.";
-            web::login_page(StatusCode::FORBIDDEN, Some(fault), next)
+            self.login_form(StatusCode::FORBIDDEN, Some(fault), next)
         })
     }
 
@@ -153,13 +160,13 @@ impl AccessControl {
     async fn log_in(&self, request: Request<Body>) -> Response<Body> {
         let Some(authenticator) = &self.authenticator else { return web::redirect("/") };
         let Some(connection) = request.extensions().get::<Arc<TcpConnection>>().cloned() else {
-            return web::login_page(StatusCode::FORBIDDEN, Some(NO_CONNECTION), "/");
+            return self.login_form(StatusCode::FORBIDDEN, Some(NO_CONNECTION), "/");
         };
         let form = match web::read_login(request).await {
             Ok(form) => form,
             Err(rejection) => return rejection,
         };
-        let refuse = |status, fault: &str| web::login_page(status, Some(fault), &form.next);
+        let refuse = |status, fault: &str| self.login_form(status, Some(fault), &form.next);
         let remote = connection.remote.ip().to_canonical();
         if let Some(rejection) = self.refuse_agent(connection, &form.next).await {
             return rejection;
@@ -254,6 +261,9 @@ impl AccessControl {
                 return None;
             }
             return Some(self.login_page(StatusCode::OK, "/").await);
+        }
+        if let Some(response) = self.answer_openid(authenticator, parts).await {
+            return Some(response);
         }
         let nonce = parts.uri.path().strip_prefix(LOGIN_PATH);
         if let Some(nonce) = nonce.filter(|_| parts.method == Method::GET) {

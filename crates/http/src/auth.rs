@@ -12,7 +12,9 @@
 //! Browsers do not separate cookies by port: a program that runs a web server on this host's loopback could be sent the
 //! cookie. On a machine of one user such a program can read the files anyway; on a shared machine, switch HTTP off.
 //!
-//! Another site cannot make a page act: the guard rejects foreign origins, and the cookie is `SameSite=Strict`.
+//! Another site cannot make a page act: the guard rejects foreign origins, and the cookie is `SameSite=Strict`. The cookie of a
+//! login that began at an identity provider is `SameSite=Lax`, because the provider's page sends the browser back; it lets
+//! nobody in.
 
 mod agent_tokens;
 mod login;
@@ -22,6 +24,7 @@ mod secret_file;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use axum::http::{HeaderMap, HeaderValue};
@@ -36,6 +39,10 @@ use secret_file::{Secret, WatchedFile, logged};
 /// with that prefix.
 const COOKIE_NAME: &str = "adjutant_login";
 const SECURE_COOKIE_NAME: &str = "__Host-adjutant_login";
+
+/// The same for the cookie of a login that began at an identity provider.
+const BEGUN_COOKIE_NAME: &str = "adjutant_openid";
+const SECURE_BEGUN_COOKIE_NAME: &str = "__Host-adjutant_openid";
 
 /// The authentication of one listener: its tokens and its logins.
 #[derive(Debug)]
@@ -90,19 +97,12 @@ impl Authenticator {
 
     /// Returns whether a browser's request carries a login cookie of the hub's owner.
     pub(crate) fn check_login(&self, headers: &HeaderMap) -> bool {
-        self.cookies(headers).any(|value| self.logins.recognize(value))
+        cookies(headers, self.cookie_name()).any(|value| self.logins.recognize(value))
     }
 
     /// Returns the user of a login cookie, and the generation of the user's login that it belongs to.
     pub(crate) fn user_of(&self, headers: &HeaderMap) -> Option<(String, i64)> {
-        self.cookies(headers).find_map(|value| self.logins.user_of(value))
-    }
-
-    fn cookies<'a>(&self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
-        let wanted = self.cookie_name();
-        let values = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let pairs = values.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.filter(move |(name, _)| *name == wanted).map(|(_, value)| value)
+        cookies(headers, self.cookie_name()).find_map(|value| self.logins.user_of(value))
     }
 
     /// Redeems a one-time link and returns the cookie for it.
@@ -120,19 +120,70 @@ impl Authenticator {
         self.cookie("", 0)
     }
 
+    /// Returns the cookie of a browser that goes to an identity provider with this secret, for as long as the login may take; an
+    /// empty secret removes it.
+    pub(crate) fn begun_cookie(&self, secret: &str, life: Duration) -> Option<HeaderValue> {
+        self.set_cookie(self.begun_cookie_name(), secret, "Lax", life.as_secs())
+    }
+
+    /// Returns the secret of the login that a browser began at an identity provider; empty without one.
+    pub(crate) fn begun_by<'a>(&self, headers: &'a HeaderMap) -> &'a str {
+        cookies(headers, self.begun_cookie_name()).next().unwrap_or_default()
+    }
+
     fn cookie(&self, value: &str, age: u64) -> Option<HeaderValue> {
-        let name = self.cookie_name();
+        self.set_cookie(self.cookie_name(), value, "Strict", age)
+    }
+
+    fn set_cookie(&self, name: &str, value: &str, same_site: &str, age: u64) -> Option<HeaderValue> {
         let secure = if self.is_secure { "; Secure" } else { "" };
-        let text = format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}{secure}");
+        let text = format!("{name}={value}; HttpOnly; SameSite={same_site}; Path=/; Max-Age={age}{secure}");
         HeaderValue::from_str(&text).ok()
     }
 
     fn cookie_name(&self) -> &'static str {
         if self.is_secure { SECURE_COOKIE_NAME } else { COOKIE_NAME }
     }
+
+    fn begun_cookie_name(&self) -> &'static str {
+        if self.is_secure { SECURE_BEGUN_COOKIE_NAME } else { BEGUN_COOKIE_NAME }
+    }
+}
+
+/// Returns the values of the cookies with a name.
+fn cookies<'a>(headers: &'a HeaderMap, wanted: &'static str) -> impl Iterator<Item = &'a str> {
+    let values = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = values.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.filter(move |(name, _)| *name == wanted).map(|(_, value)| value)
 }
 
 /// Ends every login of the hubs in `home`, also while they run.
 pub fn log_out(home: &Path) -> io::Result<()> {
     secret_file::replace(&login::key_path(home), secret_file::random()?.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn over_tls_no_other_name_of_the_domain_can_set_a_cookie() {
+        let home = tempfile::tempdir().unwrap();
+        let authenticator = Authenticator::open(home.path(), true).unwrap();
+        let begun = authenticator.begun_cookie("secret", Duration::from_mins(10)).unwrap();
+        let rules = "HttpOnly; SameSite=Lax; Path=/; Max-Age=600; Secure";
+        assert_eq!(begun, format!("__Host-adjutant_openid=secret; {rules}").as_str());
+        let login = authenticator.log_in_user("ann", 1).unwrap();
+        let login = login.to_str().unwrap();
+        assert!(login.starts_with("__Host-adjutant_login=u."), "{login}");
+        assert!(login.contains("; SameSite=Strict; ") && login.ends_with("; Secure"), "{login}");
+        // Each is read under its name alone.
+        for (sent, secret) in [
+            ("a=b; __Host-adjutant_openid=secret", "secret"),
+            ("adjutant_openid=secret; __Host-adjutant_login=secret", ""),
+        ] {
+            let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_static(sent))]);
+            assert_eq!(authenticator.begun_by(&headers), secret, "{sent}");
+        }
+    }
 }

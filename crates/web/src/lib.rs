@@ -34,7 +34,9 @@ use axum::{Extension, Router};
 use adjutant_app::App;
 use error::Failure;
 pub use error::Login;
-pub use login::{LoginForm, login_page, not_allowed, read_login, read_logout};
+pub use login::{
+    LoginForm, OPENID_PATH, logged_in, login_page, not_allowed, read_login, read_logout, read_openid_link,
+};
 pub use pages::access::ListTokens;
 pub use request_acts::act;
 

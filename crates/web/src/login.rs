@@ -1,8 +1,8 @@
 //! The login of users: its form, and the pages around it.
 
 use axum::body::Body;
-use axum::extract::FromRequest as _;
-use axum::http::{Request, StatusCode};
+use axum::extract::{FromRequest as _, Query};
+use axum::http::{HeaderValue, Request, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use minijinja::context;
 
@@ -11,6 +11,9 @@ use super::error::Failure;
 use super::page::{self, Place};
 use super::request::{Fields, SignedForm};
 use adjutant_questions::Ticket;
+
+/// The path of the link that begins a login at the identity provider.
+pub const OPENID_PATH: &str = "/login/openid";
 
 /// Maximum bytes of the name of a user.
 const MAX_NAME_BYTES: usize = 200;
@@ -43,12 +46,37 @@ pub async fn read_logout(request: Request<Body>) -> Result<(), Response> {
     SignedForm::from_request(request, &()).await.map(drop).map_err(Failure::into_response)
 }
 
-/// Returns the page with the form. `fault` says why the last attempt failed, and `next` is the path of the wanted page.
-pub fn login_page(status: StatusCode, fault: Option<&str>, next: &str) -> Response {
+/// Returns the page with the form. `fault` says why the last attempt failed, `next` is the path of the wanted page, and
+/// `provider` the name of the identity provider, if users log in at one.
+pub fn login_page(status: StatusCode, fault: Option<&str>, next: &str, provider: Option<&str>) -> Response {
     let page = Forms::Login.token().and_then(|csrf| {
-        page::bare(status, Place::Outside, "login.html", context! { csrf, fault, next => own_page(next) })
+        let values = context! { csrf, fault, next => own_page(next), provider, openid => OPENID_PATH };
+        page::bare(status, Place::Outside, "login.html", values)
     });
     page.unwrap_or_else(Failure::into_response)
+}
+
+/// Reads the address of the link that begins a login at the identity provider, and returns the page to show then; `None` for
+/// a link that is not from the page of the login, or is older than the hub.
+pub fn read_openid_link(address: &Uri) -> Option<String> {
+    let Query(fields) = Query::<Vec<(String, String)>>::try_from_uri(address).ok()?;
+    let fields = Fields(fields);
+    Forms::Login.check(fields.get(csrf::FIELD)).ok()?;
+    Some(own_page(fields.get("next")).to_owned())
+}
+
+/// Returns the page for a browser that came back from the identity provider and is logged in; it opens the page `next`.
+///
+/// A redirect would not do: the provider began this navigation, so a browser would follow it without the cookie of the login,
+/// which is `SameSite=Strict`. What this page opens is the hub's own navigation.
+pub fn logged_in(next: &str) -> Response {
+    let next = own_page(next);
+    let page = page::bare(StatusCode::OK, Place::Outside, "logged_in.html", context! { next });
+    let mut page = page.unwrap_or_else(Failure::into_response);
+    if let Ok(refresh) = HeaderValue::from_str(&format!("0; url={next}")) {
+        page.headers_mut().insert(header::REFRESH, refresh);
+    }
+    page
 }
 
 /// Returns the page for an act that the user's role does not include.

@@ -131,6 +131,7 @@ static TEMPLATES: LazyLock<Result<Environment<'static>, minijinja::Error>> = Laz
         ("task_lines.html", include_str!("../templates/task_lines.html")),
         ("prompt_preview.html", include_str!("../templates/prompt_preview.html")),
         ("login.html", include_str!("../templates/login.html")),
+        ("logged_in.html", include_str!("../templates/logged_in.html")),
         ("error.html", include_str!("../templates/error.html")),
     ] {
         templates.add_template(name, source)?;

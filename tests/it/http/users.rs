@@ -8,18 +8,23 @@ use serde_json::Value;
 use super::client::{Answer, Hub};
 use crate::support::{DEADLINE, Home, Peer, wait, wait_for};
 
-const PASSWORD: &str = "correct horse battery";
+pub(super) const PASSWORD: &str = "correct horse battery";
 
-const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+pub(super) const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
 /// A hub with the users ann and bob (role user, both in the group `backend`), zoe (operator) and vera (viewer).
-fn hub_with_users() -> Hub {
+pub(super) fn hub_with_users() -> Hub {
+    hub_with_users_and("")
+}
+
+/// The same, with these sections in the `config.toml` too.
+pub(super) fn hub_with_users_and(sections: &str) -> Hub {
     let home = Home::new();
     let shop = home.path().join("shop");
     std::fs::create_dir_all(shop.join("prices")).unwrap();
     let shop = shop.to_str().unwrap();
     let settings = format!(
-        "[questions]\ngroups = {{ backend = [\"ann\", \"bob\"] }}\nfor_folders = {{ {shop:?} = \"@backend\" }}"
+        "[questions]\ngroups = {{ backend = [\"ann\", \"bob\"] }}\nfor_folders = {{ {shop:?} = \"@backend\" }}\n{sections}"
     );
     let hub = Hub::locked_in(home, &settings);
     for (id, role) in [("ann", "user"), ("bob", "user"), ("zoe", "operator"), ("vera", "viewer")] {
@@ -32,12 +37,18 @@ fn hub_with_users() -> Hub {
 }
 
 /// The value of the hidden field `csrf` of a page.
-fn csrf(page: &Answer) -> &str {
+pub(super) fn csrf(page: &Answer) -> &str {
     page.body.split("name=\"csrf\" value=\"").nth(1).expect(&page.body).split('"').next().unwrap()
 }
 
 /// Sends the form of the login.
-fn try_log_in(hub: &Hub, user: &str, password: &str, more: &str, headers: &[(&str, &str)]) -> Answer {
+pub(super) fn try_log_in(
+    hub: &Hub,
+    user: &str,
+    password: &str,
+    more: &str,
+    headers: &[(&str, &str)],
+) -> Answer {
     let page = hub.send_request("GET", "/login", &[], "");
     assert_eq!(page.status, 200, "{page:?}");
     let form = format!("csrf={}&user={user}&password={}{more}", csrf(&page), password.replace(' ', "+"));
@@ -45,17 +56,17 @@ fn try_log_in(hub: &Hub, user: &str, password: &str, more: &str, headers: &[(&st
 }
 
 /// Logs a user in and returns the cookie.
-fn log_in(hub: &Hub, user: &str) -> String {
+pub(super) fn log_in(hub: &Hub, user: &str) -> String {
     let answer = try_log_in(hub, user, PASSWORD, "", &[]);
     assert_eq!((answer.status, answer.header("location")), (303, "/"), "{answer:?}");
     answer.header("set-cookie").split(';').next().unwrap().to_owned()
 }
 
-fn get(hub: &Hub, cookie: &str, path: &str) -> Answer {
+pub(super) fn get(hub: &Hub, cookie: &str, path: &str) -> Answer {
     hub.send_request("GET", path, &[("cookie", cookie)], "")
 }
 
-fn post(hub: &Hub, cookie: &str, path: &str, form: &str) -> Answer {
+pub(super) fn post(hub: &Hub, cookie: &str, path: &str, form: &str) -> Answer {
     let page = get(hub, cookie, "/");
     let form = format!("csrf={}&{form}", csrf(&page));
     hub.send_request("POST", path, &[("cookie", cookie), FORM], &form)
