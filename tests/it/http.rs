@@ -12,4 +12,5 @@ mod protocol;
 mod sampling;
 mod subscriptions;
 mod tls;
+mod user_forms;
 mod users;

@@ -75,7 +75,7 @@ pub fn router(app: Arc<App>, list_tokens: ListTokens) -> Router {
         .route("/questions/{ticket}/seen", post(pages::question::seen))
         .route("/timeline", get(pages::timeline::list))
         .route("/settings", get(pages::settings::show))
-        .route("/settings/access", get(pages::access::show))
+        .route("/settings/access", get(pages::access::show).post(pages::access::change))
         .route(
             "/settings/notifications",
             get(pages::notification_settings::show).post(pages::notification_settings::change),

@@ -52,6 +52,7 @@ mod tests {
             ("GET", "/history", Act::Read),
             ("GET", "/history/questions.csv", Act::Read),
             ("GET", "/settings/access", Act::Operate),
+            ("POST", "/settings/access", Act::Operate),
             ("GET", "/settings", Act::Operate),
             ("POST", "/settings/notifications", Act::Operate),
             ("GET", "/feeds/x.ics", Act::Operate),

@@ -528,7 +528,7 @@ fn pages_are_accessible_and_fit_every_width() {
 }
 
 /// Has axe-core look for anything serious on the open page.
-pub(super) fn assert_accessible(browser: &mut Browser, axe: &str, what: &str) {
+pub(crate) fn assert_accessible(browser: &mut Browser, axe: &str, what: &str) {
     browser.evaluate(axe);
     let found = browser.evaluate(
         "axe.run().then(({ violations }) => violations
