@@ -3,14 +3,17 @@
 //! Every request has a timeout, every response a maximum size, and a redirect never sends a password to another host.
 //! Proxies of the environment are not used, so that only hosts of the configuration are contacted.
 
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
-use reqwest::{Client, Method, Url, redirect};
+use reqwest::{Client, ClientBuilder, Method, Url, redirect};
 
+use crate::certificate;
 use adjutant_base::trace_context::{self, Trace};
 
 /// Time to connect to a server.
@@ -115,7 +118,7 @@ pub async fn send(request: HttpRequest<'_>) -> Result<HttpResponse, Error> {
 /// # Errors
 /// Fails without a whole response in time. A response with an error status is not a failure.
 pub(crate) async fn send_without_redirects(request: HttpRequest<'_>) -> Result<HttpResponse, Error> {
-    read(exchange(request, Redirects::Returned).await?).await
+    read(exchange(client(Redirects::Returned).ok_or(Error::Tls)?, request).await?).await
 }
 
 async fn read(response: StreamingResponse) -> Result<HttpResponse, Error> {
@@ -150,7 +153,7 @@ pub struct StreamingResponse {
 pub async fn send_streaming(request: HttpRequest<'_>) -> Result<StreamingResponse, Error> {
     // A redirected POST would arrive without its body or its token.
     let redirects = if request.method == "POST" { Redirects::Returned } else { Redirects::Followed };
-    exchange(request, redirects).await
+    exchange(client(redirects).ok_or(Error::Tls)?, request).await
 }
 
 /// What happens to a redirect.
@@ -160,7 +163,7 @@ enum Redirects {
     Returned,
 }
 
-async fn exchange(request: HttpRequest<'_>, redirects: Redirects) -> Result<StreamingResponse, Error> {
+async fn exchange(client: &Client, request: HttpRequest<'_>) -> Result<StreamingResponse, Error> {
     let HttpRequest { method, url, headers, login, token, body, max_bytes, timeout } = request;
     let url = Url::parse(url).map_err(|_| Error::Address)?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -169,7 +172,7 @@ async fn exchange(request: HttpRequest<'_>, redirects: Redirects) -> Result<Stre
     let host = url.host_str().ok_or(Error::Address)?.to_owned();
     let host_of_body = host.clone();
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| Error::Address)?;
-    let mut request = client(redirects).ok_or(Error::Tls)?.request(method, url).timeout(timeout);
+    let mut request = client.request(method, url).timeout(timeout);
     for (name, value) in headers {
         request = request.header(name, value);
     }
@@ -213,24 +216,55 @@ async fn exchange(request: HttpRequest<'_>, redirects: Redirects) -> Result<Stre
 fn client(redirects: Redirects) -> Option<&'static Client> {
     static CLIENTS: OnceLock<Option<[Client; 2]>> = OnceLock::new();
     let clients = CLIENTS.get_or_init(|| {
-        // It fails only if the same provider is installed already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let build = |redirects: redirect::Policy| {
-            Client::builder()
-                .connect_timeout(CONNECT_TIMEOUT)
-                .redirect(redirects)
-                .referer(false)
-                .no_proxy()
-                .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION")))
-                .build()
-                .ok()
-        };
+        let build = |redirects: redirect::Policy| builder().redirect(redirects).build().ok();
         Some([build(redirect::Policy::limited(MAX_REDIRECTS))?, build(redirect::Policy::none())?])
     });
     clients.as_ref().map(|[following, returning]| match redirects {
         Redirects::Followed => following,
         Redirects::Returned => returning,
     })
+}
+
+/// Returns the settings that all clients share.
+fn builder() -> ClientBuilder {
+    // It fails only if the same provider is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .referer(false)
+        .no_proxy()
+        .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION")))
+}
+
+/// A server with a separate trust: a hub, whose certificate may be in a file only. No redirect is followed, because a token
+/// is for this server.
+#[derive(Debug)]
+pub struct Server(Client);
+
+impl Server {
+    /// Makes the client without connecting. With the PEM file `trusted` its certificates count, else those of the system.
+    /// With `place` the host of that name is at that address, whatever the resolver says.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be used.
+    pub fn new(
+        trusted: Option<&Path>,
+        place: Option<(&str, SocketAddr)>,
+    ) -> Result<Self, certificate::Error> {
+        let mut client = builder().redirect(redirect::Policy::none());
+        if let Some(path) = trusted {
+            client = client.tls_backend_preconfigured(certificate::trusting(path)?);
+        }
+        if let Some((name, address)) = place {
+            client = client.resolve(name, address);
+        }
+        client.build().map(Self).map_err(|_| certificate::Error::System)
+    }
+
+    /// Sends a request and reads the head of the response, like [`send_streaming`].
+    pub async fn send_streaming(&self, request: HttpRequest<'_>) -> Result<StreamingResponse, Error> {
+        exchange(&self.0, request).await
+    }
 }
 
 #[cfg(test)]
