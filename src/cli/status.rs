@@ -33,8 +33,8 @@ pub(super) fn run(common: Common) -> Result<(), Failure> {
     }
     let up = timefmt::span(Duration::from_secs(status.uptime_seconds));
     output::data(&format!("adjutant {adjutant}, pid {pid}, up {up}"))?;
-    if let Some(address) = status.http {
-        output::data(&format!("http     {address}"))?;
+    if let Some(console) = &status.console {
+        output::data(&format!("http     {console}"))?;
     }
     if let Some(fault) = &status.http_fault {
         output::data(&format!("http     off: {fault}"))?;
@@ -89,7 +89,8 @@ pub(super) fn config_changed(status: &Status) -> Option<String> {
 /// Summarizes a hub of the version `hub` in a line.
 pub(super) fn summary(hub: &str, pid: u32, status: &Status) -> String {
     let clients = counted(status.clients.iter().filter(|client| !client.check).count() as u64, "client");
-    let console = status.http.map(|address| format!(", console on http://{address}")).unwrap_or_default();
+    let console =
+        status.console.as_ref().map(|console| format!(", console on {console}")).unwrap_or_default();
     let own = env!("CARGO_PKG_VERSION");
     let version = if hub == own { String::new() } else { format!(", version {hub}") };
     format!("adjutant {own}: the hub runs (pid {pid}{version}), {clients}{console}")

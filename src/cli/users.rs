@@ -34,7 +34,7 @@ pub(super) enum Command {
         /// The user, as `adjutant users list` shows them
         id: UserId,
     },
-    /// Print the address of a calendar feed, for programs on this machine
+    /// Print the address of a calendar feed, for calendar programs
     Feed(feed::FeedArgs),
     /// Let a user log in to the console with a password, or change it
     Password(login::PasswordArgs),

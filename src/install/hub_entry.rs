@@ -40,9 +40,12 @@ impl Found {
                 is_own_program(command)
                     && self.arguments.first().is_some_and(|verb| verb == "connect" || verb == "mcp")
             }
-            (None, Some(url)) => ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"]
+            (None, Some(url)) => ["http://", "https://"]
                 .iter()
-                .find_map(|root| url.strip_prefix(root))
+                .find_map(|scheme| url.strip_prefix(scheme))
+                .and_then(|rest| {
+                    ["127.0.0.1:", "localhost:", "[::1]:"].iter().find_map(|host| rest.strip_prefix(host))
+                })
                 .and_then(|rest| rest.split_once('/'))
                 .is_some_and(|(_, path)| path == "mcp" || path.starts_with("mcp/")),
             (None, None) => false,

@@ -44,7 +44,7 @@ use database::DatabaseUrl;
 use delegation::Delegation;
 pub use error::Error;
 use folders::Root;
-pub use http::{Auth, HttpConfig};
+pub use http::{Auth, HttpConfig, local};
 use notification_delivery::Delivery;
 use openid::OpenIdConfig;
 use permissions::{ApprovalRule, PermissionsConfig};

@@ -43,8 +43,6 @@ pub(crate) struct AccessControl {
     pub app: Arc<App>,
     pub names: Names,
     pub authenticator: Option<auth::Authenticator>,
-    /// Whether other machines come in, through TLS or a proxy.
-    pub shared: bool,
     /// Whether agents need no token.
     pub unauthenticated_agents: bool,
     pub attempts: LoginAttempts,
@@ -243,9 +241,8 @@ impl AccessControl {
             }
             return None;
         }
-        // A feed is for programs of this machine, which cannot log in. On a listener for other machines it needs a
-        // login, like any page.
-        if web::is_asset(parts.uri.path()) || (web::is_feed(parts.uri.path()) && !self.shared) {
+        // A calendar program cannot log in: the secret in the address of a feed, which TLS hides, lets it in.
+        if web::is_asset(parts.uri.path()) || web::is_feed(parts.uri.path()) {
             return None;
         }
         if monitoring::PROBES.contains(&parts.uri.path()) {

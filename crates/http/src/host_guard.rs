@@ -25,7 +25,6 @@ const FOREIGN_ORIGIN: Refusal = (StatusCode::FORBIDDEN, "requests from other web
 pub(crate) struct Names {
     hosts: Vec<String>,
     origins: Vec<String>,
-    console: String,
 }
 
 impl Names {
@@ -45,7 +44,6 @@ impl Names {
         if is_own && !ip.is_unspecified() && !local.contains(&bracketed(ip)) {
             local.push(bracketed(ip));
         }
-        let named = own.and_then(|names| names.first());
         for host in local {
             let authority = format!("{host}:{port}");
             origins.push(format!("{scheme}://{authority}"));
@@ -59,18 +57,7 @@ impl Names {
             origins.push(format!("https://{name}"));
             hosts.push(name.clone());
         }
-        let console = match (proxied.first(), named) {
-            (Some(name), _) => format!("https://{name}"),
-            (None, Some(name)) if port == default_port => format!("{scheme}://{name}"),
-            (None, Some(name)) => format!("{scheme}://{name}:{port}"),
-            (None, None) => format!("{scheme}://{}:{port}", bracketed(ip)),
-        };
-        Self { hosts, origins, console }
-    }
-
-    /// Returns the origin under which the user reaches the console: the proxy's name if there is one.
-    pub(crate) fn console(&self) -> &str {
-        self.console.as_str()
+        Self { hosts, origins }
     }
 
     /// Returns the reason to reject a request; `None` if it may pass.
@@ -177,11 +164,9 @@ mod tests {
     fn a_listener_with_tls_has_the_names_of_its_certificate_over_https_only() {
         let own = ["hub.example.com".to_owned()];
         let names = Names::new("192.0.2.7:7437".parse().unwrap(), &[], Some(&own));
-        assert_eq!(names.console(), "https://hub.example.com:7437");
         assert_eq!(names.hosts, ["hub.example.com:7437", "192.0.2.7:7437"]);
         assert_eq!(names.origins, ["https://hub.example.com:7437", "https://192.0.2.7:7437"]);
         let names = Names::new("0.0.0.0:443".parse().unwrap(), &[], Some(&own));
-        assert_eq!(names.console(), "https://hub.example.com");
         assert!(names.hosts.contains(&"hub.example.com".to_owned()), "{names:?}");
         assert!(names.origins.iter().all(|origin| origin.starts_with("https://")), "{names:?}");
         assert!(!names.hosts.iter().any(|host| host.starts_with("0.0.0.0")), "{names:?}");

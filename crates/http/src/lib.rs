@@ -43,6 +43,7 @@ use host_guard::Names;
 use mcp_endpoint::{HandlerContext, Shared};
 pub use replay_server::replay;
 use sessions::Registry;
+pub use tls::served_certificate;
 
 /// The path of a link that logs a browser in, before its nonce.
 const LOGIN_PATH: &str = "/login/";
@@ -67,6 +68,7 @@ pub struct BoundListener {
     tcp: TcpListener,
     address: SocketAddr,
     names: Names,
+    console: String,
     authenticator: Option<auth::Authenticator>,
     tls: Option<TlsAcceptor>,
     /// True if other machines are meant to reach it, through TLS or a proxy.
@@ -127,6 +129,7 @@ impl BoundListener {
             tcp: listener,
             address,
             names,
+            console: config.console(address),
             authenticator,
             shared: is_shared(config),
             tls,
@@ -148,7 +151,7 @@ impl BoundListener {
 
     /// Returns the console's origin as a browser names it.
     pub fn console(&self) -> &str {
-        self.names.console()
+        &self.console
     }
 
     /// Returns a function that makes links to the console: each logs one browser in, once, within two minutes. With a
@@ -272,7 +275,6 @@ async fn run(shared: Shared, listener: BoundListener, routes: Router) {
         app: app.clone(),
         names: listener.names,
         authenticator: listener.authenticator,
-        shared: listener.shared,
         unauthenticated_agents: listener.unauthenticated_agents,
         attempts: LoginAttempts::default(),
         limit,

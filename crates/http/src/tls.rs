@@ -46,14 +46,7 @@ struct Files {
 
 /// Returns the acceptor of TLS connections; `None` if the hub serves no TLS.
 pub(crate) fn acceptor(config: &HttpConfig) -> Result<Option<TlsAcceptor>, Error> {
-    let (certificate, key) = match (&config.tls_certificate, &config.tls_key) {
-        (None, None) => return Ok(None),
-        (Some(certificate), Some(key)) => (certificate.clone(), key.clone()),
-        _ => return Err(Error::Half),
-    };
-    if config.tls_names.is_empty() {
-        return Err(Error::NoNames);
-    }
+    let Some((certificate, key)) = files(config)? else { return Ok(None) };
     let provider = Arc::new(ring::default_provider());
     let stamp = stamp(&certificate, &key).ok();
     let pair = read(&certificate, &key, &provider)?;
@@ -66,6 +59,29 @@ pub(crate) fn acceptor(config: &HttpConfig) -> Result<Option<TlsAcceptor>, Error
         .with_cert_resolver(Arc::new(files));
     server.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Some(TlsAcceptor::from(Arc::new(server))))
+}
+
+/// Returns the certificate in the form of DER that a hub with this configuration would serve; `None` without TLS.
+///
+/// # Errors
+/// Fails if the hub could not serve it, as with the key of another certificate.
+pub fn served_certificate(config: &HttpConfig) -> Result<Option<Vec<u8>>, Error> {
+    let Some((certificate, key)) = files(config)? else { return Ok(None) };
+    let pair = read(&certificate, &key, &ring::default_provider())?;
+    Ok(pair.end_entity_cert().ok().map(|own| own.to_vec()))
+}
+
+/// Returns the files of the certificate and of its key; `None` without TLS.
+fn files(config: &HttpConfig) -> Result<Option<(PathBuf, PathBuf)>, Error> {
+    let files = match (&config.tls_certificate, &config.tls_key) {
+        (None, None) => return Ok(None),
+        (Some(certificate), Some(key)) => (certificate.clone(), key.clone()),
+        _ => return Err(Error::Half),
+    };
+    if config.tls_names.is_empty() {
+        return Err(Error::NoNames);
+    }
+    Ok(Some(files))
 }
 
 fn read(certificate: &Path, key: &Path, provider: &CryptoProvider) -> Result<Arc<CertifiedKey>, Error> {

@@ -1,4 +1,4 @@
-//! `/feeds/SECRET.ics`: a user's calendar for calendar programs on this machine. Such a program cannot log in, so the
+//! `/feeds/SECRET.ics`: a user's calendar for calendar programs. Such a program cannot log in, so the
 //! address is the secret; `adjutant users feed` prints and revokes it.
 
 use std::sync::Arc;

@@ -63,7 +63,7 @@ async fn serve(app: Arc<App>, address: std::net::SocketAddr) -> Result<(), Failu
         http::BoundListener::open(address, &app.config.http, &app.config.home).await.map_err(Failure::new)?;
     let listener = listener.allow_unauthenticated_agents();
     let address = listener.address();
-    output::note(format!("questions on http://{address}/mcp"));
+    output::note(format!("questions on {}/mcp", listener.console()));
     let _ = app.listening.console.set(listener.console().to_owned());
     // A terminal, or nothing at all, is not a client, so its end does not end this process.
     let client = rustix::fs::fstat(io::stdin()).is_ok_and(|found| {
@@ -120,8 +120,9 @@ async fn note_pending(app: Arc<App>, address: std::net::SocketAddr) {
     loop {
         let pending = app.questions.count_pending().await.is_ok_and(|pending| pending > 0);
         if pending && !noted {
+            let console = app.listening.console.get().map_or("", String::as_str);
             output::note(format!(
-                "a question is pending at http://{address}/questions; `adjutant open {address}` logs a browser in"
+                "a question is pending at {console}/questions; `adjutant open {address}` logs a browser in"
             ));
         }
         noted = pending;

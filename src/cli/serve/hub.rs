@@ -107,8 +107,7 @@ impl Hub {
             } else {
                 String::new()
             };
-            let scheme = self.app.config.http.scheme();
-            lines.push(format!("  mcp      {scheme}://{address}/mcp{bearer}"));
+            lines.push(format!("  mcp      {}/mcp{bearer}", self.app.config.http.origin(*address)));
         }
         if let Some(fault) = listening.http_fault.get() {
             lines.push(format!("  no console: {fault}; free the port, then run: adjutant restart"));
@@ -253,6 +252,7 @@ async fn serve(
         pid: std::process::id(),
         adjutant: env!("CARGO_PKG_VERSION").to_owned(),
         http: app.listening.http.get().copied(),
+        console: app.listening.console.get().cloned(),
         socket: app.listening.socket.get().cloned(),
     })?;
     serving(&hub);

@@ -32,15 +32,11 @@ pub(super) async fn run(args: &FeedArgs, assistant: &Assistant, config: &Config)
         let line = if ended { "the feed has ended" } else { "there is no feed" };
         return output::changed(line, &json!({"id": user, "user_id": user, "url": null, "ended": ended}));
     }
-    if !config.http.behind_tls_proxy.is_empty() || config.http.serves_tls() {
-        return Err(Failure::new(
-            "a hub with a proxy or TLS serves no feeds, because feeds are for programs on the same machine",
-        )
-        .hint("`adjutant events export USER --to FILE` writes a calendar that you may publish yourself"));
-    }
     // A running hub may listen on another address than the configured one.
-    let address = socket::holder(&config.home).and_then(|hub| hub.http).or(config.http.address);
-    let address = address.ok_or_else(|| {
+    let running =
+        socket::holder(&config.home).filter(|_| !socket::vacant(&config.home)).and_then(|hub| hub.console);
+    let console = running.or_else(|| config.http.address.map(|address| config.http.console(address)));
+    let console = console.ok_or_else(|| {
         Failure::new("the hub's HTTP listener is off, so the feed has no address")
             .hint("set `address` under [http] in config.toml")
     })?;
@@ -48,7 +44,7 @@ pub(super) async fn run(args: &FeedArgs, assistant: &Assistant, config: &Config)
         Some(secret) => secret,
         None => assistant.create_feed(user, ACTOR, now).await?,
     };
-    let url = format!("http://{address}/feeds/{secret}.ics");
+    let url = format!("{console}/feeds/{secret}.ics");
     if output::is_json() {
         return output::json(&json!({"id": user, "user_id": user, "url": url, "ended": false}));
     }

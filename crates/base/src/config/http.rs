@@ -1,6 +1,6 @@
 //! Settings of the HTTP interface.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -64,9 +64,24 @@ super::table::settings! {
 }
 
 impl HttpConfig {
-    /// Returns the scheme of addresses of the listener.
-    pub fn scheme(&self) -> &'static str {
-        if self.serves_tls() { "https" } else { "http" }
+    /// Returns the origin of the listener at `address`, as programs on this machine reach it: under the first name of the
+    /// certificate if the hub serves TLS, because the certificate has no other.
+    pub fn origin(&self, address: SocketAddr) -> String {
+        let (scheme, default_port) = if self.serves_tls() { ("https", 443) } else { ("http", 80) };
+        match self.tls_names.first().filter(|_| self.serves_tls()) {
+            Some(name) if address.port() == default_port => format!("{scheme}://{name}"),
+            Some(name) => format!("{scheme}://{name}:{}", address.port()),
+            None => format!("{scheme}://{}", local(address)),
+        }
+    }
+
+    /// Returns the origin under which people and other machines reach the hub that listens at `address`: that of the TLS
+    /// proxy if there is one.
+    pub fn console(&self, address: SocketAddr) -> String {
+        match self.behind_tls_proxy.first() {
+            Some(name) => format!("https://{name}"),
+            None => self.origin(address),
+        }
     }
 
     /// Returns whether the hub itself serves TLS.
@@ -80,5 +95,52 @@ impl HttpConfig {
         self.tls_certificate = None;
         self.tls_key = None;
         self.tls_names.clear();
+    }
+}
+
+/// Returns the address to connect to for a listener at `address`: one of this machine if it listens at all of them.
+pub fn local(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_origin_has_the_scheme_and_the_name_that_a_client_needs() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        // The address, the names of the certificate, those of a proxy; the origin of the listener, that of the console.
+        let table: [(_, &[&str], &[&str], _, _); 8] = [
+            ("127.0.0.1:7437", &[], &[], "http://127.0.0.1:7437", "http://127.0.0.1:7437"),
+            ("[::1]:7437", &[], &[], "http://[::1]:7437", "http://[::1]:7437"),
+            ("0.0.0.0:80", &[], &["hub.test"], "http://127.0.0.1:80", "https://hub.test"),
+            (
+                "127.0.0.1:7437",
+                &[],
+                &["hub.test:8443", "b.test"],
+                "http://127.0.0.1:7437",
+                "https://hub.test:8443",
+            ),
+            ("0.0.0.0:7437", &["hub.test", "b.test"], &[], "https://hub.test:7437", "https://hub.test:7437"),
+            ("[::]:7437", &["hub.test"], &[], "https://hub.test:7437", "https://hub.test:7437"),
+            ("192.0.2.1:443", &["hub.test"], &[], "https://hub.test", "https://hub.test"),
+            ("127.0.0.1:7437", &["hub.test"], &["b.test"], "https://hub.test:7437", "https://b.test"),
+        ];
+        for (address, own, proxied, origin, console) in table {
+            let config = HttpConfig {
+                tls_certificate: (!own.is_empty()).then(|| "a.pem".into()),
+                tls_names: names(own),
+                behind_tls_proxy: names(proxied),
+                ..HttpConfig::default()
+            };
+            let address = address.parse().unwrap();
+            assert_eq!((&*config.origin(address), &*config.console(address)), (origin, console), "{address}");
+        }
     }
 }

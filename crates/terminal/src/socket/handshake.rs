@@ -199,6 +199,9 @@ impl HelloReply {
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Status {
     pub http: Option<SocketAddr>,
+    /// The origin under which people reach the hub; `None` without HTTP, or of an older version.
+    #[serde(default)]
+    pub console: Option<String>,
     /// Why it does not listen for HTTP, though its configuration says so.
     #[serde(default)]
     pub http_fault: Option<String>,

@@ -13,14 +13,17 @@ pub struct Holder {
     /// The version of its `adjutant`.
     pub adjutant: String,
     pub http: Option<SocketAddr>,
+    /// The origin under which people reach it; `None` without HTTP, or of an older version.
+    #[serde(default)]
+    pub console: Option<String>,
     pub socket: Option<PathBuf>,
 }
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "pid {}, adjutant {}", self.pid, self.adjutant)?;
-        match &self.http {
-            Some(address) => write!(f, ", http://{address}"),
+        match &self.console {
+            Some(console) => write!(f, ", {console}"),
             None => Ok(()),
         }
     }

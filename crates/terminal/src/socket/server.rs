@@ -273,6 +273,7 @@ async fn status(app: &App) -> Status {
     });
     Status {
         http: app.listening.http.get().copied(),
+        console: app.listening.console.get().cloned(),
         http_fault: app.listening.http_fault.get().cloned(),
         socket: app.listening.socket.get().cloned(),
         uptime_seconds: app.started.elapsed().unwrap_or_default().as_secs(),

@@ -38,7 +38,7 @@ pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failur
     let setup = (operates && timeline::is_first_run(&lines)).then(|| {
         context! {
             connected => !app.clients.all().is_empty() || timeline::has_toolset(&lines),
-            http => app.listening.http.get().map(ToString::to_string),
+            http => app.listening.console.get(),
             token => (app.config.http.auth == Auth::Token).then(|| env::abbreviate(&app.config.home)),
         }
     });
