@@ -3,6 +3,7 @@
 //! Every check is a function that examines one thing and returns a [`CheckResult`]. All checks run concurrently, each with
 //! a timeout. No vendor is called: a runner's files show whether it is logged in.
 
+mod certificate;
 mod check_result;
 mod clients;
 mod clock;
@@ -138,6 +139,7 @@ async fn all(context: Arc<DoctorContext>, bar: &ProgressBar) -> Vec<Check> {
     add("program", blocking(permissions::program));
     add("hub", blocking(hub::version));
     add("port", blocking(hub::port));
+    add("certificate", blocking(certificate::served));
     add("handshake.stdio", Box::pin(handshake::stdio(context.clone())));
     add("handshake.socket", Box::pin(handshake::socket(context.clone())));
     add("handshake.http", Box::pin(handshake::http(context.clone())));

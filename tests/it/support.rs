@@ -1,5 +1,6 @@
 //! Support of all tests: a hermetic home, the binary as a child, and a line client with deadlines.
 
+pub(crate) mod certificates;
 pub(crate) mod chromium;
 pub(crate) mod desktop;
 pub(crate) mod model;

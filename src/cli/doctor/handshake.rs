@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 use super::check_result::CheckResult;
 use super::{DoctorContext, blocking};
 use adjutant_app::client_registry::CHECK;
-use adjutant_base::config::{Auth, env};
+use adjutant_base::config::{Auth, env, local};
 use adjutant_host::process;
 use adjutant_mcp::AgentSession;
+use adjutant_net::http_client::{Server, Token};
 use adjutant_terminal::socket::{self, Hello, Start};
 
 /// The newest protocol version with a handshake, and the version without one.
@@ -211,43 +212,41 @@ pub(super) async fn http(context: Arc<DoctorContext>) -> CheckResult {
             "no hub runs"
         });
     };
-    if context.config.http.serves_tls() {
-        return CheckResult::skipped("the HTTP listener serves TLS, which this check does not speak");
+    let config = &context.config;
+    let stored = match config.http.auth {
+        Auth::None => Ok(None),
+        Auth::Token => std::fs::read_to_string(config.home.join("token"))
+            .map(|token| Some(Token(token.trim().to_owned()))),
+    };
+    let remedy = if stored.is_ok() {
+        "read logs/hub.log in the home folder, and restart the hub"
+    } else {
+        "restart the hub, which makes a new token; give it to clients that have the old one"
+    };
+    // A hub with `--auth none` has no token.
+    let (token, unreadable) = match stored {
+        Ok(token) => (token, String::new()),
+        Err(error) => (None, format!(", and the token cannot be read: {error}")),
+    };
+    let url = format!("{}/mcp", config.http.origin(address));
+    // The name of the certificate may be that of another address, such as a router's. That the file is trusted shows
+    // whether the hub serves what is in it; the certificate itself has its own check.
+    let place = config.http.tls_names.first().map(|name| (name.as_str(), local(address)));
+    let trusted = config.http.tls_certificate.as_deref();
+    let endpoint = match Server::new(trusted, place) {
+        Ok(server) => http::Endpoint { server, url: url.clone(), token },
+        Err(error) => return CheckResult::fail(format!("{url}: {error}"), remedy),
+    };
+    let answers = async {
+        let list = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"});
+        let mut answers = endpoint.handshake(&initialize(), list).await?;
+        answers.push(endpoint.stateless(&discover(), "server/discover", STATELESS).await?);
+        let list = json!({"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": {"_meta": meta()}});
+        answers.push(endpoint.stateless(&list, "tools/list", STATELESS).await?);
+        Ok::<_, String>(answers)
+    };
+    match answers.await.map(|answers| error_in(&answers)) {
+        Ok(None) => CheckResult::ok(format!("{url} speaks {WITH_HANDSHAKE} and {STATELESS}")),
+        Ok(Some(error)) | Err(error) => CheckResult::fail(format!("{url}: {error}{unreadable}"), remedy),
     }
-    blocking(move || {
-        let stored = match context.config.http.auth {
-            Auth::None => Ok(None),
-            Auth::Token => std::fs::read_to_string(context.config.home.join("token"))
-                .map(|token| Some(token.trim().to_owned())),
-        };
-        let remedy = if stored.is_ok() {
-            "read logs/hub.log in the home folder, and restart the hub"
-        } else {
-            "restart the hub, which makes a new token; give it to clients that have the old one"
-        };
-        // A hub with `--auth none` has no token.
-        let (token, unreadable) = match stored {
-            Ok(token) => (token, String::new()),
-            Err(error) => (None, format!(", and the token cannot be read: {error}")),
-        };
-        let endpoint = http::Endpoint { address, token };
-        let result = || -> Result<Option<String>, String> {
-            let mut answers = endpoint
-                .handshake(&initialize(), |id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}))?;
-            answers.push(endpoint.stateless(&discover(), "server/discover", STATELESS)?);
-            let list =
-                json!({"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": {"_meta": meta()}});
-            answers.push(endpoint.stateless(&list, "tools/list", STATELESS)?);
-            Ok(error_in(&answers))
-        };
-        match result() {
-            Ok(None) => {
-                CheckResult::ok(format!("http://{address}/mcp speaks {WITH_HANDSHAKE} and {STATELESS}"))
-            }
-            Ok(Some(error)) | Err(error) => {
-                CheckResult::fail(format!("http://{address}/mcp: {error}{unreadable}"), remedy)
-            }
-        }
-    })
-    .await
 }

@@ -1,21 +1,23 @@
-//! MCP over HTTP as a client speaks it, to a hub on this machine: one connection a request.
+//! MCP over HTTP as a client speaks it, to a hub on this machine.
 
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 
-/// Timeout for connecting, and for each part of an answer.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+use adjutant_net::http_client::{HttpRequest, Server, StreamingResponse, Token};
+
+/// Timeout for each whole answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum bytes of an answer.
-const MAX_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// The hub's HTTP endpoint.
 pub(super) struct Endpoint {
-    pub(super) address: SocketAddr,
+    pub(super) server: Server,
+    pub(super) url: String,
     /// The bearer token, if the hub needs one.
-    pub(super) token: Option<String>,
+    pub(super) token: Option<Token>,
 }
 
 /// The relevant parts of an answer.
@@ -27,63 +29,65 @@ struct Answer {
 
 impl Endpoint {
     /// Does the handshake, sends one request in the session, and ends it. Returns both answers.
-    pub(super) fn handshake(
+    pub(super) async fn handshake(
         &self,
         initialize: &Value,
         request: impl Fn(u64) -> Value,
     ) -> Result<Vec<Value>, String> {
-        let first = self.send("POST", &[], &initialize.to_string())?;
+        let first = self.send("POST", Vec::new(), initialize.to_string()).await?;
         let session = first.session.ok_or("the handshake opened no session")?;
-        let own = [("mcp-session-id", session.as_str())];
+        let own = || vec![("mcp-session-id", session.clone())];
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        self.send("POST", &own, &ready.to_string())?;
-        let second = self.send("POST", &own, &request(2).to_string())?;
-        self.send("DELETE", &own, "")?;
+        self.send("POST", own(), ready.to_string()).await?;
+        let second = self.send("POST", own(), request(2).to_string()).await?;
+        self.send("DELETE", own(), String::new()).await?;
         Ok(vec![first.message, second.message])
     }
 
     /// Sends one request without a session.
-    pub(super) fn stateless(&self, request: &Value, method: &str, version: &str) -> Result<Value, String> {
-        let headers = [("mcp-protocol-version", version), ("mcp-method", method)];
-        Ok(self.send("POST", &headers, &request.to_string())?.message)
+    pub(super) async fn stateless(
+        &self,
+        request: &Value,
+        method: &str,
+        version: &str,
+    ) -> Result<Value, String> {
+        let headers = vec![("mcp-protocol-version", version.to_owned()), ("mcp-method", method.to_owned())];
+        Ok(self.send("POST", headers, request.to_string()).await?.message)
     }
 
-    fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Result<Answer, String> {
-        let broken = |error: std::io::Error| format!("it does not answer: {error}");
-        let mut stream = TcpStream::connect_timeout(&self.address, CONNECT_TIMEOUT).map_err(broken)?;
-        stream.set_read_timeout(Some(CONNECT_TIMEOUT)).map_err(broken)?;
-        // HTTP 1.0 has no chunks: the answer ends with the connection.
-        let mut head = format!(
-            "{method} /mcp HTTP/1.0\r\nhost: {}\r\naccept: application/json, text/event-stream\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\n",
-            self.address,
-            body.len()
-        );
-        let token = self.token.as_ref().map(|token| ("authorization", format!("Bearer {token}")));
-        let given = headers.iter().map(|(name, value)| (*name, (*value).to_owned()));
-        for (name, value) in given.chain(token) {
-            head.extend([name, ": ", &value, "\r\n"]);
+    async fn send(
+        &self,
+        method: &str,
+        mut headers: Vec<(&'static str, String)>,
+        body: String,
+    ) -> Result<Answer, String> {
+        headers.push(("accept", "application/json, text/event-stream".to_owned()));
+        headers.push(("content-type", "application/json".to_owned()));
+        let request = HttpRequest {
+            method,
+            url: &self.url,
+            headers,
+            login: None,
+            token: self.token.as_ref(),
+            body,
+            max_bytes: MAX_BYTES,
+            timeout: ANSWER_TIMEOUT,
+        };
+        let response = self.server.send_streaming(request).await.map_err(|error| error.to_string())?;
+        let StreamingResponse { status, headers, mut body } = response;
+        if !(200..300).contains(&status) {
+            return Err(format!("status {status}"));
         }
-        stream.write_all(format!("{head}\r\n{body}").as_bytes()).map_err(broken)?;
         let mut bytes = Vec::new();
-        stream.take(MAX_BYTES).read_to_end(&mut bytes).map_err(broken)?;
-        parse(&String::from_utf8_lossy(&bytes))
+        while let Some(part) = body.next().await {
+            bytes.extend_from_slice(&part.map_err(|error| error.to_string())?);
+        }
+        let session = headers.into_iter().find(|(name, _)| name == "mcp-session-id");
+        let text = String::from_utf8_lossy(&bytes);
+        // The body is the message, or has it as its first event.
+        let events = text.lines().map(|line| line.strip_prefix("data:").unwrap_or(line).trim());
+        let message =
+            events.filter_map(|line| serde_json::from_str::<Value>(line).ok()).find(Value::is_object);
+        Ok(Answer { session: session.map(|(_, value)| value), message: message.unwrap_or_default() })
     }
-}
-
-/// Parses an answer. Its message is the body, or the first event of the body.
-fn parse(text: &str) -> Result<Answer, String> {
-    let (head, body) = text.split_once("\r\n\r\n").ok_or("the answer is not HTTP")?;
-    let mut lines = head.lines();
-    let status = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
-    if !status.starts_with('2') {
-        return Err(format!("status {status}"));
-    }
-    let session = lines.find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("mcp-session-id").then(|| value.trim().to_owned())
-    });
-    let events = body.lines().map(|line| line.strip_prefix("data:").unwrap_or(line).trim());
-    let message = events.filter_map(|line| serde_json::from_str::<Value>(line).ok()).find(Value::is_object);
-    Ok(Answer { session, message: message.unwrap_or_default() })
 }
