@@ -1,6 +1,7 @@
 //! Questions to the user: the contract's raw form, the tools at every protocol version, and what no fault may lose.
 
 mod agent_sessions;
+mod asked_users;
 mod client_forms;
 mod clock_changes;
 mod contract;

@@ -3,6 +3,7 @@
 pub(crate) mod certificates;
 pub(crate) mod chromium;
 pub(crate) mod desktop;
+pub(crate) mod http_server;
 pub(crate) mod model;
 pub(crate) mod model_endpoint;
 pub(crate) mod nats;

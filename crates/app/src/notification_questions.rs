@@ -20,7 +20,7 @@ const WAIT_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// The asker of these questions.
 const ASKER: &str = "adjutant:assistant";
-const CLIENT: &str = "Assistant";
+pub(super) const CLIENT: &str = "Assistant";
 
 /// Questions of one page.
 const PAGE_SIZE: u32 = 200;
@@ -62,6 +62,7 @@ async fn present(app: Arc<App>, desktop: Desktop, waiting: TaskTracker, presente
         title: notification.wording.subject.clone(),
         body: notification.wording.text.clone(),
         urgent: notification.urgency == Urgency::Urgent,
+        link: None,
         actions: Vec::new(),
     };
     let channels = &app.config.channels;

@@ -1,10 +1,12 @@
-//! Notices of pending questions on the desktop, and on a phone where one is configured.
+//! Notices of pending questions on the desktop, and on a phone where one is configured. A question that names users notifies
+//! them by their own channels instead ([`asked_users`]).
 //!
 //! A question never waits for a notice, and no channel waits for another. The desktop has one notice for all pending
 //! questions. A phone gets one for each question, with buttons where the question has few enough options and is not
 //! marked `high`. After a restart of the hub the desktop's notice is shown again; a phone is not notified a second
 //! time, and its old buttons still work.
 
+mod asked_users;
 mod desktop;
 
 use std::collections::{HashMap, HashSet};
@@ -23,6 +25,7 @@ use adjutant_net::channels::{self, Action, Desktop, MAX_ACTIONS, Message, Ntfy};
 use adjutant_questions::{
     Answer, Availability, Channel, Field, FieldValue, Input, Level, Proof, Question, Questions, State, Ticket,
 };
+use asked_users::AskedUsers;
 
 /// A question that is seen or decided within this time does not ring.
 const GRACE_PERIOD: Duration = Duration::from_millis(700);
@@ -51,8 +54,11 @@ struct Notifier {
     /// The desktop's notice as it should be; `None` without a desktop.
     desktop: Option<watch::Sender<Option<Message>>>,
     phone: Option<Phone>,
+    asked: AskedUsers,
     /// Questions that have rung.
     notified: HashSet<Ticket>,
+    /// Those of them that rang at the desktop and the phone of the owner.
+    of_owner: HashSet<Ticket>,
     /// Questions that were snoozed: they ring again when their snooze ends, though they were seen.
     snoozed: HashSet<Ticket>,
     /// The question that the desktop's notice names.
@@ -81,7 +87,9 @@ impl App {
             questions: self.questions.clone(),
             desktop: None,
             phone: None,
+            asked: AskedUsers::new(self.clone()),
             notified: HashSet::new(),
+            of_owner: HashSet::new(),
             snoozed: HashSet::new(),
             named: None,
         };
@@ -93,9 +101,6 @@ impl App {
             notifier.desktop = Some(wanted);
             AbortOnDropHandle::new(tokio::spawn(desktop::show(Desktop::default(), wanted_changes)))
         });
-        if showing.is_none() && notifier.phone.is_none() {
-            return;
-        }
         let (send, mut presses) = mpsc::channel(PRESS_QUEUE_SIZE);
         let listener = notifier.phone.as_ref().map(|phone| {
             let (ntfy, stop) = (phone.ntfy.clone(), self.shutdown.clone());
@@ -138,8 +143,10 @@ impl App {
             let _ = listener.await;
         }
         notifier.clear_desktop();
+        let Notifier { desktop, asked, .. } = notifier;
         // Dropping the sender ends the task after its last notice.
-        drop(notifier);
+        drop(desktop);
+        asked.finish(SHUTDOWN_TIMEOUT).await;
         if let Some(showing) = showing {
             let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, showing).await;
         }
@@ -157,7 +164,8 @@ impl Notifier {
     /// Returns whether a decision may end a notice, its buttons or a snooze.
     fn has_notices(&self) -> bool {
         let has_buttons = self.phone.as_ref().is_some_and(|phone| !phone.buttons.is_empty());
-        has_buttons || !self.notified.is_empty() || !self.snoozed.is_empty()
+        let is_shown = self.desktop.is_some() && !self.of_owner.is_empty();
+        has_buttons || is_shown || !self.snoozed.is_empty()
     }
 
     /// Reads the Inbox, withdraws the notices of decided questions, and rings for new ones.
@@ -173,6 +181,7 @@ impl Notifier {
         // If there are more questions, those that are not in the page are pending too.
         if page.total <= u64::from(MAX_QUESTIONS) {
             self.notified.retain(|ticket| pending.contains(ticket));
+            self.of_owner.retain(|ticket| pending.contains(ticket));
             self.snoozed.retain(|ticket| pending.contains(ticket));
             if let Some(phone) = &mut self.phone {
                 phone.buttons.retain(|_, (ticket, ..)| pending.contains(ticket));
@@ -182,7 +191,7 @@ impl Notifier {
         self.snoozed.extend(snoozed.map(|question| question.ticket.clone()));
         if self.named.as_ref().is_some_and(|named| !pending.contains(named)) {
             // The notice names a decided question: the newest of the others that rang takes its place without a sound.
-            let rest = page.questions.iter().rev().find(|question| self.notified.contains(&question.ticket));
+            let rest = page.questions.iter().rev().find(|question| self.of_owner.contains(&question.ticket));
             match rest {
                 Some(rest) => self.notify_desktop(rest, page.total),
                 None => self.clear_desktop(),
@@ -198,12 +207,14 @@ impl Notifier {
                 && (new || self.snoozed.contains(&question.ticket))
         };
         let fresh: Vec<Question> = page.questions.iter().filter(is_fresh).cloned().collect();
-        let Some(newest) = fresh.last() else { return };
         self.snoozed.retain(|ticket| fresh.iter().all(|question| question.ticket != *ticket));
         self.notified.extend(fresh.iter().map(|question| question.ticket.clone()));
+        let for_owner = self.asked.ring(&fresh).await;
+        let Some(newest) = for_owner.last() else { return };
+        self.of_owner.extend(for_owner.iter().map(|question| question.ticket.clone()));
         self.notify_desktop(newest, page.total);
         if let Some(phone) = &mut self.phone {
-            phone.ring(&self.questions, &fresh).await;
+            phone.ring(&self.questions, &for_owner).await;
         }
     }
 
@@ -222,6 +233,7 @@ impl Notifier {
             title,
             body,
             urgent: newest.level == Level::High,
+            link: None,
             actions: Vec::new(),
         }));
         self.named = Some(newest.ticket.clone());
@@ -299,7 +311,7 @@ impl Phone {
     async fn ring(&mut self, questions: &Questions, fresh: &[Question]) {
         let mut new = Vec::new();
         for question in fresh {
-            match questions.claim_ring(&question.ticket, Channel::Phone).await {
+            match questions.claim_ring(&question.ticket, Channel::Phone.name(), None).await {
                 Ok(true) => new.push(question),
                 // Another hub rang for it, which may end before the user presses a button.
                 Ok(false) => drop(self.make_buttons(question)),
@@ -323,6 +335,7 @@ impl Phone {
                 ),
                 body: if self.ntfy.takes_bodies() { question.message.clone() } else { String::new() },
                 urgent: question.level == Level::High,
+                link: None,
                 actions: self.make_buttons(question),
             };
             log_failure(scope(questions.trace_of(&question.ticket), self.ntfy.show(&notice)).await);

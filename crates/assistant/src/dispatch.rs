@@ -9,6 +9,7 @@ mod email;
 mod escalation;
 mod message;
 mod phone_call;
+mod question_notice;
 mod send;
 mod senders;
 mod smtp;
@@ -34,6 +35,7 @@ use adjutant_store::assistant::notifications::NotificationRow;
 use adjutant_store::assistant::{events, outbox};
 use message::OutgoingMessage;
 pub use message::{PresentFn, Presented, SendOutcome};
+pub use question_notice::{QuestionNotice, QuestionSenders};
 use senders::Senders;
 
 /// Notifications that are sent at the same time. Only these are leased, so that an attempt is what was tried.

@@ -20,6 +20,8 @@ pub struct Message {
     pub title: String,
     pub body: String,
     pub urgent: bool,
+    /// The page that a tap opens; a channel without links leaves it out.
+    pub link: Option<String>,
     /// At most [`MAX_ACTIONS`]; a channel without buttons leaves them out.
     pub actions: Vec<Action>,
 }

@@ -33,11 +33,17 @@ impl Questions {
         Ok(())
     }
 
-    /// Records that a channel rings for a question; false when it rang before, also before a restart, and the question
-    /// was not snoozed since.
-    pub async fn claim_ring(&self, ticket: &Ticket, channel: Channel) -> Result<bool, Error> {
+    /// Records that a channel rings for a question, of one user if `user` names one; false when it rang before, also before a
+    /// restart or on another hub, and the question was not snoozed since.
+    pub async fn claim_ring(
+        &self,
+        ticket: &Ticket,
+        channel: &str,
+        user: Option<&str>,
+    ) -> Result<bool, Error> {
         let now = self.core.clock.now();
-        Ok(questions::append_ring(&self.core.store, ticket.as_str(), channel.name(), now).await?)
+        let who = user.map_or_else(|| channel.to_owned(), |user| format!("{channel} {user}"));
+        Ok(questions::append_ring(&self.core.store, ticket.as_str(), &who, now).await?)
     }
 
     /// Records that a form in the client itself ended without an answer, for the audit.

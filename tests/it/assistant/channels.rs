@@ -1,11 +1,8 @@
 //! Every channel, with a counterpart that accepts, refuses, is slow, hangs up or is missing; and a database outage.
 
-use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -14,71 +11,11 @@ use super::mail::{
     Hub, MailServer, add_user_and_plan, alter_database, attempt_outcomes, due_event, home_with, mail_config,
     notifications, run, with_due_event,
 };
+use crate::support::http_server::HttpServer;
 use crate::support::ntfy::Ntfy;
 use crate::support::postgres::Postgres;
 use crate::support::serving::Serving;
 use crate::support::{Home, Peer, TRACEPARENT, traced_meta, wait_for};
-
-/// A fake HTTP server: a provider of calls, or a webhook.
-#[derive(Clone, Default)]
-struct HttpServer {
-    address: String,
-    requests: Arc<Mutex<Vec<Request>>>,
-    /// The statuses of the next answers, 0 for a hang-up; after them always 200.
-    answers: Arc<Mutex<VecDeque<u16>>>,
-}
-
-/// A request: its first line and headers as they came, and its body.
-#[derive(Clone, Debug)]
-struct Request {
-    head: String,
-    body: String,
-}
-
-impl HttpServer {
-    fn start(answers: &[u16]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let answers = Arc::new(Mutex::new(answers.iter().copied().collect()));
-        let server = Self { address, answers, ..Self::default() };
-        let own = server.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let each = own.clone();
-                std::thread::spawn(move || each.serve(stream));
-            }
-        });
-        server
-    }
-
-    fn serve(&self, stream: TcpStream) -> Option<()> {
-        let mut writer = stream.try_clone().ok()?;
-        let mut reader = BufReader::new(stream);
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if reader.read_line(&mut head).ok()? == 0 {
-                return None;
-            }
-        }
-        let length = head.lines().find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().unwrap())
-        });
-        let mut body = vec![0; length.unwrap_or(0)];
-        reader.read_exact(&mut body).ok()?;
-        self.requests.lock().unwrap().push(Request { head, body: String::from_utf8(body).unwrap() });
-        let status = self.answers.lock().unwrap().pop_front().unwrap_or(200);
-        if status > 0 {
-            let answer = format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-            writer.write_all(answer.as_bytes()).ok()?;
-        }
-        Some(())
-    }
-
-    fn requests(&self) -> Vec<Request> {
-        self.requests.lock().unwrap().clone()
-    }
-}
 
 /// Configures a provider of calls, with a voice that writes its text to a file.
 fn configure_phone(home: &Home, provider: &HttpServer) {

@@ -6,9 +6,19 @@ use lettre::Message;
 use lettre::message::Mailbox;
 use lettre::message::header::{ContentType, MIME_VERSION_1_0};
 
-use super::message::{OutgoingMessage, SendOutcome, make_private};
+use super::message::{SendOutcome, make_private};
 use super::smtp::SmtpServer;
-use adjutant_base::config::notification_delivery::{Delivery, Mail};
+use crate::User;
+use adjutant_base::config::notification_delivery::{self as config, Delivery};
+
+/// A mail to a user.
+pub(super) struct Mail<'a> {
+    /// A second try under the same id counts as the same mail.
+    pub(super) id: &'a str,
+    pub(super) user: &'a User,
+    pub(super) subject: &'a str,
+    pub(super) text: &'a str,
+}
 
 /// Sender of mails.
 pub(super) struct Mailer {
@@ -28,44 +38,48 @@ impl Mailer {
         let from = delivery.mail_from.as_deref().unwrap_or("Adjutant <adjutant@localhost>");
         let transport = match &delivery.mail {
             None => Err(SendOutcome::Simulated("no mail server is configured".to_owned())),
-            Some(Mail::Folder(folder)) => Ok(MailTransport::Folder(folder.clone())),
-            Some(Mail::Server(url)) => SmtpServer::parse(url).map(MailTransport::Server).map_err(|why| {
-                SendOutcome::Rejected(format!("the mail server's address cannot be used: {why}"))
-            }),
+            Some(config::Mail::Folder(folder)) => Ok(MailTransport::Folder(folder.clone())),
+            Some(config::Mail::Server(url)) => {
+                SmtpServer::parse(url).map(MailTransport::Server).map_err(|why| {
+                    SendOutcome::Rejected(format!("the mail server's address cannot be used: {why}"))
+                })
+            }
         };
         Self {
             from: from.parse().map_err(|error| format!("the sender `{from}` is not a mail address: {error}")),
             transport,
         }
     }
+
+    /// Returns whether mails are sent, or are put into a folder.
+    pub(super) fn is_configured(&self) -> bool {
+        self.transport.is_ok()
+    }
 }
 
-pub(super) async fn send(mailer: &Mailer, message: &OutgoingMessage<'_>) -> SendOutcome {
+pub(super) async fn send(mailer: &Mailer, message: &Mail<'_>) -> SendOutcome {
     let mail = match compose(mailer, message) {
         Ok(mail) => mail,
         Err(why) => return SendOutcome::Rejected(why),
     };
     match &mailer.transport {
         Err(outcome) => outcome.clone(),
-        Ok(MailTransport::Folder(folder)) => {
-            match write_mail(folder, message.notification.id.as_str(), &mail.formatted()).await {
-                Ok(()) => SendOutcome::Sent("put into the folder for mails".to_owned()),
-                Err(error) => SendOutcome::Failed(format!("the folder for mails cannot be written: {error}")),
-            }
-        }
+        Ok(MailTransport::Folder(folder)) => match write_mail(folder, message.id, &mail.formatted()).await {
+            Ok(()) => SendOutcome::Sent("put into the folder for mails".to_owned()),
+            Err(error) => SendOutcome::Failed(format!("the folder for mails cannot be written: {error}")),
+        },
         Ok(MailTransport::Server(server)) => server.send(&mail).await,
     }
 }
 
-/// Returns the mail. Its Message-ID is made of the notification's id, so that a second try counts as the same mail.
-fn compose(mailer: &Mailer, message: &OutgoingMessage<'_>) -> Result<Message, String> {
+/// Returns the mail. Its Message-ID is made of its id, so that a second try counts as the same mail.
+fn compose(mailer: &Mailer, message: &Mail<'_>) -> Result<Message, String> {
     let Some(address) = &message.user.email else { return Err("the user has no mail address".to_owned()) };
     let address = address.parse().map_err(|error| format!("`{address}` is not a mail address: {error}"))?;
     let to = Mailbox::new(Some(message.user.name.clone()), address);
-    let subject: String =
-        message.notification.wording.subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let subject: String = message.subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     Message::builder()
-        .message_id(Some(format!("<{}@adjutant.invalid>", message.notification.id)))
+        .message_id(Some(format!("<{}@adjutant.invalid>", message.id)))
         .from(mailer.from.clone()?)
         .to(to)
         .subject(subject)

@@ -1,6 +1,7 @@
 //! One send: reads the event and the preferences again, then hands the message to its channel.
 
 use jiff::Timestamp;
+use serde_json::json;
 
 use super::digest::{digest_text, is_overdue};
 use super::message::{OutgoingMessage, Presented, SendOutcome};
@@ -57,14 +58,29 @@ impl Assistant {
 
 /// Hands a message to its channel.
 pub(super) async fn deliver(senders: &Senders, message: &OutgoingMessage<'_>) -> SendOutcome {
-    match message.notification.channel {
-        Channel::Email => email::send(&senders.mail, message).await,
+    let OutgoingMessage { notification, user, text } = message;
+    let id = notification.id.as_str();
+    match notification.channel {
+        Channel::Email => {
+            let subject = &notification.wording.subject;
+            email::send(&senders.mail, &email::Mail { id, user, subject, text }).await
+        }
         Channel::Call => phone_call::send(senders, message).await,
-        Channel::Webhook => webhook::send(senders.http.as_ref(), message).await,
+        Channel::Webhook => {
+            let body = json!({
+                "id": id,
+                "user_id": notification.user.as_str(),
+                "event_id": notification.event.as_str(),
+                "urgency": notification.urgency.name(),
+                "subject": notification.wording.subject,
+                "text": text,
+            });
+            webhook::send(senders.http.as_ref(), user, id, &body).await
+        }
         Channel::Popup | Channel::Desktop | Channel::Ntfy => {
-            let topic = message.user.preferences.ntfy_topic.clone();
-            let mut presented = Presented { notification: message.notification.clone(), topic };
-            presented.notification.wording.text.clone_from(&message.text);
+            let topic = user.preferences.ntfy_topic.clone();
+            let mut presented = Presented { notification: (*notification).clone(), topic };
+            presented.notification.wording.text.clone_from(text);
             (senders.present)(presented).await
         }
     }

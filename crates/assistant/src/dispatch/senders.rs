@@ -28,7 +28,7 @@ impl Senders {
 }
 
 /// A client for webhooks and providers. It follows no redirect, because only the configured address may get a message.
-fn http_client() -> Result<reqwest::Client, reqwest::Error> {
+pub(super) fn http_client() -> Result<reqwest::Client, reqwest::Error> {
     static TLS: Once = Once::new();
     TLS.call_once(|| {
         // Another part of the program may have chosen before; one is as good as the other.

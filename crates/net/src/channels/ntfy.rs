@@ -93,7 +93,7 @@ impl Ntfy {
                 "clear": true,
             }))
         });
-        let json = json!({
+        let mut json = json!({
             "topic": self.config.topic,
             "title": escape_invisible::escape_line(&message.title),
             // An empty message would be shown as the word `triggered`.
@@ -101,6 +101,9 @@ impl Ntfy {
             "priority": if message.urgent { 5 } else { 3 },
             "actions": actions.collect::<Vec<Value>>(),
         });
+        if let Some(link) = &message.link {
+            json["click"] = Value::from(link.as_str());
+        }
         let mut request =
             self.authorised(self.client.post(&self.config.server)).timeout(REQUEST_TIMEOUT).json(&json);
         for (name, value) in current().iter().flat_map(Trace::headers) {

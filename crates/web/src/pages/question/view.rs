@@ -189,10 +189,17 @@ pub(in crate::pages) fn audit(events: &[AuditEntry]) -> Vec<Value> {
             "terminal" => " in the terminal",
             "notification" => " through a notification",
             "phone" => " on the phone",
+            "email" => " by mail",
+            "webhook" => " by webhook",
             // The text names the client's form already, and the page the asker.
             _ => "",
         };
-        let by = if place.is_empty() || user.is_empty() { String::new() } else { format!(" by {user}") };
+        let preposition = if event.kind == "rung" { "of" } else { "by" };
+        let by = if place.is_empty() || user.is_empty() {
+            String::new()
+        } else {
+            format!(" {preposition} {user}")
+        };
         context! { text => format!("{text}{place}{by}"), at => event.at }
     };
     shown.iter().map(event).collect()
