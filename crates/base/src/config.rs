@@ -44,7 +44,7 @@ use database::DatabaseUrl;
 use delegation::Delegation;
 pub use error::Error;
 use folders::Root;
-pub use http::{Auth, HttpConfig, local};
+pub use http::{Auth, HttpConfig, is_loopback, local};
 use notification_delivery::Delivery;
 use openid::OpenIdConfig;
 use permissions::{ApprovalRule, PermissionsConfig};

@@ -18,6 +18,10 @@ use adjutant_base::trace_context::{self, Trace};
 
 /// Time to connect to a server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time to connect to a [`Server`], of which there may be another.
+const SERVER_CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// When the kernel asks a silent server whether it is there, how often, and how many times until it is not.
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(15), Duration::from_secs(5), 3);
 /// Maximum redirects of one request; more are a loop.
 const MAX_REDIRECTS: usize = 5;
 
@@ -95,6 +99,8 @@ pub enum Error {
     Address,
     #[error("{host} cannot be reached")]
     Unreachable { host: String },
+    #[error("{host} cannot be reached")]
+    NoAnswer { host: String },
     #[error("{host} did not answer within {} s", timeout.as_millis().div_ceil(1000))]
     TimedOut { host: String, timeout: Duration },
     #[error("{host} answers with more than {max_bytes} bytes")]
@@ -190,7 +196,9 @@ async fn exchange(client: &Client, request: HttpRequest<'_>) -> Result<Streaming
     }
     let failed = move |error: &reqwest::Error| match error {
         error if error.is_timeout() => Error::TimedOut { host: host.clone(), timeout },
-        error if error.is_connect() || error.is_request() => Error::Unreachable { host: host.clone() },
+        error if error.is_connect() => Error::Unreachable { host: host.clone() },
+        // The server may have read the request.
+        error if error.is_request() => Error::NoAnswer { host: host.clone() },
         _ => Error::Incomplete { host: host.clone() },
     };
     let response = request.send().await.map_err(|error| failed(&error))?;
@@ -251,7 +259,13 @@ impl Server {
         trusted: Option<&Path>,
         place: Option<(&str, SocketAddr)>,
     ) -> Result<Self, certificate::Error> {
-        let mut client = builder().redirect(redirect::Policy::none());
+        let mut client = builder()
+            .redirect(redirect::Policy::none())
+            .connect_timeout(SERVER_CONNECT_TIMEOUT)
+            // A machine that went away says nothing, and a call may wait for its answer for hours.
+            .tcp_keepalive(KEEPALIVE.0)
+            .tcp_keepalive_interval(KEEPALIVE.1)
+            .tcp_keepalive_retries(KEEPALIVE.2);
         if let Some(path) = trusted {
             client = client.tls_backend_preconfigured(certificate::trusting(path)?);
         }

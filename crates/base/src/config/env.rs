@@ -59,8 +59,8 @@ pub(crate) fn log_filter() -> Option<String> {
     non_empty("ADJUTANT_LOG")
 }
 
-/// Returns a variable that the configuration names because it holds a secret.
-pub(super) fn variable(name: &str) -> Option<String> {
+/// Returns a variable that the configuration or an option names because it holds a secret.
+pub fn variable(name: &str) -> Option<String> {
     // The system call panics for an invalid name.
     let is_valid = !name.is_empty() && !name.contains(['=', '\0']);
     if is_valid { std::env::var(name).ok() } else { None }
