@@ -44,7 +44,7 @@ pub(super) fn parse(arguments: &[OsString]) -> Option<Cli> {
                 [option] if option == "--no-start" => true,
                 _ => return None,
             };
-            Command::Connect(ConnectArgs { toolset: toolset.to_owned(), no_start, check: false })
+            Command::Connect(ConnectArgs { toolset: toolset.to_owned(), no_start, ..ConnectArgs::default() })
         }
         [command, words @ ..] if command == "supervise" => {
             Command::Supervise(SuperviseArgs { words: words.to_vec() })

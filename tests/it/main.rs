@@ -36,6 +36,7 @@ mod prompts_contract;
 mod protocol_versions;
 mod questions;
 mod recorder;
+mod remote_hubs;
 mod service;
 mod store;
 mod traces;

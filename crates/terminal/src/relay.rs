@@ -12,16 +12,18 @@ mod client;
 mod envelope;
 mod hub;
 mod lines;
+pub mod remote;
 mod session;
 mod state;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufReader};
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::socket::{self, Connection, Hello, Start};
+use crate::socket::{self, Hello, Start};
 use adjutant_base::config;
 use adjutant_mcp::AgentSession;
 use state::Shared;
@@ -30,6 +32,8 @@ use state::Shared;
 #[derive(Clone, Debug)]
 pub struct Options {
     pub home: PathBuf,
+    /// The hubs on other machines that are used instead of the one of this home.
+    pub hubs: Option<Arc<remote::Hubs>>,
     /// The project that the client works in, where that has prompts.
     pub workspace: Option<PathBuf>,
     /// The server's name, as the hub knows it.
@@ -51,6 +55,8 @@ pub enum Error {
     #[error(transparent)]
     Settings(#[from] config::Error),
     #[error(transparent)]
+    Remote(#[from] remote::Error),
+    #[error(transparent)]
     Io(#[from] io::Error),
     #[error("the hub ended or timed out before the last call was finished")]
     Unanswered,
@@ -62,6 +68,7 @@ impl Error {
         match self {
             Self::Socket(error) => error.hint(),
             Self::Settings(error) => Some(error.hint().to_owned()),
+            Self::Remote(error) => Some(error.hint().to_owned()),
             Self::Io(_) => None,
             Self::Unanswered => {
                 Some("call again: a question asked in the same words is found, not asked twice".to_owned())
@@ -77,18 +84,21 @@ pub fn run(options: Options) -> Result<(), Error> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let home = options.home.clone();
-    let shared = Arc::new(Shared::new(output, connection.input.get_ref().try_clone()?, options.init_logging));
+    let shared = Arc::new(Shared::new(output, connection.get_ref().try_clone()?, options.init_logging));
     let (of_client, of_hub) = (shared.clone(), shared.clone());
     // Both threads end with the process: one of them may wait for a peer that says nothing more.
     std::thread::spawn(move || client::relay(&of_client, input));
-    std::thread::spawn(move || hub::relay(&of_hub, &options, connection.input));
+    std::thread::spawn(move || hub::relay(&of_hub, &options, connection));
     // A file that became wrong in the meantime is no reason to hang up on open calls.
     let answered = shared.wait(|| config::hub(&home).map_or(config::GRACE, |hub| hub.grace));
     if answered { Ok(()) } else { Err(Error::Unanswered) }
 }
 
 /// Connects to the hub as this client's relay.
-fn reach(options: &Options, start: Start, session: AgentSession) -> Result<Connection, Error> {
+fn reach(options: &Options, start: Start, session: AgentSession) -> Result<BufReader<UnixStream>, Error> {
+    if let Some(hubs) = &options.hubs {
+        return Ok(BufReader::new(hubs.connect(&options.server)?));
+    }
     let hello = if options.check {
         Hello::check(&options.server, session)
     } else {
@@ -117,5 +127,5 @@ fn reach(options: &Options, start: Start, session: AgentSession) -> Result<Conne
             "the hub is of another version, with which this one works; restart the older one when it suits you"
         );
     }
-    Ok(connection)
+    Ok(connection.input)
 }

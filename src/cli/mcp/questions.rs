@@ -31,7 +31,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 pub(super) fn run(address: Option<&str>, common: Common) -> Result<(), Failure> {
     let Some(address) = address else {
         return connect::run(
-            connect::ConnectArgs { toolset: "questions".to_owned(), no_start: false, check: false },
+            connect::ConnectArgs { toolset: "questions".to_owned(), ..connect::ConnectArgs::default() },
             common,
         );
     };

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use adjutant_mcp::deliveries::DELIVERY;
@@ -61,6 +62,8 @@ pub(super) enum Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     Initialize,
+    /// A request that changes nothing, and may be sent to another hub again.
+    Read,
     Other,
 }
 
@@ -102,6 +105,21 @@ fn message(envelope: &Envelope<'_>) -> Message {
     let id = envelope.id.filter(|_| !is_both).and_then(|raw| Id::read(raw.get()));
     match (envelope.method.as_deref(), id) {
         (Some("initialize"), Some(id)) => Message::Request { id, what: Request::Initialize },
+        (
+            Some(
+                "ping"
+                | "server/discover"
+                | "tools/list"
+                | "prompts/list"
+                | "prompts/get"
+                | "resources/list"
+                | "resources/templates/list"
+                | "resources/read"
+                | "completion/complete"
+                | "subscriptions/listen",
+            ),
+            Some(id),
+        ) => Message::Request { id, what: Request::Read },
         (Some(_), Some(id)) => Message::Request { id, what: Request::Other },
         (None, Some(id)) if envelope.result.is_some() != envelope.error.is_some() => {
             Message::Answer { id, result: envelope.error.is_none() }
@@ -118,6 +136,18 @@ fn message(envelope: &Envelope<'_>) -> Message {
             .map_or(Message::Other, |Delivery { ticket }| Message::Delivery { ticket }),
         (Some(_) | None, _) => Message::Other,
     }
+}
+
+/// Returns the notifications of changed lists that an answer to `initialize` announces.
+pub(super) fn announced_changes(line: &[u8]) -> Vec<&'static str> {
+    let answer: Value = serde_json::from_slice(line).unwrap_or_default();
+    let lists = [
+        ("tools", "notifications/tools/list_changed"),
+        ("prompts", "notifications/prompts/list_changed"),
+        ("resources", "notifications/resources/list_changed"),
+    ];
+    let announces = |list: &str| answer["result"]["capabilities"][list]["listChanged"] == true;
+    lists.into_iter().filter_map(|(list, notification)| announces(list).then_some(notification)).collect()
 }
 
 /// Returns the revision that an answer to `initialize` names.
@@ -172,6 +202,7 @@ mod tests {
         let cases = [
             (r#"{"id":1,"method":"initialize"}"#, Message::Request { id: id(), what: Request::Initialize }),
             (r#"{"id":1.0,"method":"x"}"#, Message::Request { id: id(), what: Request::Other }),
+            (r#"{"id":1,"method":"tools/list"}"#, Message::Request { id: id(), what: Request::Read }),
             (r#"{"id":null,"method":"x"}"#, Message::Other),
             (r#"{"id":1,"error":{"code":1}}"#, Message::Answer { id: id(), result: false }),
             (r#"{"method":"initialized"}"#, Message::Initialized),

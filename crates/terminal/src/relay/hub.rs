@@ -3,12 +3,12 @@
 use std::io::{self, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::envelope::{self, Message};
+use super::envelope::{self, Id, Message};
 use super::lines::{self, LineRead};
-use super::session::Handshake;
-use super::state::{Link, Shared, delivered};
+use super::session::{Handshake, OpenCalls};
+use super::state::{HUB_TIMEOUT, Link, Shared, delivered};
 use super::{Error, Options, reach};
 use crate::socket::{self, Start};
 
@@ -29,6 +29,14 @@ const HOME_IS_DELETED: &str =
 const HUB_HAS_ENDED: &str = "the hub stopped before this call was finished; call again: a question asked in the same \
                              words is found, not asked twice";
 
+/// The error of a call that was open when the hub on another machine was lost.
+const REMOTE_HUB_IS_LOST: &str = "the connection to the hub was lost before this call was finished. It was not sent to another hub, because \
+                                  the lost one may have carried it out. See what has happened, then call again";
+
+/// The error of a call that no hub on another machine took in time.
+const NO_REMOTE_HUB: &str =
+    "the connection to the hub was lost, and no hub could be reached in time; call again later";
+
 /// The error of a call that was open at `adjutant stop`.
 const HUB_WAS_STOPPED: &str = "the user stopped the hub before this call was finished; `adjutant serve --background` \
                                starts it again, and a question asked in the same words is found then";
@@ -40,24 +48,33 @@ const HUB_IS_STOPPED: &str = "the user stopped the hub; `adjutant serve --backgr
 pub(super) fn relay(shared: &Arc<Shared>, options: &Options, mut hub: BufReader<UnixStream>) {
     while pump(shared, &mut hub).is_ok() {
         let (calls, ending) = shared.change(|state| {
-            let calls = state.session.cut();
+            let calls = match &options.hubs {
+                Some(hubs) if !state.ending => state.session.cut_to_continue(&hubs.take_unaccepted()),
+                _ => OpenCalls { lost: state.session.cut(), ..OpenCalls::default() },
+            };
             if state.ending {
                 // The process ends when the link is over, which is after these are answered.
-                state.unanswered |= !calls.is_empty();
+                state.unanswered |= !calls.lost.is_empty();
             } else {
                 state.link = Link::Down { failed: None };
+                state.wanted |= !calls.repeatable.is_empty();
             }
             (calls, state.ending)
         });
+        let OpenCalls { lost: calls, repeatable } = calls;
         if !ending {
             shared.init_logging();
             tracing::warn!(calls.open = calls.len(), "the hub has ended");
         }
-        let message = if socket::is_stopped(&options.home) { HUB_WAS_STOPPED } else { HUB_HAS_ENDED };
+        let message = match &options.hubs {
+            Some(_) => REMOTE_HUB_IS_LOST,
+            None if socket::is_stopped(&options.home) => HUB_WAS_STOPPED,
+            None => HUB_HAS_ENDED,
+        };
         if shared.refuse(&calls, message).is_err() {
             break;
         }
-        match find(shared, options) {
+        match find(shared, options, repeatable) {
             Some(next) => hub = next,
             None => break,
         }
@@ -96,7 +113,15 @@ fn pump(shared: &Arc<Shared>, hub: &mut BufReader<UnixStream>) -> io::Result<()>
 
 /// Searches for a hub until there is one; `None` when the client has ended. A hub is started only for a call that
 /// waits, and not after `adjutant stop`: a new client or the user starts the next one then.
-fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
+///
+/// Calls of `repeatable` are sent to that hub, or answered with an error when there is none in time.
+fn find(
+    shared: &Arc<Shared>,
+    options: &Options,
+    mut repeatable: Vec<(Id, Vec<u8>)>,
+) -> Option<BufReader<UnixStream>> {
+    let is_remote = options.hubs.is_some();
+    let end = Instant::now() + HUB_TIMEOUT;
     let mut pause = BACKOFF.0;
     loop {
         let (wanted, handshake, acknowledged) = {
@@ -107,12 +132,12 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
             (state.wanted, state.session.handshake.clone(), state.acknowledged.clone())
         };
         // A home that was deleted is not made again by a call of an older connection.
-        let is_deleted = !options.home.is_dir();
+        let is_deleted = !is_remote && !options.home.is_dir();
         // Not even a connection: a service manager would start a hub for it.
-        let is_stopped = socket::is_stopped(&options.home);
+        let is_stopped = !is_remote && socket::is_stopped(&options.home);
         let start = if wanted && !is_deleted { options.start } else { Start::Never };
         let connect = || {
-            let mut hub = reach(options, start, options.session.returning())?.input;
+            let mut hub = reach(options, start, options.session.returning())?;
             repeat(shared, &handshake, &mut hub)?;
             // The last hub may have ended before it read these.
             for ticket in &acknowledged {
@@ -128,25 +153,38 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
                     state.link = Link::Up(Arc::new(writer));
                     state.wanted = false;
                 });
+                if is_remote {
+                    continue_there(shared, &handshake, repeatable);
+                }
                 return Some(hub);
             }
             Err(error) if wanted && error.as_ref().is_none_or(|error| is_permanent(error, start)) => {
                 shared.init_logging();
                 let refusal = match &error {
-                    None => HUB_IS_STOPPED,
-                    Some(_) if is_deleted => HOME_IS_DELETED,
+                    None => HUB_IS_STOPPED.to_owned(),
+                    Some(_) if is_deleted => HOME_IS_DELETED.to_owned(),
                     Some(error) => refusal(error),
                 };
                 tracing::warn!(
                     error = error.map(tracing::field::display),
                     "no hub to continue with: {refusal}"
                 );
+                let ids: Vec<Id> = repeatable.drain(..).map(|(id, _)| id).collect();
+                let refused = shared.refuse(&ids, &refusal);
                 shared.change(|state| {
                     state.wanted = false;
-                    state.link = Link::Down { failed: Some(refusal.to_owned()) };
+                    // A call that was just refused is not one that waits.
+                    let failed = ids.is_empty().then_some(refusal);
+                    state.link = if refused.is_ok() { Link::Down { failed } } else { Link::Over };
                 });
             }
-            Err(_) => {}
+            Err(error) => {
+                tracing::debug!(error = error.map(tracing::field::display), "no hub to continue with yet");
+                if Instant::now() > end {
+                    let ids: Vec<Id> = repeatable.drain(..).map(|(id, _)| id).collect();
+                    shared.refuse(&ids, NO_REMOTE_HUB).ok()?;
+                }
+            }
         }
         let state = shared.state();
         // A call that came in the meantime wants its hub now; one that waited already lets the hub come up.
@@ -162,14 +200,16 @@ fn find(shared: &Shared, options: &Options) -> Option<BufReader<UnixStream>> {
 fn is_permanent(error: &Error, start: Start) -> bool {
     match error {
         Error::Socket(socket::Error::NoHub { .. }) => start == Start::Never,
+        Error::Remote(error) => error.is_permanent(),
         Error::Io(_) => false,
         Error::Socket(_) | Error::Settings(_) | Error::Unanswered => true,
     }
 }
 
 /// Returns the reason why a call cannot be served, for the client: it has no path and no other detail of this machine.
-fn refusal(error: &Error) -> &'static str {
-    match error {
+fn refusal(error: &Error) -> String {
+    let text = match error {
+        Error::Remote(error) => return error.to_string(),
         Error::Socket(socket::Error::Skew { hub_is_older: true, .. }) => {
             "the hub was replaced by an older version; restart the hub"
         }
@@ -182,7 +222,30 @@ fn refusal(error: &Error) -> &'static str {
         Error::Socket(_) | Error::Io(_) | Error::Unanswered => {
             "there is no hub; start one with `adjutant serve`"
         }
+    };
+    text.to_owned()
+}
+
+/// Continues the session at a new hub: sends `repeatable` there, and lets the client read lists again, which may be others.
+fn continue_there(shared: &Arc<Shared>, handshake: &Handshake, repeatable: Vec<(Id, Vec<u8>)>) {
+    if handshake.initialized.is_some() {
+        for method in &handshake.changes {
+            let line = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}\n");
+            if shared.to_client(line.as_bytes()).is_err() {
+                return;
+            }
+        }
     }
+    if repeatable.is_empty() {
+        return;
+    }
+    let shared = shared.clone();
+    // The thread that reads the hub must never wait for the hub to read.
+    std::thread::spawn(move || {
+        for (_, line) in repeatable {
+            let _ = shared.to_hub(&envelope::messages(&line), &line);
+        }
+    });
 }
 
 /// Repeats the client's handshake to a new hub, and drops the answer.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::envelope::{Id, Message, Request, revision};
+use super::envelope::{Id, Message, Request, announced_changes, messages, revision};
 
 /// The open calls of both sides, and the handshake.
 #[derive(Debug, Default)]
@@ -10,6 +10,8 @@ pub(super) struct Session {
     /// The client's requests that the hub has yet to answer. Counted: a client may use an id twice, and the hub
     /// then answers twice.
     calls: BTreeMap<Id, u32>,
+    /// Those of them that may be sent to another hub again, as the client wrote them.
+    repeatable: BTreeMap<Id, Vec<u8>>,
     /// The hub's requests that the client has yet to answer.
     asked: BTreeSet<Id>,
     /// An `initialize` that is not answered yet.
@@ -24,6 +26,17 @@ pub(super) struct Handshake {
     /// The revision that was agreed on.
     pub(super) revision: Option<String>,
     pub(super) initialized: Option<Vec<u8>>,
+    /// The notifications of changed lists that the hub announced.
+    pub(super) changes: Vec<&'static str>,
+}
+
+/// The open calls of a connection that ended.
+#[derive(Debug, Default)]
+pub(super) struct OpenCalls {
+    /// Calls that nobody will answer.
+    pub(super) lost: Vec<Id>,
+    /// Calls that another hub may answer, with their lines.
+    pub(super) repeatable: Vec<(Id, Vec<u8>)>,
 }
 
 impl Session {
@@ -42,6 +55,9 @@ impl Session {
                         self.opening = Some((id.clone(), line.to_vec()));
                         self.handshake.initialized = None;
                     }
+                    if messages.len() == 1 && matches!(what, Request::Initialize | Request::Read) {
+                        self.repeatable.insert(id.clone(), line.to_vec());
+                    }
                     *self.calls.entry(id.clone()).or_default() += 1;
                     true
                 }
@@ -52,6 +68,7 @@ impl Session {
                 }
                 Message::Cancelled { id } => {
                     self.calls.remove(id);
+                    self.repeatable.remove(id);
                     true
                 }
                 Message::Delivery { .. } | Message::Other => true,
@@ -74,6 +91,7 @@ impl Session {
                     {
                         self.handshake.initialize = Some((id.clone(), initialize));
                         self.handshake.revision = revision(line);
+                        self.handshake.changes = announced_changes(line);
                     }
                 }
                 Message::Initialized
@@ -90,6 +108,7 @@ impl Session {
         *count -= 1;
         if *count == 0 {
             self.calls.remove(id);
+            self.repeatable.remove(id);
         }
         true
     }
@@ -98,7 +117,26 @@ impl Session {
     pub(super) fn cut(&mut self) -> Vec<Id> {
         self.asked.clear();
         self.opening = None;
+        self.repeatable.clear();
         let calls = std::mem::take(&mut self.calls);
         calls.into_iter().flat_map(|(id, count)| std::iter::repeat_n(id, count as usize)).collect()
+    }
+
+    /// Forgets the connection where another hub continues. `unaccepted` are lines that the last one has not taken.
+    pub(super) fn cut_to_continue(&mut self, unaccepted: &[Vec<u8>]) -> OpenCalls {
+        let mut repeatable = std::mem::take(&mut self.repeatable);
+        for line in unaccepted {
+            if let [Message::Request { id, .. }] = messages(line).as_slice() {
+                repeatable.insert(id.clone(), line.clone());
+            }
+        }
+        let mut calls = OpenCalls::default();
+        for id in self.cut() {
+            match repeatable.remove(&id) {
+                Some(line) => calls.repeatable.push((id, line)),
+                None => calls.lost.push(id),
+            }
+        }
+        calls
     }
 }

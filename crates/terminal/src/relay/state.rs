@@ -15,7 +15,7 @@ use adjutant_mcp::deliveries::{DELIVERED, INPUT_ENDED};
 use adjutant_mcp::error;
 
 /// Time that a call waits for the next hub before it is answered with an error.
-const HUB_TIMEOUT: Duration = Duration::from_secs(12);
+pub(super) const HUB_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// Acknowledgements that are repeated to the next hub.
 const MAX_REPEATED: usize = 16;
