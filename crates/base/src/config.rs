@@ -116,7 +116,7 @@ table::settings! {
     }
     tables {
         http: http::File;
-        openid: openid::File;
+        openid: openid::Section;
         toolsets: toolsets::File;
         clients: BTreeMap<String, toolsets::Client>;
         approval_rules: Vec<ApprovalRule>;

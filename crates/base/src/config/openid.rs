@@ -29,7 +29,7 @@ impl Notation<Option<String>> for Issuer {
 super::table::settings! {
     /// The identity provider at which users of the console log in.
     #[derive(Clone, Debug)]
-    pub struct OpenIdConfig, file File, section "openid" {
+    pub struct OpenIdConfig, file Section, section "openid" {
         /// Address of the identity provider as it spells it, before `/.well-known/openid-configuration`. Without it nobody logs in by OpenID Connect.
         issuer: Option<String> = None, issuer as Issuer;
         /// Name under which the hub is registered there, with the redirect address `/login/openid/callback` of the console.
