@@ -265,14 +265,12 @@ async fn get(address: &str, token: Option<&Token>) -> Result<HttpResponse, Error
 /// Returns the error of an answer: the word of OAuth 2.0 if there is one, which no other text of the answer can follow.
 fn refusal(address: &str, answer: &HttpResponse) -> Error {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    match body["error"].as_str().and_then(error_code) {
-        Some(code) => Error::Refused(code.to_owned()),
-        // What follows may be a key of the issuer's.
-        None => {
-            let address = address.split('?').next().unwrap_or_default().to_owned();
-            Error::Status { address, status: answer.status }
-        }
+    if let Some(code) = body["error"].as_str().and_then(error_code) {
+        return Error::Refused(code.to_owned());
     }
+    // The query may hold a key of the issuer.
+    let address = address.split('?').next().unwrap_or_default().to_owned();
+    Error::Status { address, status: answer.status }
 }
 
 /// Returns an error code of OAuth 2.0, such as `access_denied`; `None` for any other text.

@@ -254,7 +254,7 @@ async fn is_committed(pool: &AnyPool, transaction: i64) -> Result<bool, sqlx::Er
         match status.fetch_one(&mut *connection).await {
             // The process of the broken connection has not ended yet.
             Ok(status) if status.as_deref() == Some("in progress") => {
-                tokio::time::sleep(STATUS_INTERVAL).await
+                tokio::time::sleep(STATUS_INTERVAL).await;
             }
             Ok(status) => return Ok(status.as_deref() == Some("committed")),
             Err(error) if cuts < MAX_CUTS && is_cut(&error) => cuts += 1,

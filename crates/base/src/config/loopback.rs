@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-/// Returns whether a host, with or without a port, is this machine.
-pub(super) fn is_loopback(authority: &str) -> bool {
+/// Returns whether an authority, a host with or without a port, is on this machine.
+pub fn is_loopback(authority: &str) -> bool {
     let host = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
         None => authority.split(':').next(),

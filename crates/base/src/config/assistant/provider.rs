@@ -4,7 +4,6 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::http::is_loopback;
 use serde::{Deserialize, Serialize};
 
 use crate::config::env;
