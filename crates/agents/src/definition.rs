@@ -101,9 +101,9 @@ impl FieldSupport {
     /// Returns the word for users.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Supported => "honoured",
+            Self::Supported => "supported",
             Self::Mapped(_) => "mapped",
-            Self::Unsupported(_) => "cannot be",
+            Self::Unsupported(_) => "unsupported",
             Self::Unknown => "unknown",
         }
     }

@@ -110,7 +110,7 @@ pub fn lint(
         }
         let better = to_valid_name(&agent.name);
         if better != agent.name {
-            let hint = (!better.is_empty()).then(|| format!("`{better}` would do"));
+            let hint = (!better.is_empty()).then(|| format!("use `{better}`"));
             let message = format!(
                 "the name `{}` is hard to type: use lower-case letters, digits, `-` and `_`",
                 agent.name

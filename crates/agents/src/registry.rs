@@ -35,7 +35,7 @@ impl Registry {
     pub fn trust(&self, agent: &Agent) -> Result<(), String> {
         match &self.trust {
             Some(store) => trust_store::add(store, agent),
-            None => Err("there is no home folder to note it in".to_owned()),
+            None => Err("there is no home folder to store the trust in".to_owned()),
         }
     }
 }

@@ -193,7 +193,7 @@ impl Sandbox {
         let reason = if matches!(outcome.cause, Cause::TimedOut(_)) {
             format!("it took longer than {} s", PROBE_TIMEOUT.as_secs())
         } else {
-            crate::runner::sanitize::display_text(stderr.lines().next().unwrap_or("it says nothing"))
+            crate::runner::sanitize::display_text(stderr.lines().next().unwrap_or("it wrote no reason"))
         };
         Err(if is_nested {
             format!("no sandbox within {name} works on this machine: {reason}")

@@ -306,7 +306,7 @@ impl Considered {
                 format!("is at its usage limit until {until} ({} from now)", timefmt::span(*left))
             }
             Eligibility::Unknown if self.is_unknown() => {
-                "is not known here; if config.toml has it, `adjutant reload` or a restart of the hub takes it up"
+                "is not known here; if config.toml has it, `adjutant reload` or a restart of the hub reads it"
                     .to_owned()
             }
             Eligibility::Unknown => "is not configured".to_owned(),

@@ -194,7 +194,8 @@ impl RunReport {
             findings.push("files elsewhere: unknown, because it could write everywhere".to_owned());
         } else if self.attempts.iter().any(is_by_word) {
             findings.push(
-                "files elsewhere: unknown, because only the runner's word kept it from them".to_owned(),
+                "files elsewhere: unknown, because only the runner itself, and no sandbox, prevented changes"
+                    .to_owned(),
             );
         }
         findings

@@ -72,15 +72,15 @@ fn as_text(report: &Report, base: &Path) -> Result<(), Failure> {
         let supported = agent.fields.iter().filter(|field| field.support == FieldSupport::Supported);
         let supported: Vec<&str> = supported.map(|field| field.key.as_str()).collect();
         if !supported.is_empty() {
-            print(&format!("  {:9}  {}", FieldSupport::Supported.name(), supported.join(", ")))?;
+            print(&format!("  {:11}  {}", FieldSupport::Supported.name(), supported.join(", ")))?;
         }
         for field in &agent.fields {
             if let FieldSupport::Mapped(effect) | FieldSupport::Unsupported(effect) = &field.support {
-                print(&format!("  {:9}  {}: {effect}", field.support.name(), field.key))?;
+                print(&format!("  {:11}  {}: {effect}", field.support.name(), field.key))?;
             }
         }
         let able = runners.iter().filter(|(_, reason)| reason.is_none()).map(|(name, _)| name.as_str());
-        print(&format!("  {:9}  {}", "runs on", able.collect::<Vec<_>>().join(", ")))?;
+        print(&format!("  {:11}  {}", "runs on", able.collect::<Vec<_>>().join(", ")))?;
         for reason in runners.iter().filter_map(|(_, reason)| reason.as_ref()) {
             print(&format!("  {:9}  {reason}", "not on"))?;
         }

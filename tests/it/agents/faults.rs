@@ -33,7 +33,7 @@ fn each_end_of_a_runner_has_its_failure_class() {
         ("invalid-utf8", None, "caf\u{fffd} \u{fffd}\u{fffd} \u{fffd}\n\u{20ac}"),
         ("no-newline", None, "first\nlast"),
         ("close-stdin", None, "result"),
-        ("empty", Some("empty_answer"), "said nothing"),
+        ("empty", Some("empty_answer"), "without an answer"),
         ("crash", Some("crashed"), "signal 11"),
         ("fail-after-result", Some("crashed"), "code 3"),
         ("auth", Some("authentication"), "401 Unauthorized"),
@@ -323,7 +323,7 @@ fn a_working_directory_that_is_swapped_after_its_check_is_not_entered() {
         let result = &result["structuredContent"];
         assert_eq!(result["failure"]["class"], "refused", "{result:#}");
         let detail = result["failure"]["detail"].as_str().unwrap();
-        assert!(detail.contains("not the folder any more"), "{detail}");
+        assert!(detail.contains("was replaced after the task was delegated"), "{detail}");
     }
     assert!(!fixture.folder("other/made").exists() && !fixture.folder("was-target/made").exists());
 }

@@ -196,7 +196,7 @@ fn what_cannot_be_known_is_unknown_with_the_reason() {
     let (_, report) = peer.reported(2, free);
     assert!(report.contains("files elsewhere: unknown, because it could write everywhere"), "{report}");
     let (_, report) = peer.reported(7, task(&fixture, "true", "none"));
-    let words = "files elsewhere: unknown, because only the runner's word kept it from them";
+    let words = "files elsewhere: unknown, because only the runner itself, and no sandbox, prevented changes";
     assert!(report.contains(words), "{report}");
     for (id, isolation) in [(3, "none"), (4, "worktree")] {
         let script = "folder=$PWD; cd ..; mv $folder moved; ln -s moved $folder; echo x >moved/new.txt";

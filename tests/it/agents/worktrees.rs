@@ -82,7 +82,10 @@ fn a_worktree_of_a_killed_hub_is_kept_and_named_where_its_changes_are_not_known(
     let result = peer.tool(1, "task_wait", json!({"task_id": task}))["structuredContent"].clone();
     assert_eq!((&result["status"], &result["message"]), (&json!("succeeded"), &json!("working\nresult")));
     let report = &result["run_report"];
-    assert_eq!(report["files_unknown"], "the hub that knew them ended", "{result:#}");
+    assert_eq!(
+        report["files_unknown"], "the hub that began the run ended, and its record of the files is lost",
+        "{result:#}"
+    );
     let tree = fixture.folder(&format!("{spool}/tree"));
     assert_eq!(report["repository"]["kept"], json!(tree), "{result:#}");
     assert!(tree.join("made.txt").exists());

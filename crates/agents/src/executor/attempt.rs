@@ -114,7 +114,7 @@ pub(super) async fn attempt(
     }
     // The supervisor checks the folder again when it enters it.
     if !run.options.workdir.is_unchanged() {
-        let detail = "the working directory is not the folder any more that it was when the task came in";
+        let detail = "the working directory was replaced after the task was delegated";
         return Some(not_run(run, Class::Refused, detail));
     }
     let PreparedCommand { mut argv, mut env, stdin, output_files, parser, .. } = prepared;

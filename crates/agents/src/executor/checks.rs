@@ -17,7 +17,8 @@ use adjutant_host::process::{self, Cause, Command, Exit, OnHubExit, Timeouts};
 pub(super) async fn run(context: &ExecutorContext, run: &TaskRun<'_>, outcome: &mut Outcome) {
     for (number, argv) in run.options.checks.iter().enumerate() {
         if run.is_ending() {
-            let reason = Some("it was left out, for the task was to end".to_owned());
+            let reason =
+                Some("it was left out, because the task was cancelled or the hub stopped".to_owned());
             let check = Check { command: argv.clone(), reason, ..Check::default() };
             outcome.report.checks.push(check);
             continue;

@@ -164,14 +164,14 @@ async fn end_after_panic(run: &TaskRun<'_>) -> Outcome {
         Err(_) => report.is_uncounted = true,
     }
     if run.state.baseline.is_some() {
-        report.files_unknown = Some("the hub made a mistake before it compared them".to_owned());
+        report.files_unknown = Some("the hub had an internal error before it compared them".to_owned());
     }
     panicked(report)
 }
 
 /// Returns the outcome of a task after a panic in its run; the panic is in the log.
 fn panicked(report: RunReport) -> Outcome {
-    let detail = "the hub made a mistake while it ran; its log says more".to_owned();
+    let detail = "the hub had an internal error while the task ran; its log has the details".to_owned();
     let failure = Some(FailureReport { class: "hub".to_owned(), detail });
     Outcome { failure, report, ..Outcome::new(Ending::Failed) }
 }

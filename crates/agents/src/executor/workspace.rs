@@ -18,7 +18,7 @@ const CALLER: &str = "caller";
 const SCRATCH: &str = "git";
 
 /// The reason why the files of a run that another hub began are not compared.
-const NO_BASELINE: &str = "the hub that knew them ended";
+const NO_BASELINE: &str = "the hub that began the run ended, and its record of the files is lost";
 
 /// Prepares the working folder before the first run. The error is a sentence for the caller.
 pub(super) async fn prepare(

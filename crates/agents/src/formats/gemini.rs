@@ -30,7 +30,7 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
                     head.agent.timeout = Some(Duration::from_mins(minutes));
                     head.agent.report_mapped(&key, format!("timeout {minutes}m"));
                 }
-                None => head.agent.report_unsupported(&key, "it is not a number of minutes of a day"),
+                None => head.agent.report_unsupported(&key, "it is not a number of minutes from 1 to 1440"),
             },
             _ => head.other(Program::Gemini, &key, &value, &UNSUPPORTED),
         }

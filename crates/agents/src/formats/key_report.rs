@@ -36,7 +36,7 @@ impl Agent {
         if own.is_empty() {
             self.report_unsupported(
                 key,
-                "it has no letter or digit to make a name of; the file's name stands",
+                "it has no letter or digit to make a name of; the file's name is used",
             );
         } else if own == name {
             self.report_supported(key);
@@ -49,7 +49,7 @@ impl Agent {
     /// Sets the model, in the spelling of `program`, and the program's runner.
     pub(super) fn set_model(&mut self, program: Program, key: &str, model: String) {
         if model == "inherit" {
-            return self.report_mapped(key, "no model is asked for: the runner's own choice stands");
+            return self.report_mapped(key, "no model is asked for: the runner chooses");
         }
         self.report_mapped(
             key,

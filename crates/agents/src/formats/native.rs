@@ -68,7 +68,7 @@ pub(super) fn read(text: &str) -> Result<Agent, String> {
         ..Agent::default()
     };
     if agent.permission == Permission::Full && agent.network != Network::All {
-        return Err("`network` can be limited below `permission: full` only, because nothing holds it there"
+        return Err("`network` cannot be limited with `permission: full`, because such a run has no sandbox"
             .to_owned());
     }
     if agent.label.as_deref().is_some_and(|label| !is_label(label)) {

@@ -77,7 +77,7 @@ fn our_own_keys_are_checked() {
         ),
         (
             "permission: full\nnetwork: none",
-            "`network` can be limited below `permission: full` only, because nothing holds it there",
+            "`network` cannot be limited with `permission: full`, because such a run has no sandbox",
         ),
         ("env: {A=B: c}", "`env` has `A=B`, which is not the name of a variable"),
         ("env: {A: [c]}", "`env` gives `A` no text"),
@@ -118,11 +118,11 @@ fn claude_agents_are_understood() {
         support(&agent),
         [
             "name mapped: the name is `code-reviewer`",
-            "description honoured",
+            "description supported",
             "tools mapped: permission `workspace-write`; single tools are not distinguished",
             "model mapped: `sonnet` in the words of claude: the runner is `claude`",
-            "isolation honoured",
-            "hooks cannot be: nothing that a definition of another program says is run",
+            "isolation supported",
+            "hooks unsupported: nothing that a definition of another program says is run",
             "odd unknown",
             "permissionMode mapped: permission `read-only`",
         ]
@@ -142,9 +142,9 @@ fn copilot_agents_are_understood() {
     assert_eq!(
         support(&agent)[..3],
         [
-            "name cannot be: the file's name is the agent's",
-            "description honoured",
-            "target cannot be: the delegating client decides where it runs"
+            "name unsupported: the file's name is the agent's",
+            "description supported",
+            "target unsupported: the delegating client decides where it runs"
         ]
     );
 }

@@ -113,7 +113,7 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind
             Vec::new()
         }
         "error" => {
-            let message = event["message"].as_str().unwrap_or("an error without words");
+            let message = event["message"].as_str().unwrap_or("an error without a message");
             run.error(Failure::classify(message, Class::Provider))
         }
         _ => Vec::new(),

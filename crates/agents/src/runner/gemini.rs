@@ -122,7 +122,7 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind
                 Err(match (event["error"]["message"].as_str(), run.last_error.take()) {
                     (Some(message), _) => Failure::classify(message, Class::Provider),
                     (None, Some(failure)) => failure,
-                    (None, None) => Failure::new(Class::Provider, "it failed without saying why"),
+                    (None, None) => Failure::new(Class::Provider, "it failed without a reason"),
                 })
             });
             Vec::new()

@@ -93,7 +93,7 @@ pub(super) fn read(run: &mut RunAccumulator, event: &Value) -> Vec<TaskEventKind
         "error" => {
             let error = &event["error"];
             let message = error["data"]["message"].as_str().or_else(|| error["name"].as_str());
-            let message = message.unwrap_or("an error without words");
+            let message = message.unwrap_or("an error without a message");
             let named = format!("{}: {message}", error["name"].as_str().unwrap_or("error"));
             let mut failure = match error["data"]["statusCode"].as_u64() {
                 Some(status) => Failure::from_status(status, message),

@@ -214,24 +214,29 @@ impl RunAccumulator {
             Exit::NotStarted => {
                 return Some(Failure::new(Class::NotInstalled, "the program could not be started"));
             }
-            Exit::Unknown => return Some(Failure::new(Class::HubGone, "nobody saw its end")),
+            Exit::Unknown => {
+                return Some(Failure::new(
+                    Class::HubGone,
+                    "its end is unknown: neither the hub nor a supervisor saw it",
+                ));
+            }
         };
         match self.end.take() {
             Some(Err(failure)) => Some(failure),
             Some(Ok(())) if code != 0 => {
-                let detail = format!("it said that it was done, and then exited with code {code}");
+                let detail = format!("it reported success, and then exited with code {code}");
                 Some(Failure::new(Class::Crashed, detail))
             }
             Some(Ok(())) if has_message => None,
             Some(Ok(())) => {
-                let empty = Failure::new(Class::EmptyAnswer, "it ended well, but said nothing");
+                let empty = Failure::new(Class::EmptyAnswer, "it succeeded without an answer");
                 Some(self.last_error.take().unwrap_or(empty))
             }
             None if code == 0 && self.events == 0 && self.mangled == 0 && self.last_line.is_none() => {
                 Some(Failure::new(Class::EmptyAnswer, "it exited with code 0 and wrote nothing"))
             }
             None if code == 0 => {
-                let cut = Failure::new(Class::BadOutput, "it exited with code 0 without telling its end");
+                let cut = Failure::new(Class::BadOutput, "it exited with code 0 without reporting its end");
                 Some(self.last_error.take().unwrap_or(cut))
             }
             None => Some(self.unexplained(code, end)),
@@ -249,7 +254,7 @@ impl RunAccumulator {
             return failure;
         }
         let Some(text) = self.failure_text(end.stderr) else {
-            return Failure::new(Class::Crashed, format!("it exited with code {code} and said nothing"));
+            return Failure::new(Class::Crashed, format!("it exited with code {code} and wrote nothing"));
         };
         let mut failure = Failure::classify(&text, Class::Crashed);
         failure.detail = display_text(&format!("exit code {code}: {}", failure.detail));
