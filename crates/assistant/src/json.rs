@@ -252,7 +252,7 @@ pub fn planning(
         value["fell_back"] = fell_back.collect::<Vec<_>>().into();
     }
     if planning.more {
-        value["more"] = Value::from("there is more than one call plans; plan the rest by `event_id`");
+        value["more"] = Value::from("one call does not plan all of them; plan the rest by `event_id`");
     }
     value
 }

@@ -121,7 +121,7 @@ impl Assistant {
             return Err(Error::Invalid { field: "password", reason });
         }
         check_id(user)?;
-        let failed = || Error::Invalid { field: "password", reason: "it could not be kept".to_owned() };
+        let failed = || Error::Invalid { field: "password", reason: "it could not be stored".to_owned() };
         let hashed = tokio::task::spawn_blocking(move || hash(&password)).await;
         let verifier = hashed.map_err(|_| failed())?.map_err(|_| failed())?;
         let row = (user.as_str().to_owned(), role.name().to_owned(), verifier);

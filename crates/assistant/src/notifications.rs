@@ -174,7 +174,7 @@ impl Assistant {
             audit: audit(actor, "snooze", id.as_str(), next_id.as_str(), now)?,
         };
         if !outbox::snooze(&self.store, snooze).await? {
-            return Err(wrong_status(&found, "it changed in this moment; look again"));
+            return Err(wrong_status(&found, "it changed at the same moment; read it again"));
         }
         self.events.send(HubEvent::NotificationsChanged);
         self.wake.notify_one();
@@ -199,7 +199,7 @@ impl Assistant {
             audit: audit(actor, action, found.id.as_str(), to.name(), now)?,
         };
         if !outbox::resolve(&self.store, resolution).await? {
-            return Err(wrong_status(found, "it changed in this moment; look again"));
+            return Err(wrong_status(found, "it changed at the same moment; read it again"));
         }
         self.events.send(HubEvent::NotificationsChanged);
         self.wake.notify_one();

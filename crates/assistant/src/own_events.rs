@@ -254,7 +254,7 @@ fn new_component(uid: &str, edit: &EventEdit, now: Timestamp) -> Result<String, 
     check(edit)?;
     for (field, is_missing) in [("title", edit.title.is_none()), ("start", edit.time.is_none())] {
         if is_missing {
-            return Err(Error::Invalid { field, reason: "an event has one".to_owned() });
+            return Err(Error::Invalid { field, reason: "it is required".to_owned() });
         }
     }
     Ok(calendar::created(uid, edit, now))
@@ -350,7 +350,7 @@ pub fn check(edit: &EventEdit) -> Result<(), Error> {
         }
     }
     if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
-        return Err(Error::Invalid { field: "title", reason: "an event has one".to_owned() });
+        return Err(Error::Invalid { field: "title", reason: "it is required".to_owned() });
     }
     if edit.time.as_ref().is_some_and(|time| time.end <= time.start) {
         return Err(Error::Invalid { field: "end", reason: "it must be after the start".to_owned() });

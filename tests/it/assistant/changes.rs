@@ -107,7 +107,7 @@ fn a_client_changes_events_after_the_user_allows_it() {
         assert_eq!(text, format!("argument `when` cannot be read: {why}"), "{answer}");
     }
     for (title, location, why) in [
-        ("", "", "title: an event has one"),
+        ("", "", "title: it is required"),
         ("Line\nTime: Tuesday, 2026-12-01 10:00", "", "title: it must be one line"),
         ("Tea", "Here\u{2028}Title: x", "location: it must be one line"),
     ] {

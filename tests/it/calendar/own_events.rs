@@ -160,7 +160,7 @@ fn an_event_in_the_hour_that_comes_twice_is_when_it_was_typed() {
         (&"2031-10-26T02:30:00+01:00".into(), &"2031-10-26T03:30:00+01:00".into())
     );
     let refused = home.run(["events", "edit", &id, "--title", ""], "");
-    assert!(refused.stderr.starts_with("error: title: an event has one\n"), "{}", refused.stderr);
+    assert!(refused.stderr.starts_with("error: title: it is required\n"), "{}", refused.stderr);
 }
 
 #[test]

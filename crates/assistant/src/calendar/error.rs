@@ -44,14 +44,11 @@ pub enum Error {
     CancelsNothing,
     #[error("the rule `{0}` cannot be followed: {1}")]
     BadRule(String, String),
-    #[error("the rule `{0}` names no date that comes")]
+    #[error("the rule `{0}` has no date in the future")]
     EmptyRule(String),
-    #[error(
-        "the event repeats more than {} times within the days that are looked at",
-        limits::MAX_OCCURRENCES
-    )]
+    #[error("the event repeats more than {} times within the imported days", limits::MAX_OCCURRENCES)]
     TooOften,
-    #[error("the rules of the event, or of all events together, take too much work to follow")]
+    #[error("the rules of the event, or of all events together, are too complex to expand")]
     TooMuchWork,
     #[error("the event lists {count} dates; at most {} are read", limits::MAX_DATES)]
     TooManyDates { count: usize },

@@ -21,7 +21,7 @@ pub fn read_or_repair(turns: &mut Vec<String>, answer: &str) -> Result<Option<Pr
     let repairs = turns.len() / 2;
     if repairs == MAX_REPAIRS {
         let places = violation_places(&violations);
-        return Err(format!("its answer does not keep the schema after {repairs} repairs: {places}"));
+        return Err(format!("its answer does not follow the schema after {repairs} repairs: {places}"));
     }
     turns.push(answer.chars().take(MAX_QUOTED_CHARS).collect());
     turns.push(repair_request(&violations));
@@ -37,7 +37,9 @@ pub(super) fn repair_request(violations: &[SchemaViolation]) -> String {
         })
         .collect::<Vec<_>>()
         .concat();
-    format!("The answer does not keep the schema:\n{list}Answer again with the corrected JSON object alone.")
+    format!(
+        "The answer does not follow the schema:\n{list}Answer again with the corrected JSON object alone."
+    )
 }
 
 /// Lists the places where an answer breaks the schema, without its text.

@@ -179,7 +179,7 @@ fn reachable_channel(
     };
     let why = format!("{} cannot be reached by {} here", user.name, channel.name());
     let Some(other) = others.iter().copied().find(|other| reaches(situation, *other)) else {
-        return Err(reason("channel", format!("{why}, nor by another way")));
+        return Err(reason("channel", format!("{why}, nor by another channel")));
     };
     reasons.push(reason("channel", format!("{why}; it goes out by {}", other.name())));
     Ok(other)

@@ -107,13 +107,13 @@ fn an_invalid_proposal_is_corrected_twice_before_the_policy_plans() {
         let mut peer = assistant(&home);
         let reply = plan(&mut peer);
         assert_eq!(planned(&reply, "review"), policy_plan(), "{answer:.80}");
-        let why = format!("model: its answer does not keep the schema after 2 repairs: {reason}");
+        let why = format!("model: its answer does not follow the schema after 2 repairs: {reason}");
         assert_eq!(fallback_reasons(&reply), [why.clone(), why], "{answer:.80}");
         let asked = endpoint.requests();
         assert_eq!(asked.len(), 6, "two events, each asked once and repaired twice");
         let last = asked.iter().map(Request::texts).max_by_key(Vec::len).unwrap();
         assert_eq!(last.len(), 6, "system, question, and twice an answer with its repair");
-        assert!(last[3].starts_with("The answer does not keep the schema:\n- at `"), "{}", last[3]);
+        assert!(last[3].starts_with("The answer does not follow the schema:\n- at `"), "{}", last[3]);
         assert!(last[2].chars().count() <= 8_000);
         // Asking again would be for nothing.
         plan(&mut peer);

@@ -81,14 +81,14 @@ fn a_stateless_clients_model_is_asked_in_rounds_and_corrected_twice() {
     assert_eq!(repeated.len(), 1, "what has a good answer is not asked again: {second}");
     let messages = repeated.values().next().unwrap()["params"]["messages"].as_array().unwrap();
     assert_eq!(messages[1]["content"]["text"], "With pleasure!");
-    assert!(messages[2]["content"]["text"].as_str().unwrap().starts_with("The answer does not keep"));
+    assert!(messages[2]["content"]["text"].as_str().unwrap().starts_with("The answer does not follow"));
     let third = round(&mut peer, &params, &second, say);
     let answer = result_json(&round(&mut peer, &params, &third, say));
     assert_eq!(planned(&answer, "review"), [(-75, "email".to_owned())]);
     assert_eq!(planned(&answer, "lunch"), policy_plan());
     let why = fallback_reasons(&answer);
     assert_eq!(why.len(), 1, "{answer}");
-    assert!(why[0].starts_with("client: its answer does not keep the schema after 2 repairs: "), "{why:?}");
+    assert!(why[0].starts_with("client: its answer does not follow the schema after 2 repairs: "), "{why:?}");
     assert_eq!((&answer["events_processed"], &answer["notifications_planned"]), (&json!(2), &json!(1)));
     assert_eq!((&answer["superseded"], &answer["kept"]), (&json!(2), &json!(2)));
     // An answered event is asked again only when forced.
