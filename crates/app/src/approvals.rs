@@ -158,7 +158,7 @@ impl App {
             Ok(entered) => entered.ticket,
             Err(error) => {
                 tracing::error!(%error, "an approval cannot be asked; it is denied");
-                let note = Some("nobody could be asked".to_owned());
+                let note = Some("no user could be asked".to_owned());
                 self.decide(&approval, Decision::Deny { note }, Decider::NotAsked).await;
                 return;
             }

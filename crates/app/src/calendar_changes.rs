@@ -21,7 +21,7 @@ const QUESTION_TIMEOUT: Duration = Duration::from_hours(1);
 const DENY: &str = "deny";
 
 /// Why the outcome of an earlier hub has no effect. The hub may have ended after the change, and before its record.
-pub(crate) const HUB_ENDED: &str = "the hub ended before it recorded the change; look at the calendar";
+pub(crate) const HUB_ENDED: &str = "the hub ended before it recorded the change; check the calendar";
 
 /// The user's decision about a change.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -74,7 +74,7 @@ async fn present(app: Arc<App>, desktop: Desktop, waiting: TaskTracker, presente
         Channel::Desktop => notice_outcome(desktop.show(&notice).await),
         Channel::Ntfy => {
             let Some(phone) = channels.ntfy.clone() else {
-                return SendOutcome::Simulated("no phone is configured".to_owned());
+                return SendOutcome::Simulated("no ntfy topic is configured".to_owned());
             };
             let topic = topic.unwrap_or_else(|| phone.topic.clone());
             match Ntfy::new(NtfyConfig { topic, ..phone }) {
@@ -83,7 +83,7 @@ async fn present(app: Arc<App>, desktop: Desktop, waiting: TaskTracker, presente
             }
         }
         Channel::Email | Channel::Call | Channel::Webhook => {
-            SendOutcome::Rejected("this way is the assistant's own".to_owned())
+            SendOutcome::Rejected("the assistant itself sends on this channel".to_owned())
         }
     }
 }

@@ -37,7 +37,7 @@ impl App {
     pub async fn pending_counts(&self) -> PendingCounts {
         let questions = async {
             self.questions.count_pending().await.unwrap_or_else(|error| {
-                tracing::error!(%error, "the waiting questions could not be counted");
+                tracing::error!(%error, "the pending questions could not be counted");
                 0
             })
         };
@@ -49,7 +49,7 @@ impl App {
         };
         let counted = timeout(COUNT_TIMEOUT, async { tokio::join!(questions, failed_notifications) }).await;
         let (questions, failed_notifications) = counted.unwrap_or_else(|_| {
-            tracing::error!("what waits could not be counted: the store does not answer");
+            tracing::error!("nothing pending could be counted: the store does not answer");
             (0, Vec::new())
         });
         PendingCounts {

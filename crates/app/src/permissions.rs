@@ -106,7 +106,7 @@ struct RuleSet {
 impl RuleSet {
     fn rebuild(&mut self) {
         for fault in rule_faults(&self.settings.rules) {
-            tracing::warn!(fault, "an approval rule of config.toml does not count");
+            tracing::warn!(fault, "an approval rule of config.toml is ignored");
         }
         let rules = of_file(&self.settings.rules).into_iter().flatten();
         let rules = Rules::new(rules.chain(self.stored.iter().cloned()));

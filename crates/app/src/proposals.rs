@@ -49,7 +49,7 @@ pub struct RejectedAnswer {
 /// Why an answer cannot be used.
 #[derive(Debug)]
 pub enum RejectReason {
-    /// It does not keep the schema.
+    /// It does not follow the schema.
     Violations(Vec<SchemaViolation>),
     /// The question is not open: the event, the preferences or the rules may have changed.
     Stale,

@@ -269,7 +269,8 @@ impl Phone {
         settings: adjutant_base::config::channels::NtfyConfig,
         questions: &Questions,
     ) -> Option<Self> {
-        let unusable = |error: &dyn std::fmt::Display| tracing::warn!(%error, "there is no phone");
+        let unusable =
+            |error: &dyn std::fmt::Display| tracing::warn!(%error, "the ntfy channel cannot be used");
         let ntfy = Ntfy::new(settings).inspect_err(|error| unusable(error)).ok()?;
         let key = questions.phone_key().await.inspect_err(|error| unusable(error)).ok()?;
         let mut phone = Self { ntfy, key, buttons: HashMap::new(), spent: HashSet::new() };

@@ -152,7 +152,7 @@ fn decided(home: &Home) -> Value {
 
 #[test]
 fn a_question_about_a_change_ends_with_its_hub() {
-    let reason = "the hub ended before it recorded the change; look at the calendar";
+    let reason = "the hub ended before it recorded the change; check the calendar";
     let home = home("");
     home.write(".adjutant/config.toml", "[questions]\nundo_milliseconds = 60000\n");
     let mut hub = Serving::open_hub(&home);

@@ -131,7 +131,7 @@ impl<'a> ProviderChain<'a> {
         loop {
             let answer = tokio::select! {
                 answer = self.next_answer(model, &system, &turns, prompt) => answer.map_err(NoProposal::Unreachable)?,
-                () = self.providers.cancelled.cancelled() => return Err(NoProposal::Unreachable("the call was taken back".to_owned())),
+                () = self.providers.cancelled.cancelled() => return Err(NoProposal::Unreachable("the call was cancelled".to_owned())),
             };
             if let Some(proposal) = read_or_repair(&mut turns, &answer).map_err(NoProposal::Unusable)? {
                 return Ok(proposal);
@@ -191,7 +191,8 @@ impl<'a> ProviderChain<'a> {
         let message = outcome.message.as_deref().unwrap_or_default();
         match outcome.failure {
             Some(failure) if failure.class == "schema" => {
-                let why = format!("the answer of task {} does not keep the schema after a repair", ended.id);
+                let why =
+                    format!("the answer of task {} does not follow the schema after a repair", ended.id);
                 Err(NoProposal::Unusable(why))
             }
             Some(failure) => {
@@ -200,7 +201,7 @@ impl<'a> ProviderChain<'a> {
             None => proposal::read(message).map_err(|violations| {
                 let places = violation_places(&violations);
                 NoProposal::Unusable(format!(
-                    "the answer of task {} does not keep the schema: {places}",
+                    "the answer of task {} does not follow the schema: {places}",
                     ended.id
                 ))
             }),
@@ -210,7 +211,11 @@ impl<'a> ProviderChain<'a> {
     /// Returns the time that is left for an answer.
     fn left(&self) -> Result<Duration, String> {
         let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err("no time was left to ask it".to_owned()) } else { Ok(left) }
+        if left.is_zero() {
+            Err("the planning timeout was over before it could be asked".to_owned())
+        } else {
+            Ok(left)
+        }
     }
 }
 
