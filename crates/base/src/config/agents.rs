@@ -115,7 +115,7 @@ super::table::settings! {
         foreign: bool = true, foreign as Plain;
         /// Maximum bytes of one agent file.
         max_file_bytes: usize = 256 * 1024, max_file_bytes as Plain;
-        /// Maximum number of files in one folder.
+        /// Maximum number of files in all folders together.
         max_files: usize = 5_000, max_files as Plain;
     }
     others {

@@ -38,7 +38,7 @@ super::table::table! {
         pub decision: String,
         /// `claude`, `codex`, `copilot`, `gemini` or `opencode`.
         pub client: Option<String>,
-        /// The client, or the command after its `cd`, works in this folder or below it. A rule that allows then allows file tools no files outside of it.
+        /// The client, or the command after its `cd`, works in this folder or below it. A rule that allows then covers no files outside of it for file tools.
         pub folder: Option<PathBuf>,
         /// The tool, as the client names it.
         pub tool: Option<String>,

@@ -31,7 +31,7 @@ super::table::settings! {
         max_file_bytes: usize = 256 * 1024, max_file_bytes as Plain;
         /// Maximum bytes of one expanded prompt.
         max_expansion_bytes: usize = 4 * 1024 * 1024, max_expansion_bytes as Plain;
-        /// Maximum number of files in one folder.
+        /// Maximum number of files in all folders together.
         max_files: usize = 20_000, max_files as Plain;
     }
     others {}

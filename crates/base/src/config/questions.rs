@@ -50,7 +50,7 @@ super::table::settings! {
         wait_timeout: Duration = Duration::from_secs(50), wait_seconds as Seconds;
         /// `wait_seconds` for clients whose name begins so.
         wait_timeout_by_client: BTreeMap<String, Duration> = BTreeMap::new(), wait_seconds_by_client as Clients;
-        /// Seconds between two looks for what other hubs changed in a shared database. With `nats` in `[workers]` hubs wake each
+        /// Seconds between two reads of a shared database for changes of other hubs. With `nats` in `[workers]` hubs wake each
         /// other at once.
         poll_interval: Duration = Duration::from_secs(1), poll_seconds as PositiveSeconds;
         /// Groups of users that a question can be for, as `@NAME`: `groups = { backend = ["ann", "bob"] }`.

@@ -182,10 +182,10 @@ impl EndpointFile {
         };
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         if authority.is_empty() || authority.contains('@') || rest.contains(['?', '#']) {
-            return fault("base_url must be a host and a path: a key stands in key_env or key_file");
+            return fault("base_url must be a host and a path: set the key with key_env or key_file");
         }
         if scheme == "http" && key != Key::None && !is_loopback(authority) {
-            return fault("base_url must start with https://, for a key is sent there");
+            return fault("base_url must start with https://, because a key is sent there");
         }
         if self.model.trim().is_empty() {
             return fault("model is empty");
