@@ -159,7 +159,7 @@ pub fn outcome(decision: Option<&Decision>, by: Decider) -> String {
     let result = match decision {
         Some(Decision::Approve) => "approved".to_owned(),
         Some(Decision::ApproveForSession) => "approved for this session".to_owned(),
-        Some(Decision::ApproveAlways) => "approved for ever".to_owned(),
+        Some(Decision::ApproveAlways) => "approved, never asked again".to_owned(),
         Some(Decision::Deny { note: Some(note) }) => format!("denied: {note}"),
         Some(Decision::Deny { note: None }) => "denied".to_owned(),
         Some(Decision::Abort) => "denied, and the turn stopped".to_owned(),
@@ -168,7 +168,7 @@ pub fn outcome(decision: Option<&Decision>, by: Decider) -> String {
     };
     let decider = match by {
         Decider::User => "by a user",
-        Decider::Timeout => "when its time was over",
+        Decider::Timeout => "because it timed out",
         Decider::Codex => "by Codex",
         Decider::NotAsked => "because no user could be asked",
     };
@@ -337,7 +337,7 @@ impl Approval {
             ApprovalKind::Permissions { permissions } => format!("get the permissions {permissions}"),
             ApprovalKind::Input { .. } => self.words().join(" / "),
             ApprovalKind::Unknown { method, params } => {
-                format!("`{method}`, which this adjutant does not know: {params}")
+                format!("`{method}`, which this version does not know: {params}")
             }
         };
         if let (ApprovalKind::Command { .. } | ApprovalKind::Network { .. }, Some(folder)) =

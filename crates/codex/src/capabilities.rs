@@ -58,7 +58,7 @@ capabilities! {
     IMAGES "images" V92 "take images with a prompt"
     FORK "fork" V92 "fork a thread"
     FORK_EARLIER "fork-earlier" V153 "fork a thread at an earlier turn"
-    REVERT "revert" V92 "take the last turns of a thread back"
+    REVERT "revert" V92 "revert the last turns of a thread"
     COMPACT "compact" V153 "compact a thread"
     REVIEW "review" V92 "review changes"
     RENAME "rename" V153 "rename a thread"

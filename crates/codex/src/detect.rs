@@ -102,7 +102,9 @@ async fn ask(program: &Path) -> Result<String, String> {
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     // `codex-cli 0.169.0`
     let version = text.split_whitespace().find(|word| number(word).is_some());
-    version.map(ToOwned::to_owned).ok_or_else(|| format!("`{} --version` names none", program.display()))
+    version
+        .map(ToOwned::to_owned)
+        .ok_or_else(|| format!("`{} --version` prints no version", program.display()))
 }
 
 fn choose(choice: Choice, version: &str) -> Result<Backend, Error> {

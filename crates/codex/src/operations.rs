@@ -238,7 +238,7 @@ impl Codex {
                     TurnRef::FromEnd(1) => ("the last turn was".to_owned(), "it"),
                     TurnRef::FromEnd(count) => (format!("the last {count} turns were"), "them"),
                 };
-                vec![note(format!("{turns} taken back; the model does not know {them} any more"))]
+                vec![note(format!("{turns} reverted; the model no longer knows {them}"))]
             }
             Operation::Rename { name } => vec![Change::Title { thread, title: title(&name) }],
             Operation::Archive => vec![Change::Archived { thread, archived: true }],

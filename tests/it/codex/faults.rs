@@ -210,7 +210,7 @@ fn a_codex_that_is_too_old_is_rejected_with_its_version() {
     assert!(run.stderr.starts_with("error: codex 0.77.1 has no `app-server`\nhint: "), "{run}");
     install(&home, "#!/bin/sh\necho something else\n", "auto");
     let run = codex(&home, &["hello"]);
-    assert!(run.stderr.starts_with("error: ") && run.stderr.contains("names none"), "{run}");
+    assert!(run.stderr.starts_with("error: ") && run.stderr.contains("prints no version"), "{run}");
 }
 
 #[test]

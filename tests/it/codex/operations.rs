@@ -145,7 +145,7 @@ fn run_operations(package: &str, version: &str) {
     assert!(input.contains("the second prompt") && !input.contains("the third prompt"), "{input}");
     assert!(!input.contains("only in the fork"), "{input}");
     let shown = codex(&home, &["show", &thread]).stdout;
-    assert!(shown.contains("the third prompt") && shown.contains("the last turn was taken back"), "{shown}");
+    assert!(shown.contains("the third prompt") && shown.contains("the last turn was reverted"), "{shown}");
     let none = codex(&home, &["revert", &thread, "--turns", "99"]);
     assert!(none.stderr.starts_with("error: the thread has only 3 turns\nhint: "), "{none}");
 
