@@ -106,7 +106,7 @@ impl Git {
             return Ok(answer);
         }
         let complaint = String::from_utf8_lossy(&answer.stderr);
-        let line = complaint.lines().next().unwrap_or("git failed without a word");
+        let line = complaint.lines().next().unwrap_or("git failed without a message");
         Err(line.strip_prefix("fatal: ").or(line.strip_prefix("error: ")).unwrap_or(line).to_owned())
     }
 }

@@ -90,7 +90,7 @@ fn a_replayed_client_reports_the_differences_of_a_server() {
     let silent =
         home.run(["log", "replay", "bug.jsonl", "--timeout", "1", "--", "sh", "-c", "cat > /dev/null"], "");
     assert_eq!(silent.status.code(), Some(1));
-    assert!(silent.stderr.contains(" never came: the answer to 1"), "{}", silent.stderr);
+    assert!(silent.stderr.contains(" was not received: the answer to 1"), "{}", silent.stderr);
     let none = home.run(["log", "replay", "bug.jsonl", "--", "no-such-program"], "");
     assert!(none.stderr.contains("`no-such-program` cannot be executed"), "{}", none.stderr);
     assert!(recordings(&home).is_empty());
@@ -245,8 +245,8 @@ fn a_replayed_http_server_gives_the_recorded_answers() {
     for part in [
         r#"tools/call: params.arguments.input was "you", is "somebody""#,
         r#"POST (headers): mcp-protocol-version was "2025-06-18", is "2025-03-26""#,
-        "never came: initialize",
-        "never came: DELETE",
+        "was not received: initialize",
+        "was not received: DELETE",
     ] {
         assert!(report.contains(part), "no `{part}` in\n{report}");
     }

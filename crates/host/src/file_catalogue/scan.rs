@@ -315,7 +315,7 @@ impl<K: FileFormat> RootScan<'_, K> {
             Ok(Target::Other) => {
                 self.unreadable(relative, "it is a link to something that is not a regular file".to_owned());
             }
-            Err(error) => self.unreadable(relative, format!("the file behind the link {}", reason(error))),
+            Err(error) => self.unreadable(relative, format!("the target of the link {}", reason(error))),
         }
     }
 

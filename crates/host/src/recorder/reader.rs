@@ -22,7 +22,7 @@ const MAX_SEARCHERS: usize = 8;
 pub enum Error {
     #[error("unknown recording `{0}`")]
     Unknown(String),
-    #[error("`{wanted}` matches {found} recordings; write more of the name")]
+    #[error("`{wanted}` matches {found} recordings; enter more of the name")]
     Several { wanted: String, found: usize },
     #[error("nothing is recorded yet")]
     Nothing,

@@ -351,7 +351,7 @@ impl fmt::Display for Finding {
         match self {
             Self::Differs { seq, what, mismatch } => write!(f, "#{seq} {what}: {mismatch}"),
             Self::Unexpected { what } => write!(f, "not in the recording: {what}"),
-            Self::Missing { seq, what } => write!(f, "#{seq} never came: {what}"),
+            Self::Missing { seq, what } => write!(f, "#{seq} was not received: {what}"),
         }
     }
 }

@@ -228,9 +228,7 @@ fn watcher<K: FileFormat>(
         let _ = commands.try_send(Command::Check);
     };
     notify::recommended_watcher(on_event)
-        .inspect_err(
-            |error| tracing::warn!(%error, "folders are not watched; they are read again by the clock"),
-        )
+        .inspect_err(|error| tracing::warn!(%error, "folders are not watched; they are scanned at intervals"))
         .ok()
 }
 

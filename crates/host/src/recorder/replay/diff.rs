@@ -189,7 +189,7 @@ impl fmt::Display for Mismatch {
         match (recorded, actual) {
             (Some(then), Some(now)) => write!(f, "{path} was {then}, is {now}"),
             (Some(then), None) => write!(f, "{path} was {then}, is missing"),
-            (None, Some(now)) => write!(f, "{path} is {now}, was not there"),
+            (None, Some(now)) => write!(f, "{path} is {now}, was absent"),
             (None, None) => f.write_str(path),
         }
     }

@@ -71,9 +71,9 @@ fn a_server_answers_as_it_did_with_the_ids_of_now() {
         [
             r#"#8 the answer to 0: result.decision was "accept", is "decline""#,
             r#"not in the recording: {"id":9,"method":"other"}"#,
-            "#3 never came: initialized",
-            "#10 never came: again",
-            "#11 never came: (not played) the answer to 3",
+            "#3 was not received: initialized",
+            "#10 was not received: again",
+            "#11 was not received: (not played) the answer to 3",
         ]
     );
 }
@@ -94,7 +94,7 @@ fn a_client_goes_on_when_what_it_saw_has_come_and_speaks_of_the_thread_of_now() 
     assert_eq!(said(&mut client), [again]);
     client.on_line(SCRIPT[10].1.as_bytes());
     assert!(client.is_done());
-    assert_eq!(found(&client), ["#6 never came: progress"]);
+    assert_eq!(found(&client), ["#6 was not received: progress"]);
 }
 
 #[test]
@@ -103,5 +103,5 @@ fn a_client_gives_up_what_does_not_come() {
     assert_eq!(said(&mut client).len(), 1);
     client.give_up();
     assert_eq!(said(&mut client).len(), 2);
-    assert_eq!(found(&client)[0], "#2 never came: the answer to 1");
+    assert_eq!(found(&client)[0], "#2 was not received: the answer to 1");
 }
