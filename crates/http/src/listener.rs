@@ -164,7 +164,7 @@ pub(crate) async fn run<A, F>(
 /// Disables Nagle's algorithm: a small response would wait for the previous acknowledgement, 40 ms on Linux.
 fn prepare(stream: &TcpStream) {
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY is not to be had");
+        tracing::debug!(%error, "TCP_NODELAY cannot be set");
     }
 }
 
