@@ -99,7 +99,7 @@ async fn export(mut spans: Receiver<Span>, url: String, resource: Value, stop: C
         is_delivering = fault.is_none();
         let dropped = spans::take_dropped();
         if dropped > 0 {
-            tracing::warn!(dropped, "more spans ended than the collector took");
+            tracing::warn!(dropped, "spans were dropped, because the collector is too slow");
         }
     }
 }
