@@ -80,7 +80,10 @@ fn page<'a>(
             let position = all.iter().position(|skill| skill.name == last);
             // The list may have changed since the last page; then the client starts again.
             position.ok_or_else(|| {
-                ErrorData::invalid_params("the cursor is not valid (any more); list from the start", None)
+                ErrorData::invalid_params(
+                    "the cursor is not valid, because the list has changed; list from the start",
+                    None,
+                )
             })? + 1
         }
     };

@@ -65,7 +65,8 @@ pub fn result(question: &Question) -> Result<Value, ErrorData> {
         State::Decided(outcome) => outcome,
         State::Pending | State::Held { .. } => {
             let data = json!({"status": "pending", "ticket": question.ticket.as_str()});
-            let message = "nobody waits any more; ask the same again to join the question".to_owned();
+            let message =
+                "no call waits for this question; ask it again in the same words to join it".to_owned();
             return Err(error::unanswered(true, message, data));
         }
     };

@@ -111,7 +111,7 @@ fn an_empty_accept_is_asked_again_and_a_closed_form_decides_nothing() {
     reply_to_form(&mut peer, &optional, json!({"action": "accept", "content": {}}));
     let repeated = next_form(&peer);
     assert!(
-        repeated["params"]["message"].as_str().unwrap().starts_with("The form came back without"),
+        repeated["params"]["message"].as_str().unwrap().starts_with("The form was returned without"),
         "{repeated}"
     );
     reply_to_form(

@@ -68,7 +68,7 @@ fn a_planning_call_returns_prompt_and_schema_and_a_second_call_the_plan() {
     let refused = answered["refused"].as_array().unwrap();
     assert_eq!(refused[0]["faults"][0]["validator"], "additionalProperties", "{refused:?}");
     assert_eq!(refused[0]["faults"][0]["path"], "/plan/0");
-    assert!(refused[1]["why"].as_str().unwrap().starts_with("this is not asked"), "{refused:?}");
+    assert!(refused[1]["why"].as_str().unwrap().starts_with("this question is not open"), "{refused:?}");
     let notification = &answered["notifications"].as_array().unwrap()[0];
     assert_eq!(notification["reasons"][0]["by"], "client");
 

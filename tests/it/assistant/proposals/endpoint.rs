@@ -245,7 +245,10 @@ fn one_planning_has_a_limit_of_questions_and_of_time() {
         (planned(&answer, "review"), planned(&answer, "lunch")),
         (vec![(-90, "email".to_owned())], policy_plan())
     );
-    assert!(answer["not_asked"].as_str().unwrap().starts_with("nobody was asked about 1 events"), "{answer}");
+    assert!(
+        answer["not_asked"].as_str().unwrap().starts_with("no model was asked about 1 events"),
+        "{answer}"
+    );
     let answer = plan(&mut peer);
     assert_eq!(planned(&answer, "lunch"), [(-90, "email".to_owned())]);
     assert_eq!((endpoint.requests().len(), answer.get("not_asked")), (2, None));

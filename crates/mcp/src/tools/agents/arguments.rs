@@ -48,7 +48,7 @@ fn check((position, value): (usize, &Value)) -> Result<Vec<String>, ArgumentErro
     let error = |kind| ArgumentError::wrong_type(&position.to_string(), kind).below(&["checks"]);
     match value {
         Value::String(line) => shell_words::split(line)
-            .map_err(|_| error("line of plain words, for no shell reads it; or an array of strings")),
+            .map_err(|_| error("line of plain words, because no shell reads it; or an array of strings")),
         Value::Array(words) => {
             let words: Option<_> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
             words.ok_or_else(|| error("array of strings"))

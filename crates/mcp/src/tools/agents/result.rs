@@ -172,5 +172,5 @@ fn state_sentence(task: &Task) -> String {
 }
 
 fn next_step(task: &Task) -> String {
-    format!("Call {WAIT} with task_id {} to wait for its result; it goes on in any case.", task.id)
+    format!("Call {WAIT} with task_id {} to wait for its result; it continues in any case.", task.id)
 }

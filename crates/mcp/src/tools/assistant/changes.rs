@@ -119,7 +119,7 @@ fn unchanged(error: calendar_writes::Error) -> Result<CallToolResult, CallError>
             let data = error::validation(&[], "execution", &Value::Null);
             let effect = match error {
                 calendar_writes::Error::Sync(_) | calendar_writes::Error::Outbound(_) => {
-                    "the server may have changed the event; look at it before you call again"
+                    "the server may have changed the event; read it with getEvent before you call again"
                 }
                 _ => "nothing was changed",
             };

@@ -155,12 +155,16 @@ fn planning(user: &Value, event: &Value, takes_answers: bool) -> Value {
     let mut input = json!({"type": "object", "properties": {
         "user_id": user,
         "event_id": event,
-        "force_replan": {"type": "boolean", "description": "Plan anew what is planned already", "default": false},
+        "force_replan": {
+            "type": "boolean",
+            "description": "Replan events that have a plan already",
+            "default": false,
+        },
     }, "required": ["user_id"]});
     if takes_answers {
         input["properties"][ANSWERS] = json!({
             "type": "array",
-            "description": "Your answers to the questions that an earlier call handed out under `ask`",
+            "description": "Your answers to the questions that an earlier call returned under `ask`",
             "maxItems": MAX_ANSWERS,
             "items": {
                 "type": "object",

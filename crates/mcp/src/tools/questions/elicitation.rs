@@ -55,7 +55,7 @@ pub(super) fn params(question: &Question, revision: Revision, again: bool) -> Op
     }
     let mut message = message_text(question);
     if again {
-        message = format!("The form came back without an answer that fits.\n\n{message}");
+        message = format!("The form was returned without a valid answer.\n\n{message}");
     }
     let schema = json!({"type": "object", "properties": properties, "required": required});
     let mut params = json!({"message": message, "requestedSchema": schema});

@@ -56,8 +56,8 @@ pub(super) async fn apply(
 /// Returns the error for a state that is not one of this call.
 pub(super) fn unknown_state() -> ErrorData {
     error::invalid_params(
-        "`requestState` was not given to you for this call, or is too old; call again without it: a question that \
-         still waits is joined",
+        "`requestState` was not given to you for this call, or is too old; call again without it: a pending \
+         question is joined",
         &["requestState".to_owned()],
         "sealed",
         &Value::Null,
