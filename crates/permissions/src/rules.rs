@@ -16,7 +16,7 @@ const DEFAULTS: &[(&str, Verdict, &str)] = &[
     (
         "default: secrets",
         Verdict::Ask,
-        "what names keys, logins or `.env` files is asked, also if another rule allows it",
+        "a call that names keys, logins or `.env` files is asked, even if another rule allows it",
     ),
     (
         "default: read",
@@ -24,7 +24,7 @@ const DEFAULTS: &[(&str, Verdict, &str)] = &[
         "read files and list names in the folder that the client works in, except for hidden ones",
     ),
     (
-        "default: look",
+        "default: harmless commands",
         Verdict::Allow,
         "the commands `pwd`, `ls`, `ls -l`, `ls -a`, `ls -la`, `date`, `whoami` and `uname -a`",
     ),
@@ -34,15 +34,16 @@ const DEFAULTS: &[(&str, Verdict, &str)] = &[
 const PLAN: (&str, Verdict, &str) = (
     "default: plan",
     Verdict::Ask,
-    "in a client's plan mode, what is not reading is asked, also if another rule allows it",
+    "in a client's plan mode, a call that does not only read is asked, even if another rule allows it",
 );
 const TWICE: (&str, Verdict, &str) = (
     "default: twice",
     Verdict::Ask,
-    "a call with an argument that is given twice is asked, also if another rule allows it",
+    "a call with an argument that is given twice is asked, even if another rule allows it",
 );
 
-/// The commands of `default: look`. They read no contents and, unlike `git`, no configuration of a workspace.
+/// The commands of `default: harmless commands`. They read no contents and, unlike `git`, no configuration of a
+/// workspace.
 const LOOKS: &[&[&str]] = &[
     &["pwd"],
     &["ls"],

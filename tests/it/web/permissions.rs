@@ -305,7 +305,7 @@ fn rules_of_the_file_decide_and_the_command_line_explains_them() {
         ("cargo test --all", "allow (tests)\n"),
         ("cargo test --all; rm -rf /", "ask (no rule allows all of it)\n"),
         ("sudo git push origin --force", "deny (no force)\n"),
-        ("ls -la", "allow (default: look)\n"),
+        ("ls -la", "allow (default: harmless commands)\n"),
         ("cat .env", "ask (default: secrets)\n"),
     ] {
         assert_eq!(home.run(["permissions", "test", line], "").stdout, expected, "{line}");
