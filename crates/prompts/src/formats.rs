@@ -266,7 +266,7 @@ fn keep_known(places: &mut Vec<Place>, notes: &mut Vec<String>, known: impl Fn(&
     places.retain(|place| known(&place.slot));
     // One place that it does know brings the engine that knows all of them.
     if !places.is_empty() && places.len() < all {
-        notes.push("some `$…` that is text there is a place for input here".to_owned());
+        notes.push("a `$…` that is text in the original is a placeholder here".to_owned());
     }
 }
 

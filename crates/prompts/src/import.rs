@@ -48,7 +48,7 @@ fn draft(file: &Path, format: Format, name: String, limits: Limits) -> Result<fo
         let others = discover::others(folder);
         if others > 0 {
             draft.notes.push(format!(
-                "left behind in its folder: {others} other {}",
+                "not imported from its folder: {others} other {}",
                 if others == 1 { "entry" } else { "entries" }
             ));
         }

@@ -82,7 +82,7 @@ fn inputs(prompt: &Prompt) -> String {
     if lines.is_empty() {
         String::new()
     } else {
-        format!("\n## What the places stand for\n\n{}\n", lines.join("\n"))
+        format!("\n## The values of the placeholders\n\n{}\n", lines.join("\n"))
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(
             skill.text,
             "---\nname: team-fix-it\ndescription: \"Fix: it\"\n---\n\nFix {{input}} to {{depth}}, {{input}}\n\n\
-             ## What the places stand for\n\n- `{{input}}`: what the user asks for\n\
+             ## The values of the placeholders\n\n- `{{input}}`: what the user asks for\n\
              - `{{depth}}`: How deep; one of 1, 2; 2 if the user does not say\n"
         );
         assert_eq!(skill.size, skill.text.len());

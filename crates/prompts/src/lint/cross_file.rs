@@ -16,7 +16,7 @@ pub(super) fn aliases(catalogue: &Catalogue, findings: &mut Vec<Finding>) {
                 (None, Some(name)) if *name != prompt.name => format!("it leads to `{name}`"),
                 (None, Some(_) | None) => continue,
             };
-            let message = format!("alias `{alias}` of `{}` is out of reach: {winner}", prompt.name);
+            let message = format!("alias `{alias}` of `{}` cannot be reached: {winner}", prompt.name);
             findings.push(whole_file(&rules::ALIAS, file, message));
         }
     }
@@ -29,7 +29,7 @@ pub(super) fn overridden(catalogue: &Catalogue, findings: &mut Vec<Finding>) {
         let (file, message, hint) = match (&hidden.source.file, &by.source.file) {
             (Some(file), _) => (
                 file,
-                format!("prompt `{}` is never served: the one of {} wins", hidden.name, by.source.root),
+                format!("prompt `{}` is never served: the one of {} is served", hidden.name, by.source.root),
                 "rename one of the two",
             ),
             (None, Some(file)) => (

@@ -149,7 +149,7 @@ impl<'a> Check<'a> {
 
     fn finish(&self) -> Result<(), String> {
         if self.tag == "set" && !self.assigns {
-            return Err("`set` needs a value behind `=` here".to_owned());
+            return Err("`set` needs a value after `=` here".to_owned());
         }
         Ok(())
     }
