@@ -96,7 +96,7 @@ impl Questions {
                 self.announce();
                 self.core.wake.notify_one();
             }
-            Err(error) => tracing::warn!(%error, "a client's end could not be noted beside its questions"),
+            Err(error) => tracing::warn!(%error, "a client's end could not be recorded for its questions"),
         }
     }
 
@@ -133,7 +133,7 @@ impl Questions {
         match questions::session_resumed(&self.core.store, session).await {
             Ok(0) => {}
             Ok(_) => self.announce(),
-            Err(error) => tracing::warn!(%error, "a client's return could not be noted beside its questions"),
+            Err(error) => tracing::warn!(%error, "a client's return could not be recorded for its questions"),
         }
     }
 

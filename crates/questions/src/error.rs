@@ -37,9 +37,9 @@ pub enum Error {
         until: Option<store::Millis>,
     },
     /// An approval has this number of requests, which is not the number that was shown.
-    #[error("another identical request came after it was shown; look at all {calls} and answer again")]
+    #[error("another identical request came after it was shown; read all {calls} and answer again")]
     MoreCalls { calls: u32 },
-    #[error("the answer can no longer be taken back")]
+    #[error("the answer can no longer be undone")]
     Final,
     #[error("field `{field}`: {reason}")]
     Answer { field: String, reason: String },

@@ -92,7 +92,7 @@ impl Passphrase {
         match fs::metadata(file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Ok(found) if found.is_file() && found.len() <= MAX_FILE_BYTES => {}
-            _ => return Err(Error::Passphrase("the verifier is no small file".to_owned())),
+            _ => return Err(Error::Passphrase("the verifier is not a small file".to_owned())),
         }
         let text = fs::read_to_string(file).map_err(|error| Error::Passphrase(error.to_string()))?;
         Ok(Some(text.trim().to_owned()))

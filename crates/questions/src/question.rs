@@ -356,7 +356,7 @@ impl AskerPresence {
     pub fn absence_reason(self) -> Option<&'static str> {
         match self {
             Self::Connected => None,
-            Self::Silent => Some("its client asks for it no more"),
+            Self::Silent => Some("its client no longer asks for it"),
             Self::Disconnected => Some("its client is away"),
         }
     }

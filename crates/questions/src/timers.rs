@@ -27,7 +27,7 @@ impl Questions {
     /// Clients of an earlier process have `reconnect` to come back before their questions may pass to another session.
     pub async fn run_timers(&self, stop: CancellationToken, reconnect: Duration) {
         if let Err(error) = self.disconnect_all(reconnect).await {
-            tracing::warn!(%error, "the clients of the last hub could not be noted as gone");
+            tracing::warn!(%error, "the clients of the last hub could not be recorded as disconnected");
         }
         let mut prune_at = Instant::now();
         loop {
@@ -35,7 +35,7 @@ impl Questions {
                 let recovery = match self.record_decided("").await {
                     Ok(()) => Recovery::Done,
                     Err(error) => {
-                        tracing::warn!(%error, "who waits for an outcome could not be read yet");
+                        tracing::warn!(%error, "the askers of undelivered outcomes could not be read yet");
                         Recovery::Failed
                     }
                 };

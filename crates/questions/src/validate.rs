@@ -46,7 +46,7 @@ pub(super) fn check(draft: Draft, settings: &QuestionsConfig) -> Result<Draft, E
         fault(&format!("the default does not fit: {reason}"), &["default"], "schema", Value::Null)
     })?;
     if default.answer == Answer::default() {
-        return Err(fault("the default answers nothing", &["default"], "minProperties", 1));
+        return Err(fault("the default is empty", &["default"], "minProperties", 1));
     }
     Ok(Draft { default: Some(default), ..draft })
 }
@@ -200,7 +200,7 @@ fn fits(field: &Field, given: &FieldValue, largest: usize) -> Result<(), String>
             if let Some(value) =
                 values.iter().find(|value| options.iter().all(|option| option.value != **value))
             {
-                return Err(format!("`{value}` is none of its options"));
+                return Err(format!("`{value}` is not one of its options"));
             }
             let twice = |(at, value): (usize, &String)| values[..at].contains(value);
             if values.iter().enumerate().any(twice) {

@@ -426,7 +426,7 @@ fn the_command_line_answers_the_approvals_that_it_names() {
     question(&console, ", 2 times");
     let dist = id("make dist");
     let one = home.run(["permissions", "answer", "approve", &dist], "");
-    assert!(!one.status.success() && one.stderr.contains("look at all 2 and answer again"), "{one}");
+    assert!(!one.status.success() && one.stderr.contains("read all 2 and answer again"), "{one}");
     let shown = home.run(["permissions", "pending"], "").stdout;
     let named = format!("{}:2", &dist[..7]);
     assert!(shown.contains(&format!("\nanswer  {named}\n")), "{shown}");
