@@ -102,7 +102,8 @@ pub enum Error {
     Failed(#[source] Arc<sqlx::Error>),
     /// The server of the database went away during the commit, and did not come back in time to say what it stored.
     #[error(
-        "the database server went away while it stored the change; look whether it is there before you repeat it"
+        "the connection to the database broke while a change was stored; check whether the change was made \
+         before you repeat it"
     )]
     Unconfirmed(#[source] Arc<sqlx::Error>),
     #[error(

@@ -217,7 +217,7 @@ pub async fn remove(store: &Store, events: Vec<(String, audit::AuditRow)>, at: M
             sqlx::query(CANCEL).bind(event).bind(*at).execute(&mut *connection).await?;
             sqlx::query(FORGET).bind(event).execute(&mut *connection).await?;
             plans::supersede_all(connection, event, *at).await?;
-            let why = "the event is not in its calendar any more";
+            let why = "the event is no longer in its calendar";
             withdrawn += notifications::withdraw_all(connection, event, why, *at).await?;
             audit::append(connection, audit).await?;
         }
