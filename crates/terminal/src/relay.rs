@@ -124,7 +124,7 @@ fn reach(options: &Options, start: Start, session: AgentSession) -> Result<BufRe
             hub.version = %hub.adjutant,
             hub.pid = hub.pid,
             own.version = env!("CARGO_PKG_VERSION"),
-            "the hub is of another version, with which this one works; restart the older one when it suits you"
+            "the hub is of another version, with which this one works; restart the older one"
         );
     }
     Ok(connection.input)

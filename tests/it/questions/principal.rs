@@ -205,7 +205,7 @@ sys.stdin.read()
     assert_eq!(fixture.pending(), 1, "{output}");
     client.kill().unwrap();
     client.wait().unwrap();
-    assert!(output.contains("hides its process"), "{output}");
+    assert!(output.contains("whose process cannot be traced"), "{output}");
     output
 }
 

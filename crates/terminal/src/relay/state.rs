@@ -201,7 +201,7 @@ impl Shared {
                 Link::Down { failed: None } => {
                     let Some(left) = end.checked_duration_since(Instant::now()) else {
                         drop(state);
-                        return self.refuse(calls(), "the hub ended and did not come back in time");
+                        return self.refuse(calls(), "the hub ended, and no hub was found in time");
                     };
                     state.wanted = true;
                     self.changed.notify_all();

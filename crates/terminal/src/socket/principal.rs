@@ -159,8 +159,8 @@ impl ControlPeer {
                 Principal::User(Proof::Ticket)
             } else {
                 unproven(
-                    "this terminal has not given the approval passphrase in the last hour, or not since an agent came \
-                     that has left its parents or hides its process",
+                    "this terminal has not given the approval passphrase in the last hour, or not since an agent \
+                     connected whose process cannot be traced",
                 )
             };
         }
@@ -189,8 +189,8 @@ fn by_ancestry(
     let agents = || clients.iter().filter(|client| !client.is_script);
     if agents().any(|client| client.processes.is_empty()) {
         return Err(
-            "an agent came that has left its parents or hides its process, so nothing shows that it did not open \
-                    this terminal",
+            "an agent connected whose process cannot be traced, so nothing shows that it did not open this \
+                    terminal",
         );
     }
     // It was started outside of the container that the hub and the agents that are seen run in.

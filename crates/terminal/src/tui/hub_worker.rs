@@ -38,9 +38,10 @@ pub(super) fn follow<I: From<Message> + Send + 'static>(
                     if !has_receiver {
                         return;
                     }
-                    ended
-                        .err()
-                        .map_or_else(|| "the hub stopped; looking for the next".to_owned(), |e| e.to_string())
+                    ended.err().map_or_else(
+                        || "the hub stopped; searching for another".to_owned(),
+                        |e| e.to_string(),
+                    )
                 }
                 Err(error) => error.to_string(),
             };

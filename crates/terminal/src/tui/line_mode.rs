@@ -361,7 +361,7 @@ impl Session<'_> {
                     answer.0.push((field.name, given));
                     None
                 }
-                None => Some("it is none of the options"),
+                None => Some("it is not one of the options"),
             },
         };
         if let Some(reason) = refused {

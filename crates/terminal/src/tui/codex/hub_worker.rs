@@ -131,7 +131,7 @@ fn describe_thread(client: &mut ControlClient, thread: &str, report: Report) -> 
     let note = |name: String| ItemKind::Other { name, content: serde_json::Value::Null };
     Ok(match report {
         Report::Diff => match client.codex_diff(thread)? {
-            diff if diff.is_empty() => note("the thread has changed no file with a patch".to_owned()),
+            diff if diff.is_empty() => note("the thread has not changed a file by a patch".to_owned()),
             diff => {
                 let (path, how) = ("all turns".to_owned(), "diff".to_owned());
                 ItemKind::Patch { changes: vec![FileChange { path, how, diff }] }
@@ -224,7 +224,7 @@ fn stream(
                 return;
             }
             let reason = match result {
-                Ok(()) => "the hub stopped; looking for the next".to_owned(),
+                Ok(()) => "the hub stopped; searching for another".to_owned(),
                 Err(error) => describe(&error),
             };
             if inputs.send(Message::Reached(Err(reason))).is_err() {

@@ -94,7 +94,7 @@ fn thread(frame: &mut Frame<'_>, area: Rect, state: &ViewState, theme: Theme) {
         }
         None if state.starting => styled("Codex starts …", columns, theme.quiet()),
         None => styled(
-            "Type what Codex is to do, and press Enter. Tab goes to the threads.",
+            "Type a prompt for Codex, and press Enter. Tab selects the threads.",
             columns,
             theme.quiet(),
         ),

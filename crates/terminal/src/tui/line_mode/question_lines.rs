@@ -75,7 +75,7 @@ pub(super) fn requests_line(question: &Question) -> Option<String> {
 pub(super) fn presence_line(question: &Question) -> String {
     let who = match question.presence.absence_reason() {
         None => "its client".to_owned(),
-        Some(why) => format!("nobody: {why}; an answer is kept"),
+        Some(why) => format!("no client: {why}; an answer is kept"),
     };
     format!("WAITS {} {who}", short(&question.ticket))
 }

@@ -85,7 +85,7 @@ impl ViewState {
             "unarchive" => Operation::Unarchive,
             "delete" if rest == "yes" => Operation::Delete,
             "delete" => {
-                return Err("a deleted thread cannot be taken back; `/delete yes` deletes it".to_owned());
+                return Err("deleting a thread cannot be undone; `/delete yes` deletes it".to_owned());
             }
             "end-commands" => Operation::EndCommands,
             _ => return Err(format!("`/{word}` is not a command: {COMMANDS}")),
