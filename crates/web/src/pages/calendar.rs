@@ -93,7 +93,7 @@ pub(crate) async fn notification(
 /// Returns the possible actions on a notification, by the form's words.
 fn actions(notification: &Notification) -> Vec<Value> {
     let action = |word: &'static str, label: &'static str| context! { word, label };
-    let (retry, cancel) = (action("retry", "Send it again"), action("cancelled", "Not wanted any more"));
+    let (retry, cancel) = (action("retry", "Send it again"), action("cancelled", "No longer wanted"));
     match notification.status {
         Status::Failed | Status::Dead => vec![retry, cancel],
         Status::Unknown => vec![action("sent", "It arrived"), retry, cancel],

@@ -59,7 +59,7 @@ pub(crate) async fn start(
         ..ThreadOptions::default()
     };
     let started = if options.turn.text.is_empty() {
-        Err("Say what Codex is to do.".to_owned())
+        Err("Enter a prompt for Codex.".to_owned())
     } else {
         app.codex.start(options.clone()).await.map_err(|error| error_text(&error))
     };

@@ -106,7 +106,7 @@ pub(in crate::pages) fn outcome(outcome: &Outcome, fields: &[Field]) -> Value {
         (DecidedBy::Nobody, _) => match outcome.kind {
             OutcomeKind::TimedOut => "the question expired",
             OutcomeKind::Cancelled => "the agent no longer asks",
-            OutcomeKind::ClientGone => "its client disconnected and did not come back",
+            OutcomeKind::ClientGone => "its client disconnected and did not reconnect",
             OutcomeKind::Answered | OutcomeKind::Declined | OutcomeKind::Dismissed => "",
         },
         (DecidedBy::User, Channel::Browser) => "in the browser",
@@ -176,7 +176,7 @@ pub(in crate::pages) fn audit(events: &[AuditEntry]) -> Vec<Value> {
             "no_form" => "The client's own forms cannot ask this, so it is asked here",
             "silent" => "Its client stopped asking for it",
             "returned" => "Its client asks for it again",
-            "unfit" => "The client's form came back without an answer",
+            "unfit" => "The client returned the form without an answer",
             "link_followed" => "The client opened its page",
             "delivered" => "Sent to the client",
             // An event of a later version.
