@@ -79,8 +79,7 @@ impl Account {
 
     /// Returns the part of the NATS server's configuration that lets hubs and joined workers in, and nobody else.
     pub fn server_configuration(&self) -> String {
-        let mut text =
-            String::from("# Lets hubs of this home and the workers that they invited in, and nobody else.\n");
+        let mut text = String::from("# Admits only hubs of this home and the workers that they invited.\n");
         let _ = write!(
             text,
             "operator: {}\nsystem_account: {}\nresolver: MEMORY\nresolver_preload: {{\n  {}: {}\n  {}: {}\n}}\n",

@@ -85,7 +85,7 @@ impl Hub {
                 Some(Joined::Welcome(Renewed { jwt, expires_at, labels }))
             }
             Ok(None) if self.agents.knows_code(code).await.unwrap_or(false) => refused(
-                "the code has expired or was used; `adjutant worker invite` makes another one".to_owned(),
+                "the code has expired or was used; `adjutant worker invite` makes a new code".to_owned(),
             ),
             Ok(None) => None,
             Err(error) => refused(error.to_string()),

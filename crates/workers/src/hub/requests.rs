@@ -100,7 +100,7 @@ impl Hub {
             }
             Err(reason) => {
                 if !reason.starts_with("stale:") {
-                    tracing::warn!(task = ticket.task, reason, "a task stays on this machine");
+                    tracing::warn!(task = ticket.task, reason, "a task cannot run on another machine");
                     self.be_quiet(ticket.task.clone(), ticket.fence, REFUSAL_INTERVAL);
                 }
                 refused(reason)

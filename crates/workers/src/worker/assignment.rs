@@ -109,7 +109,7 @@ impl Worker {
                 tracing::warn!(task = claim.task, "the hub keeps the task: {reason}");
                 Ok(None)
             }
-            _ => Err("the hub answered something else".to_owned()),
+            _ => Err("the hub sent an unexpected answer".to_owned()),
         }
     }
 
@@ -180,7 +180,7 @@ impl Worker {
             Response::Progress { reply: Reply::Continue | Reply::Cancel } => {}
             Response::Progress { reply: Reply::Stale } => return Err("its fence is stale".to_owned()),
             Response::Refused { reason } => return Err(reason),
-            _ => return Err("the hub answered something else".to_owned()),
+            _ => return Err("the hub sent an unexpected answer".to_owned()),
         }
         match self.agents.accept_order(&order, &assignment.folder).await {
             Ok(id) => {
@@ -218,7 +218,7 @@ impl Worker {
                 Response::Data { data } if data.is_empty() => return Ok(()),
                 Response::Data { data } => offset = write_chunk(&path, offset, &data, limit)?,
                 Response::Refused { reason } => return Err(reason),
-                _ => return Err("the hub answered something else".to_owned()),
+                _ => return Err("the hub sent an unexpected answer".to_owned()),
             }
         }
     }

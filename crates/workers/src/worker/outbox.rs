@@ -58,7 +58,7 @@ impl Worker {
                 Ok(())
             }
             Response::Refused { reason } => Err(reason),
-            _ => Err("the hub answered something else".to_owned()),
+            _ => Err("the hub sent an unexpected answer".to_owned()),
         }
     }
 
@@ -70,7 +70,7 @@ impl Worker {
             match self.ask_until_answered(claim, Body::Write { file, offset, data }).await {
                 Response::Written => offset += CHUNK_BYTES as u64,
                 Response::Refused { reason } => return Err(reason),
-                _ => return Err("the hub answered something else".to_owned()),
+                _ => return Err("the hub sent an unexpected answer".to_owned()),
             }
         }
         Ok(())
