@@ -72,7 +72,7 @@ struct PromptArgs {
     /// Work in a new git worktree of the folder
     #[arg(long, conflicts_with = "thread")]
     worktree: bool,
-    /// What commands may do, such as `read-only`
+    /// Sandbox of commands, such as `read-only`
     #[arg(long, value_name = "MODE")]
     sandbox: Option<String>,
     /// Approval policy of Codex, such as `never`

@@ -219,8 +219,8 @@ fn fitting(client: &str, answers: Vec<Answer>) -> Vec<Answer> {
     let short = |answer: &Answer| match answer {
         (_, HookCommand { name, expanded: Ok(_) }) => {
             let text = format!(
-                "The prompt command `:{name}` in the user's message stands for a prompt that is too long to stand \
-                 here. Before you answer, call expand_prompt with the command `{name}` and the text behind it as the \
+                "The prompt command `:{name}` in the user's message means a prompt that is too long for this \
+                 message. Before you answer, call expand_prompt with the command `{name}` and the text after it as the \
                  input, and follow what it returns."
             );
             let reason = "too long for this client's hook; the model is asked to call expand_prompt";

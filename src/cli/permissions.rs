@@ -97,7 +97,7 @@ pub(super) fn run(command: Command, common: Common) -> Result<(), Failure> {
 fn list(client: &mut ControlClient, of_file: &[ApprovalRule]) -> Result<(), Failure> {
     let rules = client.approval_rules()?;
     for fault in rule_faults(of_file) {
-        output::note(format!("a rule of config.toml does not count: {}", escape_line(&fault)));
+        output::note(format!("a rule of config.toml is ignored: {}", escape_line(&fault)));
     }
     if output::is_json() {
         let rules = rules.iter().map(|rule| json!(rule)).collect();

@@ -40,7 +40,7 @@ pub(super) enum Command {
     Password(login::PasswordArgs),
     /// Change what a user with a login may do
     Role(login::RoleArgs),
-    /// Take the login of a user away
+    /// Remove the login of a user
     Lock {
         /// The user, as `adjutant users list` shows them
         id: UserId,

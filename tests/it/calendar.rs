@@ -383,7 +383,7 @@ fn whether_a_server_took_a_new_event_may_be_unknown() {
     let added = home.run(["events", "add", "Tea 3.7.2031 15:00", "--calendar", "feed.ics"], "");
     assert!(
         added.stderr.starts_with("error: it is unknown whether the server stored the event: ")
-            && added.stderr.ends_with("hint: look at the calendar before you add it again\n"),
+            && added.stderr.ends_with("hint: check the calendar before you add it again\n"),
         "{}",
         added.stderr
     );

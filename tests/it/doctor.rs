@@ -722,7 +722,7 @@ fn a_complete_machine_passes_every_check() {
     }
     report.assert_check("clients", "ok", "connected: Claude Code, Codex, Copilot CLI, Gemini CLI, opencode");
     report.assert_check("runners", "ok", "5 of 5");
-    report.assert_check("sandbox", "ok", "the kernel holds the levels by ");
+    report.assert_check("sandbox", "ok", "the kernel enforces the levels by ");
     for id in ["hub", "handshake.stdio", "handshake.socket", "handshake.http", "stdout.purity", "program"] {
         assert_eq!(report.check(id)["status"], "ok", "{id}");
     }

@@ -43,7 +43,7 @@ pub(super) enum OperationCommand {
         #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
         turns: Option<u16>,
     },
-    /// Take the last turns of a thread back; files stay as they are
+    /// Revert the last turns of a thread; files stay as they are
     Revert {
         /// The thread's id, or enough of its beginning
         thread: String,
@@ -63,7 +63,7 @@ pub(super) enum OperationCommand {
     },
     /// Move a thread to the archived ones
     Archive(ThreadArgs),
-    /// Take an archived thread back
+    /// Restore an archived thread
     Unarchive(ThreadArgs),
     /// Delete a thread, in Codex and in the hub
     Delete {
@@ -99,7 +99,7 @@ pub(super) fn run(command: OperationCommand, client: &mut ControlClient) -> Resu
         OperationCommand::Unarchive(ThreadArgs { thread }) => (thread, Operation::Unarchive, "unarchived"),
         OperationCommand::Delete { thread, yes } => {
             if !yes {
-                return Err(Failure::usage("a deleted thread cannot be taken back")
+                return Err(Failure::usage("deleting a thread cannot be undone")
                     .hint(format!("adjutant codex delete {thread} --yes")));
             }
             (thread, Operation::Delete, "deleted")
@@ -153,7 +153,7 @@ fn diff(thread: &str, client: &mut ControlClient) -> Result<(), Failure> {
         return output::json(&json!({"id": thread, "thread_id": thread, "diff": diff}));
     }
     if diff.is_empty() {
-        output::note("the thread has changed no file with a patch");
+        output::note("the thread has not changed a file by a patch");
     }
     output::text(diff.trim_end())
 }

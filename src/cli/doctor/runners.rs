@@ -57,7 +57,7 @@ pub(super) async fn sandbox(context: Arc<DoctorContext>) -> CheckResult {
     let remedy = match settings.sandbox {
         SandboxMode::Podman => "install the package podman, with a range of users for you in /etc/subuid",
         SandboxMode::Auto | SandboxMode::None | SandboxMode::Bubblewrap => {
-            "install the package bubblewrap, or allow user namespaces; docs/agents.md says what holds without it"
+            "install the package bubblewrap, or allow user namespaces; docs/agents.md says what applies without it"
         }
     };
     let (plain, codex) = match settings.sandbox {
@@ -68,16 +68,16 @@ pub(super) async fn sandbox(context: Arc<DoctorContext>) -> CheckResult {
     };
     match (plain, codex) {
         (Ok(program), Ok(_)) => {
-            CheckResult::ok(format!("the kernel holds the levels by {}", program.display()))
+            CheckResult::ok(format!("the kernel enforces the levels by {}", program.display()))
         }
         (Err(reason), _) if sandbox.is_required() => CheckResult::fail(reason, remedy),
-        (Err(reason), _) => CheckResult::warn(format!("{reason}, so the runners hold the levels"), remedy),
+        (Err(reason), _) => CheckResult::warn(format!("{reason}, so the runners enforce the levels"), remedy),
         (Ok(_), Err(reason)) if sandbox.is_required() => CheckResult::warn(
             format!("Codex is refused: {reason}"),
             "use another runner, or `sandbox = \"auto\"`",
         ),
         (Ok(program), Err(_)) => CheckResult::ok(format!(
-            "the kernel holds the levels by {}, those of Codex by its own sandbox",
+            "the kernel enforces the levels by {}, those of Codex by its own sandbox",
             program.display()
         )),
     }

@@ -66,7 +66,7 @@ pub(super) fn failed(error: Error) -> Failure {
         Error::Assistant(error) => return Failure::from(error),
         Error::Conflict { .. } => "`adjutant events show ID` shows it as it is now",
         Error::Deleted => "`adjutant events add` adds it again",
-        Error::Uncertain(_) => "look at the calendar before you add it again",
+        Error::Uncertain(_) => "check the calendar before you add it again",
         Error::Refused(401 | 403) => "import the calendar again with a login that may write",
         Error::Refused(_) | Error::Sync(_) | Error::Outbound(_) => "try again later",
         Error::Password(_) => "import the calendar again with `--password-file FILE`",

@@ -59,7 +59,7 @@ fn failure(error: &Error) -> Failure {
             failure.hint(format!("name it with --from: {}", names.join(", ")))
         }
         Error::Nothing { format, .. } => failure.hint(format!(
-            "they are looked for in {}, or as *{}",
+            "they are searched for in {}, or as *{}",
             format.folders().join(" and "),
             format.suffix()
         )),

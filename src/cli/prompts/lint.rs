@@ -28,7 +28,7 @@ pub(in crate::cli) struct LintArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people
+    /// For users
     Text,
     /// For programs
     Json,

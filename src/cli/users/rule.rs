@@ -21,7 +21,7 @@ pub(in crate::cli) struct RuleArgs {
     /// Values of the rule, as NAME=VALUE: organizer=ann, domain=example.org, minutes=30, title=stand-up
     #[arg(value_name = "NAME=VALUE")]
     terms: Vec<String>,
-    /// Higher goes first, 0 to 100
+    /// Priority, 0 to 100; a higher one is applied first
     #[arg(long, default_value_t = 50)]
     priority: u32,
     /// Remove the rule of this id instead

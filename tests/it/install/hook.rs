@@ -132,8 +132,9 @@ fn a_limit_counts_in_the_unit_of_its_client() {
     for (name, letter, count) in [("accents", "é", 4_700), ("clefs", "\u{1d11e}", 4_500)] {
         home.write(&format!(".adjutant/prompts/{name}.md"), letter.repeat(count));
     }
-    let is_expanded =
-        |client: &str, prompt: &str| !added_context(&home, client, prompt).contains("too long to stand");
+    let is_expanded = |client: &str, prompt: &str| {
+        !added_context(&home, client, prompt).contains("too long for this message")
+    };
     assert!(is_expanded("claude", ":accents") && is_expanded("claude", ":clefs"));
     assert!(!is_expanded("codex", ":accents") && !is_expanded("codex", ":clefs"));
     assert!(!is_expanded("claude", ":accents :clefs"));

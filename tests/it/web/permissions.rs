@@ -328,7 +328,7 @@ fn rules_of_the_file_decide_and_the_command_line_explains_them() {
         assert!(list.contains(part), "{part}: {list}");
     }
     assert!(!list.contains("faulty"), "{list}");
-    let fault = "does not count: `faulty`: a rule that allows needs a tool, a command, a host or a path";
+    let fault = "is ignored: `faulty`: a rule that allows needs a tool, a command, a host or a path";
     assert!(listed.stderr.contains(fault), "{listed}");
     let explained = home.run(["permissions", "explain", "2"], "").stdout;
     assert!(
