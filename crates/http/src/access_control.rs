@@ -42,6 +42,8 @@ enum Person {
 pub(crate) struct AccessControl {
     pub app: Arc<App>,
     pub names: Names,
+    /// The origin under which users reach the console.
+    pub console: String,
     pub authenticator: Option<auth::Authenticator>,
     /// Whether agents need no token.
     pub unauthenticated_agents: bool,

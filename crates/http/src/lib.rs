@@ -274,6 +274,7 @@ async fn run(shared: Shared, listener: BoundListener, routes: Router) {
     let access = Arc::new(AccessControl {
         app: app.clone(),
         names: listener.names,
+        console: listener.console,
         authenticator: listener.authenticator,
         unauthenticated_agents: listener.unauthenticated_agents,
         attempts: LoginAttempts::default(),

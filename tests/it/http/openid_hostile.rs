@@ -12,6 +12,9 @@ use crate::support::openid_issuer::{DISCOVERY, FakeIssuer, KEYS, Key, TOKEN, mes
 
 const SECRET: &str = "the secret of the hub";
 
+/// Makes another token from a signed one.
+type Forger<'a> = Box<dyn Fn(&str) -> String + 'a>;
+
 /// A hub with users that trusts the issuer.
 fn hub_of(issuer: &FakeIssuer, more: &str) -> Hub {
     let section = format!("[openid]\nissuer = {:?}\nclient_id = \"adjutant\"\n{more}", issuer.url());
@@ -107,7 +110,7 @@ fn only_a_right_token_of_the_issuers_own_key_logs_in() {
         let what = format!("{name}: {value}");
         assert_refused(&log_in_with(&hub, &issuer, with(name, value)), 502, sentence, &what);
     }
-    let forged: [(&str, &str, Box<dyn Fn(&str) -> String>); 8] = [
+    let forged: [(&str, &str, Forger<'_>); 8] = [
         ("no signature", "not a signed token", {
             Box::new(|nonce| format!("{}.", message(&json!({"alg": "none"}), &issuer.claims(nonce))))
         }),
@@ -155,7 +158,7 @@ fn a_login_counts_once_and_in_the_browser_in_which_it_began() {
     let (issuer, key) = (FakeIssuer::start(), Key::curve("one"));
     issuer.publish(&[&key]);
     let hub = hub_of(&issuer, "");
-    let stale = "expired, was used before, or began in another browser";
+    let unusable = "expired, was used before, or began in another browser";
     let begun = begin(&hub);
     issuer.grant(&key.sign(&issuer.claims(&begun.nonce)));
     let other = begin(&hub);
@@ -166,11 +169,11 @@ fn a_login_counts_once_and_in_the_browser_in_which_it_began() {
         ("a browser without a cookie", begun.state.clone(), "a=b".to_owned()),
     ] {
         let wrong = Begun { cookie, state, nonce: String::new() };
-        assert_refused(&come_back(&hub, &wrong, "code=x"), 400, stale, what);
+        assert_refused(&come_back(&hub, &wrong, "code=x"), 400, unusable, what);
     }
     assert!(!issuer.requests().iter().any(|request| request.starts_with("POST")), "no code was sent");
     // Two states, a foreign issuer, an act by another site: none of them is the login that began.
-    assert_refused(&come_back(&hub, &begun, "code=x&state=y"), 400, stale, "two states");
+    assert_refused(&come_back(&hub, &begun, "code=x&state=y"), 400, unusable, "two states");
     let right = come_back(&hub, &begun, "code=x");
     assert_eq!(right.status, 200, "{right:?}");
     assert_eq!(right.header("refresh"), "0; url=/", "{right:?}");
@@ -183,7 +186,7 @@ fn a_login_counts_once_and_in_the_browser_in_which_it_began() {
     assert!(login.contains("; HttpOnly; SameSite=Strict; Path=/;"), "{login}");
     let login = login.strip_prefix("set-cookie: ").unwrap().split(';').next().unwrap();
     assert!(get(&hub, login, "/").body.contains("ann (user)"));
-    assert_refused(&come_back(&hub, &begun, "code=x"), 400, stale, "the same once more");
+    assert_refused(&come_back(&hub, &begun, "code=x"), 400, unusable, "the same once more");
 
     let begun = begin(&hub);
     let mixed = come_back(&hub, &begun, "code=x&iss=https://id.example.org");
@@ -218,7 +221,7 @@ fn a_login_counts_once_and_in_the_browser_in_which_it_began() {
     // A token of an agent logs nobody in.
     let token = format!("Bearer {}", hub.token());
     let answer = hub.send_request("GET", "/login/openid/callback?code=x", &[("authorization", &token)], "");
-    assert_refused(&answer, 400, stale, "a token of an agent");
+    assert_refused(&answer, 400, unusable, "a token of an agent");
 }
 
 #[test]
@@ -287,9 +290,9 @@ fn an_issuer_that_is_down_or_wrong_costs_a_sentence_and_no_secret() {
         begin_badly(sentence, name);
     }
     issuer.silence(DISCOVERY);
-    let began = Instant::now();
+    let start = Instant::now();
     begin_badly("did not answer within 10 s", "silence");
-    assert!(began.elapsed() < DEADLINE);
+    assert!(start.elapsed() < DEADLINE);
     issuer.answer(DISCOVERY, 200, &issuer.metadata().to_string());
     issuer.answer(KEYS, 404, "");
     begin_badly("/keys answers with status 404", "no keys");

@@ -16,8 +16,9 @@ use crate::support::{Home, wait_for};
 /// The phone of the owner, mails, a group, and a folder of Bob.
 fn settings(ntfy: &Ntfy, shop: &Path) -> String {
     format!(
-        "undo_milliseconds = 0\ngroups = {{ backend = [\"ann\", \"bob\"] }}\nfor_folders = {{ {shop:?} = \"bob\" }}\n\
+        "undo_milliseconds = 0\ngroups = {{ backend = [\"ann\", \"bob\"] }}\nfor_folders = {{ \"{}\" = \"bob\" }}\n\
          [ntfy]\nserver = \"{}\"\ntopic = \"bell\"\n[notifications]\nmail = \"folder:mail\"\n",
+        shop.display(),
         ntfy.url()
     )
 }

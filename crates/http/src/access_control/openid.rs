@@ -49,7 +49,7 @@ impl AccessControl {
         authenticator: &Authenticator,
         parts: &request::Parts,
     ) -> Response<Body> {
-        let console = self.names.console();
+        let console = self.console.as_str();
         // The provider sends the browser to this name of the console, where it must have its cookie.
         let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let named = console.split_once("://").map_or("", |(_, host)| host);

@@ -128,7 +128,7 @@ impl Server {
         let (input, mut output) = stream.into_split();
         let mut input = BufReader::new(input);
         let shutdown = self.app.shutdown.clone();
-        let greeting = shutdown.run_until_cancelled(self.greet(&mut input, &mut output, pid)).await;
+        let greeting = Box::pin(shutdown.run_until_cancelled(self.greet(&mut input, &mut output, pid))).await;
         let Some(Some((purpose, workspace))) = greeting else { return };
         let app = match workspace.filter(|folder| folder.is_absolute()) {
             Some(folder) => self.app.in_workspace(&folder),
