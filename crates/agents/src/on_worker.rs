@@ -91,8 +91,9 @@ impl Agents {
         Ok(id)
     }
 
-    /// Packs the commit that an ended task left: all its changes, in a bundle without what the hub has. Returns the outcome
-    /// as the hub keeps it, and the commit; `None` where nothing changed.
+    /// Packs the commit that an ended task left: all its changes, in a bundle without what the hub has; without a file
+    /// `bundle` where the hub has the commit. Returns the outcome as the hub keeps it, and the commit; `None` where nothing
+    /// changed.
     pub async fn pack_result(
         &self,
         task: &Task,

@@ -42,10 +42,7 @@ pub(crate) async fn pack(
         let _ = fs::remove_file(&file);
         let _ = fs::remove_file(&included);
         let known = git.known(&repository, commits).await?;
-        let mut bytes = 0;
-        if !known.contains(&commit) {
-            bytes += git.write_bundle(&repository, &commit, &known, &file, max_bundle).await?;
-        }
+        let mut bytes = git.write_bundle(&repository, &commit, &known, &file, max_bundle).await?;
         let files = git.bundle_included(&repository, &included, max_bundle).await?;
         bytes += included.metadata().map_or(0, |found| found.len());
         Ok::<_, String>((bytes, files))
@@ -70,7 +67,8 @@ pub(crate) async fn pack(
     Ok((order, bytes))
 }
 
-/// Takes the commit of a bundle into the repository of the task. Returns its reference.
+/// Takes the commit of a bundle into the repository of the task; there is no file `bundle` if the repository has the commit.
+/// Returns its reference.
 pub(crate) async fn unpack(
     context: &ExecutorContext,
     row: &tasks::Task,
@@ -82,7 +80,14 @@ pub(crate) async fn unpack(
     let order: Order = serde_json::from_slice(&order).map_err(|error| error.to_string())?;
     let (git, repository) = repository_of(context, row, options.workdir.path()).await?;
     let reference = format!("refs/adjutant/{}", row.id);
-    git.fetch_bundle(&repository, bundle, &order.commit, commit, &reference).await?;
+    git.fetch_bundle(
+        &repository,
+        Some(bundle).filter(|bundle| bundle.exists()),
+        &order.commit,
+        commit,
+        &reference,
+    )
+    .await?;
     Ok(reference)
 }
 

@@ -74,3 +74,25 @@ fn a_repository_with_a_submodule_stays_on_the_hub_and_both_logs_name_it() {
     let shown = peer.tool(3, "task_get", json!({"task_id": task}));
     assert_eq!(shown["structuredContent"]["status"], "queued", "{shown:#}");
 }
+
+#[test]
+fn a_clean_task_after_a_dirty_one_ships_no_bundle() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, NO_SLOTS);
+    let (_hub, mut peer) = hub(&fixture);
+    let worker = WorkerProcess::start(&nats, &[]);
+    let mut observer = RawNats::connect(nats.url(), None);
+    assert_eq!(observer.subscribe("_INBOX.>"), None);
+    fixture.home.write("work/uncommitted.txt", "one\n");
+    for is_clean in [false, true] {
+        if is_clean {
+            std::fs::remove_file(fixture.folder("work/uncommitted.txt")).unwrap();
+        }
+        let task = delegate(&fixture, &mut peer, "touch made.txt");
+        let answer = observer
+            .next(|message| ["claimed", "refused"].iter().any(|kind| message.json()["kind"] == *kind));
+        assert_eq!(answer.json()["bundle_bytes"] == 0, is_clean, "{}", answer.json());
+        let result = ended(&mut peer, &task);
+        assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
+    }
+}

@@ -14,9 +14,9 @@ pub(super) const REFERENCE: &str = "refs/adjutant/commit";
 const KNOWN: &str = "refs/adjutant/known";
 
 impl Git {
-    /// Writes `commit` with its history into the bundle `file`, without the objects that the commits `known` reach;
-    /// `commit` itself must not be one of them. Returns the size in bytes. A bundle of more than `limit` bytes is
-    /// removed again, and is an error. The error is a sentence fragment.
+    /// Writes `commit` with its history into the bundle `file`, without the objects that the commits `known` reach.
+    /// Returns the size in bytes; 0 where they reach `commit` itself, and no file is written then. A bundle of more than
+    /// `limit` bytes is removed again, and is an error. The error is a sentence fragment.
     pub async fn write_bundle(
         &self,
         repository: &Repository,
@@ -26,13 +26,20 @@ impl Git {
         limit: u64,
     ) -> Result<u64, String> {
         let (private, env) = self.private_for_bundle(repository, "bundle-out").await?;
+        let without = || known.iter().map(|known| OsString::from(format!("^{known}")));
+        let mut missing: Vec<OsString> = ["rev-list", "--max-count=1", commit].map(OsString::from).to_vec();
+        missing.extend(without());
+        // Git writes no empty bundle.
+        if self.ask(&repository.top, &missing, &env, b"", MAX_LISTING_BYTES).await?.stdout.is_empty() {
+            return Ok(0);
+        }
         set_reference(&private, REFERENCE, commit).await?;
         // A git that was killed leaves a lock of its file, which no later git takes over, so each one writes another file.
         let new = file.with_extension(random_id::<8>().map_err(|error| error.to_string())?);
         let mut arguments: Vec<OsString> = ["bundle", "create", "--quiet"].map(OsString::from).to_vec();
         arguments.push((&new).into());
         arguments.push(REFERENCE.into());
-        arguments.extend(known.iter().map(|known| format!("^{known}").into()));
+        arguments.extend(without());
         self.ask(&repository.top, &arguments, &env, b"", MAX_LISTING_BYTES).await?;
         let bytes = fs::metadata(&new).map_err(|error| error.to_string())?.len();
         if bytes > limit {
@@ -44,11 +51,11 @@ impl Git {
     }
 
     /// Adds the objects of a bundle to `repository`, which must have the commit `known`, and creates `reference` for
-    /// the bundle's `commit`. Nothing else changes: no file, no branch, no index.
+    /// `commit`. `bundle` is `None` if `known` reaches the commit. Nothing else changes: no file, no branch, no index.
     pub async fn fetch_bundle(
         &self,
         repository: &Repository,
-        bundle: &Path,
+        bundle: Option<&Path>,
         known: &str,
         commit: &str,
         reference: &str,
@@ -56,8 +63,10 @@ impl Git {
         let (private, mut env) = self.private_for_bundle(repository, "bundle-in").await?;
         set_reference(&private, KNOWN, known).await?;
         env.push(("GIT_OBJECT_DIRECTORY".into(), repository.objects().into()));
-        let unbundle: [OsString; 3] = ["bundle".into(), "unbundle".into(), bundle.into()];
-        self.ask(&repository.top, &unbundle, &env, b"", MAX_LISTING_BYTES).await?;
+        if let Some(bundle) = bundle {
+            let unbundle: [OsString; 3] = ["bundle".into(), "unbundle".into(), bundle.into()];
+            self.ask(&repository.top, &unbundle, &env, b"", MAX_LISTING_BYTES).await?;
+        }
         let check = ["cat-file", "-e", &format!("{commit}^{{commit}}")];
         self.ask(&repository.top, &check, &env, b"", MAX_LISTING_BYTES).await?;
         let (path, line) = (repository.common_dir.join(reference), format!("{commit}\n"));
@@ -134,10 +143,17 @@ mod tests {
         there.write_bundle(&inner, &commit, std::slice::from_ref(&base), &result, 1 << 20).await.unwrap();
 
         let before = run(&origin, &["status", "--porcelain", "--branch"]);
-        here.fetch_bundle(&repository, &result, &base, &commit, "refs/adjutant/task").await.unwrap();
+        here.fetch_bundle(&repository, Some(&result), &base, &commit, "refs/adjutant/task").await.unwrap();
         assert_eq!(run(&origin, &["show", "refs/adjutant/task:b.txt"]), "two");
         assert_eq!(run(&origin, &["rev-parse", "refs/adjutant/task^"]), base);
         assert_eq!(run(&origin, &["status", "--porcelain", "--branch"]), before);
         run(&origin, &["fsck", "--strict"]);
+
+        // Whoever has a commit has its parents, so there is nothing to send.
+        std::fs::remove_file(&result).unwrap();
+        let empty = there.write_bundle(&inner, &base, std::slice::from_ref(&commit), &result, 1 << 20).await;
+        assert!(empty == Ok(0) && !result.exists(), "{empty:?}");
+        here.fetch_bundle(&repository, None, &commit, &base, "refs/adjutant/parent").await.unwrap();
+        assert_eq!(run(&origin, &["rev-parse", "refs/adjutant/parent"]), base);
     }
 }

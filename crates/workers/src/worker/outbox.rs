@@ -33,8 +33,9 @@ impl Parcel {
     pub(super) fn store(folder: &Path, outcome: &Outcome, commit: Option<String>) -> Result<Self, String> {
         let parcel = Self { commit };
         let write = || {
-            if parcel.commit.is_some() {
-                sync(&folder.join(BUNDLE))?;
+            let bundle = folder.join(BUNDLE);
+            if bundle.exists() {
+                sync(&bundle)?;
             }
             put_synced(&folder.join(OUTCOME), &serde_json::to_vec(outcome)?)?;
             put_synced(&folder.join(PARCEL), &serde_json::to_vec(&parcel)?)
@@ -48,8 +49,10 @@ impl Worker {
     /// Sends a result until the hub has committed it. The error is the hub's refusal.
     pub(super) async fn deliver(&self, claim: &Claim, folder: &Path, parcel: &Parcel) -> Result<(), String> {
         self.send(claim, ResultFile::Outcome, &folder.join(OUTCOME)).await?;
-        if parcel.commit.is_some() {
-            self.send(claim, ResultFile::Bundle, &folder.join(BUNDLE)).await?;
+        let bundle = folder.join(BUNDLE);
+        // There is none if the hub has the commit, or if nothing changed.
+        if parcel.commit.is_some() && bundle.exists() {
+            self.send(claim, ResultFile::Bundle, &bundle).await?;
         }
         let finish = Body::Finish { commit: parcel.commit.clone() };
         match self.ask_until_answered(claim, finish).await {
