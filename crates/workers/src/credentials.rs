@@ -7,10 +7,12 @@ use std::time::SystemTime;
 use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
 
-use crate::files::put_private;
+use crate::files::{put_private, sync};
 
 /// The file of the credentials in the folder of a worker.
 const FILE: &str = "credentials.json";
+/// The file of a new key until a hub has answered; the credentials from an earlier join stay in use until then.
+const JOINING: &str = "joining.json";
 
 /// Credentials of a worker. Clones share the token, so that a renewed one is used by the next connection.
 #[derive(Clone)]
@@ -40,12 +42,13 @@ impl std::fmt::Debug for Credentials {
 impl Credentials {
     /// Reads the credentials of a worker's folder; `None` before it has joined. The error is a sentence.
     pub fn load(folder: &Path) -> Result<Option<Self>, String> {
-        Ok(Self::read(folder)?.filter(|credentials| !credentials.content().jwt.is_empty()))
+        Ok(Self::read(folder.join(FILE))?.filter(|credentials| !credentials.content().jwt.is_empty()))
     }
 
     /// Makes a key for the server at `nats`, or takes the one of a join that got no answer.
     pub(crate) fn begin(folder: &Path, nats: &str) -> Result<Self, String> {
-        if let Ok(Some(begun)) = Self::read(folder)
+        let path = folder.join(JOINING);
+        if let Ok(Some(begun)) = Self::read(path.clone())
             && begun.content().jwt.is_empty()
             && begun.nats() == nats
         {
@@ -54,9 +57,25 @@ impl Credentials {
         let seed = KeyPair::new_user().seed().map_err(|error| error.to_string())?;
         let content =
             Content { nats: nats.to_owned(), seed, jwt: String::new(), expires_at: 0, labels: Vec::new() };
-        let credentials = Self { path: folder.join(FILE), content: Arc::new(RwLock::new(content)) };
+        let credentials = Self { path, content: Arc::new(RwLock::new(content)) };
         credentials.save()?;
         Ok(credentials)
+    }
+
+    /// Takes the first token, and replaces the credentials from an earlier join; when this returns, it is on the disk.
+    pub(crate) fn complete(
+        mut self,
+        jwt: String,
+        expires_at: i64,
+        labels: Vec<String>,
+    ) -> Result<Self, String> {
+        self.renew(jwt, expires_at, labels)?;
+        let path = self.path.with_file_name(FILE);
+        std::fs::rename(&self.path, &path)
+            .and_then(|()| sync(path.parent().unwrap_or(&path)))
+            .map_err(|error| format!("{} cannot be replaced: {error}", path.display()))?;
+        self.path = path;
+        Ok(self)
     }
 
     /// Takes a token and stores it; when this returns, it is on the disk.
@@ -115,8 +134,7 @@ impl Credentials {
             .map_err(|error| format!("{} cannot be written: {error}", self.path.display()))
     }
 
-    fn read(folder: &Path) -> Result<Option<Self>, String> {
-        let path = folder.join(FILE);
+    fn read(path: PathBuf) -> Result<Option<Self>, String> {
         let json = match std::fs::read(&path) {
             Ok(json) => json,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

@@ -14,7 +14,8 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(20);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Uses a code for the worker of `folder`, which exists, and stores its credentials there. The error is a sentence.
+/// Uses a code for the worker of `folder`, which exists, and stores its credentials there. Without the answer of a hub
+/// those of an earlier join stay. The error is a sentence.
 pub async fn join(code: Code, folder: &Path, name: &str) -> Result<Credentials, String> {
     let (url, id) = (code.nats.clone(), code.id.clone());
     // On the disk before the code is used: after an interruption the same worker may use the code again.
@@ -45,8 +46,7 @@ pub async fn join(code: Code, folder: &Path, name: &str) -> Result<Credentials, 
         )),
         Ok(Err(reason) | Ok(Joined::Refused { reason })) => Err(reason),
         Ok(Ok(Joined::Welcome(renewed))) => {
-            credentials.renew(renewed.jwt, renewed.expires_at, renewed.labels)?;
-            Ok(credentials)
+            credentials.complete(renewed.jwt, renewed.expires_at, renewed.labels)
         }
     }
 }

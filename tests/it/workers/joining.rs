@@ -271,3 +271,21 @@ fn a_wrong_code_and_a_worker_without_a_hub_are_told_what_to_do() {
     let unknown = fixture.home.run(["workers", "revoke", "nobody"], "");
     assert!(unknown.stderr.contains("no worker is named `nobody`"), "{unknown}");
 }
+
+#[test]
+fn a_join_that_fails_leaves_the_credentials_as_they_are() {
+    let fixture = TaskFixture::new();
+    let Some(_nats) = guarded(&fixture, newest(), NO_SLOTS) else { return };
+    let _hub = fixture.hub();
+    let code = invite(&fixture, &[]);
+    let (home, first) = join(&code);
+    assert!(first.status.success(), "{first}");
+    let before = credentials(&home);
+    // The code is used by the first key, and a new one asks with it.
+    let again = home.home.run(["worker", "join", &code], "");
+    assert!(!again.status.success() && again.stderr.contains("has expired or was used"), "{again}");
+    assert_eq!(credentials(&home), before);
+    let worker = WorkerProcess::start_at(home, None, &[]);
+    let task = delegate(&fixture, "touch made.txt");
+    assert_eq!(ended(&fixture, &task)["status"], "succeeded", "{}", worker.log());
+}
