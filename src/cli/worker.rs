@@ -18,6 +18,7 @@ use adjutant_agents::definition::Permission;
 use adjutant_agents::lane::is_label;
 use adjutant_app::App;
 use adjutant_base::config::{Config, Database, Roots};
+use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::machine;
 use adjutant_net::otlp::TraceExporter;
 use adjutant_terminal::socket::{self, Claim};
@@ -82,6 +83,12 @@ pub(super) fn run(args: WorkerArgs, common: Common) -> Result<(), Failure> {
         return Err(
             Failure::new("no runner is installed here").hint("name those to claim tasks for: --runners")
         );
+    }
+    let candidates = selector.candidates();
+    let is_known = |name: &String| candidates.iter().any(|candidate| candidate.runner.name() == name);
+    if let Some(name) = runners.iter().find(|name| !is_known(name)) {
+        return Err(Failure::usage(format!("runner `{}` is not configured here", escape_line(name)))
+            .hint("copy its [[runners]] entry from the hub's config.toml to this machine's config.toml"));
     }
     let folder = config.home.join(FOLDER);
     socket::private_folder(&config.home)?;

@@ -79,6 +79,9 @@ pub enum Error {
         "agent `{agent}` needs a worker with the label `{label}`, and this hub has no NATS server: set `nats` in [workers]"
     )]
     LabelWithoutWorkers { agent: String, label: String },
+    /// An order of a hub names it.
+    #[error("the runner `{name}` is not configured on this worker")]
+    MissingRunner { name: String },
     #[error("no worker is named `{name}`{}", near_hint(.near))]
     UnknownWorker { name: String, near: Vec<String> },
     #[error("several workers are named `{name}`: {}", .ids.join(", "))]

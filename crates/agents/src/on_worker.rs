@@ -59,8 +59,12 @@ impl Agents {
         self.git_of_order(scratch)?.tidy_caches(folder, kept, limit).await
     }
 
-    /// Queues the task of an order whose working tree is made. Returns the id that the task has here.
+    /// Queues the task of an order whose working tree is made. Returns the id that the task has here. Refuses a runner
+    /// that is not configured here, for which the task would wait without end.
     pub async fn accept_order(&self, order: &Order, folder: &Path) -> Result<TaskId, Error> {
+        if !self.context.selector.names().contains(&order.runner) {
+            return Err(Error::MissingRunner { name: order.runner.clone() });
+        }
         let tree = folder.join(TREE);
         let workdir = tree.join(&order.below);
         let workdir = Workdir::parse(&workdir.to_string_lossy()).map_err(Error::Workdir)?;

@@ -196,3 +196,28 @@ fn a_cancellation_reaches_the_agent_within_a_quarter_of_a_second() {
     }
     assert!(best < Duration::from_millis(250), "{best:?}\n{}", worker.log());
 }
+
+#[test]
+fn a_claimed_task_whose_runner_the_worker_does_not_have_fails_at_once() {
+    let Some(nats) = Nats::start() else { return };
+    let fixture = hub_fixture(&nats, &patient());
+    let settings = patient().replace("fake = 0", "fake = 0, other = 0");
+    fixture.configure(&format!("{settings}\nnats = {:?}", nats.url()), &["other", "fake"]);
+    fixture.agent("pinned", "isolation: worktree\npermission: workspace-write\nrunner: fake\n");
+    let (_hub, mut peer) = hub(&fixture);
+    let mut raw = RawNats::connect(nats.url(), None);
+    assert_eq!(raw.subscribe("adj.*.ticket.>"), None);
+    let task = delegate(&fixture, &mut peer, "touch made.txt");
+    let ticket = raw.next(|message| message.subject.ends_with(&task));
+    assert!(ticket.subject.contains(".other."), "{}", ticket.subject);
+    let worker = WorkerProcess::start(&nats, &[]);
+    // The queue of a runner is made with the first task of it.
+    let mut arguments = fixture.task("touch made.txt");
+    arguments["agent"] = json!("pinned");
+    let pinned = peer.delegate_in_background(1, arguments);
+    assert_eq!(ended(&mut peer, &pinned)["status"], "succeeded", "{}", worker.log());
+    let subject = ticket.subject.replace(".other.", ".fake.");
+    assert_eq!(raw.publish(&subject, "", &ticket.payload), None);
+    let result = ended(&mut peer, &task);
+    assert_eq!(result["failure"]["class"], "not_installed", "{result:#}\n{}", worker.log());
+}

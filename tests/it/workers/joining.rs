@@ -266,6 +266,11 @@ fn a_wrong_code_and_a_worker_without_a_hub_are_told_what_to_do() {
     let alone = fixture.home.run(["worker", "--runners", "fake"], "");
     assert_eq!(alone.status.code(), Some(2), "{alone}");
     assert!(alone.stderr.contains("adjutant worker join CODE"), "{alone}");
+    let unknown =
+        fixture.home.run(["worker", "--runners", "fake,absent", "--nats", "nats://127.0.0.1:1"], "");
+    assert_eq!(unknown.status.code(), Some(2), "{unknown}");
+    assert!(unknown.stderr.contains("runner `absent` is not configured here"), "{unknown}");
+    assert!(unknown.stderr.contains("copy its [[runners]] entry from the hub's config.toml"), "{unknown}");
     let uninvited = fixture.home.run(["worker", "invite", "--nats", "nats://127.0.0.1:1"], "");
     assert!(uninvited.stderr.contains("adjutant worker nats-config"), "{uninvited}");
     let unknown = fixture.home.run(["workers", "revoke", "nobody"], "");

@@ -16,9 +16,10 @@ use super::{Worker, acknowledge};
 use crate::files::{put_synced, write_chunk};
 use crate::protocol::{Body, CHUNK_BYTES, HubFile, Response, Ticket, can_be_subject, cancel_subject};
 use adjutant_agents::run_report::{FailureReport, Outcome};
+use adjutant_agents::runner::failure::Class;
 use adjutant_agents::task::Ending;
 use adjutant_agents::worker_order::{Order, Reply};
-use adjutant_agents::{BUNDLE_FILE, INCLUDED_FILE, ORDER_FILE, Task, TaskEvent, TaskId, Viewer};
+use adjutant_agents::{BUNDLE_FILE, Error, INCLUDED_FILE, ORDER_FILE, Task, TaskEvent, TaskId, Viewer};
 
 /// Events in one report, and their bytes.
 const MAX_EVENTS: u32 = 200;
@@ -121,10 +122,8 @@ impl Worker {
         if assignment.claim.local.is_none() {
             match self.begin(assignment).await? {
                 Ok(()) => {}
-                Err(reason) => {
-                    let detail = format!("the worker cannot make the working tree: {reason}");
-                    let failure = Some(FailureReport { class: "refused".to_owned(), detail });
-                    let outcome = Outcome { failure, ..Outcome::new(Ending::Failed) };
+                Err(failure) => {
+                    let outcome = Outcome { failure: Some(failure), ..Outcome::new(Ending::Failed) };
                     let parcel = Parcel::store(&assignment.folder, &outcome, None)?;
                     return self.deliver_reporting(assignment, &parcel).await;
                 }
@@ -166,12 +165,16 @@ impl Worker {
     }
 
     /// Fetches the files of an assignment and queues its task. The inner error says why the task cannot begin.
-    async fn begin(&self, assignment: &mut Assignment) -> Result<Result<(), String>, String> {
+    async fn begin(&self, assignment: &mut Assignment) -> Result<Result<(), FailureReport>, String> {
+        let failed = |class: Class, detail: String| FailureReport { class: class.name().to_owned(), detail };
         let made = self.reporting(assignment, false, self.fetch_and_make_tree(assignment)).await?;
         assignment.caches = None;
         let order = match made {
             Ok(order) => order,
-            Err(reason) => return Ok(Err(reason)),
+            Err(reason) => {
+                let detail = format!("the worker cannot make the working tree: {reason}");
+                return Ok(Err(failed(Class::Refused, detail)));
+            }
         };
         self.tidy_caches(&assignment.claim.hub, &order, &assignment.folder).await;
         // The hub must know before the agent can begin, because it never runs a task again whose agent may have begun.
@@ -188,7 +191,13 @@ impl Worker {
                 assignment.save().map_err(|error| error.to_string())?;
                 Ok(Ok(()))
             }
-            Err(error) => Ok(Err(error.to_string())),
+            Err(error @ Error::MissingRunner { .. }) => {
+                Ok(Err(failed(Class::NotInstalled, error.to_string())))
+            }
+            Err(error) => {
+                let detail = format!("the worker cannot queue the task: {error}");
+                Ok(Err(failed(Class::Refused, detail)))
+            }
         }
     }
 
