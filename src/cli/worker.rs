@@ -4,7 +4,7 @@ mod invite;
 mod join;
 mod nats_config;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
@@ -21,7 +21,7 @@ use adjutant_base::config::{Config, Database, Roots};
 use adjutant_base::text::escape_invisible::escape_line;
 use adjutant_host::machine;
 use adjutant_net::otlp::TraceExporter;
-use adjutant_terminal::socket::{self, Claim};
+use adjutant_terminal::socket::{self, Claim, Holder};
 use adjutant_workers::{Credentials, Ended, Login, Worker, WorkerSettings, connect};
 
 /// The folder of a worker in its home: the database of its queue, its runs, and the tasks of hubs.
@@ -93,7 +93,7 @@ pub(super) fn run(args: WorkerArgs, common: Common) -> Result<(), Failure> {
     let folder = config.home.join(FOLDER);
     socket::private_folder(&config.home)?;
     socket::private_folder(&folder)?;
-    let claim = Claim::take(&folder)?;
+    let claim = claim(&folder)?;
     let credentials =
         if args.creds.is_some() { None } else { Credentials::load(&folder).map_err(Failure::new)? };
     let (url, login) = login(args.nats, args.creds, credentials.as_ref())?;
@@ -120,6 +120,23 @@ pub(super) fn run(args: WorkerArgs, common: Common) -> Result<(), Failure> {
     runtime.shutdown_background();
     drop(claim);
     worked
+}
+
+/// Takes the right to be the only process that works in the folder of a worker, and names this process as its holder.
+fn claim(folder: &Path) -> Result<Claim, Failure> {
+    let mut claim = Claim::take(folder).map_err(|error| match error {
+        socket::Error::Taken { holder: Holder { pid, .. } } => {
+            Failure::new(format!("a worker runs for this home (pid {pid})"))
+                .hint(format!("end it first: kill {pid}"))
+        }
+        socket::Error::Starting => {
+            Failure::new("another worker is starting for this home").hint("try again in a second")
+        }
+        other => other.into(),
+    })?;
+    let (pid, adjutant) = (std::process::id(), env!("CARGO_PKG_VERSION").to_owned());
+    claim.sign(&Holder { pid, adjutant, http: None, socket: None })?;
+    Ok(claim)
 }
 
 /// Returns the address of the NATS server and the way to log in there.
@@ -159,7 +176,7 @@ fn parse_label(text: &str) -> Result<String, &'static str> {
 }
 
 /// Gives the worker a queue of its own. Its worktrees stay until their commits are on the hub.
-fn keep_apart(config: &mut Config, folder: &std::path::Path, max_tasks: u32) {
+fn keep_apart(config: &mut Config, folder: &Path, max_tasks: u32) {
     config.database = Database::File(folder.join("worker.db"));
     let tasks = &mut config.delegation;
     tasks.database = None;

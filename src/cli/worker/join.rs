@@ -11,7 +11,7 @@ use super::FOLDER;
 use adjutant_base::config::Roots;
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_host::machine;
-use adjutant_terminal::socket::{self, Claim};
+use adjutant_terminal::socket;
 use adjutant_workers::{Code, join};
 
 /// Bytes of a code that are read from stdin.
@@ -40,7 +40,7 @@ pub(super) fn run(args: &JoinArgs, common: Common) -> Result<(), Failure> {
     socket::private_folder(&config.home)?;
     socket::private_folder(&folder)?;
     // A worker that runs would go on with its old credentials.
-    let claim = Claim::take(&folder)?;
+    let claim = super::claim(&folder)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let joined = runtime.block_on(join(code, &folder, &machine::name()));
     drop(claim);

@@ -294,3 +294,20 @@ fn a_join_that_fails_leaves_the_credentials_as_they_are() {
     let task = delegate(&fixture, "touch made.txt");
     assert_eq!(ended(&fixture, &task)["status"], "succeeded", "{}", worker.log());
 }
+
+#[test]
+fn a_second_worker_of_a_home_and_a_join_name_the_worker_that_runs() {
+    let fixture = TaskFixture::new();
+    let Some(_nats) = guarded(&fixture, newest(), NO_SLOTS) else { return };
+    let _hub = fixture.hub();
+    let code = invite(&fixture, &[]);
+    let worker = WorkerProcess::start_at(joined(&fixture, &[]), None, &[]);
+    wait_for_state(&fixture, "connected");
+    let pid = worker.child.id();
+    for arguments in [&["worker", "--runners", "fake"][..], &["worker", "join", &code]] {
+        let second = worker.fixture.home.run(arguments, "");
+        let expected = format!("a worker runs for this home (pid {pid})");
+        assert!(!second.status.success() && second.stderr.contains(&expected), "{second}");
+        assert!(second.stderr.contains(&format!("kill {pid}")), "{second}");
+    }
+}
