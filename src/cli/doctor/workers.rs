@@ -24,8 +24,18 @@ pub(super) async fn all(context: Arc<DoctorContext>) -> CheckResult {
         }
     };
     let open = matches!(login, Login::Open);
+    let has_own_credentials = matches!(login, Login::File(_));
     let server = match server_version(url, login).await {
         Ok(version) => version,
+        Err(reason) if reason.contains("authorization violation") => {
+            let remedy = if has_own_credentials {
+                "name credentials that the server accepts with `creds` in [workers], or remove `creds`"
+            } else {
+                "copy workers-account.json from the hub that made nats.conf into the home of this one, or start the server \
+                 with what `adjutant worker nats-config` prints here"
+            };
+            return CheckResult::fail(format!("{url} does not know this hub's account: {reason}"), remedy);
+        }
         Err(reason) => {
             return CheckResult::fail(
                 format!("{url} cannot be reached: {reason}"),

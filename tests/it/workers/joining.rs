@@ -311,3 +311,22 @@ fn a_second_worker_of_a_home_and_a_join_name_the_worker_that_runs() {
         assert!(second.stderr.contains(&format!("kill {pid}")), "{second}");
     }
 }
+
+#[test]
+fn doctor_says_what_to_copy_to_a_hub_that_the_server_does_not_know() {
+    let fixture = TaskFixture::new();
+    let Some(nats) = guarded(&fixture, newest(), NO_SLOTS) else { return };
+    let other = TaskFixture::new();
+    other.configure(&format!("[workers]\nnats = {:?}", nats.url()), &["fake"]);
+    let check = || {
+        let done = other.home.run(["doctor", "--json"], "");
+        let report: Value = serde_json::from_str(&done.stdout).unwrap();
+        let checks = report["items"].as_array().unwrap().clone();
+        checks.into_iter().find(|check| check["check_id"] == "workers").unwrap().to_string()
+    };
+    let remedy = "copy workers-account.json from the hub that made nats.conf";
+    assert!(check().contains(remedy), "{}", check());
+    // With an account of its own, too.
+    assert!(other.home.run(["worker", "nats-config"], "").status.success());
+    assert!(check().contains(remedy), "{}", check());
+}
