@@ -69,16 +69,18 @@ impl Agents {
         Ok(workers::invite(store, id, &labels.join(" "), current, expires_at).await?)
     }
 
-    /// Uses a code for the worker with the public key `worker`, whose credentials end at `expires_at`. Returns its labels; `None`
-    /// when the code is unknown, expired or used.
+    /// Uses a code for the worker with the public key `worker`, whose credentials end at `expires_at`, and forgets the
+    /// worker `earlier`, which it replaces. Returns its labels; `None` when the code is unknown, expired or used.
     pub async fn join_worker(
         &self,
         code: &str,
         worker: &str,
         name: &str,
         expires_at: Millis,
+        earlier: Option<&str>,
     ) -> Result<Option<Vec<String>>, Error> {
-        let labels = workers::join(&self.context.store, code, worker, name, now(), expires_at).await?;
+        let store = &self.context.store;
+        let labels = workers::join(store, code, (worker, name), now(), expires_at, earlier).await?;
         Ok(labels.map(|labels| words(&labels)))
     }
 
@@ -132,6 +134,10 @@ impl Agents {
     async fn find_worker(&self, named: &str) -> Result<ListedWorker, Error> {
         let mut all = self.workers().await?;
         let mut found: Vec<usize> = matches(&all, |worker| worker.id == named);
+        if found.is_empty() {
+            let ended = [WorkerState::Revoked, WorkerState::Expired];
+            found = matches(&all, |worker| worker.name == named && !ended.contains(&worker.state));
+        }
         if found.is_empty() {
             found = matches(&all, |worker| worker.name == named && worker.state != WorkerState::Revoked);
         }

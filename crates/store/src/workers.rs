@@ -24,6 +24,8 @@ const JOIN: &str = "\
     VALUES ($1, $2, '', 0, '', $3, 0, $4, $5, $4) \
     ON CONFLICT (id) DO UPDATE SET name = excluded.name, expires_at = excluded.expires_at";
 
+const REPLACE: &str = "DELETE FROM workers WHERE id = $1";
+
 /// The labels of a worker that joined are those of its invitation.
 const REPORT: &str = "\
     INSERT INTO workers (id, name, version, protocol, runners, labels, max_tasks, seen_at) \
@@ -129,18 +131,19 @@ pub async fn invite(
     })
 }
 
-/// Uses a code for the worker with the public key `worker`, whose credentials end at `expires_at`. Returns the labels
-/// of the code; `None` when it is unknown, expired or used by another worker.
+/// Uses a code for a worker, which is its public key and its name, whose credentials end at `expires_at`. The worker
+/// `earlier` is forgotten. Returns the labels of the code; `None` when it is unknown, expired or used by another worker.
 pub async fn join(
     store: &Store,
     invitation: &str,
-    worker: &str,
-    name: &str,
+    (worker, name): (&str, &str),
     now: Millis,
     expires_at: Millis,
+    earlier: Option<&str>,
 ) -> Result<Option<String>, Error> {
-    let arguments = (invitation.to_owned(), worker.to_owned(), name.to_owned(), now, expires_at);
-    change!(store, arguments, |connection, (invitation, worker, name, now, expires_at)| {
+    let worker = (worker.to_owned(), name.to_owned());
+    let arguments = (invitation.to_owned(), worker, now, expires_at, earlier.map(ToOwned::to_owned));
+    change!(store, arguments, |connection, (invitation, (worker, name), now, expires_at, earlier)| {
         let used: Vec<String> = sqlx::query_scalar(USE)
             .bind(invitation)
             .bind(worker)
@@ -148,6 +151,9 @@ pub async fn join(
             .fetch_all(&mut *connection)
             .await?;
         let Some(labels) = used.into_iter().next() else { return Ok(None) };
+        if let Some(earlier) = earlier.as_ref().filter(|earlier| *earlier != worker) {
+            sqlx::query(REPLACE).bind(earlier).execute(&mut *connection).await?;
+        }
         let query = sqlx::query(JOIN).bind(worker).bind(name).bind(&labels).bind(now).bind(expires_at);
         query.execute(connection).await?;
         Ok(Some(labels))
@@ -242,6 +248,7 @@ pub(super) const STATEMENTS: &[&str] = &[
     USE,
     KNOWN,
     JOIN,
+    REPLACE,
     REPORT,
     RENEW,
     REVOKE,

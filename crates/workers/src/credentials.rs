@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
 
 use crate::files::{put_private, sync};
+use crate::protocol::EarlierKey;
 
 /// The file of the credentials in the folder of a worker.
 const FILE: &str = "credentials.json";
@@ -111,6 +114,13 @@ impl Credentials {
     /// Returns the public key, which is the worker's id.
     pub fn id(&self) -> Result<String, String> {
         self.key().map(|key| key.public_key())
+    }
+
+    /// Returns the key with the proof that the worker with the public key `new` has it too.
+    pub(crate) fn replaced_by(&self, new: &str) -> Result<EarlierKey, String> {
+        let key = self.key()?;
+        let signature = key.sign(new.as_bytes()).map_err(|error| error.to_string())?;
+        Ok(EarlierKey { worker: key.public_key(), signature: BASE64_STANDARD.encode(signature) })
     }
 
     /// Returns the token, and the signature of `nonce` that proves the key.

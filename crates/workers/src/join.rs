@@ -21,9 +21,10 @@ pub async fn join(code: Code, folder: &Path, name: &str) -> Result<Credentials, 
     // On the disk before the code is used: after an interruption the same worker may use the code again.
     let credentials = Credentials::begin(folder, &url)?;
     let worker = credentials.id()?;
+    let earlier = Credentials::load(folder)?.map(|earlier| earlier.replaced_by(&worker)).transpose()?;
     let asked = tokio::time::timeout(JOIN_TIMEOUT, async {
         let client = connect(&url, Login::Invitation(code), "adjutant worker, joining").await?;
-        let request = Join { version: VERSION, worker, name: name.to_owned() };
+        let request = Join { version: VERSION, worker, name: name.to_owned(), earlier };
         let payload = serde_json::to_vec(&request).map_err(|error| error.to_string())?;
         loop {
             let asked = client.request(join_subject(&id), payload.clone().into());

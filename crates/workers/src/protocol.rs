@@ -167,6 +167,18 @@ pub(crate) struct Join {
     /// The public key of the worker.
     pub(crate) worker: String,
     pub(crate) name: String,
+    /// The key of an earlier join of the same home.
+    #[serde(default)]
+    pub(crate) earlier: Option<EarlierKey>,
+}
+
+/// The earlier key of a worker that joins again, with the proof that the worker has it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct EarlierKey {
+    /// The public key.
+    pub(crate) worker: String,
+    /// The signature of the new public key, in base64.
+    pub(crate) signature: String,
 }
 
 /// The reply of the hub that made the code.

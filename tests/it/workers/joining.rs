@@ -58,6 +58,11 @@ fn credentials(worker: &TaskFixture) -> Value {
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
 }
 
+fn key_of(worker: &TaskFixture) -> String {
+    let key = nkeys::KeyPair::from_seed(credentials(worker)["seed"].as_str().unwrap()).unwrap();
+    key.public_key()
+}
+
 fn listed(fixture: &TaskFixture) -> Vec<Value> {
     json_of(fixture, &["workers", "list"])["items"].as_array().unwrap().clone()
 }
@@ -136,9 +141,8 @@ fn a_worker_can_neither_read_what_is_for_another_nor_speak_for_anybody_else() {
     let (bob_id, hub_id) = {
         let rows = listed(&fixture);
         assert_eq!(rows.len(), 2);
-        let key = nkeys::KeyPair::from_seed(credentials(&bob)["seed"].as_str().unwrap()).unwrap();
         let id = std::fs::read_to_string(fixture.folder(".adjutant/machine-id")).unwrap();
-        (key.public_key(), id.trim().to_owned())
+        (key_of(&bob), id.trim().to_owned())
     };
     let mut raw = RawNats::connect(nats.url(), Some(&credentials(&ann)));
     for subject in [
@@ -173,7 +177,7 @@ fn a_worker_can_neither_read_what_is_for_another_nor_speak_for_anybody_else() {
         "version": 2, "task": task, "attempt": 1, "fence": 0, "body": {"kind": "claim", "commits": []},
     });
     let claim = claim.to_string();
-    let ann_id = nkeys::KeyPair::from_seed(credentials(&ann)["seed"].as_str().unwrap()).unwrap().public_key();
+    let ann_id = key_of(&ann);
     let own = format!("adj.{hub_id}.hub.{ann_id}");
     assert_eq!(raw.publish(&own, &format!("_INBOX.{bob_id}.x"), claim.as_bytes()), None);
     // In its own name it may claim, so the request before was not carried out.
@@ -329,4 +333,25 @@ fn doctor_says_what_to_copy_to_a_hub_that_the_server_does_not_know() {
     // With an account of its own, too.
     assert!(other.home.run(["worker", "nats-config"], "").status.success());
     assert!(check().contains(remedy), "{}", check());
+}
+
+#[test]
+fn a_worker_that_joins_again_replaces_its_entry() {
+    let fixture = TaskFixture::new();
+    let Some(_nats) = guarded(&fixture, newest(), NO_SLOTS) else { return };
+    let _hub = fixture.hub();
+    let _other = joined(&fixture, &[]);
+    let home = joined(&fixture, &[]);
+    let join_again = || {
+        let old = key_of(&home);
+        let again = home.home.run(["worker", "join", &invite(&fixture, &[])], "");
+        assert!(again.status.success(), "{again}");
+        let ids: Vec<String> =
+            listed(&fixture).iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect();
+        assert!(ids.len() == 2 && ids.contains(&key_of(&home)) && !ids.contains(&old), "{ids:?}");
+    };
+    join_again();
+    json_of(&fixture, &["workers", "revoke", &key_of(&home)]);
+    join_again();
+    assert!(listed(&fixture).iter().all(|row| row["state"] != "revoked"));
 }

@@ -2,8 +2,12 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use nkeys::KeyPair;
+
 use super::Hub;
-use crate::protocol::{Greeting, Hello, Join, Joined, Renewed, Versioned, version_fault};
+use crate::protocol::{EarlierKey, Greeting, Hello, Join, Joined, Renewed, Versioned, version_fault};
 use adjutant_agents::worker_registry::{Report, words};
 
 /// Characters of the name of a worker, its runners and its labels.
@@ -79,7 +83,9 @@ impl Hub {
         let Ok(jwt) = account.worker(&join.worker, &name, expires) else {
             return refused("its key is not valid".to_owned());
         };
-        match self.agents.join_worker(code, &join.worker, &name, expires_at).await {
+        let earlier = join.earlier.as_ref().filter(|earlier| is_proved(earlier, &join.worker));
+        let earlier = earlier.map(|earlier| earlier.worker.as_str());
+        match self.agents.join_worker(code, &join.worker, &name, expires_at, earlier).await {
             Ok(Some(labels)) => {
                 tracing::info!(worker = join.worker, name, "a worker joined");
                 Some(Joined::Welcome(Renewed { jwt, expires_at, labels }))
@@ -93,6 +99,12 @@ impl Hub {
     }
 }
 
+/// Returns whether the worker with the public key `new` has the earlier key too.
+fn is_proved(earlier: &EarlierKey, new: &str) -> bool {
+    let Ok(signature) = BASE64_STANDARD.decode(&earlier.signature) else { return false };
+    KeyPair::from_public_key(&earlier.worker).is_ok_and(|key| key.verify(new.as_bytes(), &signature).is_ok())
+}
+
 /// Returns the first [`MAX_TEXT`] characters of a worker's text, without control characters.
 fn text(given: &str) -> String {
     given.chars().filter(|c| !c.is_control()).take(MAX_TEXT).collect()
@@ -101,4 +113,28 @@ fn text(given: &str) -> String {
 fn millis(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
+    use nkeys::KeyPair;
+
+    use super::{EarlierKey, is_proved};
+
+    #[test]
+    fn an_earlier_key_counts_for_the_worker_that_has_it_alone() {
+        let (old, new) = (KeyPair::new_user(), KeyPair::new_user().public_key());
+        let signature = BASE64_STANDARD.encode(old.sign(new.as_bytes()).unwrap());
+        let proof = |worker: &KeyPair, signature: &str| EarlierKey {
+            worker: worker.public_key(),
+            signature: signature.to_owned(),
+        };
+        assert!(is_proved(&proof(&old, &signature), &new));
+        let another = KeyPair::new_user();
+        assert!(!is_proved(&proof(&old, &signature), &another.public_key()));
+        assert!(!is_proved(&proof(&another, &signature), &new));
+        assert!(!is_proved(&proof(&old, "x"), &new) && !is_proved(&proof(&old, ""), &new));
+    }
 }
