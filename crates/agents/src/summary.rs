@@ -43,6 +43,9 @@ impl Outcome {
     pub fn summary(&self) -> String {
         let report = &self.report;
         let mut facts: Vec<String> = report.read_only_changes().into_iter().collect();
+        facts.extend(report.worker.as_ref().map(|worker| format!("on {worker}")));
+        let reference = report.repository.as_ref().and_then(|repository| repository.reference.as_ref());
+        facts.extend(reference.map(|reference| format!("the change: git merge {reference}")));
         if let Some(last) = report.attempts.last() {
             let mut runner = last.runner.clone();
             for detail in [&last.version, &last.model].into_iter().flatten() {
@@ -323,6 +326,19 @@ mod tests {
         let line =
             "0.0 s; output incomplete: 8 bytes could not be written: disk; unverified; 0 processes left";
         assert_eq!(incomplete.summary(), line);
+        let report = RunReport {
+            worker: Some("worker3".to_owned()),
+            repository: Some(Repository {
+                reference: Some("refs/adjutant/t".to_owned()),
+                ..Repository::default()
+            }),
+            ..RunReport::default()
+        };
+        let elsewhere = Outcome { report, ..Outcome::new(Ending::Succeeded) }.summary();
+        assert!(
+            elsewhere.starts_with("on worker3; the change: git merge refs/adjutant/t; 0.0 s"),
+            "{elsewhere}"
+        );
         let fault = FailureReport { class: "usage_limit".to_owned(), detail: "try later.".to_owned() };
         let failed = Outcome { failure: Some(fault), ..Outcome::new(Ending::Failed) };
         assert_eq!(failed.sentence(), "The agent did not finish (usage_limit): try later.");

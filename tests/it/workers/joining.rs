@@ -117,6 +117,10 @@ fn a_worker_joins_with_a_code_once_is_listed_and_revoked() {
         );
         assert!(row["expires_at"].is_string(), "{row:#}");
         assert_eq!(result["outcome"]["run_report"]["worker"], row["name"]);
+        let text = fixture.home.run(["tasks", "show", &task], "");
+        let line =
+            format!("on {}; the change: git merge refs/adjutant/{task}", row["name"].as_str().unwrap());
+        assert!(text.stdout.contains(&line), "{text}");
 
         // Without credentials nobody gets in.
         let open = WorkerProcess::start(&nats, &["--exit-when-idle"]);
