@@ -185,6 +185,12 @@ fn a_task_of_a_killed_worker_is_lost_and_runs_again_only_when_asked() {
     killed.kill();
     let result = ended(&mut peer, &task);
     assert_eq!(result["status"], "lost", "{result:#}");
+    let detail = result["failure"]["detail"].as_str().unwrap();
+    let end = " has not reported for 2 s; how far the agent came is unknown";
+    assert!(detail.ends_with(end) && detail.len() > end.len(), "{result:#}");
+    let shown = peer.tool(4, "task_get", json!({"task_id": task}))["content"].to_string();
+    assert!(shown.contains(detail) && shown.contains("processes left: unknown"), "{shown}");
+    assert!(!shown.contains("the hub that ran it ended"), "{shown}");
     killed.fixture.assert_no_survivors();
     std::fs::write(&gate, "").unwrap();
     let other = WorkerProcess::start(&nats, &[]);

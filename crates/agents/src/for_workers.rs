@@ -11,13 +11,13 @@ use super::error::Error;
 use super::executor::context::{ExecutorContext, make_private, now};
 use super::executor::rows;
 use super::lane;
-use super::run_report::{FailureReport, Outcome};
+use super::run_report::{FailureReport, Outcome, RunReport};
 use super::task::TaskEvent;
 use super::worker_order::{Claimed, Offer, Reply};
 use super::workspace_bundle::{ORDER_FILE, forget, pack, unpack};
 use adjutant_base::events::Event;
-use adjutant_store::Millis;
 use adjutant_store::tasks::{self, Ending, Lease, NewEvent, State};
+use adjutant_store::{Millis, workers};
 
 /// Queued tasks that are offered at once.
 const MAX_OFFERS: u32 = 1_000;
@@ -177,9 +177,9 @@ impl Agents {
         }))
     }
 
-    /// Puts the tasks of lost workers back into the queue, or ends them as lost where the agent was started, because a run
-    /// that started is never run again by itself.
-    pub async fn settle_lost_workers(&self) -> Result<(), Error> {
+    /// Puts the tasks of workers that have not reported for `lost_after` back into the queue, or ends them as lost where the
+    /// agent was started, because a run that started is never run again by itself.
+    pub async fn settle_lost_workers(&self, lost_after: Duration) -> Result<(), Error> {
         let context = &*self.context;
         for row in tasks::expired(&context.store, now()).await? {
             let lease = row.lease();
@@ -191,9 +191,15 @@ impl Agents {
                 );
                 context.wake.notify_one();
             } else {
-                let detail = "its worker stopped reporting, and how far the agent came is unknown".to_owned();
+                let id = row.hub.as_deref().and_then(tasks::held_by).unwrap_or_default();
+                let known = workers::get(&context.store, id).await?;
+                let worker = known.map_or_else(|| id.to_owned(), |worker| worker.name);
+                let seconds = lost_after.as_secs();
+                let detail =
+                    format!("{worker} has not reported for {seconds} s; how far the agent came is unknown");
                 let failure = Some(FailureReport { class: "lost".to_owned(), detail });
-                let outcome = rows::json(&Outcome { failure, ..Outcome::new(Ending::Lost) });
+                let report = RunReport { worker: Some(worker), is_uncounted: true, ..RunReport::default() };
+                let outcome = rows::json(&Outcome { failure, report, ..Outcome::new(Ending::Lost) });
                 tasks::finish(&context.store, &lease, Ending::Lost, Some("lost"), &outcome, now()).await?;
             }
             context.notify_changed(&row.id);

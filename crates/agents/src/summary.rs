@@ -34,6 +34,7 @@ impl Outcome {
                 0 => "The task was cancelled; no process of it is left.".to_owned(),
                 left => format!("The task was cancelled, but {left} processes of it could not be ended."),
             },
+            Ending::Lost if self.report.worker.is_some() => format!("The task is lost {why}."),
             Ending::Lost => format!("The task is lost {why}; the hub that ran it ended."),
             Ending::Failed => format!("The agent did not finish {why}."),
         }
@@ -78,7 +79,9 @@ impl Outcome {
         facts.extend(first(report.findings()));
         facts.push(report.checks_text());
         facts.extend(usage(report));
-        facts.push(if report.is_uncounted {
+        facts.push(if self.status == Ending::Lost && report.worker.is_some() {
+            "processes left: unknown, because the worker has not reported their end".to_owned()
+        } else if report.is_uncounted {
             "processes left: unknown, because neither the supervisor of the run nor its guard could count them"
                 .to_owned()
         } else {
@@ -339,6 +342,14 @@ mod tests {
             elsewhere.starts_with("on worker3; the change: git merge refs/adjutant/t; 0.0 s"),
             "{elsewhere}"
         );
+        let report = RunReport { worker: Some("worker3".to_owned()), ..RunReport::default() };
+        let detail = "worker3 has not reported for 60 s; how far the agent came is unknown".to_owned();
+        let failure = Some(FailureReport { class: "lost".to_owned(), detail });
+        let lost = Outcome { failure, report, ..Outcome::new(Ending::Lost) };
+        let sentence =
+            "The task is lost (lost): worker3 has not reported for 60 s; how far the agent came is unknown.";
+        assert_eq!(lost.sentence(), sentence);
+        assert!(!lost.summary().contains("0 processes left"), "{}", lost.summary());
         let fault = FailureReport { class: "usage_limit".to_owned(), detail: "try later.".to_owned() };
         let failed = Outcome { failure: Some(fault), ..Outcome::new(Ending::Failed) };
         assert_eq!(failed.sentence(), "The agent did not finish (usage_limit): try later.");

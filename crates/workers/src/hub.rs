@@ -224,7 +224,7 @@ impl Hub {
         loop {
             tokio::time::sleep(wait).await;
             wait = RECONCILE_INTERVAL;
-            if let Err(error) = self.agents.settle_lost_workers().await {
+            if let Err(error) = self.agents.settle_lost_workers(self.config.lost_after).await {
                 tracing::warn!(%error, "the tasks of lost workers cannot be read");
             }
         }
