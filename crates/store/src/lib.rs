@@ -115,6 +115,40 @@ pub enum Error {
     Closed,
 }
 
+impl Error {
+    /// Returns the cause in the words of the database server or the operating system, with values in backticks; `None` if
+    /// the message says everything. It holds no URL and no password.
+    pub fn cause(&self) -> Option<String> {
+        let text = match self {
+            Self::Unreachable(source)
+            | Self::Held(source)
+            | Self::Damaged(source)
+            | Self::Failed(source)
+            | Self::Unconfirmed(source) => match source.as_ref() {
+                sqlx::Error::Database(error) => error.message().to_owned(),
+                sqlx::Error::Io(error) => error.to_string(),
+                sqlx::Error::Tls(error) | sqlx::Error::Configuration(error) => error.to_string(),
+                other => other.to_string(),
+            },
+            Self::File(source) => source.to_string(),
+            Self::Foreign(source) => source.to_string(),
+            Self::Exists { .. }
+            | Self::QueueFull { .. }
+            | Self::Broken { .. }
+            | Self::Newer
+            | Self::BeforeFirstRelease
+            | Self::Clock { .. }
+            | Self::Closed => return None,
+        };
+        Some(text.replace('"', "`"))
+    }
+
+    /// Returns whether the database did not answer, and may answer later.
+    pub fn is_away(&self) -> bool {
+        matches!(self, Self::Unreachable(_) | Self::Unconfirmed(_))
+    }
+}
+
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         Self::Failed(Arc::new(error))

@@ -8,6 +8,7 @@ mod machines;
 mod postgres;
 mod questions;
 mod story;
+mod tls;
 mod workers;
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqlSafeStr as _};

@@ -1,7 +1,9 @@
 //! A real PostgreSQL, from the system's packages, in a temporary folder with a socket in it.
 
+use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::chown;
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,17 +11,31 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use tempfile::TempDir;
 
+/// The password of `adjutant` over TCP; the socket takes no password.
+const PASSWORD: &str = "of-adjutant";
+
 /// A running server; it ends with this value.
 #[derive(Debug)]
 pub(crate) struct Postgres {
     server: Child,
     folder: TempDir,
+    /// The port of loopback on which it speaks TLS; `None` if it has its socket alone.
+    port: Option<u16>,
 }
 
 impl Postgres {
     /// Starts a server; `None` where `ADJUTANT_TEST_WITHOUT` names `postgres`.
-    #[expect(clippy::disallowed_methods, reason = "the test's own switch")]
     pub(crate) fn start() -> Option<Self> {
+        Self::start_if_installed(false)
+    }
+
+    /// Starts a server that also speaks TLS on a free port of loopback, and takes a password there.
+    pub(crate) fn start_with_tls() -> Option<Self> {
+        Self::start_if_installed(true)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the test's own switch")]
+    fn start_if_installed(tls: bool) -> Option<Self> {
         let without = std::env::var("ADJUTANT_TEST_WITHOUT").unwrap_or_default();
         if without.split(',').any(|name| name == "postgres") {
             return None;
@@ -32,15 +48,31 @@ impl Postgres {
             chown(folder.path(), Some(uid), Some(gid)).unwrap();
         }
         let data = folder.path().join("data");
+        let password = folder.path().join("password");
+        std::fs::write(&password, PASSWORD).unwrap();
         let made = as_other_user(&programs.join("initdb"))
-            .args(["--no-sync", "--auth=trust", "--username=adjutant", "--encoding=UTF8", "--locale=C", "-D"])
+            .args(["--no-sync", "--auth-local=trust", "--auth-host=scram-sha-256", "--username=adjutant"])
+            .arg(format!("--pwfile={}", password.display()))
+            .args(["--encoding=UTF8", "--locale=C", "-D"])
             .arg(&data)
             .current_dir(folder.path())
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let server = serve(&programs, folder.path());
-        Some(Self { server, folder })
+        if tls {
+            make_certificate(folder.path(), "server");
+            make_certificate(folder.path(), "other");
+        }
+        let mut port = tls.then(free_port);
+        let server = loop {
+            match serve(&programs, folder.path(), port) {
+                Ok(server) => break server,
+                // Another process took the port in between.
+                Err(log) if tls && log.contains("Address already in use") => port = Some(free_port()),
+                Err(log) => panic!("PostgreSQL ended:\n{log}"),
+            }
+        };
+        Some(Self { server, folder, port })
     }
 
     /// Ends the server abruptly, and starts it again on the same data.
@@ -51,7 +83,8 @@ impl Postgres {
 
     /// Starts it again after [`Self::stop`].
     pub(crate) fn start_again(&mut self) {
-        self.server = serve(&programs().unwrap(), self.folder.path());
+        self.server =
+            serve(&programs().unwrap(), self.folder.path(), self.port).expect("PostgreSQL starts again");
     }
 
     /// Ends it abruptly; its data stays.
@@ -67,6 +100,15 @@ impl Postgres {
     pub(crate) fn url(&self, name: &str) -> String {
         format!("postgres://adjutant@localhost/{name}?host={}", self.folder.path().display())
     }
+
+    /// The address of the database `postgres` over TLS, with the right password. `trusted` is the certificate that the
+    /// hub trusts: `server` for its own, `other` for another one.
+    pub(crate) fn tls_url(&self, trusted: &str) -> String {
+        let port = self.port.expect("start_with_tls starts a server with a port");
+        let file = self.folder.path().join(format!("{trusted}.crt"));
+        let options = format!("sslmode=verify-full&sslrootcert={}", file.display());
+        format!("postgres://adjutant:{PASSWORD}@localhost:{port}/postgres?{options}")
+    }
 }
 
 impl Drop for Postgres {
@@ -75,10 +117,46 @@ impl Drop for Postgres {
     }
 }
 
-/// Starts the server on its data, and returns when it takes connections.
-fn serve(programs: &Path, folder: &Path) -> Child {
+/// Makes a certificate for `localhost` and its key, which belongs to the server's user alone.
+fn make_certificate(folder: &Path, name: &str) {
+    let settings = "[req]\ndistinguished_name = name\nx509_extensions = server\n[name]\n\
+                    [server]\nbasicConstraints = critical, CA:FALSE\nsubjectAltName = DNS:localhost\n";
+    std::fs::write(folder.join("openssl.cnf"), settings).unwrap();
+    let made = as_other_user(Path::new("openssl"))
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"])
+        .args(["-config", "openssl.cnf", "-days", "2", "-subj", &format!("/CN={name}")])
+        .args(["-keyout", &format!("{name}.key"), "-out", &format!("{name}.crt")])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let owner_alone = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(folder.join(format!("{name}.key")), owner_alone).unwrap();
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Returns the settings of the server for its addresses.
+fn addresses(folder: &Path, port: Option<u16>) -> Vec<OsString> {
+    let Some(port) = port else { return vec!["-c".into(), "listen_addresses=".into()] };
+    let file = |kind: &str| folder.join(format!("server.{kind}")).display().to_string();
+    let settings = [
+        "listen_addresses=127.0.0.1".to_owned(),
+        format!("port={port}"),
+        "ssl=on".to_owned(),
+        format!("ssl_cert_file={}", file("crt")),
+        format!("ssl_key_file={}", file("key")),
+    ];
+    settings.into_iter().flat_map(|setting| ["-c".into(), setting.into()]).collect()
+}
+
+/// Starts the server on its data, and returns when it takes connections; the error is the log of a server that ended.
+fn serve(programs: &Path, folder: &Path, port: Option<u16>) -> Result<Child, String> {
     let mut server = as_other_user(&programs.join("postgres"))
-        .args(["-c", "listen_addresses=", "-c", "lc_messages=C", "-k"])
+        .args(addresses(folder, port))
+        .args(["-c", "lc_messages=C", "-k"])
         .arg(folder)
         .arg("-D")
         .arg(folder.join("data"))
@@ -91,7 +169,11 @@ fn serve(programs: &Path, folder: &Path) -> Child {
     let mut log = BufReader::new(server.stderr.take().unwrap()).lines();
     let mut text = String::new();
     loop {
-        let line = log.next().unwrap_or_else(|| panic!("PostgreSQL ended:\n{text}")).unwrap();
+        let Some(line) = log.next() else {
+            drop(server.wait());
+            return Err(text);
+        };
+        let line = line.unwrap();
         text = format!("{text}{line}\n");
         if line.contains("ready to accept connections") {
             break;
@@ -99,7 +181,7 @@ fn serve(programs: &Path, folder: &Path) -> Child {
     }
     // A thread reads its log to the end, so that the server never blocks on it.
     std::thread::spawn(move || log.for_each(drop));
-    server
+    Ok(server)
 }
 
 /// Returns the folder of the newest server programs.
