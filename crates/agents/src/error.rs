@@ -95,6 +95,13 @@ pub enum Error {
     Store(#[source] store::Error),
 }
 
+impl Error {
+    /// Returns whether the store did not answer, and may answer later.
+    pub fn is_store_away(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_away())
+    }
+}
+
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         match error {

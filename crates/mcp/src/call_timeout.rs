@@ -26,6 +26,9 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// A client gets progress at most this often.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Interval between two attempts to read what a call waits for while the store does not answer.
+pub(crate) const STORE_RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
 /// Time for a closing connection to be reported as closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 
@@ -57,7 +60,7 @@ pub(crate) fn waits_indefinitely(call: &CallContext<'_>) -> bool {
 }
 
 /// Waits until the task has ended or `limit` is over, and returns it as it is then. A client that sent a token gets
-/// progress notifications.
+/// progress notifications. A store that does not answer is tried again within the limit.
 pub async fn wait_for_task(
     call: &CallContext<'_>,
     id: &TaskId,
@@ -70,8 +73,21 @@ pub async fn wait_for_task(
     let mut progress = Progress::new(call.request);
     let mut seen = 0;
     loop {
-        let fresh = agents.events(&viewer, id, seen, 500).await?;
-        let task = agents.get(&viewer, id).await?;
+        let read = async {
+            let fresh = agents.events(&viewer, id, seen, 500).await?;
+            Ok::<_, Error>((fresh, agents.get(&viewer, id).await?))
+        };
+        let (fresh, task) = match read.await {
+            Err(error) if error.is_store_away() && until.is_none_or(|until| Instant::now() < until) => {
+                progress.set_line("the database does not answer; the task is stored".to_owned());
+                let pause = progress.notify(call.request).await.min(STORE_RETRY_INTERVAL);
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => continue,
+                    () = call.request.ct.cancelled() => return Err(error),
+                }
+            }
+            read => read?,
+        };
         if task.state.is_ended() {
             return Ok(task);
         }

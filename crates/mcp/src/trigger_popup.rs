@@ -52,6 +52,9 @@ pub fn refused(refusal: &Error) -> ErrorData {
         Error::TooMany { .. } | Error::SameRequest { .. } | Error::Cancelled => {
             error::invalid_request(refusal.to_string())
         }
+        Error::OutcomeUnknown { ticket } => {
+            error::unanswered(true, refusal.to_string(), json!({"status": "pending", "ticket": ticket}))
+        }
         other => {
             tracing::error!(error = %other, "a question could not be asked");
             error::internal()

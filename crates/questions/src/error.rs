@@ -77,9 +77,22 @@ pub enum Error {
     Passphrase(String),
     #[error("cannot get random numbers from the operating system")]
     Random,
+    /// The store did not answer while a call waited for the outcome.
+    #[error(
+        "the hub's store does not answer, so the outcome of question `{ticket}` is not known yet; the question is stored: \
+         ask the same again to join it"
+    )]
+    OutcomeUnknown { ticket: String },
     /// The source has the details for the log.
     #[error("the hub's store does not answer, and nothing was stored; try again")]
     Store(#[from] store::Error),
+}
+
+impl Error {
+    /// Returns whether the store did not answer, and may answer later.
+    pub fn is_store_away(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_away())
+    }
 }
 
 fn place(channel: Channel) -> &'static str {

@@ -14,14 +14,24 @@ use super::question::Ticket;
 use adjutant_base::events::Event;
 use adjutant_store::questions;
 
+/// Interval between two attempts to read a question while the store does not answer.
+const STORE_RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
 impl Questions {
     /// Waits until a question is decided, `timeout` is over or the caller drops this, which loses nothing; returns
-    /// the state at that time. The secret values of an answer are in it once, if it was given to this process.
+    /// the state at that time. The secret values of an answer are in it once, if it was given to this process. A store
+    /// that does not answer is tried again until then.
     pub async fn wait(&self, ticket: &Ticket, timeout: Duration) -> Result<State, Error> {
         let end = Instant::now() + timeout;
         let mut changes = self.changes(ticket);
         loop {
-            let mut state = self.get(ticket).await?.state;
+            let mut state = match self.get(ticket).await {
+                Err(error) if error.is_store_away() && Instant::now() < end => {
+                    tokio::time::sleep(STORE_RETRY_INTERVAL).await;
+                    continue;
+                }
+                question => question?.state,
+            };
             if let State::Decided(Outcome { answer: Some(answer), .. }) = &mut state
                 && answer.is_withheld()
                 && let Some(whole) = self.core.secrets.lock().await.remove(ticket)

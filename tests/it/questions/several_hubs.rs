@@ -1,5 +1,7 @@
 //! Hubs of several machines on one PostgreSQL: a question is asked on one, and shown and answered on the others.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use super::fixtures::{Hub, User, example, request};
@@ -139,6 +141,48 @@ fn questions_outlive_a_database_server_that_goes_away_and_comes_back() {
     assert_eq!(answer_of(&asker), json!("yes"));
     ann.user().choose(&User::wait_for_question(&bob.home, "Meanwhile"), "no");
     assert_eq!(answer_of(&other), json!("no"));
+}
+
+/// Receives until a message has this value at this pointer.
+fn receive_until(peer: &Peer, pointer: &str, value: &Value) -> Value {
+    loop {
+        let message = peer.receive();
+        if message.pointer(pointer) == Some(value) {
+            return message;
+        }
+    }
+}
+
+#[test]
+fn callers_go_on_waiting_while_the_database_is_away_for_longer_than_a_call_to_it_waits() {
+    let Some(mut server) = Postgres::start() else { return };
+    let hub = Hub::on(&server.url("postgres"), 0);
+    let mut script = hub.home.adjutant(["ask", "--title", "Script", "--option", "Yes=yes"]);
+    let script = script.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let of_script = User::wait_for_question(&hub.home, "Script");
+    let mut peer = client(&hub);
+    let params = json!({"name": "triggerPopup", "arguments": example("Tool"), "_meta": {"progressToken": 7}});
+    peer.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+    let of_peer = User::wait_for_question(&hub.home, "Tool");
+    server.stop();
+    let listed = hub.home.run(["questions", "list"], "");
+    assert!(!listed.status.success(), "the database is away for longer than a call waits");
+    let away = json!("the database does not answer; the question is stored");
+    receive_until(&peer, "/params/message", &away);
+    server.start_again();
+    for question in [of_script, of_peer] {
+        let decided = hub.user().choose(&question, "yes");
+        assert_eq!(decided["decided"]["kind"], "answered", "{decided}");
+    }
+    let answer = receive_until(&peer, "/id", &json!(1));
+    assert_eq!(answer["result"]["structuredContent"]["selectedValue"], "yes", "{answer}");
+    let output = script.wait_with_output().unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "yes\n",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Waiting of one call for the answer to a question.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rmcp::model::CallToolResult;
 
 use super::client_elicitation::ClientElicitation;
 use super::{answer_files, result};
 use crate::call_context::CallContext;
-use crate::call_timeout::{Progress, waits_indefinitely};
+use crate::call_timeout::{Progress, STORE_RETRY_INTERVAL, waits_indefinitely};
 use crate::client_context::ClientContext;
 use adjutant_base::text::timefmt::{instant, stamp};
 use adjutant_questions::{AskerPresence, Error, Question, State, Ticket};
@@ -27,7 +27,8 @@ pub(crate) fn answer_wait_limit(call: &CallContext<'_>) -> Option<Duration> {
 /// Waits until a question is decided or `limit` is over, and returns the question as it is then.
 ///
 /// Meanwhile the client gets progress notifications if it sent a token, and shows the question too if the user prefers
-/// that. A cancelled call leaves the question open for a grace period.
+/// that. A cancelled call leaves the question open for a grace period. A store that does not answer is tried again within
+/// the limit, or the time of the question.
 pub(crate) async fn wait_for(
     call: &CallContext<'_>,
     ticket: &Ticket,
@@ -49,14 +50,35 @@ async fn watch(
     let until = limit.map(|limit| Instant::now() + limit);
     let mut progress = Progress::new(call.request);
     let mut changes = questions.changes(ticket);
+    let mut deadline = until.unwrap_or(Instant::now() + questions.settings().timeout);
     loop {
-        let question = questions.get(ticket).await?;
+        let question = match questions.get(ticket).await {
+            Err(error) if error.is_store_away() => {
+                if Instant::now() > deadline {
+                    return Err(Error::OutcomeUnknown { ticket: ticket.to_string() });
+                }
+                progress.set_line("the database does not answer; the question is stored".to_owned());
+                let pause = progress.notify(call.request).await.min(STORE_RETRY_INTERVAL);
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => continue,
+                    () = call.request.ct.cancelled() => {
+                        questions.abandon(&call.client.asker().key, ticket).await;
+                        return Err(Error::Cancelled);
+                    }
+                }
+            }
+            question => question?,
+        };
         if question.state.outcome().is_some() {
             return Ok(question);
         }
         if question.presence != AskerPresence::Connected && !call.request.ct.is_cancelled() {
             // Another call of the same client was cancelled; this one still waits.
-            questions.mark_waiting(&call.client.asker(), ticket, None).await?;
+            unless_away(questions.mark_waiting(&call.client.asker(), ticket, None).await)?;
+        }
+        if until.is_none() {
+            let left = instant(question.deadline).duration_since(SystemTime::now()).unwrap_or_default();
+            deadline = Instant::now() + left;
         }
         elicitation.show(&question).await;
         progress.set_line(progress_line(&question));
@@ -68,12 +90,20 @@ async fn watch(
         let pause = left.map_or(pause, |left| left.min(pause));
         tokio::select! {
             () = changes.next(pause) => {}
-            reply = elicitation.reply() => elicitation.on_reply(&question, &reply).await?,
+            reply = elicitation.reply() => unless_away(elicitation.on_reply(&question, &reply).await)?,
             () = call.request.ct.cancelled() => {
                 questions.abandon(&call.client.asker().key, ticket).await;
                 return Ok(question);
             }
         }
+    }
+}
+
+/// Passes an error on, unless the store does not answer: the next reading waits for it.
+fn unless_away(done: Result<(), Error>) -> Result<(), Error> {
+    match done {
+        Err(error) if error.is_store_away() => Ok(()),
+        done => done,
     }
 }
 

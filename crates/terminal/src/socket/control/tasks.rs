@@ -22,6 +22,8 @@ const BATCH_SIZE: u32 = 500;
 
 /// Interval between two reads of the state without an event.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
+/// Interval between two attempts to read a task while the store does not answer.
+const STORE_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A request about tasks. An `id` may be a prefix.
 #[derive(Debug, Deserialize, Serialize)]
@@ -210,7 +212,14 @@ async fn wait(app: &App, id: &TaskId, timeout: Option<Duration>) -> Result<Task,
     loop {
         let interval =
             end.map_or(POLL_INTERVAL, |end| end.saturating_duration_since(Instant::now()).min(POLL_INTERVAL));
-        let task = app.agents.wait(&Viewer::User, id, interval).await?;
+        let task = match app.agents.wait(&Viewer::User, id, interval).await {
+            // The task is stored, and goes on.
+            Err(error) if error.is_store_away() && end.is_none_or(|end| Instant::now() < end) => {
+                tokio::time::sleep(STORE_RETRY_INTERVAL).await;
+                continue;
+            }
+            task => task?,
+        };
         if task.state.is_ended() || end.is_some_and(|end| Instant::now() >= end) {
             return Ok(task);
         }
@@ -229,13 +238,22 @@ async fn follow(
     let mut last_state = None;
     loop {
         // Reads the state before the events, so that all events before the end are sent.
-        let task = agents.get(&Viewer::User, id).await?;
+        let read = async {
+            let task = agents.get(&Viewer::User, id).await?;
+            Ok::<_, agents::Error>((task, agents.events(&Viewer::User, id, last_seq, BATCH_SIZE).await?))
+        };
+        let (task, events) = match read.await {
+            Err(error) if error.is_store_away() && on => {
+                tokio::time::sleep(STORE_RETRY_INTERVAL).await;
+                continue;
+            }
+            read => read?,
+        };
         let state = (task.state, task.position, task.cancelling, task.runner.clone());
         if on && !task.state.is_ended() && last_state.as_ref() != Some(&state) {
             out.part(&TaskUpdate::State(Box::new(task.clone()))).await?;
             last_state = Some(state);
         }
-        let events = agents.events(&Viewer::User, id, last_seq, BATCH_SIZE).await?;
         let Some(last) = events.last().map(|event| event.seq) else {
             if task.state.is_ended() || !on {
                 return Ok(task);
