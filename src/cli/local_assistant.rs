@@ -118,7 +118,10 @@ impl From<Error> for Failure {
             Error::Calendar(Calendar::NotACalendar) => {
                 "calendar programs write one when they export or publish a calendar as iCalendar"
             }
-            Error::Store(source) => &format!("the error of the database: {source:?}"),
+            Error::Store(source) => match source.cause() {
+                Some(cause) => &format!("the database says: {cause}"),
+                None => return Self::new(source),
+            },
             _ => return Self::new(error),
         };
         Self::new(&error).hint(hint)
