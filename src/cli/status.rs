@@ -39,6 +39,9 @@ pub(super) fn run(common: Common) -> Result<(), Failure> {
     if let Some(fault) = &status.http_fault {
         output::data(&format!("http     off: {fault}"))?;
     }
+    if let Some(fault) = &status.database_fault {
+        output::data(&format!("database: {}", escape_line(fault)))?;
+    }
     if let Some(path) = &status.socket {
         output::data(&format!("socket   {}", path.display()))?;
     }

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::Home;
+use crate::support::postgres::Postgres;
+use crate::support::{Home, StopHubOnDrop};
 
 #[test]
 fn prompts_never_touch_the_database() {
@@ -81,4 +82,30 @@ fn a_database_from_before_the_first_release_is_rejected_with_a_hint() {
     );
     assert!(before.contains("tasks"), "{before}");
     assert_eq!(tables(), before, "the rejected database was changed");
+}
+
+#[test]
+fn a_database_that_rejects_the_password_is_named_at_the_start_in_the_status_and_by_commands() {
+    let Some(server) = Postgres::start_with_tls() else { return };
+    let home = Home::new();
+    let database = server.tls_url("server").replacen(":of-", ":not-", 1);
+    home.write(
+        ".adjutant/config.toml",
+        format!("database = {database:?}\n[http]\naddress = \"127.0.0.1:0\"\n"),
+    );
+    let _stop = StopHubOnDrop(&home);
+    let started = home.run(["serve", "--background"], "");
+    let status = home.run(["status"], "");
+    let users = home.run(["users", "list"], "");
+    let cause = "password authentication failed for user `adjutant`";
+    assert!(
+        started.status.success() && started.stderr.contains(&format!("database: {cause}\n")),
+        "{}",
+        started.stderr
+    );
+    assert!(status.stdout.contains(&format!("\ndatabase: {cause}\n")), "{}", status.stdout);
+    assert!(users.stderr.contains(&format!("hint: the database says: {cause}\n")), "{}", users.stderr);
+    for text in [started.stderr, status.stdout, users.stderr] {
+        assert!(!text.contains("not-adjutant"), "the password is shown: {text}");
+    }
 }

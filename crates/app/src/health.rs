@@ -37,8 +37,8 @@ pub async fn database(database: &Database) -> DatabaseHealth {
         Err(store::Error::BeforeFirstRelease) => DatabaseHealth::BeforeFirstRelease,
         Err(store::Error::Held(_)) => DatabaseHealth::Locked,
         Err(store::Error::Damaged(source)) => DatabaseHealth::Damaged(vec![source.to_string()]),
-        Err(error) => DatabaseHealth::Unreachable(match std::error::Error::source(&error) {
-            Some(source) => format!("{error}: {source}"),
+        Err(error) => DatabaseHealth::Unreachable(match error.cause() {
+            Some(cause) => format!("{error}: {cause}"),
             None => error.to_string(),
         }),
     }

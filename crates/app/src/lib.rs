@@ -122,6 +122,8 @@ pub struct Listening {
     pub http: OnceLock<SocketAddr>,
     /// Why the hub does not listen for HTTP, though its configuration says so.
     pub http_fault: OnceLock<String>,
+    /// Why the database did not answer when the hub began to serve.
+    pub database_fault: OnceLock<String>,
     /// The console's origin as a browser names it: the proxy's where there is one.
     pub console: OnceLock<String>,
     pub socket: OnceLock<PathBuf>,

@@ -7,6 +7,7 @@ use tokio::time::timeout;
 
 use super::App;
 use adjutant_base::metrics::Counts;
+use adjutant_questions as questions;
 use adjutant_store::{Store, Timings};
 
 /// How long the store, or the disk with the prompts and agents, may take. A probe of an orchestrator waits for this.
@@ -89,6 +90,18 @@ impl App {
         }
         let read = matches!((prompts, agents), (Ok(Ok(_)), Ok(Ok(_))));
         if read { Ok(()) } else { Err("the folders of prompts and agents cannot be read") }
+    }
+
+    /// Returns why the database does not answer, in words without its URL; `None` if it answers.
+    pub async fn database_fault(&self) -> Option<String> {
+        match timeout(PROBE_TIMEOUT, self.questions.count_pending()).await {
+            Ok(Ok(_)) => None,
+            Ok(Err(questions::Error::Store(error))) => {
+                Some(error.cause().unwrap_or_else(|| error.to_string()))
+            }
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some(format!("no answer within {} s", PROBE_TIMEOUT.as_secs())),
+        }
     }
 
     /// Counts rows of the store; `None` if it does not answer in time.

@@ -80,6 +80,7 @@ impl Hub {
             "console": listening.console.get(),
             "http": listening.http.get(),
             "http_fault": listening.http_fault.get(),
+            "database_fault": listening.database_fault.get(),
             "socket": listening.socket.get(),
         })
     }
@@ -111,6 +112,9 @@ impl Hub {
         }
         if let Some(fault) = listening.http_fault.get() {
             lines.push(format!("  no console: {fault}; free the port, then run: adjutant restart"));
+        }
+        if let Some(fault) = listening.database_fault.get() {
+            lines.push(format!("  database: {fault}"));
         }
         if let Some(path) = listening.socket.get() {
             lines.push(format!("  socket   {}   (agents run: adjutant connect)", path.display()));
@@ -255,6 +259,10 @@ async fn serve(
         console: app.listening.console.get().cloned(),
         socket: app.listening.socket.get().cloned(),
     })?;
+    if let Some(fault) = app.database_fault().await {
+        tracing::error!(fault, "the database does not answer");
+        let _ = app.listening.database_fault.set(fault);
+    }
     serving(&hub);
     socket::ready();
 

@@ -205,6 +205,9 @@ pub struct Status {
     /// Why it does not listen for HTTP, though its configuration says so.
     #[serde(default)]
     pub http_fault: Option<String>,
+    /// Why the database does not answer.
+    #[serde(default)]
+    pub database_fault: Option<String>,
     pub socket: Option<PathBuf>,
     pub uptime_seconds: u64,
     pub clients: Vec<ClientStatus>,

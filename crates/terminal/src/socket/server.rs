@@ -271,14 +271,17 @@ async fn status(app: &App) -> Status {
         pid: client.pid,
         calls: client.calls,
     });
+    // A store that does not answer makes both wait.
+    let (database_fault, waiting) = tokio::join!(app.database_fault(), app.pending_counts());
     Status {
         http: app.listening.http.get().copied(),
         console: app.listening.console.get().cloned(),
         http_fault: app.listening.http_fault.get().cloned(),
+        database_fault,
         socket: app.listening.socket.get().cloned(),
         uptime_seconds: app.started.elapsed().unwrap_or_default().as_secs(),
         clients: clients.collect(),
-        waiting: app.pending_counts().await,
+        waiting,
         config: app.toolsets.pending_changes(),
         replaced_watchers: replaced_watchers(),
     }
