@@ -109,3 +109,24 @@ fn a_database_that_rejects_the_password_is_named_at_the_start_in_the_status_and_
         assert!(!text.contains("not-adjutant"), "the password is shown: {text}");
     }
 }
+
+#[test]
+fn a_new_database_next_to_one_with_rows_says_that_nothing_is_copied() {
+    let Some(server) = Postgres::start() else { return };
+    let home = Home::new();
+    let add = |name: &str| assert!(home.run(["users", "add", name], "").status.success());
+    add("Ann");
+    let settings = format!("database = {:?}\n[http]\naddress = \"127.0.0.1:0\"\n", server.url("postgres"));
+    home.write(".adjutant/config.toml", settings);
+    let _stop = StopHubOnDrop(&home);
+    let file = home.path().join(".adjutant/adjutant.db");
+    let line = format!("database: it is new, and nothing of {} is copied to it\n", file.display());
+    let started = home.run(["serve", "--background"], "");
+    assert!(started.stderr.contains(&line), "{}", started.stderr);
+    let log = std::fs::read_to_string(home.path().join(".adjutant/logs/hub.log")).unwrap();
+    assert_eq!(log.matches("nothing of this file is copied").count(), 1, "{log}");
+    assert!(home.run(["stop"], "").status.success());
+    add("Bob");
+    let again = home.run(["serve", "--background"], "");
+    assert!(again.status.success() && !again.stderr.contains("database:"), "{}", again.stderr);
+}

@@ -1,9 +1,10 @@
 //! Health checks for `adjutant doctor`: the database and the desktop's notification service.
 
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use adjutant_agents::worker_registry::{ListedWorker, listed};
-use adjutant_base::config::Database;
+use adjutant_base::config::{Database, default_database};
 use adjutant_base::text::timefmt::millis;
 use adjutant_net::channels;
 use adjutant_store as store;
@@ -42,6 +43,18 @@ pub async fn database(database: &Database) -> DatabaseHealth {
             None => error.to_string(),
         }),
     }
+}
+
+/// Returns the path of the database in the home `home` if it has rows and the empty `shared` database replaces it. Nothing
+/// copies the rows.
+pub async fn left_behind(shared: &Database, home: &Path) -> Option<PathBuf> {
+    let file = default_database(home);
+    if !matches!(shared, Database::Postgres(_))
+        || store::is_empty(&Database::File(file.clone())).await.ok()??
+    {
+        return None;
+    }
+    store::is_empty(shared).await.ok()?.filter(|empty| *empty).map(|_| file)
 }
 
 /// Reads the machines that had a hub on the database.

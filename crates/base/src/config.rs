@@ -219,7 +219,7 @@ impl Config {
         if let Some(home) = home {
             config.socket = Some(default_socket(&home));
             if matches!(roots, Roots::User) {
-                config.database = Database::File(home.join("adjutant.db"));
+                config.database = Database::File(default_database(&home));
                 config.delegation.spool = Some(spool(&home));
                 config.delivery.spool = Some(spool(&home).join("speech"));
                 config.delivery.speech = ["espeak-ng", "-v", "{voice}", "-w"].map(str::to_owned).to_vec();
@@ -298,6 +298,11 @@ struct Parsed {
 fn read(home: &Path) -> Result<Parsed, Error> {
     let Some((path, text)) = file::read(home)? else { return Ok(Parsed::default()) };
     Ok(Parsed { parsed: file::parse(path, &text)?, keys: sources::parse_keys(&text) })
+}
+
+/// Returns the file of the database in the home `home`.
+pub fn default_database(home: &Path) -> PathBuf {
+    home.join("adjutant.db")
 }
 
 /// Returns the socket of a home's hub if `config.toml` does not set it.

@@ -1,4 +1,4 @@
-//! The check of a database for damage; changes nothing.
+//! The checks of a database for damage and for rows; they change nothing.
 
 use sqlx::{AnyConnection, Connection as _, Row as _};
 
@@ -8,6 +8,10 @@ use adjutant_base::config::Database;
 /// Faults of one kind that are returned at most; the first is enough to act on.
 const MAX_FAULTS: usize = 5;
 
+/// Finds one row that a user or an agent made.
+const ANY_ROW: &str = "SELECT COUNT(*) FROM (SELECT id FROM tasks UNION ALL SELECT id FROM questions UNION ALL SELECT id FROM users \
+    UNION ALL SELECT id FROM workers UNION ALL SELECT id FROM codex_threads LIMIT 1) AS any_row";
+
 /// Returns the faults of the rows in the engine's words, or an empty list for a sound database; `None` when the
 /// database does not exist yet. Opens it read-only.
 pub async fn faults(database: &Database) -> Result<Option<Vec<String>>, Error> {
@@ -15,6 +19,15 @@ pub async fn faults(database: &Database) -> Result<Option<Vec<String>>, Error> {
     let faults = check(&mut connection, matches!(database, Database::File(_))).await;
     let _ = connection.close().await;
     faults.map(Some)
+}
+
+/// Returns whether nothing that a user or an agent made is in the database; `None` when it does not exist yet. Opens it
+/// read-only.
+pub async fn is_empty(database: &Database) -> Result<Option<bool>, Error> {
+    let Some(mut connection) = connect::read_only(database).await? else { return Ok(None) };
+    let rows = sqlx::query_scalar::<_, i64>(ANY_ROW).fetch_one(&mut connection).await;
+    let _ = connection.close().await;
+    Ok(Some(rows? == 0))
 }
 
 async fn check(connection: &mut AnyConnection, is_sqlite: bool) -> Result<Vec<String>, Error> {

@@ -27,7 +27,7 @@ use tokio::sync::OnceCell;
 use acquire::acquire;
 use adjutant_base::config::Database;
 use adjutant_base::metrics::Histogram;
-pub use integrity::faults;
+pub use integrity::{faults, is_empty};
 use writer::{Order, Writer};
 
 /// The name of PostgreSQL as the driver of a connection gives it.

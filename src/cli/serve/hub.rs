@@ -17,7 +17,7 @@ use super::{ServeArgs, demo, open_command, wakeups};
 use crate::cli::native_runners;
 use crate::cli::output::Failure;
 use crate::cli::shutdown_signal::{HANG_UP, ShutdownSignal};
-use adjutant_app::App;
+use adjutant_app::{App, health};
 use adjutant_base::config::{self, Auth, Config};
 use adjutant_host::machine;
 use adjutant_host::process::Ancestor;
@@ -58,6 +58,8 @@ pub(super) struct Hub {
     pub(super) app: Arc<App>,
     links: socket::Links,
     demo: bool,
+    /// The file of a database with rows that another, empty one replaces.
+    left_behind: Option<String>,
 }
 
 impl Hub {
@@ -115,6 +117,9 @@ impl Hub {
         }
         if let Some(fault) = listening.database_fault.get() {
             lines.push(format!("  database: {fault}"));
+        }
+        if let Some(file) = &self.left_behind {
+            lines.push(format!("  database: it is new, and nothing of {file} is copied to it"));
         }
         if let Some(path) = listening.socket.get() {
             lines.push(format!("  socket   {}   (agents run: adjutant connect)", path.display()));
@@ -180,7 +185,7 @@ async fn serve(
     let tasks = TaskTracker::new();
     // The socket to remove at the end. An inherited one belongs to the service manager.
     let mut own_socket = None;
-    let mut hub = Hub { app: app.clone(), links: Arc::new(|_| None), demo: args.demo };
+    let mut hub = Hub { app: app.clone(), links: Arc::new(|_| None), demo: args.demo, left_behind: None };
     if let Some(address) = app.config.http.address {
         let listener = match inherited.http {
             Some(listener) => {
@@ -262,6 +267,10 @@ async fn serve(
     if let Some(fault) = app.database_fault().await {
         tracing::error!(fault, "the database does not answer");
         let _ = app.listening.database_fault.set(fault);
+    } else if let Some(file) = health::left_behind(&app.config.database, &app.config.home).await {
+        let file = file.display().to_string();
+        tracing::warn!(file, "the database is new, and nothing of this file is copied to it");
+        hub.left_behind = Some(file);
     }
     serving(&hub);
     socket::ready();
