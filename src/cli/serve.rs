@@ -13,7 +13,7 @@ use clap::Args;
 use tracing::level_filters::LevelFilter;
 
 use super::output::{self, Failure};
-use super::{Common, one_of};
+use super::{Common, native_runners, one_of};
 use adjutant_base::config::{self, Auth, Config, Database, Overrides, Roots, Switch, env};
 use adjutant_base::logging::Format;
 use adjutant_host::process;
@@ -49,10 +49,16 @@ pub(super) struct ServeArgs {
     /// Run as the child of --background
     #[arg(long, hide = true, conflicts_with = "background")]
     detached: bool,
+    /// Check the configuration as at a start, and end
+    #[arg(long, hide = true)]
+    check: bool,
 }
 
 /// Runs the hub until a signal stops it, or starts one in the background.
 pub(super) fn run(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure> {
+    if args.check {
+        return check(&config(args, common)?);
+    }
     if args.background {
         return daemonize::start(args, &common);
     }
@@ -77,6 +83,15 @@ pub(super) fn run(args: &ServeArgs, common: Common) -> Result<ExitCode, Failure>
         ready.failed(failure);
     }
     served
+}
+
+/// Checks what makes a start fail, but for an address that is in use.
+fn check(config: &Config) -> Result<ExitCode, Failure> {
+    native_runners(&config.runners)?;
+    if let Some(address) = config.http.address {
+        adjutant_http::check(address, &config.http).map_err(|error| hub::listen_failure(&error))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn serve(args: &ServeArgs, common: Common, serving: impl FnOnce(&hub::Hub)) -> Result<ExitCode, Failure> {

@@ -53,6 +53,7 @@ pub(super) fn stop(args: &StopArgs, common: Common) -> Result<(), Failure> {
 pub(super) fn restart(args: &StopArgs, common: Common) -> Result<(), Failure> {
     let config = common.config(Roots::User)?;
     let home = || vec!["serve".into(), "--home".into(), config.home.clone().into_os_string()];
+    check(&config, home())?;
     let again: Vec<OsString> = match end(args, &config, true)? {
         // The service manager listens, and starts the hub for a connection.
         Some(Stopped { arguments: None }) => {
@@ -74,6 +75,29 @@ pub(super) fn restart(args: &StopArgs, common: Common) -> Result<(), Failure> {
         return Err(Failure::new(format!("the hub has stopped and could not be started again: {reason}")));
     }
     restarted(text.trim(), &config)
+}
+
+/// Checks that the running hub could start again with the configuration as it is now; `home` are the arguments of a hub
+/// without others. The hub still runs if this fails.
+fn check(config: &Config, home: Vec<OsString>) -> Result<(), Failure> {
+    let client = ControlClient::connect(&config.home, config.socket.as_deref(), None, Start::Never);
+    // Without a hub, its start checks the same.
+    let Ok(mut client) = client else { return Ok(()) };
+    let words = match client.restart_arguments() {
+        Ok(Stopped { arguments: Some(words) }) => words.into_iter().map(OsString::from).collect(),
+        Ok(Stopped { arguments: None }) | Err(_) => home,
+    };
+    let words = words.into_iter().filter(|word| word != "--detached").chain(["--check".into()]);
+    let checked = process::run_self(&words.collect::<Vec<_>>())?;
+    if checked.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&checked.stderr);
+    let mut lines = text.lines();
+    let reason = lines.next().unwrap_or_default();
+    let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+    let failure = Failure::new(format!("the hub still runs, because it could not start again: {reason}"));
+    Err(lines.filter_map(|line| line.strip_prefix("hint: ")).fold(failure, Failure::hint))
 }
 
 /// Reports the hub that runs now.

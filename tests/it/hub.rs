@@ -963,6 +963,32 @@ fn a_taken_port_of_the_configuration_leaves_agents_their_hub() {
 }
 
 #[test]
+fn a_restart_checks_the_configuration_before_it_ends_the_hub() {
+    let fixture = Fixture::new();
+    let configure = |http: &str| fixture.home.write(".adjutant/config.toml", format!("[http]\n{http}\n"));
+    configure("address = \"127.0.0.1:0\"");
+    fixture.start();
+    let pid = fixture.pid();
+    for (http, reason) in [
+        ("address = \"0.0.0.0:0\"", "other machines can reach 0.0.0.0:0"),
+        (
+            "tls_certificate = \"no.pem\"\ntls_key = \"no.key\"\ntls_names = [\"a.example\"]",
+            "TLS cannot be served",
+        ),
+    ] {
+        configure(http);
+        let refused = fixture.home.run(["restart"], "");
+        let message = format!("error: the hub still runs, because it could not start again: {reason}");
+        assert!(!refused.status.success() && refused.stderr.starts_with(&message), "{}", refused.stderr);
+        assert!(refused.stderr.contains("\nhint: "), "{}", refused.stderr);
+        assert_eq!(fixture.pid(), pid);
+    }
+    configure("address = \"127.0.0.1:0\"");
+    assert!(fixture.home.run(["restart"], "").status.success());
+    assert_ne!(fixture.pid(), pid);
+}
+
+#[test]
 fn open_prints_a_login_link_of_this_hub() {
     let fixture = Fixture::new();
     let hub = ForegroundHub::start(&fixture, &["--http", "127.0.0.1:0"]);

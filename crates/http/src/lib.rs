@@ -83,6 +83,12 @@ impl std::fmt::Debug for BoundListener {
     }
 }
 
+/// Checks what [`BoundListener::open`] requires of the configuration, without binding `address`.
+pub fn check(address: SocketAddr, config: &HttpConfig) -> Result<(), Error> {
+    allowed(address, config)?;
+    tls::acceptor(config).map(drop).map_err(Error::Tls)
+}
+
 impl BoundListener {
     /// Binds `address`. Without a token only loopback is served; other addresses also need
     /// TLS, or the names under which a TLS proxy serves them.

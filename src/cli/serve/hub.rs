@@ -404,7 +404,7 @@ async fn http_listener(
 }
 
 /// Returns the failure to listen for HTTP, with a hint.
-fn listen_failure(error: &http::Error) -> Failure {
+pub(super) fn listen_failure(error: &http::Error) -> Failure {
     let failure = Failure::new(error);
     match error {
         http::Error::Bind { .. } => failure.hint(OTHER_ADDRESS),

@@ -21,6 +21,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 pub enum Request {
     /// Applies `config.toml` as it is now.
     Reload,
+    /// Returns what the answer to [`Self::Stop`] would be, and ends nothing.
+    RestartArguments,
     /// Ends the hub. `restarts` says that the client starts the next one, so that relays do not wait for the user.
     Stop { tasks: RunningTasks, restarts: bool },
 }
@@ -50,6 +52,11 @@ impl ControlClient {
         self.ask(&super::Request::Hub(Request::Reload))
     }
 
+    /// Returns the arguments that start the hub again.
+    pub fn restart_arguments(&mut self) -> Result<Stopped, Error> {
+        self.ask(&super::Request::Hub(Request::RestartArguments))
+    }
+
     /// Ends the hub, which then answers its requests in flight.
     pub fn stop(&mut self, tasks: RunningTasks, restarts: bool) -> Result<Stopped, Error> {
         self.ask(&super::Request::Hub(Request::Stop { tasks, restarts }))
@@ -60,6 +67,7 @@ impl ControlClient {
 pub(super) async fn answer(app: &App, request: Request) -> Result<Value, Rejection> {
     match request {
         Request::Reload => to_json(&app.reload()),
+        Request::RestartArguments => to_json(&restart_arguments(app)),
         Request::Stop { tasks, restarts } => {
             let drain = app.agents.drain().await;
             let mut changes = app.events.subscribe();
@@ -79,11 +87,15 @@ pub(super) async fn answer(app: &App, request: Request) -> Result<Value, Rejecti
             }
             // The queue stays paused to the end.
             std::mem::forget(drain);
-            let arguments = app.listening.restart_arguments.get();
-            let words = |words: &Vec<std::ffi::OsString>| {
-                words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
-            };
-            to_json(&Stopped { arguments: arguments.map(words) })
+            to_json(&restart_arguments(app))
         }
     }
+}
+
+fn restart_arguments(app: &App) -> Stopped {
+    let arguments = app.listening.restart_arguments.get();
+    let words = |words: &Vec<std::ffi::OsString>| {
+        words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    };
+    Stopped { arguments: arguments.map(words) }
 }
