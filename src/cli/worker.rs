@@ -135,7 +135,7 @@ fn claim(folder: &Path) -> Result<Claim, Failure> {
         other => other.into(),
     })?;
     let (pid, adjutant) = (std::process::id(), env!("CARGO_PKG_VERSION").to_owned());
-    claim.sign(&Holder { pid, adjutant, http: None, socket: None })?;
+    claim.sign(&Holder { pid, adjutant, http: None, console: None, socket: None })?;
     Ok(claim)
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn wait_for(
     limit: Option<Duration>,
 ) -> Result<Question, Error> {
     let mut elicitation = ClientElicitation::new(call);
-    let question = watch(call, ticket, limit, &mut elicitation).await;
+    let question = Box::pin(watch(call, ticket, limit, &mut elicitation)).await;
     elicitation.withdraw().await;
     question
 }
