@@ -208,7 +208,7 @@ impl Agents {
         Ok(())
     }
 
-    /// Returns a receiver of the ids of running tasks whose cancellation is requested from now on.
+    /// Returns a receiver of the ids of running tasks that are to be cancelled, from now on.
     pub fn cancellations(&self) -> broadcast::Receiver<String> {
         self.context.cancellations.subscribe()
     }

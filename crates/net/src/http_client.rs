@@ -244,7 +244,7 @@ fn builder() -> ClientBuilder {
         .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION")))
 }
 
-/// A server with a separate trust: a hub, whose certificate may be in a file only. No redirect is followed, because a token
+/// A hub, with a certificate that may be in a file only. No redirect is followed, because a token
 /// is for this server.
 #[derive(Debug)]
 pub struct Server(Client);

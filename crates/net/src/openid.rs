@@ -1,7 +1,7 @@
 //! Logins by OpenID Connect, as the relying party: the authorization code flow with PKCE.
 //!
 //! Every answer is bounded in bytes and time, and no redirect is followed. What an id token says counts only with a
-//! signature of one of the issuer's published keys, and only for the attempt whose nonce it has.
+//! signature of one of the issuer's published keys, and only for the attempt with its nonce.
 
 mod id_token;
 mod metadata;

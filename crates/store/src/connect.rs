@@ -100,7 +100,7 @@ async fn try_file(options: &AnyConnectOptions) -> Result<(), Error> {
     }
 }
 
-/// Rejects a server whose clock differs from that of this machine, because other hubs compare the instants that this one
+/// Rejects a server with another clock than that of this machine, because other hubs compare the instants that this one
 /// stores with their own time: they would expire its questions, and send again what it is sending.
 async fn compare_clocks(connection: &mut AnyConnection) -> Result<(), Error> {
     let time = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";

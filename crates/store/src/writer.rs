@@ -245,7 +245,7 @@ async fn transact(connection: &mut AnyConnection, engine: Engine, jobs: &[Job]) 
     })
 }
 
-/// Asks the server whether it has committed a transaction whose connection broke.
+/// Asks the server whether it has committed the transaction of a broken connection.
 async fn is_committed(pool: &AnyPool, transaction: i64) -> Result<bool, sqlx::Error> {
     let mut cuts = 0;
     loop {

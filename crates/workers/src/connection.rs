@@ -26,7 +26,7 @@ pub enum Login {
     Open,
     /// A credentials file, made with the tools of NATS.
     File(PathBuf),
-    /// A hub whose home has the account's key.
+    /// A hub with the account's key in its home.
     Hub(Account),
     /// A worker that joined.
     Worker(Credentials),

@@ -47,7 +47,7 @@ pub struct Hub {
     /// The id of this machine.
     id: String,
     home: PathBuf,
-    /// The account whose key makes credentials; `None` where the NATS server decides who is a worker.
+    /// The account with the key that makes credentials; `None` where the NATS server decides who is a worker.
     account: Option<Account>,
     /// The tasks whose folder or repository a request uses now.
     busy: Mutex<HashSet<String>>,

@@ -57,7 +57,7 @@ impl AccessControl {
             let path = parts.uri.path_and_query().map_or(web::OPENID_PATH, |path| path.as_str());
             return web::redirect(&format!("{console}{path}"));
         }
-        // Another site's link would log in whoever follows it.
+        // Another site's link would log in anybody who follows it.
         let Some(next) = web::read_openid_link(&parts.uri) else {
             return self.login_form(StatusCode::OK, None, "/");
         };

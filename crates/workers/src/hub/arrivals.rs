@@ -56,7 +56,7 @@ impl Hub {
         })
     }
 
-    /// Returns a new token for a worker whose token ends within half of a lifetime.
+    /// Returns a new token for a worker, if the present one ends within half of a lifetime.
     async fn renewed(&self, id: &str, name: &str, hello: &Hello, labels: Vec<String>) -> Option<Renewed> {
         let (account, ends) = (self.account.as_ref()?, hello.expires_at?);
         let lifetime = self.config.credentials_lifetime;

@@ -17,7 +17,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum bytes of an outcome: the limits of its patch and its lists, with room.
 const MAX_OUTCOME_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The reason for a worker whose fence is not that of the database.
+/// The reason for a worker with another fence than that of the database.
 const STALE: &str = "stale: the task has another fence now, or has ended; this result does not count";
 
 impl Hub {

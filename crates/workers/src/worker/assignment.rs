@@ -37,7 +37,7 @@ pub(super) struct Assignment {
     pub(super) folder: PathBuf,
     /// The ticket, which is kept from other workers while this one works on it.
     pub(super) message: Option<jetstream::Message>,
-    /// Keeps the caches whose commits the claim named to the hub, until the working tree is made.
+    /// Keeps the caches of the commits that the claim named to the hub, until the working tree is made.
     caches: Option<OwnedRwLockReadGuard<()>>,
 }
 
