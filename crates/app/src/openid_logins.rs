@@ -63,37 +63,37 @@ pub struct Callback {
     iss: Option<String>,
 }
 
-/// A login at the identity provider that failed: a sentence for the person who tried.
+/// A login at the identity provider that failed, for the user who tried.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    #[error("This login has expired, was used before, or began in another browser or window. Log in again.")]
+    #[error("this login has expired, was used before, or began in another browser or window; log in again")]
     Stale,
-    #[error("The login failed: {0}. Try again; the settings are in `[openid]` of the hub's configuration.")]
+    #[error("the login failed: {0}; try again, or correct `[openid]` in the hub's configuration")]
     Provider(#[from] openid::Error),
-    #[error("The login failed: {0}. The secret of this hub is `client_secret_file` in `[openid]`.")]
+    #[error("the login failed: {0}; the secret of this hub is `client_secret_file` in `[openid]`")]
     Secret(#[from] KeyError),
-    #[error("The identity provider ended the login: {0}.")]
+    #[error("the identity provider ended the login: {0}")]
     Ended(String),
     #[error(
-        "The identity provider did not say `{claim}` of you, by which the hub knows its users. The owner of the hub chooses \
-         another `claim` in `[openid]`, or lets the provider send this one."
+        "the identity provider did not say `{claim}` of you, by which the hub knows its users; the owner of the hub chooses \
+         another `claim` in `[openid]`, or lets the provider send this one"
     )]
     Nameless { claim: String },
     #[error(
-        "The identity provider has not verified your mail address `{name}`, so it does not show who you are. Verify it there, \
-         then log in again."
+        "the identity provider has not verified your mail address `{name}`, so it does not show who you are; verify it there, \
+         then log in again"
     )]
     Unverified { name: String },
     #[error(
-        "No user of this hub has the {what} `{name}`, which the identity provider says of you. The owner of the hub adds one: \
-         `adjutant users add`, then `adjutant users role`."
+        "no user of this hub has the {what} `{name}`, which the identity provider says of you; the owner of the hub adds one: \
+         `adjutant users add`, then `adjutant users role`"
     )]
     UnknownUser { what: &'static str, name: String },
     #[error(
-        "The user `{user}` may not log in. The owner of the hub, or an operator, gives the user a role: `adjutant users role {user} user`."
+        "the user `{user}` may not log in; the owner of the hub, or an operator, gives the user a role: `adjutant users role {user} user`"
     )]
     NoLogin { user: String },
-    #[error("The hub's store does not answer. Try again.")]
+    #[error("the hub's store does not answer; try again")]
     Store(#[from] adjutant_assistant::Error),
 }
 

@@ -18,7 +18,7 @@ use crate::cli::native_runners;
 use crate::cli::output::Failure;
 use crate::cli::shutdown_signal::{HANG_UP, ShutdownSignal};
 use adjutant_app::{App, health};
-use adjutant_base::config::{self, Auth, Config};
+use adjutant_base::config::{self, Auth, Config, Database};
 use adjutant_host::machine;
 use adjutant_host::process::Ancestor;
 use adjutant_http as http;
@@ -66,6 +66,19 @@ impl Hub {
     /// Returns a one-time link to the console for a browser below `opener`; `None` without a console.
     pub(super) fn link(&self, opener: Option<Ancestor>) -> Option<String> {
         (self.links)(opener)
+    }
+
+    /// Notes what is wrong with the database server: it does not answer, or is new while a file of the home has rows.
+    async fn check_database_server(&mut self) {
+        let app = &self.app;
+        if let Some(fault) = app.database_fault().await {
+            tracing::error!(fault, "the database does not answer");
+            let _ = app.listening.database_fault.set(fault);
+        } else if let Some(file) = health::left_behind(&app.config.database, &app.config.home).await {
+            let file = file.display().to_string();
+            tracing::warn!(file, "the database is new, and nothing of this file is copied to it");
+            self.left_behind = Some(file);
+        }
     }
 
     /// Returns the hub's folder.
@@ -264,13 +277,9 @@ async fn serve(
         console: app.listening.console.get().cloned(),
         socket: app.listening.socket.get().cloned(),
     })?;
-    if let Some(fault) = app.database_fault().await {
-        tracing::error!(fault, "the database does not answer");
-        let _ = app.listening.database_fault.set(fault);
-    } else if let Some(file) = health::left_behind(&app.config.database, &app.config.home).await {
-        let file = file.display().to_string();
-        tracing::warn!(file, "the database is new, and nothing of this file is copied to it");
-        hub.left_behind = Some(file);
+    // A relay waits for the start, so a file is opened afterwards.
+    if matches!(app.config.database, Database::Postgres(_)) {
+        hub.check_database_server().await;
     }
     serving(&hub);
     socket::ready();

@@ -333,6 +333,9 @@ fn a_flood_of_output_is_bounded_and_keeps_its_end() {
     let fixture = TaskFixture::new();
     fixture.configure("spool_bytes = 2000000", &["fake"]);
     let mut peer = peer(&fixture);
+    // The code that has run is resident too, and a build without optimization has much of it.
+    peer.delegate_and_wait(3, fixture.task("ok"));
+    let idle = peer.resident_kib();
     for (id, mode) in [(1, "flood 40"), (2, "long-line 40")] {
         let result = peer.delegate_and_wait(id, fixture.task(mode));
         assert_eq!(result["status"], "succeeded", "{mode}: {:#}", result["failure"]);
@@ -342,7 +345,7 @@ fn a_flood_of_output_is_bounded_and_keeps_its_end() {
         assert!(message.ends_with("\nresult"), "{mode}: the end is missing");
         assert!(message.contains("are left out here]"), "{mode}: the gap is not marked");
         let resident = peer.resident_kib();
-        assert!(resident < 64 * 1024, "{mode}: {resident} KiB");
+        assert!(resident < idle + 24 * 1024, "{mode}: {resident} KiB, {idle} before");
     }
 }
 

@@ -220,7 +220,7 @@ fn the_hub_knows_its_users_and_refuses_everybody_else_by_name() {
     run(&["users", "lock", "ann"], "");
     let locked = Person::default().log_in(&hub, "login=ann");
     assert_eq!(locked.status, 403, "{locked:?}");
-    let sentence = "The user `ann` may not log in. The owner of the hub, or an operator, gives the user a role: \
+    let sentence = "The user `ann` may not log in; the owner of the hub, or an operator, gives the user a role: \
                     `adjutant users role ann user`.";
     assert_eq!(fault(&locked), sentence);
     // The command in the sentence lets the user in, without a password.

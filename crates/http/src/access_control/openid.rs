@@ -123,6 +123,8 @@ impl AccessControl {
             | Fault::UnknownUser { .. }
             | Fault::NoLogin { .. } => StatusCode::FORBIDDEN,
         };
-        self.login_form(status, Some(&fault.to_string()), next)
+        let mut sentence = format!("{fault}.");
+        sentence[..1].make_ascii_uppercase();
+        self.login_form(status, Some(&sentence), next)
     }
 }
