@@ -24,9 +24,6 @@ impl App {
 
     /// Changes the role of a user's login. With an identity provider, a user without a login gets one, which has no password.
     pub async fn set_role(&self, user: &UserId, role: Role, actor: &str) -> Result<(), Error> {
-        match self.openid {
-            Some(_) => self.assistant.put_role(user, role, actor, Timestamp::now()).await,
-            None => self.assistant.set_role(user, role, actor, Timestamp::now()).await,
-        }
+        self.assistant.set_role(user, role, self.openid.is_some(), actor, Timestamp::now()).await
     }
 }

@@ -129,41 +129,27 @@ impl Assistant {
         if logins::put(&self.store, row, millis(now), audit).await? {
             return Ok(());
         }
-        Err(unknown(user))
+        Err(Error::Unknown { what: "user", id: user.to_string() })
     }
 
-    /// Changes the role of a login, and ends the logins before.
+    /// Changes the role of a login, and ends the logins before. If `gives_login`, a user without one gets one that has no password:
+    /// the user logs in at the identity provider.
     pub async fn set_role(
         &self,
         user: &UserId,
         role: Role,
-        actor: &str,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        let audit = audit(actor, "set role", user.as_str(), role.name(), now)?;
-        let (id, name) = (user.as_str().to_owned(), role.name().to_owned());
-        if logins::set_role(&self.store, id, name, millis(now), audit).await? {
-            return Ok(());
-        }
-        Err(Error::Unknown { what: "login of user", id: user.to_string() })
-    }
-
-    /// Changes the role of a login like [`Self::set_role`], or gives the user a login without a password: the user logs in at the
-    /// identity provider.
-    pub async fn put_role(
-        &self,
-        user: &UserId,
-        role: Role,
+        gives_login: bool,
         actor: &str,
         now: Timestamp,
     ) -> Result<(), Error> {
         check_id(user)?;
         let audit = audit(actor, "set role", user.as_str(), role.name(), now)?;
-        let (id, name) = (user.as_str().to_owned(), role.name().to_owned());
-        if logins::put_role(&self.store, id, name, millis(now), audit).await? {
+        let login = (user.as_str().to_owned(), role.name().to_owned());
+        if logins::set_role(&self.store, login, gives_login, millis(now), audit).await? {
             return Ok(());
         }
-        Err(unknown(user))
+        let what = if gives_login { "user" } else { "login of user" };
+        Err(Error::Unknown { what, id: user.to_string() })
     }
 
     /// Takes the login of a user away.
@@ -188,10 +174,6 @@ fn check_id(user: &UserId) -> Result<(), Error> {
         return Err(Error::Invalid { field: "id", reason });
     }
     Ok(())
-}
-
-fn unknown(user: &UserId) -> Error {
-    Error::Unknown { what: "user", id: user.to_string() }
 }
 
 /// Returns the login of a row; a role of a later version gives none.
@@ -255,7 +237,7 @@ mod tests {
         }
         let first = assistant.check_password("ann", "long enough").await.unwrap().unwrap();
         assert_eq!((first.role, first.name.as_str()), (Role::User, "Ann"));
-        assistant.set_role(&ann, Role::Viewer, "test", now).await.unwrap();
+        assistant.set_role(&ann, Role::Viewer, false, "test", now).await.unwrap();
         let second = assistant.login("ann").await.unwrap().unwrap();
         assert!(second.role == Role::Viewer && second.generation > first.generation);
         set(Role::Viewer, "another one").await.unwrap();
@@ -267,13 +249,13 @@ mod tests {
         assert_eq!(assistant.login("ann").await.unwrap(), None);
         // A login without a password, for an identity provider.
         let nobody = UserId::parse("nobody").unwrap();
-        let put = assistant.put_role(&nobody, Role::User, "test", now).await;
+        let put = assistant.set_role(&nobody, Role::User, true, "test", now).await;
         assert!(matches!(put, Err(Error::Unknown { .. })), "{put:?}");
-        assistant.put_role(&ann, Role::User, "test", now).await.unwrap();
+        assistant.set_role(&ann, Role::User, true, "test", now).await.unwrap();
         let fourth = assistant.login("ann").await.unwrap().unwrap();
         assert_eq!(fourth.role, Role::User);
         assert_eq!(assistant.check_password("ann", "").await.unwrap(), None, "no password is none");
-        assistant.put_role(&ann, Role::Viewer, "test", now).await.unwrap();
+        assistant.set_role(&ann, Role::Viewer, true, "test", now).await.unwrap();
         let fifth = assistant.login("ann").await.unwrap().unwrap();
         assert!(fifth.role == Role::Viewer && fifth.generation > fourth.generation);
         assistant.remove_login(&ann, "test", now).await.unwrap();

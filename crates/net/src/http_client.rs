@@ -99,7 +99,7 @@ pub enum Error {
     Address,
     #[error("{host} cannot be reached")]
     Unreachable { host: String },
-    #[error("{host} cannot be reached")]
+    #[error("{host} gave no answer")]
     NoAnswer { host: String },
     #[error("{host} did not answer within {} s", timeout.as_millis().div_ceil(1000))]
     TimedOut { host: String, timeout: Duration },
@@ -244,8 +244,7 @@ fn builder() -> ClientBuilder {
         .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION")))
 }
 
-/// A hub, with a certificate that may be in a file only. No redirect is followed, because a token
-/// is for this server.
+/// A hub, with a certificate that may be in a file only. No redirect is followed, because a token is for this server.
 #[derive(Debug)]
 pub struct Server(Client);
 

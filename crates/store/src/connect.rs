@@ -12,7 +12,7 @@ use sqlx::error::DatabaseError as _;
 use sqlx::sqlite::SqliteError;
 use sqlx::{AnyConnection, ConnectOptions as _, Executor as _};
 
-use super::acquire::{CONNECTION_TIMEOUT, RETRY_INTERVAL};
+use super::pool_connection::{CONNECTION_TIMEOUT, RETRY_INTERVAL};
 use super::writer::{Engine, Writer};
 use super::{Error, Millis, Opened, migrations};
 use adjutant_base::config::Database;

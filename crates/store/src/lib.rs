@@ -4,7 +4,6 @@
 //! A function of this crate that reads or changes rows is called a verb. It acknowledges a change only once it is on
 //! disk. The store knows no domain: domains map its rows to their own types.
 
-mod acquire;
 pub mod assistant;
 pub mod codex;
 mod connect;
@@ -13,6 +12,7 @@ mod integrity;
 pub mod machines;
 mod migrations;
 pub mod notices;
+mod pool_connection;
 pub mod questions;
 pub mod tasks;
 pub mod timeline;
@@ -24,10 +24,10 @@ use std::sync::Arc;
 use sqlx::{Any, AnyPool};
 use tokio::sync::OnceCell;
 
-use acquire::acquire;
 use adjutant_base::config::Database;
 use adjutant_base::metrics::Histogram;
 pub use integrity::{faults, is_empty};
+use pool_connection::acquire;
 use writer::{Order, Writer};
 
 /// The name of PostgreSQL as the driver of a connection gives it.

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Error;
-use super::acquire::acquire;
+use super::pool_connection::acquire;
 use adjutant_base::metrics::Histogram;
 
 /// Verbs in one transaction at most; bounds how long one verb waits for the others.

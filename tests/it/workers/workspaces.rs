@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{NO_SLOTS, WorkerProcess, delegate, ended, hub, hub_fixture};
 use crate::support::nats::{Nats, RawNats};
+use crate::support::task_fixture::TaskFixture;
 use crate::support::wait_for;
 
 #[test]
@@ -42,16 +43,31 @@ fn uncommitted_changes_and_listed_ignored_files_travel_and_stay_as_they_are() {
 
 #[test]
 fn the_second_task_of_a_repository_ships_no_bundle() {
+    assert_second_task_ships_no_bundle(|_, _| {});
+}
+
+#[test]
+fn a_clean_task_after_a_dirty_one_ships_no_bundle() {
+    assert_second_task_ships_no_bundle(|fixture, is_second| {
+        let file = fixture.folder("work/uncommitted.txt");
+        if is_second { std::fs::remove_file(file).unwrap() } else { std::fs::write(file, "one\n").unwrap() }
+    });
+}
+
+/// Delegates two tasks, each after `prepare`; the worker has all commits of the second one.
+fn assert_second_task_ships_no_bundle(prepare: impl Fn(&TaskFixture, bool)) {
     let Some(nats) = Nats::start() else { return };
     let fixture = hub_fixture(&nats, NO_SLOTS);
     let (_hub, mut peer) = hub(&fixture);
     let worker = WorkerProcess::start(&nats, &[]);
     let mut observer = RawNats::connect(nats.url(), None);
     assert_eq!(observer.subscribe("_INBOX.>"), None);
-    for (number, is_thin) in [(1, false), (2, true)] {
-        let task = delegate(&fixture, &mut peer, &format!("touch {number}.txt"));
-        let claimed = observer.next(|message| message.json()["kind"] == "claimed").json();
-        assert_eq!(claimed["bundle_bytes"] == 0, is_thin, "{claimed}");
+    for is_second in [false, true] {
+        prepare(&fixture, is_second);
+        let task = delegate(&fixture, &mut peer, "touch made.txt");
+        let answer = observer
+            .next(|message| ["claimed", "refused"].iter().any(|kind| message.json()["kind"] == *kind));
+        assert_eq!(answer.json()["bundle_bytes"] == 0, is_second, "{}", answer.json());
         let result = ended(&mut peer, &task);
         assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
     }
@@ -73,26 +89,4 @@ fn a_repository_with_a_submodule_stays_on_the_hub_and_both_logs_name_it() {
     wait_for("the refusal", || worker.log().contains("has the submodule `sub`").then_some(()));
     let shown = peer.tool(3, "task_get", json!({"task_id": task}));
     assert_eq!(shown["structuredContent"]["status"], "queued", "{shown:#}");
-}
-
-#[test]
-fn a_clean_task_after_a_dirty_one_ships_no_bundle() {
-    let Some(nats) = Nats::start() else { return };
-    let fixture = hub_fixture(&nats, NO_SLOTS);
-    let (_hub, mut peer) = hub(&fixture);
-    let worker = WorkerProcess::start(&nats, &[]);
-    let mut observer = RawNats::connect(nats.url(), None);
-    assert_eq!(observer.subscribe("_INBOX.>"), None);
-    fixture.home.write("work/uncommitted.txt", "one\n");
-    for is_clean in [false, true] {
-        if is_clean {
-            std::fs::remove_file(fixture.folder("work/uncommitted.txt")).unwrap();
-        }
-        let task = delegate(&fixture, &mut peer, "touch made.txt");
-        let answer = observer
-            .next(|message| ["claimed", "refused"].iter().any(|kind| message.json()["kind"] == *kind));
-        assert_eq!(answer.json()["bundle_bytes"] == 0, is_clean, "{}", answer.json());
-        let result = ended(&mut peer, &task);
-        assert_eq!(result["status"], "succeeded", "{result:#}\n{}", worker.log());
-    }
 }

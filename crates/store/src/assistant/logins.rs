@@ -36,7 +36,8 @@ const PUT: &str = "\
 
 /// A login without a password, or another role for one that exists.
 const PUT_ROLE: &str = "\
-    INSERT INTO user_logins (user_id, role, password, generation, changed_at) VALUES ($1, $2, '', $3, $3) \
+    INSERT INTO user_logins (user_id, role, password, generation, changed_at) \
+    SELECT id, CAST($2 AS TEXT), '', CAST($3 AS BIGINT), CAST($3 AS BIGINT) FROM users WHERE id = $1 \
     ON CONFLICT (user_id) DO UPDATE SET role = excluded.role, generation = user_logins.generation + 1, \
         changed_at = excluded.changed_at";
 
@@ -82,39 +83,23 @@ pub async fn put(
     })
 }
 
-/// Changes the role of a login, which ends the logins before. Returns `false` if the user has no login.
+/// Changes the role of a login, which ends the logins before. If `gives_login`, a user without one gets one that has no
+/// password. Returns `false` if there is no such login, or no such user to give one.
 pub async fn set_role(
     store: &Store,
-    user: String,
-    role: String,
+    (user, role): (String, String),
+    gives_login: bool,
     now: Millis,
     audit: AuditRow,
 ) -> Result<bool, Error> {
-    change!(store, (user, role, now, audit), |connection, (user, role, now, audit)| {
-        let set = sqlx::query(SET_ROLE).bind(&*user).bind(&*role).bind(*now);
-        let changed = set.execute(&mut *connection).await?.rows_affected() > 0;
-        audit::append(connection, audit).await?;
-        Ok(changed)
-    })
-}
-
-/// Changes the role of a login like [`set_role`], or gives the user one without a password. Returns `false` for an unknown user.
-pub async fn put_role(
-    store: &Store,
-    user: String,
-    role: String,
-    now: Millis,
-    audit: AuditRow,
-) -> Result<bool, Error> {
-    change!(store, (user, role, now, audit), |connection, (user, role, now, audit)| {
-        let known: i64 = sqlx::query_scalar(KNOWN).bind(&*user).fetch_one(&mut *connection).await?;
-        if known == 0 {
-            return Ok(false);
+    let statement = if gives_login { PUT_ROLE } else { SET_ROLE };
+    change!(store, (statement, user, role, now, audit), |connection, (statement, user, role, now, audit)| {
+        let set = sqlx::query(*statement).bind(&*user).bind(&*role).bind(*now);
+        let is_set = set.execute(&mut *connection).await?.rows_affected() > 0;
+        if is_set {
+            audit::append(connection, audit).await?;
         }
-        let put = sqlx::query(PUT_ROLE).bind(&*user).bind(&*role).bind(*now);
-        put.execute(&mut *connection).await?;
-        audit::append(connection, audit).await?;
-        Ok(true)
+        Ok(is_set)
     })
 }
 
@@ -128,9 +113,11 @@ pub async fn end(store: &Store, user: String) -> Result<(), Error> {
 /// Takes the login of a user away; `false` if there was none.
 pub async fn remove(store: &Store, user: String, audit: AuditRow) -> Result<bool, Error> {
     change!(store, (user, audit), |connection, (user, audit)| {
-        let gone = sqlx::query(REMOVE).bind(&*user).execute(&mut *connection).await?.rows_affected() > 0;
-        audit::append(connection, audit).await?;
-        Ok(gone)
+        let is_gone = sqlx::query(REMOVE).bind(&*user).execute(&mut *connection).await?.rows_affected() > 0;
+        if is_gone {
+            audit::append(connection, audit).await?;
+        }
+        Ok(is_gone)
     })
 }
 
