@@ -5,13 +5,13 @@
 //! disk. The store knows no domain: domains map its rows to their own types.
 
 pub mod assistant;
+pub mod calendar_notices;
 pub mod codex;
 mod connect;
 pub mod demo;
 mod integrity;
 pub mod machines;
 mod migrations;
-pub mod notices;
 mod pool_connection;
 pub mod questions;
 pub mod tasks;

@@ -8,7 +8,7 @@ use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
 
 use crate::files::put_private;
-use crate::invitation::Code;
+use crate::invitation_code::Code;
 use crate::jwt;
 
 /// The file of the account in the home of a hub.

@@ -9,7 +9,7 @@ use nkeys::KeyPair;
 
 use crate::account::Account;
 use crate::credentials::Credentials;
-use crate::invitation::Code;
+use crate::invitation_code::Code;
 use crate::protocol::inbox;
 use adjutant_base::config::workers::WorkersConfig;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::connection::{Login, connect};
 use crate::credentials::Credentials;
-use crate::invitation::Code;
+use crate::invitation_code::Code;
 use crate::protocol::{Join, Joined, VERSION, join_subject};
 
 /// Time for a hub to answer. It may be starting.
