@@ -76,6 +76,12 @@ pub struct Reason {
     pub why: String,
 }
 
+impl Reason {
+    pub(crate) fn new(by: &str, why: String) -> Self {
+        Self { by: by.to_owned(), why }
+    }
+}
+
 /// A notification of a plan, before it is in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {

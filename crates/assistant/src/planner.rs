@@ -3,6 +3,7 @@
 //! [`plan`] is pure: the same situation gives the same decision. Only notifications of a decision are ever sent.
 
 pub mod answer_repair;
+mod channel_choice;
 mod default_policy;
 mod due_times;
 pub mod prompt;

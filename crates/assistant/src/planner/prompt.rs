@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::channel_choice::reaches;
 use super::due_times::spoken;
 use super::proposal::schema;
 use super::situation::Situation;
-use super::verify::{counts, reaches};
+use super::verify::counts;
 use crate::llm_prompts::POLICY;
 use crate::notification::Channel;
 

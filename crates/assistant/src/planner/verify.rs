@@ -4,6 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::channel_choice::{channels_of, reachable_channel, weekend_channel};
 use super::due_times::{after_quiet, before_quiet, distance, due, is_quiet, is_weekend, spoken};
 use super::proposal::{Proposal, ProposedNotification};
 use super::rule_effects::{RuleEffects, rule_effects};
@@ -11,7 +12,6 @@ use super::situation::{Decision, Situation};
 use super::wording::wording;
 use crate::event::EventStatus;
 use crate::notification::{Channel, Offset, Planned, Reason, Status, Urgency};
-use crate::user::{ChannelPreference, WeekendPolicy};
 
 /// Maximum notifications for one occurrence, with those that were sent already.
 pub(super) const MAX_NOTIFICATIONS: usize = 3;
@@ -24,7 +24,7 @@ const MAX_STEPS: usize = 32;
 pub(crate) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -> Decision {
     let reasoning: String = proposal.reasoning.chars().filter(|c| !c.is_control()).take(400).collect();
     let mut reasons =
-        vec![reason(by, if reasoning.is_empty() { "gives no reason".to_owned() } else { reasoning })];
+        vec![Reason::new(by, if reasoning.is_empty() { "gives no reason".to_owned() } else { reasoning })];
     let effects = rule_effects(situation);
     if let Some(why) = reason_for_none(situation, proposal, &effects) {
         reasons.push(why);
@@ -33,7 +33,7 @@ pub(crate) fn verify(situation: &Situation<'_>, proposal: &Proposal, by: &str) -
     if proposal.plan.len() > MAX_STEPS {
         let why =
             format!("{} steps were proposed; the first {MAX_STEPS} were looked at", proposal.plan.len());
-        reasons.push(reason("limit", why));
+        reasons.push(Reason::new("limit", why));
     }
     let mut found = Vec::new();
     for step in proposal.plan.iter().take(MAX_STEPS) {
@@ -57,21 +57,12 @@ fn reason_for_none(situation: &Situation<'_>, proposal: &Proposal, effects: &Rul
         EventStatus::Confirmed => None,
     };
     match why {
-        Some(why) => Some(reason("event", why.to_owned())),
+        Some(why) => Some(Reason::new("event", why.to_owned())),
         None if effects.silent.is_some() => effects.silent.clone(),
         None if !proposal.notify || proposal.plan.is_empty() => {
-            Some(reason("proposal", "it proposes no notification".to_owned()))
+            Some(Reason::new("proposal", "it proposes no notification".to_owned()))
         }
         None => None,
-    }
-}
-
-fn channels_of(step: &ProposedNotification) -> Vec<Channel> {
-    match step.channel {
-        ChannelPreference::Email => vec![Channel::Email],
-        ChannelPreference::Call => vec![Channel::Call],
-        ChannelPreference::Both => vec![Channel::Email, Channel::Call],
-        ChannelPreference::Popup => vec![Channel::Popup],
     }
 }
 
@@ -86,9 +77,10 @@ fn planned_notification(
     let zone = &situation.user.preferences.zone;
     let start = situation.occurrence.starts_at;
     let offset = step.offset();
-    let mut reasons = vec![reason(by, format!("{} before the start by {}", distance(offset), wanted.name()))];
-    let mut at =
-        due(start, offset, zone).ok_or_else(|| reason("past", "it would be before all time".to_owned()))?;
+    let mut reasons =
+        vec![Reason::new(by, format!("{} before the start by {}", distance(offset), wanted.name()))];
+    let mut at = due(start, offset, zone)
+        .ok_or_else(|| Reason::new("past", "it would be before all time".to_owned()))?;
     if let Some((minutes, why)) = &effects.earlier {
         at = due(at, Offset::Minutes(*minutes), zone).unwrap_or(at);
         reasons.push(why.clone());
@@ -99,10 +91,10 @@ fn planned_notification(
         channel = weekend_channel(situation, effects, channel, &mut reasons)?;
     }
     if at < situation.now {
-        return Err(reason("past", format!("{} has passed", spoken(at, zone))));
+        return Err(Reason::new("past", format!("{} has passed", spoken(at, zone))));
     }
     if at > start || (at == start && offset != Offset::Minutes(0)) {
-        return Err(reason("past", "it would come when the event has begun".to_owned()));
+        return Err(Reason::new("past", "it would come when the event has begun".to_owned()));
     }
     let mut urgency = step.urgency;
     if let Some(why) = effects.urgent.as_ref().filter(|_| urgency != Urgency::Urgent) {
@@ -113,7 +105,7 @@ fn planned_notification(
     let moved = due(start, offset, zone) != Some(at);
     let (wording, unfit) = wording(situation, step, if moved { real } else { offset });
     if let Some(unfit) = unfit {
-        reasons.push(reason("wording", format!("the standard text is used, because {}", unfit.why())));
+        reasons.push(Reason::new("wording", format!("the standard text is used, because {}", unfit.why())));
     }
     Ok(Planned { channel, offset, due_at: at, urgency, wording, reasons })
 }
@@ -135,85 +127,13 @@ fn outside_quiet_hours(
     let later = after_quiet(quiet, at, zone).filter(|later| *later < situation.occurrence.starts_at);
     let earlier = || before_quiet(quiet, at, zone).filter(|earlier| *earlier >= situation.now);
     let Some(moved) = later.or_else(earlier) else {
-        return Err(reason("quiet_hours", format!("{hours}, and no other time is left before the event")));
+        return Err(Reason::new(
+            "quiet_hours",
+            format!("{hours}, and no other time is left before the event"),
+        ));
     };
-    reasons.push(reason("quiet_hours", format!("{hours}; moved to {}", spoken(moved, zone))));
+    reasons.push(Reason::new("quiet_hours", format!("{hours}; moved to {}", spoken(moved, zone))));
     Ok(moved)
-}
-
-/// Finds a channel that the user wants and that this hub and the user's addresses allow.
-fn reachable_channel(
-    situation: &Situation<'_>,
-    effects: &RuleEffects,
-    wanted: Channel,
-    reasons: &mut Vec<Reason>,
-) -> Result<Channel, Reason> {
-    let user = situation.user;
-    let mut channel = wanted;
-    if channel == Channel::Call
-        && let Some(why) = &effects.no_call
-    {
-        channel = Channel::Email;
-        reasons.push(why.clone());
-    }
-    let prefers = user.preferences.channels;
-    let unwanted = match channel {
-        Channel::Call => matches!(prefers, ChannelPreference::Email | ChannelPreference::Popup),
-        Channel::Email => prefers == ChannelPreference::Popup,
-        Channel::Popup | Channel::Desktop | Channel::Ntfy | Channel::Webhook => false,
-    };
-    if unwanted {
-        let instead = if prefers == ChannelPreference::Popup { Channel::Popup } else { Channel::Email };
-        let why =
-            format!("{} wants notifications by {}, not by {}", user.name, instead.name(), channel.name());
-        reasons.push(reason("channel", why));
-        channel = instead;
-    }
-    if reaches(situation, channel) {
-        return Ok(channel);
-    }
-    let others: &[Channel] = match channel {
-        // A mail wakes nobody; a call in place of a mail might.
-        Channel::Call => &[Channel::Email, Channel::Popup, Channel::Desktop],
-        _ => &[Channel::Popup, Channel::Email, Channel::Desktop],
-    };
-    let why = format!("{} cannot be reached by {} here", user.name, channel.name());
-    let Some(other) = others.iter().copied().find(|other| reaches(situation, *other)) else {
-        return Err(reason("channel", format!("{why}, nor by another channel")));
-    };
-    reasons.push(reason("channel", format!("{why}; it goes out by {}", other.name())));
-    Ok(other)
-}
-
-/// Returns whether a channel is set up here and has an address of the user.
-pub(super) fn reaches(situation: &Situation<'_>, channel: Channel) -> bool {
-    situation.user.has_address(channel) && situation.channels.contains(&channel)
-}
-
-/// Follows what the user wants on a Saturday and a Sunday.
-fn weekend_channel(
-    situation: &Situation<'_>,
-    effects: &RuleEffects,
-    channel: Channel,
-    reasons: &mut Vec<Reason>,
-) -> Result<Channel, Reason> {
-    let refused = |why: &str| Err(reason("weekend", why.to_owned()));
-    match (situation.user.preferences.weekend, channel) {
-        (WeekendPolicy::None, _) => refused("no notifications at the weekend"),
-        (WeekendPolicy::Email, Channel::Call) if reaches(situation, Channel::Email) => {
-            reasons.push(reason("weekend", "no calls at the weekend; it is sent by email".to_owned()));
-            Ok(Channel::Email)
-        }
-        (WeekendPolicy::Email, Channel::Call) => refused("nobody is called at the weekend"),
-        (WeekendPolicy::Call, Channel::Email)
-            if reaches(situation, Channel::Call) && effects.no_call.is_none() =>
-        {
-            reasons.push(reason("weekend", "no mail goes out at the weekend; it is a call".to_owned()));
-            Ok(Channel::Call)
-        }
-        (WeekendPolicy::Call, Channel::Email) => refused("no mail goes out at the weekend"),
-        (WeekendPolicy::Email | WeekendPolicy::Call | WeekendPolicy::Both, channel) => Ok(channel),
-    }
 }
 
 /// Chooses among the possible notifications: the urgent and the near first, at most three with those that were sent,
@@ -233,7 +153,7 @@ fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<
         let stays = !first.iter().any(before);
         if !stays {
             let when = spoken(one.due_at, &situation.user.preferences.zone);
-            reasons.push(reason("spacing", format!("an earlier notification is sent at {when} too")));
+            reasons.push(Reason::new("spacing", format!("an earlier notification is sent at {when} too")));
         }
         stays
     });
@@ -258,7 +178,7 @@ fn choose(situation: &Situation<'_>, mut found: Vec<Planned>, reasons: &mut Vec<
             chosen.push(one);
             continue;
         };
-        reasons.push(reason(why.0, why.1));
+        reasons.push(Reason::new(why.0, why.1));
     }
     chosen.sort_by_key(|one| (one.due_at, one.channel));
     chosen
@@ -278,8 +198,4 @@ pub(super) fn counts(status: Status) -> bool {
         Status::Sending | Status::Sent | Status::Simulated | Status::Unknown | Status::Merged => true,
         Status::Planned | Status::Failed | Status::Dead | Status::Cancelled | Status::Superseded => false,
     }
-}
-
-fn reason(by: &str, why: String) -> Reason {
-    Reason { by: by.to_owned(), why }
 }
