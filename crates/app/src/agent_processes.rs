@@ -16,6 +16,9 @@ use adjutant_host::process::{self, Ancestor};
 /// Clients over HTTP that keep their processes here; the oldest are forgotten first.
 const MAX_HTTP_CLIENTS: usize = 512;
 
+/// The header by which `adjutant doctor` says that it only checks the endpoint.
+pub const CHECK_HEADER: &str = "adjutant-check";
+
 /// Clients of the socket that have left and are kept for a while; the oldest are forgotten first.
 const MAX_LEFT_CLIENTS: usize = 512;
 
@@ -31,7 +34,7 @@ pub struct AgentProcesses {
     grace: Duration,
     over_http: Mutex<OverHttp>,
     /// Connections over HTTP whose client process has not been looked up yet.
-    unknown: Mutex<Vec<Arc<TcpConnection>>>,
+    unknown: Mutex<Vec<UnknownClient>>,
 }
 
 /// The clients over HTTP.
@@ -48,6 +51,14 @@ struct HttpClient {
     /// For each connection whether a question was asked over it, shared with the connection while that is open. The agent
     /// that started the process may outlive it.
     has_asked: Vec<Arc<AtomicBool>>,
+}
+
+/// A client over HTTP whose process has not been looked up yet.
+#[derive(Debug)]
+struct UnknownClient {
+    connection: Arc<TcpConnection>,
+    /// Whether its first request has the [`CHECK_HEADER`].
+    is_check: bool,
 }
 
 /// A client over HTTP that hides its process, or whose process has ended.
@@ -68,7 +79,7 @@ pub struct AgentClient {
     pub processes: Vec<Ancestor>,
     /// When the client connected.
     pub since: Instant,
-    /// Whether it is one call of `adjutant ask`, which the user's own shell may have started.
+    /// Whether it is one call of `adjutant ask` or a check of `adjutant doctor`, which the user's own shell may have started.
     pub is_script: bool,
 }
 
@@ -127,12 +138,13 @@ impl AgentProcesses {
     }
 
     /// Notes a client over HTTP at the first request of a connection, and looks its process up before the response, after
-    /// which it may end.
-    pub async fn note_connection(self: &Arc<Self>, connection: &Arc<TcpConnection>) {
+    /// which it may end. `is_check`: the request has the [`CHECK_HEADER`]. A process that is not this program and sends the
+    /// header counts as an agent all the same.
+    pub async fn note_connection(self: &Arc<Self>, connection: &Arc<TcpConnection>, is_check: bool) {
         if self.starters_only || !connection.is_first_request() {
             return;
         }
-        lock(&self.unknown).push(connection.clone());
+        lock(&self.unknown).push(UnknownClient { connection: connection.clone(), is_check });
         // The tables of sockets and of processes are read, which the event loop has no time for: once for all that are
         // unknown by then.
         let processes = self.clone();
@@ -186,20 +198,24 @@ impl AgentProcesses {
         let unknown = std::mem::take(&mut *lock(&self.unknown));
         if !unknown.is_empty() {
             let ends: Vec<_> =
-                unknown.iter().map(|connection| (connection.local, connection.remote)).collect();
+                unknown.iter().map(|one| (one.connection.local, one.connection.remote)).collect();
             let found = process::peers(&ends);
             unseen.extend(found.unseen.iter().map(|at| UnseenClient {
-                connection: Arc::downgrade(&unknown[*at]),
+                connection: Arc::downgrade(&unknown[*at].connection),
                 since: now,
                 left: None,
             }));
             for (pid, at) in found.processes {
-                let processes = self.program(&process::ancestry(pid).unwrap_or_default());
-                let asked = unknown[at].has_asked().clone();
+                let UnknownClient { connection, is_check } = &unknown[at];
+                let line = process::ancestry(pid).unwrap_or_default();
+                let is_script = *is_check && process::is_this_program(pid);
+                let processes =
+                    if is_script { line.into_iter().take(1).collect() } else { self.program(&line) };
+                let asked = connection.has_asked().clone();
                 if processes.is_empty() {
                     // It has ended since.
                     unseen.push(UnseenClient {
-                        connection: Arc::downgrade(&unknown[at]),
+                        connection: Arc::downgrade(connection),
                         since: now,
                         left: None,
                     });
@@ -207,7 +223,7 @@ impl AgentProcesses {
                 {
                     http.has_asked.push(asked);
                 } else {
-                    let client = AgentClient { processes, since: now, is_script: false };
+                    let client = AgentClient { processes, since: now, is_script };
                     clients.push(HttpClient { client, has_asked: vec![asked] });
                 }
             }
@@ -313,7 +329,7 @@ mod tests {
         run("setsid", &["-f", "curl", "-s", "-o", "/dev/null", &format!("http://{local}/")]);
         let (_stream, remote) = listener.accept().unwrap();
         let connection = Arc::new(TcpConnection::new(local, remote));
-        lock(&processes.unknown).push(connection.clone());
+        lock(&processes.unknown).push(UnknownClient { connection: connection.clone(), is_check: false });
         let client = processes.clients().remove(0).processes[0];
         run("kill", &["-9", &client.pid.to_string()]);
         while process::is_running(&client) {

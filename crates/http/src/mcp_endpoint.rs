@@ -36,6 +36,7 @@ use crate::stateless_clients::Callers;
 use crate::streams::Streams;
 use adjutant_agents::TcpConnection;
 use adjutant_app::App;
+use adjutant_app::agent_processes::CHECK_HEADER;
 use adjutant_app::client_registry::{ClientHandle, ConnectionKind};
 use adjutant_base::config::toolsets::Toolset;
 use adjutant_host::recorder::Recording;
@@ -167,7 +168,8 @@ impl<H: ServerHandler> Endpoint<H> {
     async fn answer(&self, request: Request) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         if let Some(link) = parts.extensions.get::<Arc<TcpConnection>>() {
-            self.shared.app.agent_processes.note_connection(link).await;
+            let is_check = parts.headers.contains_key(CHECK_HEADER);
+            self.shared.app.agent_processes.note_connection(link, is_check).await;
         }
         if parts.headers.get_all(REVISION).iter().nth(1).is_some() {
             let message = "header MCP-Protocol-Version must not be repeated";

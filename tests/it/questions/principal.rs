@@ -613,6 +613,33 @@ fn a_user_without_an_agent_among_the_ancestors_needs_no_passphrase() {
     }
 }
 
+#[test]
+fn a_script_may_answer_after_it_ran_the_doctor() {
+    let fixture = Fixture::new();
+    let _hub = Serving::hub(&fixture.home);
+    let _agent = agent_elsewhere(&fixture, "");
+    let output = fixture.attempt(&format!("\"$BIN\" doctor >checked; {ANSWER}"));
+    let checked = std::fs::read_to_string(fixture.home.path().join("checked")).unwrap();
+    assert!(checked.contains("/mcp speaks 2025-11-25"), "{checked}");
+    assert!(output.contains("DONE q"), "{output}");
+}
+
+#[test]
+fn an_agent_that_calls_itself_a_check_remains_an_agent() {
+    let fixture = Fixture::new();
+    let hub = Serving::hub(&fixture.home);
+    let url = hub.url("/mcp/popup");
+    let ask = format!(
+        "curl -s -m 2 -H 'adjutant-check: doctor' -H 'authorization: Bearer {}' -H 'content-type: application/json' \
+         -d '{}' {url}; {ANSWER}",
+        hub.token(),
+        request("1", "Deploy?"),
+    );
+    let output = fixture.attempt(&ask);
+    assert_eq!(fixture.pending(), 1, "{output}");
+    assert!(output.contains("an agent started process"), "{output}");
+}
+
 fn set_passphrase(fixture: &Fixture) {
     let mut set = Terminal::start(&fixture.home, &["passphrase"], 100, 30, &[]);
     for prompt in ["New passphrase:", "Repeat the passphrase:"] {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
+use adjutant_app::agent_processes::CHECK_HEADER;
 use adjutant_net::http_client::{HttpRequest, Server, StreamingResponse, Token};
 
 /// Timeout for each whole answer.
@@ -63,6 +64,8 @@ impl Endpoint {
     ) -> Result<Answer, String> {
         headers.push(("accept", "application/json, text/event-stream".to_owned()));
         headers.push(("content-type", "application/json".to_owned()));
+        // What starts a client counts as an agent, and here that is the user's shell.
+        headers.push((CHECK_HEADER, "doctor".to_owned()));
         let request = HttpRequest {
             method,
             url: &self.url,
