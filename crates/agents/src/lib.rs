@@ -31,6 +31,7 @@ mod summary;
 pub mod task;
 mod tasks;
 mod trust_store;
+mod waiting_reason;
 pub mod workdir;
 pub mod worker_order;
 pub mod worker_registry;

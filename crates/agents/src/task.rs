@@ -69,6 +69,9 @@ pub struct Task {
     /// The position in the queue, 1 is next; only from `get`, `wait` and `delegate`, and only while queued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,
+    /// Why nobody can claim it now, as a clause; only where it has a position, and does not just wait for its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_reason: Option<String>,
     /// Its cancellation was requested, and it has not ended yet.
     pub cancelling: bool,
     pub created_at: Millis,

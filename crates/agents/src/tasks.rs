@@ -69,15 +69,21 @@ impl Agents {
         Ok(ids.iter().filter_map(|id| TaskId::parse(id)).collect())
     }
 
-    /// Adds a task's position or outcome to its row.
+    /// Makes a task of its row; adds what it waits for, or its outcome.
     pub(crate) async fn complete(&self, row: tasks::Task) -> Result<Task, Error> {
         let store = &self.context.store;
-        let position = match row.state {
-            State::Queued => tasks::position(store, &row.id).await?,
-            State::Running | State::Ended(_) => None,
-        };
-        let outcome = if row.state.is_ended() { tasks::outcome(store, &row.id).await? } else { None };
-        rows::task(row, position, outcome.as_deref())
+        match row.state {
+            State::Queued => {
+                let position = tasks::position(store, &row.id).await?;
+                let waiting_reason = self.waiting_reason(&row).await?;
+                Ok(Task { waiting_reason, ..rows::task(row, position, None)? })
+            }
+            State::Running => rows::task(row, None, None),
+            State::Ended(_) => {
+                let outcome = tasks::outcome(store, &row.id).await?;
+                rows::task(row, None, outcome.as_deref())
+            }
+        }
     }
 
     /// Waits until a task has ended or `timeout` is over, and returns it as it is then. The task continues in any

@@ -1,4 +1,4 @@
-//! Workers that a hub knows: invitations, reports, and what the user decided about each.
+//! Workers that a hub knows: which code let each one join, its reports, and what the user decided about it.
 
 use serde::Serialize;
 

@@ -46,7 +46,10 @@ pub(crate) fn agent_task(client: &ClientContext, task: &Task) -> Wire {
     wire.ttl_ms = Some(u64::try_from(keep).unwrap_or(u64::MAX));
     wire.poll_interval_ms = Some(POLL_INTERVAL_MS);
     wire.status_message = Some(match (task.state, task.position) {
-        (State::Queued, Some(position)) => format!("queued, position {position}"),
+        (State::Queued, Some(position)) => match &task.waiting_reason {
+            Some(reason) => format!("queued, position {position}: {reason}"),
+            None => format!("queued, position {position}"),
+        },
         (State::Running, _) => format!("runs on {}", task.runner),
         (state, _) => state.as_str().to_owned(),
     });

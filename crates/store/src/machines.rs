@@ -2,7 +2,7 @@
 
 use sqlx::Connection as _;
 
-use crate::{Error, Millis, Store, change, connect, row};
+use crate::{Error, Millis, Store, change, connect, read, row};
 use adjutant_base::config::Database;
 
 /// The entry of another process that may live stays, unless this process has just started.
@@ -13,6 +13,8 @@ const RECORD: &str = "\
     WHERE machines.hub = excluded.hub OR machines.seen_at < $6";
 
 const LIST: &str = "SELECT id, name, version, hub, seen_at FROM machines ORDER BY name, id";
+
+const SEEN_AT: &str = "SELECT seen_at FROM machines WHERE id = $1";
 
 row! {
     /// One row of `machines`.
@@ -38,6 +40,11 @@ pub async fn record(store: &Store, machine: Machine, alive_since: Millis) -> Res
     })
 }
 
+/// Returns when the hub of a machine last recorded it; `None` if no hub did.
+pub async fn seen_at(store: &Store, id: &str) -> Result<Option<Millis>, Error> {
+    Ok(read!(store, sqlx::query_scalar(SEEN_AT).bind(id), fetch_optional))
+}
+
 /// Returns every machine that had a hub on a database, by name. Opens it read-only.
 pub async fn list(database: &Database) -> Result<Vec<Machine>, Error> {
     let Some(mut connection) = connect::read_only(database).await? else { return Ok(Vec::new()) };
@@ -47,4 +54,4 @@ pub async fn list(database: &Database) -> Result<Vec<Machine>, Error> {
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[RECORD, LIST];
+pub(super) const STATEMENTS: &[&str] = &[RECORD, LIST, SEEN_AT];

@@ -54,6 +54,7 @@ fn lines(task: &Task) -> Vec<String> {
     lines.extend(task.machine.iter().map(|machine| {
         format!("machine   {} ({})", escape_line(&machine.to_string()), escape_line(&machine.id))
     }));
+    lines.extend(task.waiting_reason.iter().map(|reason| format!("waits     {}", escape_line(reason))));
     lines.extend(task.started_at.map(|started| format!("started   {}", at(started))));
     lines.extend(task.ended_at.map(|ended| format!("ended     {}", at(ended))));
     let Some(outcome) = task.outcome.as_deref() else {

@@ -1,6 +1,7 @@
 //! Hubs of several machines on one PostgreSQL: homes of their own, one database.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -58,7 +59,16 @@ fn a_task_runs_on_the_machine_that_has_its_folder() {
     for task in &queued {
         let task = shown(&ann.home, task);
         assert_eq!(task["status"], "queued", "another machine took it: {task:#}");
+        assert_eq!(task.get("waiting_reason"), None, "it waits for its turn: {task:#}");
     }
+    // The hub of the machine records it every 30 seconds; here it ended long ago.
+    let ended = ["-q", "-c", "UPDATE machines SET seen_at = 0", &database];
+    assert!(Command::new("psql").args(ended).status().unwrap().success());
+    let waiting = shown(&bob.home, &queued[0]);
+    let reason = waiting["waiting_reason"].as_str().unwrap_or_default();
+    assert!(reason.ends_with("on which no hub runs now"), "{waiting:#}");
+    let text = bob.home.run(["tasks", "show", &queued[0]], "").stdout;
+    assert!(text.contains(&format!("waits     {reason}\n")), "{text}");
 
     std::fs::write(&gate, "").unwrap();
     let home = format!("HOME={}", ann.home.path().display());
@@ -84,6 +94,29 @@ fn a_task_runs_on_the_machine_that_has_its_folder() {
     for home in [&ann.home, &bob.home] {
         assert!(check["detail"].as_str().unwrap().contains(&machine_id(home)), "{check}");
     }
+}
+
+#[test]
+fn a_delegation_goes_on_while_the_database_is_away_for_longer_than_a_call_to_it_waits() {
+    let Some(mut server) = Postgres::start() else { return };
+    let ann = TaskFixture::new();
+    let _hub = hub(&ann, &server.url("postgres"));
+    let gate = ann.folder("gate");
+    let (work, task) = (ann.folder("work"), format!("until-file {}", gate.display()));
+    let mut script = ann.home.adjutant(["delegate", "reviewer", &task, "--workdir", work.to_str().unwrap()]);
+    let script = script.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for("the run", || {
+        let listed = ann.home.run(["tasks", "list"], "");
+        listed.stdout.contains("running").then_some(())
+    });
+    server.stop();
+    let listed = ann.home.run(["tasks", "list"], "");
+    assert!(!listed.status.success(), "the database is away for longer than a call waits");
+    std::fs::write(&gate, "").unwrap();
+    server.start_again();
+    let output = script.wait_with_output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}{stderr}");
 }
 
 #[test]

@@ -30,6 +30,12 @@ fn a_task_with_a_label_runs_on_a_worker_that_has_it_and_nowhere_else() {
     assert_eq!(ended(&mut peer, &other)["status"], "succeeded");
     let shown = peer.tool(3, "task_get", json!({"task_id": task}));
     assert_eq!(shown["structuredContent"]["status"], "queued", "{shown:#}\n{}", plain.log());
+    let reason = "no connected worker runs `fake` and has the label `gpu`";
+    assert_eq!(shown["structuredContent"]["waiting_reason"], reason, "{shown:#}");
+    assert!(
+        shown["content"][0]["text"].as_str().unwrap().contains(&format!(": {reason}. Call ")),
+        "{shown:#}"
+    );
     let labelled = WorkerProcess::start(&nats, &["--label", "gpu"]);
     let result = ended(&mut peer, &task);
     assert_eq!(result["status"], "succeeded", "{result:#}\n{}", labelled.log());

@@ -112,12 +112,14 @@ async fn claim(context: &Arc<ExecutorContext>, runs: &mut JoinSet<()>, stop: &Ca
 }
 
 fn slots(context: &ExecutorContext) -> Vec<Slots> {
-    let slots = |name: &str| {
-        let own = context.settings.per_runner.get(name).copied();
-        own.unwrap_or(context.settings.max_running_per_runner)
-    };
     let names = context.selector.names().into_iter();
-    names.map(|name| Slots { slots: slots(&name), runner: name }).collect()
+    names.map(|name| Slots { slots: slots_of(context, &name), runner: name }).collect()
+}
+
+/// Returns how many tasks the hub itself runs at once on a runner.
+pub(crate) fn slots_of(context: &ExecutorContext, runner: &str) -> u32 {
+    let own = context.settings.per_runner.get(runner).copied();
+    own.unwrap_or(context.settings.max_running_per_runner)
 }
 
 /// Runs one claimed row on a separate async task. `spool` is the folder of the attempt that an earlier hub left.

@@ -128,6 +128,7 @@ pub(crate) fn task(row: tasks::Task, position: Option<u64>, outcome: Option<&str
         machine,
         state: row.state,
         position,
+        waiting_reason: None,
         cancelling: row.cancel_requested_at.is_some() && !row.state.is_ended(),
         created_at: row.created_at,
         started_at: row.started_at,

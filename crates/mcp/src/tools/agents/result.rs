@@ -155,19 +155,25 @@ pub(super) fn structured(task: &Task) -> Value {
     if let Some(position) = task.position {
         value["position"] = Value::from(position);
     }
+    if let Some(reason) = &task.waiting_reason {
+        value["waiting_reason"] = Value::from(reason.as_str());
+    }
     value["next"] = Value::from(next_step(task));
     value
 }
 
 /// Returns a sentence about the state of a task that has no outcome yet.
 fn state_sentence(task: &Task) -> String {
-    let state = match (task.state, task.position, task.cancelling) {
+    let mut state = match (task.state, task.position, task.cancelling) {
         (State::Ended(ending), _, _) => format!("has ended: {}", ending.name()),
         (_, _, true) => "is being cancelled".to_owned(),
         (State::Queued, Some(position), _) => format!("is queued, position {position}"),
         (State::Queued, None, _) => "is queued".to_owned(),
         (State::Running, _, _) => format!("is running on {}", task.runner),
     };
+    if let Some(reason) = &task.waiting_reason {
+        state += &format!(": {reason}");
+    }
     format!("Task {} for agent `{}` {state}. {}", task.id, task.agent, next_step(task))
 }
 
