@@ -3,6 +3,7 @@
 mod assistant;
 mod codex;
 mod durability;
+mod former_version;
 mod machine;
 mod machines;
 mod postgres;

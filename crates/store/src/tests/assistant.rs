@@ -14,7 +14,7 @@ use crate::assistant::notifications::{self, NotificationFilter, NotificationRow}
 use crate::assistant::outbox::{self, AttemptResult, Resolution};
 use crate::assistant::plans::{self, Applied, NewPlan, PlanRow};
 use crate::assistant::users::{self, UserRow};
-use crate::assistant::{STATEMENTS, feeds, rules};
+use crate::assistant::{STATEMENTS, feeds, logins, rules};
 use adjutant_base::config::Database;
 
 fn line(id: &str) -> AuditRow {
@@ -195,6 +195,13 @@ async fn story(store: &Store) {
     assert!(users::put(store, user("ann", Some("a@x")), line("3")).await.unwrap());
     assert!(users::put(store, user("cat", None), line("4")).await.unwrap());
     assert!(users::put(store, user("dog", None), line("5")).await.unwrap(), "none is no address");
+    for (name, gives_login) in [("ann", false), ("nobody", true)] {
+        let role = (name.to_owned(), "viewer".to_owned());
+        assert!(
+            !logins::set_role(store, role, gives_login, 5, line(name)).await.unwrap(),
+            "{name} has no login"
+        );
+    }
     assert_eq!(users::get(store, "ann").await.unwrap().unwrap().revision, 2);
     assert_eq!(users::list(store, "ann", 10).await.unwrap().len(), 2);
     let mut connection = store.read().await.unwrap();
