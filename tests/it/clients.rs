@@ -4,6 +4,7 @@ mod agents;
 mod delegation;
 mod documentation;
 mod inspector;
+mod other_runners;
 mod permissions;
 mod planner;
 mod questions;
