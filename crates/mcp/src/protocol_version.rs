@@ -213,3 +213,15 @@ pub fn contract_initialize(
     }
     Some(value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Revision;
+
+    /// The library agrees to each version that it knows itself.
+    #[test]
+    fn the_library_knows_the_same_versions() {
+        let known = rmcp::model::ProtocolVersion::KNOWN_VERSIONS.iter().map(|version| version.as_str());
+        assert!(known.eq(Revision::ALL.map(Revision::as_str)), "decide what a new version means here first");
+    }
+}
