@@ -75,9 +75,22 @@ pub enum ApprovalKind {
     Unknown { method: String, params: Value },
 }
 
+/// The part of a request that a detail belongs to, in the order in which a user reads them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The action, with everything that widens it.
+    Action,
+    /// The folder in which it happens.
+    Place,
+    /// The scopes of further answers, and the action once more in another form.
+    Rest,
+}
+
 /// A fact of an approval, for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Detail {
+    pub part: Part,
     pub label: &'static str,
     /// As Codex sent it; may hold any character.
     pub text: String,
@@ -235,16 +248,16 @@ impl Approval {
         }
     }
 
-    /// Returns everything that an approval allows, except for the files of a patch.
+    /// Returns everything that an approval allows, except for the files of a patch, in the order of the parts.
     pub fn details(&self) -> Vec<Detail> {
         let mut details = Vec::new();
-        let mut add = |label, text: &str| details.push(Detail { label, text: text.to_owned() });
+        let mut add_to = |part, label, text: &str| {
+            details.push(Detail { part, label, text: text.to_owned() });
+        };
+        let mut add = |label, text: &str| add_to(Part::Action, label, text);
         match &self.kind {
             ApprovalKind::Command { argv } => {
                 add("command", &shell_line(argv));
-                if argv.len() > 1 {
-                    add("arguments", &Value::from(argv.as_slice()).to_string());
-                }
             }
             ApprovalKind::Network { host, protocol, argv } => {
                 add("host", host);
@@ -274,17 +287,22 @@ impl Approval {
                 add("content", &format!("{params:#}"));
             }
         }
-        if let Some(folder) = &self.folder {
-            add("folder", folder);
-        }
         for (name, value) in &self.others {
             add("also", &format!("{name}: {value:#}"));
         }
+        if let Some(folder) = &self.folder {
+            add_to(Part::Place, "folder", folder);
+        }
+        if let ApprovalKind::Command { argv } = &self.kind
+            && argv.len() > 1
+        {
+            add_to(Part::Rest, "arguments", &Value::from(argv.as_slice()).to_string());
+        }
         if let Some(scope) = &self.session_scope {
-            add("for this session", scope);
+            add_to(Part::Rest, "for this session", scope);
         }
         if let Some(scope) = &self.always_scope {
-            add("never asked again", scope);
+            add_to(Part::Rest, "never asked again", scope);
         }
         details
     }

@@ -164,6 +164,19 @@ fn every_interface_shows_everything_that_an_approval_allows() {
         // A diff is highlighted, so its lines are in separate elements.
         assert_shows("the page", &case, &page);
         assert_eq!(page.contains("value=\"approve\""), case.can_be_approved, "{page}");
+        // The action, its folder, the words of the asker, the answers, and the rest.
+        let asked = page.split("id=\"asked\"").nth(1).unwrap();
+        let parts = [
+            "<pre class=\"sheet",
+            "class=\"where\"",
+            "In its own words",
+            "value=\"approve\"",
+            "More answers and details",
+        ];
+        let places: Vec<usize> = parts.iter().filter_map(|part| asked.find(part)).collect();
+        assert!(places.is_sorted(), "{asked}");
+        let rest = asked.find(">for this session<");
+        assert!(rest.is_none_or(|rest| Some(&rest) > places.last()), "the scopes are folded: {asked}");
 
         assert_shows("the command", &case, &codex(&home, &["approvals"]).stdout);
         let listed: Value = serde_json::from_str(&codex(&home, &["approvals", "--json"]).stdout).unwrap();

@@ -27,7 +27,7 @@ const MAX_FIELDS: usize = 20;
 /// them.
 pub(super) fn draft(approval: &Approval, workspace: String, timeout: Duration) -> Draft {
     let mut message = String::new();
-    for Detail { label, text } in approval.details() {
+    for Detail { label, text, .. } in approval.details() {
         let _ =
             write!(message, "{label}:\n\n{}\n", fenced(if label == "command" { "sh" } else { "" }, &text));
     }

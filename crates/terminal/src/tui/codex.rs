@@ -57,7 +57,7 @@ pub fn run(hub: &Hub, theme: Theme, opening: Opening) -> Result<Option<String>, 
     let first = state.open_with(opening.thread);
     let mut screen = Screen::take()?;
     terminal::keys(send, Message::from_event, Message::InputClosed);
-    driver.perform(&mut state, first)?;
+    driver.perform(&mut screen, &mut state, first)?;
     run_loop(&mut screen, &inputs, &mut driver, &mut state, theme).map_err(ViewError::Terminal)?;
     drop(screen);
     driver.hub_thread.finish();
@@ -76,7 +76,12 @@ struct Driver {
 
 impl Driver {
     /// Performs effects. Returns false if the user leaves.
-    fn perform(&mut self, state: &mut ViewState, effects: Vec<Effect>) -> io::Result<bool> {
+    fn perform(
+        &mut self,
+        screen: &mut Screen,
+        state: &mut ViewState,
+        effects: Vec<Effect>,
+    ) -> io::Result<bool> {
         for effect in effects {
             match effect {
                 Effect::Quit => return Ok(false),
@@ -97,6 +102,7 @@ impl Driver {
                     out.write_all(clipboard::sequence(&text).as_bytes())?;
                     out.flush()?;
                 }
+                Effect::Redraw => screen.0.clear()?,
             }
         }
         Ok(true)
@@ -122,7 +128,7 @@ fn run_loop(
         // Messages that are queued together are drawn once.
         for input in std::iter::once(first).chain(inputs.try_iter().take(MESSAGE_QUEUE_SIZE)) {
             let effects = state.update(input, Instant::now());
-            if !driver.perform(state, effects)? {
+            if !driver.perform(screen, state, effects)? {
                 return Ok(());
             }
         }

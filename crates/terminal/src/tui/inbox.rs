@@ -44,6 +44,8 @@ pub(super) enum Message {
 #[derive(Debug, PartialEq)]
 pub(super) enum Effect {
     Send(Request),
+    /// Draws the whole screen again, because another program wrote on it.
+    Redraw,
     Quit,
 }
 
@@ -157,6 +159,9 @@ impl Inbox {
         if control && key.code == KeyCode::Char('c') {
             return Some(Effect::Quit);
         }
+        if control && key.code == KeyCode::Char('l') {
+            return Some(Effect::Redraw);
+        }
         let text = self.form.as_ref().is_some_and(QuestionForm::takes_text);
         let is_undo = control && key.code == KeyCode::Char('z') || !text && key.code == KeyCode::Char('u');
         let own = self.undo.as_ref().map(|undo| undo.ticket.clone());
@@ -208,7 +213,11 @@ impl Inbox {
 
     fn on_batch_key(&mut self, key: KeyEvent, now: Timestamps) -> Vec<Effect> {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
-            return if key.code == KeyCode::Char('c') { vec![Effect::Quit] } else { Vec::new() };
+            return match key.code {
+                KeyCode::Char('c') => vec![Effect::Quit],
+                KeyCode::Char('l') => vec![Effect::Redraw],
+                _ => Vec::new(),
+            };
         }
         let requests = match self.approvals.as_mut().map(|approvals| approvals.on(key, now.at)) {
             Some(ApprovalsKey::Send(requests)) => requests,

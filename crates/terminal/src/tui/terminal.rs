@@ -118,6 +118,7 @@ fn run_loop(
             for effect in inbox.update(input, self::now()) {
                 match effect {
                     Effect::Quit => return Ok(()),
+                    Effect::Redraw => screen.0.clear()?,
                     Effect::Send(request) => {
                         if let Err(TrySendError::Full(request) | TrySendError::Disconnected(request)) =
                             requests.try_send(request)

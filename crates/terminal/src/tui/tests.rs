@@ -54,6 +54,7 @@ impl TestInbox {
         let acts = effects.into_iter().filter_map(|effect| match effect {
             Effect::Send(Request::Seen { .. }) => None,
             Effect::Send(act) => Some(act),
+            Effect::Redraw => None,
             Effect::Quit => panic!("it quits"),
         });
         acts.collect()

@@ -91,6 +91,8 @@ pub(super) enum Effect {
         number: u64,
     },
     Copy(String),
+    /// Draws the whole screen again, because another program wrote on it.
+    Redraw,
     Quit,
 }
 

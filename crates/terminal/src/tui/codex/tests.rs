@@ -197,7 +197,7 @@ fn an_approval_must_be_visible_before_it_is_approved() {
     insta::assert_snapshot!("codex_asks", view.draw());
     assert!(view.press("^y").is_empty(), "what comes in the first moment was meant for something else");
     view.now += Duration::from_secs(1);
-    assert!(view.press("^s").is_empty(), "it is not offered");
+    assert!(view.press("^t").is_empty(), "it is not offered");
     let effects = view.press("^y");
     let [Effect::Run(Action::Decide { approval, decision: Decision::Approve })] = &effects[..] else {
         panic!("{effects:?}")
@@ -228,6 +228,44 @@ fn an_approval_must_be_visible_before_it_is_approved() {
         panic!("{effects:?}")
     };
     assert_eq!(note.as_deref(), Some("toolong"));
+}
+
+#[test]
+fn a_key_of_the_inbox_has_no_other_meaning_here() {
+    let mut view = View::of(Vec::new(), running(), (80, 24));
+    let every_choice = vec![Decision::Approve, Decision::ApproveForSession, Decision::ApproveAlways];
+    let approval = Approval { choices: every_choice, ..asked("a-1", vec!["touch made.txt".to_owned()]) };
+    view.happens(vec![CodexEvent::ApprovalRequested { approval }]);
+    view.now += Duration::from_secs(1);
+    // There they snooze a question, add a note or a file, and ask for another question.
+    for key in ["^s", "^n", "^f", "^r"] {
+        assert!(view.press(key).is_empty(), "{key}");
+    }
+    assert!(matches!(&view.press("^l")[..], [Effect::Redraw]));
+    let frame = view.draw();
+    for (key, hint, wanted) in [
+        ("^y", "Ctrl-Y approve", Decision::Approve),
+        ("^t", "Ctrl-T approve for this session", Decision::ApproveForSession),
+        ("^p", "Ctrl-P approve, and do not ask again", Decision::ApproveAlways),
+    ] {
+        assert!(frame.replace("\n  ", " ").contains(hint), "{frame}");
+        let effects = view.press(key);
+        let [Effect::Run(Action::Decide { decision, .. })] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!(*decision, wanted);
+    }
+}
+
+#[test]
+fn an_approval_shows_the_action_then_its_folder_its_reason_and_the_rest() {
+    let mut view = View::of(Vec::new(), running(), (90, 30));
+    let scope = Some("the same command in the same folder".to_owned());
+    let argv = ["touch", "made.txt"].map(str::to_owned).to_vec();
+    let approval = Approval { session_scope: scope, ..asked("a-1", argv) };
+    view.happens(vec![CodexEvent::ApprovalRequested { approval }]);
+    let frame = view.draw();
+    let places = ["$ touch made.txt", "folder: /work", "┃ May I?", "arguments: ", "for this session: "]
+        .map(|text| frame.find(text).unwrap_or_else(|| panic!("no `{text}` in\n{frame}")));
+    assert!(places.is_sorted(), "{frame}");
 }
 
 #[test]

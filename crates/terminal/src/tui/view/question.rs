@@ -427,7 +427,7 @@ fn help(columns: usize) -> Vec<Line<'static>> {
         "Ctrl-F   a file with the answer  R       answer as recommended",
         "Ctrl-R   ask me differently        Ctrl-D  decline",
         "Alt-Enter or Ctrl-J  new line      Ctrl-Z  undo the last answer",
-        "PgUp, PgDn           scroll the message",
+        "PgUp, PgDn           scroll the message   Ctrl-L  draw the screen again",
         "adjutant inbox --plain has lines for a screen reader",
     ];
     let mut lines = styled("Keys", columns, Theme::strong());

@@ -68,7 +68,8 @@ impl Editor {
             KeyCode::Char('_') if control => {
                 self.area.undo();
             }
-            KeyCode::Char('y') if control => {
+            // Ctrl-Y approves in the view of Codex, so that no text has it as redo.
+            KeyCode::Char('_') if alt => {
                 self.area.redo();
             }
             KeyCode::Char('a') if control => self.area.move_cursor(CursorMove::Head),
@@ -162,7 +163,7 @@ mod tests {
         assert_eq!(editor.text(), "one ");
         press(&mut editor, &[(KeyCode::Char('_'), CONTROL)]);
         assert_eq!(editor.text(), "one two ");
-        press(&mut editor, &[(KeyCode::Char('y'), CONTROL)]);
+        press(&mut editor, &[(KeyCode::Char('_'), KeyModifiers::ALT)]);
         assert_eq!(editor.text(), "one ");
     }
 

@@ -44,7 +44,8 @@ impl ViewState {
     fn on_control(&mut self, letter: char, now: Instant) -> Option<Vec<Effect>> {
         match letter {
             'c' => Some(vec![self.interrupt(now)]),
-            'y' | 's' | 'l' | 'd' | 'x' if self.panel.is_some() => {
+            'l' => Some(vec![Effect::Redraw]),
+            'y' | 't' | 'p' | 'd' | 'x' if self.panel.is_some() => {
                 Some(self.decide(letter, now).into_iter().collect())
             }
             'o' => {
@@ -75,8 +76,8 @@ impl ViewState {
         let approval = pending.id.clone();
         let decision = match letter {
             'y' => Decision::Approve,
-            's' => Decision::ApproveForSession,
-            'l' => Decision::ApproveAlways,
+            't' => Decision::ApproveForSession,
+            'p' => Decision::ApproveAlways,
             'd' => Decision::Deny { note: None },
             _ => Decision::Abort,
         };
