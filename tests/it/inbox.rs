@@ -752,9 +752,11 @@ fn the_inbox_fits_a_small_and_a_large_terminal_in_light_and_dark() {
         assert!(list.lines().all(|line| line.chars().count() <= usize::from(columns)), "{list}");
         terminal.send("3");
         let question = terminal.wait("the question with its options and keys", |screen| {
-            screen.contains("After the discount") && screen.contains("^F file")
+            screen.contains("After the discount") && screen.contains("Enter sends")
         });
         assert!(question.contains("@@ -41,7 +41,7 @@"), "the diff is shown: {question}");
+        // A large window has the list next to the question.
+        assert_eq!(question.contains("Drop the table orders_2019"), columns >= 120, "{question}");
         for look in [Look::Dark, Look::Light] {
             let picture = svg_as(look, &terminal.screen(), "A question in the terminal", &[(real, "~")]);
             assert_eq!(picture.contains("fill=\"#ffffff\""), look == Look::Light);

@@ -35,6 +35,8 @@ pub(super) struct QuestionForm {
     pub(super) sending: bool,
     /// It was decided without this terminal.
     pub(super) closed: Option<ClosedElsewhere>,
+    /// Shown next to the list, without the keyboard focus.
+    pub(super) is_preview: bool,
     opened: Instant,
 }
 
@@ -77,7 +79,13 @@ impl QuestionForm {
             sending: false,
             closed: None,
             opened: now,
+            is_preview: false,
         }
+    }
+
+    /// Makes the form of a question that is shown next to the list and takes no keys.
+    pub(super) fn preview(question: Question, now: Instant) -> Self {
+        Self { is_preview: true, ..Self::open(question, now) }
     }
 
     /// Opens the form again with its values.
@@ -87,7 +95,7 @@ impl QuestionForm {
 
     /// Returns whether keys that choose or send are ignored yet.
     pub(super) fn is_cooling_down(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.opened) < COOLDOWN
+        !self.is_preview && now.saturating_duration_since(self.opened) < COOLDOWN
     }
 
     /// Returns whether letters and digits are text for the focused element.

@@ -19,6 +19,13 @@ use adjutant_base::text::escape_invisible;
 use adjutant_base::text::timefmt::seconds_left;
 use adjutant_host::git::Facts;
 
+/// Columns from which the list and a question are next to each other.
+const WIDE_LAYOUT_WIDTH: u16 = 120;
+/// Maximum columns of the list next to a question.
+const MAX_LIST_WIDTH: u16 = 60;
+/// Maximum columns of a question, because longer lines are hard to read.
+const MAX_TEXT_WIDTH: u16 = 100;
+
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, inbox: &Inbox, theme: Theme, now: Timestamps) {
     let area = frame.area();
@@ -29,12 +36,33 @@ pub(super) fn draw(frame: &mut Frame<'_>, inbox: &Inbox, theme: Theme, now: Time
     let foot = foot(inbox, theme, now, usize::from(area.width));
     let rows = u16::try_from(foot.len()).unwrap_or(u16::MAX).min(area.height - 1);
     let body = Rect { height: area.height - rows, ..area };
-    match (&inbox.form, &inbox.approvals) {
-        (Some(form), _) => question::draw(frame, body, inbox, form, theme, now),
-        (None, Some(approvals)) => pending_approvals::draw(frame, body, approvals, theme),
-        (None, None) => list::draw(frame, body, inbox, theme, now),
+    let text = Rect { width: body.width.min(MAX_TEXT_WIDTH), ..body };
+    let preview = inbox.questions.get(inbox.selected).filter(|_| inbox.form.is_none());
+    let preview = preview.map(|question| QuestionForm::preview(question.clone(), now.at));
+    match (&inbox.form, &inbox.approvals, preview) {
+        (None, Some(approvals), _) => pending_approvals::draw(frame, text, approvals, theme),
+        (Some(form), _, _) if body.width >= WIDE_LAYOUT_WIDTH => {
+            let beside = panes(frame, body, inbox, theme, now);
+            question::draw(frame, beside, inbox, form, theme, now);
+        }
+        (None, None, Some(preview)) if body.width >= WIDE_LAYOUT_WIDTH => {
+            let beside = panes(frame, body, inbox, theme, now);
+            question::draw(frame, beside, inbox, &preview, theme, now);
+        }
+        (Some(form), _, _) => question::draw(frame, text, inbox, form, theme, now),
+        (None, None, _) => list::draw(frame, body, inbox, theme, now),
     }
     frame.render_widget(Paragraph::new(foot), Rect { y: area.y + area.height - rows, height: rows, ..area });
+}
+
+/// Draws the list and a line next to it. Returns the area at its right.
+fn panes(frame: &mut Frame<'_>, body: Rect, inbox: &Inbox, theme: Theme, now: Timestamps) -> Rect {
+    let list = Rect { width: (body.width / 3).min(MAX_LIST_WIDTH), ..body };
+    list::draw(frame, list, inbox, theme, now);
+    let line = vec![Line::from(Span::styled("│", theme.quiet())); usize::from(body.height)];
+    frame.render_widget(Paragraph::new(line), Rect { x: list.right() + 1, width: 1, ..body });
+    let left = list.width + 3;
+    Rect { x: body.x + left, width: (body.width - left).min(MAX_TEXT_WIDTH), ..body }
 }
 
 /// Returns the lines at the bottom: the decision to undo, the notice and the keys.

@@ -26,6 +26,37 @@ fn keys_that_were_meant_for_the_list_choose_nothing() {
 }
 
 #[test]
+fn a_wide_terminal_has_the_list_and_the_selected_question_next_to_each_other() {
+    let second = question(
+        'b',
+        "Which licence?",
+        vec![field("answer", choice(&[("MIT", "mit"), ("ISC", "isc")], 1, false))],
+    );
+    let mut test_inbox = TestInbox::with([deploy(), second]);
+    test_inbox.size = (119, 20);
+    assert!(!test_inbox.frame().contains("region"), "{}", test_inbox.frame());
+    test_inbox.size = (200, 24);
+    let list = test_inbox.frame();
+    assert!(list.contains("Which licence?") && list.contains("+replicas = 4"), "{list}");
+    assert!(
+        list.contains("Enter opens") && !list.contains("in a moment"),
+        "the keys are those of the list: {list}"
+    );
+    let longest = list.lines().map(|line| line.chars().count()).max();
+    assert_eq!(longest, Some(163), "60 columns, a line, and 100 columns: {list}");
+    test_inbox.press("Down");
+    let next = test_inbox.frame();
+    assert!(next.contains("1 ( ) MIT") && !next.contains("+replicas = 4"), "{next}");
+    assert_eq!(test_inbox.press("1"), [], "it opens the first question");
+    test_inbox.pass(500);
+    let open = test_inbox.frame();
+    assert!(open.contains("Which licence?") && open.contains("1-9 choose"), "{open}");
+    assert!(open.contains("›1 Deploy to production?"), "the list marks it: {open}");
+    test_inbox.size = (120, 24);
+    insta::assert_snapshot!("inbox_two_panes", test_inbox.frame());
+}
+
+#[test]
 fn one_key_answers_as_the_agent_recommends() {
     let options = [("Now", "now"), ("Tonight (Recommended)", "tonight")];
     let mut test_inbox =

@@ -61,14 +61,16 @@ fn rows(
     now: Timestamps,
     columns: usize,
 ) -> [Line<'static>; ROWS] {
-    let chosen = at == inbox.selected;
+    let open = inbox.form.as_ref().map(|form| &form.question.ticket);
+    let chosen = open.map_or(at == inbox.selected, |open| *open == question.ticket);
     let mark = if chosen { "›" } else { " " };
     let number = if at < 9 { (at + 1).to_string() } else { " ".to_owned() };
     let high = if question.level == Level::High { " HIGH" } else { "" };
     let lead = format!("{mark}{number} ");
     let title = escape_invisible::escape_line(&question.title);
     let title = cut(&title, columns.saturating_sub(width(&lead) + high.len()));
-    let title_style = if chosen { Theme::focus() } else { Theme::strong() };
+    // The keyboard focus is in the question that is open.
+    let title_style = if chosen && open.is_none() { Theme::focus() } else { Theme::strong() };
     let mut first = vec![Span::raw(lead), Span::styled(title, title_style)];
     if !high.is_empty() {
         first.push(Span::styled(high, theme.alarm()));

@@ -188,7 +188,7 @@ fn form_lines(
         lines.extend(typed_texts(form).into_iter().flat_map(|text| styled(&text, columns, Style::new())));
         return (lines, 0);
     }
-    let (rows, cursor) = field_lines(&form.inputs, form.layer.is_none(), theme, columns);
+    let (rows, cursor) = field_lines(&form.inputs, form.layer.is_none() && !form.is_preview, theme, columns);
     let mut focus = lines.len() + cursor;
     lines.extend(rows);
     if let Some(text) = form.question.default_sentence() {
