@@ -160,6 +160,34 @@ fn the_search_finds_every_kind_of_item_without_script() {
 }
 
 #[test]
+fn the_search_lists_what_waits_for_the_user_first() {
+    let console = Console::new();
+    let mut delegating_client = DelegatingClient::new(&console);
+    delegating_client.delegate(&console, "Deploy the table of tides, and hang", json!({}));
+    let item = [field("answer", "", choice(&["Yes", "No"], 1))];
+    ask(&console, 1, "Should I deploy it?", "The tests pass.", &item, "normal");
+    console.home.write(".adjutant/prompts/deployment.md", "Deploy.");
+    let kinds = |q: &str| {
+        let page = console.get(&format!("/find?q={q}")).body;
+        let kinds = page.split("<span class=\"kind\">").skip(1);
+        kinds.map(|rest| rest.split('<').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds("deploy"), ["Question", "Task", "Prompt", "Action"]);
+    assert_eq!(kinds("delegate")[0], "Action");
+    // Before anything is typed.
+    let open = kinds("");
+    assert_eq!(open[..3], ["Question", "Task", "Action"]);
+    assert_eq!(open.last().map(String::as_str), Some("Page"));
+    // Enter opens the page with this very name, also when a question has the name in its title.
+    ask(&console, 2, "May I delete old tasks?", "There are 40.", &item, "normal");
+    assert_eq!(kinds("tasks")[..2], ["Page", "Question"]);
+    let page = console.get("/find?q=TIDES").body;
+    assert!(page.contains("Deploy the table of <mark>tides</mark>, and hang</a>"), "{page}");
+    let page = console.get("/find?q=%3Cmark%3E").body;
+    assert!(!page.contains("Delegate “<mark>"), "what was typed stays text: {page}");
+}
+
+#[test]
 fn the_search_offers_acts_without_script() {
     let console = Console::new();
     ask(
@@ -173,7 +201,9 @@ fn the_search_offers_acts_without_script() {
     let page_of = |path: &str| console.get(path).body.replace("&#x2f;", "/");
     let page = page_of("/find?q=answer");
     assert!(
-        page.contains("href=\"/questions/q00000000000000000001\">Answer the oldest question</a>"),
+        page.contains(
+            "href=\"/questions/q00000000000000000001\"><mark>Answer</mark> the oldest question</a>"
+        ),
         "{page}"
     );
     let page = page_of("/find?q=deploy+it+%26+wait");
@@ -184,7 +214,7 @@ fn the_search_offers_acts_without_script() {
         "{form}"
     );
     let page = console.get("/find?q=away").body;
-    assert!(page.contains("value=\"away\">Away for 30 minutes</button>"), "{page}");
+    assert!(page.contains("value=\"away\"><mark>Away</mark> for 30 minutes</button>"), "{page}");
     let away = format!("csrf={}&minutes=30&availability=away", token(&page));
     assert_eq!(console.post("/questions/availability", &away).status, 303);
     let page = console.get("/").body;

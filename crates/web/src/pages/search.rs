@@ -7,10 +7,10 @@ use axum::response::Response;
 use minijinja::{Value, context};
 
 use super::{catalogue, definitions, prompts, tasks};
-use crate::csrf;
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::{Address, Search};
+use crate::{csrf, excerpt};
 use adjutant_agents::task::Filter;
 use adjutant_app::App;
 use adjutant_base::config::{effective, env};
@@ -24,6 +24,9 @@ const MAX_HITS: usize = 5;
 /// Rows of the store for each kind, from which the closest are taken.
 const MAX_ROWS: u32 = 20;
 
+/// Pending questions that are offered before anything is typed.
+const MAX_OPEN: u32 = 5;
+
 /// Minutes of the absence that the search offers.
 const AWAY_MINUTES: u32 = 30;
 
@@ -35,14 +38,35 @@ const OTHER_PAGES: [(&str, &str); 4] = [
     ("Keys", "/keys"),
 ];
 
-/// The rank of what is offered for every query, after all that matches.
-const OFFERED: u8 = 4;
+/// The place of a hit among all hits: what waits for the user before what can only be read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    /// Its name is the query, so that Enter opens it.
+    Exact,
+    PendingQuestion,
+    RunningTask,
+    Action,
+    Other,
+    /// Offered for every query, after all that matches.
+    Offered,
+}
 
 /// A page or an act that matches the query.
 struct Hit {
+    class: Class,
     /// The distance of its name from the query, see [`Query::rank`].
     rank: u8,
     values: Value,
+}
+
+impl Hit {
+    fn new(class: Class, rank: u8, values: Value) -> Self {
+        Self { class: if rank == 0 { Class::Exact } else { class }, rank, values }
+    }
+
+    fn order(&self) -> (Class, u8) {
+        (self.class, self.rank)
+    }
 }
 
 /// The text that a user typed, as it is and in lower case.
@@ -70,9 +94,31 @@ impl Query<'_> {
 
     /// Returns a page that matches the query: the path of its section, and its name there. The store may have found the query in
     /// a text that is not shown.
-    fn hit(&self, label: &str, note: &str, section: &str, name: &str) -> Hit {
+    fn hit(&self, class: Class, label: &str, note: &str, section: &str, name: &str) -> Hit {
         let path = format!("{section}{}", page::path(name));
-        Hit { rank: self.rank(label, note).unwrap_or(3), values: context! { label, note, path } }
+        let rank = self.rank(label, note).unwrap_or(3);
+        Hit::new(class, rank, context! { label => self.parts(&excerpt::title(label)), note, path })
+    }
+
+    /// Splits a label into parts, each with whether it is a word of the query.
+    fn parts(&self, label: &str) -> Vec<Value> {
+        // One character for one, because a place in the text is needed.
+        let lower =
+            |c: char| Some(c.to_lowercase()).filter(|all| all.len() == 1).and_then(|mut all| all.next());
+        let lower: Vec<char> = label.chars().map(|c| lower(c).unwrap_or(c)).collect();
+        let mut hits = vec![false; lower.len()];
+        for word in self.lower.split_whitespace() {
+            let word: Vec<char> = word.chars().collect();
+            for (at, _) in lower.windows(word.len()).enumerate().filter(|(_, window)| *window == word) {
+                hits[at..at + word.len()].fill(true);
+            }
+        }
+        let marked: Vec<(char, bool)> = label.chars().zip(hits).collect();
+        let part = |run: &[(char, bool)]| {
+            let text: String = run.iter().map(|(c, _)| c).collect();
+            context! { text, hit => run.first().is_some_and(|(_, hit)| *hit) }
+        };
+        marked.chunk_by(|one, next| one.1 == next.1).map(part).collect()
     }
 }
 
@@ -82,39 +128,32 @@ pub(crate) async fn show(
 ) -> Result<Response, Failure> {
     let text = q.trim();
     let query = Query { text, lower: text.to_lowercase() };
-    let mut groups = vec![("Pages", pages(&query))];
+    // The store searches each kind in a thread of its own.
+    let (questions, tasks, actions) =
+        tokio::join!(of_questions(&app, &query), of_tasks(&app, &query), actions(&app, &query));
+    let mut groups =
+        vec![("Question", questions?), ("Task", tasks?), ("Action", actions?), ("Page", pages(&query))];
     if !text.is_empty() {
-        // The store searches each kind in a thread of its own.
-        let (tasks, questions, threads, actions, prompts, agents) = tokio::join!(
-            of_tasks(&app, &query),
-            of_questions(&app, &query),
-            of_threads(&app, &query),
-            actions(&app, &query),
-            of_prompts(&app, &query),
-            of_agents(&app, &query),
-        );
+        let (threads, prompts, agents) =
+            tokio::join!(of_threads(&app, &query), of_prompts(&app, &query), of_agents(&app, &query));
         groups.extend([
-            ("Actions", actions?),
-            ("Prompts", prompts?),
-            ("Agents", agents?),
-            ("Questions", questions?),
-            ("Tasks", tasks?),
-            ("Codex", threads?),
-            ("Settings", of_settings(&app, &query)),
+            ("Prompt", prompts?),
+            ("Agent", agents?),
+            ("Session", threads?),
+            ("Setting", of_settings(&app, &query)),
         ]);
     }
-    for (_, hits) in &mut groups {
-        hits.sort_by_key(|hit| hit.rank);
-        hits.truncate(if text.is_empty() { usize::MAX } else { MAX_HITS });
+    let mut hits = Vec::new();
+    for (kind, mut found) in groups {
+        found.sort_by_key(Hit::order);
+        found.truncate(if text.is_empty() { usize::MAX } else { MAX_HITS });
+        hits.extend(found.into_iter().map(|hit| (kind, hit)));
     }
-    groups.retain(|(_, hits)| !hits.is_empty());
-    groups.sort_by_key(|(_, hits)| hits.first().map(|hit| hit.rank));
-    let is_found = groups.iter().any(|(_, hits)| hits.iter().any(|hit| hit.rank < OFFERED));
-    let groups = groups.into_iter().map(|(label, hits)| {
-        context! { label, hits => hits.into_iter().map(|hit| hit.values).collect::<Vec<_>>() }
-    });
+    hits.sort_by_key(|(_, hit)| hit.order());
+    let is_found = hits.iter().any(|(_, hit)| hit.class < Class::Offered);
+    let hits = hits.into_iter().map(|(kind, hit)| context! { kind, ..hit.values });
     let values =
-        context! { query => text, is_found, groups => groups.collect::<Vec<_>>(), csrf => csrf::token()? };
+        context! { query => text, is_found, hits => hits.collect::<Vec<_>>(), csrf => csrf::token()? };
     page::page(&app, Place::Nowhere, "search.html", values).await
 }
 
@@ -122,7 +161,8 @@ fn pages(query: &Query<'_>) -> Vec<Hit> {
     let sections = page::SECTIONS.into_iter().flat_map(|(_, sections)| sections);
     let pages = sections.map(|section| (section.label, section.path)).chain(OTHER_PAGES);
     let hit = |(label, path): (&str, &str)| {
-        Some(Hit { rank: query.rank(label, "")?, values: context! { label, note => "", path } })
+        let values = context! { label => query.parts(label), note => "", path };
+        Some(Hit::new(Class::Other, query.rank(label, "")?, values))
     };
     pages.filter_map(hit).collect()
 }
@@ -132,8 +172,8 @@ fn pages(query: &Query<'_>) -> Vec<Hit> {
 async fn actions(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
     let mut hits = Vec::new();
     let mut add = |label: &str, note: &str, values: Value| {
-        let rank = query.rank(label, "");
-        hits.extend(rank.map(|rank| Hit { rank, values: context! { label, note, ..values } }));
+        let values = context! { label => query.parts(label), note, ..values };
+        hits.extend(query.rank(label, "").map(|rank| Hit::new(Class::Action, rank, values)));
     };
     let oldest = app.questions.pending(None, 1).await.map_err(Failure::internal)?.questions;
     if let Some(oldest) = oldest.first() {
@@ -150,9 +190,11 @@ async fn actions(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
     let quiet = format!("Do not disturb for {AWAY_MINUTES} minutes");
     add(&quiet, "", context! { availability => "do_not_disturb", minutes => AWAY_MINUTES });
     add("Available", "questions are shown again", context! { availability => "here", minutes => "" });
-    let path = format!("/tasks?delegate={}", page::path(query.text));
-    let label = format!("Delegate “{}”", query.text);
-    hits.push(Hit { rank: OFFERED, values: context! { label, note => "as a task", path } });
+    if !query.text.is_empty() {
+        let path = format!("/tasks?delegate={}", page::path(query.text));
+        let label = [context! { text => format!("Delegate “{}”", query.text), hit => false }];
+        hits.push(Hit::new(Class::Offered, 4, context! { label, note => "as a task", path }));
+    }
     Ok(hits)
 }
 
@@ -160,13 +202,13 @@ async fn of_prompts(app: &Arc<App>, query: &Query<'_>) -> Result<Vec<Hit>, Failu
     let catalogue = catalogue(app).await?;
     let search = PromptSearch::new(query.text);
     let found = prompts::search(&catalogue, query.text).into_iter().take(MAX_HITS);
-    let hits = found.map(|prompt| Hit {
-        rank: search.rank(prompt).unwrap_or(3).min(3),
-        values: context! {
-            label => format!(":{}", prompt.name),
+    let hits = found.map(|prompt| {
+        let values = context! {
+            label => query.parts(&format!(":{}", prompt.name)),
             note => &prompt.description,
             path => format!("/prompts/{}", page::path(&prompt.name)),
-        },
+        };
+        Hit::new(Class::Other, search.rank(prompt).unwrap_or(3).min(3), values)
     });
     Ok(hits.collect())
 }
@@ -175,26 +217,40 @@ async fn of_agents(app: &Arc<App>, query: &Query<'_>) -> Result<Vec<Hit>, Failur
     let catalogue = definitions(app).await?;
     let agents =
         catalogue.agents.values().filter(|agent| query.rank(&agent.name, &agent.description).is_some());
-    Ok(agents.map(|agent| query.hit(&agent.name, &agent.description, "/agents/", &agent.name)).collect())
+    Ok(agents
+        .map(|agent| query.hit(Class::Other, &agent.name, &agent.description, "/agents/", &agent.name))
+        .collect())
 }
 
-/// Returns the questions with the query in them; without any, those with each of its words.
+/// Returns the questions with the query in them; without any, those with each of its words. Without a query, the oldest
+/// pending questions.
 async fn of_questions(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
+    let hit = |question: &questions::Question, class: Class| {
+        let folder = env::with_tilde(question.workspace.as_ref());
+        let state = if class == Class::PendingQuestion { "pending" } else { "decided" };
+        let note = format!("{} in {folder}, {state}", question.client);
+        (query.hit(class, &question.title, &note, "/questions/", question.ticket.as_str()), note)
+    };
+    if query.text.is_empty() {
+        let open = app.questions.pending(None, MAX_OPEN).await.map_err(Failure::internal)?.questions;
+        return Ok(open.iter().map(|question| hit(question, Class::PendingQuestion).0).collect());
+    }
     let longest_word = query.text.split_whitespace().max_by_key(|word| word.len()).unwrap_or_default();
     let texts = [query.text, longest_word];
     // One word is searched once.
     for text in &texts[..if longest_word == query.text { 1 } else { 2 }] {
         let text = *text;
         let [open, decided] = app.questions.search(text, MAX_ROWS).await.map_err(Failure::internal)?;
-        let hit = |question: &questions::Question, state: &str| {
-            let folder = env::with_tilde(question.workspace.as_ref());
-            let note = format!("{} in {folder}, {state}", question.client);
-            let has_all_words = text == query.text || query.rank(&question.title, &note).is_some();
-            let path = question.ticket.as_str();
-            has_all_words.then(|| query.hit(&question.title, &note, "/questions/", path))
-        };
-        let open = open.iter().filter_map(|question| hit(question, "pending"));
-        let hits: Vec<Hit> = open.chain(decided.iter().filter_map(|one| hit(one, "decided"))).collect();
+        let open = open.iter().map(|question| (question, Class::PendingQuestion));
+        let decided = decided.iter().map(|question| (question, Class::Other));
+        let hits: Vec<Hit> = open
+            .chain(decided)
+            .filter_map(|(question, class)| {
+                let (hit, note) = hit(question, class);
+                let has_all_words = text == query.text || query.rank(&question.title, &note).is_some();
+                has_all_words.then_some(hit)
+            })
+            .collect();
         if !hits.is_empty() {
             return Ok(hits);
         }
@@ -202,13 +258,19 @@ async fn of_questions(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure>
     Ok(Vec::new())
 }
 
+/// Returns the tasks with the query in them; without a query, the queued and running ones.
 async fn of_tasks(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
-    let text = Some(query.text.to_owned());
-    let filter = Filter { text, skip_outcomes: true, ..Filter::default() };
-    let found = app.agents.search(&filter, MAX_ROWS).await.map_err(Failure::internal)?;
+    let found = if query.text.is_empty() {
+        tasks::running(app).await?.0
+    } else {
+        let text = Some(query.text.to_owned());
+        let filter = Filter { text, skip_outcomes: true, ..Filter::default() };
+        app.agents.search(&filter, MAX_ROWS).await.map_err(Failure::internal)?
+    };
     let hits = found.iter().map(|task| {
+        let class = if task.state.is_ended() { Class::Other } else { Class::RunningTask };
         let note = format!("{}, {}", task.agent, tasks::standing(task).1);
-        query.hit(&task.text, &note, "/tasks/", task.id.as_str())
+        query.hit(class, &task.text, &note, "/tasks/", task.id.as_str())
     });
     Ok(hits.collect())
 }
@@ -218,7 +280,7 @@ async fn of_threads(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
     let threads = codex::Query { text, limit: MAX_ROWS, ..codex::Query::default() };
     let found = app.codex.threads(&threads, None).await.map_err(Failure::internal)?;
     let hit = |thread: &codex::ListedThread| {
-        query.hit(&thread.row.title, thread.state.name(), "/codex/", &thread.row.id)
+        query.hit(Class::Other, &thread.row.title, thread.state.name(), "/codex/", &thread.row.id)
     };
     Ok(found.iter().map(hit).collect())
 }
@@ -226,5 +288,7 @@ async fn of_threads(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
 fn of_settings(app: &App, query: &Query<'_>) -> Vec<Hit> {
     let found = effective::list(&app.config, &app.toolsets.current());
     let found = found.iter().filter(|setting| query.rank(&setting.key, setting.about).is_some());
-    found.map(|setting| query.hit(&setting.key, setting.about, "/settings#", &setting.key)).collect()
+    found
+        .map(|setting| query.hit(Class::Other, &setting.key, setting.about, "/settings#", &setting.key))
+        .collect()
 }
