@@ -313,8 +313,13 @@ if (form) {
 const CALM = 600;
 const calm = (since) => performance.now() - since < CALM;
 
-// Counts go down between two looks at the hub, which alone decides.
+// Counts go down, and the time of a running task up, between two looks at the hub, which alone decides.
 let counted = performance.now();
+const elapsed = (seconds) => {
+  const minutes = Math.floor(seconds / 60);
+  if (!minutes) return `${seconds} s`;
+  return minutes < 60 ? `${minutes} min ${String(seconds % 60).padStart(2, "0")} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+};
 function count() {
   const passed = performance.now() - counted;
   counted += passed;
@@ -323,7 +328,12 @@ function count() {
     clock.dataset.left = Math.max(0, clock.dataset.left - passed);
     clock.textContent = `${Math.ceil(clock.dataset.left / 1000)} s`;
   }
+  for (const time of document.querySelectorAll("[data-since]")) {
+    const text = elapsed(Math.max(0, Math.floor((Date.now() - new Date(time.dateTime)) / 1000)));
+    if (time.textContent !== text) time.textContent = text;
+  }
 }
+count();
 setInterval(count, 250);
 
 // A question. What is typed stays while the page around it changes; the form opens and closes with the question.
@@ -597,6 +607,7 @@ function append(log, event) {
   list.append(...document.importNode(parse(`<ol>${event.data}</ol>`).querySelector("ol"), true).children);
   while (list.children.length > KEPT) list.firstElementChild.remove();
   localize(list);
+  document.getElementById("last-event")?.replaceChildren(...list.lastElementChild.cloneNode(true).childNodes);
   log.dataset.last = event.lastEventId;
   if (follows) log.scrollTop = log.scrollHeight;
 }

@@ -317,9 +317,20 @@ fn the_output_of_a_run_appears_without_a_reload() {
     browser.open(&console.url(&format!("/tasks/{id}")));
     browser.wait_until("document.getElementById('log').innerText.includes('rg -n tide src')");
     browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    // The time since the start goes on, and the last event is with it, both without a change of the layout.
+    let top = "document.getElementById('log').getBoundingClientRect().top";
+    let before = browser.evaluate(top);
+    let seconds = "parseInt(document.querySelector('#now .elapsed').textContent)";
+    browser.wait_until(&format!("{seconds} >= 2"));
+    browser.wait_until("document.getElementById('last-event').textContent.includes('rg -n tide src')");
+    assert_eq!(browser.evaluate(top), before, "nothing moved");
+    let page = console.get(&format!("/tasks/{id}")).body;
+    let now = page.split("id=\"now\"").nth(1).unwrap();
+    assert!(now.contains(" data-since>") && now.contains("rg -n tide src"), "without script: {now}");
     open_gate(&console);
     browser.wait_until("document.getElementById('log').innerText.includes('cargo test tide')");
     browser.wait_until("document.getElementById('standing').innerText.includes('not checked')");
+    browser.wait_until("!document.querySelector('.now')");
     browser.wait_until("document.getElementById('message')?.textContent.includes('sorted by height')");
     let lines =
         browser.evaluate("[...document.querySelectorAll('#log li')].map((line) => Number(line.dataset.seq))");

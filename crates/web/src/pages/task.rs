@@ -46,6 +46,7 @@ async fn page(
 ) -> Result<Response, Failure> {
     let mut task = app.agents.get(&Viewer::User, &id).await.map_err(missing)?;
     let lines = app.agents.events_before(&Viewer::User, &id, before, PAGE_SIZE).await.map_err(missing)?;
+    let event = if task.state.is_ended() { None } else { last_line(app, &id).await? };
     let outcome = task.outcome.take();
     let race: Vec<String> =
         app.agents.race(&id).await.map_err(missing)?.iter().map(ToString::to_string).collect();
@@ -54,6 +55,7 @@ async fn page(
         fault,
         race => (race.len() > 1).then(|| context! { count => race.len(), path => tasks::race_path(&race) }),
         task => tasks::row(&task),
+        event,
         lines => lines.iter().map(line).collect::<Vec<_>>(),
         // Lines are numbered from 1, without a gap.
         earlier => lines.first().map(|first| first.seq).filter(|seq| *seq > 1),
