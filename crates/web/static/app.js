@@ -64,7 +64,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 // Puts the new content of each element that `choose` finds in place, unless it is the same. The focus stays, and
-// so does what was opened, closed or scrolled.
+// so does what was opened, closed, scrolled or typed.
 function swap(fresh, choose) {
   renew(fresh);
   localize(fresh);
@@ -76,6 +76,8 @@ function swap(fresh, choose) {
     const selection = getSelection();
     if (!selection.isCollapsed && old.contains(selection.anchorNode)) continue;
     const held = old.contains(document.activeElement) ? document.activeElement : null;
+    const fields = [...old.querySelectorAll("input[id]:not([type=hidden]), textarea[id]")];
+    const typed = fields.filter((field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked).map(({ id, value, checked }) => [id, { value, checked }]);
     const kept = [...old.querySelectorAll("details[id], .sheet[id], .week[id]")].map((part) => [part.id, part.open, reading(part)]);
     old.replaceChildren(...now.cloneNode(true).childNodes);
     for (const [id, open, where] of kept) {
@@ -84,11 +86,13 @@ function swap(fresh, choose) {
       if (open !== undefined) part.open = open;
       part.scrollTop = where ?? part.scrollHeight;
     }
+    for (const [id, state] of typed) Object.assign(document.getElementById(id) ?? {}, state);
     if (!held) continue;
     const again = held.id
       ? document.getElementById(held.id)
       : [...old.querySelectorAll("a[href]")].find((link) => link.getAttribute("href") === held.getAttribute("href"));
     again?.focus();
+    if (again && typeof held.selectionStart === "number") again.setSelectionRange(held.selectionStart, held.selectionEnd);
   }
   offer();
   if (follows) scrollTo(0, page.scrollHeight);
@@ -551,7 +555,7 @@ if (inbox) {
       const action = form.getAttribute("action");
       const { text } = await send(action, { method: "POST", body: new URLSearchParams(new FormData(form, event.submitter)) });
       const fresh = parse(text);
-      if (!fresh.getElementById("list-questions")) return location.assign(action.replace("/undo", ""));
+      if (!fresh.getElementById("list-questions")) return form.matches(".answer") ? form.submit() : location.assign(action.replace("/undo", ""));
       asks(fresh);
       swap(fresh, '[data-live~="questions"]');
       asks(document);
@@ -563,7 +567,8 @@ if (inbox) {
 }
 
 // J and K walk through a list, and from one question to the next of the list at its side. C opens the form of the page for
-// something new. In the Inbox, a digit moves to an answer of the question that has the focus, and R to the recommended one.
+// something new. In the Inbox, a digit moves to an answer of the question that has the focus, and R to the recommended one; 1
+// opens the form of a question that has one.
 document.addEventListener("keydown", (event) => {
   if (!isShortcut(event)) return;
   const begin = event.key === "c" && document.querySelector(".begin > summary.button");
@@ -572,7 +577,14 @@ document.addEventListener("keydown", (event) => {
     if (!begin.parentElement.open) begin.click();
     return begin.parentElement.querySelector("textarea").focus();
   }
-  const buttons = [...(document.activeElement.closest(".ask")?.querySelectorAll("form button") ?? [])];
+  const ask = document.activeElement.closest(".ask");
+  const form = ask?.querySelector("details:has(form)");
+  if (form && event.key === "1") {
+    form.open = true;
+    event.preventDefault();
+    return form.querySelector("form :is(input:not([type=hidden]), textarea)").focus();
+  }
+  const buttons = [...(ask?.querySelectorAll(".actions > button, .actions > a.button") ?? [])];
   const button = event.key === "r" ? buttons.find((one) => one.classList.contains("primary")) : buttons[event.key - 1];
   if (button) return button.focus();
   const step = { j: 1, k: -1 }[event.key];

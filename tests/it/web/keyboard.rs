@@ -56,6 +56,47 @@ fn keys_move_to_an_answer_in_the_inbox_and_give_none() {
 }
 
 #[test]
+fn every_question_of_the_inbox_is_answered_in_place_after_one_key() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = Console::new();
+    let text = json!({"kind": "text", "multiline": false, "min": 0, "max": 40});
+    let form = [field("a", "Version", text), field("b", "Platforms", choice(&["Linux", "macOS"], 2))];
+    ask(&console, 1, "Which release?", "It is ready.", &form, "normal");
+    let high = [field("answer", "", choice(&["Delete it", "Keep it"], 1))];
+    ask(&console, 2, "Delete the database?", "This cannot be undone.", &high, "high");
+    browser.open(&console.url("/"));
+    browser.wait_until("document.getElementById('pulse').textContent === 'Live'");
+    browser.type_text("j");
+    // The card with the focus is marked as a whole, and shows its key.
+    let selected = "[...document.querySelectorAll('.ask')].map((one) => getComputedStyle(one).outlineStyle + ' ' + one.querySelector('kbd').checkVisibility())";
+    assert_eq!(browser.evaluate(selected), json!(["solid true", "none false"]));
+    browser.type_text("1");
+    assert_eq!(browser.evaluate("document.activeElement.name"), json!("f0"), "the form is open");
+    browser.type_text("2.4.0");
+    // Another question comes meanwhile: what was typed stays, and the form stays open.
+    let asked = json!({"jsonrpc": "2.0", "id": "a", "method": "triggerPopup",
+        "params": {"title": "Deploy it?", "message": "Now?", "options": []}});
+    console.send_request("POST", "/mcp/popup", &[("content-type", "application/json")], &asked.to_string());
+    browser.wait_until("document.querySelectorAll('.ask').length === 3");
+    assert_eq!(
+        browser.evaluate("[document.activeElement.value, document.activeElement.selectionStart]"),
+        json!(["2.4.0", 5])
+    );
+    // One of high risk is read on its page first.
+    browser.evaluate("document.activeElement.blur()");
+    browser.evaluate("document.querySelectorAll('.ask a.name')[1].focus()");
+    browser.type_text("1");
+    assert_eq!(browser.evaluate("document.activeElement.textContent.trim().split(' ')[0]"), json!("Review"));
+    browser.evaluate("document.querySelectorAll('.ask input[value=\"0\"]')[0].click()");
+    browser.wait_until("!document.querySelector('[id$=-send]').hasAttribute('aria-disabled')");
+    browser.evaluate("document.querySelector('.ask [name=made]').value = '0'");
+    browser.click("[id$=-send]");
+    browser.wait_until("document.querySelector('.strip q')?.textContent === '2.4.0'");
+    assert_eq!(browser.evaluate(PATH), json!("/"), "the Inbox stays open");
+    browser.assert_no_page_errors();
+}
+
+#[test]
 fn letters_and_digits_can_be_switched_off() {
     let Some(mut browser) = Browser::start() else { return };
     let console = Console::new();

@@ -32,7 +32,7 @@ const KEYS: [(&str, &[(&str, &str)]); 4] = [
     (
         "In the Inbox",
         &[
-            ("1 – 9", "move to an answer of the question that has the focus"),
+            ("1 – 9", "move to an answer of the question that has the focus; 1 opens its form"),
             ("R", "move to the recommended answer"),
             ("Enter", "give it"),
         ],

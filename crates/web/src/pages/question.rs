@@ -174,6 +174,15 @@ fn filled(outcome: &Outcome, question: &Question) -> Filled {
     Filled::of(&answer, &question.fields, outcome.note.as_deref())
 }
 
+/// Returns the empty fields of a question for the start page; none where a user has to open the question first, because it
+/// is of high risk or its message is not whole there.
+pub(super) fn inline_form(question: &Question) -> Vec<Value> {
+    if question.level == Level::High || !view::is_whole(question) {
+        return Vec::new();
+    }
+    form::fields(&question.fields, &Filled::default(), None)
+}
+
 /// Rows of the list next to a question, and how many numbers before the question it begins.
 const LIST_ROWS: u32 = 40;
 const LIST_BEFORE: i64 = 12;

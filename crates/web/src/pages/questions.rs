@@ -11,7 +11,7 @@ use minijinja::{Value, context};
 use serde::Deserialize;
 
 use super::approvals;
-use super::question::view;
+use super::question::{self, view};
 use crate::error::Failure;
 use crate::page::{self, Place};
 use crate::request::{Address, SignedForm};
@@ -108,7 +108,8 @@ pub(super) async fn open(app: &Arc<App>) -> Result<Value, Failure> {
         // A list may redact texts, so the whole question is read.
         let question = app.questions.get(&listed.ticket).await.map_err(Failure::internal)?;
         let decides = app.questions.viewer().decides(&question.addressee);
-        questions.push(context! { ..context! { decides }, ..view::inline(&question), ..row });
+        let form = question::inline_form(&question);
+        questions.push(context! { ..context! { decides, form }, ..view::inline(&question), ..row });
     }
     let now = millis(SystemTime::now());
     let held = app.questions.held(INBOX_ROWS).await.map_err(Failure::internal)?;

@@ -42,7 +42,7 @@ pub(in crate::pages) fn row(question: &Question, branch: Option<&str>) -> Value 
 /// that is not whole has none, because a user decides by all of it; nor has a question with a passphrase or with several
 /// fields.
 pub(in crate::pages) fn inline(question: &Question) -> Value {
-    let whole = question.message.len() <= MAX_INLINE_BYTES;
+    let whole = is_whole(question);
     let text = if whole {
         &question.message
     } else {
@@ -73,6 +73,11 @@ pub(in crate::pages) fn inline(question: &Question) -> Value {
         calls => question.deliveries,
         hidden_characters => count_invisible(&question.message) + count_invisible(&question.title),
     }
+}
+
+/// Returns whether the start page has the whole message of a question.
+pub(in crate::pages) fn is_whole(question: &Question) -> bool {
+    question.message.len() <= MAX_INLINE_BYTES
 }
 
 /// Returns the label of an option without the mark by which an agent recommends it, and whether it has the mark.
