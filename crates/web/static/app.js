@@ -482,6 +482,7 @@ if (answer) {
     const add = (files) => {
       if (fields.disabled || !files.length) return false;
       chosen.push(...files);
+      picker.closest("details").open = true;
       show();
       return true;
     };

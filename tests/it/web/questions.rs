@@ -236,7 +236,7 @@ fn the_inbox_gives_no_button_to_a_question_that_needs_its_page() {
     for (path, word) in [(&high, "Review"), (&long, "Read and answer")] {
         let shown = card(&page, path).replace("&#x2f;", "/");
         assert!(!shown.contains("<button"), "{shown}");
-        assert!(shown.replace("&#x2f;", "/").contains(&format!("href=\"{path}\">{word}</a>")), "{shown}");
+        assert!(shown.contains(&format!("href=\"{path}\">{word} <kbd")), "{shown}");
     }
     // A question with several fields has its form there.
     let shown = card(&page, &form);
@@ -337,6 +337,29 @@ fn a_question_is_answered_and_undone_without_script() {
     browser.press(Key::Enter);
     browser.wait_until_loaded();
     wait_for_text(&unlocked, "/history", "Declined</span>");
+    browser.assert_no_page_errors();
+}
+
+#[test]
+fn note_and_files_are_visible_where_there_is_room_and_folded_on_a_phone() {
+    let Some(mut browser) = Browser::start() else { return };
+    let console = Console::new();
+    let path = deploy(&console, 1);
+    for scripts in [true, false] {
+        browser.enable_scripts(scripts);
+        browser.set_window(1280, 900, false);
+        browser.open(&console.url(&path));
+        let shown = "[document.getElementById('note').checkVisibility({ contentVisibilityAuto: true }), document.querySelector('#extra > summary').checkVisibility()]";
+        let height = "document.getElementById('note').getBoundingClientRect().height > 20";
+        assert_eq!(browser.evaluate(shown), json!([true, false]));
+        assert_eq!(browser.evaluate(height), json!(true));
+        browser::tab_to(&mut browser, "#note");
+        browser.set_window(390, 844, false);
+        browser.open(&console.url(&path));
+        assert_eq!(browser.evaluate(shown), json!([false, true]));
+        browser.click("#extra > summary");
+        assert_eq!(browser.evaluate(shown), json!([true, true]));
+    }
     browser.assert_no_page_errors();
 }
 
