@@ -1,4 +1,4 @@
-//! `/agents/{name}`: one agent definition, the support of each of its keys, and the runner it would get.
+//! `/agents/{name}`: one agent: its text, what it may do, and the runner it would get; each fact once.
 
 use std::sync::Arc;
 
@@ -90,7 +90,6 @@ fn values(details: &AgentDetails, app: &App) -> Value {
         format => agent.program.label(),
         foreign => agent.program != Program::Adjutant,
         model => agent.model.as_deref(),
-        runner => agent.runner.as_deref(),
         permission => agent.permission.name(),
         timeout => agent.timeout.map(timefmt::length),
         on_hub_exit => agent.on_hub_exit.name(),
@@ -104,15 +103,17 @@ fn values(details: &AgentDetails, app: &App) -> Value {
         hides => hidden.iter().map(|other| {
             context! { root => &other.source.root, relative => &other.source.relative }
         }).collect::<Vec<_>>(),
-        fields => agent.fields.iter().map(|field| {
+        // The values of supported keys are on the page, and an unknown key in a file of this program is a finding.
+        fields => agent.fields.iter().filter_map(|field| {
             let detail = match &field.support {
                 FieldSupport::Mapped(detail) | FieldSupport::Unsupported(detail) => Some(detail),
-                FieldSupport::Supported | FieldSupport::Unknown => None,
+                FieldSupport::Unknown if agent.program != Program::Adjutant => None,
+                FieldSupport::Supported | FieldSupport::Unknown => return None,
             };
-            context! { key => &field.key, support => field.support.name(), detail }
+            Some(context! { key => &field.key, support => field.support.name(), detail })
         }).collect::<Vec<_>>(),
         findings => report.findings.iter().map(finding).collect::<Vec<_>>(),
-        runners => plan.considered.iter().map(|considered| runner(considered, refusals)).collect::<Vec<_>>(),
+        runners => runners(&plan.considered, refusals),
     }
 }
 
@@ -126,13 +127,21 @@ fn finding(finding: &Finding) -> Value {
     }
 }
 
-/// Returns a runner with the reason for which it is tried or not. A refusal for this agent comes before the order.
-fn runner(considered: &Considered, refusals: &[(String, Option<String>)]) -> Value {
-    let refusal =
-        refusals.iter().find(|(name, _)| *name == considered.runner).and_then(|(_, why)| why.as_ref());
-    context! {
-        name => &considered.runner,
-        tried => considered.is_tried() && refusal.is_none(),
-        why => refusal.cloned().unwrap_or_else(|| considered.reason()),
+/// Returns the runners that are tried, in their order, and the others by the reason for which they are not. A refusal for
+/// this agent comes before the order.
+fn runners(considered: &[Considered], refusals: &[(String, Option<String>)]) -> Value {
+    let (mut tried, mut others) = (Vec::new(), Vec::<(String, Vec<&str>)>::new());
+    for one in considered {
+        let refusal = refusals.iter().find(|(name, _)| *name == one.runner).and_then(|(_, why)| why.as_ref());
+        let (name, why) = (one.runner.as_str(), refusal.cloned().unwrap_or_else(|| one.reason()));
+        if one.is_tried() && refusal.is_none() {
+            tried.push(context! { name, why });
+        } else if let Some((_, names)) = others.iter_mut().find(|(known, _)| *known == why) {
+            names.push(name);
+        } else {
+            others.push((why, vec![name]));
+        }
     }
+    let others = others.into_iter().map(|(why, names)| context! { why, names => names.join(", ") });
+    context! { tried, others => others.collect::<Vec<_>>() }
 }
