@@ -95,6 +95,7 @@ function swap(fresh, choose) {
     if (again && typeof held.selectionStart === "number") again.setSelectionRange(held.selectionStart, held.selectionEnd);
   }
   offer();
+  count();
   if (follows) scrollTo(0, page.scrollHeight);
 }
 
