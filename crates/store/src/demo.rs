@@ -3,6 +3,7 @@
 use sqlx::AssertSqlSafe;
 
 use super::{Error, Millis, Store, change};
+use adjutant_base::config::env;
 
 /// Statements, each ended by a line with a semicolon.
 const ROWS: &str = include_str!("demo.sql");
@@ -26,7 +27,11 @@ const REMOVE_AUDIT: &str = "DELETE FROM audit WHERE actor = 'demo'";
 
 /// Adds the rows to a store without questions, tasks and threads; returns whether it did. `folder` is the folder of the shop.
 pub async fn fill(store: &Store, folder: &str, now: Millis) -> Result<bool, Error> {
-    let rows = ROWS.replace("@shop", &folder.replace('\'', "''")).replace("@now", &now.to_string());
+    let quoted = |text: &str| text.replace('\'', "''");
+    let rows = ROWS
+        .replace("@shop", &quoted(folder))
+        .replace("@folder", &quoted(&env::with_tilde(folder.as_ref())))
+        .replace("@now", &now.to_string());
     change!(store, rows, |connection, rows| {
         let there: i64 = sqlx::query_scalar(IS_EMPTY).fetch_one(&mut *connection).await?;
         if there > 0 {

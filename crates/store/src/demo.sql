@@ -1,5 +1,5 @@
 -- Example data of `serve --demo`: a shop's repository, its questions, tasks and one Codex session.
--- `@now` is the present in milliseconds, `@shop` the folder of the shop.
+-- `@now` is the present in milliseconds, `@shop` the folder of the shop, `@folder` the same in a text.
 
 -- Questions: three decided, four pending
 INSERT INTO questions (id, seq, fingerprint, asker, client, workspace, title, level, state, kind, asked_at, deadline, default_after, seen_ms, decided_at, outcome)
@@ -35,7 +35,7 @@ INSERT INTO question_bodies VALUES ('qdem00000000000000003', '```sh
 npm install --save-dev vitest
 ```
 
-Folder: `@shop`', '{"fields":[{"name":"decision","label":"","description":"","required":true,"input":{"kind":"choice","options":[{"label":"Approve","value":"approve"},{"label":"Approve for this session","value":"session"},{"label":"Deny","value":"deny"}],"min":1,"max":1,"other":false}}],"default":null,"denials":["deny"]}')
+Folder: `@folder`', '{"fields":[{"name":"decision","label":"","description":"","required":true,"input":{"kind":"choice","options":[{"label":"Approve","value":"approve"},{"label":"Approve for this session","value":"session"},{"label":"Deny","value":"deny"}],"min":1,"max":1,"other":false}}],"default":null,"denials":["deny"]}')
 ;
 INSERT INTO question_deliveries (question, asker, stream, request, session, asked_at, lease_until, delivered_at)
 VALUES ('qdem00000000000000003', 'demo', '', '', '', @now - 18000000, @now + 31536000000, @now - 17940000)
@@ -51,7 +51,7 @@ INSERT INTO question_bodies VALUES ('qdem00000000000000004', '```sh
 npm publish --access public
 ```
 
-Folder: `@shop`
+Folder: `@folder`
 
 Reason: Release 2.4.0 of the price library. The tests passed on the commit that is published.', '{"fields":[{"name":"decision","label":"","description":"","required":true,"input":{"kind":"choice","options":[{"label":"Approve","value":"approve"},{"label":"Approve for this session","value":"session"},{"label":"Deny","value":"deny"}],"min":1,"max":1,"other":false}}],"default":null,"denials":["deny"]}')
 ;
