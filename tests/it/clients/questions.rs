@@ -14,7 +14,7 @@ use crate::support::terminal::Terminal;
 use crate::support::{Finished, Home, Peer};
 use crate::web::browser::pictures;
 
-const TITLE: &str = "Deploy the tide table?";
+const TITLE: &str = "Deploy the price list?";
 
 /// A home with a hub as a user runs it, and a Codex whose model asks one question.
 struct CodexWithQuestion {
@@ -28,20 +28,20 @@ impl CodexWithQuestion {
     fn start() -> Self {
         let home = Home::new();
         let hub = Serving::hub(&home);
-        let table = home.write("tides/table.md", "High water at five.\n");
-        let tides = table.parent().unwrap();
+        let list = home.write("corner-shop/prices.md", "Plums cost 25 cents.\n");
+        let shop = list.parent().unwrap();
         for arguments in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "first"]] {
-            git(tides, arguments);
+            git(shop, arguments);
         }
-        home.write("tides/table.md", "High water at six.\n");
+        home.write("corner-shop/prices.md", "Plums cost 24 cents.\n");
         let arguments = json!({
-            "workspacePath": home.path().join("tides"),
+            "workspacePath": home.path().join("corner-shop"),
             "title": TITLE,
-            "message": "All tests **pass**. This is the change:\n\n```diff\n--- a/table.md\n+++ b/table.md\n@@ -1 +1 @@\n\
-                        -High water at five.\n+High water at six.\n```",
+            "message": "All tests **pass**. This is the change:\n\n```diff\n--- a/prices.md\n+++ b/prices.md\n@@ -1 +1 @@\n\
+                        -Plums cost 25 cents.\n+Plums cost 24 cents.\n```",
             "options": [
                 {"label": "Yes, deploy now", "value": "yes"},
-                {"label": "Tonight, when nobody sails", "value": "tonight"},
+                {"label": "Tonight, when nobody shops", "value": "tonight"},
                 {"label": "No", "value": "no"},
             ],
         });
@@ -57,7 +57,7 @@ impl CodexWithQuestion {
             .args(["--sandbox", "read-only", "--ask-for-approval", "never", "exec"])
             .args(["--skip-git-repo-check", "--json", "ask me before you deploy"])
             .env("CODEX_HOME", home.path().join("codex"))
-            .current_dir(home.path().join("tides"));
+            .current_dir(home.path().join("corner-shop"));
         let codex = std::thread::spawn(move || run(&mut command, RUN_DEADLINE));
         Self { home, hub, model, codex: Some(codex) }
     }
@@ -131,7 +131,7 @@ fn codex_gets_the_answer_that_the_user_gives_in_a_terminal() {
     terminal.shows("Enter sends");
     terminal.send("1");
     let screen = terminal.shows("1 (•) Yes, deploy now");
-    assert!(screen.contains("+High water at six."), "{screen}");
+    assert!(screen.contains("+Plums cost 24 cents."), "{screen}");
     terminal.send("\r");
     asking.assert_answered("yes", "terminal");
     terminal.shows("There are no pending questions.");

@@ -5,17 +5,17 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::versions::{configure, install_package};
+use super::versions::install_package;
 use super::{RunningCommand, codex, faults, install, output_lines};
 use crate::support::chromium::Browser;
 use crate::support::model::{Model, Script, Turn};
-use crate::support::real_clients::{RUN_DEADLINE, is_excluded};
+use crate::support::real_clients::{RUN_DEADLINE, codex_config, is_excluded};
 use crate::support::serving::Serving;
 use crate::support::{DEADLINE, Home};
 use crate::web::browser::{axe, pictures};
 
-pub(super) const SORT_TIDES: &str = "sort -k2 -o tides.txt tides.txt && cat tides.txt";
-const PATCH: &str = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: tides.txt\n@@\n-low  06:12\n+low  06:14\n high 12:40\n*** End Patch\nEOF";
+pub(super) const SORT_PRICES: &str = "sort -k2 -o prices.txt prices.txt && cat prices.txt";
+const PATCH: &str = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: prices.txt\n@@\n-plum  25\n+plum  24\n pear  40\n*** End Patch\nEOF";
 const WAIT_FOR_GO: &str = "while ! test -e go; do sleep 0.1; done";
 
 /// The model's part of this conversation.
@@ -23,11 +23,11 @@ pub(super) fn conversation() -> Script {
     let turn = |on, does, says| Turn { on, does, says };
     Script::Turns(vec![
         turn(
-            "table of tides",
-            Script::Escalated(SORT_TIDES.to_owned()),
-            "The table is in order now: the *low* tide comes first.",
+            "price list",
+            Script::Escalated(SORT_PRICES.to_owned()),
+            "The list is in order now: the *plum* comes first.",
         ),
-        turn("two minutes", Script::Shell(PATCH.to_owned()), "Moved the low tide to 06:14."),
+        turn("one cent", Script::Shell(PATCH.to_owned()), "Set the plum to 24 cents."),
         turn("be slow", Script::Shell(WAIT_FOR_GO.to_owned()), "Nothing more is to be done."),
         turn("for ever", Script::Silence, ""),
     ])
@@ -59,9 +59,9 @@ impl Session {
         browser.set_window(1400, 900, false);
         let home = Home::new();
         install_package(&home, version.package, version.backend);
-        home.write("work/tides.txt", "high 12:40\nlow  06:12\n");
+        home.write("corner-shop/prices.txt", "pear  40\nplum  25\n");
         let model = Model::start(conversation());
-        configure(&home, &model);
+        home.write(".codex/config.toml", codex_config(&model.base_url()).replace("stub-model", "team-model"));
         let hub = Serving::open_hub(&home);
         Some(Self { home, hub, model, browser })
     }
@@ -105,7 +105,7 @@ fn decide_approval(session: &mut Session, asked: &[&str], act: &str) {
 
 fn run_story(version: &Version) {
     let Some(mut session) = Session::start(version) else { return };
-    let work = session.home.path().join("work");
+    let work = session.home.path().join("corner-shop");
 
     // A thread begins; the page updates without a reload.
     session.browser.open(&session.hub.url("/codex"));
@@ -113,14 +113,14 @@ fn run_story(version: &Version) {
     session.browser.evaluate(&format!("document.getElementById('cwd').value = {:?}", work.to_str().unwrap()));
     session.browser.evaluate("document.getElementById('sandbox').value = 'read-only'");
     session.browser.evaluate("document.getElementById('approval-policy').value = 'on-request'");
-    session.prompt("Put the table of tides in order.", ".begin button");
+    session.prompt("Put the price list in order.", ".begin button");
     decide_approval(
         &mut session,
-        &["Codex wants to run a command", SORT_TIDES, work.to_str().unwrap()],
+        &["Codex wants to run a command", SORT_PRICES, work.to_str().unwrap()],
         "approve",
     );
-    session.wait_until("document.querySelector('#items').innerText.includes('The table is in order now')");
-    assert_eq!(std::fs::read_to_string(work.join("tides.txt")).unwrap(), "low  06:12\nhigh 12:40\n");
+    session.wait_until("document.querySelector('#items').innerText.includes('The list is in order now')");
+    assert_eq!(std::fs::read_to_string(work.join("prices.txt")).unwrap(), "plum  25\npear  40\n");
     session.wait_until("document.querySelector('#standing').innerText.includes('last turn completed')");
     let items = session
         .browser
@@ -130,10 +130,10 @@ fn run_story(version: &Version) {
     let answer: Vec<&str> = items.iter().copied().filter(|kind| order.contains(kind)).collect();
     assert_eq!(answer, order, "the transcript is in order: {items:?}");
 
-    assert!(session.text("#items li[data-kind=command] details").contains("high 12:40"));
+    assert!(session.text("#items li[data-kind=command] details").contains("pear  40"));
 
     // A patch, with its diff.
-    session.prompt("The low tide comes two minutes later.", "#reply");
+    session.prompt("The plum costs one cent less.", "#reply");
     // A section that the user closes stays closed while the page updates.
     session.browser.evaluate("document.querySelector('#items li[data-kind=command] summary').click()");
     session.wait_until("document.querySelector('#asked .diff')");
@@ -141,8 +141,10 @@ fn run_story(version: &Version) {
         session.browser.evaluate("document.querySelector('#items li[data-kind=command] details').open"),
         json!(false)
     );
-    assert_eq!(session.text("#asked .diff .removed").trim_end(), "-low  06:12");
-    assert_eq!(session.text("#asked .diff .added").trim_end(), "+low  06:14");
+    let folded = "document.querySelector('#asked details').checkVisibility() && !document.querySelector('#asked [value=abort]').checkVisibility()";
+    assert_eq!(session.browser.evaluate(folded), json!(true), "the further answers are folded");
+    assert_eq!(session.text("#asked .diff .removed").trim_end(), "-plum  25");
+    assert_eq!(session.text("#asked .diff .added").trim_end(), "+plum  24");
     if let Some(axe) = axe() {
         session.browser.evaluate(&axe);
         let found = session.browser.evaluate(
@@ -155,31 +157,32 @@ fn run_story(version: &Version) {
     if let (Some(folder), Some(name)) = (pictures(), version.picture) {
         session.browser.click("#items li[data-kind=command] summary");
         session.browser.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)");
+        session.browser.replace_text(session.home.path().to_str().unwrap(), "~");
         session.browser.screenshot(&folder.join(name));
     }
-    decide_approval(&mut session, &["Codex wants to change files", "tides.txt"], "session");
-    session.wait_until("document.querySelector('#items').innerText.includes('Moved the low tide')");
-    assert_eq!(std::fs::read_to_string(work.join("tides.txt")).unwrap(), "low  06:14\nhigh 12:40\n");
+    decide_approval(&mut session, &["Codex wants to change files", "prices.txt"], "session");
+    session.wait_until("document.querySelector('#items').innerText.includes('Set the plum')");
+    assert_eq!(std::fs::read_to_string(work.join("prices.txt")).unwrap(), "plum  24\npear  40\n");
 
     // Text for a running turn.
     session.prompt("Now be slow.", "#reply");
     session.wait_until(
         "document.querySelector('#steer') && document.querySelector('#items li[data-kind=command] .state.running')",
     );
-    session.prompt("Mind the spring tide.", "#steer");
+    session.prompt("Mind the winter prices.", "#steer");
     if version.steers {
         assert_eq!(session.text("#main .error"), "");
     } else {
         let fault = session.text("#main .error");
         assert!(fault.contains("rejected the text for the running turn"), "{fault}");
         let kept = session.browser.evaluate("document.getElementById('prompt').value");
-        assert_eq!(kept, "Mind the spring tide.", "what was typed is still there");
+        assert_eq!(kept, "Mind the winter prices.", "what was typed is still there");
     }
     std::fs::write(work.join("go"), "").unwrap();
     session.wait_until("document.querySelector('#items').innerText.includes('Nothing more is to be done')");
     session.wait_until("document.querySelector('#standing').innerText.includes('idle')");
     let last = session.model.requests().pop().unwrap()["input"].to_string();
-    assert_eq!(last.contains("spring tide"), version.steers, "{last}");
+    assert_eq!(last.contains("winter prices"), version.steers, "{last}");
 
     // An endless turn, without script.
     session.browser.evaluate("document.getElementById('prompt').value = ''");
@@ -197,8 +200,8 @@ fn run_story(version: &Version) {
         assert!(Instant::now() < end, "{}", session.text("#main"));
         session.browser.open(&page);
     }
-    session.browser.open(&session.hub.url("/codex?q=spring"));
-    assert_eq!(session.text("#results").contains("Put the table of tides in order."), version.steers);
+    session.browser.open(&session.hub.url("/codex?q=winter"));
+    assert_eq!(session.text("#results").contains("Put the price list in order."), version.steers);
 }
 
 /// Two commands in one turn; the first approval comes once the page is open, the second right after the first decision.

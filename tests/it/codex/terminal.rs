@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::browser::{SORT_TIDES, conversation};
+use super::browser::{SORT_PRICES, conversation};
 use super::versions::{configure, install_package};
 use super::{faults, install, threads};
 use crate::support::Home;
@@ -52,8 +52,8 @@ fn a_real_codex_session_works_in_a_terminal() {
     }
     let home = Home::new();
     install_package(&home, "@openai/codex", "auto");
-    home.write("work/tides.txt", "high 12:40\nlow  06:12\n");
-    let work = home.path().join("work");
+    home.write("corner-shop/prices.txt", "pear  40\nplum  25\n");
+    let work = home.path().join("corner-shop");
     let model = Model::start(conversation());
     configure(&home, &model);
     let _hub = Serving::socket_hub(&home);
@@ -65,46 +65,46 @@ fn a_real_codex_session_works_in_a_terminal() {
         "read-only",
         "--approval-policy",
         "on-request",
-        "Put the table of tides in order.",
+        "Put the price list in order.",
     ];
     let mut terminal = Terminal::start(&home, &arguments, 100, 30, &[]);
 
     let screen = shows(&mut terminal, "Codex wants to run a command");
-    assert!(screen.contains(SORT_TIDES) && screen.contains(work.to_str().unwrap()), "{screen}");
+    assert!(screen.contains(SORT_PRICES) && screen.contains(work.to_str().unwrap()), "{screen}");
     decide(&mut terminal, "\x19");
-    let screen = shows(&mut terminal, "The table is in order now");
-    assert!(screen.contains("low  06:12") && screen.contains("approved (by a user)"), "{screen}");
+    let screen = shows(&mut terminal, "The list is in order now");
+    assert!(screen.contains("plum  25") && screen.contains("approved (by a user)"), "{screen}");
     shows(&mut terminal, "Codex · idle");
 
     // A patch, denied with a note.
-    terminal.send("The low tide comes two minutes later.\r");
+    terminal.send("The plum costs one cent less.\r");
     let screen = shows(&mut terminal, "Codex wants to change files");
-    assert!(screen.contains("+low  06:14"), "{screen}");
-    terminal.send("not before spring");
-    shows(&mut terminal, "> not before spring");
+    assert!(screen.contains("+plum  24"), "{screen}");
+    terminal.send("not before winter");
+    shows(&mut terminal, "> not before winter");
     decide(&mut terminal, "\x04");
-    shows(&mut terminal, "denied: not before spring");
+    shows(&mut terminal, "denied: not before winter");
     shows(&mut terminal, "Codex · idle");
-    assert_eq!(std::fs::read_to_string(work.join("tides.txt")).unwrap(), "low  06:12\nhigh 12:40\n");
+    assert_eq!(std::fs::read_to_string(work.join("prices.txt")).unwrap(), "plum  25\npear  40\n");
 
     // Text for a running turn.
     terminal.send("Now be slow.\r");
     shows(&mut terminal, "while ! test -e go");
-    terminal.send("Mind the spring tide.\r");
+    terminal.send("Mind the winter prices.\r");
     shows(&mut terminal, "the prompt was added to the turn");
     std::fs::write(work.join("go"), "").unwrap();
     shows(&mut terminal, "Nothing more is to be done.");
-    shows(&mut terminal, "› Mind the spring tide.");
-    assert!(model.requests().pop().unwrap()["input"].to_string().contains("spring tide"));
+    shows(&mut terminal, "› Mind the winter prices.");
+    assert!(model.requests().pop().unwrap()["input"].to_string().contains("winter prices"));
 
     // Another size, the transcript by keyboard, a search, a copy.
     terminal.resize(60, 16);
     shows(&mut terminal, "Tab transcript");
-    terminal.send("\t/table of\r");
-    shows(&mut terminal, "▌ › Put the table of tides in order.");
+    terminal.send("\t/price list\r");
+    shows(&mut terminal, "▌ › Put the price list in order.");
     terminal.send("c");
     shows(&mut terminal, "copied");
-    let copied: Vec<u8> = [CLIPBOARD_SEQUENCE, b"UHV0IHRoZSB0YWJsZSBvZiB0aWRlcyBpbiBvcmRlci4=\x07"].concat();
+    let copied: Vec<u8> = [CLIPBOARD_SEQUENCE, b"UHV0IHRoZSBwcmljZSBsaXN0IGluIG9yZGVyLg==\x07"].concat();
     assert!(terminal.written().windows(copied.len()).any(|part| part == copied));
     terminal.send("\t");
     shows(&mut terminal, "Threads");

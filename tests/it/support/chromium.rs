@@ -280,6 +280,14 @@ impl Browser {
         self.call("Browser.grantPermissions", json!({"permissions": permissions}));
     }
 
+    /// Replaces a text of the page, such as the path of a test's home, for a picture.
+    pub(crate) fn replace_text(&mut self, text: &str, by: &str) {
+        self.evaluate(&format!(
+            "{{ const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+             for (let node; (node = walk.nextNode()); ) node.data = node.data.replaceAll({text:?}, {by:?}); }} 0"
+        ));
+    }
+
     /// Writes a picture of the whole page as PNG.
     pub(crate) fn screenshot(&mut self, file: &Path) {
         // A bar at the end of the window would lie in the middle of a longer page, so the window gets its height.

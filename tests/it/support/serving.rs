@@ -46,8 +46,13 @@ impl Serving {
 
     /// A hub without authentication, with the example data of `--demo`.
     pub(crate) fn demo_hub(home: &Home) -> Self {
+        Self::demo_hub_of(home.adjutant([""; 0]), home)
+    }
+
+    /// The same, with this environment.
+    pub(crate) fn demo_hub_of(mut command: Command, home: &Home) -> Self {
         let arguments = ["serve", "--http", "127.0.0.1:0", "--auth", "none", "--demo"];
-        Self::start(&mut home.adjutant(arguments), home, "/mcp")
+        Self::start(command.args(arguments), home, "/mcp")
     }
 
     /// The conformance fixture on the product's HTTP layers.

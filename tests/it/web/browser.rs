@@ -444,29 +444,6 @@ fn delegate_examples(console: &Console) -> (DelegatingClient, [String; 3]) {
     (delegating_client, [done, failed, running])
 }
 
-/// The screenshots to keep.
-const PICTURES: [(&str, &str); 19] = [
-    ("timeline", "light"),
-    ("timeline", "phone-dark"),
-    ("palette", "light"),
-    ("palette", "phone-dark"),
-    ("question", "light"),
-    ("question", "phone-dark"),
-    ("question-form", "phone"),
-    ("questions", "dark"),
-    ("agent", "dark"),
-    ("agents", "light"),
-    ("task", "light"),
-    ("task", "phone"),
-    ("task-running", "dark"),
-    ("inbox", "light"),
-    ("inbox", "dark"),
-    ("inbox", "phone"),
-    ("prompts", "light"),
-    ("prompt", "dark"),
-    ("prompt", "phone-dark"),
-];
-
 #[test]
 fn pages_are_accessible_and_fit_every_width() {
     let Some(mut browser) = Browser::start() else { return };
@@ -519,9 +496,6 @@ fn pages_are_accessible_and_fit_every_width() {
             assert_eq!(background == json!("rgb(18, 21, 20)"), dark, "{name} {look}: {background}");
             let scrolled = browser.evaluate("document.documentElement.scrollWidth > innerWidth");
             assert_eq!(scrolled, json!(false), "{name} {look}: the page is wider than the window");
-            if let Some(folder) = pictures().filter(|_| PICTURES.contains(&(name, look))) {
-                browser.screenshot(&folder.join(format!("{name}-{look}.png")));
-            }
             assert_accessible(&mut browser, &axe, &format!("{name} {look}"));
         }
     }

@@ -1,6 +1,5 @@
 //! `/calendar`: a user's week with each notification and its reason; and the form that changes it.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -69,16 +68,6 @@ fn the_week_page_shows_notifications_with_reasons_and_a_form() {
     assert_eq!(count(&mut browser, "main b"), json!(0));
     let why = browser.evaluate("document.querySelector('.why').textContent");
     assert!(why.as_str().unwrap().contains("quiet hours"), "{why}");
-    if let Some(folder) = std::env::var_os("ADJUTANT_SCREENSHOTS").map(PathBuf::from) {
-        for (name, width, dark) in
-            [("calendar-light", 1280, false), ("calendar-dark", 1280, true), ("calendar-phone", 390, false)]
-        {
-            browser.set_window(width, 900, dark);
-            browser.open(&root);
-            browser.evaluate("document.querySelector('.agenda details').open = true");
-            browser.screenshot(&folder.join(format!("{name}.png")));
-        }
-    }
     // The week opens two hours before now, or at its first event.
     browser.set_window(1280, 600, false);
     browser.open(&root);
@@ -87,6 +76,15 @@ fn the_week_page_shows_notifications_with_reasons_and_a_form() {
         browser.evaluate(&format!("Math.abs({opened}.scrollTop - Math.min({opened}.dataset.opensAt, {opened}.scrollHeight - {opened}.clientHeight)) < 2")),
         json!(true)
     );
+    // An hour has room for a title and its time, and the days with their all-day events stay above the hours.
+    let rows = "document.querySelectorAll('.week .hour')";
+    let distance = format!("{rows}[1].getBoundingClientRect().top - {rows}[0].getBoundingClientRect().top");
+    assert_eq!(browser.evaluate(&format!("Math.round({distance})")), json!(48));
+    let days = format!(
+        "{opened}.querySelector('.days').getBoundingClientRect().top - {opened}.getBoundingClientRect().top"
+    );
+    browser.evaluate(&format!("{opened}.scrollTop = 500"));
+    assert!(browser.evaluate(&days).as_f64().is_some_and(|top| top.abs() < 2.0), "the days scrolled away");
     // A phone has the agenda alone.
     browser.set_window(390, 900, false);
     assert_eq!(

@@ -2,9 +2,42 @@
 
 use serde_json::json;
 
+use super::agent_fixtures::path;
+use super::browser::pictures;
 use crate::support::Home;
-use crate::support::chromium::Browser;
+use crate::support::chromium::{Browser, Key};
 use crate::support::serving::Serving;
+
+/// A `codex` that works on the shop of the demo, and does not end.
+const CODEX: &str = r#"#!/bin/sh
+[ "$1" = --version ] && { echo "codex-cli 0.169.0"; exit; }
+cat >/dev/null
+item() { printf '{"type":"item.%s","item":{"id":"%s","type":"%s",%s}}\n' "$1" "$2" "$3" "$4"; }
+echo '{"type":"thread.started","thread_id":"0199-shop"}'
+item completed r reasoning '"text":"Vouchers are applied in the basket. I look for the places that read them."'
+item started c command_execution '"command":"rg -n voucher src"'
+item completed c command_execution '"command":"rg -n voucher src","exit_code":0'
+item completed m agent_message '"text":"Three files read a voucher: cart.ts, admin.ts and invoice.ts."'
+item started d command_execution '"command":"npm test -- voucher"'
+exec sleep 300
+"#;
+
+/// The pictures of the documentation: page, file name, and the looks of it.
+const PICTURES: [(&str, &str, &[&str]); 13] = [
+    ("/", "inbox", &["light", "dark", "phone"]),
+    ("/timeline", "timeline", &["light", "phone-dark"]),
+    ("/tasks", "palette", &["light", "phone-dark"]),
+    ("/questions/qdem00000000000000005", "question", &["light", "phone-dark"]),
+    ("/questions/qdem00000000000000007", "question-form", &["phone"]),
+    ("/questions", "questions", &["dark"]),
+    ("/agents/reviewer", "agent", &["dark"]),
+    ("/agents", "agents", &["light"]),
+    ("/tasks/dem00000000000000003", "task", &["light", "phone"]),
+    ("RUNNING", "task-running", &["dark"]),
+    ("/prompts", "prompts", &["light"]),
+    ("/prompts/standup", "prompt", &["dark", "phone-dark"]),
+    ("/calendar", "calendar", &["light", "dark", "phone"]),
+];
 
 #[test]
 fn every_task_of_the_demo_has_its_log_and_no_page_names_another_folder() {
@@ -45,5 +78,48 @@ fn the_reply_to_a_session_stays_above_the_tabs_of_a_phone() {
     browser.click(".close");
     assert_eq!(browser.evaluate(open), json!(false));
     assert_eq!(browser.evaluate("Math.round(scrollY)"), json!(100), "the page stays where it was");
+    browser.assert_no_page_errors();
+}
+
+#[test]
+fn the_pictures_of_the_documentation_show_the_shop_of_the_demo() {
+    let Some(mut browser) = Browser::start() else { return };
+    let home = Home::new();
+    home.write_program("bin/codex", CODEX);
+    let mut command = home.adjutant([""; 0]);
+    command.env("PATH", path(&home));
+    let hub = Serving::demo_hub_of(command, &home);
+    let task = ["delegate", "reviewer", "Review the voucher rules: who may combine two vouchers?"];
+    let shop = ["--workdir", ".adjutant/corner-shop", "--background", "--json"];
+    let delegated = home.run([&task[..], &shop].concat(), "");
+    let delegated: serde_json::Value = serde_json::from_str(&delegated.stdout).expect(&delegated.stderr);
+    let running = format!("/tasks/{}", delegated["task_id"].as_str().unwrap());
+    browser.open(&hub.url(&running));
+    browser.wait_until("document.getElementById('last-event')?.innerText.includes('npm test')");
+    for (page, name, looks) in PICTURES {
+        for look in looks {
+            let is_phone = look.starts_with("phone");
+            browser.set_window(if is_phone { 390 } else { 1400 }, 900, look.ends_with("dark"));
+            browser.open(&hub.url(if page == "RUNNING" { &running } else { page }));
+            match name {
+                "palette" => {
+                    browser.press(Key::Palette);
+                    browser.type_text("vou");
+                    browser.wait_until("document.querySelector('#palette-found mark')");
+                }
+                "prompt" => browser.wait_until("document.getElementById('preview-body')"),
+                "calendar" => browser.wait_until("document.querySelector('.agenda')"),
+                _ => {}
+            }
+            let text = browser.evaluate("document.body.innerText");
+            let text = text.as_str().unwrap();
+            for foreign in ["/tmp/", "stub", "tide", "<b>"] {
+                assert!(!text.contains(foreign), "{page} shows `{foreign}`: {text}");
+            }
+            if let Some(folder) = pictures() {
+                browser.screenshot(&folder.join(format!("{name}-{look}.png")));
+            }
+        }
+    }
     browser.assert_no_page_errors();
 }

@@ -32,21 +32,21 @@ const STATES: [&str; 14] = [
 /// The classes of the timeline's entries.
 const ENTRIES: [&str; 6] = ["connected", "delegated", "succeeded", "refuted", "failed", "left"];
 
-const CHANGE: &str = "--- a/tide.rs\n+++ b/tide.rs\n@@ -1,3 +1,3 @@\n fn tide() -> Table {\n-    Table::by_height()\n+    Table::by_time()\n }\n";
+const CHANGE: &str = "--- a/cart.ts\n+++ b/cart.ts\n@@ -1,3 +1,3 @@\n function prices(): List {\n-  return sorted('name');\n+  return sorted('price');\n }\n";
 
-const MARKDOWN: &str = "## Finding\n\n1. `tide.rs` sorts by **height**\n2. [the build](https://ci.example.org/4711) fails\n\n> A quotation.\n\n```\ncargo test tide\n```\n";
+const MARKDOWN: &str = "## Finding\n\n1. `cart.ts` sorts by **name**\n2. [the build](https://ci.example.org/4711) fails\n\n> A quotation.\n\n```\nnpm test cart\n```\n";
 
 pub(crate) async fn show(State(app): State<Arc<App>>) -> Result<Response, Failure> {
     let now = jiff::Timestamp::now().as_millisecond();
     let task = |standing: &str| {
         context! {
-            id => standing, task => "Sort the tide table by time", standing, standing_text => standing, agent => "reviewer",
+            id => standing, task => "Sort the price list by name", standing, standing_text => standing, agent => "reviewer",
             asked_by => "claude-code", runner => "codex", took => "4 min", ended => true, cancelling => false, created_at => now,
         }
     };
     let line = |kind: &str| {
         context! {
-            kind, of => "agents", actor => "reviewer", action => kind, prompt => (), text => "Sort the tide table by time",
+            kind, of => "agents", actor => "reviewer", action => kind, prompt => (), text => "Sort the price list by name",
             path => "/patterns", at => now,
         }
     };
