@@ -127,6 +127,16 @@ impl Agents {
         Ok(Page { tasks, total, next })
     }
 
+    /// Returns at most `limit` queued and running tasks of all callers, newest first, as [`Self::list`] does, and the number of
+    /// all of them. The ended tasks are not read.
+    pub async fn unended(&self, limit: u32) -> Result<(Vec<Task>, u64), Error> {
+        let store = &self.context.store;
+        let rows = tasks::unended(store, limit).await?;
+        let count = tasks::count_unended(store).await?;
+        let tasks = rows.into_iter().map(|row| rows::task(row, None, None)).collect::<Result<_, _>>()?;
+        Ok((tasks, count))
+    }
+
     /// Returns at most `limit` tasks that pass the filter, newest first. Unlike those of [`Self::list`] they are not counted, for
     /// which all tasks would be read.
     pub async fn search(&self, filter: &Filter, limit: u32) -> Result<Vec<Task>, Error> {

@@ -25,6 +25,7 @@ pub(super) const FILES: &[(i64, &str, &str)] = &[
     (8, "workers", include_str!("../migrations/0008_workers.sql")),
     (9, "answer files", include_str!("../migrations/0009_answer_files.sql")),
     (10, "users of questions", include_str!("../migrations/0010_users_of_questions.sql")),
+    (11, "start page", include_str!("../migrations/0011_start_page.sql")),
 ];
 
 /// The name of a database's first migration; no row if the database is new.

@@ -37,7 +37,7 @@ pub use finish::{Cancelled, cancel, finish};
 pub use lease::{extend, move_to_runner, running, take_over};
 pub use outcomes::{mark_delivered, outcome, undelivered};
 pub use prune::{Retention, prune};
-pub use read::{Filter, count, count_by_state, get, ids, list, position, same_text};
+pub use read::{Filter, count, count_by_state, count_unended, get, ids, list, position, same_text, unended};
 pub use worker::{claim_for_worker, expired, held_by, holder, offered, release};
 
 use adjutant_base::named_enum;
@@ -203,6 +203,10 @@ pub(super) const OF_POSTGRES: &[&[&str]] = &[claim::OF_POSTGRES, read::OF_POSTGR
 #[cfg(test)]
 pub(super) const OF_SQLITE: &[&[&str]] = &[claim::OF_SQLITE, read::OF_SQLITE];
 
+/// The statements that read queued and running tasks.
+#[cfg(test)]
+pub(super) const UNENDED: &[&str] = read::OF_UNENDED;
+
 /// Every statement of this folder that both engines have, for the test that prepares them.
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&[&str]] = &[
@@ -212,6 +216,7 @@ pub(super) const STATEMENTS: &[&[&str]] = &[
     lease::STATEMENTS,
     prune::STATEMENTS,
     read::STATEMENTS,
+    UNENDED,
     outcomes::STATEMENTS,
     worker::STATEMENTS,
 ];

@@ -82,17 +82,29 @@ async fn every_statement_is_sql_for_postgresql() {
 }
 
 #[tokio::test]
-async fn the_newest_tasks_of_the_timeline_are_read_by_an_index() {
+async fn the_start_page_reads_tasks_and_questions_in_the_order_of_an_index() {
     let store = Store::new(Database::Memory);
     let mut connection = store.read().await.unwrap();
     let explained = format!("EXPLAIN QUERY PLAN {}", super::timeline::STATEMENTS[0][0]);
     let query = sqlx::query_as::<_, (i64, i64, i64, String)>(AssertSqlSafe(explained));
     let query = query.bind(i64::MAX).bind("").bind("").bind("").bind(16_i64);
     let plan = query.fetch_all(&mut *connection).await.unwrap();
-    let reads = |index: &str| {
-        plan.iter().any(|(.., step)| step.starts_with("SEARCH t USING INDEX") && step.contains(index))
-    };
-    assert!(reads("tasks_created") && reads("tasks_ended"), "{plan:?}");
+    for index in [
+        "t USING INDEX tasks_created",
+        "t USING INDEX tasks_ended",
+        "q USING INDEX questions_asked",
+        "q USING INDEX questions_decided_at",
+    ] {
+        assert!(plan.iter().any(|(.., step)| step.contains(index)), "{index}: {plan:?}");
+    }
+    assert!(!plan.iter().any(|(.., step)| step.contains("RIGHT PART OF ORDER BY")), "{plan:?}");
+    for sql in super::tasks::UNENDED {
+        let explained = format!("EXPLAIN QUERY PLAN {}", sql.replace("$1", "8"));
+        let query = sqlx::query_as::<_, (i64, i64, i64, String)>(AssertSqlSafe(explained));
+        let plan = query.fetch_all(&mut *connection).await.unwrap();
+        assert!(plan[0].3.ends_with("tasks_unended"), "{plan:?}");
+        assert!(!plan.iter().any(|(.., step)| step.contains("TEMP B-TREE")), "{plan:?}");
+    }
 }
 
 #[tokio::test]

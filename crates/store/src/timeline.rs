@@ -33,7 +33,8 @@ pub struct Filter {
 }
 
 /// Selects the entries of one kind, from columns of that kind's table. Each part has its own limit, so that no more
-/// rows are sorted than a page can show.
+/// rows are sorted than a page can show. Its order is that of an index on the columns themselves: the place begins with the
+/// same letter in all rows of a part.
 macro_rules! part {
     ($toolset:literal, $mark:literal, $at:literal, $kind:literal, $id:literal, $who:literal, $text:literal, $from:literal) => {
         concat!(
@@ -78,7 +79,11 @@ macro_rules! part {
             ") LIKE $3 ESCAPE '!' OR ",
             $id,
             " LIKE $3 ESCAPE '!') ",
-            "ORDER BY happened_at DESC, place DESC LIMIT $5) AS ",
+            "ORDER BY ",
+            $at,
+            " DESC, ",
+            $id,
+            " DESC LIMIT $5) AS ",
             $mark
         )
     };

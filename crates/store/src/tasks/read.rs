@@ -52,6 +52,13 @@ struct Searches {
 const SQLITE_SEARCHES: Searches = Searches { list: list!("LIKE"), count: count!("LIKE") };
 const POSTGRES_SEARCHES: Searches = Searches { list: list!("ILIKE"), count: count!("ILIKE") };
 
+/// The condition is the one of the index `tasks_unended`.
+const UNENDED: &str = select_tasks!(
+    "SUBSTR(i.text, 1, 400)",
+    "WHERE t.state IN ('queued', 'running') ORDER BY t.seq DESC LIMIT $1"
+);
+const COUNT_UNENDED: &str = "SELECT COUNT(*) FROM tasks WHERE state IN ('queued', 'running')";
+
 /// Callers of a machine take turns: the first tasks of all callers come before their second tasks.
 const POSITION: &str = "\
     SELECT place FROM ( \
@@ -141,6 +148,17 @@ pub async fn count(store: &Store, filter: &Filter) -> Result<u64, Error> {
     Ok(count.cast_unsigned())
 }
 
+/// Returns at most `limit` queued and running tasks, newest first, each with the first 400 characters of its text.
+pub async fn unended(store: &Store, limit: u32) -> Result<Vec<Task>, Error> {
+    Ok(read!(store, sqlx::query_as(UNENDED).bind(i64::from(limit)), fetch_all))
+}
+
+/// Returns the number of queued and running tasks.
+pub async fn count_unended(store: &Store) -> Result<u64, Error> {
+    let count: i64 = read!(store, sqlx::query_scalar(COUNT_UNENDED), fetch_one);
+    Ok(count.cast_unsigned())
+}
+
 /// Returns the number of this machine's tasks in each state that has some.
 pub async fn count_by_state(store: &Store) -> Result<Vec<(State, u64)>, Error> {
     let query = sqlx::query_as::<_, (State, i64)>(COUNT_BY_STATE).bind(store.machine());
@@ -172,6 +190,8 @@ pub async fn position(store: &Store, task: &str) -> Result<Option<u64>, Error> {
 
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&str] = &[GET, COUNT_BY_STATE, IDS, SAME_TEXT, POSITION];
+#[cfg(test)]
+pub(super) const OF_UNENDED: &[&str] = &[UNENDED, COUNT_UNENDED];
 #[cfg(test)]
 pub(super) const OF_POSTGRES: &[&str] = &[POSTGRES_SEARCHES.list, POSTGRES_SEARCHES.count];
 #[cfg(test)]

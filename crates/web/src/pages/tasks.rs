@@ -179,9 +179,7 @@ async fn render(
 
 /// Returns the first queued and running tasks for the start page, and the number of all.
 pub(super) async fn running(app: &App) -> Result<(Vec<Task>, u64), Failure> {
-    let filter = Filter { states: vec![task::State::Queued, task::State::Running], ..Filter::default() };
-    let found = app.agents.list(&Viewer::User, filter, None, INBOX_ROWS).await.map_err(Failure::internal)?;
-    Ok((found.tasks, found.total))
+    app.agents.unended(INBOX_ROWS).await.map_err(Failure::internal)
 }
 
 /// Returns the state of a task, or what the checks say about the result of a task that succeeded: a word for the style, and
