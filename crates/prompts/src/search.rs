@@ -1,5 +1,7 @@
 //! The search for prompts by words, for users.
 
+use std::cmp::Reverse;
+
 use super::Prompt;
 
 /// A search text: each of its words has to occur in the listed fields of a prompt. A word
@@ -12,7 +14,10 @@ pub struct Search {
 impl Search {
     /// Reads what was typed; letter case does not matter.
     pub fn new(typed: &str) -> Self {
-        Self { words: typed.split_whitespace().map(str::to_lowercase).collect() }
+        let mut words: Vec<String> = typed.split_whitespace().map(str::to_lowercase).collect();
+        // A long word is in few prompts, and a prompt without one of the words is not looked at further.
+        words.sort_by_key(|word| Reverse(word.len()));
+        Self { words }
     }
 
     /// Returns the rank of a prompt, the best first, or `None` if it does not match: 0 for a name or an alias as it was

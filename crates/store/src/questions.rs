@@ -97,7 +97,12 @@ row! {
     }
 }
 
-/// Every statement of this folder, for the test that prepares them on both engines.
+#[cfg(test)]
+pub(super) const OF_POSTGRES: &[&[&str]] = &[read::OF_POSTGRES];
+#[cfg(test)]
+pub(super) const OF_SQLITE: &[&[&str]] = &[read::OF_SQLITE];
+
+/// Every statement of this folder that both engines have, for the test that prepares them.
 #[cfg(test)]
 pub(super) const STATEMENTS: &[&[&str]] = &[
     insert::STATEMENTS,

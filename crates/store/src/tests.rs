@@ -72,13 +72,15 @@ async fn prepare_all(store: &Store, of_engine: &[&[&str]]) {
 
 #[tokio::test]
 async fn every_statement_is_sql_for_sqlite() {
-    prepare_all(&Store::new(Database::Memory), OF_SQLITE).await;
+    let of_engine = [OF_SQLITE, super::questions::OF_SQLITE].concat();
+    prepare_all(&Store::new(Database::Memory), &of_engine).await;
 }
 
 #[tokio::test]
 async fn every_statement_is_sql_for_postgresql() {
     let Some(postgres) = Postgres::start() else { return };
-    prepare_all(&postgres.store("statements").await, OF_POSTGRES).await;
+    let of_engine = [OF_POSTGRES, super::questions::OF_POSTGRES].concat();
+    prepare_all(&postgres.store("statements").await, &of_engine).await;
 }
 
 #[tokio::test]

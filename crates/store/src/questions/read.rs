@@ -1,7 +1,9 @@
 //! Queries of questions.
 
+use sqlx::AnyConnection;
+
 use super::{Question, pending_count};
-use crate::{Error, Millis, Store, pattern, read};
+use crate::{Error, Millis, POSTGRES, Store, pattern, read};
 use adjutant_base::named_enum;
 
 /// The addressees of every question. Those of a user have the form `||ann|@team|`: the empty name of a question for all, the
@@ -31,26 +33,82 @@ const PENDING: &str = select_questions!(
     " ORDER BY q.seq LIMIT $2"
 );
 
-/// `$2` is the name of a [`PendingKind`]. The member `"denials"` in quotes is found only as a member of the form,
-/// because quotes in a text are escaped there.
-const FOUND: &str = select_questions!(
-    "WHERE q.state = 'pending' AND ($1 = '' OR LOWER(q.title) LIKE $1 ESCAPE '!' OR LOWER(b.message) LIKE $1 ESCAPE '!' \
-            OR LOWER(q.workspace) LIKE $1 ESCAPE '!' OR LOWER(q.client) LIKE $1 ESCAPE '!') \
-       AND ($2 = '' OR $2 = q.level OR ($2 = 'approval' AND b.form LIKE '%\"denials\":[%') \
-            OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL)) \
-       AND q.seq > $3 AND ",
-    is_for!("$5"),
-    " ORDER BY q.seq LIMIT $4"
-);
+/// The condition of a search of pending questions. `LIKE` of SQLite and `ILIKE` of PostgreSQL ignore the case of ASCII letters
+/// without a copy of each text in lower case. `$2` is the name of a [`PendingKind`]. The member `"denials"` in quotes is found
+/// only as a member of the form, because quotes in a text are escaped there.
+macro_rules! found {
+    ($like:literal) => {
+        concat!(
+            "WHERE q.state = 'pending' AND ($1 = '' OR q.title ",
+            $like,
+            " $1 ESCAPE '!' OR b.message ",
+            $like,
+            " $1 ESCAPE '!' OR q.workspace ",
+            $like,
+            " $1 ESCAPE '!' OR q.client ",
+            $like,
+            " $1 ESCAPE '!') AND ($2 = '' OR $2 = q.level OR ($2 = 'approval' AND b.form LIKE '%\"denials\":[%') \
+              OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL)) AND "
+        )
+    };
+}
 
-const COUNT_FOUND: &str = concat!(
-    "SELECT COUNT(*) FROM questions q JOIN question_bodies b ON b.question = q.id \
-    WHERE q.state = 'pending' AND ($1 = '' OR LOWER(q.title) LIKE $1 ESCAPE '!' OR LOWER(b.message) LIKE $1 ESCAPE '!' \
-           OR LOWER(q.workspace) LIKE $1 ESCAPE '!' OR LOWER(q.client) LIKE $1 ESCAPE '!') \
-      AND ($2 = '' OR $2 = q.level OR ($2 = 'approval' AND b.form LIKE '%\"denials\":[%') \
-           OR ($2 = 'snoozed' AND q.snoozed_until IS NOT NULL)) AND ",
-    is_for!("$3")
-);
+/// The condition of a search of decided questions.
+macro_rules! decided {
+    ($like:literal) => {
+        concat!(
+            "WHERE q.state = 'decided' AND ($1 = '' OR q.kind = $1) AND ($2 = '' OR q.title ",
+            $like,
+            " $2 ESCAPE '!' OR b.message ",
+            $like,
+            " $2 ESCAPE '!' OR q.workspace ",
+            $like,
+            " $2 ESCAPE '!' OR q.client ",
+            $like,
+            " $2 ESCAPE '!' OR q.outcome ",
+            $like,
+            " $2 ESCAPE '!') AND "
+        )
+    };
+}
+
+macro_rules! count {
+    () => {
+        "SELECT COUNT(*) FROM questions q JOIN question_bodies b ON b.question = q.id "
+    };
+}
+
+/// Statements in the words of one engine.
+struct Searches {
+    found: &'static str,
+    count_found: &'static str,
+    history: &'static str,
+    count_history: &'static str,
+}
+
+macro_rules! searches {
+    ($like:literal) => {
+        Searches {
+            found: select_questions!(
+                found!($like),
+                "q.seq > $3 AND ",
+                is_for!("$5"),
+                " ORDER BY q.seq LIMIT $4"
+            ),
+            count_found: concat!(count!(), found!($like), is_for!("$3")),
+            history: select_questions!(
+                decided!($like),
+                "q.seq < $3 AND ",
+                is_for!("$5"),
+                " ORDER BY q.seq DESC LIMIT $4"
+            ),
+            count_history: concat!(count!(), decided!($like), is_for!("$3")),
+        }
+    };
+}
+
+const SQLITE_SEARCHES: Searches = searches!("LIKE");
+const POSTGRES_SEARCHES: Searches = searches!("ILIKE");
 
 const NEWEST: &str =
     select_questions!("WHERE q.state = 'pending' AND ", is_for!("$2"), " ORDER BY q.seq DESC LIMIT $1");
@@ -77,31 +135,19 @@ const NEXT: &str = concat!(
     " ORDER BY CASE WHEN q.seq > $1 THEN 0 ELSE 1 END, q.seq LIMIT 1"
 );
 
-const HISTORY: &str = select_questions!(
-    "WHERE q.state = 'decided' AND ($1 = '' OR q.kind = $1) \
-       AND ($2 = '' OR LOWER(q.title) LIKE $2 ESCAPE '!' OR LOWER(b.message) LIKE $2 ESCAPE '!' \
-            OR LOWER(q.workspace) LIKE $2 ESCAPE '!' OR LOWER(q.client) LIKE $2 ESCAPE '!' \
-            OR LOWER(q.outcome) LIKE $2 ESCAPE '!') \
-       AND q.seq < $3 AND ",
-    is_for!("$5"),
-    " ORDER BY q.seq DESC LIMIT $4"
-);
-
-const COUNT_HISTORY: &str = concat!(
-    "SELECT COUNT(*) FROM questions q JOIN question_bodies b ON b.question = q.id \
-    WHERE q.state = 'decided' AND ($1 = '' OR q.kind = $1) \
-      AND ($2 = '' OR LOWER(q.title) LIKE $2 ESCAPE '!' OR LOWER(b.message) LIKE $2 ESCAPE '!' \
-           OR LOWER(q.workspace) LIKE $2 ESCAPE '!' OR LOWER(q.client) LIKE $2 ESCAPE '!' \
-           OR LOWER(q.outcome) LIKE $2 ESCAPE '!') AND ",
-    is_for!("$3")
-);
-
 named_enum! {
     /// A kind of pending questions that a list can be limited to.
     PendingKind {
         Approval = "approval",
         HighRisk = "high",
         Snoozed = "snoozed",
+    }
+}
+
+fn searches(connection: &AnyConnection) -> Searches {
+    match connection.backend_name() {
+        POSTGRES => POSTGRES_SEARCHES,
+        _ => SQLITE_SEARCHES,
     }
 }
 
@@ -131,9 +177,10 @@ pub async fn find_pending(
     after: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Question>, Error> {
-    let query = sqlx::query_as(FOUND).bind(pattern(text)).bind(kind.map_or("", PendingKind::name));
-    let query = query.bind(after.unwrap_or(0)).bind(i64::from(limit)).bind(addressees);
-    Ok(read!(store, query, fetch_all))
+    let mut connection = store.read().await?;
+    let query = sqlx::query_as(searches(&connection).found).bind(pattern(text));
+    let query = query.bind(kind.map_or("", PendingKind::name)).bind(after.unwrap_or(0));
+    Ok(query.bind(i64::from(limit)).bind(addressees).fetch_all(&mut *connection).await?)
 }
 
 /// Returns the number of pending questions of `kind` that contain `text`.
@@ -143,9 +190,10 @@ pub async fn count_found(
     text: &str,
     kind: Option<PendingKind>,
 ) -> Result<u64, Error> {
-    let query = sqlx::query_scalar(COUNT_FOUND).bind(pattern(text)).bind(kind.map_or("", PendingKind::name));
-    let query = query.bind(addressees);
-    let count: i64 = read!(store, query, fetch_one);
+    let mut connection = store.read().await?;
+    let query = sqlx::query_scalar(searches(&connection).count_found).bind(pattern(text));
+    let query = query.bind(kind.map_or("", PendingKind::name)).bind(addressees);
+    let count: i64 = query.fetch_one(&mut *connection).await?;
     Ok(count.cast_unsigned())
 }
 
@@ -195,29 +243,28 @@ pub async fn history(
     before: Option<i64>,
     limit: u32,
 ) -> Result<Vec<Question>, Error> {
-    let query = sqlx::query_as(HISTORY).bind(kind).bind(pattern(text)).bind(before.unwrap_or(i64::MAX));
-    Ok(read!(store, query.bind(i64::from(limit)).bind(addressees), fetch_all))
+    let mut connection = store.read().await?;
+    let query = sqlx::query_as(searches(&connection).history).bind(kind).bind(pattern(text));
+    let query = query.bind(before.unwrap_or(i64::MAX)).bind(i64::from(limit)).bind(addressees);
+    Ok(query.fetch_all(&mut *connection).await?)
 }
 
 /// Returns the number of decided questions of `kind` that contain `text`.
 pub async fn count_history(store: &Store, addressees: &str, text: &str, kind: &str) -> Result<u64, Error> {
-    let count = sqlx::query_scalar(COUNT_HISTORY).bind(kind).bind(pattern(text)).bind(addressees);
-    let count: i64 = read!(store, count, fetch_one);
+    let mut connection = store.read().await?;
+    let query = sqlx::query_scalar(searches(&connection).count_history).bind(kind).bind(pattern(text));
+    let count: i64 = query.bind(addressees).fetch_one(&mut *connection).await?;
     Ok(count.cast_unsigned())
 }
 
 #[cfg(test)]
-pub(super) const STATEMENTS: &[&str] = &[
-    GET,
-    PENDING,
-    FOUND,
-    COUNT_FOUND,
-    NEWEST,
-    HELD,
-    BY_PREFIX,
-    PLACE,
-    COUNT_SEEN,
-    NEXT,
-    HISTORY,
-    COUNT_HISTORY,
-];
+pub(super) const STATEMENTS: &[&str] = &[GET, PENDING, NEWEST, HELD, BY_PREFIX, PLACE, COUNT_SEEN, NEXT];
+#[cfg(test)]
+pub(super) const OF_POSTGRES: &[&str] = &of_engine(&POSTGRES_SEARCHES);
+#[cfg(test)]
+pub(super) const OF_SQLITE: &[&str] = &of_engine(&SQLITE_SEARCHES);
+
+#[cfg(test)]
+const fn of_engine(searches: &Searches) -> [&'static str; 4] {
+    [searches.found, searches.count_found, searches.history, searches.count_history]
+}

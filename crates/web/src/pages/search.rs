@@ -235,27 +235,25 @@ async fn of_questions(app: &App, query: &Query<'_>) -> Result<Vec<Hit>, Failure>
         let open = app.questions.pending(None, MAX_OPEN).await.map_err(Failure::internal)?.questions;
         return Ok(open.iter().map(|question| hit(question, Class::PendingQuestion).0).collect());
     }
-    let longest_word = query.text.split_whitespace().max_by_key(|word| word.len()).unwrap_or_default();
-    let texts = [query.text, longest_word];
-    // One word is searched once.
-    for text in &texts[..if longest_word == query.text { 1 } else { 2 }] {
-        let text = *text;
-        let [open, decided] = app.questions.search(text, MAX_ROWS).await.map_err(Failure::internal)?;
+    let search = |text| async move { app.questions.search(text, MAX_ROWS).await.map_err(Failure::internal) };
+    let hits = |[open, decided]: &[Vec<questions::Question>; 2], needs_words: bool| -> Vec<Hit> {
         let open = open.iter().map(|question| (question, Class::PendingQuestion));
-        let decided = decided.iter().map(|question| (question, Class::Other));
-        let hits: Vec<Hit> = open
-            .chain(decided)
-            .filter_map(|(question, class)| {
-                let (hit, note) = hit(question, class);
-                let has_all_words = text == query.text || query.rank(&question.title, &note).is_some();
-                has_all_words.then_some(hit)
-            })
-            .collect();
-        if !hits.is_empty() {
-            return Ok(hits);
-        }
+        let all = open.chain(decided.iter().map(|question| (question, Class::Other)));
+        let chosen = all.filter_map(|(question, class)| {
+            let (hit, note) = hit(question, class);
+            let has_words = !needs_words || query.rank(&question.title, &note).is_some();
+            has_words.then_some(hit)
+        });
+        chosen.collect()
+    };
+    let longest_word = query.text.split_whitespace().max_by_key(|word| word.len()).unwrap_or_default();
+    let with_longest = search(longest_word).await?;
+    // One word is searched once, and no question has the query without its longest word.
+    if longest_word == query.text || with_longest.iter().all(Vec::is_empty) {
+        return Ok(hits(&with_longest, false));
     }
-    Ok(Vec::new())
+    let found = hits(&search(query.text).await?, false);
+    Ok(if found.is_empty() { hits(&with_longest, true) } else { found })
 }
 
 /// Returns the tasks with the query in them; without a query, the queued and running ones.
