@@ -248,7 +248,6 @@ fn layout(place: Place, app: Option<&App>, pending: u64) -> Result<Value, Failur
         pending,
         version => env!("CARGO_PKG_VERSION"),
         style => STYLE.clone(),
-        font => assets::FONT.path.as_str(),
         script => assets::SCRIPT.path.as_str(),
         icon => if pending == 0 { &assets::ICON } else { &assets::ICON_PENDING }.path.as_str(),
         manifest => assets::MANIFEST.path.as_str(),

@@ -1,4 +1,4 @@
-//! Compressed pages: what a browser receives over the wire.
+//! The first paint: what a browser receives over the wire for it, and waits for.
 
 use serde_json::json;
 
@@ -8,6 +8,9 @@ use crate::support::chromium::Browser;
 
 /// The most bytes for the first paint of the Inbox: the page, the script and the icon.
 const MAX_FIRST_PAINT: u64 = 60_000;
+
+/// The most elements of a full Inbox: each costs its style and its layout before the first paint.
+const MAX_ELEMENTS: u64 = 500;
 
 #[test]
 fn the_first_paint_of_a_full_inbox_stays_below_its_size() {
@@ -38,6 +41,12 @@ fn the_first_paint_of_a_full_inbox_stays_below_its_size() {
     assert!(received.len() > 1 && bytes <= MAX_FIRST_PAINT, "{bytes} bytes: {received:#?}");
     let (sent, page) = (received[0][2].as_u64().unwrap(), received[0][3].as_u64().unwrap());
     assert!(page > MAX_FIRST_PAINT && sent * 3 < page, "a page of {page} bytes was sent as {sent}");
+    // Chromium paints nothing before these, not even before a font that is preloaded.
+    let blocking = "link[rel=stylesheet], link[rel=preload], script:not([defer])";
+    let blocking = browser.evaluate(&format!("document.querySelectorAll({blocking:?}).length"));
+    assert_eq!(blocking, json!(0), "nothing but the page is needed for a paint");
+    let elements = browser.evaluate("document.querySelectorAll('*').length").as_u64().unwrap();
+    assert!(elements <= MAX_ELEMENTS, "{elements} elements");
     browser.assert_no_page_errors();
 }
 
