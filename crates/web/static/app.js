@@ -101,22 +101,31 @@ function swap(fresh, choose) {
 
 // Times on the clock of this place: a deadline and an old time with the day (`tomorrow, 14:20`), and on hover all of it.
 const DAY = 86400000;
-// Words of our own: the relative times of Intl take half of the time that the page takes to its first paint.
+// The first use of Intl loads the data of a language, which takes longer than the rest of this script. What a page shows at first
+// is written without it.
 const NEAR = { "-1": "yesterday", 0: "today", 1: "tomorrow" };
 const midnight = (date) => new Date(date).setHours(0, 0, 0, 0);
-const clock = (at) => at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const two = (number) => String(number).padStart(2, "0");
+const clock = (at) => `${two(at.getHours())}:${two(at.getMinutes())}`;
 function day(at) {
   const far = Math.round((midnight(at) - midnight(Date.now())) / DAY);
   return NEAR[far] ?? at.toLocaleDateString([], { weekday: "short", day: "numeric", month: "short" });
 }
+// The day on hover is there once the page is painted.
+let painted = false;
+function date(where) {
+  for (const time of where.querySelectorAll("time[data-local], time[data-clock], time[title]")) {
+    const at = new Date(time.dateTime);
+    // Those with their day were done before.
+    if (time.title.length <= 20 && !isNaN(at)) time.title = at.toLocaleString([], { dateStyle: "full", timeStyle: "short" });
+  }
+}
 function localize(where) {
   for (const time of where.querySelectorAll("time[data-local], time[data-clock], time[title]")) {
     const at = new Date(time.dateTime);
-    // What has its day on hover was done before.
-    if (time.title.length > 20 || isNaN(at)) continue;
-    time.title = at.toLocaleString([], { dateStyle: "full", timeStyle: "short" });
+    if (isNaN(at)) continue;
     if ("clock" in time.dataset) {
-      time.textContent = at.toLocaleTimeString([], { hourCycle: "h23" });
+      time.textContent = `${clock(at)}:${two(at.getSeconds())}`;
       continue;
     }
     // Of a close deadline, the time that is left says more.
@@ -138,6 +147,7 @@ function localize(where) {
       if (last !== day(new Date())) line.querySelector("time").textContent = clock(at);
     }
   }
+  if (painted) date(where);
 }
 
 // Only the last of several requests may answer.
@@ -729,6 +739,13 @@ if (pulse && document.querySelector("[data-live]")) {
 
 offer();
 localize(document);
+const paint = () => {
+  painted = true;
+  date(document);
+};
+// A hidden page is never painted.
+if (document.hidden) paint();
+else requestAnimationFrame(() => setTimeout(paint));
 for (const week of document.querySelectorAll("[data-opens-at]")) week.scrollTop = week.dataset.opensAt;
 for (const log of document.querySelectorAll("[data-log]")) log.scrollTop = log.scrollHeight;
 // A conversation opens at its end.
