@@ -21,8 +21,16 @@ struct Hub {
 
 impl Hub {
     fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// A hub with these prompts, in addition to `tide`.
+    fn with(prompts: &[&str]) -> Self {
         let home = Home::new();
-        home.write(".adjutant/prompts/tide.md", "---\ndescription: tides\n---\nThe tide of {{input}}\n");
+        for name in [&["tide"], prompts].concat() {
+            let text = format!("---\ndescription: {name}\n---\nThe {name} of {{{{input}}}}\n");
+            home.write(&format!(".adjutant/prompts/{name}.md"), text);
+        }
         let serving = Serving::hub(&home);
         Self { home, serving }
     }
@@ -71,6 +79,8 @@ fn answer_to(peer: &Peer, id: i64) -> (Vec<String>, Value) {
 fn send(peer: &mut Peer, id: i64, method: &str, params: Value) {
     peer.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
 }
+
+const UPDATED: &str = "notifications/resources/updated";
 
 const CHANGES: [&str; 3] = [
     "notifications/tools/list_changed",
@@ -147,6 +157,39 @@ fn a_call_that_may_have_taken_effect_is_not_sent_twice() {
     let (_, listed) = answer_to(&peer, 8);
     assert!(listed["result"]["tools"].is_array(), "{listed}");
     assert!(!pending(&second));
+}
+
+#[test]
+fn subscriptions_of_resources_continue_on_the_next_hub() {
+    let (client, mut first, second) = (Home::new(), Hub::with(&["ebb"]), Hub::start());
+    let mut peer = relay_to(&client, &[&first, &second]);
+    let (tide, ebb) = ("skill://prompts/tide/SKILL.md", "skill://prompts/ebb/SKILL.md");
+    for (id, method, uri, is_accepted) in [
+        (2, "resources/subscribe", tide, true),
+        (3, "resources/subscribe", "file:///etc/passwd", false),
+        (4, "resources/subscribe", ebb, true),
+        (5, "resources/unsubscribe", ebb, true),
+    ] {
+        let answer = peer.call(id, method, json!({"uri": uri}));
+        assert_eq!(answer["result"].is_object(), is_accepted, "{method} {uri}: {answer}");
+    }
+    first.serving.kill();
+    for change in CHANGES {
+        assert_eq!(peer.receive()["method"], change);
+    }
+    // What it read last may be different there.
+    let told = peer.receive();
+    assert_eq!((&told["method"], &told["params"]["uri"]), (&json!(UPDATED), &json!(tide)), "{told}");
+    // The second hub knows of the subscription.
+    second.home.write(".adjutant/prompts/tide.md", "---\ndescription: tides\n---\nAnother tide\n");
+    let told = loop {
+        let told = peer.receive();
+        if told["method"] == UPDATED {
+            break told;
+        }
+    };
+    assert_eq!(told["params"]["uri"], tide, "{told}");
+    assert!(peer.finish().0.success());
 }
 
 #[test]

@@ -64,6 +64,9 @@ pub(super) enum Request {
     Initialize,
     /// A request that changes nothing, and may be sent to another hub again.
     Read,
+    /// The client asks for notices of a resource, or gives them up.
+    Subscribe,
+    Unsubscribe,
     Other,
 }
 
@@ -120,6 +123,8 @@ fn message(envelope: &Envelope<'_>) -> Message {
             ),
             Some(id),
         ) => Message::Request { id, what: Request::Read },
+        (Some("resources/subscribe"), Some(id)) => Message::Request { id, what: Request::Subscribe },
+        (Some("resources/unsubscribe"), Some(id)) => Message::Request { id, what: Request::Unsubscribe },
         (Some(_), Some(id)) => Message::Request { id, what: Request::Other },
         (None, Some(id)) if envelope.result.is_some() != envelope.error.is_some() => {
             Message::Answer { id, result: envelope.error.is_none() }
@@ -148,6 +153,19 @@ pub(super) fn announced_changes(line: &[u8]) -> Vec<&'static str> {
     ];
     let announces = |list: &str| answer["result"]["capabilities"][list]["listChanged"] == true;
     lists.into_iter().filter_map(|(list, notification)| announces(list).then_some(notification)).collect()
+}
+
+/// Returns the resource that a request names.
+pub(super) fn resource(line: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Request {
+        params: Resource,
+    }
+    #[derive(Deserialize)]
+    struct Resource {
+        uri: String,
+    }
+    serde_json::from_slice::<Request>(line).ok().map(|request| request.params.uri)
 }
 
 /// Returns the revision that an answer to `initialize` names.

@@ -5,6 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::envelope::{self, Id, Message};
 use super::lines::{self, LineRead};
 use super::session::{Handshake, OpenCalls};
@@ -226,12 +228,16 @@ fn refusal(error: &Error) -> String {
     text.to_owned()
 }
 
-/// Continues the session at a new hub: sends `repeatable` there, and lets the client read lists again, which may be others.
+/// Continues the session at a new hub: sends `repeatable` there, and lets the client read lists and subscribed resources again,
+/// which may be others.
 fn continue_there(shared: &Arc<Shared>, handshake: &Handshake, repeatable: Vec<(Id, Vec<u8>)>) {
     if handshake.initialized.is_some() {
-        for method in &handshake.changes {
-            let line = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}\n");
-            if shared.to_client(line.as_bytes()).is_err() {
+        let lists = handshake.changes.iter().map(|method| json!({"jsonrpc": "2.0", "method": method}));
+        let resources = handshake.subscriptions.keys().map(|uri| {
+            json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}})
+        });
+        for notification in lists.chain(resources) {
+            if shared.to_client(format!("{notification}\n").as_bytes()).is_err() {
                 return;
             }
         }
@@ -248,25 +254,13 @@ fn continue_there(shared: &Arc<Shared>, handshake: &Handshake, repeatable: Vec<(
     });
 }
 
-/// Repeats the client's handshake to a new hub, and drops the answer.
+/// Repeats the client's handshake and its subscriptions to a new hub, and drops the answers.
 fn repeat(shared: &Shared, handshake: &Handshake, hub: &mut BufReader<UnixStream>) -> Result<(), Error> {
     let Some((id, initialize)) = &handshake.initialize else { return Ok(()) };
     hub.get_ref().set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;
-    hub.get_mut().write_all(initialize)?;
-    let mut line = Vec::new();
-    loop {
-        if lines::read(hub, &mut line, MAX_LINE_BYTES)? != LineRead::Line {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-        }
-        let answer = envelope::messages(&line).into_iter().find_map(|message| match message {
-            Message::Answer { id: answered, result } if answered == *id => Some(result),
-            _ => None,
-        });
-        match answer {
-            Some(true) => break,
-            Some(false) => return Err(io::Error::other("the new hub refuses the handshake").into()),
-            None => {}
-        }
+    let (is_accepted, line) = ask(hub, id, initialize)?;
+    if !is_accepted {
+        return Err(io::Error::other("the new hub refuses the handshake").into());
     }
     if envelope::revision(&line) != handshake.revision {
         shared.init_logging();
@@ -275,6 +269,28 @@ fn repeat(shared: &Shared, handshake: &Handshake, hub: &mut BufReader<UnixStream
     if let Some(initialized) = &handshake.initialized {
         hub.get_mut().write_all(initialized)?;
     }
+    for (id, request) in handshake.subscriptions.values() {
+        // A hub without the resource refuses, and then has nothing to say of it.
+        ask(hub, id, request)?;
+    }
     hub.get_ref().set_read_timeout(None)?;
     Ok(())
+}
+
+/// Sends a request to a new hub. Returns whether it is accepted, and the answer. Lines before that are dropped.
+fn ask(hub: &mut BufReader<UnixStream>, id: &Id, request: &[u8]) -> io::Result<(bool, Vec<u8>)> {
+    hub.get_mut().write_all(request)?;
+    let mut line = Vec::new();
+    loop {
+        if lines::read(hub, &mut line, MAX_LINE_BYTES)? != LineRead::Line {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let answer = envelope::messages(&line).into_iter().find_map(|message| match message {
+            Message::Answer { id: answered, result } if answered == *id => Some(result),
+            _ => None,
+        });
+        if let Some(is_accepted) = answer {
+            return Ok((is_accepted, line));
+        }
+    }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::envelope::{Id, Message, Request, announced_changes, messages, revision};
+use super::envelope::{Id, Message, Request, announced_changes, messages, resource, revision};
+
+/// Maximum subscriptions of resources that are repeated to the next hub.
+const MAX_SUBSCRIPTIONS: usize = 256;
 
 /// The open calls of both sides, and the handshake.
 #[derive(Debug, Default)]
@@ -16,6 +19,8 @@ pub(super) struct Session {
     asked: BTreeSet<Id>,
     /// An `initialize` that is not answered yet.
     opening: Option<(Id, Vec<u8>)>,
+    /// Requests that begin or end subscriptions and are not answered yet.
+    subscribing: BTreeMap<Id, (Request, Vec<u8>)>,
     pub(super) handshake: Handshake,
 }
 
@@ -28,6 +33,8 @@ pub(super) struct Handshake {
     pub(super) initialized: Option<Vec<u8>>,
     /// The notifications of changed lists that the hub announced.
     pub(super) changes: Vec<&'static str>,
+    /// The requests by which the client subscribed to resources, by the names of those.
+    pub(super) subscriptions: BTreeMap<String, (Id, Vec<u8>)>,
 }
 
 /// The open calls of a connection that ended.
@@ -37,6 +44,18 @@ pub(super) struct OpenCalls {
     pub(super) lost: Vec<Id>,
     /// Calls that another hub may answer, with their lines.
     pub(super) repeatable: Vec<(Id, Vec<u8>)>,
+}
+
+impl Handshake {
+    /// Notes a request that the hub has accepted.
+    fn note_subscription(&mut self, what: Request, id: &Id, request: Vec<u8>) {
+        let Some(resource) = resource(&request) else { return };
+        if what == Request::Unsubscribe {
+            self.subscriptions.remove(&resource);
+        } else if self.subscriptions.len() < MAX_SUBSCRIPTIONS {
+            self.subscriptions.insert(resource, (id.clone(), request));
+        }
+    }
 }
 
 impl Session {
@@ -54,6 +73,10 @@ impl Session {
                     if *what == Request::Initialize {
                         self.opening = Some((id.clone(), line.to_vec()));
                         self.handshake.initialized = None;
+                        self.handshake.subscriptions.clear();
+                    }
+                    if messages.len() == 1 && matches!(what, Request::Subscribe | Request::Unsubscribe) {
+                        self.subscribing.insert(id.clone(), (*what, line.to_vec()));
                     }
                     if messages.len() == 1 && matches!(what, Request::Initialize | Request::Read) {
                         self.repeatable.insert(id.clone(), line.to_vec());
@@ -86,6 +109,9 @@ impl Session {
                 }
                 Message::Answer { id, result } => {
                     self.answered(id);
+                    if let Some((what, request)) = self.subscribing.remove(id).filter(|_| *result) {
+                        self.handshake.note_subscription(what, id, request);
+                    }
                     if let Some((_, initialize)) = self.opening.take_if(|(opening, _)| opening == id)
                         && *result
                     {
@@ -117,6 +143,7 @@ impl Session {
     pub(super) fn cut(&mut self) -> Vec<Id> {
         self.asked.clear();
         self.opening = None;
+        self.subscribing.clear();
         self.repeatable.clear();
         let calls = std::mem::take(&mut self.calls);
         calls.into_iter().flat_map(|(id, count)| std::iter::repeat_n(id, count as usize)).collect()
